@@ -1,0 +1,93 @@
+"""Hyperspherical prototype networks: classify and regress on one sphere, laid out before training.
+
+Mettes, van der Pol, Snoek. "Hyperspherical Prototype Networks." NeurIPS 2019.
+
+>>> import hyperproto as hp
+>>> space = hp.Space(3, digit=hp.Classes(5), angle=hp.Range(0, 180))
+>>> space.dim
+3
+
+Names are loaded when first used, so importing the package is quick.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from hyperproto._version import __version__
+
+if TYPE_CHECKING:
+    from hyperproto import codes, data, metrics, models, sphere
+    from hyperproto.codes import Certificate
+    from hyperproto.prototypes import Prototypes, Suggestion, place, separation_bound, suggest_dim
+    from hyperproto.spaces import (
+        Classes,
+        ConventionalSpace,
+        CosineSoftmax,
+        OutputSpace,
+        Range,
+        Space,
+        SquaredCosine,
+        squared_cosine_loss,
+    )
+    from hyperproto.training import Run, evaluate, fit, load
+
+_HOMES = {
+    "Certificate": "codes",
+    "Classes": "spaces",
+    "ConventionalSpace": "spaces",
+    "CosineSoftmax": "spaces",
+    "OutputSpace": "spaces",
+    "Prototypes": "prototypes",
+    "Range": "spaces",
+    "Run": "training",
+    "Space": "spaces",
+    "SquaredCosine": "spaces",
+    "Suggestion": "prototypes",
+    "evaluate": "training",
+    "fit": "training",
+    "load": "training",
+    "place": "prototypes",
+    "separation_bound": "prototypes",
+    "suggest_dim": "prototypes",
+    "squared_cosine_loss": "spaces",
+}
+_SHELVES = ("codes", "data", "metrics", "models", "sphere")
+
+__all__ = [
+    "Certificate",
+    "Classes",
+    "ConventionalSpace",
+    "CosineSoftmax",
+    "OutputSpace",
+    "Prototypes",
+    "Range",
+    "Run",
+    "Space",
+    "SquaredCosine",
+    "Suggestion",
+    "__version__",
+    "codes",
+    "data",
+    "evaluate",
+    "fit",
+    "load",
+    "metrics",
+    "models",
+    "place",
+    "separation_bound",
+    "sphere",
+    "squared_cosine_loss",
+    "suggest_dim",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _SHELVES:
+        return import_module(f"hyperproto.{name}")
+    if name in _HOMES:
+        return getattr(import_module(f"hyperproto.{_HOMES[name]}"), name)
+    raise AttributeError(f"module 'hyperproto' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

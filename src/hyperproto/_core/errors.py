@@ -1,0 +1,29 @@
+"""The errors a user can cause.
+
+Each carries one sentence: what must hold, what arrived, what to do. Each is also the built-in type a caller
+would expect (`ValueError`, `TypeError`, ...), so ordinary `except` clauses and scikit-learn's checks work.
+The command line prints the sentence and exits with 2; anything that is not a `HyperprotoError` or an
+`OSError` is a defect of ours and keeps its traceback.
+"""
+
+__all__ = ["HyperprotoError", "InputError", "InputTypeError", "MissingExtraError", "NonFiniteLossError"]
+
+
+class HyperprotoError(Exception):
+    """Base of every error that is explained by a sentence."""
+
+
+class InputError(HyperprotoError, ValueError):
+    """A value, shape or choice that cannot work."""
+
+
+class InputTypeError(HyperprotoError, TypeError):
+    """An argument of the wrong type."""
+
+
+class MissingExtraError(HyperprotoError, ImportError):
+    """An optional dependency is needed and not installed."""
+
+
+class NonFiniteLossError(HyperprotoError, FloatingPointError):
+    """Training met a loss that is infinite or not a number."""

@@ -1,0 +1,99 @@
+"""Imports point down the shelves only, and the front door stays light."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import hyperproto
+
+ROOT = Path(hyperproto.__file__).parent
+SHELVES = {
+    "_core": 0,
+    "_version": 0,
+    "sphere": 1,
+    "codes": 2,
+    "prototypes": 3,
+    "spaces": 4,
+    "models": 5,
+    "data": 6,
+    "metrics": 6,
+    "training": 7,
+    "experiments": 8,
+    "report": 9,
+    "cli": 10,
+}
+
+
+def shelf_of(module: str) -> str:
+    return module.split(".")[1] if "." in module else "hyperproto"
+
+
+def imported_shelves(source: str) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are absolute"
+            names = [node.module or ""]
+        found |= {shelf_of(name) for name in names if name.split(".")[0] == "hyperproto"}
+    return found
+
+
+def upward(shelf: str, source: str) -> set[str]:
+    """Return the shelves that ``source``, standing on ``shelf``, must not import."""
+    return {s for s in imported_shelves(source) if s != shelf and SHELVES.get(s, 99) >= SHELVES[shelf]}
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.rglob("*.py")), ids=lambda p: str(p.relative_to(ROOT)))
+def test_a_module_imports_from_its_own_shelf_or_a_lower_one(path):
+    parts = path.relative_to(ROOT).parts
+    if parts == ("__init__.py",):
+        return  # the front door
+    shelf = parts[0].removesuffix(".py")
+    assert shelf in SHELVES, f"{shelf} needs a number"
+    assert not upward(shelf, path.read_text(encoding="utf-8"))
+
+
+def test_the_rule_can_fail():
+    assert upward("sphere", "from hyperproto.spaces import Space") == {"spaces"}
+    assert upward("data", "import hyperproto.metrics") == {"metrics"}  # neighbours do not know each other
+    assert upward("sphere", "import hyperproto") == {"hyperproto"}
+    assert not upward("spaces", "from hyperproto.sphere import normalize")
+
+
+def modules_after(code: str) -> set[str]:
+    script = f"{code}\nimport sys; print('MODULES', *sorted(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    return set(done.stdout.rsplit("MODULES", 1)[1].split())
+
+
+HEAVY = {"torch", "numpy", "scipy", "matplotlib", "plotly", "sklearn", "accelerate", "safetensors"}
+
+
+def test_importing_the_package_loads_nothing_heavy():
+    assert not modules_after("import hyperproto") & HEAVY
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["place", "--help"], ["train", "--help"], ["demo", "--help"]])
+def test_help_loads_nothing_heavy(arguments):
+    code = f"from hyperproto.cli.main import main\ntry:\n    main({arguments})\nexcept SystemExit:\n    pass"
+    assert not modules_after(code) & HEAVY
+
+
+def test_training_a_space_loads_no_plotting_and_no_sklearn():
+    loaded = modules_after("import hyperproto as hp; hp.Space(2, hp.Classes(3)); hp.fit")
+    assert "torch" in loaded
+    assert not loaded & {"matplotlib", "plotly", "sklearn"}
+
+
+def test_every_public_name_can_be_had():
+    assert len(hyperproto.__all__) == len(set(hyperproto.__all__))
+    for name in hyperproto.__all__:
+        assert getattr(hyperproto, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = hyperproto.nonsense
