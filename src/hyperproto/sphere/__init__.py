@@ -1,0 +1,26 @@
+"""Shelf 1: the sphere S^(D-1), as pure functions on plain tensors of any float dtype and device."""
+
+from hyperproto.sphere.geometry import (
+    angle,
+    cosine,
+    exp,
+    log,
+    normalize,
+    pairwise_cosine,
+    tangent,
+    working_dtype,
+)
+from hyperproto.sphere.sampling import sample_uniform, sample_von_mises_fisher
+
+__all__ = [
+    "angle",
+    "cosine",
+    "exp",
+    "log",
+    "normalize",
+    "pairwise_cosine",
+    "sample_uniform",
+    "sample_von_mises_fisher",
+    "tangent",
+    "working_dtype",
+]
