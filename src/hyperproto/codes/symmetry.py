@@ -1,0 +1,126 @@
+"""Starts that have a symmetry: orbits of a finite group of rotations.
+
+The smooth maximum and L-BFGS treat every point alike, so a symmetric start stays symmetric on its way down
+and the search has only one point per orbit to place. Many of the best codes known are symmetric.
+"""
+
+from functools import cache
+from itertools import combinations
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from hyperproto.codes.code import Array
+from hyperproto.codes.descent import unit_rows
+
+__all__ = ["cyclic_start", "group", "short_orbits", "symmetric_start"]
+
+GOLDEN = (1 + 5**0.5) / 2
+NAMES = (
+    *(f"C{n}" for n in range(2, 13)),  # turns about one axis
+    *(f"D{n}" for n in range(2, 11)),  # and half turns about axes across it
+    *(f"S{2 * n}" for n in range(1, 7)),  # turns that also mirror
+    "T",  # the rotations of the tetrahedron, octahedron and icosahedron
+    "O",
+    "I",
+)
+
+
+def symmetric_start(num_points: int, rng: np.random.Generator) -> Array | None:
+    """Return points on S² made of whole orbits of a group drawn at random, or None where no group fits.
+
+    A group of order g fits if K is a multiple of g, plus some of its short orbits: the points on its axes.
+    """
+    fitting = _fitting(num_points)
+    if not fitting:
+        return None
+    names = sorted({name for name, _ in fitting})
+    name = names[rng.integers(len(names))]  # first the group, else those with many short orbits crowd it out
+    options = [short for other, short in fitting if other == name]
+    short = [short_orbits(name)[k] for k in options[rng.integers(len(options))]]
+    rotations = group(name)
+    free = (num_points - sum(map(len, short))) // len(rotations)
+    orbits = np.einsum("gij,aj->agi", rotations, unit_rows(rng.standard_normal((free, 3))))
+    return np.concatenate([orbits.reshape(-1, 3), *short])
+
+
+def cyclic_start(num_points: int, dim: int, rng: np.random.Generator) -> Array:
+    """Return orbits of a turn of random order n in any dimension, and up to two points of no orbit.
+
+    The turn acts on D/2 planes, by a random multiple of 2π/n on each.
+    """
+    whole = [(n, left) for left in range(3) for n in range(2, num_points + 1) if (num_points - left) % n == 0]
+    order, left = whole[rng.integers(len(whole))]
+    planes = dim // 2
+    multiples = rng.integers(0, order, planes)
+    angles = 2 * np.pi / order * np.outer(np.arange(order), multiples)
+    begin = rng.standard_normal(((num_points - left) // order, dim))
+    orbits = np.repeat(begin[:, None], order, axis=1)  # (orbit, turn, dim)
+    x, y = begin[:, None, 0 : 2 * planes : 2], begin[:, None, 1 : 2 * planes : 2]
+    orbits[:, :, 0 : 2 * planes : 2] = np.cos(angles) * x - np.sin(angles) * y
+    orbits[:, :, 1 : 2 * planes : 2] = np.sin(angles) * x + np.cos(angles) * y
+    points = unit_rows(np.concatenate([orbits.reshape(-1, dim), rng.standard_normal((left, dim))]))
+    return unit_rows(points + 1e-2 * rng.standard_normal(points.shape)) if _coincide(points) else points
+
+
+@cache
+def group(name: str) -> Array:
+    """Return the matrices of a finite group of isometries of S², the identity first. Shape (order, 3, 3)."""
+    elements = [np.eye(3)]
+    for element in elements:  # grows while it runs, until it is closed
+        for generator in _generators(name):
+            product = element @ generator
+            if all(np.abs(product - other).max() > 1e-6 for other in elements):
+                elements.append(product)
+    return np.array(elements)
+
+
+@cache
+def short_orbits(name: str) -> tuple[Array, ...]:
+    """Return the orbits of the points that some rotation of the group leaves in place."""
+    rotations = group(name)
+    orbits: list[Array] = []
+    for rotation in rotations[1:]:
+        if np.linalg.det(rotation) < 0:
+            continue
+        axis = Rotation.from_matrix(rotation).as_rotvec()
+        for pole in (axis / np.linalg.norm(axis), -axis / np.linalg.norm(axis)):
+            if not any(np.abs(orbit - pole).max(axis=1).min() < 1e-6 for orbit in orbits):
+                images = (rotations @ pole).round(9)
+                _, first = np.unique(images + 0.0, axis=0, return_index=True)
+                orbits.append(rotations[np.sort(first)] @ pole)
+    return tuple(orbits)
+
+
+@cache
+def _fitting(num_points: int) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    """Return the groups, each with the short orbits to use, that give exactly ``num_points`` points."""
+    return tuple(
+        (name, chosen)
+        for name in NAMES
+        for size in range(len(short_orbits(name)) + 1)
+        for chosen in combinations(range(len(short_orbits(name))), size)
+        if (rest := num_points - sum(len(short_orbits(name)[k]) for k in chosen)) >= 0
+        and rest % len(group(name)) == 0
+    )
+
+
+def _generators(name: str) -> tuple[Array, ...]:
+    def turn(axis: tuple[float, float, float], parts: float) -> Array:
+        matrix: Array = Rotation.from_rotvec(2 * np.pi / parts * unit_rows(np.array([axis]))[0]).as_matrix()
+        return matrix
+
+    half, third = turn((0, 0, 1), 2), turn((1, 1, 1), 3)
+    if name in ("T", "O", "I"):
+        extra = {"T": half, "O": turn((0, 0, 1), 4), "I": turn((0, 1, GOLDEN), 5)}[name]
+        return half, third, extra
+    order = int(name[1:])
+    if name[0] == "S":
+        return (turn((0, 0, 1), order) @ np.diag([1.0, 1.0, -1.0]),)
+    return (turn((0, 0, 1), order),) if name[0] == "C" else (turn((0, 0, 1), order), turn((1, 0, 0), 2))
+
+
+def _coincide(points: Array) -> bool:
+    cosine = points @ points.T
+    np.fill_diagonal(cosine, -1)
+    return bool(cosine.max() > 1 - 1e-6)

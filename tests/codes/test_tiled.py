@@ -1,0 +1,47 @@
+import numpy as np
+import pytest
+
+from hyperproto.codes import tiled
+from hyperproto.codes.descent import random_points
+from hyperproto.codes.measure import max_cosine
+from hyperproto.codes.tiled import EdgeHinge, near_pairs, tiled_descent
+
+
+def test_tiles_find_every_pair_above_the_threshold(monkeypatch):
+    monkeypatch.setattr(tiled, "TILE", 16)
+    points = random_points(50, 5, seed=0)
+    i, j = near_pairs(points, 0.3)
+    cosine = np.triu(points @ points.T, k=1)
+    np.testing.assert_array_equal(np.stack([i, j]), np.nonzero(cosine > 0.3))
+
+
+def test_gradient_matches_finite_differences():
+    points = random_points(30, 6, seed=1)
+    hinge = EdgeHinge(near_pairs(points, 0.2), (30, 6), 0.3)
+    direction = np.random.default_rng(2).standard_normal(points.size)
+    x = 1.5 * points.reshape(-1)
+    _, gradient = hinge(x)
+    step = 1e-3  # the cosines are single precision
+    numeric = (hinge(x + step * direction)[0] - hinge(x - step * direction)[0]) / (2 * step)
+    assert gradient @ direction == pytest.approx(numeric, rel=1e-3)
+
+
+def test_points_separate_and_a_seed_fixes_every_bit():
+    points = tiled_descent(400, 16, rounds=20, seed=0)
+    np.testing.assert_allclose(np.linalg.norm(points, axis=1), 1, atol=1e-14)
+    assert max_cosine(points) < 0.6 * max_cosine(random_points(400, 16, seed=0))
+    np.testing.assert_array_equal(points, tiled_descent(400, 16, rounds=20, seed=0))
+
+
+def test_the_start_is_never_made_worse():
+    start = tiled_descent(200, 8, rounds=10, seed=0)
+    assert max_cosine(tiled_descent(200, 8, rounds=3, seed=0, initial=start)) <= max_cosine(start)
+
+
+def test_an_interrupt_returns_the_best_so_far():
+    def interrupt(done, total, best, bound):
+        if done == 4:
+            raise KeyboardInterrupt
+
+    points = tiled_descent(200, 8, rounds=100, seed=0, progress=interrupt)
+    assert max_cosine(points) < max_cosine(random_points(200, 8, seed=0))
