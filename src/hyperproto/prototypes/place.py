@@ -1,0 +1,108 @@
+"""The way in: K classes, D dimensions, prototypes out."""
+
+from collections.abc import Callable, Sequence
+
+from hyperproto._core.checks import check_finite_number, check_integer
+from hyperproto._core.errors import InputError
+from hyperproto._core.registry import unknown_choice
+from hyperproto.codes import Code, best_code, certify, known_code, separation_descent
+from hyperproto.codes.effort import WORK
+from hyperproto.prototypes.progress import placement_progress
+from hyperproto.prototypes.prototypes import Prototypes, parse_classes
+
+__all__ = ["METHODS", "check_dim", "place"]
+
+
+def place(
+    classes: int | Sequence[str],
+    dim: int,
+    *,
+    method: str = "auto",
+    effort: str = "balanced",
+    seed: int = 0,
+    workers: int | None = None,
+    seconds: float | None = None,
+    progress: bool | None = None,
+) -> Prototypes:
+    """Place class prototypes as far apart as we can, before any training (Equation 4).
+
+    Parameters
+    ----------
+    classes : int or sequence of str
+        How many classes, or their names.
+    dim : int
+        Output dimension D; the sphere is S^(D-1). Any D >= 2.
+    method : {"auto", "codes", "optimise", "paper", "random"}, default "auto"
+        "auto" is the best of what applies: a closed form or algebraic code where it is proved optimal, else the
+        better of the best known code and a search. "codes" takes known codes only, "optimise" always searches.
+        "paper" descends Equation 5 as the authors' script does: 10,000 steps at rate 0.1.
+    effort : {"fast", "balanced", "thorough"}, default "balanced"
+        How much to search: near 1, 10 and 60 seconds on one core for 100 classes, but defined by counts.
+    seed : int, default 0
+        Fixes the result bit for bit, for any number of workers.
+    workers : int, optional
+        Processes to search with; all cores unless given.
+    seconds : float, optional
+        Ends the search early. The certificate then says so, since the seed alone no longer fixes the result.
+    progress : bool, optional
+        Whether to show a progress bar; by default where standard error is a terminal. An interrupt (Ctrl-C) ends
+        the search and returns the best so far.
+
+    Examples
+    --------
+    >>> place(["cat", "dog", "bird"], 2).certificate.max_cosine.__round__(6)
+    -0.5
+    """
+    num_classes, names = parse_classes(classes)
+    dim, seed = check_dim(dim), check_integer(seed, "seed", at_least=0)
+    if method not in METHODS:
+        raise unknown_choice(method, METHODS, what="placement method")
+    if effort not in WORK:
+        raise unknown_choice(effort, WORK, what="effort")
+    if seconds is not None:
+        check_finite_number(seconds, "seconds", above=0)
+    if workers is not None:
+        check_integer(workers, "workers", at_least=1)
+    with placement_progress(show=progress) as report:
+        if method in DIRECT:
+            code = DIRECT[method](num_classes, dim, seed)
+        else:
+            code = best_code(
+                num_classes,
+                dim,
+                effort=effort,
+                seed=seed,
+                workers=workers,
+                seconds=seconds,
+                progress=report,
+                search_only=method == "optimise",
+            )
+    return Prototypes.from_code(code, names)
+
+
+def check_dim(dim: int) -> int:
+    """Check an output dimension."""
+    return check_integer(dim, "dim", at_least=2, reason="One axis has two directions and no way between them.")
+
+
+def _codes(num_classes: int, dim: int, seed: int) -> Code:
+    code = known_code(num_classes, dim, seed=seed)
+    if code is None:
+        raise InputError(
+            f'No code is known for {num_classes} points in {dim} dimensions. Use method="auto", which searches.'
+        )
+    return code
+
+
+def _paper(num_classes: int, dim: int, seed: int) -> Code:
+    points = separation_descent(num_classes, dim, seed=seed)
+    return certify(points, method="paper (Eq. 5, 10,000 steps)", seed=seed)
+
+
+def _random(num_classes: int, dim: int, seed: int) -> Code:
+    drawn = Prototypes.random(num_classes, dim, seed=seed)
+    return Code(drawn.vectors.numpy(), drawn.certificate)
+
+
+DIRECT: dict[str, Callable[[int, int, int], Code]] = {"codes": _codes, "paper": _paper, "random": _random}
+METHODS = ("auto", "codes", "optimise", "paper", "random")

@@ -1,0 +1,148 @@
+"""Class prototypes: unit vectors, names, and a certificate."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from hyperproto._core.checks import check_integer, check_names, check_unit_rows
+from hyperproto._core.errors import InputError, InputTypeError
+from hyperproto.codes import Certificate, Code, Separation, certify, separation
+from hyperproto.prototypes.files import read_prototypes, write_prototypes
+from hyperproto.sphere import normalize, sample_uniform
+
+__all__ = ["Prototypes", "parse_classes"]
+
+EXACT_ENTRIES = 2**24  # float64 up to here (128 MB), float32 beyond
+
+
+@dataclass(frozen=True, eq=False)
+class Prototypes:
+    """K class prototypes on the sphere S^(D-1), fixed before training.
+
+    Attributes
+    ----------
+    vectors : Tensor, shape (num_classes, dim)
+        Unit rows; float64 up to 2^24 entries, float32 beyond.
+    certificate : Certificate
+        How well they are separated, and how well they could be.
+    names : tuple of str, or None
+        One name a class; None when only their number was given.
+
+    Examples
+    --------
+    >>> prototypes = Prototypes.one_hot(["cat", "dog"], 3)
+    >>> prototypes.vectors.tolist(), prototypes.certificate.max_cosine
+    ([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], 0.0)
+    """
+
+    vectors: Tensor
+    certificate: Certificate
+    names: tuple[str, ...] | None = field(default=None)
+
+    def __post_init__(self) -> None:
+        check_unit_rows(self.vectors)
+        if self.names is not None:
+            object.__setattr__(self, "names", check_names(self.names))
+            if len(self.names) != self.num_classes:
+                raise InputError(
+                    f"`names` must name each of the {self.num_classes} prototypes; got {len(self.names)} names."
+                )
+
+    @property
+    def num_classes(self) -> int:
+        """K, the number of classes."""
+        return self.vectors.shape[0]
+
+    @property
+    def dim(self) -> int:
+        """D, the number of coordinates; the sphere itself is S^(D-1)."""
+        return self.vectors.shape[1]
+
+    def separation(self) -> Separation:
+        """Return the minimum, mean and maximum cosine distance over all pairs (Table 2)."""
+        return separation(self.vectors.numpy(force=True))
+
+    def __repr__(self) -> str:
+        held, made = f"{self.num_classes} classes, dim={self.dim}", self.certificate.method.partition(" (")[0]
+        return f"Prototypes({held}, max_cosine={self.certificate.max_cosine:.6f}, {made})"
+
+    @classmethod
+    def from_code(cls, code: Code, names: tuple[str, ...] | None = None) -> "Prototypes":
+        """Wrap a spherical code, in the precision its size calls for."""
+        exact = code.points.size <= EXACT_ENTRIES
+        points = np.ascontiguousarray(code.points, dtype=np.float64 if exact else np.float32)
+        return cls(torch.from_numpy(points), code.certificate, names)
+
+    @classmethod
+    def from_tensor(
+        cls, vectors: Tensor, names: Sequence[str] | None = None, *, method: str, seed: int | None = None
+    ) -> "Prototypes":
+        """Measure and wrap unit rows that came from elsewhere. ``method`` says from where."""
+        check_unit_rows(vectors)
+        unit = normalize(vectors.detach().cpu().double())
+        code = certify(unit.numpy(), method=method, seed=seed)
+        return cls.from_code(code, check_names(names) if names is not None else None)
+
+    @classmethod
+    def one_hot(cls, classes: int | Sequence[str], dim: int | None = None) -> "Prototypes":
+        """Return one axis per class, the baseline of Table 1; ``dim`` is the number of classes by default."""
+        num_classes, names = parse_classes(classes)
+        dim = num_classes if dim is None else check_integer(dim, "dim", at_least=2)
+        if dim < num_classes:
+            raise InputError(
+                f"One-hot prototypes need dim >= num_classes; got num_classes={num_classes}, dim={dim}. "
+                "Use hyperproto.place, which accepts any dimension."
+            )
+        return cls.from_tensor(torch.eye(num_classes, dim, dtype=torch.float64), names, method="one-hot")
+
+    @classmethod
+    def random(cls, classes: int | Sequence[str], dim: int, *, seed: int = 0) -> "Prototypes":
+        """Return directions drawn uniformly: what no placement at all would give."""
+        num_classes, names = parse_classes(classes)
+        dim = check_integer(dim, "dim", at_least=2)
+        generator = torch.Generator().manual_seed(seed)
+        points = sample_uniform(num_classes, dim, generator=generator, dtype=torch.float64)
+        return cls.from_tensor(points, names, method="random", seed=seed)
+
+    @classmethod
+    def from_npy(cls, path: str | Path, names: Sequence[str] | None = None) -> "Prototypes":
+        """Read a ``.npy`` matrix of shape (num_classes, dim), such as the authors' files; rows are normalised."""
+        try:
+            matrix = np.load(path, allow_pickle=False)
+        except (ValueError, EOFError) as error:
+            raise InputError(f'"{path}" is not a readable .npy matrix ({error}).') from None
+        if not isinstance(matrix, np.ndarray) or matrix.ndim != 2 or matrix.dtype.kind not in "fiu":
+            raise InputError(f'"{path}" must hold one matrix of numbers, shape (num_classes, dim).')
+        if not np.isfinite(matrix).all() or not matrix.any(axis=1).all():
+            raise InputError(f'"{path}" must hold finite rows that are not zero: those have no direction.')
+        vectors = normalize(torch.from_numpy(matrix.astype(np.float64)))
+        return cls.from_tensor(vectors, names, method=f"file {Path(path).name}")
+
+    def save(self, path: str | Path) -> None:
+        """Write one safetensors file: the vectors, and names and certificate in its header."""
+        write_prototypes(path, self.vectors, self.certificate, self.names)
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Prototypes":
+        """Read what :meth:`save` wrote, bit for bit."""
+        vectors, certificate, names = read_prototypes(path)
+        try:
+            return cls(vectors, certificate, names)
+        except InputError as error:
+            raise InputError(f'"{path}" is damaged: {error}') from None
+
+
+def parse_classes(classes: int | Sequence[str]) -> tuple[int, tuple[str, ...] | None]:
+    """Return the number of classes and, where they were given, their names."""
+    if isinstance(classes, str):
+        raise InputTypeError(f'Classes must be a number or a list of names; got one string, "{classes}".')
+    names = None
+    if isinstance(classes, Iterable):
+        names = check_names(tuple(classes))
+        classes = len(names)
+    reason = "With a single class there is nothing to tell apart."
+    return check_integer(classes, "classes", at_least=2, reason=reason), names

@@ -1,0 +1,87 @@
+import math
+
+import pytest
+import torch
+from threadpoolctl import threadpool_limits
+
+from hyperproto import place
+
+
+@pytest.mark.parametrize(("classes", "dim"), [(2, 2), (3, 2), (4, 3), (10, 9), (10, 30), (100, 99)])
+def test_few_classes_form_a_simplex(classes, dim):
+    certificate = place(classes, dim).certificate
+    assert certificate.max_cosine == pytest.approx(-1 / (classes - 1), abs=1e-14)
+    assert certificate.proved
+    assert "Rankin" in certificate.proof
+    assert certificate.gap == pytest.approx(0, abs=1e-14)
+    assert certificate.seed is None
+
+
+@pytest.mark.parametrize("classes", [4, 5, 7, 100])
+def test_classes_on_the_circle_are_equal_slices(classes):
+    certificate = place(classes, 2).certificate
+    assert certificate.max_cosine == pytest.approx(math.cos(2 * math.pi / classes), abs=1e-14)
+    assert certificate.proved
+
+
+@pytest.mark.parametrize(("classes", "dim"), [(5, 3), (6, 3), (20, 10), (150, 100)])
+def test_up_to_two_per_axis_form_a_cross_polytope(classes, dim):
+    certificate = place(classes, dim).certificate
+    assert certificate.max_cosine == 0
+    assert certificate.proved
+
+
+def test_the_certificate_states_what_is_measured():
+    placed = place(21, 4, seed=3, effort="fast")
+    products = placed.vectors @ placed.vectors.T
+    products.fill_diagonal_(-2)
+    assert placed.certificate.max_cosine == pytest.approx(products.max().item(), abs=1e-15)
+    assert placed.certificate.bound < placed.certificate.max_cosine
+    assert placed.certificate.gap == placed.certificate.max_cosine - placed.certificate.bound
+    assert placed.certificate.version
+
+
+def test_the_papers_method_separates_better_than_chance():
+    paper, chance = place(50, 5, method="paper"), place(50, 5, method="random")
+    assert paper.certificate.max_cosine < chance.certificate.max_cosine - 0.2
+    assert "Eq. 5" in paper.certificate.method
+    # it descends even where a closed form is known, and ends near it: a fixed rate keeps it swinging
+    assert place(4, 3, method="paper").certificate.max_cosine == pytest.approx(-1 / 3, abs=0.05)
+
+
+@pytest.mark.parametrize("method", ["auto", "optimise", "paper", "random"])
+def test_a_seed_fixes_the_result_bit_for_bit(method):
+    first, second = (place(20, 4, method=method, effort="fast", seed=5) for _ in range(2))
+    assert torch.equal(first.vectors, second.vectors)
+
+
+def test_the_number_of_threads_and_workers_changes_nothing():
+    with threadpool_limits(limits=1):
+        one = place(40, 7, seed=1, effort="fast", workers=1)
+    with threadpool_limits(limits=2):
+        two = place(40, 7, seed=1, effort="fast", workers=2)
+    assert torch.equal(one.vectors, two.vectors)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind", "sentence"),
+    [
+        (
+            (1, 3),
+            ValueError,
+            "`classes` must be at least 2; got 1. With a single class there is nothing to tell apart",
+        ),
+        ((3, 1), ValueError, "`dim` must be at least 2; got 1"),
+        ((3.5, 2), TypeError, "`classes` must be a whole number; got 3.5"),
+        ((True, 2), TypeError, "`classes` must be a whole number; got True"),
+        (("cats", 2), TypeError, 'Classes must be a number or a list of names; got one string, "cats"'),
+    ],
+)
+def test_impossible_requests_get_a_sentence(arguments, kind, sentence):
+    with pytest.raises(kind, match=sentence):
+        place(*arguments)
+
+
+def test_an_unknown_method_gets_a_suggestion():
+    with pytest.raises(ValueError, match='Unknown placement method "papr".*Did you mean "paper"?'):
+        place(3, 2, method="papr")
