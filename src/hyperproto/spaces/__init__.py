@@ -1,0 +1,29 @@
+"""Shelf 4: the loss, the tasks, and the spaces they live in."""
+
+from hyperproto.spaces.conventional import ConventionalSpace
+from hyperproto.spaces.losses import (
+    CosineSoftmax,
+    SquaredCosine,
+    cosine_loss,
+    squared_cosine_grad,
+    squared_cosine_loss,
+)
+from hyperproto.spaces.protocol import OutputSpace, Targets
+from hyperproto.spaces.space import Space
+from hyperproto.spaces.task_space import TaskSpace
+from hyperproto.spaces.tasks import Classes, Range
+
+__all__ = [
+    "Classes",
+    "ConventionalSpace",
+    "CosineSoftmax",
+    "OutputSpace",
+    "Range",
+    "Space",
+    "SquaredCosine",
+    "Targets",
+    "TaskSpace",
+    "cosine_loss",
+    "squared_cosine_grad",
+    "squared_cosine_loss",
+]

@@ -1,0 +1,38 @@
+"""A space as plain values, and back: what a run's config holds. Prototypes go into files of their own."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from hyperproto._core.registry import choose
+from hyperproto.prototypes import Prototypes
+from hyperproto.spaces.conventional import ConventionalSpace
+from hyperproto.spaces.protocol import OutputSpace
+from hyperproto.spaces.space import Space
+from hyperproto.spaces.task_space import TaskSpace
+from hyperproto.spaces.tasks import task_from_dict
+
+__all__ = ["space_from_dict", "space_to_dict"]
+
+
+def space_to_dict(space: OutputSpace) -> dict[str, Any] | None:
+    """Describe a space of ours; None for a user's own."""
+    if not isinstance(space, TaskSpace) or type(space) not in _BUILDERS.values():
+        return None
+    kind = next(name for name, builder in _BUILDERS.items() if builder is type(space))
+    tasks = [{"name": name, **task.to_dict()} for name, task in space.tasks.items()]
+    return {"kind": kind, "dim": space.dim, "bare": space.bare, "tasks": tasks}
+
+
+def space_from_dict(values: dict[str, Any], prototypes: Mapping[str, Prototypes]) -> TaskSpace:
+    """Rebuild a space around prototypes that were stored: nothing is placed again."""
+    tasks = {}
+    for task in values["tasks"]:
+        name = task["name"]
+        rest = {key: value for key, value in task.items() if key != "name"}
+        tasks[name] = task_from_dict(rest, prototypes.get(name))
+    given = next(iter(tasks.values())) if values["bare"] else tasks
+    builder = choose(values["kind"], _BUILDERS, what="space")
+    return builder(given) if builder is ConventionalSpace else builder(values["dim"], given)
+
+
+_BUILDERS: dict[str, Any] = {"sphere": Space, "conventional": ConventionalSpace}

@@ -1,0 +1,127 @@
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from hyperproto import Classes, CosineSoftmax, Prototypes, Range, place
+from hyperproto.spaces.tasks import task_from_dict
+
+
+def test_classes_from_a_count_names_or_prototypes():
+    assert (Classes(3).num_classes, Classes(3).names) == (3, None)
+    assert (Classes(["a", "b"]).num_classes, Classes(["a", "b"]).names) == (2, ("a", "b"))
+    held = Classes(place(["a", "b", "c"], 2))
+    assert (held.num_classes, held.names) == (3, ("a", "b", "c"))
+
+
+def test_names_and_ids_translate_both_ways():
+    task = Classes(["cat", "dog"])
+    assert task.encode(["dog", None, "cat"]).tolist() == [1, -1, 0]
+    assert task.decode(torch.tensor([1, -1, 0])) == ["dog", None, "cat"]
+    assert Classes(3).decode(torch.tensor([2])) == [2]
+    with pytest.raises(ValueError, match='Unknown class "dgo". Choose from: "cat", "dog". Did you mean "dog"?'):
+        task.encode(["dgo"])
+    with pytest.raises(ValueError, match="These classes have no names"):
+        Classes(3).encode(["cat"])
+
+
+def test_bad_classes_get_a_sentence():
+    with pytest.raises(TypeError, match="`loss` must be hp.SquaredCosine"):
+        Classes(3, loss="squared")
+    with pytest.raises(ValueError, match="`weight` must be finite and greater than 0; got 0"):
+        Classes(3, weight=0)
+    with pytest.raises(ValueError, match="`class_weights` must hold 3 weights, one per class; got 2"):
+        Classes(3, class_weights=[1, 2])
+    with pytest.raises(ValueError, match="`class_weights` must be finite and at least 0; got -2"):
+        Classes(2, class_weights=[1, -2])
+
+
+def test_a_task_keeps_what_it_was_given():
+    names = ["a", "b", "c"]
+    task = Classes(names, class_weights=torch.tensor([1.0, 2.0, 3.0]))
+    names.append("d")
+    assert task.num_classes == 3
+    assert task.class_weights == (1.0, 2.0, 3.0)
+    assert Classes(np.array(["x", "y"])).names == ("x", "y")
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64])
+def test_labels_of_any_integer_dtype_pass(dtype):
+    Classes(3).check(torch.tensor([0, 1, 2], dtype=dtype), "y")
+
+
+def test_ids_that_are_no_class_are_not_decoded():
+    with pytest.raises(ValueError, match=r"row 0 holds -2"):
+        Classes(["a", "b"]).decode(torch.tensor([-2]))
+
+
+def test_range_maps_bounds_to_poles_and_the_middle_to_the_equator():
+    cosines = Range(1500, 1900).to_cosine(torch.tensor([1500.0, 1700.0, 1900.0]))
+    assert cosines.tolist() == [-1, 0, 1]
+    assert Range(1500, 1900).to_cosine(torch.tensor([1500, 1700])).tolist() == [-1, 0]
+
+
+def test_margin_keeps_targets_away_from_the_poles():
+    task = Range(0, 10, margin=0.1)
+    assert task.to_cosine(torch.tensor([0.0, 5.0, 10.0])).tolist() == pytest.approx([-0.9, 0, 0.9])
+    cosines = torch.tensor([-1.0, -0.9, 0.0, 0.9, 1.0])
+    assert task.from_cosine(cosines).tolist() == pytest.approx([0, 0, 5, 10, 10], abs=1e-6)
+
+
+def test_clip_takes_values_beyond_the_bounds_for_the_bounds():
+    task = Range(0, 10, outside="clip")
+    values = torch.tensor([-5.0, 12.0])
+    task.check(values, "y")
+    assert task.to_cosine(values).tolist() == [-1, 1]
+    with pytest.raises(ValueError, match="`y` must be finite, or NaN where missing; row 0 holds inf"):
+        task.check(torch.tensor([math.inf]), "y")
+
+
+def test_numbers_translate_both_ways():
+    assert Range(0, 1).encode([0.5, None])[1].isnan()
+    assert Range(0, 1).decode(torch.tensor([0.5, math.nan])) == [0.5, None]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind", "sentence"),
+    [
+        ((1, 1), ValueError, "`low` must be less than `high`; got 1 and 1"),
+        ((0, math.inf), ValueError, "`high` must be finite; got inf"),
+        (("a", 1), TypeError, "`low` must be a number; got 'a'"),
+        ((0, 1, 1.0), ValueError, r"`margin` must lie in \[0, 1\); got 1"),
+        ((0, 1, 0.0, "warn"), ValueError, 'Unknown rule for targets outside "warn"'),
+    ],
+)
+def test_bad_ranges_get_a_sentence(arguments, kind, sentence):
+    with pytest.raises(kind, match=sentence):
+        Range(*arguments)
+
+
+def test_labels_and_numbers_out_of_range_are_named():
+    with pytest.raises(
+        ValueError, match=r"class ids in \[0, 3\), or -1 where missing; row 1 holds 3 \(2 of 4 rows\)"
+    ):
+        Classes(3).check(torch.tensor([0, 3, -1, -2]), "y")
+    with pytest.raises(ValueError, match=r"`year` must lie in \[0, 10\]; row 2 holds 11 \(1 of 3 rows\)"):
+        Range(0, 10).check(torch.tensor([0.0, math.nan, 11.0]), "year")
+    with pytest.raises(TypeError, match="`y` must be class ids of an integer dtype"):
+        Classes(3).check(torch.tensor([0.5]), "y")
+
+
+@pytest.mark.parametrize(
+    "task",
+    [
+        Classes(["a", "b"], loss=CosineSoftmax(4.0), weight=0.5, class_weights=[1.0, 2.0]),
+        Classes(4),
+        Range(0, 2, margin=0.25, outside="clip", weight=3.0),
+    ],
+)
+def test_a_task_survives_being_written_down(task):
+    again = task_from_dict(task.to_dict())
+    assert again.to_dict() == task.to_dict()
+
+
+def test_a_task_is_rebuilt_around_stored_prototypes():
+    stored = Prototypes.one_hot(["a", "b"], 4)
+    assert task_from_dict(Classes(["a", "b"]).to_dict(), stored).classes is stored
