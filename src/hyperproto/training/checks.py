@@ -1,0 +1,70 @@
+"""What is looked at before the first step, so that a mistake costs a second and not an hour."""
+
+from typing import Any
+
+import torch
+from accelerate import Accelerator
+from torch import nn
+from torch.utils.data import default_collate
+
+from hyperproto._core.checks import check_finite_number, check_finite_rows, check_integer, check_output_width
+from hyperproto._core.errors import InputTypeError
+from hyperproto._core.registry import choose
+from hyperproto.data import Arrays
+from hyperproto.data.arrays import AnyDataset
+from hyperproto.spaces import OutputSpace
+from hyperproto.training.evaluate import to_device
+from hyperproto.training.schedule import SCHEDULES
+
+__all__ = ["check_data", "check_outputs", "check_settings"]
+
+
+def check_settings(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings of a run, as plain numbers and known names."""
+    names = (
+        "epochs",
+        "batch_size",
+        "lr",
+        "momentum",
+        "weight_decay",
+        "schedule",
+        "reduction",
+        "seed",
+        "mixed_precision",
+    )
+    settings = {name: given[name] for name in names}
+    for name, least in (("epochs", 1), ("batch_size", 1), ("seed", 0)):
+        settings[name] = check_integer(settings[name], name, at_least=least)
+    settings["lr"] = check_finite_number(settings["lr"], "lr", above=0)
+    for name in ("momentum", "weight_decay"):
+        settings[name] = check_finite_number(settings[name], name, at_least=0)
+    choose(settings["schedule"], SCHEDULES, what="schedule")
+    choose(settings["reduction"], {"sum": 0, "mean": 0}, what="reduction for training")
+    if settings["mixed_precision"] is not None:
+        choose(settings["mixed_precision"], {"no": 0, "bf16": 0, "fp16": 0}, what="mixed precision")
+    return settings
+
+
+def check_data(space: OutputSpace, data: AnyDataset | None) -> None:
+    """Look at all values once, where they are held in memory."""
+    if not isinstance(data, Arrays):
+        return
+    space.check(data.targets)
+    if data.inputs.is_floating_point():
+        hint = "Remove those rows, or fill in the missing values."
+        check_finite_rows(data.inputs, what="The inputs", hint=hint)
+
+
+@torch.no_grad()
+def check_outputs(network: nn.Module, space: OutputSpace, data: AnyDataset, accelerator: Accelerator) -> None:
+    """Try the network on one example, before anything is written: do inputs, weights and space fit together?"""
+    inputs, _ = data[slice(0, 1)] if isinstance(data, Arrays) else default_collate([data[0]])
+    weight = next(network.parameters(), None)
+    if weight is not None and inputs.is_floating_point() and inputs.dtype == torch.float64 != weight.dtype:
+        raise InputTypeError(f"The inputs are float64 and the network's weights {weight.dtype}. Pass inputs.float().")
+    was_training = network.training
+    try:
+        z = network.eval()(to_device(inputs, accelerator.device))
+    finally:
+        network.train(was_training)
+    check_output_width(z, space.dim)

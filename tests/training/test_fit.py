@@ -1,0 +1,272 @@
+import json
+import math
+
+import pytest
+import torch
+from torch.utils.data import Dataset
+
+import hyperproto as hp
+from hyperproto.data import Arrays
+from tests.training.conftest import make_blobs, make_network
+
+
+def weights(module):
+    return torch.cat([p.detach().flatten() for p in module.parameters()])
+
+
+def test_a_joint_task_is_learned(blobs, blob_space):
+    run = hp.fit(make_network(), blob_space, blobs, valid=make_blobs(seed=1), epochs=30, batch_size=20)
+    assert run.metrics["kind/accuracy"] > 0.95
+    assert run.metrics["size/mae"] < 0.2
+    losses = [record["loss"] for record in run.history]
+    assert losses[-1] < losses[0] / 4
+    assert [record["epoch"] for record in run.history] == list(range(30))
+    assert run.folder is None
+
+
+def test_the_whole_update_is_plain_gradient_descent(blobs, blob_space):
+    """One epoch of one batch equals a bare step written out by hand."""
+    network, twin = make_network(), make_network()
+    hp.fit(network, blob_space, blobs, epochs=1, batch_size=len(blobs), lr=0.01, schedule="constant")
+    optimizer = torch.optim.SGD(twin.parameters(), lr=0.01, momentum=0.9, weight_decay=1e-4)
+    blob_space.loss(twin(blobs.inputs), blobs.targets, reduction="sum").backward()
+    optimizer.step()
+    torch.testing.assert_close(weights(network), weights(twin))
+
+
+def test_a_seed_fixes_training_bit_for_bit_and_leaves_the_global_one_alone(blobs, blob_space):
+    results = []
+    for _ in range(2):
+        network = torch.nn.Sequential(make_network(8), torch.nn.Dropout(0.5), torch.nn.Linear(8, 3))
+        torch.manual_seed(7)
+        for parameter in network[2].parameters():
+            torch.nn.init.normal_(parameter)
+        before = torch.get_rng_state()
+        hp.fit(network, blob_space, blobs, epochs=3, batch_size=16, seed=5)
+        assert torch.equal(torch.get_rng_state(), before)
+        results.append(weights(network))
+    assert torch.equal(*results)
+
+
+def test_bare_targets_pairs_and_torch_datasets_are_the_same_training(blobs):
+    space = hp.Space(3, hp.Classes(3))
+    labels = blobs.targets["kind"]
+
+    class Rows(Dataset):
+        def __len__(self):
+            return len(labels)
+
+        def __getitem__(self, index):
+            return blobs.inputs[index], labels[index]
+
+    forms = [(blobs.inputs, labels), (blobs.inputs.numpy(), labels.numpy()), Arrays(blobs.inputs, labels), Rows()]
+    results = []
+    for data in forms:
+        network = make_network()
+        run = hp.fit(network, space, data, valid=data, epochs=2, batch_size=50)
+        results.append(weights(network))
+        assert set(run.metrics) == {"accuracy"}
+    for other in results[1:]:
+        assert torch.equal(other, results[0])
+
+
+def test_parameters_and_hooks_of_a_space_are_used(blobs):
+    class Scaled(hp.OutputSpace):
+        dim = 3
+
+        def __init__(self):
+            super().__init__()
+            self.scale = torch.nn.Parameter(torch.ones(3))
+            self.epochs, self.seen = [], 0
+
+        def losses(self, z, targets, *, reduction="mean"):
+            return torch.nn.functional.cross_entropy(z * self.scale, targets, reduction=reduction)
+
+        def predict(self, z):
+            return (z * self.scale).argmax(dim=1)
+
+        def begin_epoch(self, epoch):
+            self.epochs.append(epoch)
+
+        def observe(self, z, targets):
+            assert not z.requires_grad
+            self.seen += len(z)
+
+    space = Scaled()
+    hp.fit(make_network(), space, (blobs.inputs, blobs.targets["kind"]), epochs=2, reduction="mean")
+    assert space.epochs == [0, 1]
+    assert space.seen == 2 * len(blobs)
+    assert not torch.equal(space.scale.detach(), torch.ones(3))
+
+
+def test_evaluation_counts_every_example_once_and_skips_missing_labels(blob_space):
+    data = make_blobs(50)
+    data.targets["kind"][:10] = -1
+    data.targets["size"][5:] = math.nan
+    network = make_network()
+    found = hp.evaluate(network, blob_space, data, batch_size=7)
+    predictions = blob_space.predict(network(data.inputs))
+    right = (predictions["kind"] == data.targets["kind"])[10:].double().mean()
+    error = (predictions["size"] - data.targets["size"])[:5].abs().mean()
+    assert found["kind/accuracy"] == pytest.approx(right.item())
+    assert found["size/mae"] == pytest.approx(error.item())
+    assert network.training
+
+
+def test_schedules_move_the_rate(blobs, blob_space):
+    rates = {}
+    for schedule in ("one-cycle", "paper", "constant"):
+        run = hp.fit(make_network(), blob_space, blobs, epochs=10, lr=0.01, schedule=schedule)
+        rates[schedule] = [record["lr"] for record in run.history]
+    assert rates["constant"] == [0.01] * 10
+    assert rates["paper"] == pytest.approx([0.01] * 4 + [0.001] * 4 + [0.0001] * 2)
+    assert max(rates["one-cycle"]) == pytest.approx(0.01, rel=0.1)
+    assert rates["one-cycle"][-1] < 0.001
+
+
+def test_a_non_finite_loss_stops_the_run_and_says_where(blobs, blob_space):
+    class Explodes(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner, self.calls = make_network(), 0
+
+        def forward(self, x):
+            self.calls += 1
+            return self.inner(x) * (math.nan if self.calls == 10 else 1)  # the first call is a check
+
+    network = Explodes()
+    before = weights(network)
+    with pytest.raises(FloatingPointError, match="The loss became nan in epoch 2, step 3; training stopped"):
+        hp.fit(network, blob_space, blobs, epochs=3, batch_size=20)
+    assert weights(network).isfinite().all()  # the bad step was not taken
+    assert not torch.equal(weights(network), before)
+
+
+def test_a_start_that_failed_leaves_its_folder_free(blobs, blob_space, tmp_path):
+    broken = make_network()
+    with torch.no_grad():
+        broken[0].weight.fill_(math.nan)
+    with pytest.raises(FloatingPointError):
+        hp.fit(broken, blob_space, blobs, epochs=1, folder=tmp_path / "run")
+    hp.fit(make_network(), blob_space, blobs, epochs=1, folder=tmp_path / "run")
+
+
+def test_network_and_space_in_the_wrong_order_get_a_sentence(blobs, blob_space):
+    with pytest.raises(TypeError, match="`fit` takes a network, then a space; got Space and Sequential"):
+        hp.fit(blob_space, make_network(), blobs, epochs=1)
+
+
+@pytest.mark.parametrize(
+    ("change", "kind", "sentence"),
+    [
+        ({"epochs": 0}, ValueError, "`epochs` must be at least 1; got 0"),
+        ({"batch_size": 2.5}, TypeError, "`batch_size` must be a whole number; got 2.5"),
+        ({"lr": -1.0}, ValueError, "`lr` must be finite and greater than 0; got -1.0"),
+        ({"schedule": "onecycle"}, ValueError, 'Unknown schedule "onecycle".*Did you mean "one-cycle"?'),
+        ({"reduction": "none"}, ValueError, 'Unknown reduction for training "none"'),
+        ({"mixed_precision": "half"}, ValueError, 'Unknown mixed precision "half"'),
+    ],
+)
+def test_bad_settings_get_a_sentence(blobs, blob_space, change, kind, sentence):
+    with pytest.raises(kind, match=sentence):
+        hp.fit(make_network(), blob_space, blobs, **{"epochs": 1, **change})
+
+
+def test_bad_data_gets_a_sentence_before_the_first_step(blobs, blob_space, tmp_path):
+    def attempt(data, **more):
+        hp.fit(make_network(), blob_space, data, epochs=1, folder=tmp_path / "run", **more)
+
+    bad = make_blobs()
+    bad.inputs[7, 1] = math.nan
+    with pytest.raises(ValueError, match=r"The inputs must be finite; 1 of 120 rows are not \(first: row 7\)"):
+        attempt(bad)
+    with pytest.raises(ValueError, match="The inputs must be finite"):
+        attempt(blobs, valid=bad)
+    bad = make_blobs()
+    bad.targets["kind"][3] = 3
+    with pytest.raises(ValueError, match=r"`kind` must be class ids in \[0, 3\).*row 3 holds 3"):
+        attempt(bad)
+    bad = make_blobs()
+    bad.targets["size"][3] = 1.5
+    with pytest.raises(ValueError, match=r"`size` must lie in \[-1, 1\]; row 3 holds 1.5"):
+        attempt(bad)
+    with pytest.raises(ValueError, match=r"same number of rows; got 120 and 119"):
+        attempt((blobs.inputs, {"kind": blobs.targets["kind"][1:], "size": blobs.targets["size"]}))
+    with pytest.raises(ValueError, match="at least one example"):
+        attempt((blobs.inputs[:0], {"kind": blobs.targets["kind"][:0], "size": blobs.targets["size"][:0]}))
+    with pytest.raises(TypeError, match="`train` must be a pair"):
+        attempt(42)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_network_of_the_wrong_width_gets_a_sentence(blobs, blob_space, tmp_path):
+    with pytest.raises(ValueError, match=r"`z` must have shape \(n, 3\) to match the space; got \(1, 5\)"):
+        hp.fit(make_network(5), blob_space, blobs, epochs=1, folder=tmp_path / "run")
+    assert not (tmp_path / "run").exists()  # so that the next try finds its place free
+
+
+def test_inputs_of_another_precision_get_a_sentence(blobs, blob_space):
+    with pytest.raises(TypeError, match="The inputs are float64 and the network's weights torch.float32"):
+        hp.fit(make_network(), blob_space, (blobs.inputs.double(), blobs.targets), epochs=1)
+
+
+def test_names_as_targets_get_a_sentence(blobs):
+    with pytest.raises(TypeError, match="`targets` must be numbers .* become ids by space.encode"):
+        hp.fit(make_network(), hp.Space(3, hp.Classes(["a", "b"])), (blobs.inputs, ["a"] * 120), epochs=1)
+
+
+def test_targets_of_a_torch_dataset_are_checked_in_the_first_epoch(blobs):
+    data = torch.utils.data.TensorDataset(blobs.inputs, torch.full((120,), -7))
+    with pytest.raises(ValueError, match=r"class ids in \[0, 3\)"):
+        hp.fit(make_network(), hp.Space(3, hp.Classes(3)), data, epochs=1)
+
+
+def test_numbers_of_numpy_and_measures_without_labels_are_written_down(blobs, tmp_path):
+    import numpy as np
+
+    space = hp.Space(3, kind=hp.Classes(3), size=hp.Range(np.float64(-1), np.int64(1)))
+    unlabelled = make_blobs()
+    unlabelled.targets["size"][:] = math.nan
+    run = hp.fit(
+        make_network(), space, blobs, valid=unlabelled, epochs=np.int64(1), lr=np.float32(0.01), folder=tmp_path / "r"
+    )
+    assert math.isnan(run.metrics["size/mae"])
+    assert json.loads((tmp_path / "r" / "metrics.json").read_text())["size/mae"] is None
+
+
+def test_a_precision_of_its_own_leaves_the_callers_alone(blobs, blob_space):
+    from accelerate import Accelerator
+
+    theirs = Accelerator()
+    before = theirs.mixed_precision
+    hp.fit(make_network(), blob_space, blobs, epochs=1, mixed_precision="bf16")
+    assert theirs.mixed_precision == before == "no"
+
+
+def test_a_failed_evaluation_leaves_the_network_in_its_mode(blobs, blob_space):
+    network = make_network()
+    with torch.no_grad():
+        network[2].weight.zero_()
+        network[2].bias.zero_()
+    with pytest.raises(ValueError, match="no direction in 120 of 120 rows"):
+        hp.evaluate(network, blob_space, blobs)
+    assert network.training
+
+
+def test_bf16_training_learns(blobs, blob_space):
+    network = make_network()
+    run = hp.fit(network, blob_space, blobs, valid=blobs, epochs=20, batch_size=20, mixed_precision="bf16")
+    assert run.metrics["kind/accuracy"] > 0.9
+    assert next(network.parameters()).dtype == torch.float32
+
+
+def test_progress_is_quiet_unless_somebody_looks(blobs, blob_space, capfd):
+    hp.fit(make_network(), blob_space, blobs, epochs=2)
+    assert capfd.readouterr() == ("", "")
+    hp.fit(make_network(), blob_space, blobs, epochs=2, progress=True)
+    assert "epoch" in capfd.readouterr().err
+
+
+def test_records_are_plain_json(blobs, blob_space):
+    run = hp.fit(make_network(), blob_space, blobs, valid=blobs, epochs=1)
+    assert json.loads(json.dumps(run.history)) == run.history

@@ -1,0 +1,114 @@
+import json
+
+import pytest
+import torch
+
+import hyperproto as hp
+from hyperproto.data import load_digits
+from hyperproto.models import DigitNet
+from tests.training.conftest import make_network
+
+
+@pytest.fixture
+def digits():
+    train, held = load_digits(seed=0)
+    return (train.inputs[:64], train.targets[:64]), (held.inputs[:32], held.targets[:32])
+
+
+def test_a_run_is_a_folder_and_comes_back_in_one_line(tmp_path, digits):
+    torch.manual_seed(0)
+    train, valid = digits
+    space = hp.Space(4, hp.Classes([str(i) for i in range(10)]))
+    run = hp.fit(DigitNet(4, width=4), space, train, valid=valid, epochs=2, folder=tmp_path / "run")
+    files = {path.name for path in (tmp_path / "run").iterdir()}
+    assert files == {
+        "config.json",
+        "prototypes.0.safetensors",
+        "epochs.jsonl",
+        "times.jsonl",
+        "last.safetensors",
+        "metrics.json",
+    }
+    lines = [json.loads(line) for line in (tmp_path / "run" / "epochs.jsonl").read_text().splitlines()]
+    assert lines == run.history
+    assert json.loads((tmp_path / "run" / "metrics.json").read_text()) == run.metrics
+    network, loaded = hp.load(tmp_path / "run")
+    assert not network.training
+    assert loaded.decode(torch.tensor([3])) == ["3"]
+    assert torch.equal(loaded.prototypes.vectors, space.prototypes.vectors)
+    with torch.no_grad():
+        assert torch.equal(network(valid[0]), run.network.eval()(valid[0]))
+    assert hp.evaluate(network, loaded, valid) == run.metrics
+
+
+def test_loading_never_places_again(tmp_path, blobs, monkeypatch):
+    space = hp.Space(4, kind=hp.Classes(3), size=hp.Range(-1, 1, margin=0.25))
+    hp.fit(make_network(4), space, blobs, epochs=1, folder=tmp_path / "run")
+
+    def placed(*args, **kwargs):
+        raise AssertionError("placed again")
+
+    monkeypatch.setattr("hyperproto.spaces.space.place", placed)
+    _, loaded = hp.load(tmp_path / "run", network=make_network(4, seed=9))
+    assert torch.equal(loaded.prototypes["kind"].vectors, space.prototypes["kind"].vectors)
+    assert loaded.tasks["size"] == hp.Range(-1, 1, margin=0.25)
+
+
+def test_a_network_of_ones_own_is_passed_in(tmp_path, blobs, blob_space):
+    run = hp.fit(make_network(), blob_space, blobs, epochs=1, folder=tmp_path / "run")
+    with pytest.raises(ValueError, match="is not one of ours. Build it and pass network="):
+        hp.load(tmp_path / "run")
+    network, _ = hp.load(tmp_path / "run", network=make_network(seed=3))
+    for loaded, trained in zip(network.parameters(), run.network.parameters(), strict=True):
+        assert torch.equal(loaded, trained)
+    with pytest.raises(ValueError, match="The weights do not fit the network given"):
+        hp.load(tmp_path / "run", network=make_network(7))
+
+
+def test_a_baseline_comes_back_too(tmp_path, digits):
+    train, _ = digits
+    space = hp.ConventionalSpace(hp.Classes(10))
+    hp.fit(DigitNet(10, width=4), space, train, epochs=1, folder=tmp_path / "run", lr=1e-4)
+    _, loaded = hp.load(tmp_path / "run")
+    assert isinstance(loaded, hp.ConventionalSpace)
+    assert loaded.dim == 10
+
+
+def test_a_folder_that_is_taken_or_cannot_be_written_gets_a_sentence(tmp_path, blobs, blob_space):
+    def attempt(folder):
+        hp.fit(make_network(), blob_space, blobs, epochs=1, folder=folder)
+
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken" / "thesis.tex").write_text("")
+    with pytest.raises(ValueError, match="already exists and is not empty"):
+        attempt(tmp_path / "taken")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ValueError, match="must be a folder; it is a file"):
+        attempt(tmp_path / "file")
+    with pytest.raises(ValueError, match="cannot be written"):
+        attempt("/proc/no-such-place")
+    (tmp_path / "empty").mkdir()
+    attempt(tmp_path / "empty")
+
+
+def test_folders_that_hold_no_run_get_a_sentence(tmp_path, blobs, blob_space):
+    with pytest.raises(FileNotFoundError, match='expected "config.json"'):
+        hp.load(tmp_path)
+    hp.fit(make_network(), blob_space, blobs, epochs=1, folder=tmp_path / "run")
+    weights = tmp_path / "run" / "last.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-8])
+    with pytest.raises(ValueError, match="is not a readable safetensors file"):
+        hp.load(tmp_path / "run", network=make_network())
+    config = tmp_path / "run" / "config.json"
+    config.write_text(config.read_text()[:40])
+    with pytest.raises(ValueError, match="is not readable as JSON"):
+        hp.load(tmp_path / "run", network=make_network())
+    config.write_text("[1, 2]")
+    with pytest.raises(ValueError, match="it says None"):
+        hp.load(tmp_path / "run", network=make_network())
+    config.write_text('{"format": "hyperproto.run/1"}')
+    with pytest.raises(ValueError, match="lacks its network or its space"):
+        hp.load(tmp_path / "run", network=make_network())
+    config.write_text('{"format": "other/7"}')
+    with pytest.raises(ValueError, match="must be a run of format hyperproto.run/1; it says other/7"):
+        hp.load(tmp_path / "run", network=make_network())
