@@ -1,0 +1,39 @@
+"""``hyperproto``: the verbs, and one sentence for every mistake."""
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import tyro
+
+from hyperproto._core.errors import HyperprotoError
+from hyperproto._version import __version__
+from hyperproto.cli.demo import Demo
+from hyperproto.cli.place import Place
+from hyperproto.cli.train import Train
+
+__all__ = ["main"]
+
+VERBS: dict[str, Any] = {"demo": Demo, "place": Place, "train": Train}
+ABOUT = "Hyperspherical prototype networks: classify and regress on one sphere, laid out before training."
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run one verb. A user's mistake prints one sentence and exits with 2."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if arguments == ["--version"]:
+        print(f"hyperproto {__version__}")
+        return
+    verb = tyro.extras.subcommand_cli_from_dict(VERBS, prog="hyperproto", description=ABOUT, args=arguments)
+    try:
+        verb.run()
+    except (HyperprotoError, OSError) as error:
+        print(f"hyperproto: {error}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        print("hyperproto: interrupted", file=sys.stderr)
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,98 @@
+import json
+import subprocess
+import sys
+
+import pytest
+
+from hyperproto import Prototypes, __version__
+from hyperproto.cli.main import main
+
+
+def run(capsys, *arguments):
+    """Return (exit code, standard output, standard error) of one command."""
+    try:
+        main(list(arguments))
+        code = 0
+    except SystemExit as stop:
+        code = stop.code
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_place_prints_its_certificate_and_writes_a_file(capsys, tmp_path):
+    path = tmp_path / "p.safetensors"
+    code, out, err = run(capsys, "place", "10", "5", "-o", str(path))
+    assert (code, err) == (0, "")
+    assert "maximum cosine" in out
+    assert "Rankin" in out
+    assert Prototypes.load(path).num_classes == 10
+
+
+def test_place_speaks_json(capsys):
+    code, out, _ = run(capsys, "place", "4", "3", "--json")
+    report = json.loads(out)
+    assert code == 0
+    assert report["max_cosine"] == pytest.approx(-1 / 3)
+    assert report["proved"] is True
+    assert report["separation"]["min"] == pytest.approx(4 / 3)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["place", "1", "3"], "`classes` must be at least 2; got 1"),
+        (["place", "3", "1"], "`dim` must be at least 2; got 1"),
+        (["place", "30", "3", "--method", "papr"], 'Did you mean "paper"?'),
+        (["place", "3", "3", "-o", "/no/such/folder/p"], '"/no/such/folder" must be a folder'),
+        (["train", "--folder", "/proc/nowhere", "--epochs", "1"], "cannot be written"),
+        (["place", "3", "3", "--compare"], "leave D, --max-cosine and -o out"),
+        (["place", "3", "3", "--plot", "x.png"], "--dims and --plot go with --compare"),
+        (["place", "3", "3", "--max-cosine", "0.1"], "leave D out"),
+        (["place", "3"], "Give the number of dimensions too"),
+        (["train", "--dim", "1"], "`dim` must be at least 2; got 1"),
+    ],
+)
+def test_a_mistake_prints_one_sentence_and_exits_with_2(capsys, arguments, sentence):
+    code, out, err = run(capsys, *arguments)
+    assert (code, out) == (2, "")
+    assert sentence in err
+    assert err.count("\n") == 1
+    assert "Traceback" not in err
+
+
+def test_an_unknown_option_exits_with_2(capsys):
+    assert run(capsys, "place", "3", "3", "--colour", "red")[0] == 2
+    assert run(capsys, "plaice")[0] == 2
+
+
+def test_version(capsys):
+    assert run(capsys, "--version")[1] == f"hyperproto {__version__}\n"
+
+
+def test_train_stores_a_run_that_loads(capsys, tmp_path):
+    folder = tmp_path / "run"
+    code, out, err = run(capsys, "train", "--epochs", "1", "--dim", "4", "--folder", str(folder))
+    assert (code, err) == (0, "")
+    assert "accuracy" in out
+    assert (folder / "metrics.json").exists()
+
+
+def test_train_knows_the_joint_task(capsys):
+    code, out, _ = run(capsys, "train", "--data", "rotated-digits", "--dim", "3", "--epochs", "1", "--margin", "0.1")
+    assert code == 0
+    assert "digit/accuracy" in out
+    assert "angle/mae" in out
+
+
+def test_the_installed_command_works():
+    done = subprocess.run([sys.executable, "-m", "hyperproto.cli.main", "--version"], capture_output=True, text=True)
+    assert done.stdout == f"hyperproto {__version__}\n"
+
+
+def test_a_defect_of_ours_keeps_its_traceback(monkeypatch):
+    def broken(*args, **kwargs):
+        raise ValueError("a bug")
+
+    monkeypatch.setattr("hyperproto.prototypes.place", broken)
+    with pytest.raises(ValueError, match="a bug"):
+        main(["place", "3", "3"])
