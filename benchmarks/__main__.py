@@ -1,0 +1,62 @@
+"""Measure, print, and write down: ``python -m benchmarks [NAME ...]``; without a name, all of them.
+
+Speeds are ratios against a named peer, both timed in turn in one run. Each benchmark writes a CSV to ``results/``
+whose name says which machine and which torch it was measured with.
+"""
+
+import csv
+import os
+import platform
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import torch
+from rich.console import Console
+from rich.table import Table
+
+NAMES = (
+    "loss",
+    "loop",
+    "startup",
+    "digits",
+    "rotated_digits",
+    "placement",
+    "placement_against_paper",
+    "authors_prototypes",
+    "gaps",
+)
+RESULTS = Path(__file__).parents[1] / "results"
+
+
+def machine() -> str:
+    return f"{platform.machine()}-{os.cpu_count()}cores-torch{torch.__version__.partition('+')[0]}"
+
+
+def report(name: str, title: str, rows: list[dict[str, object]]) -> None:
+    table = Table(title=title)
+    for heading in rows[0]:
+        table.add_column(heading)
+    for row in rows:
+        table.add_row(*(str(value) for value in row.values()))
+    Console(width=120).print(table)
+    RESULTS.mkdir(exist_ok=True)
+    with (RESULTS / f"{name}-{machine()}.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def main(names: list[str]) -> None:
+    if {"-h", "--help"} & set(names):
+        sys.exit(f"{__doc__}\nNames: {', '.join(NAMES)}.")
+    unknown = set(names) - set(NAMES)
+    if unknown:
+        sys.exit(f"Unknown benchmark {sorted(unknown)}. Choose from: {', '.join(NAMES)}.")
+    for name in names or NAMES:
+        title, rows = import_module(f"benchmarks.{name}").measure()
+        report(name, title, rows)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

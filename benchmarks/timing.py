@@ -1,0 +1,20 @@
+"""Timing two things in turn, so that whatever else the machine does falls on both."""
+
+import statistics
+import time
+from collections.abc import Callable
+
+
+def compare(ours: Callable[[], object], peer: Callable[[], object], *, rounds: int) -> tuple[float, float, float]:
+    """Return median seconds of ours, median seconds of the peer, and the median over rounds of peer / ours."""
+    for _ in range(5):
+        ours(), peer()
+    pairs = [(seconds(ours), seconds(peer)) for _ in range(rounds)]
+    mine, theirs = zip(*pairs, strict=True)
+    return statistics.median(mine), statistics.median(theirs), statistics.median(p / o for o, p in pairs)
+
+
+def seconds(function: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    function()
+    return time.perf_counter() - started
