@@ -25,6 +25,7 @@ NAMES = (
     "placement_against_paper",
     "authors_prototypes",
     "gaps",
+    "word_vectors",
 )
 RESULTS = Path(__file__).parents[1] / "results"
 

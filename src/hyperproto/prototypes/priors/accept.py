@@ -1,0 +1,107 @@
+"""One door for whatever people have: look at it, and call the constructor it is meant for."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from hyperproto._core.errors import InputError, InputTypeError
+from hyperproto.prototypes.priors.matrices import from_similarity
+from hyperproto.prototypes.priors.prior import Missing, Prior
+from hyperproto.prototypes.priors.taxonomy import from_taxonomy
+from hyperproto.prototypes.priors.vectors import as_array, from_vectors, is_array, is_vocabulary
+from hyperproto.prototypes.priors.word_vectors import from_word_vectors, read_array_file
+from hyperproto.prototypes.priors.wording import check_missing, need_names
+from hyperproto.prototypes.priors.wordnet import from_wordnet
+
+__all__ = ["as_prior"]
+
+
+def as_prior(
+    prior: object,
+    names: tuple[str, ...] | None,
+    num_classes: int,
+    *,
+    missing: Missing = "error",
+    progress: bool | None = None,
+) -> Prior:
+    """Return a prior for K classes from what is at hand.
+
+    Parameters
+    ----------
+    prior : object
+        A :class:`Prior`; a path to a file of word vectors, to a taxonomy in CSV or to nested folders; ``"wordnet"``;
+        an array or tensor of shape (num_classes, any), which is a similarity matrix if it is square and one vector a
+        class otherwise; a mapping or gensim-like object from word to vector; a mapping or pairs from child to parent.
+        Call a ``from_`` function first where this guesses wrong.
+    names : tuple of str, or None
+        The class names, for everything that is looked up by name.
+    num_classes : int
+        K, the number of classes.
+    missing : {"error", "free"}, default "error"
+        What happens to classes without prior: an error that lists them, or placement without prior.
+    progress : bool, optional
+        Whether to show a progress bar for a big file; by default where standard error is a terminal.
+
+    Examples
+    --------
+    >>> as_prior({"cat": [1, 0], "dog": [1, 1]}, ("cat", "dog"), 2).source
+    'vectors (2 of 2 classes)'
+    """
+    check_missing(missing)
+    made = _made(prior, names, missing, progress)
+    if names is not None:
+        made = made.ordered(names)
+    if made.num_classes != num_classes:
+        raise InputError(
+            f"The prior must be for the {num_classes} classes asked for; got one for "
+            f"{made.num_classes}: {made.source}. Give one row a class, in the order of the classes."
+        )
+    return made
+
+
+def _made(prior: object, names: tuple[str, ...] | None, missing: Missing, progress: bool | None) -> Prior:
+    if isinstance(prior, Prior):
+        return prior
+    if isinstance(prior, str | Path):
+        return _from_path(prior, names, missing, progress)
+    if _is_taxonomy(prior):
+        return from_taxonomy(prior, names, missing=missing)  # type: ignore[arg-type]  # just looked
+    if is_vocabulary(prior):
+        return from_vectors(prior, names, missing=missing)
+    if is_array(prior):
+        return _from_matrix(prior, names)
+    raise InputTypeError(
+        f"`prior` must be a path, an array, a mapping, a gensim-like object or a Prior; got {type(prior).__name__}."
+    )
+
+
+def _from_path(prior: str | Path, names: tuple[str, ...] | None, missing: Missing, progress: bool | None) -> Prior:
+    path = Path(prior)
+    if prior == "wordnet" and not path.exists():
+        return from_wordnet(need_names(names, what="WordNet"), missing=missing)
+    if path.is_dir() or path.suffix.lower() in (".csv", ".tsv"):
+        return from_taxonomy(path, names, missing=missing)
+    if path.is_file() and path.name.removesuffix(".gz").endswith(".npy"):
+        table, words = read_array_file(path)
+        if words is None:
+            return _from_matrix(table, names, called=f" {path.name}")
+    return from_word_vectors(path, names, missing=missing, progress=progress)
+
+
+def _from_matrix(matrix: object, names: tuple[str, ...] | None, *, called: str = "") -> Prior:
+    """Return the prior of an array in class order; a square one is a similarity matrix."""
+    table = as_array(matrix, what="A prior")
+    names = names if names is not None and len(names) == len(table) else None  # a wrong count is said at the border
+    if table.shape[0] == table.shape[1]:
+        return from_similarity(table, names, source=f"similarity matrix{called}")
+    return from_vectors(table, names, source=f"vectors{called}")
+
+
+def _is_taxonomy(prior: object) -> bool:
+    """Say whether a value maps or pairs names with names."""
+    if isinstance(prior, Mapping):
+        return bool(prior) and all(isinstance(value, str) for value in prior.values())
+    return isinstance(prior, list | tuple) and bool(prior) and all(_is_pair(pair) for pair in prior)
+
+
+def _is_pair(value: object) -> bool:
+    return isinstance(value, list | tuple) and len(value) == 2 and all(isinstance(part, str) for part in value)

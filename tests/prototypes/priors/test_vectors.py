@@ -1,0 +1,124 @@
+import numpy as np
+import pytest
+import torch
+
+from hyperproto._core.errors import InputError, InputTypeError
+from hyperproto.prototypes.priors import from_vectors
+
+WORDS = {"maple": [1.0, 0.0], "tree": [1.0, 1.0], "fox": [0.0, 2.0]}
+
+
+class KeyedVectors:
+    """Answers as gensim's does, fastText's claim to contain every word included."""
+
+    def __init__(self, words):
+        self.key_to_index = {word: index for index, word in enumerate(words)}
+        self.rows = np.array(list(words.values()), dtype=np.float32)
+
+    def __contains__(self, word):
+        return True
+
+    def __getitem__(self, word):
+        return self.rows[self.key_to_index[word]]
+
+
+class Model:
+    def __init__(self, words):
+        self.wv = KeyedVectors(words)
+
+
+class OldVectors:
+    """An object that only answers ``in`` and ``[]``."""
+
+    def __init__(self, words):
+        self.words = words
+
+    def __contains__(self, word):
+        return word in self.words
+
+    def __getitem__(self, word):
+        return self.words[word]
+
+
+@pytest.mark.parametrize("kind", [dict, KeyedVectors, Model, OldVectors])
+def test_a_dict_and_gensims_objects_are_looked_up_by_name(kind):
+    prior = from_vectors(kind(WORDS), ("maple_tree", "Fox"))
+    assert prior.similarity[0, 1] == pytest.approx(0.5 / np.hypot(1, 0.5))  # (1, 0.5) against (0, 2)
+    with pytest.raises(InputError, match='1 of 2 are not: "oak_tree". "oak_tree" lacks "oak"'):
+        from_vectors(kind(WORDS), ("oak_tree", "fox"))
+
+
+def test_a_near_word_is_suggested():
+    with pytest.raises(InputError, match=r'"mapel"\. Did you mean "maple"\?'):
+        from_vectors(WORDS, ("mapel", "fox"))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64])
+def test_a_tensor_gives_what_an_array_gives(dtype):
+    table = torch.tensor([[1.0, 2.0, 0.5], [0.25, -1.0, 4.0]], dtype=dtype, requires_grad=True)
+    np.testing.assert_array_equal(
+        from_vectors(table).similarity, from_vectors(table.detach().double().numpy()).similarity
+    )
+    dictionary = {"a": table[0], "b": table[1]}
+    np.testing.assert_array_equal(from_vectors(dictionary, ("a", "b")).similarity, from_vectors(table).similarity)
+
+
+def test_the_caller_keeps_his_array():
+    table = np.array([[3.0, 0.0], [0.0, 5.0]])
+    from_vectors(table)
+    assert table.tolist() == [[3, 0], [0, 5]]
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1.0, 1e300])
+def test_the_length_of_a_vector_does_not_matter(scale):
+    prior = from_vectors(np.array([[3.0, 4.0], [4.0, 3.0], [-3.0, -4.0]]) * scale)
+    np.testing.assert_allclose(prior.similarity[0], [1, 0.96, -1], rtol=1e-12)
+
+
+def test_duplicates_are_remarked_on_and_not_refused():
+    table = np.array([[1.0, 2.0], [0.0, 1.0], [2.0, 4.0]])
+    prior = from_vectors(table, ("crane", "fox", "crane_bird"))
+    assert prior.remarks == (
+        '1 pair of classes is the same to the prior, which cannot tell them apart: "crane" and "crane_bird".',
+    )
+    assert from_vectors(table[:2]).remarks == ()
+    assert from_vectors(np.ones((5, 2))).remarks == (
+        "10 pairs of classes are the same to the prior, which cannot tell them apart: "
+        "0 and 1, 0 and 2, 0 and 3, 0 and 4, 1 and 2 and 5 more.",
+        "The prior says nothing: every pair of classes is equally similar.",
+    )
+
+
+def test_a_zero_vector_names_the_class():
+    with pytest.raises(InputError, match=r'that of class "b" is zero \(1 of 2 classes\)'):
+        from_vectors(np.array([[1.0, 0.0], [0.0, 0.0]]), ("a", "b"))
+    with pytest.raises(InputError, match='that of class "up_down" is zero'):
+        from_vectors({"up": [1.0], "down": [-1.0], "side": [2.0]}, ("up_down", "side"))
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_what_is_not_finite_names_the_class(bad):
+    table = np.array([[1.0, 0.0], [0.0, bad]])
+    with pytest.raises(InputError, match="must be finite; that of class 1 holds NaN or infinity"):
+        from_vectors(table)
+    with pytest.raises(InputError, match='that of class "b" holds NaN or infinity'):
+        from_vectors(table, ("a", "b"))
+
+
+def test_faulty_vectors_are_told():
+    with pytest.raises(InputError, match='must have one dimension; "maple" has 2 numbers and "oak" has 3'):
+        from_vectors(WORDS | {"oak": [1, 2, 3]}, ("maple", "oak"))
+    with pytest.raises(InputError, match=r'The vector of "oak" must be one row of numbers; got shape \(1, 2\)'):
+        from_vectors(WORDS | {"oak": [[1, 2]]}, ("maple", "oak"))
+    with pytest.raises(InputTypeError, match='The vector of "oak" must be numbers; got'):
+        from_vectors(WORDS | {"oak": ["a", "b"]}, ("maple", "oak"))
+    with pytest.raises(InputTypeError, match="Vectors must be numbers in rows of one length"):
+        from_vectors([[1, 2], [3]])
+    with pytest.raises(InputError, match=r"Vectors must be a matrix with one row a class; got shape \(2,\)"):
+        from_vectors(np.ones(2))
+    with pytest.raises(InputError, match="`names` must name each of the 2 classes of the prior; got 3"):
+        from_vectors(np.eye(2), ("a", "b", "c"))
+    with pytest.raises(InputError, match="A vector is looked up by class name"):
+        from_vectors(WORDS)
+    with pytest.raises(InputError, match='Unknown choice for missing classes "fre".*Did you mean "free"'):
+        from_vectors(WORDS, ("maple",), missing="fre")
