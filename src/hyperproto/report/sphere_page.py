@@ -12,6 +12,7 @@ import numpy as np
 from hyperproto._core.extras import require
 from hyperproto._core.files import replacing
 from hyperproto._version import __version__
+from hyperproto.report.sphere_grid import coordinates, sphere_grid
 from hyperproto.report.sphere_picture import CLASS_COLOURS
 from hyperproto.report.sphere_view import SphereView
 
@@ -77,7 +78,7 @@ def _figure(view: SphereView) -> dict[str, Any]:
             "color": [CLASS_COLOURS[i % len(CLASS_COLOURS)] for i in range(len(view.names))],
         },
         "hoverinfo": "skip",
-        **_coordinates(1.15 * view.prototypes_xyz),
+        **coordinates(1.15 * view.prototypes_xyz),
     }
     hidden = {"visible": False}
     buttons = [
@@ -99,38 +100,12 @@ def _figure(view: SphereView) -> dict[str, Any]:
             }
         ],
     }
-    return {"data": [*clouds, names, _grid()], "layout": layout}
+    return {"data": [*clouds, names, sphere_grid()], "layout": layout}
 
 
 def _cloud(xyz: Any, ids: list[int], marker: dict[str, Any], *, visible: bool) -> dict[str, Any]:
     shape = {"type": "scatter3d", "mode": "markers", "hoverinfo": "none", "visible": visible}
-    return {**shape, **_coordinates(xyz), "customdata": ids, "marker": marker}
-
-
-def _coordinates(xyz: Any) -> dict[str, list[float]]:
-    return {axis: np.round(xyz[:, i], 4).tolist() for i, axis in enumerate("xyz")}
-
-
-def _grid() -> dict[str, Any]:
-    """Draw meridians and parallels as one line with gaps."""
-    turn = np.linspace(0, 2 * np.pi, 73)
-    rings = []
-    for latitude in np.deg2rad(np.arange(-60, 61, 30)):
-        ring = np.column_stack([np.cos(turn), np.sin(turn)]) * np.cos(latitude)
-        rings.append(np.column_stack([ring, np.full(len(turn), np.sin(latitude))]))
-    for longitude in np.deg2rad(np.arange(0, 180, 30)):
-        flat = np.column_stack([np.cos(turn) * np.cos(longitude), np.cos(turn) * np.sin(longitude)])
-        rings.append(np.column_stack([flat, np.sin(turn)]))
-    gap = np.full((1, 3), np.nan)
-    line = np.concatenate([part for ring in rings for part in (ring, gap)])
-    spots = {axis: [None if np.isnan(v) else round(float(v), 4) for v in line[:, i]] for i, axis in enumerate("xyz")}
-    return {
-        "type": "scatter3d",
-        "mode": "lines",
-        "hoverinfo": "skip",
-        "line": {"color": "#cccccc", "width": 1},
-        **spots,
-    }
+    return {**shape, **coordinates(xyz), "customdata": ids, "marker": marker}
 
 
 def _image_sheet(view: SphereView) -> str:

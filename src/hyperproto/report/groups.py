@@ -1,0 +1,82 @@
+"""Groups of classes that belong together by the prior, named by their most typical members: for colours."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from hyperproto._core.checks import check_integer
+from hyperproto._core.errors import InputError
+
+__all__ = ["GROUP_COLOURS", "NO_PRIOR", "colours_of", "prior_groups"]
+
+# dark enough to read a name in on white, and apart for most kinds of colour blindness; the first are Okabe and Ito's
+GROUP_COLOURS = (
+    "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#8C6D00", "#56A0D3",
+    "#7A0177", "#6B4226", "#5B8C00", "#3B3BB3", "#B22222", "#2F6F6F",
+)  # fmt: skip
+NO_PRIOR = "not in the prior"
+GREY = "#555555"
+TYPICAL = 3  # members that name a group
+
+
+def prior_groups(
+    similarity: Any, names: Sequence[str], *, num_groups: int | None = None, known: Any = None
+) -> tuple[str, ...]:
+    """Return the group of each class, by clustering the prior from the bottom up (Ward's rule).
+
+    Parameters
+    ----------
+    similarity : array, shape (K, K)
+        The prior, larger being nearer; its diagonal is not looked at.
+    names : sequence of str
+        One name a class.
+    num_groups : int, optional
+        How many groups; one for about eight classes by default, and twelve at most.
+    known : array of bool, shape (K,), optional
+        Classes the prior knows; the others form a group of their own.
+
+    Returns
+    -------
+    tuple of str
+        One label a class: its group's three most typical members.
+
+    Examples
+    --------
+    >>> similarity = [[1, 0.9, 0.1, 0], [0.9, 1, 0, 0.1], [0.1, 0, 1, 0.8], [0, 0.1, 0.8, 1]]
+    >>> prior_groups(similarity, ["cat", "dog", "car", "bus"], num_groups=2)
+    ('cat, dog', 'cat, dog', 'car, bus', 'car, bus')
+    """
+    from scipy.cluster.hierarchy import fcluster, linkage
+    from scipy.spatial.distance import squareform
+
+    similarity = np.array(similarity, dtype=np.float64)
+    if similarity.shape != (len(names),) * 2:
+        raise InputError(f"`similarity` must have shape ({len(names)}, {len(names)}); got {similarity.shape}.")
+    ids = np.arange(len(names)) if known is None else np.flatnonzero(known)
+    wanted = min(max(2, round(len(ids) / 8)), len(GROUP_COLOURS)) if num_groups is None else num_groups
+    wanted = check_integer(wanted, "num_groups", at_least=1)
+    if len(ids) < 2:
+        return (NO_PRIOR,) * len(names)
+    near = (similarity[np.ix_(ids, ids)] + similarity[np.ix_(ids, ids)].T) / 2
+    np.fill_diagonal(near, -np.inf)
+    np.fill_diagonal(near, max(1.0, near.max()))  # a class is as near to itself as anything can be
+    distance = np.sqrt(2 * (near[0, 0] - near))  # of unit vectors, where the similarity is their cosine
+    group = fcluster(linkage(squareform(distance, checks=False), method="ward"), wanted, criterion="maxclust")
+    labels = np.full(len(names), NO_PRIOR, dtype=object)
+    for number in np.unique(group):
+        members = np.flatnonzero(group == number)
+        typical = members[np.argsort(-near[np.ix_(members, members)].sum(axis=1), kind="stable")[:TYPICAL]]
+        labels[ids[members]] = ", ".join(names[ids[i]] for i in typical) + (", …" if len(members) > TYPICAL else "")
+    return tuple(labels)
+
+
+def colours_of(groups: Sequence[object] | None, count: int) -> dict[str, str]:
+    """Return a colour for each group, in the order in which they are met; grey for classes outside the prior."""
+    if groups is None:
+        return {"": GROUP_COLOURS[0]}
+    if len(groups) != count:
+        raise InputError(f"`groups` must give one group for each of the {count} classes; got {len(groups)}.")
+    met = [label for label in dict.fromkeys(map(str, groups)) if label != NO_PRIOR]
+    colours = {label: GROUP_COLOURS[i % len(GROUP_COLOURS)] for i, label in enumerate(met)}
+    return colours | {NO_PRIOR: GREY} if NO_PRIOR in map(str, groups) else colours
