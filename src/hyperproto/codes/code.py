@@ -8,9 +8,49 @@ from numpy.typing import NDArray
 
 from hyperproto._version import __version__
 
-__all__ = ["Array", "Certificate", "Code"]
+__all__ = ["Array", "Certificate", "Code", "Meaning"]
 
 Array = NDArray[np.floating[Any]]
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """How far the order of the cosines agrees with the order of similarities a prior asks for.
+
+    Attributes
+    ----------
+    prior : str
+        Where the similarities come from.
+    weight : float
+        λ, the weight of Equation 6 beside separation; 0 where the placement did not look at the prior.
+    loss : float
+        Equation 6.
+    ranked : float
+        Share of the triplets (i, j, k) with different similarities whose cosines have the same order.
+    ranked_by_margin : float
+        Share of them that have it by more than .01: order won by less is no meaning.
+    clear : float
+        Share of them whose cosines differ by more than .01 at all, in whichever order.
+    spearman, kendall : float
+        Rank correlations of similarities and cosines over all pairs; ties count as ties (tau-b).
+    measured : str
+        Over what: all triplets, or those of a sample of anchors.
+    """
+
+    prior: str
+    weight: float
+    loss: float
+    ranked: float
+    ranked_by_margin: float
+    clear: float
+    spearman: float
+    kendall: float
+    measured: str = "all triplets"
+
+    @property
+    def ranked_of_clear(self) -> float:
+        """Of the triplets whose cosines differ by more than .01, the share in the right order."""
+        return self.ranked_by_margin / self.clear if self.clear else 0.0
 
 
 @dataclass(frozen=True)
@@ -37,6 +77,8 @@ class Certificate:
         What else one should know, such as a search that the clock or the user ended early.
     version : str
         Version of hyperproto that placed them.
+    meaning : Meaning or None
+        The other side, where a prior was given: how far the order of the cosines agrees with it.
     gap : float
         ``max_cosine - bound``; what is left to gain at most.
     """
@@ -50,6 +92,7 @@ class Certificate:
     measured: str = "all pairs"
     remark: str = ""
     version: str = __version__
+    meaning: Meaning | None = None
     gap: float = field(init=False)
 
     def __post_init__(self) -> None:
@@ -62,8 +105,14 @@ class Certificate:
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "Certificate":
         """Rebuild a certificate from :meth:`to_dict`; what a newer version added is left out."""
-        known = {part.name for part in fields(cls) if part.init}
-        return cls(**{key: value for key, value in values.items() if key in known})
+        held = {key: value for key, value in values.items() if key in _names(cls)}
+        if (meaning := held.get("meaning")) is not None:
+            held["meaning"] = Meaning(**{key: value for key, value in meaning.items() if key in _names(Meaning)})
+        return cls(**held)
+
+
+def _names(kind: type[Meaning] | type[Certificate]) -> set[str]:
+    return {part.name for part in fields(kind) if part.init}
 
 
 @dataclass(frozen=True)

@@ -1,14 +1,18 @@
 """The way in: K classes, D dimensions, prototypes out."""
 
+import os
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 from hyperproto._core.checks import check_finite_number, check_integer
 from hyperproto._core.errors import InputError
 from hyperproto._core.registry import unknown_choice
 from hyperproto.codes import Code, best_code, certify, known_code, separation_descent
 from hyperproto.codes.effort import WORK
+from hyperproto.prototypes.priors import Missing, as_prior
 from hyperproto.prototypes.progress import placement_progress
 from hyperproto.prototypes.prototypes import Prototypes, parse_classes
+from hyperproto.prototypes.semantic import Request, check_prior_weight, place_with_prior
 
 __all__ = ["METHODS", "check_dim", "place"]
 
@@ -17,6 +21,9 @@ def place(
     classes: int | Sequence[str],
     dim: int,
     *,
+    prior: object | None = None,
+    prior_weight: float | Literal["auto"] = "auto",
+    missing: Missing = "error",
     method: str = "auto",
     effort: str = "balanced",
     seed: int = 0,
@@ -32,10 +39,21 @@ def place(
         How many classes, or their names.
     dim : int
         Output dimension D; the sphere is S^(D-1). Any D >= 2.
-    method : {"auto", "codes", "optimise", "paper", "random"}, default "auto"
+    prior : optional
+        What is known about the classes (privileged information): a file of word vectors, a taxonomy, a K x K
+        similarity tensor, a dict of vectors, ... see :mod:`hyperproto.prototypes.priors`. Similar classes are then
+        placed nearer than unlike ones, by Equation 6, and the certificate says how far that succeeded.
+    prior_weight : float or "auto", default "auto"
+        λ, the weight of Equation 6 beside separation; 0 is separation only. "auto" is a rule in K and D,
+        :func:`~hyperproto.codes.ranked.joint.auto_weight`; for ``method="paper"`` it is 1.
+    missing : {"error", "free"}, default "error"
+        What to do with classes the prior does not know: stop, or place them by separation alone.
+    method : {"auto", "codes", "optimise", "assign", "paper", "random"}, default "auto"
         "auto" is the best of what applies: a closed form or algebraic code where it is proved optimal, else the
         better of the best known code and a search. "codes" takes known codes only, "optimise" always searches.
-        "paper" descends Equation 5 as the authors' script does: 10,000 steps at rate 0.1.
+        "paper" descends Equation 5 as the authors' script does: 10,000 steps at rate 0.1; with a prior, the sum of
+        Equations 5 and 6. "assign", for a prior, keeps the best separated code and only decides which class gets
+        which point; "codes" with a prior does the same with a known code.
     effort : {"fast", "balanced", "thorough"}, default "balanced"
         How much to search: near 1, 10 and 60 seconds on one core for 100 classes, but defined by counts.
     seed : int, default 0
@@ -63,8 +81,23 @@ def place(
         check_finite_number(seconds, "seconds", above=0)
     if workers is not None:
         check_integer(workers, "workers", at_least=1)
+    if prior is None and (prior_weight != "auto" or method == "assign"):
+        raise InputError('`prior_weight` and method="assign" go with a prior; got none. Pass prior=...')
+    held = None if prior is None else as_prior(prior, names, num_classes, missing=missing, progress=progress)
     with placement_progress(show=progress) as report:
-        if method in DIRECT:
+        if held is not None:
+            weight = 1.0 if method == "paper" and prior_weight == "auto" else prior_weight
+            request = Request(
+                prior=held,
+                dim=dim,
+                weight=check_prior_weight(weight, num_classes, dim),
+                effort=effort,
+                seed=seed,
+                workers=workers or os.cpu_count() or 1,
+                progress=report,
+            )
+            code = place_with_prior(method, request)
+        elif method in DIRECT:
             code = DIRECT[method](num_classes, dim, seed)
         else:
             code = best_code(
@@ -105,4 +138,4 @@ def _random(num_classes: int, dim: int, seed: int) -> Code:
 
 
 DIRECT: dict[str, Callable[[int, int, int], Code]] = {"codes": _codes, "paper": _paper, "random": _random}
-METHODS = ("auto", "codes", "optimise", "paper", "random")
+METHODS = ("auto", "codes", "optimise", "assign", "paper", "random")

@@ -1,0 +1,98 @@
+r"""Which class gets which point of a code: separation stays as it is, meaning becomes as good as the code allows.
+
+With the points fixed, Equation 6 depends on the assignment π only through
+
+.. math:: \max_\pi \; \sum_{ij} w_{ij} \, c_{\pi(i)\pi(j)}
+
+since the rest of it is a sum over all pairs of each row, in whatever order (``ranking.py``). That is a quadratic
+assignment problem. It is climbed by exchanging two classes at a time; a kick that exchanges a few at random, kept
+where the climb after it ends higher, leads out of local optima.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import quadratic_assignment
+
+from hyperproto._core.seeding import derive_seed
+from hyperproto._core.threads import one_thread
+from hyperproto.codes.code import Array
+
+__all__ = ["assign", "exchange_gains"]
+
+KICKED = 0.12  # share of the classes that a kick exchanges
+RELAXED = 400  # classes up to which the relaxed problem gives a start; beyond, its K³ steps take too long
+GAIN = 1e-9  # smallest gain worth an exchange, relative to the sum of |w c|
+
+
+def assign(points: Array, weights: Array, *, kicks: int, seed: int) -> NDArray[np.intp]:
+    """Return π of shape (K,), so that ``points[π]`` are the prototypes of the classes in their order.
+
+    Parameters
+    ----------
+    points : Array, shape (K, D)
+        Unit rows.
+    weights : Array, shape (K, K)
+        w, from :func:`~hyperproto.codes.ranked.ranking.order_weights`.
+    kicks : int
+        Attempts to leave a local optimum.
+    seed : int
+        Fixes the result.
+    """
+    wanted = (weights + weights.T) / 2
+    cosines = points @ points.T
+    np.fill_diagonal(cosines, 0)
+    count = len(points)
+    rng = np.random.default_rng(derive_seed(seed, "assignment"))
+    with one_thread():
+        start = rng.permutation(count)
+        if count <= RELAXED:
+            start = quadratic_assignment(wanted, cosines, method="faq", options={"maximize": True}).col_ind
+        best, height = _climb(wanted, cosines, np.asarray(start))
+        for _ in range(kicks):
+            tried = best.copy()
+            moved = rng.choice(count, size=max(3, round(KICKED * count)), replace=False)
+            tried[moved] = tried[np.roll(moved, 1)]
+            tried, reached = _climb(wanted, cosines, tried)
+            if reached > height:
+                best, height = tried, reached
+    return best
+
+
+def exchange_gains(wanted: Array, placed: Array, products: Array) -> Array:
+    """Return the gain of exchanging classes r and s, for every pair. Shape (K, K).
+
+    Parameters
+    ----------
+    wanted, placed : Array, shape (K, K)
+        w and the cosines as assigned, both symmetric with a zero diagonal.
+    products : Array, shape (K, K)
+        ``wanted @ placed``.
+    """
+    own = np.diagonal(products)
+    gains: Array = products + products.T
+    gains -= own[:, None]
+    gains -= own[None]
+    gains += 2 * wanted * placed
+    return 2 * gains
+
+
+def _climb(wanted: Array, cosines: Array, assigned: NDArray[np.intp]) -> tuple[NDArray[np.intp], float]:
+    """Make the best exchange until none helps. The products change by one outer product an exchange."""
+    assigned = assigned.copy()
+    placed = cosines[np.ix_(assigned, assigned)]
+    products = wanted @ placed
+    least = GAIN * float(np.abs(wanted * placed).sum())
+    while True:
+        gains = exchange_gains(wanted, placed, products)
+        r, s = divmod(int(gains.argmax()), len(assigned))
+        if gains[r, s] <= least:
+            return assigned, float(np.vdot(wanted, placed))
+        products += np.outer(wanted[:, s] - wanted[:, r], placed[r] - placed[s])
+        _swap(products.T, r, s)
+        _swap(placed, r, s)
+        _swap(placed.T, r, s)
+        assigned[[r, s]] = assigned[[s, r]]
+
+
+def _swap(rows: Array, r: int, s: int) -> None:
+    rows[[r, s]] = rows[[s, r]]
