@@ -18,6 +18,7 @@ from rich.table import Table
 NAMES = (
     "loss",
     "loop",
+    "backbones",
     "startup",
     "digits",
     "rotated_digits",

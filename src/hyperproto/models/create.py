@@ -1,0 +1,92 @@
+"""Backbones by name, and which one a user gets who does not choose."""
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from hyperproto._core.checks import check_integer
+from hyperproto._core.errors import InputError
+from hyperproto._core.registry import choose, unknown_choice
+from hyperproto.models.backbone import BACKBONES, Backbone
+from hyperproto.models.libraries import LibraryNetwork
+
+__all__ = ["create_backbone", "default_backbone"]
+
+
+def create_backbone(name: str, **config: Any) -> Backbone:
+    """Build a network by name; docs/backbones.md lists them.
+
+    Parameters
+    ----------
+    name : str
+        One of ``BACKBONES``, such as ``"resnet-32"``; or ``"torchvision:resnet18"``, ``"timm:resnet18"`` where those
+        libraries are installed.
+    **config
+        What the constructor takes, ``out_dim`` at least. It overrides what a preset says.
+
+    Examples
+    --------
+    >>> network = create_backbone("resnet-32", out_dim=100)
+    >>> network.name, network.config["depth"]
+    ('resnet', 32)
+    """
+    if ":" in str(name):
+        config = {"name": name, **config}
+        build: Callable[..., Backbone] = LibraryNetwork
+    else:
+        build = choose(name, BACKBONES, what="backbone")
+    _check_settings(name, build, config)
+    return build(**config)
+
+
+def default_backbone(out_dim: int, shape: Sequence[int]) -> Backbone:
+    """Build a network for inputs of a shape: a start that suits a small machine.
+
+    ====================================  =======================
+    input                                 network
+    ====================================  =======================
+    a row of a table                      ``mlp``
+    grey, square, even, at most 16 px     ``digit-net``
+    at most 40 px                         ``resnet-8``
+    at most 80 px                         ``resnet-20``
+    larger                                ``resnet-3463-small``
+    ====================================  =======================
+
+    The residual ones have ``feature_norm=True``, so that outputs do not start out in nearly one direction.
+
+    Parameters
+    ----------
+    out_dim : int
+        Width of the output: ``space.dim``.
+    shape : sequence of int
+        Shape of one input: (columns,), or (channels, height, width).
+
+    Examples
+    --------
+    >>> default_backbone(100, (3, 32, 32)).config["depth"]
+    8
+    """
+    shape = [check_integer(length, "shape", at_least=1) for length in shape]
+    if len(shape) == 1:
+        return create_backbone("mlp", out_dim=out_dim, in_features=shape[0])
+    if len(shape) != 3:
+        raise InputError(
+            f"`shape` must be that of a row (columns,) or an image (channels, height, width); got {tuple(shape)}."
+        )
+    channels, height, width = shape
+    size = max(height, width)
+    if channels == 1 and height == width <= 16 and size % 2 == 0:
+        return create_backbone("digit-net", out_dim=out_dim, size=size)
+    name = "resnet-8" if size <= 40 else "resnet-20" if size <= 80 else "resnet-3463-small"
+    return create_backbone(name, out_dim=out_dim, channels=channels, feature_norm=True)
+
+
+def _check_settings(name: str, build: Callable[..., Backbone], config: dict[str, Any]) -> None:
+    """Raise a sentence where the constructor does not take a setting, or lacks one."""
+    taken = inspect.signature(build).parameters
+    for given in config:
+        if given not in taken:
+            raise unknown_choice(given, [key for key in taken if key != "name"], what=f'setting of "{name}"')
+    for key, parameter in taken.items():
+        if parameter.default is inspect.Parameter.empty and key not in config:
+            raise InputError(f'The backbone "{name}" needs `{key}`. Pass {key}=...')

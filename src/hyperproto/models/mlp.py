@@ -1,0 +1,53 @@
+"""A multilayer perceptron, for rows of a table."""
+
+from collections.abc import Sequence
+
+from torch import Tensor, nn
+
+from hyperproto._core.checks import check_finite_number, check_integer
+from hyperproto.models.backbone import Backbone
+from hyperproto.models.inputs import check_rows
+
+__all__ = ["MLP"]
+
+
+class MLP(Backbone):
+    """Hidden layers, each linear, ReLU and normalised over the batch; then one linear layer.
+
+    The norm comes after the ReLU: what ReLU leaves is positive, has a large mean, and would send all outputs off in
+    nearly one direction at the start, along which the loss has little gradient.
+
+    Parameters
+    ----------
+    out_dim : int
+        Width of the output.
+    in_features : int
+        Columns of the table.
+    hidden : sequence of int, default (256, 256)
+        Width of each hidden layer; empty leaves one linear layer.
+    dropout : float, default 0
+        Share of the hidden values set to zero while training.
+    """
+
+    name = "mlp"
+
+    def __init__(
+        self, out_dim: int, in_features: int, hidden: Sequence[int] = (256, 256), dropout: float = 0.0
+    ) -> None:
+        hidden = [check_integer(width, "hidden", at_least=1) for width in hidden]
+        dropout = check_finite_number(dropout, "dropout", at_least=0, at_most=0.99)
+        super().__init__(out_dim=out_dim, in_features=in_features, hidden=hidden, dropout=dropout)
+        self.in_features = check_integer(in_features, "in_features", at_least=1)
+        layers: list[nn.Module] = []
+        width = in_features
+        for wider in hidden:
+            layers += [nn.Linear(width, wider), nn.ReLU(inplace=True), nn.BatchNorm1d(wider)]
+            layers += [nn.Dropout(dropout)] if dropout else []
+            width = wider
+        self.layers = nn.Sequential(*layers, nn.Linear(width, out_dim))
+
+    def forward(self, rows: Tensor) -> Tensor:
+        """Map rows, shape (n, in_features), to outputs, shape (n, out_dim)."""
+        check_rows(rows, self.in_features)
+        z: Tensor = self.layers(rows)
+        return z

@@ -1,0 +1,122 @@
+"""Networks of torchvision and timm, with stand-ins for the two libraries."""
+
+import sys
+from types import ModuleType
+
+import pytest
+import torch
+from torch import nn
+
+import hyperproto as hp
+from hyperproto.models import create_backbone
+
+
+class TinyNet(nn.Module):
+    def __init__(self, channels: int, num_classes: int) -> None:
+        super().__init__()
+        self.fc = nn.Linear(channels, num_classes)
+
+    def forward(self, images: torch.Tensor) -> torch.Tensor:
+        return self.fc(images.mean((2, 3)))
+
+
+@pytest.fixture
+def torchvision(monkeypatch) -> list[tuple]:
+    """Put a torchvision in place that knows one classifier and one detector; return the calls it gets."""
+    calls = []
+    package, models = ModuleType("torchvision"), ModuleType("torchvision.models")
+
+    def get_model(name, **settings):
+        calls.append((name, settings))
+        return TinyNet(3, settings["num_classes"])
+
+    models.list_models = lambda module=None: ["resnet18"] if module is models else ["resnet18", "ssd300_vgg16"]
+    models.get_model = get_model
+    package.models = models
+    monkeypatch.setitem(sys.modules, "torchvision", package)
+    monkeypatch.setitem(sys.modules, "torchvision.models", models)
+    return calls
+
+
+@pytest.fixture
+def timm(monkeypatch) -> list[tuple]:
+    """Put a timm in place that knows one model; return the calls it gets."""
+    calls = []
+    package = ModuleType("timm")
+
+    def create_model(name, **settings):
+        calls.append((name, settings))
+        return TinyNet(settings["in_chans"], settings["num_classes"])
+
+    package.list_models = lambda: ["resnet18"]
+    package.create_model = create_model
+    monkeypatch.setitem(sys.modules, "timm", package)
+    return calls
+
+
+def test_a_torchvision_model_comes_by_name_and_untrained(torchvision):
+    network = create_backbone("torchvision:resnet18", out_dim=5)
+    assert torchvision == [("resnet18", {"weights": None, "num_classes": 5})]
+    assert network(torch.rand(2, 3, 8, 8)).shape == (2, 5)
+    assert (network.name, network.config) == ("torchvision:resnet18", {"out_dim": 5, "channels": 3})
+
+
+def test_a_timm_model_comes_by_name_untrained_and_with_any_channels(timm):
+    network = create_backbone("timm:resnet18", out_dim=5, channels=1)
+    assert timm == [("resnet18", {"pretrained": False, "num_classes": 5, "in_chans": 1})]
+    assert network(torch.rand(2, 1, 8, 8)).shape == (2, 5)
+    with pytest.raises(ValueError, match=r"`images` must have 1 \(grey\) channels"):
+        network(torch.rand(2, 3, 8, 8))
+
+
+@pytest.mark.usefixtures("timm")
+def test_a_run_with_a_library_network_loads_again(tmp_path):
+    network, space = create_backbone("timm:resnet18", out_dim=3), hp.Space(3, hp.Classes(4))
+    images, labels = torch.rand(8, 3, 4, 4), torch.arange(8) % 4
+    hp.fit(network, space, (images, labels), epochs=1, batch_size=4, folder=tmp_path / "run", progress=False)
+    again = hp.load(tmp_path / "run").network
+    with torch.no_grad():
+        torch.testing.assert_close(again(images), network.eval()(images))
+
+
+@pytest.mark.usefixtures("torchvision", "timm")
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("torchvision:resnet19", 'Unknown model of torchvision "resnet19".*Did you mean "resnet18"'),
+        ("torchvision:ssd300_vgg16", 'Unknown model of torchvision "ssd300_vgg16"'),
+        ("timm:hf-hub:someone/resnet18", 'Unknown model of timm "hf-hub:someone/resnet18"'),
+        ("timm:local-dir:/tmp/model", 'Unknown model of timm "local-dir:/tmp/model"'),
+        ("os:system", 'Unknown library of backbones "os". Choose from: "torchvision", "timm"'),
+    ],
+)
+def test_only_the_libraries_own_classifiers_can_be_named(name, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        create_backbone(name, out_dim=3)
+
+
+@pytest.mark.parametrize("setting", ["weights", "pretrained", "checkpoint_path"])
+def test_nothing_but_numbers_is_passed_on(setting, torchvision, timm):
+    for library in ("torchvision", "timm"):
+        with pytest.raises(ValueError, match=f'Unknown setting of "{library}:resnet18" "{setting}"'):
+            create_backbone(f"{library}:resnet18", out_dim=3, **{setting: "anything"})
+    assert not torchvision + timm
+
+
+def test_torchvision_takes_three_channels_only():
+    with pytest.raises(ValueError, match="torchvision's models take 3 channels; got channels=1"):
+        create_backbone("torchvision:resnet18", out_dim=3, channels=1)
+
+
+@pytest.mark.parametrize("library", ["torchvision", "timm"])
+def test_a_missing_library_is_answered_by_what_to_type(library, monkeypatch):
+    monkeypatch.setitem(sys.modules, library, None)  # as if it were not installed
+    with pytest.raises(
+        ImportError, match=rf'"{library}:resnet18" needs {library}.*pip install "hyperproto\[vision\]"'
+    ):
+        create_backbone(f"{library}:resnet18", out_dim=3)
+
+
+def test_a_colon_alone_is_not_enough():
+    with pytest.raises(ValueError, match='Unknown library of backbones ""'):
+        create_backbone(":resnet18", out_dim=3)
