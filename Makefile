@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo test test-slow lint format bench clean
+.PHONY: help demo test test-slow test-data lint format bench clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -26,6 +26,10 @@ test: $(STAMP)  ## lint, types and tests
 
 test-slow: $(STAMP)  ## the tests that take minutes
 	$(BIN)/python -m pytest -m slow
+
+test-data: $(STAMP)  ## the readers on the publishers' own files, below $HYPERPROTO_DATA
+	@test -n "$$HYPERPROTO_DATA" || { echo "Set HYPERPROTO_DATA to the folder that holds the data sets."; exit 2; }
+	$(BIN)/python -m pytest -m real_data
 
 lint: $(STAMP)  ## lint and types only
 	$(BIN)/ruff check .

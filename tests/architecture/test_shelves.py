@@ -79,7 +79,10 @@ def test_importing_the_package_loads_nothing_heavy():
     assert not modules_after("import hyperproto") & HEAVY
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["place", "--help"], ["train", "--help"], ["demo", "--help"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [["--help"], ["place", "--help"], ["train", "--help"], ["demo", "--help"], ["data", "check", "--help"]],
+)
 def test_help_loads_nothing_heavy(arguments):
     code = f"from hyperproto.cli.main import main\ntry:\n    main({arguments})\nexcept SystemExit:\n    pass"
     assert not modules_after(code) & HEAVY

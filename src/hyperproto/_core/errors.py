@@ -6,7 +6,14 @@ The command line prints the sentence and exits with 2; anything that is not a `H
 `OSError` is a defect of ours and keeps its traceback.
 """
 
-__all__ = ["HyperprotoError", "InputError", "InputTypeError", "MissingExtraError", "NonFiniteLossError"]
+__all__ = [
+    "HyperprotoError",
+    "InputError",
+    "InputTypeError",
+    "MissingDataError",
+    "MissingExtraError",
+    "NonFiniteLossError",
+]
 
 
 class HyperprotoError(Exception):
@@ -19,6 +26,10 @@ class InputError(HyperprotoError, ValueError):
 
 class InputTypeError(HyperprotoError, TypeError):
     """An argument of the wrong type."""
+
+
+class MissingDataError(HyperprotoError, FileNotFoundError):
+    """A file of a data set is not there."""
 
 
 class MissingExtraError(HyperprotoError, ImportError):

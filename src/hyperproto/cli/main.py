@@ -8,13 +8,14 @@ import tyro
 
 from hyperproto._core.errors import HyperprotoError
 from hyperproto._version import __version__
+from hyperproto.cli.data import Data
 from hyperproto.cli.demo import Demo
 from hyperproto.cli.place import Place
 from hyperproto.cli.train import Train
 
 __all__ = ["main"]
 
-VERBS: dict[str, Any] = {"demo": Demo, "place": Place, "train": Train}
+VERBS: dict[str, Any] = {"data": Data, "demo": Demo, "place": Place, "train": Train}
 ABOUT = "Hyperspherical prototype networks: classify and regress on one sphere, laid out before training."
 
 

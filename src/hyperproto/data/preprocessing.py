@@ -14,6 +14,7 @@ __all__ = [
     "ImagePreprocessing",
     "Preprocessing",
     "TablePreprocessing",
+    "large_image_preprocessing",
     "preprocessing_from_dict",
 ]
 
@@ -86,6 +87,11 @@ class Augment:
     flip: bool = False
     resized_crop: tuple[float, float] | None = None
     rotation: float = 0.0
+
+
+def large_image_preprocessing(size: int = 224, resize: int | None = None) -> ImagePreprocessing:
+    """Return the usual way with photographs: the shorter side to 8/7 of ``size``, 256 for 224, then the centre."""
+    return ImagePreprocessing(size, resize=round(size * 8 / 7) if resize is None else resize)
 
 
 def preprocessing_from_dict(values: dict[str, Any]) -> Preprocessing:

@@ -10,7 +10,7 @@ from hyperproto._core.errors import InputError
 from hyperproto.data.preprocessing import Augment, Preprocessing
 from hyperproto.spaces import Classes, Range
 
-__all__ = ["ImageFiles", "Source", "Split"]
+__all__ = ["ImageFiles", "Source", "Split", "select"]
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,15 @@ class Split:
 
     def __len__(self) -> int:
         return len(self.inputs)
+
+
+def select(split: Split, ids: Tensor) -> Split:
+    """Return the examples ``ids``, shape (m,) of int64, in that order."""
+    inputs = split.inputs
+    chosen = (
+        ImageFiles(tuple(inputs.paths[i] for i in ids.tolist())) if isinstance(inputs, ImageFiles) else inputs[ids]
+    )
+    return Split(chosen, {name: target[ids] for name, target in split.targets.items()})
 
 
 @dataclass(frozen=True, eq=False)

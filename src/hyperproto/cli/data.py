@@ -1,0 +1,160 @@
+"""``hyperproto data check``: what lies in a folder, counted and looked at, before anything is trained on it."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from tyro.conf import Positional, arg
+
+if TYPE_CHECKING:
+    from hyperproto.data import Source
+
+__all__ = ["Data"]
+
+
+@dataclass
+class Data:
+    """Look at data before training on it: counts, classes, ranges, and images that cannot be read."""
+
+    action: Positional[Literal["check"]]
+    """Say what lies at PATH."""
+
+    path: Annotated[Positional[Path], arg(metavar="PATH")]
+    """A data set as published, a folder with a subfolder for each class, or a table; or what holds it."""
+
+    name: Annotated[str | None, arg(metavar="NAME")] = None
+    """Which data set, where PATH holds several: cifar-100, imagenet-200, cub-200-2011, omniart, mnist, ..."""
+
+    image: Annotated[str | None, arg(metavar="COLUMN")] = None
+    """Of a table: the column that names the images."""
+
+    classes: Annotated[tuple[str, ...], arg(metavar="COLUMN")] = ()
+    """Of a table: the columns to predict as classes."""
+
+    range: Annotated[tuple[str, ...], arg(metavar="COLUMN")] = ()
+    """Of a table: the columns to predict as numbers."""
+
+    sheet: Annotated[Path | None, arg(metavar="FILE")] = None
+    """Write a few images with their labels to this PNG file."""
+
+    verify: bool = True
+    """Decode every image file; --no-verify does not."""
+
+    json: bool = False
+    """Print for machines."""
+
+    def run(self) -> None:
+        """Read, describe, verify, draw."""
+        from hyperproto._core.errors import InputError
+        from hyperproto._core.files import check_can_write
+        from hyperproto.data.detect import detect
+
+        if self.sheet is not None:
+            check_can_write(self.sheet)
+        name = self.name or detect(self.path)
+        if name == "table" and not (self.classes or self.range):
+            return self._check_columns()
+        if name != "table" and (self.image or self.classes or self.range):
+            raise InputError(f'--image, --classes and --range name columns of a table; "{self.path}" is {name}.')
+        return self._check_source(name)
+
+    def _check_columns(self) -> None:
+        from hyperproto.data.columns import describe_columns, read_columns
+
+        report = describe_columns(read_columns(self.path))
+        if self.json:
+            print(json.dumps(report))
+        else:
+            _show_columns(self.path, report)
+
+    def _check_source(self, name: str) -> None:
+        from hyperproto._core.errors import InputError
+        from hyperproto.data.detect import SOURCES, read_source
+        from hyperproto.data.summary import describe_source, preview
+        from hyperproto.report.contact_sheet import draw_contact_sheet
+
+        options = {"image": self.image, "classes": self.classes, "ranges": self.range}
+        source = read_source(self.path, name, **(options if name == "table" else {}))
+        publication = SOURCES[name].publication
+        report = describe_source(source) | {"published": list(publication.counts) if publication else [0, 0]}
+        report["unreadable"] = _unreadable(source) if self.verify else None
+        if self.json:
+            print(json.dumps(report))
+        else:
+            _show_source(self.path, report)
+        if report["unreadable"]:
+            raise InputError(_complaint(report["unreadable"]))
+        if self.sheet is not None:
+            draw_contact_sheet(preview(source), self.sheet)
+            if not self.json:
+                print(f"A few images: {self.sheet}")
+
+
+def _unreadable(source: "Source") -> list[tuple[str, str]]:
+    from hyperproto.data import ImageFiles
+    from hyperproto.data.image_files import verify_images
+
+    splits = [split for split in (source.train, source.test) if split is not None]
+    files = [path for split in splits if isinstance(split.inputs, ImageFiles) for path in split.inputs.paths]
+    return [(str(path), reason) for path, reason in verify_images(files)]
+
+
+def _complaint(unreadable: list[tuple[str, str]]) -> str:
+    path, reason = unreadable[0]
+    return (
+        f'Every image must be readable; "{path}" is not: {reason} ({len(unreadable)} unreadable). Replace or remove.'
+    )
+
+
+def _show_source(path: Path, report: dict[str, Any]) -> None:
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(title=escape(f"{report['name']} in {path}"), show_header=False)
+    for (part, count), published in zip(report["examples"].items(), report["published"], strict=False):
+        whole = f" (the publisher has {published:,})" if published not in (0, count) else ""
+        table.add_row(part, f"{count:,} examples{whole}")
+    table.add_row("inputs", report["inputs"])
+    for name, task in report["tasks"].items():
+        table.add_row(
+            escape(name), escape(_describe_classes(task) if task["kind"] == "classes" else _describe_range(task))
+        )
+    if report["unreadable"] is not None and report["inputs"] == "image files":
+        faulty = len(report["unreadable"])
+        table.add_row("images", f"{faulty} cannot be read" if faulty else "every one can be read")
+    Console().print(table)
+
+
+def _describe_classes(task: dict[str, Any]) -> str:
+    names = ", ".join(task["names"][:5]) + (", ..." if task["classes"] > 5 else "")
+    parts = {part: task[part] for part in ("train", "test") if part in task}
+    lines = [
+        f"{part}: {held['least']} to {held['most']} examples a class, {held['missing']} missing"
+        for part, held in parts.items()
+    ]
+    return "\n".join([f"{task['classes']} classes: {names}", *lines])
+
+
+def _describe_range(task: dict[str, Any]) -> str:
+    parts = {part: task[part] for part in ("train", "test") if part in task}
+    lines = [f"{part}: {held['beyond']} beyond, {held['missing']} missing" for part, held in parts.items()]
+    return "\n".join([f"a number from {task['low']:g} to {task['high']:g}", *lines])
+
+
+def _show_columns(path: Path, report: dict[str, Any]) -> None:
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(title=escape(str(path)))
+    for heading in ("column", "rows", "empty", "different", "looks like"):
+        table.add_column(heading)
+    for name, found in report.items():
+        table.add_row(escape(name), *(escape(str(value)) for value in found.values()))
+    console = Console()
+    console.print(table)
+    console.print(
+        "Say what to predict: --classes COLUMN, --range COLUMN; and --image COLUMN for images.", soft_wrap=True
+    )

@@ -1,0 +1,172 @@
+"""CIFAR-100: 60,000 images of 32 by 32 pixels in 100 classes, as its publisher packs it."""
+
+import io
+import tarfile
+import zlib
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
+from typing import Any, BinaryIO, Literal, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from hyperproto._core.errors import InputError
+from hyperproto._core.registry import choose
+from hyperproto.data.preprocessing import CIFAR_MEAN, CIFAR_STD, Augment, ImagePreprocessing
+from hyperproto.data.publication import Publication
+from hyperproto.data.restricted_pickle import load_restricted
+from hyperproto.data.source import Source, Split
+from hyperproto.spaces import Classes
+
+__all__ = ["CIFAR100", "locate_cifar100", "read_cifar100"]
+
+BINARY, PYTHON = "cifar-100-binary", "cifar-100-python"
+RECORD = 2 + 3 * 32 * 32  # coarse label, fine label, then red, green and blue, row by row
+FILES = {
+    BINARY: ("train.bin", "test.bin", "fine_label_names.txt", "coarse_label_names.txt"),
+    PYTHON: ("train", "test", "meta"),
+}
+
+CIFAR100 = Publication(
+    title="CIFAR-100",
+    url="https://www.cs.toronto.edu/~kriz/cifar.html",
+    layout=f'"{BINARY}/" or "{PYTHON}/", or the archive "{BINARY}.tar.gz" or "{PYTHON}.tar.gz",',
+    needed=(BINARY,),
+    counts=(50_000, 10_000),
+)
+
+
+class _Part(NamedTuple):
+    """Images, shape (n, 3, 32, 32) of uint8, and ids of fine and coarse classes, shape (n,)."""
+
+    images: Tensor
+    fine: Tensor
+    coarse: Tensor
+
+
+def read_cifar100(path: str | Path, *, classes: Literal["fine", "coarse"] = "fine") -> Source:
+    """Read CIFAR-100 from the publisher's binary or Python version, unpacked or not.
+
+    Parameters
+    ----------
+    path : str or Path
+        The folder "cifar-100-binary" or "cifar-100-python", one of their archives, or the folder that holds them.
+        An archive is read without being extracted.
+    classes : {"fine", "coarse"}
+        The 100 classes, or the 20 they are grouped into; in the order of the publisher's files.
+
+    Returns
+    -------
+    Source
+        With the one task "class".
+    """
+    choose(classes, {"fine": 0, "coarse": 0}, what="classes of CIFAR-100")
+    found = locate_cifar100(path)
+    if found is None:
+        raise CIFAR100.missing(path, (f"{BINARY}/", f"{PYTHON}/"))
+    version, place = found
+    files = _open_archive(place, version) if place.is_file() else _open_folder(place, version)
+    train, test, names = (_read_binary if version == BINARY else _read_python)(files, classes, place)
+    return Source(
+        name="cifar-100" if classes == "fine" else "cifar-100-coarse",
+        train=_split(train, classes, names, f"{place}, train"),
+        test=_split(test, classes, names, f"{place}, test"),
+        tasks={"class": Classes(names)},
+        preprocessing=ImagePreprocessing(32, CIFAR_MEAN, CIFAR_STD),
+        augment=Augment(padding=4, flip=True),
+    )
+
+
+def locate_cifar100(path: str | Path) -> tuple[str, Path] | None:
+    """Return which version lies at ``path`` and where, the binary one first; None where there is none."""
+    path = Path(path)
+    if path.is_file():
+        return next(((version, path) for version in FILES if path.name.startswith(version)), None)
+    for version, names in FILES.items():
+        for place in (path, path / version):
+            if all((place / name).is_file() for name in names):
+                return version, place
+    archives = [(version, path / f"{version}.tar.gz") for version in FILES]
+    return next(((version, archive) for version, archive in archives if archive.is_file()), None)
+
+
+def _open_folder(place: Path, version: str) -> dict[str, BinaryIO]:
+    return {name: io.BytesIO((place / name).read_bytes()) for name in FILES[version]}
+
+
+def _open_archive(path: Path, version: str) -> dict[str, BinaryIO]:
+    """Return the files in an archive. They are read where they are: no path of the archive is ever written to."""
+    wanted = {f"{version}/{name}": name for name in FILES[version]}
+    found: dict[str, BinaryIO] = {}
+    try:
+        with tarfile.open(path) as archive:
+            for member in archive:
+                name = wanted.get(PurePosixPath(member.name).as_posix())
+                content = archive.extractfile(member) if name and member.isreg() else None
+                if name and content is not None:
+                    found[name] = io.BytesIO(content.read())
+    except (tarfile.TarError, EOFError, OSError, zlib.error) as error:
+        raise InputError(f'"{path}" must be a whole archive; it cannot be read ({error}). Get it again.') from None
+    if absent := [name for name in FILES[version] if name not in found]:
+        raise CIFAR100.missing(path, absent)
+    return found
+
+
+def _read_binary(files: Mapping[str, BinaryIO], classes: str, place: Path) -> tuple[_Part, _Part, tuple[str, ...]]:
+    names = tuple(files[f"{classes}_label_names.txt"].read().decode("utf-8").split())
+    return _records(files["train.bin"], place / "train.bin"), _records(files["test.bin"], place / "test.bin"), names
+
+
+def _records(file: BinaryIO, path: Path) -> _Part:
+    content = bytearray(file.read())
+    if len(content) % RECORD or not content:
+        raise InputError(
+            f'"{path}" must hold records of {RECORD:,} bytes; it holds {len(content):,} bytes, '
+            f"{len(content) // RECORD:,} records and {len(content) % RECORD:,} over. It is cut short: get it again."
+        )
+    records = torch.frombuffer(content, dtype=torch.uint8).view(-1, RECORD)
+    images = records[:, 2:].reshape(-1, 3, 32, 32).contiguous()
+    return _Part(images, fine=records[:, 1].long(), coarse=records[:, 0].long())
+
+
+def _read_python(files: Mapping[str, BinaryIO], classes: str, place: Path) -> tuple[_Part, _Part, tuple[str, ...]]:
+    meta = load_restricted(files["meta"], place / "meta")
+    names = _entry(meta, f"{classes}_label_names", place / "meta")
+    parts = [_pickled(load_restricted(files[name], place / name), place / name) for name in ("train", "test")]
+    return parts[0], parts[1], tuple(name.decode("utf-8") if isinstance(name, bytes) else str(name) for name in names)
+
+
+def _pickled(held: Mapping[str, Any], path: Path) -> _Part:
+    data = _entry(held, "data", path)
+    if not isinstance(data, np.ndarray) or data.dtype != np.uint8 or data.ndim != 2 or data.shape[1] != RECORD - 2:
+        got = f"{data.dtype} of shape {data.shape}" if isinstance(data, np.ndarray) else type(data).__name__
+        raise InputError(
+            f'"data" in "{path}" must be uint8 of shape (n, {RECORD - 2}); got {got}. Get the file again.'
+        )
+    images = torch.from_numpy(data.copy()).view(-1, 3, 32, 32)  # a copy, for the pickle's bytes are read-only
+    return _Part(images, *(_labels(held, f"{kind}_labels", path) for kind in ("fine", "coarse")))
+
+
+def _labels(held: Mapping[str, Any], key: str, path: Path) -> Tensor:
+    found = np.asarray(_entry(held, key, path))
+    if found.dtype.kind not in "iu" or found.ndim != 1:
+        raise InputError(f'"{key}" in "{path}" must be whole numbers; got {found.dtype}. Get the file again.')
+    return torch.from_numpy(found.astype(np.int64))
+
+
+def _entry(held: Mapping[str, Any], key: str, path: Path) -> Any:
+    if key not in held:
+        raise InputError(f'"{path}" must hold "{key}"; it holds {", ".join(sorted(held)) or "nothing"}.')
+    return held[key]
+
+
+def _split(part: _Part, classes: str, names: tuple[str, ...], where: str) -> Split:
+    labels = part.fine if classes == "fine" else part.coarse
+    bad = ((labels < 0) | (labels >= len(names))).nonzero().flatten()
+    if len(bad):
+        raise InputError(
+            f"Labels in {where} must lie in [0, {len(names)}), one for each name; image {int(bad[0])} has "
+            f"{int(labels[bad[0]])} ({len(bad)} of {len(labels)}). Get the file again."
+        )
+    return Split(part.images, {"class": labels})

@@ -1,0 +1,51 @@
+"""Images in folders: which files they are, and which of them cannot be read."""
+
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from PIL import Image
+
+__all__ = ["EXTENSIONS", "images_in", "verify_images"]
+
+EXTENSIONS = frozenset((".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm", ".pgm"))
+
+
+def images_in(folder: Path) -> list[Path]:
+    """Return the image files of a folder by extension, sorted by name; hidden ones are skipped."""
+    if not folder.is_dir():
+        return []
+    return sorted(path for path in folder.iterdir() if path.suffix.lower() in EXTENSIONS and path.name[0] != ".")
+
+
+def verify_images(paths: Iterable[Path], *, workers: int | None = None) -> list[tuple[Path, str]]:
+    """Decode every image; return those that cannot be, each with the reason.
+
+    An image cut short is found too, which looking at its header alone would miss.
+    """
+    paths = list(paths)
+    with ThreadPoolExecutor(workers) as pool:  # decoding releases the interpreter's lock
+        reasons = list(pool.map(_fault, paths))
+    return [(path, reason) for path, reason in zip(paths, reasons, strict=True) if reason]
+
+
+def _fault(path: Path) -> str:
+    """Return why an image cannot be read; nothing where it can."""
+    try:
+        with Image.open(path) as image:
+            image.load()
+    except Exception as error:  # a broken image may raise anything
+        return _reason(path, error)
+    return ""
+
+
+def _reason(path: Path, error: Exception) -> str:
+    if not path.is_file():
+        return "there is no such file"
+    with path.open("rb") as file:
+        start = file.read(64).lstrip().lower()
+    if not start:
+        return "the file is empty"
+    if start.startswith((b"<!doctype", b"<html", b"<?xml", b"<head")):
+        return "it is a web page, not an image: a download that failed leaves such files"
+    return str(error).replace(f"{str(path)!r}", "it")

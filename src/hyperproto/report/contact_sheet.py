@@ -1,0 +1,50 @@
+"""A few images on one sheet, each with its caption."""
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageDraw, ImageFont
+
+from hyperproto._core.errors import InputError
+from hyperproto._core.files import replacing
+
+__all__ = ["draw_contact_sheet"]
+
+CELL, CAPTION, GAP = 128, 18, 8  # pixels
+COLUMNS = 6
+PAPER, INK = (255, 255, 255), (40, 40, 40)
+
+
+def draw_contact_sheet(pictures: Sequence[tuple[NDArray[np.uint8], str]], path: str | Path) -> None:
+    """Write images, each of shape (height, width, 3) and of any size, and their captions to a PNG file."""
+    if not pictures:
+        raise InputError("A contact sheet needs at least one image; got none.")
+    columns = min(COLUMNS, len(pictures))
+    rows = math.ceil(len(pictures) / columns)
+    sheet = Image.new("RGB", (GAP + columns * (CELL + GAP), GAP + rows * (CELL + CAPTION + GAP)), PAPER)
+    draw, font = ImageDraw.Draw(sheet), ImageFont.load_default(size=12)
+    for index, (pixels, caption) in enumerate(pictures):
+        left = GAP + index % columns * (CELL + GAP)
+        top = GAP + index // columns * (CELL + CAPTION + GAP)
+        image = _fitted(Image.fromarray(pixels))
+        sheet.paste(image, (left + (CELL - image.width) // 2, top + (CELL - image.height) // 2))
+        draw.text((left, top + CELL + 2), _shortened(caption, font), fill=INK, font=font)
+    with replacing(path) as beside:
+        sheet.save(beside, format="PNG")
+
+
+def _fitted(image: Image.Image) -> Image.Image:
+    """Return the image scaled so that its longer side fills a cell; small ones keep their pixels visible."""
+    scale = CELL / max(image.size)
+    size = (max(1, round(image.width * scale)), max(1, round(image.height * scale)))
+    return image.resize(size, Image.Resampling.NEAREST if scale > 1 else Image.Resampling.LANCZOS)
+
+
+def _shortened(text: str, font: ImageFont.FreeTypeFont | ImageFont.ImageFont) -> str:
+    short = text
+    while short and font.getlength(short if short == text else f"{short}…") > CELL:
+        short = short[:-1]
+    return short if short == text else f"{short}…"

@@ -1,0 +1,67 @@
+import json
+
+import pytest
+from PIL import Image
+
+from tests.cli.test_cli import run
+from tests.data import layouts
+
+
+def test_check_counts_a_published_data_set_and_draws_a_sheet(capsys, tmp_path):
+    folder, sheet = layouts.write_cub200(tmp_path), tmp_path / "sheet.png"
+    code, out, err = run(capsys, "data", "check", str(folder), "--sheet", str(sheet))
+    assert (code, err) == (0, "")
+    assert "6 examples (the publisher has 5,994)" in out
+    assert "3 classes" in out
+    assert "every one can be read" in out
+    with Image.open(sheet) as image:
+        assert image.width > 128
+
+
+def test_check_speaks_json(capsys, tmp_path):
+    code, out, _ = run(capsys, "data", "check", str(layouts.write_omniart(tmp_path)), "--json")
+    report = json.loads(out)
+    assert code == 0
+    assert report["examples"] == {"train": 8, "test": 4}
+    assert (report["tasks"]["year"]["low"], report["tasks"]["year"]["high"]) == (1600, 1950)
+    assert report["unreadable"] == []
+
+
+def test_check_reads_a_table_with_and_without_its_targets(capsys, tmp_path):
+    path = str(layouts.write_painting_table(tmp_path))
+    code, out, _ = run(capsys, "data", "check", path)
+    assert code == 0
+    assert "style" in out
+    assert "--classes COLUMN" in out
+    code, out, _ = run(capsys, "data", "check", path, "--image", "path", "--classes", "style", "--range", "year")
+    assert code == 0
+    assert "2 classes: baroque, cubism" in out
+    assert "a number from" in out
+
+
+def test_check_names_an_image_that_is_a_web_page(capsys, tmp_path):
+    folder = layouts.write_image_folder(tmp_path)
+    (folder / "dog" / "2.png").write_text("<html>not found</html>")
+    code, out, err = run(capsys, "data", "check", str(folder))
+    assert code == 2
+    assert "1 cannot be read" in out
+    assert 'dog/2.png" is not: it is a web page' in err
+    assert err.count("\n") == 1
+    assert run(capsys, "data", "check", str(folder), "--no-verify")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ([], "it holds none"),
+        (["--name", "cub-200"], 'Did you mean "cub-200-2011"'),
+        (["--name", "cifar-100"], "the publisher has it at https://www.cs.toronto.edu/~kriz/cifar.html"),
+        (["--name", "mnist", "--classes", "a"], "name columns of a table"),
+        (["--sheet", "/no/such/folder/sheet.png"], '"/no/such/folder" must be a folder'),
+    ],
+)
+def test_a_mistake_prints_one_sentence_and_exits_with_2(capsys, tmp_path, arguments, sentence):
+    code, out, err = run(capsys, "data", "check", str(tmp_path), *arguments)
+    assert (code, out) == (2, "")
+    assert sentence in err
+    assert err.count("\n") == 1

@@ -1,0 +1,89 @@
+import pytest
+
+from hyperproto.data import read_source
+from hyperproto.data.detect import SOURCES, detect
+from hyperproto.data.summary import describe_source, preview
+from tests.data import layouts
+
+WRITERS = {
+    "cifar-100": layouts.write_cifar100_binary,
+    "imagenet-200": layouts.write_tiny_imagenet,
+    "cub-200-2011": layouts.write_cub200,
+    "omniart": layouts.write_omniart,
+    "mnist": layouts.write_mnist,
+    "table": layouts.write_painting_table,
+    "image-folder": layouts.write_image_folder,
+}
+
+
+def test_every_source_has_a_small_copy():
+    assert set(WRITERS) == set(SOURCES)
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_layout_is_known_by_its_files(tmp_path, name):
+    assert detect(WRITERS[name](tmp_path)) == name
+
+
+@pytest.mark.parametrize("name", [name for name in WRITERS if name not in ("table", "image-folder")])
+def test_a_published_layout_is_found_in_the_folder_that_holds_it(tmp_path, name):
+    WRITERS[name](tmp_path)
+    assert detect(tmp_path) == name
+    assert read_source(tmp_path).name == name
+
+
+def test_the_python_version_and_the_archives_of_cifar_are_known(tmp_path):
+    folder = layouts.write_cifar100_python(tmp_path)
+    assert detect(folder) == "cifar-100"
+    assert detect(layouts.write_archive(folder)) == "cifar-100"
+
+
+def test_two_data_sets_in_one_place_must_be_told_apart(tmp_path):
+    layouts.write_mnist(tmp_path)
+    layouts.write_cub200(tmp_path)
+    with pytest.raises(ValueError, match='it holds "cub-200-2011", "mnist". Name one of them'):
+        read_source(tmp_path)
+    assert len(read_source(tmp_path, "mnist").train) == 40
+    with pytest.raises(ValueError, match='Unknown data set "minst".*Did you mean "mnist"'):
+        read_source(tmp_path, "minst")
+    with pytest.raises(FileNotFoundError, match="OmniArt not found"):
+        read_source(tmp_path, "omniart")
+
+
+def test_nothing_known_is_a_sentence(tmp_path):
+    with pytest.raises(ValueError, match="must hold data of a known layout; it holds none"):
+        detect(tmp_path)
+    with pytest.raises(FileNotFoundError, match="there is none. Check the path"):
+        detect(tmp_path / "nowhere")
+    (tmp_path / "notes.txt").write_text("")
+    with pytest.raises(ValueError, match="must hold data of a known layout"):
+        detect(tmp_path / "notes.txt")
+
+
+def test_options_reach_the_reader(tmp_path):
+    assert read_source(layouts.write_cub200(tmp_path), size=64).preprocessing.size == 64
+
+
+def test_a_source_is_described(tmp_path):
+    found = describe_source(read_source(layouts.write_omniart(tmp_path)))
+    assert found["examples"] == {"train": 8, "test": 4}
+    assert found["inputs"] == "image files"
+    year, school = found["tasks"]["year"], found["tasks"]["school"]
+    assert (year["low"], year["high"], year["test"]) == (1600, 1950, {"beyond": 0, "missing": 0})
+    assert (school["classes"], school["train"]) == (2, {"least": 4, "most": 4, "missing": 0})
+    assert found["preprocessing"]["size"] == 224
+
+
+def test_a_preview_shows_images_with_their_labels(tmp_path):
+    shown = preview(read_source(layouts.write_omniart(tmp_path)), 3)
+    assert [caption for _, caption in shown] == ["1600, Dutch", "1800, Dutch", "1950, French"]
+    assert {pixels.shape for pixels, _ in shown} == {(48, 48, 3)}
+    grey = preview(read_source(layouts.write_mnist(tmp_path)), 2)
+    assert grey[0][0].shape == (28, 28, 3)
+
+
+def test_a_table_of_numbers_has_nothing_to_show(tmp_path):
+    path = layouts.write_csv(tmp_path / "t.csv", ["x", "y"], [[1, 2], [3, 4]])
+    source = read_source(path, ranges=["y"], held_out=0)
+    assert preview(source) == []
+    assert describe_source(source)["inputs"] == "1 columns of numbers, 0 cells empty"

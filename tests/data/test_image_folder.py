@@ -1,0 +1,92 @@
+import pytest
+import torch
+
+from hyperproto.data import read_image_folder, verify_images
+from tests.data.layouts import write_image_folder
+
+
+def test_each_class_gives_its_share_to_the_held_out_part(tmp_path):
+    source = read_image_folder(write_image_folder(tmp_path / "pets", classes=("dog", "cat", "ape"), per_class=10))
+    assert source.name == "pets"
+    assert source.tasks["class"].names == ("ape", "cat", "dog")
+    assert torch.bincount(source.train.targets["class"]).tolist() == [8, 8, 8]
+    assert torch.bincount(source.test.targets["class"]).tolist() == [2, 2, 2]
+    every = {*source.train.inputs.paths, *source.test.inputs.paths}
+    assert len(every) == 30
+    for split in (source.train, source.test):
+        labels = [source.tasks["class"].names[k] for k in split.targets["class"].tolist()]
+        assert [path.parent.name for path in split.inputs.paths] == labels
+
+
+def test_the_split_depends_on_the_seed_alone(tmp_path):
+    folder = write_image_folder(tmp_path, per_class=10)
+    one, same, other = (read_image_folder(folder, seed=seed).test.inputs for seed in (1, 1, 2))
+    assert one == same
+    assert one != other
+    assert read_image_folder(folder, held_out=0).test is None
+    with pytest.raises(ValueError, match="`held_out` must be less than 1"):
+        read_image_folder(folder, held_out=1)
+
+
+def test_a_class_of_one_image_stays_in_training(tmp_path):
+    folder = write_image_folder(tmp_path, per_class=1)
+    assert read_image_folder(folder, held_out=0.9).test is None
+
+
+def test_train_and_test_folders_are_taken_as_they_are(tmp_path):
+    write_image_folder(tmp_path / "train", per_class=3)
+    write_image_folder(tmp_path / "val", classes=("dog",), per_class=2)
+    source = read_image_folder(tmp_path)
+    assert len(source.train) == 6
+    assert source.test.targets["class"].tolist() == [1, 1]
+
+
+def test_a_test_class_that_training_never_saw_is_a_sentence(tmp_path):
+    write_image_folder(tmp_path / "train")
+    write_image_folder(tmp_path / "test", classes=("dog", "eel"))
+    with pytest.raises(ValueError, match=r'must be among the 2 classes .*"eel" \(1 unseen in 5 of 10 rows\)'):
+        read_image_folder(tmp_path)
+    assert read_image_folder(tmp_path, unseen="missing").test.targets["class"].tolist() == [1] * 5 + [-1] * 5
+
+
+def test_a_class_of_trains_is_a_class(tmp_path):
+    source = read_image_folder(write_image_folder(tmp_path, classes=("car", "train")))
+    assert source.tasks["class"].names == ("car", "train")
+
+
+def test_hidden_files_and_other_files_are_skipped(tmp_path):
+    folder = write_image_folder(tmp_path, per_class=2)
+    (folder / "cat" / ".0.png").write_bytes(b"")
+    (folder / "cat" / "notes.txt").write_text("none")
+    (folder / ".cache").mkdir()
+    source = read_image_folder(folder, held_out=0)
+    assert len(source.train) == 4
+    assert source.tasks["class"].num_classes == 2
+
+
+def test_folders_that_cannot_work_are_a_sentence(tmp_path):
+    with pytest.raises(FileNotFoundError, match="there is no such folder"):
+        read_image_folder(tmp_path / "nowhere")
+    with pytest.raises(ValueError, match="must hold a subfolder for each class"):
+        read_image_folder(tmp_path)
+    write_image_folder(tmp_path, classes=("cat",))
+    with pytest.raises(ValueError, match='must name two classes or more in the training data; it holds only "cat"'):
+        read_image_folder(tmp_path)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ValueError, match='empty" must hold images; it holds none'):
+        read_image_folder(tmp_path)
+
+
+def test_images_that_cannot_be_read_are_named_with_the_reason(tmp_path):
+    folder = write_image_folder(tmp_path)
+    page, cut, empty = (folder / "cat" / name for name in ("0.png", "1.png", "2.png"))
+    page.write_text("<!DOCTYPE html><html>404</html>")
+    cut.write_bytes(cut.read_bytes()[:-300])
+    empty.write_bytes(b"")
+    paths = [*sorted((folder / "cat").iterdir()), tmp_path / "gone.png"]
+    found = dict(verify_images(paths))
+    assert list(found) == [page, cut, empty, tmp_path / "gone.png"]
+    assert "it is a web page, not an image" in found[page]
+    assert "truncated" in found[cut]
+    assert found[empty] == "the file is empty"
+    assert found[tmp_path / "gone.png"] == "there is no such file"

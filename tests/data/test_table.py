@@ -1,0 +1,196 @@
+import math
+import sys
+
+import pytest
+import torch
+
+from hyperproto._core.errors import MissingExtraError
+from hyperproto.data import TablePreprocessing, read_table
+from hyperproto.data.columns import describe_columns, read_columns
+from hyperproto.data.targets import held_out_rows
+from tests.data.layouts import write_csv, write_painting_table
+
+PEOPLE = [["60", "1.6", "a", "30"], ["70", "", "b", "40"], ["80", "1.8", "a", ""], ["90", "2.0", "", "60"]]
+HEADER = ["weight", "height", "group", "age"]
+
+
+def write_people(root, rows=PEOPLE, name="people.csv"):
+    return write_csv(root / name, HEADER, rows)
+
+
+def test_a_table_of_images_with_empty_cells(tmp_path):
+    path = write_painting_table(tmp_path)
+    source = read_table(path, image="path", classes=["style"], ranges=["year"], held_out=0, size=32)
+    assert source.name == "paintings"
+    assert source.tasks["style"].names == ("baroque", "cubism")
+    assert (source.tasks["year"].low, source.tasks["year"].high) == (1600, 1870)
+    assert source.train.targets["style"].tolist() == [0, 1, 0, -1, 0, 1, 0, 1, 0, 1]
+    assert math.isnan(source.train.targets["year"][4])
+    assert source.train.inputs.paths[3] == tmp_path / "images" / "3.png"
+    assert source.preprocessing.size == 32
+    assert source.augment is not None
+
+
+def test_a_table_of_numbers_is_standardised_by_its_training_rows(tmp_path):
+    source = read_table(write_people(tmp_path), classes=["group"], ranges=["age"], held_out=0)
+    assert isinstance(source.preprocessing, TablePreprocessing)
+    assert source.preprocessing.columns == ("weight", "height")
+    assert source.preprocessing.mean == pytest.approx((75, 1.8))
+    assert source.preprocessing.std == pytest.approx((math.sqrt(125), math.sqrt(0.08 / 3)))
+    assert source.train.inputs.dtype == torch.float32
+    assert math.isnan(source.train.inputs[1, 1])
+    assert source.augment is None
+    one = read_table(write_people(tmp_path), columns=["height"], ranges=["age"], held_out=0)
+    assert one.train.inputs.shape == (4, 1)
+
+
+def test_a_column_that_never_varies_divides_by_one(tmp_path):
+    path = write_people(tmp_path, [["60", "1", "a", "3"], ["60", "2", "b", "4"]])
+    assert read_table(path, ranges=["age"], columns=["weight"], held_out=0).preprocessing.std == (1.0,)
+
+
+def test_bounds_and_names_come_from_training_and_the_test_table_is_scored_against_them(tmp_path):
+    test = write_people(tmp_path, [["1", "1", "b", "99"], ["1", "1", "", ""]], "test.csv")
+    source = read_table(write_people(tmp_path), classes=["group"], ranges=["age"], test=test)
+    assert len(source.train) == 4
+    assert source.test.targets["group"].tolist() == [1, -1]
+    assert source.test.targets["age"][0] == 99
+    assert (source.tasks["age"].low, source.tasks["age"].high) == (30, 60)
+    source.tasks["age"].check(source.test.targets["age"], "age")
+    given = read_table(write_people(tmp_path), ranges=["age"], columns=["weight"], bounds={"age": (0, 100)})
+    assert (given.tasks["age"].low, given.tasks["age"].high) == (0, 100)
+
+
+def test_labels_that_training_never_saw_are_a_sentence_and_a_choice(tmp_path):
+    test = write_people(tmp_path, [["1", "1", "c", "9"], ["1", "1", "d", "9"], ["1", "1", "c", "9"]], "test.csv")
+    sentence = (
+        r'"group" in .*test.csv" must be among the 2 classes of the training data; it holds "c", "d" \(2 unseen in 3'
+    )
+    with pytest.raises(ValueError, match=sentence):
+        read_table(write_people(tmp_path), classes=["group"], test=test)
+    source = read_table(write_people(tmp_path), classes=["group"], columns=["age"], test=test, unseen="missing")
+    assert source.test.targets["group"].tolist() == [-1, -1, -1]
+    with pytest.raises(ValueError, match='Unknown rule for unseen labels "drop"'):
+        read_table(write_people(tmp_path), classes=["group"], columns=["age"], test=test, unseen="drop")
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({}, 'Name at least one column of .* to predict.*it has "weight", "height", "group", "age"'),
+        ({"classes": ["groop"]}, 'Unknown column of .*people.csv" "groop".*Did you mean "group"'),
+        ({"ranges": ["age"], "image": "path"}, 'Unknown column of .*"path"'),
+        ({"ranges": ["age"], "columns": ["age"]}, '"age" is given 2 times'),
+        ({"ranges": ["age"], "columns": ["weight"], "image": "group"}, "either `image` or `columns`"),
+        ({"ranges": ["age"]}, 'Column "group" of .* row 1 holds "a" \\(3 of 4 rows\\)'),
+        ({"ranges": ["group"]}, 'Column "group" of .* must hold finite numbers or empty cells; row 1 holds "a"'),
+        ({"ranges": ["age"], "bounds": {"weight": (0, 1)}}, '`bounds` must be for columns of `ranges`; "weight"'),
+        ({"ranges": ["age"], "columns": ["weight"], "bounds": {"age": (1, 1)}}, "`low` must be less than `high`"),
+        ({"ranges": ["age"], "image": "height"}, "must name an image in every row; row 2 holds None"),
+        ({"ranges": ["age"], "image": "group"}, "must name an image in every row; row 4 holds None"),
+        ({"ranges": ["age"], "image": "weight"}, 'Every image listed in .*60" is not \\(4 of 4 missing\\)'),
+        ({"ranges": ["age", "height", "weight"], "classes": ["group"]}, "must have a column to learn from"),
+    ],
+)
+def test_a_choice_that_cannot_work_is_a_sentence(tmp_path, options, sentence):
+    with pytest.raises((ValueError, FileNotFoundError), match=sentence):
+        read_table(write_people(tmp_path), **options)
+
+
+@pytest.mark.parametrize(
+    ("rows", "sentence"),
+    [
+        (
+            [["1", "1", "a", "50"], ["2", "1", "b", "50"]],
+            '"age" must vary in the training data; it is 50 in all of its 2 rows',
+        ),
+        (
+            [["1", "1", "a", ""], ["2", "1", "b", ""]],
+            '"age" must hold numbers in the training data; every cell is empty',
+        ),
+        ([["1", "1", "a", "3"], ["2", "1", "a", "4"]], '"group" must name two classes or more .* holds only "a"'),
+        ([["1", "1", "", "3"], ["2", "1", "", "4"]], "holds only empty cells"),
+        ([["1", "", "a", "3"], ["2", "", "b", "4"]], 'Column "height" of .* must hold numbers; it is empty'),
+        ([["1", "1", "a", "3"], ["inf", "1", "b", "4"]], 'Column "weight" of .* row 2 holds "inf"'),
+    ],
+)
+def test_a_column_that_cannot_work_is_a_sentence(tmp_path, rows, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        read_table(write_people(tmp_path, rows), classes=["group"], ranges=["age"], held_out=0)
+
+
+def test_a_constant_target_is_fine_with_bounds_of_ones_own(tmp_path):
+    path = write_people(tmp_path, [["1", "1", "a", "50"], ["2", "1", "b", "50"]])
+    source = read_table(path, columns=["weight"], ranges=["age"], bounds={"age": (0, 100)}, held_out=0)
+    assert source.tasks["age"].high == 100
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"", "it is empty"),
+        (b"a,b\n", "must hold at least one row below its header"),
+        (b"a,a\n1,2\n", '"a" stands twice'),
+        (b"a,b\n1,2\n1,2,3\n", "must have 2 cells like its header; row 2 has 3"),
+        (b"a,b\n\xff\xfe,2\n", "must be CSV in UTF-8"),
+        (b'a,b\n"1,2\n', "must be CSV in UTF-8"),
+    ],
+)
+def test_a_broken_csv_is_a_sentence(tmp_path, content, sentence):
+    (tmp_path / "t.csv").write_bytes(content)
+    with pytest.raises(ValueError, match=sentence):
+        read_columns(tmp_path / "t.csv")
+
+
+def test_byte_order_marks_blanks_tabs_and_empty_lines_do_no_harm(tmp_path):
+    (tmp_path / "t.csv").write_bytes("\ufeffa, b\n1 , x y\n\n ,\n".encode())
+    assert read_columns(tmp_path / "t.csv") == {"a": ["1", None], "b": ["x y", None]}
+    (tmp_path / "t.tsv").write_text("a\tb\n1\t2,5\n")
+    assert read_columns(tmp_path / "t.tsv") == {"a": ["1"], "b": ["2,5"]}
+    with pytest.raises(FileNotFoundError, match="must be a file; there is none"):
+        read_columns(tmp_path / "u.csv")
+    (tmp_path / "t.xlsx").write_text("")
+    with pytest.raises(ValueError, match="must end in .csv, .tsv or .parquet"):
+        read_columns(tmp_path / "t.xlsx")
+
+
+def test_columns_are_described(tmp_path):
+    found = describe_columns(read_columns(write_people(tmp_path)))
+    assert found["height"] == {"rows": 4, "empty": 1, "different": 3, "seems": "numbers"}
+    assert found["group"]["seems"] == "text"
+
+
+def test_parquet_is_read_like_csv(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow", reason="Parquet needs pyarrow")
+    from pyarrow import parquet
+
+    cells = {"weight": [60.0, 70.0, None], "grade": [3.0, math.nan, 4.0], "group": ["a", "b", ""]}
+    parquet.write_table(pyarrow.table(cells), tmp_path / "t.parquet")
+    source = read_table(tmp_path / "t.parquet", classes=["group", "grade"], held_out=0)
+    assert source.train.targets["group"].tolist() == [0, 1, -1]
+    assert source.tasks["grade"].names == ("3", "4")
+    assert source.preprocessing.mean == (65.0,)
+    (tmp_path / "bad.parquet").write_bytes(b"<html>")
+    with pytest.raises(ValueError, match="must be Parquet; it cannot be read"):
+        read_columns(tmp_path / "bad.parquet")
+
+
+def test_parquet_without_pyarrow_says_what_to_type(tmp_path, monkeypatch):
+    for module in ("pyarrow", "pyarrow.parquet"):
+        monkeypatch.setitem(sys.modules, module, None)
+    (tmp_path / "t.parquet").write_bytes(b"")
+    with pytest.raises(MissingExtraError, match=r'pip install "hyperproto\[parquet\]"'):
+        read_columns(tmp_path / "t.parquet")
+
+
+def test_held_out_rows_leave_every_class_in_training():
+    one = torch.tensor([0] * 50 + [1] * 50)
+    rare = torch.full((100,), -1)
+    rare[7], rare[8], rare[60] = 0, 1, 1
+    for seed in range(20):
+        kept, held = held_out_rows([one, rare], 100, share=0.5, seed=seed)
+        assert sorted([*kept.tolist(), *held.tolist()]) == list(range(100))
+        assert {0, 1} <= set(rare[kept].tolist())
+        assert abs(int((one[held] == 0).sum()) - 25) <= 2
+    kept, held = held_out_rows([], 10, share=0.3, seed=0)
+    assert len(held) == 3
