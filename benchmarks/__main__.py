@@ -25,6 +25,8 @@ NAMES = (
     "placement",
     "placement_against_paper",
     "authors_prototypes",
+    "prior",
+    "ranking",
     "gaps",
     "word_vectors",
 )

@@ -45,8 +45,8 @@ def test_place_speaks_json(capsys):
         (["place", "30", "3", "--method", "papr"], 'Did you mean "paper"?'),
         (["place", "3", "3", "-o", "/no/such/folder/p"], '"/no/such/folder" must be a folder'),
         (["train", "--folder", "/proc/nowhere", "--epochs", "1"], "cannot be written"),
-        (["place", "3", "3", "--compare"], "leave D, --max-cosine and -o out"),
-        (["place", "3", "3", "--plot", "x.png"], "--dims and --plot go with --compare"),
+        (["place", "3", "3", "--compare"], "leave out D, --max-cosine"),
+        (["place", "3", "3", "--dims", "4"], "--dims goes with --compare"),
         (["place", "3", "3", "--max-cosine", "0.1"], "leave D out"),
         (["place", "3"], "Give the number of dimensions too"),
         (["train", "--dim", "1"], "`dim` must be at least 2; got 1"),
@@ -96,3 +96,37 @@ def test_a_defect_of_ours_keeps_its_traceback(monkeypatch):
     monkeypatch.setattr("hyperproto.prototypes.place", broken)
     with pytest.raises(ValueError, match="a bug"):
         main(["place", "3", "3"])
+
+
+def test_place_with_names_and_a_prior_reports_both_sides(tmp_path, capsys):
+    vectors = tmp_path / "vectors.txt"
+    vectors.write_text("cat 1 0 .1\ndog .9 .1 .1\noak 0 1 .2\npine 0 .9 .3\ncar .1 .1 1\n", encoding="utf-8")
+    page = tmp_path / "page.html"
+    names = "cat,dog,oak,pine,car"
+    main(["place", "3", "--names", names, "--prior", str(vectors), "--neighbours", "2", "--page", str(page)])
+    shown = capsys.readouterr().out
+    assert "5 prototypes in 3 dimensions" in shown
+    assert "triplets ranked right" in shown
+    assert "in the prior" in shown
+    assert page.stat().st_size > 100_000
+    main(["place", "3", "--names", names, "--prior", str(vectors), "--sweep", "--effort", "fast", "--json"])
+    rows = json.loads(capsys.readouterr().out)
+    assert [row["label"] for row in rows][:2] == ["separation only", "assignment"]
+    assert rows[2]["meaning"]["ranked_by_margin"] > 0.5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["place", "7", "3", "--names", "cat,dog,ox"], "--names gives 3 classes; got K = 7"),
+        (["place", "3", "--names", "nowhere.txt"], "--names must be a file"),
+        (["place", "5", "3", "--sweep"], "go with --prior FILE"),
+        (["place", "3", "--names", "cat,dog,ox", "--prior", "nowhere.txt"], "nowhere.txt"),
+        (["place"], "Say how many classes"),
+    ],
+)
+def test_place_with_a_prior_says_what_is_wrong(arguments, sentence, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 2
+    assert sentence in capsys.readouterr().err

@@ -5,8 +5,8 @@ With the points fixed, Equation 6 depends on the assignment π only through
 .. math:: \max_\pi \; \sum_{ij} w_{ij} \, c_{\pi(i)\pi(j)}
 
 since the rest of it is a sum over all pairs of each row, in whatever order (``ranking.py``). That is a quadratic
-assignment problem. It is climbed by exchanging two classes at a time; a kick that exchanges a few at random, kept
-where the climb after it ends higher, leads out of local optima.
+assignment problem. It is climbed by exchanging two classes at a time; a kick that moves a few at random, kept where
+the climb after it ends higher, leads out of local optima.
 """
 
 import numpy as np
@@ -19,7 +19,8 @@ from hyperproto.codes.code import Array
 
 __all__ = ["assign", "exchange_gains"]
 
-KICKED = 0.12  # share of the classes that a kick exchanges
+KICKED = 0.25  # share of the classes that a kick moves at most
+AFRESH = 4  # every so many kicks move all of them
 RELAXED = 400  # classes up to which the relaxed problem gives a start; beyond, its K³ steps take too long
 GAIN = 1e-9  # smallest gain worth an exchange, relative to the sum of |w c|
 
@@ -46,11 +47,15 @@ def assign(points: Array, weights: Array, *, kicks: int, seed: int) -> NDArray[n
     with one_thread():
         start = rng.permutation(count)
         if count <= RELAXED:
-            start = quadratic_assignment(wanted, cosines, method="faq", options={"maximize": True}).col_ind
+            start = quadratic_assignment(
+                wanted, cosines, method="faq", options={"maximize": True, "rng": rng}
+            ).col_ind
         best, height = _climb(wanted, cosines, np.asarray(start))
-        for _ in range(kicks):
+        for kick in range(kicks):
             tried = best.copy()
-            moved = rng.choice(count, size=max(3, round(KICKED * count)), replace=False)
+            most = max(3, round(KICKED * count))
+            size = count if kick % AFRESH == 0 else int(rng.integers(min(3, count), min(most, count), endpoint=True))
+            moved = rng.permutation(count)[:size]
             tried[moved] = tried[np.roll(moved, 1)]
             tried, reached = _climb(wanted, cosines, tried)
             if reached > height:

@@ -1,0 +1,79 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hyperproto.codes.descent import random_points, unit_rows
+from hyperproto.codes.ranked import Ranking
+from hyperproto.codes.ranked.ranking import order_weights
+from tests.reference.dense_ranking import dense_ranking
+
+
+def similarity(count, seed, *, decimals=1):
+    """Symmetric, with many ties where rounded to few decimals."""
+    drawn = np.random.default_rng(seed).standard_normal((count, count))
+    return np.round(drawn + drawn.T, decimals)
+
+
+@pytest.mark.parametrize(("count", "dim"), [(60, 3), (60, 25), (3, 2), (7, 4)])
+def test_loss_and_gradient_equal_the_dense_form_with_ties(count, dim):
+    asked, points = similarity(count, 1), random_points(count, dim, 2)
+    loss, gradient = Ranking(asked)(points)
+    expected_loss, expected = dense_ranking(points, asked)
+    assert loss == pytest.approx(expected_loss, rel=1e-7)
+    assert np.abs(gradient - expected).max() < 1e-6 * np.abs(expected).max()
+
+
+def test_the_dense_form_sees_a_wrong_order():
+    points = unit_rows(np.array([[1.0, 0.0], [0.9, 0.1], [0.0, 1.0]]))
+    right = np.array([[1.0, 0.9, 0.1], [0.9, 1.0, 0.2], [0.1, 0.2, 1.0]])
+    assert dense_ranking(points, right)[0] < np.log(2) < dense_ranking(points, -right)[0]
+
+
+def test_points_that_coincide_or_oppose_stay_within_the_polynomials_range():
+    points = np.array([[1.0, 0.0], [1.0, 0.0], [-1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]])
+    asked = similarity(5, 3)
+    assert Ranking(asked)(points)[0] == pytest.approx(dense_ranking(points, asked)[0], abs=1e-7)
+
+
+def test_gradient_is_the_slope_of_the_loss():
+    asked, points = similarity(20, 4), random_points(20, 5, 5)
+    direction = np.random.default_rng(6).standard_normal(points.shape)
+    ranking, step = Ranking(asked), 1e-5
+    numeric = (ranking(points + step * direction)[0] - ranking(points - step * direction)[0]) / (2 * step)
+    assert np.vdot(ranking(points)[1], direction) == pytest.approx(numeric, rel=1e-6)
+
+
+def test_equal_cosines_cost_log_two():
+    points = np.eye(6)
+    assert Ranking(similarity(6, 7))(points)[0] == pytest.approx(np.log(2), abs=1e-9)
+
+
+def test_weights_count_less_similar_minus_more_similar():
+    asked = similarity(12, 8)
+    weights = order_weights(asked, np.arange(12))
+    for i in range(12):
+        for j in range(12):
+            others = [k for k in range(12) if k not in (i, j)]
+            expected = sum(np.sign(asked[i, j] - asked[i, k]) for k in others) if i != j else 0
+            assert weights[i, j] == expected
+
+
+def test_rows_of_anchors_sum_to_the_loss_over_all():
+    asked, points = similarity(11, 9), random_points(11, 3, 10)
+    halves = [np.arange(5), np.arange(5, 11)]
+    parts = [Ranking(asked[rows], rows) for rows in halves]
+    losses = [part(points) for part in parts]
+    share = [part.triplets for part in parts]
+    whole, gradient = Ranking(asked)(points)
+    assert whole == pytest.approx(sum(s * value for s, (value, _) in zip(share, losses, strict=True)) / sum(share))
+    combined = sum(s * g for s, (_, g) in zip(share, losses, strict=True)) / sum(share)
+    np.testing.assert_allclose(gradient, combined, atol=1e-12)
+
+
+@settings(max_examples=25, deadline=None)
+@given(count=st.integers(3, 12), dim=st.integers(2, 6), seed=st.integers(0, 1000))
+def test_loss_depends_on_the_order_of_the_prior_alone(count, dim, seed):
+    asked, points = similarity(count, seed), random_points(count, dim, seed + 1)
+    bent = np.sign(asked) * np.abs(asked) ** 3 + 7  # keeps the order
+    assert Ranking(asked)(points)[0] == pytest.approx(Ranking(bent)(points)[0], rel=1e-12)
