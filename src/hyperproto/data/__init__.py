@@ -8,8 +8,10 @@ from hyperproto.data.detect import SOURCES, read_source
 from hyperproto.data.digits import load_digits, load_rotated_digits
 from hyperproto.data.image_files import verify_images
 from hyperproto.data.image_folder import read_image_folder
+from hyperproto.data.images import ImageData
 from hyperproto.data.mnist import read_mnist, rotated_mnist
 from hyperproto.data.omniart import read_omniart
+from hyperproto.data.prepare import training_data
 from hyperproto.data.preprocessing import Augment, ImagePreprocessing, TablePreprocessing
 from hyperproto.data.source import ImageFiles, Source, Split
 from hyperproto.data.table import read_table
@@ -21,6 +23,7 @@ __all__ = [
     "Arrays",
     "Augment",
     "Batches",
+    "ImageData",
     "ImageFiles",
     "ImagePreprocessing",
     "Source",
@@ -38,6 +41,7 @@ __all__ = [
     "read_table",
     "read_tiny_imagenet",
     "rotated_mnist",
+    "training_data",
     "uneven_cifar100",
     "verify_images",
 ]

@@ -66,7 +66,10 @@ def _tensor(values: Any, name: str) -> Tensor:
 
 
 def as_dataset(data: Any, *, name: str) -> AnyDataset:
-    """Accept a pair (inputs, targets) of tensors or arrays, an :class:`Arrays`, or a map-style torch Dataset."""
+    """Accept a pair (inputs, targets) of tensors or arrays, an :class:`Arrays`, or a map-style torch Dataset.
+
+    An :class:`~hyperproto.data.images.ImageData` is such a Dataset, from which batches are taken whole.
+    """
     if isinstance(data, Arrays):
         return data
     if isinstance(data, Sequence) and not isinstance(data, str) and len(data) == 2:
@@ -77,6 +80,6 @@ def as_dataset(data: Any, *, name: str) -> AnyDataset:
     if isinstance(data, Dataset) and isinstance(data, Sized):
         return data
     raise InputTypeError(
-        f"`{name}` must be a pair (inputs, targets), an hp.data.Arrays, or a torch Dataset with a length; "
+        f"`{name}` must be a pair (inputs, targets), hp.data.Arrays or ImageData, or a torch Dataset with a length; "
         f"got {type(data).__name__}."
     )

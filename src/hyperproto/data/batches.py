@@ -9,6 +9,7 @@ from torch.utils.data import DataLoader
 
 from hyperproto._core.seeding import derive_seed
 from hyperproto.data.arrays import AnyDataset, Arrays
+from hyperproto.data.images import ImageData
 
 __all__ = ["Batches"]
 
@@ -51,11 +52,19 @@ class Batches:
             order = torch.randperm(self.size, generator=generator)
         return [batch[self.rank :: self.world] for batch in torch.split(order, self.batch_size)[: len(self)]]
 
-    def epoch(self, epoch: int = 0) -> Iterator[tuple[Any, Any]]:
-        """Yield (inputs, targets) batch by batch."""
+    def epoch(self, epoch: int = 0, *, start: int = 0) -> Iterator[tuple[Any, Any]]:
+        """Yield (inputs, targets) batch by batch, from batch ``start`` on; those before it are not touched.
+
+        Images are varied where the order is: in training.
+        """
+        ids = self.ids(epoch)[start:]
         if isinstance(self.data, Arrays):
-            for ids in self.ids(epoch):
-                yield self.data[ids]
+            for some in ids:
+                yield self.data[some]
+        elif isinstance(self.data, ImageData):
+            keys = {"seed": self.seed, "epoch": epoch} if self.shuffle else {}
+            yield from self.data.batches(ids, world=self.world, **keys)
         else:
-            lists = [ids.tolist() for ids in self.ids(epoch) if len(ids)]
-            yield from DataLoader(self.data, batch_sampler=lists)
+            lists = [some.tolist() for some in ids if len(some)]
+            # a generator of its own: else the loader draws from the global one, once more where an epoch is resumed
+            yield from DataLoader(self.data, batch_sampler=lists, generator=torch.Generator())

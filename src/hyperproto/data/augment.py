@@ -1,0 +1,193 @@
+"""Varying training images a batch at a time.
+
+Everything here maps pixels as uint8, shape (n, height, width, channels), to the same; each image depends on its own
+draws alone, so how images fall into batches changes nothing. Channels come last, so that a row of pixels is one run
+of bytes, and numpy does the copying, without threads: the batches of workers are what is done in parallel.
+"""
+
+import math
+from functools import lru_cache
+from typing import TypeAlias
+
+import numpy as np
+import torch
+from numpy.lib.stride_tricks import as_strided
+from numpy.typing import NDArray
+from torch.nn import functional
+
+from hyperproto._core.checks import check_finite_number, check_integer
+from hyperproto._core.errors import InputError
+from hyperproto.data.draws import uniforms
+from hyperproto.data.preprocessing import Augment
+
+__all__ = ["augmented", "centre", "check_augment", "crop", "flip", "normalise", "warp"]
+
+Pixels: TypeAlias = NDArray[np.uint8]
+Whole: TypeAlias = NDArray[np.int64]
+
+TOP, LEFT, MIRROR, AREA, ASPECT, ANGLE = range(6)  # what each column of draws is for
+ASPECTS = math.log(3 / 4), math.log(4 / 3)
+AT_ONCE = 2**20  # values that may stand in memory as float32 while images are resampled
+
+
+def check_augment(augment: Augment) -> None:
+    """Raise a sentence where a setting cannot be meant."""
+    check_integer(augment.padding, "padding", at_least=0)
+    check_finite_number(augment.rotation, "rotation", at_least=0, at_most=180)
+    if augment.resized_crop is None:
+        return
+    if augment.padding:
+        raise InputError(
+            f"`padding` and `resized_crop` are two ways to crop; got {augment.padding} and {augment.resized_crop}. "
+            "Choose one."
+        )
+    smallest, largest = augment.resized_crop
+    if not 0 < smallest <= largest <= 1:
+        raise InputError(
+            f"`resized_crop` must be two shares with 0 < smallest <= largest <= 1; got {smallest, largest}."
+        )
+
+
+def augmented(pixels: Pixels, augment: Augment, size: int, *, seed: int, epoch: int, samples: Whole) -> Pixels:
+    """Vary a batch; the same seed, epoch and sample give the same pixels.
+
+    Parameters
+    ----------
+    pixels : uint8, shape (n, side, side, channels)
+    augment : Augment
+    size : int
+        Height and width of the result.
+    seed, epoch : int
+    samples : int64, shape (n,)
+        Which sample each image is.
+
+    Returns
+    -------
+    uint8, shape (n, size, size, channels)
+    """
+    draws = uniforms(seed, epoch, samples, 6)
+    side = pixels.shape[1]
+    degrees = augment.rotation * (2 * draws[:, ANGLE] - 1) if augment.rotation else None
+    if augment.resized_crop is not None:
+        pixels = warp(pixels, _boxes(draws, side, augment.resized_crop), size, degrees=degrees)
+    elif degrees is not None:
+        pixels = warp(pixels, np.tile([0, 0, side, side], (len(pixels), 1)), side, degrees=degrees)
+    if augment.padding:
+        places = side + 2 * augment.padding - size + 1
+        tops, lefts = (np.floor(draws[:, column] * places).astype(np.int64) for column in (TOP, LEFT))
+        pixels = crop(pixels, tops, lefts, size, padding=augment.padding)
+    pixels = centre(pixels, size)
+    return flip(pixels, draws[:, MIRROR] < 0.5) if augment.flip else pixels
+
+
+def _boxes(draws: NDArray[np.float64], side: int, shares: tuple[float, float]) -> Whole:
+    """Return top, left, height and width of random boxes in whole pixels, shape (n, 4).
+
+    A box that would stick out is cut to the image, where torchvision draws again: one draw is one box.
+    """
+    area = side * side * (shares[0] + (shares[1] - shares[0]) * draws[:, AREA])
+    aspect = np.exp(ASPECTS[0] + (ASPECTS[1] - ASPECTS[0]) * draws[:, ASPECT])
+    height, width = (np.clip(np.rint(np.sqrt(a)), 1, side) for a in (area / aspect, area * aspect))
+    top, left = np.floor(draws[:, TOP] * (side - height + 1)), np.floor(draws[:, LEFT] * (side - width + 1))
+    return np.stack([top, left, height, width], axis=1).astype(np.int64)
+
+
+def crop(pixels: Pixels, tops: Whole, lefts: Whole, size: int, *, padding: int = 0) -> Pixels:
+    """Cut a square out of each image, black all around for ``padding`` pixels; (0, 0) is the corner of the black."""
+    n, height, width, channels = pixels.shape
+    height, width = height + 2 * padding, width + 2 * padding
+    if padding:
+        inner = slice(padding, -padding)
+        padded = np.zeros((n, height, width, channels), dtype=np.uint8)
+        padded[:, inner, inner] = pixels
+        pixels = padded
+    # A row of the result is one run of bytes in the batch: look at the batch as all its runs, and pick by first byte.
+    run = size * channels
+    flat = np.ascontiguousarray(pixels).reshape(-1)
+    runs = as_strided(flat, (max(flat.size - run + 1, 0), run), (1, 1), writeable=False)
+    rows = np.arange(n)[:, None] * height + tops[:, None] + np.arange(size)
+    starts = (rows * width + lefts[:, None]) * channels
+    cut: Pixels = runs[starts.reshape(-1)].reshape(n, size, size, channels)
+    return cut
+
+
+def centre(pixels: Pixels, size: int) -> Pixels:
+    """Cut the middle out of each image, or return it as it is where it has that size; the odd pixel goes first."""
+    side = pixels.shape[1]
+    if side == size:
+        return pixels
+    first = (side - size) // 2
+    return pixels[:, first : first + size, first : first + size]
+
+
+def flip(pixels: Pixels, which: NDArray[np.bool_]) -> Pixels:
+    """Mirror left and right the images of ``which``, shape (n,)."""
+    chosen = np.flatnonzero(which)
+    before = pixels[chosen]
+    after = np.empty_like(before)
+    for channel in range(pixels.shape[3]):  # four times as fast as turning whole pixels of three bytes
+        after[..., channel] = before[:, :, ::-1, channel]
+    mirrored = pixels.copy()
+    mirrored[chosen] = after
+    return mirrored
+
+
+def warp(pixels: Pixels, boxes: Whole, size: int, *, degrees: NDArray[np.float64] | None = None) -> Pixels:
+    """Turn each image about its centre, then scale a box of it to a square.
+
+    Pixels between pixels are interpolated linearly, without a filter: meant for boxes up to about twice ``size``.
+
+    Parameters
+    ----------
+    pixels : uint8, shape (n, side, side, channels)
+    boxes : int64, shape (n, 4)
+        Top, left, height and width.
+    size : int
+        Height and width of the result.
+    degrees : float64, shape (n,), optional
+        Counter-clockwise; what comes from outside the image is black.
+    """
+    n, side, _, channels = pixels.shape
+    result = np.empty((n, size, size, channels), dtype=np.uint8)
+    step = max(1, AT_ONCE // (channels * side * side))
+    for start in range(0, n, step):
+        part = slice(start, start + step)
+        images = torch.from_numpy(pixels[part].astype(np.float32)).permute(0, 3, 1, 2)
+        grid = _grid(boxes[part], side, size, None if degrees is None else degrees[part])
+        mode = "border" if degrees is None else "zeros"
+        sampled = functional.grid_sample(images, torch.from_numpy(grid), padding_mode=mode, align_corners=False)
+        result[part] = sampled.round_().clamp_(0, 255).byte().permute(0, 2, 3, 1).numpy()
+    return result
+
+
+def _grid(boxes: Whole, side: int, size: int, degrees: NDArray[np.float64] | None) -> NDArray[np.float32]:
+    """Return where each pixel of the result lies in its image, from -1 to 1, shape (n, size, size, 2).
+
+    In float64 until the end: vector units round sines and products by their place in the batch.
+    """
+    middle = (np.arange(size) + 0.5) / size
+    top, left, height, width = (column[:, None] for column in boxes.T)
+    y, x = (2 * (first + middle * length) / side - 1 for first, length in ((top, height), (left, width)))
+    grid = np.empty((len(boxes), size, size, 2), dtype=np.float32)
+    if degrees is None:
+        grid[..., 0], grid[..., 1] = x[:, None, :], y[:, :, None]
+        return grid
+    turn = np.deg2rad(degrees)[:, None]
+    cosine, sine = np.cos(turn), np.sin(turn)
+    grid[..., 0] = (cosine * x)[:, None, :] - (sine * y)[:, :, None]
+    grid[..., 1] = (sine * x)[:, None, :] + (cosine * y)[:, :, None]
+    return grid
+
+
+def normalise(pixels: Pixels, mean: tuple[float, ...], std: tuple[float, ...]) -> torch.Tensor:
+    """Return (pixels / 255 - mean) / std as float32, shape (n, channels, height, width), channels last in memory."""
+    n, height, width, channels = pixels.shape
+    images = torch.from_numpy(np.ascontiguousarray(pixels)).view(n, height * width * channels)
+    values = images.float().sub_(_repeated(tuple(mean), height * width)).div_(_repeated(tuple(std), height * width))
+    return values.view(n, height, width, channels).permute(0, 3, 1, 2)
+
+
+@lru_cache(maxsize=8)
+def _repeated(values: tuple[float, ...], times: int) -> torch.Tensor:
+    """Return a number of 0 to 255 for each value of an image: adding long rows is faster than adding threes."""
+    return torch.tensor(values, dtype=torch.float64).mul(255).float().repeat(times)

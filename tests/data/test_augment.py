@@ -1,0 +1,137 @@
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hyperproto.data import Augment
+from hyperproto.data.augment import augmented, centre, check_augment, crop, flip, normalise, warp
+from tests.reference import augment as reference
+
+
+def images(n=6, side=8, channels=3, seed=0):
+    return np.random.default_rng(seed).integers(0, 256, (n, side, side, channels), dtype=np.uint8)
+
+
+@given(
+    side=st.integers(3, 9),
+    smaller=st.integers(0, 2),
+    padding=st.integers(0, 3),
+    channels=st.sampled_from([1, 3]),
+    seed=st.integers(0, 99),
+)
+def test_crop_and_flip_equal_looking_up_every_pixel(side, smaller, padding, channels, seed):
+    pixels, rng, size = images(4, side, channels, seed), np.random.default_rng(seed), side - smaller
+    tops, lefts = rng.integers(0, side + 2 * padding - size + 1, (2, 4))
+    mirror = rng.random(4) < 0.5
+    got = flip(crop(pixels, tops, lefts, size, padding=padding), mirror)
+    for i in range(4):
+        expected = reference.pad_crop_flip(pixels[i], tops[i], lefts[i], size, padding, mirror[i])
+        assert np.array_equal(got[i], expected)
+
+
+def test_the_corners_of_the_padding_can_be_reached():
+    pixels = images(2) | 1  # nothing is black
+    corners = crop(pixels, np.array([0, 4]), np.array([0, 4]), 8, padding=2)
+    assert not corners[0, :2].any()
+    assert np.array_equal(corners[0, 2:, 2:], pixels[0, :6, :6])
+    assert not corners[1, :, -2:].any()
+    assert np.array_equal(corners[1, :6, :6], pixels[1, 2:, 2:])
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_warp_equals_interpolation_pixel_by_pixel(turned):
+    pixels, rng = images(5, 9), np.random.default_rng(1)
+    boxes = np.stack([[1, 2, 5, 4], [0, 0, 9, 9], [3, 3, 6, 6], [0, 5, 9, 4], [8, 8, 1, 1]])
+    degrees = rng.uniform(-180, 180, 5) if turned else None
+    got = warp(pixels, boxes, 7, degrees=degrees)
+    for i in range(5):
+        exact = reference.warp(pixels[i], boxes[i], 7, None if degrees is None else degrees[i])
+        assert np.abs(got[i] - exact).max() <= 0.501  # rounded to whole levels, and float32 on the way
+
+
+def test_warp_of_the_whole_image_changes_nothing_and_a_quarter_turn_is_rot90():
+    pixels = images(3, 16)
+    whole = np.tile([0, 0, 16, 16], (3, 1))
+    assert np.array_equal(warp(pixels, whole, 16), pixels)
+    turned = warp(pixels, whole, 16, degrees=np.array([0.0, 90.0, 180.0]))
+    for image, before, quarters in zip(turned, pixels, (0, 1, 2), strict=True):
+        assert np.array_equal(image, np.rot90(before, quarters))
+
+
+AUGMENTS = [
+    Augment(padding=2, flip=True),
+    Augment(resized_crop=(0.3, 1.0), flip=True),
+    Augment(rotation=20, padding=1),
+    Augment(resized_crop=(0.1, 0.5), rotation=90, flip=True),
+]
+
+
+@pytest.mark.parametrize("augment", AUGMENTS, ids=str)
+def test_an_image_comes_out_the_same_whatever_batch_it_is_in(augment, monkeypatch):
+    pixels = images(40, 12)
+    samples = np.random.default_rng(2).permutation(1000)[:40]
+    whole = augmented(pixels, augment, 10, seed=1, epoch=2, samples=samples)
+    assert whole.shape == (40, 10, 10, 3)
+    monkeypatch.setattr("hyperproto.data.augment.AT_ONCE", 12 * 12 * 3 * 4)  # four images at a time
+    for part in (slice(0, 1), slice(3, 40), slice(17, 20)):
+        again = augmented(pixels[part], augment, 10, seed=1, epoch=2, samples=samples[part])
+        assert np.array_equal(again, whole[part])
+    for other in ({"seed": 2, "epoch": 2}, {"seed": 1, "epoch": 3}):
+        assert not np.array_equal(augmented(pixels, augment, 10, **other, samples=samples), whole)
+
+
+def test_padding_moves_images_evenly_and_half_of_them_are_mirrored():
+    marked = np.zeros((4000, 5, 5, 1), dtype=np.uint8)
+    marked[:, 2, 2], marked[:, 2, 3] = 1, 2
+    moved = augmented(marked, Augment(padding=1, flip=True), 5, seed=0, epoch=0, samples=np.arange(4000))[..., 0]
+    places = np.stack((moved == 1).nonzero()[1:])
+    counts = np.bincount(places[0] * 5 + places[1], minlength=25).reshape(5, 5)
+    assert np.count_nonzero(counts) == 9
+    assert np.abs(counts[1:4, 1:4] - 4000 / 9).max() < 5 * np.sqrt(4000 / 9)
+    right = ((moved == 2).argmax(axis=2).max(axis=1) > places[1]).mean()
+    assert right == pytest.approx(0.5, abs=5 * 0.5 / np.sqrt(4000))
+
+
+def test_resized_crops_cover_the_shares_asked_for():
+    ramp = np.broadcast_to(np.arange(64, dtype=np.uint8)[None, :, None, None], (500, 64, 64, 1))
+    got = augmented(ramp, Augment(resized_crop=(0.25, 0.25)), 16, seed=0, epoch=0, samples=np.arange(500))[..., 0, 0]
+    heights = (got[:, -1].astype(int) - got[:, 0]) * 16 / 15
+    assert heights.min() > 32 * np.sqrt(3 / 4) - 2  # a quarter of the area is half the side, by 3/4 to 4/3
+    assert heights.max() < 32 * np.sqrt(4 / 3) + 2
+    assert heights.std() > 1
+    assert got.min() < 4
+    assert got.max() > 59
+
+
+def test_the_centre_is_cut_without_copying():
+    pixels = images(2, 9)
+    assert np.array_equal(centre(pixels, 4), pixels[:, 2:6, 2:6])
+    assert centre(pixels, 9) is pixels
+
+
+def test_normalised_pixels_are_float32_channels_last():
+    pixels = images(3, 5)
+    mean, std = (0.5, 0.4, 0.3), (0.2, 0.3, 0.25)
+    got = normalise(pixels, mean, std)
+    assert got.shape == (3, 3, 5, 5)
+    assert got.dtype == torch.float32
+    assert got.is_contiguous(memory_format=torch.channels_last)
+    expected = torch.stack([reference.normalise(image, mean, std) for image in pixels])
+    torch.testing.assert_close(got.double(), expected, atol=1e-6, rtol=1e-6)
+    assert normalise(pixels[:0], mean, std).shape == (0, 3, 5, 5)
+
+
+@pytest.mark.parametrize(
+    ("augment", "sentence"),
+    [
+        (Augment(padding=-1), "`padding` must be at least 0; got -1"),
+        (Augment(rotation=400), "`rotation` must be finite and at least 0 and at most 180; got 400"),
+        (Augment(padding=4, resized_crop=(0.1, 1.0)), "two ways to crop; got 4 and .* Choose one"),
+        (Augment(resized_crop=(0.5, 0.2)), "0 < smallest <= largest <= 1; got"),
+        (Augment(resized_crop=(0.0, 1.0)), "0 < smallest <= largest <= 1; got"),
+    ],
+)
+def test_settings_that_cannot_be_meant_are_refused(augment, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        check_augment(augment)

@@ -1,0 +1,110 @@
+import io
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from hyperproto.data import ImagePreprocessing
+from hyperproto.data.decode import CorruptImageError, decode
+
+RGB = ImagePreprocessing(size=16)
+GREY = ImagePreprocessing(size=16, mean=(0.5,), std=(0.5,))
+
+
+def ramp(width=16, height=16):
+    """Red grows to the right, green downwards."""
+    x, y = np.meshgrid(np.linspace(0, 255, width), np.linspace(0, 255, height))
+    return Image.fromarray(np.stack([x, y, np.full_like(x, 40)], axis=2).astype(np.uint8))
+
+
+def test_an_image_of_the_right_size_is_taken_as_it_is(tmp_path):
+    ramp().save(tmp_path / "a.png")
+    assert np.array_equal(decode(tmp_path / "a.png", RGB), np.asarray(ramp()).transpose(2, 0, 1))
+
+
+def test_the_shorter_side_is_scaled_and_the_middle_kept(tmp_path):
+    ramp(96, 32).save(tmp_path / "wide.png")
+    got = decode(tmp_path / "wide.png", RGB)
+    assert got.shape == (3, 16, 16)
+    red, green = got[0, 8].astype(int), got[1, :, 8].astype(int)
+    assert red[0] == pytest.approx(255 / 3, abs=4)  # the middle third
+    assert red[-1] == pytest.approx(255 * 2 / 3, abs=4)
+    assert green[0] < 8
+    assert green[-1] > 247
+    larger = decode(tmp_path / "wide.png", ImagePreprocessing(size=16, resize=20))
+    assert larger.shape == (3, 20, 20)
+
+
+def test_a_large_jpeg_decoded_small_looks_the_same(tmp_path):
+    ramp(512, 512).save(tmp_path / "a.jpg", quality=95)
+    exact = np.asarray(ramp(512, 512).resize((16, 16), Image.Resampling.BOX)).transpose(2, 0, 1)
+    assert np.abs(decode(tmp_path / "a.jpg", RGB).astype(int) - exact).max() < 10
+
+
+def test_a_photograph_is_turned_upright(tmp_path):
+    exif = Image.Exif()
+    exif[0x0112] = 6  # the camera was held a quarter turn clockwise
+    ramp().save(tmp_path / "a.png", exif=exif)
+    assert np.array_equal(decode(tmp_path / "a.png", RGB), np.asarray(ramp().rotate(-90)).transpose(2, 0, 1))
+
+
+@pytest.mark.parametrize("mode", ["1", "L", "P", "CMYK", "RGBA", "LA", "I;16", "YCbCr"])
+@pytest.mark.parametrize("preprocessing", [RGB, GREY], ids=["rgb", "grey"])
+def test_any_kind_of_pixel_becomes_rgb_or_grey(tmp_path, mode, preprocessing):
+    grey = np.full((16, 16), 255, dtype=np.uint8)
+    grey[:8] = 0
+    image = Image.fromarray(grey)
+    image = Image.fromarray(grey.astype(np.uint16) * 257) if mode == "I;16" else image.convert("RGB").convert(mode)
+    image.save(tmp_path / ("a.tif" if mode in ("CMYK", "YCbCr") else "a.png"))
+    got = decode(next(tmp_path.iterdir()), preprocessing)
+    assert got.shape == (preprocessing.channels, 16, 16)
+    assert (got[:, :8] <= 1).all()
+    assert (got[:, 8:] >= 254).all()
+
+
+def test_what_is_transparent_becomes_white(tmp_path):
+    clear = ramp().convert("RGBA")
+    clear.putalpha(0)
+    clear.save(tmp_path / "a.png")
+    assert (decode(tmp_path / "a.png", RGB) == 255).all()
+    palette = ramp().convert("P")
+    palette.save(tmp_path / "p.png", transparency=palette.getpixel((0, 0)))
+    assert (decode(tmp_path / "p.png", RGB)[:, 0, 0] == 255).all()
+
+
+def encoded(kind):
+    file = io.BytesIO()
+    noise = np.random.default_rng(0).integers(0, 256, (64, 64, 3), dtype=np.uint8)
+    Image.fromarray(noise).save(file, kind)
+    return file.getvalue()
+
+
+CORRUPT = {
+    "page.jpg": (b"\n <!DOCTYPE html><html><body>404 Not Found</body></html>", "looks like an HTML page"),
+    "empty.jpg": (b"", "is empty"),
+    "cut.jpg": (encoded("jpeg")[:1500], "is cut short"),
+    "cut.png": (encoded("png")[:3000], "is cut short"),
+    "pointer.png": (b"version https://git-lfs.github.com/spec/v1\noid sha256:0", "is a Git LFS pointer"),
+    "noise.png": (b"\x00\x01\x02\x03nothing anyone knows", "is of no known format .it starts with"),
+    "broken.png": (encoded("png")[:200] + b"\xff" * 3000 + encoded("png")[3200:], "cannot be decoded|cut short"),
+}
+
+
+@pytest.mark.parametrize("name", CORRUPT)
+def test_a_file_that_is_no_image_is_named_with_what_it_is(tmp_path, name):
+    content, sentence = CORRUPT[name]
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(CorruptImageError, match=f'{name}" must be an image; it ({sentence}).* skip_corrupt=True'):
+        decode(tmp_path / name, RGB)
+
+
+def test_a_missing_file_is_not_a_corrupt_one(tmp_path):
+    with pytest.raises(FileNotFoundError, match='gone.jpg" must be an image file that can be opened: No such file'):
+        decode(tmp_path / "gone.jpg", RGB)
+
+
+def test_more_pixels_than_can_be_meant_get_a_sentence(tmp_path, monkeypatch):
+    ramp(40, 40).save(tmp_path / "bomb.png")
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 100)
+    with pytest.raises(CorruptImageError, match='bomb.png" claims more pixels than any photograph'):
+        decode(tmp_path / "bomb.png", RGB)
