@@ -27,6 +27,8 @@ def test_a_run_is_a_folder_and_comes_back_in_one_line(tmp_path, digits):
         "epochs.jsonl",
         "times.jsonl",
         "last.safetensors",
+        "best.safetensors",
+        "checkpoint.safetensors",
         "metrics.json",
     }
     lines = [json.loads(line) for line in (tmp_path / "run" / "epochs.jsonl").read_text().splitlines()]

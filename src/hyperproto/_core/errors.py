@@ -13,6 +13,7 @@ __all__ = [
     "MissingDataError",
     "MissingExtraError",
     "NonFiniteLossError",
+    "StorageError",
 ]
 
 
@@ -38,3 +39,7 @@ class MissingExtraError(HyperprotoError, ImportError):
 
 class NonFiniteLossError(HyperprotoError, FloatingPointError):
     """Training met a loss that is infinite or not a number."""
+
+
+class StorageError(HyperprotoError, OSError):
+    """A file of a run could not be written; what was written before is intact."""

@@ -4,14 +4,24 @@ import json
 import math
 import os
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from hyperproto._core.errors import InputError
 
-__all__ = ["append_json_line", "check_can_write", "new_folder", "read_json", "replacing", "write_json"]
+__all__ = [
+    "append_json_line",
+    "check_can_write",
+    "new_folder",
+    "plain",
+    "read_json",
+    "read_json_lines",
+    "replacing",
+    "write_json",
+    "write_json_lines",
+]
 
 
 def check_can_write(path: str | Path) -> None:
@@ -33,7 +43,8 @@ def check_can_write(path: str | Path) -> None:
 def replacing(path: str | Path) -> Iterator[Path]:
     """Give a temporary path beside ``path``; rename it over ``path`` once the block has succeeded.
 
-    A reader sees the old file or the new one, never half of either, and a failure leaves the old one alone.
+    A reader sees the old file or the new one, never half of either, and a failure leaves the old one alone. Contents
+    reach the disk before the new name does, and the name before this returns, so a power cut is no exception.
     """
     path = Path(path)
     check_can_write(path)
@@ -48,13 +59,24 @@ def replacing(path: str | Path) -> Iterator[Path]:
         os.umask(mask)
         beside.chmod(0o666 & ~mask)  # mkstemp makes private files; these are ordinary ones
         beside.replace(path)
+        _sync_folder(path.parent)
     finally:
         beside.unlink(missing_ok=True)
 
 
+def _sync_folder(path: Path) -> None:
+    """Make sure that a new name is on disk; some systems cannot open a folder, and need not."""
+    with suppress(OSError):
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
 def write_json(path: str | Path, value: Any) -> None:
     """Write ``value`` as indented JSON, beside and renamed."""
-    text = json.dumps(_plain(value), indent=2, allow_nan=False) + "\n"
+    text = json.dumps(plain(value), indent=2, allow_nan=False) + "\n"
     with replacing(path) as beside:
         beside.write_text(text, encoding="utf-8")
 
@@ -62,15 +84,38 @@ def write_json(path: str | Path, value: Any) -> None:
 def append_json_line(path: str | Path, value: Any) -> None:
     """Append ``value`` as one line of JSON."""
     with Path(path).open("a", encoding="utf-8") as file:
-        file.write(json.dumps(_plain(value), allow_nan=False) + "\n")
+        file.write(_line(value))
 
 
-def _plain(value: Any) -> Any:
+def write_json_lines(path: str | Path, values: Iterable[Any]) -> None:
+    """Write each of ``values`` as one line of JSON, beside and renamed."""
+    with replacing(path) as beside:
+        beside.write_text("".join(map(_line, values)), encoding="utf-8")
+
+
+def read_json_lines(path: str | Path) -> list[Any]:
+    """Read a file of JSON lines, without a last line that was cut short; no file is no lines."""
+    path = Path(path)
+    text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+    values = []
+    for number, line in enumerate(text.split("\n")[:-1], start=1):
+        try:
+            values.append(json.loads(line))
+        except json.JSONDecodeError as error:
+            raise InputError(f'Line {number} of "{path}" is not readable as JSON ({error}).') from None
+    return values
+
+
+def _line(value: Any) -> str:
+    return json.dumps(plain(value), allow_nan=False) + "\n"
+
+
+def plain(value: Any) -> Any:
     """Return what JSON can hold: numpy's numbers as Python's, and null for what is not finite."""
     if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     if hasattr(value, "item"):
         value = value.item()
     return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -2,6 +2,7 @@
 
 from hyperproto.training.evaluate import evaluate
 from hyperproto.training.fit import fit
-from hyperproto.training.run import Loaded, Run, load
+from hyperproto.training.loading import Loaded, RunRecord, load, read_run, rebuild
+from hyperproto.training.run import Run
 
-__all__ = ["Loaded", "Run", "evaluate", "fit", "load"]
+__all__ = ["Loaded", "Run", "RunRecord", "evaluate", "fit", "load", "read_run", "rebuild"]

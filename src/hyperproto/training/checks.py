@@ -4,19 +4,20 @@ from typing import Any
 
 import torch
 from accelerate import Accelerator
-from torch import nn
+from torch import Tensor, nn
 from torch.utils.data import default_collate
 
 from hyperproto._core.checks import check_finite_number, check_finite_rows, check_integer, check_output_width
-from hyperproto._core.errors import InputTypeError
+from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto._core.registry import choose
 from hyperproto.data import Arrays
 from hyperproto.data.arrays import AnyDataset
 from hyperproto.spaces import OutputSpace
-from hyperproto.training.evaluate import to_device
+from hyperproto.training.best import monitored
+from hyperproto.training.evaluate import measure, to_device
 from hyperproto.training.schedule import SCHEDULES
 
-__all__ = ["check_data", "check_outputs", "check_settings"]
+__all__ = ["check_data", "check_monitor", "check_outputs", "check_settings"]
 
 
 def check_settings(given: dict[str, Any]) -> dict[str, Any]:
@@ -30,14 +31,20 @@ def check_settings(given: dict[str, Any]) -> dict[str, Any]:
         "schedule",
         "reduction",
         "seed",
+        "accumulate",
+        "patience",
+        "monitor",
         "mixed_precision",
     )
     settings = {name: given[name] for name in names}
-    for name, least in (("epochs", 1), ("batch_size", 1), ("seed", 0)):
+    for name, least in (("epochs", 1), ("batch_size", 1), ("seed", 0), ("accumulate", 1)):
         settings[name] = check_integer(settings[name], name, at_least=least)
     settings["lr"] = check_finite_number(settings["lr"], "lr", above=0)
     for name in ("momentum", "weight_decay"):
         settings[name] = check_finite_number(settings[name], name, at_least=0)
+    if settings["patience"] is not None:
+        settings["patience"] = check_integer(settings["patience"], "patience", at_least=1)
+    check_finite_number(given["checkpoint_seconds"], "checkpoint_seconds", at_least=0)
     choose(settings["schedule"], SCHEDULES, what="schedule")
     choose(settings["reduction"], {"sum": 0, "mean": 0}, what="reduction for training")
     if settings["mixed_precision"] is not None:
@@ -58,13 +65,47 @@ def check_data(space: OutputSpace, data: AnyDataset | None) -> None:
 @torch.no_grad()
 def check_outputs(network: nn.Module, space: OutputSpace, data: AnyDataset, accelerator: Accelerator) -> None:
     """Try the network on one example, before anything is written: do inputs, weights and space fit together?"""
-    inputs, _ = data[slice(0, 1)] if isinstance(data, Arrays) else default_collate([data[0]])
+    inputs, _ = _first_example(data)
     weight = next(network.parameters(), None)
     if weight is not None and inputs.is_floating_point() and inputs.dtype == torch.float64 != weight.dtype:
         raise InputTypeError(f"The inputs are float64 and the network's weights {weight.dtype}. Pass inputs.float().")
+    z = _try(network, inputs, accelerator)
+    check_output_width(z, space.dim)
+    check_finite_rows(z, what="The network's output", hint="Look for NaN in its weights.")
+
+
+@torch.no_grad()
+def check_monitor(
+    settings: dict[str, Any],
+    network: nn.Module,
+    space: OutputSpace,
+    valid: AnyDataset | None,
+    accelerator: Accelerator,
+) -> None:
+    """Say at once that a measure to monitor will not be there."""
+    for name in ("patience", "monitor"):
+        if valid is None and settings[name] is not None:
+            raise InputError(f"`{name}` compares epochs by validation data, and there is none. Pass valid=...")
+    if valid is None or settings["monitor"] is None:
+        return
+    inputs, targets = _first_example(valid)
+    try:
+        predictions = space.predict(_try(network, inputs, accelerator))
+    except InputError:
+        return  # an untrained network may point nowhere; the first epoch will tell
+    measures = measure(predictions, to_device(targets, accelerator.device))
+    monitored({"valid": dict.fromkeys(measures, 0.0)}, settings["monitor"])
+
+
+def _first_example(data: AnyDataset) -> tuple[Any, Any]:
+    inputs, targets = data[slice(0, 1)] if isinstance(data, Arrays) else default_collate([data[0]])
+    return inputs, targets
+
+
+def _try(network: nn.Module, inputs: Any, accelerator: Accelerator) -> Tensor:
     was_training = network.training
     try:
-        z = network.eval()(to_device(inputs, accelerator.device))
+        z: Tensor = network.eval()(to_device(inputs, accelerator.device))
+        return z
     finally:
         network.train(was_training)
-    check_output_width(z, space.dim)

@@ -13,7 +13,7 @@ from torch.nn.parallel import DistributedDataParallel
 from hyperproto.spaces import OutputSpace, Targets
 from hyperproto.spaces.task_space import Head
 
-__all__ = ["Objective", "accelerator_for", "prepare", "take_step", "whole_batch_loss"]
+__all__ = ["Objective", "accelerator_for", "prepare", "share_buffers"]
 
 
 @contextmanager
@@ -70,33 +70,8 @@ def prepare(
     return prepared, optimizer
 
 
-def take_step(loss: Tensor, optimizer: torch.optim.Optimizer, accelerator: Accelerator) -> None:
-    """Go one step downhill. Accelerate's own step looks for optional packages every time, which takes 0.5 ms."""
-    scaler = accelerator.scaler  # only in half precision, whose small gradients would vanish
-    if scaler is None:
-        loss.backward()  # type: ignore[no-untyped-call]
-        optimizer.step()
-    else:
-        scaler.scale(loss).backward()
-        scaler.step(optimizer)
-        scaler.update()
-    optimizer.zero_grad()
-
-
-def whole_batch_loss(
-    losses: Targets, targets: Targets, space: OutputSpace, reduction: str, accelerator: Accelerator
-) -> Tensor:
-    """Return this process's part of the loss, such that its average over processes is the loss of the whole batch.
-
-    Processes average gradients. A sum is therefore multiplied by their number; a mean by their number and by this
-    process's share of the labels, task by task, since each task's mean is over the labels that are there.
-    """
-    terms = losses.reshape(1) if isinstance(losses, Tensor) else torch.stack(list(losses.values()))
+def share_buffers(network: nn.Module, accelerator: Accelerator) -> None:
+    """Give every process the buffers of the first, whose batch statistics are the ones that are stored."""
     if accelerator.num_processes > 1:
-        terms = terms * accelerator.num_processes
-        if reduction == "mean":
-            counts = space.counts(targets)
-            held = counts.reshape(1) if isinstance(counts, Tensor) else torch.stack(list(counts.values()))
-            held = held.to(terms.dtype)
-            terms = terms * (held / accelerator.reduce(held, reduction="sum").clamp_min(1e-30))
-    return terms.sum()
+        for buffer in network.buffers():
+            torch.distributed.broadcast(buffer, src=0)

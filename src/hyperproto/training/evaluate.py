@@ -11,7 +11,7 @@ from hyperproto.data import Batches, as_dataset
 from hyperproto.metrics import absolute_error_terms, accuracy_terms
 from hyperproto.spaces import OutputSpace, Targets
 
-__all__ = ["evaluate", "to_device"]
+__all__ = ["evaluate", "measure", "to_device"]
 
 
 @torch.no_grad()
@@ -49,7 +49,7 @@ def evaluate(
         for inputs, targets in batches.epoch():
             if len(inputs):
                 z = network(to_device(inputs, accelerator.device))
-                _add(sums, _terms(space.predict(z), to_device(targets, accelerator.device)))
+                _add(sums, measure(space.predict(z), to_device(targets, accelerator.device)))
     finally:
         network.train(was_training)
     totals: dict[str, tuple[float, int]] = {}
@@ -64,7 +64,7 @@ def _add(sums: dict[str, tuple[float, int]], terms: dict[str, tuple[float, int]]
         sums[name] = before[0] + total, before[1] + count
 
 
-def _terms(predictions: Targets, targets: Targets) -> dict[str, tuple[float, int]]:
+def measure(predictions: Targets, targets: Targets) -> dict[str, tuple[float, int]]:
     """Return (sum, count) of each measure: whole numbers are classes, others are measured by distance."""
     if isinstance(predictions, Tensor):
         predictions = {"": predictions}

@@ -1,6 +1,6 @@
-"""The training loop."""
+"""Training as one call."""
 
-import time
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -8,18 +8,21 @@ import torch
 from accelerate import Accelerator
 from torch import nn
 
-from hyperproto._core.errors import InputTypeError
-from hyperproto._core.seeding import derive_seed
-from hyperproto.data import Arrays, Batches, as_dataset
+from hyperproto._core.errors import InputError, InputTypeError
+from hyperproto.data import Batches, as_dataset
 from hyperproto.data.arrays import AnyDataset
 from hyperproto.spaces import OutputSpace
-from hyperproto.training.checks import check_data, check_outputs, check_settings
-from hyperproto.training.engine import accelerator_for, prepare, take_step, whole_batch_loss
-from hyperproto.training.evaluate import evaluate, to_device
+from hyperproto.training.checkpoint import Checkpoint, Parts, machine_of, share
+from hyperproto.training.checks import check_data, check_monitor, check_outputs, check_settings
+from hyperproto.training.engine import accelerator_for, prepare
+from hyperproto.training.gradients import Gradients
+from hyperproto.training.logs import TensorBoardLog, check_log
+from hyperproto.training.loop import Loop
+from hyperproto.training.pauses import Pauses
 from hyperproto.training.progress import TrainingProgress
-from hyperproto.training.run import Run
+from hyperproto.training.resume import find_checkpoint, remark_on
+from hyperproto.training.run import Run, RunFolder, describe_run
 from hyperproto.training.schedule import SCHEDULES
-from hyperproto.training.watch import LossWatch
 
 __all__ = ["fit"]
 
@@ -39,7 +42,15 @@ def fit(
     reduction: str = "sum",
     seed: int = 0,
     folder: str | Path | None = None,
+    resume: bool = False,
+    accumulate: int = 1,
+    patience: int | None = None,
+    monitor: str | None = None,
     mixed_precision: str | None = None,
+    checkpoint_seconds: float = 300.0,
+    log: str | None = None,
+    preprocessing: Any = None,
+    recipe: dict[str, Any] | None = None,
     progress: bool | None = None,
 ) -> Run:
     """Train a network to point where the space says, by stochastic gradient descent.
@@ -67,8 +78,27 @@ def fit(
         Fixes the order of examples and all chance within the network. Weights are initialised before: seed those too.
     folder : path, optional
         Where to store the run; must not exist or be empty. None writes nothing.
+    resume : bool, default False
+        Continue the run in ``folder`` from its last checkpoint, to the same bits as if it had never stopped, given
+        the same number of processes and threads. Weights of ``network`` and ``space`` are overwritten; everything
+        else must be as it was. Where the folder holds no run yet, one begins.
+    accumulate : int, default 1
+        Compute a batch in so many parts, one after the other, for want of memory; the step taken is the same, except
+        that batch normalisation sees the parts.
+    patience : int, optional
+        Stop after so many epochs that brought nothing better on validation data.
+    monitor : str, optional
+        The validation measure by which epochs are compared, such as "digit/accuracy"; by default the first.
     mixed_precision : {"no", "bf16", "fp16"}, optional
         As in Accelerate; what ``accelerate launch`` was told unless given.
+    checkpoint_seconds : float, default 300
+        How often to write a checkpoint within an epoch; there is one at the end of each. Results do not depend on it.
+    log : {"tensorboard"}, optional
+        A log in ``folder`` besides its JSON.
+    preprocessing : Preprocessing or dict, optional
+        What is done to each input; stored with the run.
+    recipe : dict, optional
+        Whatever the caller needs to build data and network again, in plain values; stored with the run.
     progress : bool, optional
         Whether to show a progress bar; by default where standard error is a terminal.
 
@@ -81,6 +111,9 @@ def fit(
         raise InputTypeError(
             f"`fit` takes a network, then a space; got {type(network).__name__} and {type(space).__name__}."
         )
+    if resume and folder is None:
+        raise InputError("resume=True needs the folder of the run to continue. Pass folder=...")
+    check_log(log, folder)
     train_data = as_dataset(train, name="train")
     valid_data = None if valid is None else as_dataset(valid, name="valid")
     for data in (train_data, valid_data):
@@ -89,63 +122,80 @@ def fit(
         network.to(accelerator.device)
         space.to(accelerator.device)
         check_outputs(network, space, train_data, accelerator)
-        return _fit(network, space, train_data, valid_data, settings, folder, progress, accelerator)
+        check_monitor(settings, network, space, valid_data, accelerator)
+        config = describe_run(
+            network,
+            space,
+            settings=settings,
+            data={"train": _length(train_data), "valid": _length(valid_data)},
+            preprocessing=preprocessing.to_dict() if hasattr(preprocessing, "to_dict") else preprocessing,
+            recipe=recipe,
+        )
+        run = Run(network, space, monitor=monitor)
+        place = None if folder is None else Path(folder)
+        return _fit(
+            run, train_data, valid_data, config, place, accelerator, resume, checkpoint_seconds, log, progress
+        )
 
 
 def _fit(
-    network: nn.Module,
-    space: OutputSpace,
+    run: Run,
     train: AnyDataset,
     valid: AnyDataset | None,
-    settings: dict[str, Any],
-    folder: str | Path | None,
-    progress: bool | None,
+    config: dict[str, Any],
+    folder: Path | None,
     accelerator: Accelerator,
+    resume: bool,
+    checkpoint_seconds: float,
+    log: str | None,
+    progress: bool | None,
 ) -> Run:
-    """Train: everything is checked by now."""
-    epochs, seed, lr, reduction = (settings[name] for name in ("epochs", "seed", "lr", "reduction"))
-    run = Run(network, space, Path(folder) if folder is not None and accelerator.is_main_process else None)
-    run.begin(settings)
-    objective, optimizer = prepare(network, space, settings, accelerator)
-    batches = Batches(
-        train,
-        settings["batch_size"],
-        shuffle=True,
-        seed=seed,
-        rank=accelerator.process_index,
-        world=accelerator.num_processes,
-    )
-    rate = SCHEDULES[settings["schedule"]]
-    total, step = epochs * len(batches), 0
-
-    with torch.random.fork_rng(), TrainingProgress(total, epochs, show=_shows(progress, accelerator)) as bar:
-        for epoch in range(epochs):
-            torch.manual_seed(derive_seed(seed, "epoch", epoch, accelerator.process_index))
-            started = time.perf_counter()
-            space.begin_epoch(epoch)
-            network.train()
-            watch = LossWatch(epoch, every=1 if accelerator.device.type == "cpu" else 50)
-            for inputs, targets in batches.epoch(epoch):
-                for group in optimizer.param_groups:
-                    group["lr"] = lr * rate(step / total)
-                if epoch == 0 and not isinstance(train, Arrays):
-                    space.check(targets)
-                inputs, targets = (to_device(part, accelerator.device) for part in (inputs, targets))
-                z, losses = objective(inputs, targets)
-                loss = whole_batch_loss(losses, targets, space, reduction, accelerator)
-                watch.see(loss)
-                take_step(loss, optimizer, accelerator)
-                space.observe(z.detach(), targets)
-                step += 1
-                bar.update(epoch, step, watch.last, run.metrics)
-            record = {"epoch": epoch, "loss": watch.mean(accelerator), "lr": optimizer.param_groups[0]["lr"]}
-            record["valid"] = {}
-            if valid is not None:
-                record["valid"] = evaluate(network, space, valid, accelerator=accelerator)
-            run.end_epoch(record, time.perf_counter() - started)
-    run.finish()
+    """Open the folder, set up the machine, and train."""
+    settings, main = config["settings"], accelerator.is_main_process
+    store = RunFolder(folder) if folder is not None and main else None
+    run.folder = folder if main else None
+    checkpoint = share(_open(store, run, config, resume), accelerator)
+    if checkpoint is not None:
+        run.history[:] = checkpoint.state["history"]
+    objective, optimizer = prepare(run.network, run.space, settings, accelerator)
+    processes, rank = accelerator.num_processes, accelerator.process_index
+    batches = Batches(train, settings["batch_size"], shuffle=True, seed=settings["seed"], rank=rank, world=processes)
+    part = -(-settings["batch_size"] // (processes * settings["accumulate"])) if settings["accumulate"] > 1 else None
+    gradients = Gradients(objective, run.space, settings["reduction"], accelerator, part=part)
+    first = 0 if checkpoint is None else checkpoint.position[0]
+    writer = TensorBoardLog(folder, first_epoch=first) if log and folder is not None and main else None
+    bar = TrainingProgress(settings["epochs"] * len(batches), settings["epochs"], show=progress if main else False)
+    pauses = Pauses(checkpoint_seconds, accelerator, active=folder is not None)
+    with torch.random.fork_rng(), bar, pauses, closing(writer) if writer else nullcontext():
+        Loop(
+            run=run,
+            parts=Parts(run.network, run.space, optimizer, accelerator, settings["seed"]),
+            batches=batches,
+            valid=valid,
+            gradients=gradients,
+            rate=SCHEDULES[settings["schedule"]],
+            settings=settings,
+            folder=folder,
+            store=store,
+            log=writer,
+            bar=bar,
+            pauses=pauses,
+            remark=None if checkpoint is None else remark_on(checkpoint, machine_of(accelerator)),
+        ).train(checkpoint)
     return run
 
 
-def _shows(progress: bool | None, accelerator: Accelerator) -> bool | None:
-    return progress if accelerator.is_main_process else False
+def _open(store: RunFolder | None, run: Run, config: dict[str, Any], resume: bool) -> Checkpoint | None:
+    """Begin a folder, or return the checkpoint in it to continue from."""
+    if store is None:
+        return None
+    checkpoint = find_checkpoint(store.path, config, run.space) if resume else None
+    if checkpoint is not None:
+        store.go_back(checkpoint)
+    elif not (resume and (store.path / "config.json").is_file()):
+        store.begin(config, run.space)
+    return checkpoint
+
+
+def _length(data: AnyDataset | None) -> int | None:
+    return None if data is None else len(data)  # type: ignore[arg-type]  # map-style data sets have a length

@@ -1,32 +1,57 @@
 """A run as an object and as a folder.
 
-The folder holds ``config.json`` (network, space, settings, versions), ``prototypes.N.safetensors`` (once, one for
-each class task), ``epochs.jsonl`` (a line an epoch), ``times.jsonl`` (wall-clock seconds, apart, since everything
-else is the same when made again), ``last.safetensors`` (weights) and, at the end, ``metrics.json``. Numbers and text
-only: loading one never runs or imports anything a file names.
+The folder holds
+
+- ``config.json``: network, space, settings, sizes of the data, preprocessing, versions; once, before the first step,
+- ``prototypes.N.safetensors``: once, one for each class task,
+- ``epochs.jsonl``: a line an epoch; ``times.jsonl``: wall-clock seconds, apart, since everything else is the same
+  when made again,
+- ``last.safetensors``, ``best.safetensors``: weights after the last epoch, and after the best on validation data,
+- ``checkpoint.safetensors``: the one file that resuming needs, replaced at the end of every epoch and from time to
+  time within one; weights, momentum, random numbers, position and history from the same moment,
+- ``metrics.json``: the last measures, when training is over,
+- ``failed_batch.safetensors``: where a loss was not finite.
+
+Every file is written beside and renamed, except that lines are appended; resuming writes those anew from the
+checkpoint's history. Numbers and text only: loading one never runs or imports anything a file names.
 """
 
 import platform
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
-from torch import Tensor, nn
+from safetensors.torch import save_file
+from torch import nn
 
-from hyperproto._core.errors import InputError
-from hyperproto._core.files import append_json_line, new_folder, read_json, replacing, write_json
+from hyperproto._core.errors import StorageError
+from hyperproto._core.files import (
+    append_json_line,
+    new_folder,
+    read_json_lines,
+    replacing,
+    write_json,
+    write_json_lines,
+)
 from hyperproto._version import __version__
-from hyperproto.models import Backbone, create_backbone
+from hyperproto.models import Backbone
 from hyperproto.prototypes import Prototypes
 from hyperproto.spaces import OutputSpace, Space
-from hyperproto.spaces.config import space_from_dict, space_to_dict
+from hyperproto.spaces.config import space_to_dict
+from hyperproto.training.best import best_epoch
+from hyperproto.training.checkpoint import Checkpoint
+from hyperproto.training.weights import weights_of
 
-__all__ = ["Loaded", "Run", "load"]
+__all__ = ["CHECKPOINT", "FORMAT", "Run", "RunFolder", "class_prototypes", "describe_run"]
 
 FORMAT = "hyperproto.run/1"
+CHECKPOINT = "checkpoint.safetensors"
 
 
 @dataclass
@@ -36,151 +61,119 @@ class Run:
     Attributes
     ----------
     network, space
-        The objects that were trained.
+        The objects that were trained, with the weights of the last epoch.
     history : list of dict
         One record per epoch: loss, learning rate, and the validation measures.
-    metrics : dict
-        The last validation measures.
     folder : Path or None
         Where it is stored; None writes nothing.
+    monitor : str or None
+        The validation measure that decides which epoch is best; None is the first one.
     """
 
     network: nn.Module
     space: OutputSpace
     folder: Path | None = None
     history: list[dict[str, Any]] = field(default_factory=list)
-    _settings: dict[str, Any] = field(default_factory=dict, repr=False)
+    monitor: str | None = None
 
     @property
     def metrics(self) -> dict[str, float]:
         """The validation measures after the last epoch."""
         return dict(self.history[-1]["valid"]) if self.history else {}
 
-    def begin(self, settings: dict[str, Any]) -> None:
-        """Make sure of the folder; what goes into it waits for the first epoch, so a failed start leaves none."""
-        self._settings = settings
-        if self.folder is not None:
-            new_folder(self.folder)
+    @property
+    def best(self) -> dict[str, Any] | None:
+        """The record of the best epoch; None where there was no validation."""
+        index = best_epoch(self.history, self.monitor)
+        return None if index is None else self.history[index]
 
-    def _write_config(self) -> None:
-        """Write config and prototypes, once."""
-        assert self.folder is not None
-        network = self.network
-        config = {
-            "format": FORMAT,
-            "network": {"name": network.name, **network.config} if isinstance(network, Backbone) else None,
-            "space": space_to_dict(self.space),
-            "settings": self._settings,
-            "versions": {
-                "hyperproto": __version__,
-                "torch": torch.__version__,
-                "python": platform.python_version(),
-            },
-        }
-        for index, prototypes in enumerate(_class_prototypes(self.space).values()):
-            prototypes.save(self.folder / f"prototypes.{index}.safetensors")
-        write_json(self.folder / "config.json", config)
 
-    def end_epoch(self, record: dict[str, Any], seconds: float) -> None:
-        """Remember an epoch, and where there is a folder, write it down with the weights."""
-        self.history.append(record)
-        if self.folder is not None:
-            if len(self.history) == 1:
-                self._write_config()
-            self.save_weights()
-            append_json_line(self.folder / "epochs.jsonl", record)
-            append_json_line(self.folder / "times.jsonl", {"epoch": record["epoch"], "seconds": seconds})
+def describe_run(network: nn.Module, space: OutputSpace, **more: Any) -> dict[str, Any]:
+    """Return a run's config: what is needed to build it again and to continue it."""
+    return {
+        "format": FORMAT,
+        "network": {"name": network.name, **network.config} if isinstance(network, Backbone) else None,
+        "space": space_to_dict(space),
+        **more,
+        "versions": {"hyperproto": __version__, "torch": torch.__version__, "python": platform.python_version()},
+    }
 
-    def finish(self) -> None:
+
+class RunFolder:
+    """Writes a run down, such that it can be cut off anywhere."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._safe = "Nothing can be resumed yet"
+
+    def begin(self, config: dict[str, Any], space: OutputSpace) -> None:
+        """Write prototypes, then the config: where there is a config, there are prototypes."""
+        new_folder(self.path)
+        with self._explained("config.json", 10_000):
+            for index, prototypes in enumerate(class_prototypes(space).values()):
+                prototypes.save(self.path / f"prototypes.{index}.safetensors")
+            write_json(self.path / "config.json", config)
+
+    def go_back(self, checkpoint: Checkpoint) -> None:
+        """Forget lines about epochs after a checkpoint, and files that were never finished."""
+        epoch, _ = checkpoint.position
+        self._remember(checkpoint)
+        for unfinished in self.path.glob(".*.part"):
+            unfinished.unlink(missing_ok=True)
+        times = [line for line in read_json_lines(self.path / "times.jsonl") if line["epoch"] < epoch]
+        with self._explained("epochs.jsonl", 10_000):
+            write_json_lines(self.path / "epochs.jsonl", checkpoint.state["history"])
+            write_json_lines(self.path / "times.jsonl", times)
+
+    def end_epoch(self, run: Run, times: dict[str, Any]) -> None:
+        """Write down an epoch and its weights; the checkpoint that makes it final comes after."""
+        last = len(run.history) - 1
+        for name in ["last", "best"] if best_epoch(run.history, run.monitor) == last else ["last"]:
+            self._write_weights(f"{name}.safetensors", run)
+        with self._explained("epochs.jsonl", 1000):
+            append_json_line(self.path / "epochs.jsonl", run.history[-1])
+            append_json_line(self.path / "times.jsonl", times)
+
+    def write_checkpoint(self, checkpoint: Checkpoint) -> None:
+        """Put a checkpoint in the place of the last one."""
+        with self._explained(CHECKPOINT, checkpoint.size), replacing(self.path / CHECKPOINT) as beside:
+            checkpoint.save(beside)
+        self._remember(checkpoint)
+
+    def finish(self, run: Run) -> None:
         """Write the final measures."""
-        if self.folder is not None:
-            write_json(self.folder / "metrics.json", self.metrics)
+        with self._explained("metrics.json", 1000):
+            write_json(self.path / "metrics.json", run.metrics)
 
-    def save_weights(self) -> None:
-        """Write the weights of network and space beside the old ones, then put them in their place."""
-        assert self.folder is not None
-        with replacing(self.folder / "last.safetensors") as beside:
-            save_file(_weights(self.network, self.space), beside, metadata={"format": FORMAT})
+    def _write_weights(self, name: str, run: Run) -> None:
+        weights = weights_of(run.network, run.space)
+        size = sum(tensor.numel() * tensor.element_size() for tensor in weights.values())
+        with self._explained(name, size), replacing(self.path / name) as beside:
+            save_file(weights, beside, metadata={"format": FORMAT})
 
+    def _remember(self, checkpoint: Checkpoint) -> None:
+        epoch, step = checkpoint.position
+        self._safe = (
+            f"The last checkpoint (epoch {epoch + 1}, {step} steps done) is intact: make room, then resume the run"
+        )
 
-class Loaded(NamedTuple):
-    """A trained network, in evaluation mode, and the space its outputs live in."""
-
-    network: nn.Module
-    space: OutputSpace
-
-
-def load(folder: str | Path, *, network: nn.Module | None = None, space: OutputSpace | None = None) -> Loaded:
-    """Give back a run's network and space: ``network, space = hp.load("runs/digits")``. Nothing is placed again.
-
-    Parameters
-    ----------
-    folder : path
-        A folder that :func:`~hyperproto.training.fit.fit` wrote.
-    network : nn.Module, optional
-        Needed only for a network that is not one of ours: build it as for training, and its weights are filled in.
-    space : OutputSpace, optional
-        Needed only for a space that is not one of ours.
-    """
-    folder = Path(folder)
-    config = _read_config(folder)
-    if network is None:
-        if config["network"] is None:
-            raise InputError(f'The network of "{folder}" is not one of ours. Build it and pass network=...')
-        network = create_backbone(**config["network"])
-    if space is None:
-        if config["space"] is None:
-            raise InputError(f'The space of "{folder}" is not one of ours. Build it and pass space=...')
-        named = [task["name"] for task in config["space"]["tasks"] if task["task"] == "classes"]
-        if config["space"]["kind"] != "sphere":
-            named = []
-        files = {name: folder / f"prototypes.{index}.safetensors" for index, name in enumerate(named)}
-        space = space_from_dict(config["space"], {name: Prototypes.load(file) for name, file in files.items()})
-    _fill(network, space, folder / "last.safetensors")
-    return Loaded(network.eval(), space)
+    @contextmanager
+    def _explained(self, name: str, needed: int) -> Iterator[None]:
+        """Turn a failure to write, of whatever kind, into a sentence."""
+        try:
+            yield
+        except (OSError, SafetensorError) as error:
+            reason = getattr(error, "strerror", None) or re.sub(r"^.*error: | \(os error \d+\)$", "", str(error))
+            free = shutil.disk_usage(self.path).free
+            raise StorageError(
+                f'"{self.path / name}" could not be written: {reason}. It needs {needed / 1e6:.3f} MB; the disk has '
+                f"{free / 1e6:.3f} MB free. {self._safe}."
+            ) from error
 
 
-def _read_config(folder: Path) -> dict[str, Any]:
-    if not (folder / "config.json").is_file():
-        raise FileNotFoundError(f'No run in "{folder}": expected "config.json". fit(folder=...) makes one.')
-    config = read_json(folder / "config.json")
-    found = config.get("format") if isinstance(config, dict) else None
-    if found != FORMAT:
-        raise InputError(f'"{folder}" must be a run of format {FORMAT}; it says {found}.')
-    if not {"network", "space"} <= set(config):
-        raise InputError(f'"{folder / "config.json"}" lacks its network or its space. It may have been edited.')
-    return dict(config)
-
-
-def _class_prototypes(space: OutputSpace) -> dict[str, Prototypes]:
+def class_prototypes(space: OutputSpace) -> dict[str, Prototypes]:
+    """Return the prototypes of each class task of a sphere; of other spaces, none."""
     if not isinstance(space, Space):
         return {}
     held = space.prototypes
     return {space.names[0]: held} if isinstance(held, Prototypes) else held
-
-
-def _weights(network: nn.Module, space: OutputSpace) -> dict[str, Tensor]:
-    """Return every tensor that training changed, by name; prototypes have a file of their own."""
-    tensors = {f"network.{name}": tensor for name, tensor in network.state_dict().items()}
-    if not isinstance(space, Space):
-        tensors |= {f"space.{name}": tensor for name, tensor in space.state_dict().items()}
-    return {name: tensor.detach().cpu().clone().contiguous() for name, tensor in tensors.items()}
-
-
-def _fill(network: nn.Module, space: OutputSpace, path: Path) -> None:
-    """Read weights into a network and a space that were built to match."""
-    if not path.is_file():
-        raise FileNotFoundError(f'No weights at "{path}". The run may have stopped before its first epoch ended.')
-    try:
-        tensors = load_file(path)
-    except SafetensorError as error:
-        raise InputError(f'"{path}" is not a readable safetensors file ({error}).') from None
-    for prefix, module in (("network.", network), ("space.", space)):
-        own = {name.removeprefix(prefix): t for name, t in tensors.items() if name.startswith(prefix)}
-        if prefix == "space." and not own:
-            continue
-        try:
-            module.load_state_dict(own)
-        except RuntimeError as error:
-            first = str(error).splitlines()[-1].strip()
-            raise InputError(f"The weights do not fit the {prefix[:-1]} given ({first}).") from None

@@ -1,0 +1,162 @@
+"""The training loop: everything is checked by now."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from hyperproto._core.errors import NonFiniteLossError
+from hyperproto._core.seeding import derive_seed
+from hyperproto.data import Arrays, Batches
+from hyperproto.data.arrays import AnyDataset
+from hyperproto.training.best import out_of_patience
+from hyperproto.training.checkpoint import Checkpoint, Parts, restore, take
+from hyperproto.training.engine import share_buffers
+from hyperproto.training.evaluate import evaluate, to_device
+from hyperproto.training.failure import explain_failure
+from hyperproto.training.gradients import Gradients, take_step
+from hyperproto.training.logs import TensorBoardLog
+from hyperproto.training.pauses import Pauses
+from hyperproto.training.progress import TrainingProgress
+from hyperproto.training.run import Run, RunFolder
+from hyperproto.training.watch import LossWatch
+
+__all__ = ["Loop"]
+
+
+@dataclass
+class Loop:
+    """One run in the making.
+
+    Attributes
+    ----------
+    rate : callable
+        The learning rate as a function of progress from 0 to 1.
+    folder : Path or None
+        Where the run is stored, the same for every process.
+    store : RunFolder or None
+        Writes there; only the first process has one.
+    remark : str or None
+        What the record of the first epoch should say.
+    """
+
+    run: Run
+    parts: Parts
+    batches: Batches
+    valid: AnyDataset | None
+    gradients: Gradients
+    rate: Callable[[float], float]
+    settings: dict[str, Any]
+    folder: Path | None
+    store: RunFolder | None
+    log: TensorBoardLog | None
+    bar: TrainingProgress
+    pauses: Pauses
+    remark: str | None = None
+
+    def train(self, checkpoint: Checkpoint | None) -> None:
+        """Train from the beginning, or from a checkpoint on, to the last epoch or as long as patience lasts."""
+        first, start = (0, 0) if checkpoint is None else checkpoint.position
+        if checkpoint is None:
+            self.save(None, 0, 0)  # from here on the run can be resumed, initial weights included
+        else:
+            restore(checkpoint, self.parts)
+        monitor, patience = self.settings["monitor"], self.settings["patience"]
+        for epoch in range(first, self.settings["epochs"]):
+            if out_of_patience(self.run.history, monitor, patience):
+                break
+            within = checkpoint if epoch == first and start > 0 else None
+            self.train_epoch(epoch, within)
+        if self.store is not None:
+            self.store.finish(self.run)
+
+    def train_epoch(self, epoch: int, within: Checkpoint | None) -> None:
+        """Train for one epoch, or for what is left of it after a checkpoint within."""
+        started, accelerator = time.perf_counter(), self.parts.accelerator
+        torch.manual_seed(derive_seed(self.parts.seed, "epoch", epoch, accelerator.process_index))
+        self.parts.space.begin_epoch(epoch)
+        self.parts.network.train()
+        watch = LossWatch(epoch, every=1 if accelerator.device.type == "cpu" else 50)
+        start = 0
+        if within is not None:
+            _, start = within.position
+            restore(within, self.parts, watch)  # after the hook above, which was called at the beginning of the epoch
+        self.take_steps(epoch, start, watch)
+        # the rate is asked for, not read off the optimiser: resuming after the last step takes none
+        lr = self.rate_at(epoch, len(self.batches) - 1)
+        record: dict[str, Any] = {"epoch": epoch, "loss": watch.mean(accelerator), "lr": lr}
+        record["valid"] = self.validate()
+        if self.remark is not None:
+            record["remark"], self.remark = self.remark, None
+        self.run.history.append(record)
+        times = {"epoch": epoch, "steps": len(self.batches) - start, "seconds": time.perf_counter() - started}
+        self.end_epoch(epoch, times)
+
+    def take_steps(self, epoch: int, start: int, watch: LossWatch) -> None:
+        """Go through the batches of an epoch."""
+        parts, device, steps = self.parts, self.parts.accelerator.device, len(self.batches)
+        unseen = epoch == 0 and not isinstance(self.batches.data, Arrays)
+        for step, batch in enumerate(self.batches.epoch(epoch, start=start), start):
+            lr = self.rate_at(epoch, step)
+            for group in parts.optimizer.param_groups:
+                group["lr"] = lr
+            if unseen:
+                parts.space.check(batch[1])
+            inputs, targets = to_device(batch[0], device), to_device(batch[1], device)
+            loss, z = self.gradients(inputs, targets)
+            try:
+                watch.see(loss)
+            except NonFiniteLossError as error:
+                raise self.failed(error, epoch, step, watch.steps, batch) from None
+            take_step(parts.optimizer, parts.accelerator)
+            parts.space.observe(z, targets)
+            done = epoch * steps + step + 1
+            self.bar.update(epoch, done, watch.last, self.run.metrics)
+            if self.pauses.due(done):
+                self.save(watch, epoch, step + 1)
+                self.pauses.end_if_asked(f"Stopped in epoch {epoch + 1} after step {step + 1}; it can be resumed.")
+
+    def rate_at(self, epoch: int, step: int) -> float:
+        """Return the learning rate of a step of an epoch."""
+        steps = len(self.batches)
+        return float(self.settings["lr"] * self.rate((epoch * steps + step) / (self.settings["epochs"] * steps)))
+
+    def validate(self) -> dict[str, float]:
+        """Measure on validation data, in larger batches than training can hold gradients of."""
+        if self.valid is None:
+            return {}
+        share_buffers(self.parts.network, self.parts.accelerator)
+        at_once = -(-self.settings["batch_size"] // self.settings["accumulate"])
+        size = max(at_once, min(512, 4 * at_once))
+        return evaluate(
+            self.parts.network, self.parts.space, self.valid, batch_size=size, accelerator=self.parts.accelerator
+        )
+
+    def end_epoch(self, epoch: int, times: dict[str, Any]) -> None:
+        """Write an epoch down; what is written before the checkpoint is written again where that does not come."""
+        if self.store is not None:
+            self.store.end_epoch(self.run, times)
+        if self.log is not None:
+            self.log.epoch(self.run.history[-1])
+        self.save(None, epoch + 1, 0)
+        self.pauses.end_if_asked(f"Stopped after epoch {epoch + 1}; it can be resumed.")
+
+    def save(self, watch: LossWatch | None, epoch: int, step: int) -> None:
+        """Write a checkpoint where there is a folder; every process takes part."""
+        if self.folder is None:
+            return
+        checkpoint = take(self.parts, watch, epoch=epoch, step=step, history=self.run.history)
+        if self.store is not None and checkpoint is not None:
+            self.store.write_checkpoint(checkpoint)
+        self.pauses.written()
+
+    def failed(
+        self, error: NonFiniteLossError, epoch: int, step: int, failing: int, batch: tuple[Any, Any]
+    ) -> NonFiniteLossError:
+        """Return the error with the batch that caused it; where it was noticed late, the batch is made again."""
+        if failing != step:
+            batch = next(self.batches.epoch(epoch, start=failing))
+        return explain_failure(error, self.batches.ids(epoch)[failing], batch, self.folder)

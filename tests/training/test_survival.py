@@ -1,0 +1,242 @@
+"""A run that was cut off anywhere ends in the bits of one that was not."""
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+import hyperproto as hp
+from hyperproto.training import read_run, rebuild
+from tests.training.conftest import make_blobs, make_network
+from tests.training.lives import KINDS
+
+ROOT = Path(__file__).parents[2]
+TIMES = {"times.jsonl"}
+
+
+def contents(folder):
+    """Return every file but the times; of prototypes, which are written once, the numbers."""
+    files = {path.name: path.read_bytes() for path in folder.iterdir() if path.name not in TIMES}
+    for path in folder.glob("prototypes.*"):
+        files[path.name] = hp.Prototypes.load(path).vectors.numpy().tobytes()
+    return files
+
+
+@pytest.fixture(scope="module")
+def lives(tmp_path_factory):
+    """Run every kind without a break and three times with deaths, in one process that imports torch once."""
+    folder = tmp_path_factory.mktemp("lives")
+    command = [sys.executable, "-m", "tests.training.lives", str(folder), "3"]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=240)
+    assert done.returncode == 0, done.stderr
+    return folder, json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_run_killed_at_random_ends_in_the_same_bits(lives, kind):
+    folder, deaths = lives[0] / kind, lives[1][kind]
+    assert sum(deaths) >= 6
+    unbroken = contents(folder / "unbroken")
+    assert {"config.json", "last.safetensors", "best.safetensors", "epochs.jsonl", "metrics.json"} <= set(unbroken)
+    for seed in range(len(deaths)):
+        broken = contents(folder / f"broken{seed}")
+        assert set(broken) == set(unbroken)
+        for name, held in unbroken.items():
+            assert broken[name] == held, name
+
+
+def fit(folder, *, hook=None, after=-1, blobs=None, **settings):
+    """Train, and call ``hook`` after so many steps."""
+    space = hp.Space(3, kind=hp.Classes(["a", "b", "c"]), size=hp.Range(-1, 1))
+    seen = []
+
+    def observe(z, targets):
+        seen.append(len(z))
+        if len(seen) == after:
+            hook()
+
+    space.observe = observe
+    data = make_blobs() if blobs is None else blobs
+    settings = {"epochs": 3, "batch_size": 30, **settings}
+    return hp.fit(make_network(), space, data, valid=make_blobs(40, seed=1), folder=folder, **settings)
+
+
+def test_a_full_disk_leaves_the_last_checkpoint_and_a_sentence(tmp_path):
+    fit(tmp_path / "whole")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        with pytest.raises(
+            OSError, match='safetensors" could not be written: File too large. It needs 0.00'
+        ) as caught:
+            fit(
+                tmp_path / "full",
+                hook=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (500, hard)),
+                after=6,  # within the second epoch
+            )
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert r"The last checkpoint (epoch 2, 0 steps done) is intact: make room" in str(caught.value)
+    assert not list((tmp_path / "full").glob(".*"))  # nothing half written is left
+    load_file(tmp_path / "full" / "last.safetensors")
+    fit(tmp_path / "full", resume=True)
+    assert contents(tmp_path / "full") == contents(tmp_path / "whole")
+
+
+def test_a_full_disk_at_the_start_gets_a_sentence_too(tmp_path):
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (50, hard))
+        with pytest.raises(OSError, match="could not be written: File too large.*Nothing can be resumed yet"):
+            fit(tmp_path / "full")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_request_to_end_is_followed_after_the_step_with_a_checkpoint(tmp_path, number):
+    fit(tmp_path / "whole")
+    previous = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        ends, sentence = (
+            (KeyboardInterrupt, "Stopped in epoch 2 after step 2; it can be resumed")
+            if number == signal.SIGINT
+            else (SystemExit, "143")
+        )
+        before = signal.getsignal(signal.SIGINT)
+        with pytest.raises(ends, match=sentence):
+            fit(tmp_path / "run", hook=lambda: signal.raise_signal(number), after=6)
+        assert signal.getsignal(signal.SIGINT) is before
+        assert signal.getsignal(signal.SIGTERM) == signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGTERM, previous)
+    assert len(read_run(tmp_path / "run").history) == 1
+    assert not read_run(tmp_path / "run").finished
+    run = fit(tmp_path / "run", resume=True)
+    assert contents(tmp_path / "run") == contents(tmp_path / "whole")
+    lines = (tmp_path / "run" / "times.jsonl").read_text().splitlines()
+    assert [json.loads(line)["steps"] for line in lines] == [4, 2, 4]
+    assert run.history == read_run(tmp_path / "whole").history
+
+
+def test_without_a_folder_signals_are_left_alone():
+    with pytest.raises(KeyboardInterrupt):
+        fit(None, hook=lambda: signal.raise_signal(signal.SIGINT), after=2)
+
+
+def test_resuming_what_is_finished_changes_nothing_and_gives_the_run_back(tmp_path):
+    first = fit(tmp_path / "run")
+    before = contents(tmp_path / "run")
+    again = fit(tmp_path / "run", resume=True)
+    assert contents(tmp_path / "run") == before
+    assert again.history == first.history
+    for mine, theirs in zip(again.network.parameters(), first.network.parameters(), strict=True):
+        assert torch.equal(mine, theirs)
+
+
+def test_resuming_where_nothing_is_begins_and_clears_a_false_start(tmp_path):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / ".config.json.abc.part").write_text("{")
+    (tmp_path / "run" / "prototypes.0.safetensors").write_text("")
+    fit(tmp_path / "run", resume=True)
+    fit(tmp_path / "whole")
+    assert contents(tmp_path / "run") == contents(tmp_path / "whole")
+
+
+def test_a_line_cut_short_does_not_hide_the_others(tmp_path):
+    fit(tmp_path / "run")
+    lines = tmp_path / "run" / "epochs.jsonl"
+    lines.write_text(lines.read_text()[:-20])
+    assert [record["epoch"] for record in read_run(tmp_path / "run").history] == [0, 1]
+    fit(tmp_path / "run", resume=True)
+    assert [record["epoch"] for record in read_run(tmp_path / "run").history] == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"lr": 0.02}, "was begun with lr=0.01; got 0.02. Resume with what it was begun with"),
+        ({"epochs": 4}, "was begun with epochs=3; got 4"),
+        ({"blobs": make_blobs(90)}, "was begun with data.train=120; got 90"),
+        ({"preprocessing": {"kind": "table"}}, "was begun with preprocessing=None; got {'kind': 'table'}"),
+    ],
+)
+def test_resuming_with_something_else_gets_a_sentence(tmp_path, change, sentence):
+    fit(tmp_path / "run")
+    with pytest.raises(ValueError, match=sentence):
+        fit(tmp_path / "run", resume=True, **change)
+
+
+def test_resuming_with_another_space_or_network_gets_a_sentence(tmp_path, blobs, blob_space):
+    settings = {"epochs": 1, "folder": tmp_path / "run"}
+    hp.fit(make_network(), blob_space, blobs, **settings)
+    renamed = hp.Space(3, kind=hp.Classes(["a", "b", "d"]), size=hp.Range(-1, 1))
+    with pytest.raises(ValueError, match=r"was begun with space.tasks.0.classes.2='c'; got 'd'"):
+        hp.fit(make_network(), renamed, blobs, resume=True, **settings)
+    held = blob_space.prototypes["kind"]
+    turned = hp.Prototypes(held.vectors.flip(0), held.certificate, held.names)
+    moved = hp.Space(3, kind=hp.Classes(turned), size=hp.Range(-1, 1))
+    with pytest.raises(ValueError, match='was begun with other prototypes for "kind"'):
+        hp.fit(make_network(), moved, blobs, resume=True, **settings)
+    other = torch.nn.Sequential(torch.nn.Linear(4, 3))
+    with pytest.raises(ValueError, match="The weights do not fit the network given"):
+        hp.fit(other, blob_space, blobs, resume=True, **settings)
+    with pytest.raises(ValueError, match="resume=True needs the folder"):
+        hp.fit(make_network(), blob_space, blobs, epochs=1, resume=True)
+
+
+def test_a_damaged_checkpoint_gets_a_sentence(tmp_path):
+    fit(tmp_path / "run")
+    path = tmp_path / "run" / "checkpoint.safetensors"
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(ValueError, match="is not a readable checkpoint"):
+        fit(tmp_path / "run", resume=True)
+    path.write_bytes((tmp_path / "run" / "last.safetensors").read_bytes())
+    with pytest.raises(ValueError, match="must be a checkpoint of format hyperproto.checkpoint/1; it says None"):
+        fit(tmp_path / "run", resume=True)
+
+
+def test_continuing_on_another_machine_is_remarked_on(tmp_path, monkeypatch):
+    def stop():
+        signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        fit(tmp_path / "run", hook=stop, after=6)
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 77)
+    run = fit(tmp_path / "run", resume=True)
+    assert "remark" not in run.history[0]
+    assert run.history[1]["remark"].startswith("continued with threads=77 instead of ")
+    assert "remark" not in run.history[2]
+
+
+def test_settings_space_and_network_of_a_run_are_what_resuming_needs(tmp_path, blobs):
+    """What ``hyperproto train --resume RUN`` does."""
+    folder = tmp_path / "run"
+    fit(folder, recipe={"data": "blobs"}, preprocessing={"kind": "table", "mean": (1.0, 2.0)})
+    record = read_run(folder)
+    assert record.recipe == {"data": "blobs"}
+    assert record.preprocessing == {"kind": "table", "mean": [1.0, 2.0]}
+    assert record.finished
+    assert record.metrics == record.history[-1]["valid"]
+    assert record.best in record.history
+    before = contents(folder)
+    network, space = rebuild(folder, network=make_network(seed=5))
+    hp.fit(
+        network,
+        space,
+        blobs,
+        valid=make_blobs(40, seed=1),
+        folder=folder,
+        resume=True,
+        preprocessing=record.preprocessing,
+        recipe=record.recipe,
+        **record.settings,
+    )
+    assert contents(folder) == before
