@@ -25,6 +25,7 @@ NAMES = (
     "placement",
     "placement_against_paper",
     "authors_prototypes",
+    "cifar100",
     "prior",
     "ranking",
     "gaps",
