@@ -1,8 +1,8 @@
 """Meaning and separation against the authors' published prototypes with privileged information.
 
 ``HYPERPROTO_AUTHORS`` must name the folder that holds their ``sgd-sem`` and ``sem`` folders. The prior is their own
-file of word vectors, ``sem/cifar100-100d-100c.npy``; with ``HYPERPROTO_WORD_VECTORS`` and ``HYPERPROTO_NAMES`` (vectors
-such as GloVe's, and the class names, one a line) a second prior is looked up by name.
+file of word vectors, ``sem/cifar100-100d-100c.npy``; with ``HYPERPROTO_WORD_VECTORS`` and ``HYPERPROTO_NAMES``
+(vectors such as GloVe's, and the class names, one a line) a second prior is looked up by name.
 """
 
 import os
