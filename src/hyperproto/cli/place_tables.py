@@ -63,8 +63,8 @@ def show_trade_offs(rows: "Sequence[TradeOff]", dim: int) -> None:
     table = Table(
         title=f"{rows[0].prototypes.num_classes} prototypes in {dim} dimensions: separation against meaning"
     )
-    table.add_column("placement")
-    headings = ("weight", "maximum cosine", "ranked right", "by more than .01", "Spearman", "Kendall", "Eq. 6")
+    table.add_column("placement", no_wrap=True)
+    headings = ("weight", "maximum cosine", "ranked right", "by .01", "Spearman", "Kendall", "Eq. 6")
     for heading in headings:
         table.add_column(heading, justify="right")
     for row in rows:
