@@ -20,6 +20,8 @@ NAMES = (
     "loop",
     "backbones",
     "startup",
+    "augmentation",
+    "streaming_memory",
     "digits",
     "rotated_digits",
     "placement",

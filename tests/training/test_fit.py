@@ -3,10 +3,13 @@ import math
 
 import pytest
 import torch
+from safetensors.torch import load_file
 from torch.utils.data import Dataset
 
 import hyperproto as hp
-from hyperproto.data import Arrays
+from hyperproto.data import Arrays, Batches
+from hyperproto.training import loop
+from hyperproto.training.watch import LossWatch
 from tests.training.conftest import make_blobs, make_network
 
 
@@ -142,6 +145,67 @@ def test_a_non_finite_loss_stops_the_run_and_says_where(blobs, blob_space):
     assert not torch.equal(weights(network), before)
 
 
+def test_the_batch_of_a_non_finite_loss_is_named_and_saved(blobs, tmp_path):
+    data = make_blobs()
+    data.inputs[33, 0] = 1e38  # finite, and too much for the network
+    space = hp.ConventionalSpace(kind=hp.Classes(3), size=hp.Range(-1, 1))
+    network = torch.nn.Sequential(make_network(4), torch.nn.Linear(4, 4))
+    with torch.no_grad():
+        network[1].weight.fill_(1e20)
+    settings = {"epochs": 1, "batch_size": 40, "lr": 1e-30}
+    with pytest.raises(FloatingPointError, match=r"Its 40 examples are rows (\d+, ){8}\.\.\. of the data\. Lower lr"):
+        hp.fit(network, space, data, **settings)
+    with pytest.raises(FloatingPointError, match='saved in ".*run/failed_batch.safetensors". Lower lr'):
+        hp.fit(network, space, data, folder=tmp_path / "run", **settings)
+    saved = load_file(tmp_path / "run" / "failed_batch.safetensors")
+    assert 33 in saved["ids"]
+    assert torch.equal(saved["inputs"], data.inputs[saved["ids"]])
+    assert torch.equal(saved["targets.kind"], data.targets["kind"][saved["ids"]])
+
+
+def test_a_loss_that_is_looked_at_late_names_the_batch_it_came_from(blobs, blob_space, tmp_path, monkeypatch):
+    """As on accelerators, where looking waits for the device."""
+    monkeypatch.setattr(loop, "LossWatch", lambda epoch, *, every: LossWatch(epoch, every=50))
+
+    class Third(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner, self.calls = make_network(), 0
+
+        def forward(self, x):
+            self.calls += 1
+            return self.inner(x) * (math.nan if self.calls == 4 else 1)  # the first call is a check
+
+    with pytest.raises(FloatingPointError, match="epoch 1, step 3; training stopped"):
+        hp.fit(Third(), blob_space, blobs, epochs=1, batch_size=30, folder=tmp_path / "run")
+    saved = load_file(tmp_path / "run" / "failed_batch.safetensors")
+    assert torch.equal(saved["ids"], Batches(blobs, 30, shuffle=True, seed=0).ids(0)[2])
+    assert torch.equal(saved["inputs"], blobs.inputs[saved["ids"]])
+
+
+@pytest.mark.parametrize("reduction", ["sum", "mean"])
+def test_a_batch_in_parts_takes_the_step_of_the_whole(blob_space, reduction):
+    data = make_blobs(103)  # a last batch that parts do not divide
+    data.targets["kind"][::4] = -1
+    data.targets["size"][1::3] = math.nan
+    runs, networks = [], []
+    for accumulate in (1, 4):
+        networks.append(make_network().double())
+        double = (data.inputs.double(), data.targets)
+        lr = 0.05 if reduction == "mean" else 0.003
+        settings = {"epochs": 4, "batch_size": 40, "lr": lr, "reduction": reduction, "accumulate": accumulate}
+        runs.append(hp.fit(networks[-1], blob_space, double, valid=double, **settings))
+    torch.testing.assert_close(weights(networks[0]), weights(networks[1]), atol=1e-9, rtol=1e-9)
+    assert runs[1].history[-1]["loss"] == pytest.approx(runs[0].history[-1]["loss"])
+
+
+def test_a_space_observes_a_batch_in_parts_as_one(blobs, blob_space):
+    seen = []
+    blob_space.observe = lambda z, targets: seen.append((len(z), len(targets["kind"])))
+    hp.fit(make_network(), blob_space, blobs, epochs=1, batch_size=50, accumulate=3)
+    assert seen == [(50, 50), (50, 50), (20, 20)]
+
+
 def test_a_start_that_failed_leaves_its_folder_free(blobs, blob_space, tmp_path):
     broken = make_network()
     with torch.no_grad():
@@ -164,6 +228,12 @@ def test_network_and_space_in_the_wrong_order_get_a_sentence(blobs, blob_space):
         ({"lr": -1.0}, ValueError, "`lr` must be finite and greater than 0; got -1.0"),
         ({"schedule": "onecycle"}, ValueError, 'Unknown schedule "onecycle".*Did you mean "one-cycle"?'),
         ({"reduction": "none"}, ValueError, 'Unknown reduction for training "none"'),
+        ({"accumulate": 0}, ValueError, "`accumulate` must be at least 1; got 0"),
+        ({"patience": 0}, ValueError, "`patience` must be at least 1; got 0"),
+        ({"patience": 3}, ValueError, "`patience` compares epochs by validation data, and there is none"),
+        ({"monitor": "accuracy"}, ValueError, "`monitor` compares epochs by validation data, and there is none"),
+        ({"checkpoint_seconds": -1}, ValueError, "`checkpoint_seconds` must be finite and at least 0; got -1"),
+        ({"log": "tensorbord"}, ValueError, 'Unknown log "tensorbord".*Did you mean "tensorboard"?'),
         ({"mixed_precision": "half"}, ValueError, 'Unknown mixed precision "half"'),
     ],
 )

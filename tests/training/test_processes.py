@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 import torch
 
+import hyperproto as hp
 from tests.training import two_processes
+from tests.training.conftest import make_network
 
 ROOT = Path(__file__).parents[2]
 
@@ -22,7 +24,7 @@ def test_two_processes_learn_what_one_learns(tmp_path, reduction):
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node=2", f"--master_port={port}"]
     command += ["-m", "tests.training.two_processes", str(tmp_path / "two.pt"), reduction]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "ACCELERATE_USE_CPU": "true", "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=240)
     assert done.returncode == 0, done.stderr
     one, two = (torch.load(tmp_path / name, weights_only=True) for name in ("one.pt", "two.pt"))
@@ -30,3 +32,14 @@ def test_two_processes_learn_what_one_learns(tmp_path, reduction):
     for alone, together in zip(one["history"], two["history"], strict=True):
         assert together["valid"] == pytest.approx(alone["valid"], abs=1e-4)
         assert together["loss"] == pytest.approx(alone["loss"], rel=1e-4)
+
+
+def test_processes_that_accelerate_does_not_see_get_a_sentence(blobs, blob_space, monkeypatch):
+    from accelerate import Accelerator
+
+    Accelerator()  # somebody's own, of one process
+    monkeypatch.setenv("WORLD_SIZE", "4")
+    with pytest.raises(
+        ValueError, match="4 processes were started, and Accelerate sees 1, so each would train alone"
+    ):
+        hp.fit(make_network(), blob_space, blobs, epochs=1)

@@ -1,7 +1,9 @@
+import copy
 import json
 
 import pytest
 import torch
+from safetensors.torch import load_file
 
 import hyperproto as hp
 from hyperproto.data import load_digits
@@ -41,6 +43,24 @@ def test_a_run_is_a_folder_and_comes_back_in_one_line(tmp_path, digits):
     with torch.no_grad():
         assert torch.equal(network(valid[0]), run.network.eval()(valid[0]))
     assert hp.evaluate(network, loaded, valid) == run.metrics
+
+
+def test_convolutions_of_ours_lie_channels_last_and_are_stored_as_ever(tmp_path, digits):
+    torch.manual_seed(0)
+    train, _ = digits
+    plain = DigitNet(4, width=4)
+    twin = copy.deepcopy(plain)
+    space = hp.Space(4, hp.Classes(10))
+    settings = {"epochs": 2, "batch_size": 16, "lr": 0.001}
+    hp.fit(plain, space, train, folder=tmp_path / "run", **settings)
+    weight = plain.layers[3].weight
+    assert weight.is_contiguous(memory_format=torch.channels_last)
+    assert torch.equal(load_file(tmp_path / "run" / "last.safetensors")["network.layers.3.weight"], weight)
+    assert hp.load(tmp_path / "run").network.layers[3].weight.stride() == weight.stride()
+    owned = torch.nn.Sequential(twin.layers)  # a user's own: left alone, and the same training to rounding
+    hp.fit(owned, space, train, **settings)
+    assert owned[0][3].weight.is_contiguous()
+    torch.testing.assert_close(owned[0][3].weight, weight.contiguous(), atol=1e-5, rtol=1e-4)
 
 
 def test_loading_never_places_again(tmp_path, blobs, monkeypatch):

@@ -2,16 +2,56 @@
 
 import os
 import sys
+from pathlib import Path
 
 import torch
+from accelerate import Accelerator
 
 import hyperproto as hp
 import hyperproto.spaces as spaces
+from hyperproto.training import pauses
 from tests.training.conftest import make_blobs, make_network
 
 
 def refuse(*args: object, **kwargs: object) -> None:
     raise AssertionError("placed in the second process")
+
+
+class CutError(Exception):
+    pass
+
+
+def check_resuming(folder: Path, space: hp.Space, data: object) -> None:
+    """Batch statistics and random numbers differ between processes; resuming gives each its own back."""
+    pauses.AGREE_EVERY = 3
+
+    def train(name: str, cut: int = -1, **more: object) -> None:
+        torch.manual_seed(0)
+        network = torch.nn.Sequential(
+            make_network(8), torch.nn.BatchNorm1d(8), torch.nn.Dropout(), torch.nn.Linear(8, 3)
+        )
+        seen = []
+
+        def observe(z: object, targets: object) -> None:
+            seen.append(z)
+            if len(seen) == cut:
+                raise CutError
+
+        space.observe = observe
+        settings = {"epochs": 3, "batch_size": 16, "lr": 0.002, "checkpoint_seconds": 0, **more}
+        hp.fit(network, space, data, valid=data, folder=folder / name, **settings)
+
+    train("unbroken")
+    for cut, more in ((11, {}), (4, {"resume": True})):
+        try:
+            train("broken", cut, **more)
+        except CutError:
+            continue
+        raise AssertionError("not cut")
+    train("broken", resume=True)
+    torch.distributed.barrier()
+    for name in ("last.safetensors", "epochs.jsonl", "checkpoint.safetensors", "metrics.json"):
+        assert (folder / "broken" / name).read_bytes() == (folder / "unbroken" / name).read_bytes(), name
 
 
 def main(path: str, reduction: str) -> None:
@@ -24,14 +64,17 @@ def main(path: str, reduction: str) -> None:
     assert space.prototypes["kind"].certificate.proved
     network = make_network()
     lr = 0.02 if reduction == "mean" else 0.002
-    run = hp.fit(network, space, data, valid=data, epochs=3, batch_size=16, lr=lr, reduction=reduction)
+    settings = {"epochs": 3, "batch_size": 16, "lr": lr, "reduction": reduction}
+    parts = 2 if torch.distributed.is_torchelastic_launched() else 1  # each process in parts, against one whole batch
+    run = hp.fit(network, space, data, valid=data, accumulate=parts, **settings)
+    assert Accelerator().num_processes == int(os.environ.get("WORLD_SIZE", "1"))  # they did work together
     few = hp.evaluate(network, space, (data.inputs[:1], {k: v[:1] for k, v in data.targets.items()}))
     assert set(few) == {"kind/accuracy", "size/mae"}  # also where a process had no example
     if not torch.distributed.is_initialized() or torch.distributed.get_rank() == 0:
         weights = torch.cat([p.detach().flatten() for p in network.parameters()])
         torch.save({"weights": weights, "history": run.history}, path)
     if torch.distributed.is_initialized():
-        torch.distributed.destroy_process_group()
+        check_resuming(Path(path).parent / f"resumed-{reduction}", space, make_blobs(100))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """What a reader returns: inputs and targets as found, and what they mean."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
@@ -15,9 +16,12 @@ __all__ = ["ImageFiles", "Source", "Split", "select"]
 
 @dataclass(frozen=True)
 class ImageFiles:
-    """Images on disk, of any size, decoded when they are needed."""
+    """Images on disk, of any size, decoded when they are needed.
 
-    paths: tuple[Path, ...]
+    ``paths`` may be a tuple; a million are better held by :class:`~hyperproto.data.stored.PathList`.
+    """
+
+    paths: Sequence[Path]
 
     def __len__(self) -> int:
         return len(self.paths)

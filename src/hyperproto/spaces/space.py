@@ -1,6 +1,5 @@
 """The sphere as an output space: marks on it, and wishes about cosines to them."""
 
-import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -8,6 +7,7 @@ import torch
 from torch import Tensor
 
 from hyperproto._core.checks import check_directions, check_output_width
+from hyperproto._core.processes import meet_other_processes
 from hyperproto.codes import Certificate
 from hyperproto.prototypes import Prototypes, place
 from hyperproto.spaces.layout import deal_axes
@@ -156,10 +156,7 @@ def _place_once(task: Classes, dim: int) -> Prototypes:
     """Place the prototypes of a task; among several processes the first places and the others receive."""
     classes: Any = task.classes
     distributed = torch.distributed
-    if int(os.environ.get("WORLD_SIZE", "1")) > 1 and not distributed.is_initialized():
-        from accelerate import PartialState
-
-        PartialState()  # started by torchrun or accelerate: meet the other processes
+    meet_other_processes()
     if not (distributed.is_available() and distributed.is_initialized() and distributed.get_world_size() > 1):
         return place(classes, dim, effort="fast")
     box = [place(classes, dim, effort="fast") if distributed.get_rank() == 0 else None]

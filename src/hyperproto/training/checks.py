@@ -14,7 +14,8 @@ from hyperproto.data import Arrays
 from hyperproto.data.arrays import AnyDataset
 from hyperproto.spaces import OutputSpace
 from hyperproto.training.best import monitored
-from hyperproto.training.evaluate import measure, to_device
+from hyperproto.training.evaluate import measure
+from hyperproto.training.layout import to_device
 from hyperproto.training.schedule import SCHEDULES
 
 __all__ = ["check_data", "check_monitor", "check_outputs", "check_settings"]

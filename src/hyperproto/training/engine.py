@@ -10,6 +10,7 @@ from accelerate.state import AcceleratorState
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
+from hyperproto._core.processes import check_met, meet_other_processes
 from hyperproto.spaces import OutputSpace, Targets
 from hyperproto.spaces.task_space import Head
 
@@ -22,12 +23,15 @@ def accelerator_for(mixed_precision: str | None) -> Iterator[Accelerator]:
 
     Accelerate keeps one precision for the whole process, so another one is set for the time being.
     """
+    meet_other_processes()
     before = AcceleratorState().mixed_precision if AcceleratorState._shared_state else None
     change = before is not None and mixed_precision is not None and before != mixed_precision
     if change:
         AcceleratorState._reset_state()
     try:
-        yield Accelerator(mixed_precision=mixed_precision)
+        accelerator = Accelerator(mixed_precision=mixed_precision)
+        check_met(accelerator.num_processes)
+        yield accelerator
     finally:
         if change:
             AcceleratorState._reset_state()

@@ -7,11 +7,13 @@ from accelerate import Accelerator
 from accelerate.utils import gather_object
 from torch import Tensor, nn
 
+from hyperproto._core.processes import meet_other_processes
 from hyperproto.data import Batches, as_dataset
 from hyperproto.metrics import absolute_error_terms, accuracy_terms
 from hyperproto.spaces import OutputSpace, Targets
+from hyperproto.training.layout import lay_out, to_device
 
-__all__ = ["evaluate", "measure", "to_device"]
+__all__ = ["evaluate", "measure"]
 
 
 @torch.no_grad()
@@ -32,7 +34,9 @@ def evaluate(
     dict
         ``{"accuracy": ...}`` or ``{"mae": ...}`` for one unnamed task, else ``{"digit/accuracy": ...}`` and so on.
     """
-    accelerator = accelerator or Accelerator()
+    if accelerator is None:
+        meet_other_processes()
+        accelerator = Accelerator()
     batches = Batches(
         as_dataset(data, name="data"),
         batch_size,
@@ -41,6 +45,7 @@ def evaluate(
         world=accelerator.num_processes,
     )
     network.to(accelerator.device)
+    channels_last = lay_out(network)
     space.to(accelerator.device)
     was_training = network.training
     network.eval()
@@ -48,7 +53,7 @@ def evaluate(
     try:
         for inputs, targets in batches.epoch():
             if len(inputs):
-                z = network(to_device(inputs, accelerator.device))
+                z = network(to_device(inputs, accelerator.device, channels_last=channels_last))
                 _add(sums, measure(space.predict(z), to_device(targets, accelerator.device)))
     finally:
         network.train(was_training)
@@ -78,12 +83,3 @@ def measure(predictions: Targets, targets: Targets) -> dict[str, tuple[float, in
         else:
             terms[f"{prefix}accuracy"] = accuracy_terms(predicted, targets[task])
     return terms
-
-
-def to_device(value: Any, device: torch.device) -> Any:
-    """Move a tensor, or each of a dict of them."""
-    if not isinstance(value, Tensor):
-        return {name: to_device(tensor, device) for name, tensor in value.items()}
-    if device.type == "mps" and value.dtype == torch.float64:
-        value = value.float()  # MPS has no float64
-    return value.to(device, non_blocking=True)

@@ -16,6 +16,7 @@ from hyperproto.training.checkpoint import Checkpoint, Parts, machine_of, share
 from hyperproto.training.checks import check_data, check_monitor, check_outputs, check_settings
 from hyperproto.training.engine import accelerator_for, prepare
 from hyperproto.training.gradients import Gradients
+from hyperproto.training.layout import lay_out
 from hyperproto.training.logs import TensorBoardLog, check_log
 from hyperproto.training.loop import Loop
 from hyperproto.training.pauses import Pauses
@@ -157,6 +158,7 @@ def _fit(
     checkpoint = share(_open(store, run, config, resume), accelerator)
     if checkpoint is not None:
         run.history[:] = checkpoint.state["history"]
+    channels_last = lay_out(run.network)
     objective, optimizer = prepare(run.network, run.space, settings, accelerator)
     processes, rank = accelerator.num_processes, accelerator.process_index
     batches = Batches(train, settings["batch_size"], shuffle=True, seed=settings["seed"], rank=rank, world=processes)
@@ -180,6 +182,7 @@ def _fit(
             log=writer,
             bar=bar,
             pauses=pauses,
+            channels_last=channels_last,
             remark=None if checkpoint is None else remark_on(checkpoint, machine_of(accelerator)),
         ).train(checkpoint)
     return run

@@ -14,6 +14,7 @@ from hyperproto.prototypes import Prototypes
 from hyperproto.spaces import OutputSpace
 from hyperproto.spaces.config import space_from_dict
 from hyperproto.training.best import best_epoch
+from hyperproto.training.layout import lay_out
 from hyperproto.training.run import FORMAT
 from hyperproto.training.weights import fill, read_tensors
 
@@ -129,6 +130,7 @@ def rebuild(folder: str | Path, *, network: nn.Module | None = None, space: Outp
         if config["space"] is None:
             raise InputError(f'The space of "{folder}" is not one of ours. Build it and pass space=...')
         space = space_from_dict(config["space"], stored_prototypes(folder, config["space"]))
+    lay_out(network)
     return Loaded(network, space)
 
 

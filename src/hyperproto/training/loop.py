@@ -15,9 +15,10 @@ from hyperproto.data.arrays import AnyDataset
 from hyperproto.training.best import out_of_patience
 from hyperproto.training.checkpoint import Checkpoint, Parts, restore, take
 from hyperproto.training.engine import share_buffers
-from hyperproto.training.evaluate import evaluate, to_device
+from hyperproto.training.evaluate import evaluate
 from hyperproto.training.failure import explain_failure
 from hyperproto.training.gradients import Gradients, take_step
+from hyperproto.training.layout import to_device
 from hyperproto.training.logs import TensorBoardLog
 from hyperproto.training.pauses import Pauses
 from hyperproto.training.progress import TrainingProgress
@@ -39,8 +40,12 @@ class Loop:
         Where the run is stored, the same for every process.
     store : RunFolder or None
         Writes there; only the first process has one.
+    channels_last : bool
+        Whether images are to lie that way in memory.
     remark : str or None
         What the record of the first epoch should say.
+    latest : tuple
+        The index of the batch that training is at, and the batch.
     """
 
     run: Run
@@ -55,7 +60,9 @@ class Loop:
     log: TensorBoardLog | None
     bar: TrainingProgress
     pauses: Pauses
+    channels_last: bool = False
     remark: str | None = None
+    latest: tuple[int, Any] = (-1, None)
 
     def train(self, checkpoint: Checkpoint | None) -> None:
         """Train from the beginning, or from a checkpoint on, to the last epoch or as long as patience lasts."""
@@ -84,10 +91,10 @@ class Loop:
         if within is not None:
             _, start = within.position
             restore(within, self.parts, watch)  # after the hook above, which was called at the beginning of the epoch
-        self.take_steps(epoch, start, watch)
+        loss = self.watched(epoch, start, watch)
         # the rate is asked for, not read off the optimiser: resuming after the last step takes none
         lr = self.rate_at(epoch, len(self.batches) - 1)
-        record: dict[str, Any] = {"epoch": epoch, "loss": watch.mean(accelerator), "lr": lr}
+        record: dict[str, Any] = {"epoch": epoch, "loss": loss, "lr": lr}
         record["valid"] = self.validate()
         if self.remark is not None:
             record["remark"], self.remark = self.remark, None
@@ -95,22 +102,33 @@ class Loop:
         times = {"epoch": epoch, "steps": len(self.batches) - start, "seconds": time.perf_counter() - started}
         self.end_epoch(epoch, times)
 
+    def watched(self, epoch: int, start: int, watch: LossWatch) -> float:
+        """Go through the batches of an epoch and return its loss, or raise with the first batch that has none."""
+        try:
+            self.take_steps(epoch, start, watch)
+            return watch.mean(self.parts.accelerator)
+        except NonFiniteLossError as error:
+            failing = watch.steps
+            step, batch = self.latest
+            if failing != step:  # noticed late: the batch is made again
+                batch = next(self.batches.epoch(epoch, start=failing))
+            raise explain_failure(error, self.batches.ids(epoch)[failing], batch, self.folder) from None
+
     def take_steps(self, epoch: int, start: int, watch: LossWatch) -> None:
         """Go through the batches of an epoch."""
         parts, device, steps = self.parts, self.parts.accelerator.device, len(self.batches)
         unseen = epoch == 0 and not isinstance(self.batches.data, Arrays)
         for step, batch in enumerate(self.batches.epoch(epoch, start=start), start):
+            self.latest = step, batch
             lr = self.rate_at(epoch, step)
             for group in parts.optimizer.param_groups:
                 group["lr"] = lr
             if unseen:
                 parts.space.check(batch[1])
-            inputs, targets = to_device(batch[0], device), to_device(batch[1], device)
+            inputs = to_device(batch[0], device, channels_last=self.channels_last)
+            targets = to_device(batch[1], device)
             loss, z = self.gradients(inputs, targets)
-            try:
-                watch.see(loss)
-            except NonFiniteLossError as error:
-                raise self.failed(error, epoch, step, watch.steps, batch) from None
+            watch.see(loss)
             take_step(parts.optimizer, parts.accelerator)
             parts.space.observe(z, targets)
             done = epoch * steps + step + 1
@@ -152,11 +170,3 @@ class Loop:
         if self.store is not None and checkpoint is not None:
             self.store.write_checkpoint(checkpoint)
         self.pauses.written()
-
-    def failed(
-        self, error: NonFiniteLossError, epoch: int, step: int, failing: int, batch: tuple[Any, Any]
-    ) -> NonFiniteLossError:
-        """Return the error with the batch that caused it; where it was noticed late, the batch is made again."""
-        if failing != step:
-            batch = next(self.batches.epoch(epoch, start=failing))
-        return explain_failure(error, self.batches.ids(epoch)[failing], batch, self.folder)

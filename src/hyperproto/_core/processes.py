@@ -1,0 +1,47 @@
+"""Several processes, as ``torchrun`` or ``accelerate launch`` start them."""
+
+import atexit
+import gc
+import os
+
+from hyperproto._core.errors import InputError
+
+__all__ = ["check_met", "meet_other_processes"]
+
+
+def meet_other_processes() -> None:
+    """Connect with the other processes, where there are any and it has not happened yet.
+
+    Left to itself, Accelerate takes processes without a graphics card for so many lonely ones.
+    """
+    if _started() == 1:
+        return
+    import torch
+    from accelerate import PartialState
+    from accelerate.utils import is_xpu_available
+
+    if not PartialState._shared_state:
+        PartialState(cpu=not (torch.cuda.is_available() or is_xpu_available()))
+        atexit.register(_part)
+
+
+def check_met(processes: int) -> None:
+    """Raise where Accelerate was set up, by somebody else, to see fewer processes than were started."""
+    if processes != _started():
+        raise InputError(
+            f"{_started()} processes were started, and Accelerate sees {processes}, so each would train alone. "
+            "Without a graphics card, create your Accelerator with cpu=True."
+        )
+
+
+def _part() -> None:
+    """Take leave of the others; a process that just ends may abort on the way, and torchrun take it for failed."""
+    import torch
+
+    if torch.distributed.is_initialized():
+        gc.collect()  # what still holds on to the group would outlive it
+        torch.distributed.destroy_process_group()
+
+
+def _started() -> int:
+    return int(os.environ.get("WORLD_SIZE", "1"))

@@ -1,0 +1,134 @@
+"""The best epoch, patience, and the logs."""
+
+import math
+import sys
+
+import pytest
+import torch
+
+import hyperproto as hp
+from hyperproto.training import best, logs
+from tests.training.conftest import make_blobs, make_network
+
+
+def history(*values, name="accuracy"):
+    return [{"valid": {name: value}} for value in values]
+
+
+def test_the_first_of_the_best_epochs_is_the_best():
+    assert best.best_epoch(history(0.1, 0.5, 0.5, 0.3)) == 1
+    assert best.best_epoch(history(9.0, 2.0, 4.0, name="size/mae")) == 1
+    assert best.best_epoch(history(math.nan, None, 0.0)) == 2
+    assert best.best_epoch(history(math.nan, math.nan)) is None
+    assert best.best_epoch([{"valid": {}}]) is None
+    with pytest.raises(ValueError, match='Unknown measure to monitor "acuracy".*Did you mean "accuracy"'):
+        best.best_epoch(history(0.1), "acuracy")
+
+
+def test_patience_counts_epochs_since_the_best():
+    assert not best.out_of_patience(history(0.5, 0.4), None, 2)
+    assert best.out_of_patience(history(0.5, 0.4, 0.4), None, 2)
+    assert not best.out_of_patience(history(0.5, 0.4, 0.6), None, 2)
+    assert best.out_of_patience(history(math.nan, math.nan), None, 2)
+    assert not best.out_of_patience(history(0.5, 0.4, 0.4), None, None)
+
+
+@pytest.fixture
+def scripted(monkeypatch):
+    """Validation that returns what a list says."""
+
+    def script(*values):
+        left = list(values)
+
+        def evaluate(*args, **kwargs):
+            return {"kind/accuracy": left.pop(0), "size/mae": 1.0}
+
+        monkeypatch.setattr("hyperproto.training.loop.evaluate", evaluate)
+
+    return script
+
+
+def test_a_run_ends_when_patience_does(blobs, blob_space, tmp_path, scripted):
+    scripted(0.1, 0.6, 0.5, 0.6, 0.9)
+    folder = tmp_path / "run"
+    run = hp.fit(make_network(), blob_space, blobs, valid=blobs, epochs=9, patience=2, folder=folder)
+    assert len(run.history) == 4
+    assert run.best["epoch"] == 1
+
+
+def test_the_best_weights_are_those_of_the_best_epoch(blobs, blob_space, tmp_path, monkeypatch):
+    import hyperproto.training.loop as loop
+
+    seen, measured = [], [0.2, 0.9, 0.3]
+
+    def evaluate(network, *args, **kwargs):
+        seen.append(network[0].weight.detach().clone())
+        return {"accuracy": measured[len(seen) - 1]}
+
+    monkeypatch.setattr(loop, "evaluate", evaluate)
+    hp.fit(make_network(), blob_space, blobs, valid=blobs, epochs=3, folder=tmp_path / "run")
+    network, _ = hp.load(tmp_path / "run", which="best", network=make_network())
+    assert torch.equal(network[0].weight, seen[1])
+    network, _ = hp.load(tmp_path / "run", network=make_network())
+    assert torch.equal(network[0].weight, seen[2])
+
+
+def test_a_measure_that_will_not_be_there_is_named_before_the_first_step(blobs, blob_space, tmp_path):
+    with pytest.raises(
+        ValueError, match='Unknown measure to monitor "size/accuracy". Choose from: "kind/accuracy", "si'
+    ):
+        hp.fit(
+            make_network(), blob_space, blobs, valid=blobs, epochs=1, monitor="size/accuracy", folder=tmp_path / "r"
+        )
+    assert not (tmp_path / "r").exists()
+
+
+def test_which_weights_to_load_is_checked(blobs, blob_space, tmp_path):
+    hp.fit(make_network(), blob_space, blobs, epochs=1, folder=tmp_path / "run")
+    with pytest.raises(FileNotFoundError, match="No weights at .*best.safetensors.* may have had no validation data"):
+        hp.load(tmp_path / "run", which="best", network=make_network())
+    with pytest.raises(ValueError, match='Unknown weights "beste"'):
+        hp.load(tmp_path / "run", which="beste", network=make_network())
+
+
+def test_tensorboard_gets_a_point_an_epoch_and_takes_back_what_is_trained_again(
+    blobs, blob_space, tmp_path, monkeypatch
+):
+    points, firsts = [], []
+
+    class Writer:
+        def __init__(self, folder, first_epoch):
+            assert folder == tmp_path / "run" / "tensorboard"
+            firsts.append(first_epoch)
+
+        def add_scalar(self, name, value, epoch):
+            points.append((name, value, epoch))
+
+        def flush(self):
+            pass
+
+        def close(self):
+            points.append("closed")
+
+    monkeypatch.setattr(logs, "require", lambda *args, **kwargs: None)
+    monkeypatch.setattr(logs, "summary_writer", Writer)
+    settings = {"valid": make_blobs(seed=1), "epochs": 2, "folder": tmp_path / "run", "log": "tensorboard"}
+    run = hp.fit(make_network(), blob_space, blobs, **settings)
+    assert points[0] == ("loss", run.history[0]["loss"], 0)
+    assert ("valid/size/mae", run.metrics["size/mae"], 1) in points
+    assert len(points) == 2 * 4 + 1
+    assert points[-1] == "closed"
+    hp.fit(make_network(), blob_space, blobs, resume=True, **settings)
+    assert firsts == [0, 2]
+
+
+def test_tensorboard_without_its_package_or_a_folder_gets_a_sentence(blobs, blob_space, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "tensorboard", None)
+    with pytest.raises(
+        ImportError, match=r'log="tensorboard" needs tensorboard.*pip install "hyperproto\[tensorboard\]"'
+    ):
+        hp.fit(make_network(), blob_space, blobs, epochs=1, folder=tmp_path / "run", log="tensorboard")
+    assert not (tmp_path / "run").exists()
+    monkeypatch.setattr(logs, "require", lambda *args, **kwargs: None)
+    with pytest.raises(ValueError, match='log="tensorboard" needs a folder'):
+        hp.fit(make_network(), blob_space, blobs, epochs=1, log="tensorboard")

@@ -1,0 +1,77 @@
+"""A moment of training as one file."""
+
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from hyperproto.training.checkpoint import Checkpoint, Parts, read_checkpoint, restore, take
+from hyperproto.training.watch import LossWatch
+from tests.training.conftest import make_network
+
+
+def make_parts(space, *, scaler=None, rank=0, seed=0):
+    network = make_network(seed=seed)
+    optimizer = torch.optim.SGD(network.parameters(), lr=0.1, momentum=0.9)
+    alone = {"num_processes": 1, "process_index": rank, "is_main_process": True, "device": torch.device("cpu")}
+    return Parts(network, space, optimizer, SimpleNamespace(scaler=scaler, **alone), 0)
+
+
+def step(parts):
+    parts.network(torch.rand(5, 4)).square().sum().backward()
+    parts.optimizer.step()
+    parts.optimizer.zero_grad()
+
+
+def test_a_moment_comes_back_from_its_file(tmp_path, blob_space):
+    with torch.random.fork_rng():
+        parts, watch = make_parts(blob_space), LossWatch(1, every=50)
+        step(parts)
+        watch.see(torch.tensor(0.1))  # pending losses belong to the moment too
+        history = [{"epoch": 0, "loss": 1 / 3, "valid": {"mae": float("nan")}}]
+        take(parts, watch, epoch=1, step=7, history=history).save(tmp_path / "moment")
+        step(parts)
+        wanted, drawn = parts.network[0].weight.clone(), torch.rand(3)
+        moment = read_checkpoint(tmp_path / "moment")
+        other, again = make_parts(blob_space, seed=5), LossWatch(1, every=50)
+        restore(moment, other, again)
+        step(other)
+        assert torch.equal(other.network[0].weight, wanted)
+        assert torch.equal(torch.rand(3), drawn)
+    assert moment.position == (1, 7)
+    assert (again.total, again.steps) == (watch.total, 1)
+    assert moment.state["history"][0]["loss"] == 1 / 3
+    assert moment.state["history"][0]["valid"]["mae"] != moment.state["history"][0]["valid"]["mae"]
+    assert moment.size == pytest.approx((tmp_path / "moment").stat().st_size, rel=0.3)
+
+
+def test_momentum_lies_in_memory_as_its_parameter_does(blob_space):
+    parts = make_parts(blob_space)
+    parts.network[0] = torch.nn.Conv2d(3, 4, 3).to(memory_format=torch.channels_last)
+    parameter = parts.network[0].weight
+    parts.optimizer.state[parameter]["momentum_buffer"] = torch.randn(4, 3, 3, 3)
+    moment = take(parts, None, epoch=0, step=0, history=[])
+    restore(moment, parts)
+    assert parts.optimizer.state[parameter]["momentum_buffer"].stride() == parameter.stride()
+
+
+def test_the_scale_of_half_precision_comes_back(blob_space):
+    with torch.random.fork_rng():
+        parts = make_parts(blob_space, scaler=torch.amp.GradScaler("cpu", init_scale=1024.0))
+        moment = take(parts, None, epoch=0, step=0, history=[])
+        other = make_parts(blob_space, scaler=torch.amp.GradScaler("cpu", init_scale=2.0))
+        restore(moment, other)
+    assert other.accelerator.scaler.state_dict()["scale"] == 1024.0
+
+
+def test_another_number_of_processes_shares_the_losses_and_gets_streams_of_its_own(blob_space):
+    with torch.random.fork_rng():
+        moment = take(make_parts(blob_space), None, epoch=0, step=4, history=[])
+        both = Checkpoint(moment.tensors, {**moment.state, "watch": [[2.0, 4], [6.0, 4]]})
+        watch = LossWatch(0, every=1)
+        restore(both, make_parts(blob_space), watch)
+        assert (watch.total, watch.steps) == (4.0, 4)
+        restore(moment, make_parts(blob_space, rank=1))
+        drawn = torch.rand(3)
+        restore(moment, make_parts(blob_space, rank=2))
+        assert not torch.equal(torch.rand(3), drawn)
