@@ -28,6 +28,7 @@ NAMES = (
     "placement_against_paper",
     "authors_prototypes",
     "cifar100",
+    "cifar_loop",
     "prior",
     "ranking",
     "gaps",
