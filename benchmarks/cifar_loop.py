@@ -1,9 +1,9 @@
 """An epoch of the small ResNet on CIFAR-sized images: ours, the bare step, and a plain loop with a DataLoader.
 
 The bare loop has nothing but forward, backward and step on batches that are ready, in the same memory layout; what
-``fit`` adds to it is the loop's own cost, augmentation included. The plain loop is what one writes without a library: a
-Dataset that augments one sample at a time with torch, a DataLoader, the default layout. Peak memory is that of training
-on 50,000 such images, in a process of its own. All of the machine's threads; best of the rounds, taken in turn.
+``fit`` adds to it is the loop's own cost, augmentation included. The plain loop is what one writes without a library:
+a Dataset that augments one sample at a time with torch, a DataLoader, the default layout. Peak memory is that of
+training on 50,000 such images, in a process of its own. All the machine's threads; best of the rounds, in turn.
 """
 
 import subprocess
