@@ -33,6 +33,7 @@ NAMES = (
     "ranking",
     "gaps",
     "word_vectors",
+    "deep_ncm",
 )
 RESULTS = Path(__file__).parents[1] / "results"
 

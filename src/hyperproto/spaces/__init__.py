@@ -1,6 +1,7 @@
 """Shelf 4: the loss, the tasks, and the spaces they live in."""
 
 from hyperproto.spaces.conventional import ConventionalSpace
+from hyperproto.spaces.deep_ncm import DeepNCM
 from hyperproto.spaces.losses import (
     CosineSoftmax,
     SquaredCosine,
@@ -12,11 +13,13 @@ from hyperproto.spaces.protocol import OutputSpace, Targets
 from hyperproto.spaces.space import Space
 from hyperproto.spaces.task_space import TaskSpace
 from hyperproto.spaces.tasks import Classes, Range
+from hyperproto.spaces.weighing import weigh_tasks
 
 __all__ = [
     "Classes",
     "ConventionalSpace",
     "CosineSoftmax",
+    "DeepNCM",
     "OutputSpace",
     "Range",
     "Space",
@@ -26,4 +29,5 @@ __all__ = [
     "cosine_loss",
     "squared_cosine_grad",
     "squared_cosine_loss",
+    "weigh_tasks",
 ]

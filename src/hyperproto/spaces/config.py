@@ -6,6 +6,7 @@ from typing import Any
 from hyperproto._core.registry import choose
 from hyperproto.prototypes import Prototypes
 from hyperproto.spaces.conventional import ConventionalSpace
+from hyperproto.spaces.deep_ncm import DeepNCM
 from hyperproto.spaces.protocol import OutputSpace
 from hyperproto.spaces.space import Space
 from hyperproto.spaces.task_space import TaskSpace
@@ -20,7 +21,7 @@ def space_to_dict(space: OutputSpace) -> dict[str, Any] | None:
         return None
     kind = next(name for name, builder in _BUILDERS.items() if builder is type(space))
     tasks = [{"name": name, **task.to_dict()} for name, task in space.tasks.items()]
-    return {"kind": kind, "dim": space.dim, "bare": space.bare, "tasks": tasks}
+    return {"kind": kind, "dim": space.dim, "bare": space.bare, "tasks": tasks, **space.options()}
 
 
 def space_from_dict(values: dict[str, Any], prototypes: Mapping[str, Prototypes]) -> TaskSpace:
@@ -32,7 +33,10 @@ def space_from_dict(values: dict[str, Any], prototypes: Mapping[str, Prototypes]
         tasks[name] = task_from_dict(rest, prototypes.get(name))
     given = next(iter(tasks.values())) if values["bare"] else tasks
     builder = choose(values["kind"], _BUILDERS, what="space")
-    return builder(given) if builder is ConventionalSpace else builder(values["dim"], given)
+    options = {key: value for key, value in values.items() if key not in ("kind", "dim", "bare", "tasks")}
+    sized = () if builder is ConventionalSpace else (values["dim"],)
+    space: TaskSpace = builder(*sized, given, **options)
+    return space
 
 
-_BUILDERS: dict[str, Any] = {"sphere": Space, "conventional": ConventionalSpace}
+_BUILDERS: dict[str, Any] = {"sphere": Space, "conventional": ConventionalSpace, "deep-ncm": DeepNCM}

@@ -1,16 +1,20 @@
 """What the sphere is compared with: a logit per class, a number per range."""
 
 from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from hyperproto._core.checks import check_finite_rows
+from hyperproto._core.checks import check_finite_rows, check_integer
+from hyperproto._core.registry import choose
 from hyperproto.spaces.task_space import Head, TaskSpace, parse_tasks
 from hyperproto.spaces.tasks import Classes, Range, Task
 from hyperproto.sphere import working_dtype
 
-__all__ = ["ConventionalSpace"]
+__all__ = ["Clamp", "ConventionalSpace", "NumberHead"]
+
+Clamp: TypeAlias = Literal["test", "train"]
 
 
 class ConventionalSpace(TaskSpace):
@@ -20,20 +24,57 @@ class ConventionalSpace(TaskSpace):
     classes: one axis per class and one per range. One class task alone is ordinary softmax classification. A task's
     ``loss`` and ``margin`` belong to the sphere and play no part; its ``weight`` does.
 
+    Parameters
+    ----------
+    task : Classes, Range, or a mapping from names to those, optional
+        One task by itself takes and gives bare tensors.
+    clamp : {"test", "train"}, default "test"
+        Numbers are held within their bounds in prediction only, or in training too, where outputs beyond the bounds
+        then have no gradient and may never come back.
+    width : int, default 1
+        Axes that each number is read from. More than one adds a linear layer from them to the number, which is
+        trained with the network: the variant of Table 5 with at least as many parameters as the sphere of that
+        dimension.
+    **tasks : Classes or Range
+        Tasks by name. A mapping allows any name.
+
     Examples
     --------
     >>> ConventionalSpace(digit=Classes(5), angle=Range(0, 180)).dim
     6
+    >>> ConventionalSpace(Range(1500, 1900), width=3).dim
+    3
     """
 
-    def __init__(self, task: Task | Mapping[str, Task] | None = None, /, **tasks: Task) -> None:
+    def __init__(
+        self,
+        task: Task | Mapping[str, Task] | None = None,
+        /,
+        *,
+        clamp: Clamp = "test",
+        width: int = 1,
+        **tasks: Task,
+    ) -> None:
         named, bare = parse_tasks(task, tasks)
+        width = check_integer(width, "width", at_least=1)
         heads: list[Head] = []
         start = 0
         for value in named.values():
-            heads.append(LogitHead(value, start) if isinstance(value, Classes) else NumberHead(value, start))
-            start += value.num_classes if isinstance(value, Classes) else 1
+            if isinstance(value, Classes):
+                heads.append(LogitHead(value, start))
+                start += value.num_classes
+            else:
+                heads.append(NumberHead(value, start, clamp=clamp, width=width))
+                start += width
         super().__init__(start, list(named), heads, bare=bare)
+        self.clamp: Clamp = clamp
+        self.width = width
+
+    def options(self) -> dict[str, Any]:
+        """Return how numbers are read, where that was chosen: configs from before there was a choice have none."""
+        return ({} if self.clamp == "test" else {"clamp": self.clamp}) | (
+            {} if self.width == 1 else {"width": self.width}
+        )
 
 
 class LogitHead(Head):
@@ -58,21 +99,28 @@ class LogitHead(Head):
 
 
 class NumberHead(Head):
-    """One number, the bounds at 0 and 1, squared error; clamped to the bounds in prediction only."""
+    """One number, the bounds at 0 and 1, squared error; read off one axis, or off several by a linear layer."""
 
-    def __init__(self, task: Range, axis: int) -> None:
+    def __init__(self, task: Range, axis: int, *, clamp: Clamp = "test", width: int = 1) -> None:
         super().__init__(task)
-        self.axis = axis
+        self.clamped = choose(clamp, {"test": False, "train": True}, what="clamp")
+        self.axes = slice(axis, axis + width)
+        self.layer = nn.Linear(width, 1) if width > 1 else None
         self.bounds = Range(task.low, task.high, outside=task.outside)
 
     def row_losses(self, z: Tensor, target: Tensor) -> Tensor:
         """Return the squared error of each row, on a scale where the bounds are 0 and 1."""
         wished = (1 + self.bounds.to_cosine(target)) / 2
-        return torch.square(wished.to(working_dtype(z.dtype)) - self.scores(z))
+        found = self.scores(z).clamp(0, 1) if self.clamped else self.scores(z)
+        return torch.square(wished.to(working_dtype(z.dtype)) - found)
 
     def scores(self, z: Tensor) -> Tensor:
-        """Return the output itself, shape (n,)."""
-        return z[:, self.axis].to(working_dtype(z.dtype))
+        """Return the number as the network has it, not clamped, shape (n,)."""
+        part = z[:, self.axes].to(working_dtype(z.dtype))
+        if self.layer is None:
+            return part.squeeze(1)
+        with torch.autocast(z.device.type, enabled=False):
+            return part @ self.layer.weight[0].to(part.dtype) + self.layer.bias.to(part.dtype)
 
     def predict(self, z: Tensor) -> Tensor:
         """Return the number on its own scale, within the bounds."""

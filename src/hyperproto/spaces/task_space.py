@@ -105,6 +105,10 @@ class TaskSpace(OutputSpace):
         """The tasks by name; one unnamed task is called "target"."""
         return {name: head.task for name, head in self._named_heads()}
 
+    def options(self) -> dict[str, Any]:
+        """Return what the constructor was told besides the tasks, as plain values for a run's config."""
+        return {}
+
     def losses(
         self,
         z: Tensor,

@@ -1,7 +1,7 @@
 """Vectors as a prior: the cosine between two classes is their similarity."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,37 @@ from hyperproto.prototypes.priors.names import lacking_words, match
 from hyperproto.prototypes.priors.prior import Missing, Prior, build_prior, coinciding
 from hyperproto.prototypes.priors.wording import check_missing, label, listed, need_names, settle_missing
 
-__all__ = ["as_array", "from_vectors", "is_array", "is_vocabulary", "look_up"]
+__all__ = [
+    "ClassVectors",
+    "as_array",
+    "check_rows",
+    "cosine_prior",
+    "find_vectors",
+    "from_vectors",
+    "is_array",
+    "is_vocabulary",
+    "look_up",
+]
+
+
+class ClassVectors(NamedTuple):
+    """A vector for each class, before anything is made of them.
+
+    Attributes
+    ----------
+    table : ndarray of float64, shape (num_classes, any)
+        Rows of classes without vector are zero.
+    known : ndarray of bool, shape (num_classes,)
+    source : str
+        Where they came from.
+    remarks : tuple of str
+        What is worth knowing about them.
+    """
+
+    table: NDArray[np.float64]
+    known: NDArray[np.bool_]
+    source: str
+    remarks: tuple[str, ...] = ()
 
 
 def from_vectors(
@@ -37,10 +67,17 @@ def from_vectors(
     >>> float(prior.similarity[0, 1].round(4))
     0.4472
     """
+    return cosine_prior(find_vectors(vectors, names, missing=missing, source=source), names)
+
+
+def find_vectors(
+    vectors: object, names: tuple[str, ...] | None, *, missing: Missing = "error", source: str = "vectors"
+) -> ClassVectors:
+    """Return the vector of each class, from whatever :func:`from_vectors` takes."""
     check_missing(missing)
     if not is_vocabulary(vectors):
         table = as_array(vectors, what="Vectors")
-        return cosine_prior(table, np.ones(len(table), dtype=bool), source, [], names)
+        return ClassVectors(table, np.ones(len(table), dtype=bool), source)
     vocabulary: Any = getattr(vectors, "wv", vectors)
     held: Any = getattr(vocabulary, "key_to_index", vocabulary)  # fastText's claims to contain every word
     words = [key for key in held if isinstance(key, str)] if isinstance(held, Mapping) else None
@@ -84,8 +121,8 @@ def look_up(
     source: str,
     vocabulary: Iterable[str] | None = None,
     remarks: Iterable[str] = (),
-) -> Prior:
-    """Return the prior of names whose words have vectors: ``has`` says which do and ``get`` gives them."""
+) -> ClassVectors:
+    """Return the vectors of names whose words have some: ``has`` says which do and ``get`` gives them."""
     words = [match(name, has) for name in names]
     absent = [name for name, found in zip(names, words, strict=True) if not found]
     lacking = lacking_words(absent[0], has) if absent else []
@@ -104,7 +141,7 @@ def look_up(
         told.append(
             f"{len(averaged)} of {len(names)} names are averages of their words' vectors: {listed(averaged)}."
         )
-    return cosine_prior(table, known, source, [*remarks, *told], names)
+    return ClassVectors(table, known, source, (*remarks, *told))
 
 
 def _one_vector(value: Any, word: str) -> NDArray[np.float64]:
@@ -128,28 +165,28 @@ def _check_one_length(rows: Mapping[str, NDArray[np.float64]]) -> None:
         )
 
 
-def cosine_prior(
-    table: NDArray[np.float64],
-    known: NDArray[np.bool_],
-    source: str,
-    remarks: Iterable[str],
-    names: tuple[str, ...] | None,
-) -> Prior:
-    """Return the prior of vectors of shape (num_classes, any): finite, none of them zero, duplicates remarked on."""
+def cosine_prior(vectors: ClassVectors, names: tuple[str, ...] | None) -> Prior:
+    """Return the prior of vectors: finite, none of them zero, duplicates remarked on."""
+    table, known, source, remarks = vectors
+    check_rows(table, known, names)
+    largest = np.abs(table).max(axis=1)
+    unit = table / np.where(known, largest, 1.0)[:, None]  # first by the largest entry, so that no square overflows
+    unit /= np.where(known, np.linalg.norm(unit, axis=1), 1.0)[:, None]
+    similarity = np.clip(unit @ unit.T, -1.0, 1.0)
+    return build_prior(similarity, known, source, [*remarks, *coinciding(similarity, known, names)], names)
+
+
+def check_rows(table: NDArray[np.float64], known: NDArray[np.bool_], names: tuple[str, ...] | None) -> None:
+    """Check that every vector that is there is finite and has a direction."""
     bad = np.flatnonzero(~np.isfinite(table).all(axis=1))
     if len(bad):
         raise InputError(
             f"Vectors of a prior must be finite; that of class {label(bad[0], names)} holds NaN or infinity "
             f"({len(bad)} of {len(table)} classes). Repair the vectors, or leave that class out of them."
         )
-    largest = np.abs(table).max(axis=1)
-    zero = np.flatnonzero((largest == 0) & known)
+    zero = np.flatnonzero(~table.any(axis=1) & known)
     if len(zero):
         raise InputError(
             f"Vectors of a prior must have a direction; that of class {label(zero[0], names)} is zero "
             f'({len(zero)} of {len(table)} classes). Leave it out, with missing="free", to place it without prior.'
         )
-    unit = table / np.where(known, largest, 1.0)[:, None]  # first by the largest entry, so that no square overflows
-    unit /= np.where(known, np.linalg.norm(unit, axis=1), 1.0)[:, None]
-    similarity = np.clip(unit @ unit.T, -1.0, 1.0)
-    return build_prior(similarity, known, source, [*remarks, *coinciding(similarity, known, names)], names)

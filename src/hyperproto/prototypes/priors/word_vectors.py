@@ -17,10 +17,10 @@ from hyperproto.prototypes.priors.names import possible_words
 from hyperproto.prototypes.priors.prior import Missing, Prior
 from hyperproto.prototypes.priors.progress import Report, reading_progress
 from hyperproto.prototypes.priors.scan import BLOCK, scan_binary, scan_text
-from hyperproto.prototypes.priors.vectors import from_vectors, look_up
+from hyperproto.prototypes.priors.vectors import ClassVectors, cosine_prior, find_vectors, look_up
 from hyperproto.prototypes.priors.wording import check_missing, need_names
 
-__all__ = ["from_word_vectors", "read_array_file"]
+__all__ = ["from_word_vectors", "read_array_file", "read_word_vectors"]
 
 
 def from_word_vectors(
@@ -45,6 +45,17 @@ def from_word_vectors(
     progress : bool, optional
         Whether to show a progress bar; by default where standard error is a terminal.
     """
+    return cosine_prior(read_word_vectors(path, names, missing=missing, progress=progress), names)
+
+
+def read_word_vectors(
+    path: str | Path,
+    names: tuple[str, ...] | None,
+    *,
+    missing: Missing = "error",
+    progress: bool | None = None,
+) -> ClassVectors:
+    """Return the vector of each class, from whatever :func:`from_word_vectors` takes."""
     check_missing(missing)
     path = Path(path)
     source = f"word vectors {path.name}"
@@ -59,7 +70,7 @@ def from_word_vectors(
             )
     table, words = read_array_file(path)
     if words is None:
-        return from_vectors(table, names, source=f"vectors {path.name}")
+        return find_vectors(table, names, source=f"vectors {path.name}")
     row = {word: index for index, word in reversed(list(enumerate(words)))}
     names = need_names(names, what="A word vector")
     return look_up(names, row.__contains__, lambda word: table[row[word]], missing=missing, source=source)

@@ -1,0 +1,106 @@
+"""Word vectors themselves as prototypes, reduced to D dimensions: the paper's word2vec baseline."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from hyperproto._core.checks import check_integer, check_names
+from hyperproto._core.errors import InputError
+from hyperproto.prototypes.priors.vectors import ClassVectors, check_rows, find_vectors
+from hyperproto.prototypes.priors.word_vectors import read_word_vectors
+from hyperproto.prototypes.priors.wording import label
+from hyperproto.prototypes.prototypes import Prototypes
+
+__all__ = ["principal_components", "word_vector_prototypes"]
+
+VANISHED = 1e-9  # of the longest row: a class this close to the average of all has no direction left
+SAME = 1e-9  # cosines of 1 up to this are two classes with one prototype
+
+
+def word_vector_prototypes(
+    vectors: object,
+    names: Sequence[str] | None,
+    dim: int,
+    *,
+    standardize: bool = True,
+    progress: bool | None = None,
+) -> Prototypes:
+    """Return the directions of the first ``dim`` principal components of the classes' word vectors.
+
+    Unlike ``hp.place(names, dim, prior=...)``, which keeps classes apart, this takes meaning as it comes: the
+    baseline of Tables 1 and 2. K vectors have K - 1 components at most; beyond, coordinates are zero.
+
+    Parameters
+    ----------
+    vectors : path, array of shape (num_classes, any), mapping, or gensim-like object
+        As for a prior (docs/priors.md); a name of several words is the average of theirs.
+    names : sequence of str, or None
+        Class names; None only where vectors are in class order.
+    dim : int
+        D.
+    standardize : bool, default True
+        Scale each coordinate of the vectors to variance 1 over the classes first; else they are only centred.
+    progress : bool, optional
+        Whether to show a progress bar while reading a file; by default where standard error is a terminal.
+
+    Examples
+    --------
+    >>> words = {"cat": [1.0, 0.0, 0.2], "dog": [1.0, 0.0, 0.3], "oak": [-1.0, 0.0, 0.1]}
+    >>> prototypes = word_vector_prototypes(words, ["cat", "dog", "oak"], 2)
+    >>> [round(float(cosine), 2) for cosine in prototypes.vectors[0] @ prototypes.vectors.T]
+    [1.0, 0.5, -0.76]
+    """
+    dim = check_integer(dim, "dim", at_least=2)
+    given = None if names is None else check_names(names)
+    table, known, source, remarks = _find(vectors, given, progress)
+    if given is not None and len(given) != len(table):
+        raise InputError(f"There must be a vector for each of the {len(given)} names; got {len(table)} vectors.")
+    check_rows(table, known, given)
+    reduced = principal_components(table, dim, standardize=standardize)
+    lengths = np.linalg.norm(reduced, axis=1)
+    lost = np.flatnonzero(lengths <= VANISHED * lengths.max())
+    if len(lost):
+        raise InputError(
+            f"Every class must differ from the average of all in the first {dim} components; class "
+            f"{label(lost[0], given)} does not ({len(lost)} of {len(table)} classes). Raise dim."
+        )
+    found = Prototypes.from_tensor(
+        torch.from_numpy(reduced / lengths[:, None]), given, method=f"principal components of {source}"
+    )
+    return replace(found, certificate=replace(found.certificate, remark=" ".join([*remarks, *_shared(found)])))
+
+
+def principal_components(table: NDArray[np.float64], dim: int, *, standardize: bool) -> NDArray[np.float64]:
+    """Return the coordinates of rows along the axes in which they differ most. Shape (num_classes, dim).
+
+    Of the two directions of an axis the one is taken in which the farthest row lies.
+    """
+    centred = table - table.mean(axis=0)
+    if standardize:
+        spread = centred.std(axis=0)
+        varies = spread > np.finfo(np.float64).eps * np.abs(table).max(axis=0)  # a constant column is rounding only
+        centred = np.divide(centred, spread, out=np.zeros_like(centred), where=varies)
+    left, sizes, _ = np.linalg.svd(centred, full_matrices=False)
+    rank = min(dim, int((sizes > sizes[0] * max(centred.shape) * np.finfo(np.float64).eps).sum()))
+    result = np.zeros((len(table), dim))
+    result[:, :rank] = left[:, :rank] * sizes[:rank]
+    farthest = result[np.abs(result).argmax(axis=0), np.arange(dim)]
+    return result * np.where(farthest < 0, -1.0, 1.0)
+
+
+def _find(vectors: object, names: tuple[str, ...] | None, progress: bool | None) -> ClassVectors:
+    if isinstance(vectors, str | PathLike):
+        return read_word_vectors(Path(vectors), names, progress=progress)
+    return find_vectors(vectors, names)
+
+
+def _shared(prototypes: Prototypes) -> list[str]:
+    """Remark on classes that have one prototype between them."""
+    cosines = (prototypes.vectors @ prototypes.vectors.T).triu(diagonal=1)
+    count = int((cosines > 1 - SAME).sum())
+    return [f"{count} pairs of classes share a prototype and cannot be told apart."] if count else []

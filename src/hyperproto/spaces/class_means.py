@@ -1,0 +1,126 @@
+r"""Means of the outputs of each class, learned as training goes by: the three forms of Deep NCM.
+
+With the sum :math:`s_k` and the number :math:`n_k` of a batch's outputs of class k, over all processes:
+
+=============  ==========================================================================================
+online         :math:`\mu_k \leftarrow (N_k \mu_k + s_k) / (N_k + n_k),\ N_k \leftarrow N_k + n_k`
+condensation   the same, and after every m-th batch :math:`N_k \leftarrow \min(N_k, 1)`
+decay          :math:`\mu_k \leftarrow \alpha \mu_k + (1 - \alpha)\, s_k / n_k` where :math:`n_k > 0`
+=============  ==========================================================================================
+
+Means start at zero and a class that a batch does not hold keeps its own, as in the script of [1]_.
+
+.. [1] Guerriero, Caputo, Mensink. "DeepNCM: Deep Nearest Class Mean Classifiers." ICLR workshop 2018.
+"""
+
+from collections.abc import Callable
+from typing import Any, Literal, TypeAlias
+
+import torch
+from torch import Tensor
+
+from hyperproto._core.checks import check_finite_number, check_finite_rows, check_integer
+from hyperproto._core.registry import choose
+from hyperproto.spaces.task_space import Head
+from hyperproto.spaces.tasks import Classes
+from hyperproto.sphere import working_dtype
+
+__all__ = ["Mean", "MeanHead"]
+
+Mean: TypeAlias = Literal["condensation", "decay", "online"]
+
+
+class MeanHead(Head):
+    """A class task whose prototypes are the means of its classes' outputs: softmax over squared distances to them.
+
+    All that is learned is in buffers: ``means``, shape (num_classes, dim); ``seen``, shape (num_classes,), how many
+    outputs each mean counts for; ``batches``, how many batches were observed.
+    """
+
+    means: Tensor
+    seen: Tensor
+    batches: Tensor
+
+    def __init__(self, task: Classes, axes: slice, *, mean: Mean, decay: float, condense_every: int) -> None:
+        super().__init__(task)
+        self.update = choose(mean, UPDATES, what="form of class means")
+        self.mean: Mean = mean
+        self.decay = check_finite_number(decay, "decay", at_least=0, at_most=1)
+        self.condense_every = check_integer(condense_every, "condense_every", at_least=1)
+        self.axes = axes
+        size = (task.num_classes, axes.stop - axes.start)
+        self.register_buffer("means", torch.zeros(size, dtype=torch.float64))
+        self.register_buffer("seen", torch.zeros(size[0], dtype=torch.float64))
+        self.register_buffer("batches", torch.zeros((), dtype=torch.int64))
+
+    def extra_repr(self) -> str:
+        """Say what is asked for, and how the means are kept."""
+        return f"{super().extra_repr().partition(';')[0]}; {self.mean} of class means"
+
+    def options(self) -> dict[str, Any]:
+        """Return how the means are kept, for a run's config."""
+        return {"mean": self.mean, "decay": self.decay, "condense_every": self.condense_every}
+
+    def row_losses(self, z: Tensor, target: Tensor) -> Tensor:
+        """Return the cross-entropy of the softmax over negative squared distances, row by row."""
+        return torch.nn.functional.cross_entropy(self._logits(z), target, reduction="none")
+
+    def scores(self, z: Tensor) -> Tensor:
+        """Return the negative squared distance to every mean, shape (n, num_classes)."""
+        wide = z[:, self.axes].to(working_dtype(z.dtype))
+        return (self._logits(z) - wide.square().sum(dim=1, keepdim=True)).clamp_max(0)
+
+    def predict(self, z: Tensor) -> Tensor:
+        """Return the class whose mean is nearest."""
+        check_finite_rows(z, what="`z`", hint="Look for NaN in the inputs.")
+        return self._logits(z).argmax(dim=1)
+
+    def _logits(self, z: Tensor) -> Tensor:
+        """Return -|z - mean|² + |z|², which the softmax cannot tell from -|z - mean|². Shape (n, num_classes)."""
+        wide = z[:, self.axes].to(working_dtype(z.dtype))
+        with torch.autocast(z.device.type, enabled=False):
+            means = self.means.to(wide.dtype)
+            return torch.addmm(-means.square().sum(dim=1), wide, means.mT, alpha=2)
+
+    @torch.no_grad()
+    def observe(self, z: Tensor, target: Tensor) -> None:
+        """Take a batch of outputs into the means; with several processes, everyone's part of it."""
+        sums, counts = self._sums(z, target)
+        self.batches = self.batches + 1
+        self.means, self.seen = self.update(self, sums, counts)
+
+    def _sums(self, z: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the sum of the outputs of each class and their number, over all processes."""
+        num_classes, dim = self.means.shape
+        rows = torch.cat([z[:, self.axes].to(self.means.dtype), self.means.new_ones(len(z), 1)], dim=1)
+        held = target.where(self.task.present(target), num_classes)  # missing labels go to a row that is left off
+        totals = self.means.new_zeros(num_classes + 1, dim + 1).index_add_(0, held, rows)
+        distributed = torch.distributed
+        if distributed.is_available() and distributed.is_initialized() and distributed.get_world_size() > 1:
+            distributed.all_reduce(totals)
+        return totals[:num_classes, :dim], totals[:num_classes, dim]
+
+
+def _online(head: MeanHead, sums: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
+    seen = head.seen + counts
+    moved = (sums - counts[:, None] * head.means) / seen.clamp_min(1)[:, None]
+    return head.means + moved, seen
+
+
+def _condensed(head: MeanHead, sums: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
+    means, seen = _online(head, sums, counts)
+    # a tensor decides, not Python: nothing here waits for a device
+    return means, torch.where(head.batches % head.condense_every == 0, seen.clamp_max(1), seen)
+
+
+def _decayed(head: MeanHead, sums: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
+    share = (1 - head.decay) * (counts > 0).to(counts.dtype)
+    moved = sums / counts.clamp_min(1)[:, None] - head.means
+    return head.means + share[:, None] * moved, head.seen + counts
+
+
+UPDATES: dict[str, Callable[[MeanHead, Tensor, Tensor], tuple[Tensor, Tensor]]] = {
+    "condensation": _condensed,
+    "decay": _decayed,
+    "online": _online,
+}
