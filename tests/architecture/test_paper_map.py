@@ -16,5 +16,5 @@ def test_every_test_the_map_names_exists():
 
 def test_every_module_the_map_names_exists():
     for shelf, module in re.findall(r"`(codes|spaces|sphere|prototypes)\.(\w+)\.", MAP):
-        folder = ROOT / "src" / "hyperproto" / shelf
-        assert (folder / f"{module}.py").exists() or (folder / module / "__init__.py").exists(), module
+        place = ROOT / "src" / "hyperproto" / shelf
+        assert (place / f"{module}.py").exists() or (place / module / "__init__.py").exists(), module

@@ -109,6 +109,10 @@ def test_place_with_names_and_a_prior_reports_both_sides(tmp_path, capsys):
     assert "triplets ranked right" in shown
     assert "in the prior" in shown
     assert page.stat().st_size > 100_000
+    main(["place", "3", "--names", names, "--prior", str(vectors), "--neighbours", "2", "--of", "oak", "--json"])
+    listed = json.loads(capsys.readouterr().out)["neighbours"]
+    assert [row["name"] for row in listed] == ["oak"]
+    assert listed[0]["prior"][0][0] == "pine"
     main(["place", "3", "--names", names, "--prior", str(vectors), "--sweep", "--effort", "fast", "--json"])
     rows = json.loads(capsys.readouterr().out)
     assert [row["label"] for row in rows][:2] == ["separation only", "assignment"]
@@ -123,6 +127,10 @@ def test_place_with_names_and_a_prior_reports_both_sides(tmp_path, capsys):
         (["place", "5", "3", "--sweep"], "go with --prior FILE"),
         (["place", "3", "--names", "cat,dog,ox", "--prior", "nowhere.txt"], "nowhere.txt"),
         (["place"], "Say how many classes"),
+        (["place", "3", "3", "--plot", "map.jpg"], 'must be named ".png" or ".svg"'),
+        (["place", "5", "3", "--prior", "v.npy", "--neighbours", "0"], "--neighbours must be at least 1; got 0"),
+        (["place", "5", "3", "--prior", "v.npy", "--of", "cat"], "add --neighbours N"),
+        (["place", "5", "3", "--prior", "v.npy", "--sweep", "-o", "p", "--seconds", "1"], "got -o, --seconds"),
     ],
 )
 def test_place_with_a_prior_says_what_is_wrong(arguments, sentence, capsys):

@@ -3,8 +3,10 @@ import pytest
 import torch
 
 import hyperproto as hp
+from hyperproto.codes.lbfgs import minimise
 from hyperproto.codes.ranked import auto_weight
-from hyperproto.prototypes import semantic
+from hyperproto.codes.ranked import joint as joint_module
+from hyperproto.prototypes import semantic, sweep
 from hyperproto.prototypes.sweep import sweep_prior_weight
 
 NAMES = ["cat", "dog", "wolf", "car", "bus", "truck", "oak", "pine", "rose", "tulip", "apple", "pear"]
@@ -93,6 +95,29 @@ def test_the_seed_fixes_every_bit_for_any_number_of_workers(prior):
     assert torch.equal(one, two)
 
 
+def test_an_interrupt_returns_the_best_so_far_and_says_so(prior, monkeypatch):
+    calls = []
+
+    def interrupted(joint, x, **options):
+        calls.append(joint.separation.exponent)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return minimise(joint, x, **options)
+
+    monkeypatch.setattr(joint_module, "minimise", interrupted)
+    made = place(prior).certificate
+    assert len(calls) == 3
+    assert "Interrupted: the best so far" in made.remark
+    assert made.meaning.ranked > 0.6
+
+
+def test_a_progress_bar_shows_no_number_that_is_not_known(prior, capsys):
+    place(prior, progress=True)
+    shown = capsys.readouterr().err
+    assert "bound" in shown
+    assert "nan" not in shown
+
+
 def test_classes_without_prior_are_placed_by_separation_alone():
     known = dict(zip(NAMES[:-2], vectors()[:-2], strict=True))
     with pytest.raises(ValueError, match='"apple".*"pear"'):
@@ -139,6 +164,8 @@ def test_many_classes_are_ranked_by_sampled_anchors_and_it_says_so(monkeypatch):
     [
         ({"prior_weight": -1.0}, "prior_weight"),
         ({"prior_weight": "heavy"}, '`prior_weight` must be a number from 0 on, or "auto"'),
+        ({"seconds": 1.0}, "`seconds` ends a search for separation alone"),
+        ({"seconds": 1.0, "method": "paper"}, "`seconds` ends a search for separation alone"),
         ({"method": "random"}, "does not look at a prior"),
         ({"method": "assing"}, 'Did you mean "assign"'),
     ],
@@ -167,3 +194,10 @@ def test_a_sweep_holds_separation_only_assignment_and_auto(prior):
     swept = [row for row in rows if row.prior_weight > 0]
     assert swept[0].max_cosine < swept[-1].max_cosine
     assert swept[0].ranked < swept[-1].ranked
+
+
+def test_a_sweep_leaves_assignment_out_where_there_are_too_many_classes(monkeypatch):
+    for module in (semantic, sweep):
+        monkeypatch.setattr(module, "ALL_ANCHORS", 10)
+    rows = sweep_prior_weight(12, 4, vectors(), weights=[1.0], effort="fast", workers=1)
+    assert [row.label for row in rows] == ["separation only", ""]

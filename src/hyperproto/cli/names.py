@@ -1,5 +1,6 @@
 """Class names as people give them to the command line."""
 
+import os
 from pathlib import Path
 
 from hyperproto._core.errors import InputError
@@ -14,9 +15,9 @@ def read_names(given: str) -> tuple[str, ...]:
     ('cat', 'dog', 'bird')
     """
     path = Path(given)
-    if path.is_file():
+    if os.path.isfile(given):  # Path.is_file raises where a list is longer than a file name may be
         try:
-            lines = path.read_text(encoding="utf-8").splitlines()
+            lines = path.read_text(encoding="utf-8-sig").splitlines()
         except UnicodeDecodeError:
             raise InputError(f'"{path}" must be a text file in UTF-8 with one class name a line.') from None
         return tuple(line.strip() for line in lines if line.strip())

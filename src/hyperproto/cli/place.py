@@ -10,6 +10,7 @@ from tyro.conf import Positional, arg
 if TYPE_CHECKING:
     from hyperproto.prototypes import Prototypes
     from hyperproto.prototypes.priors import Prior
+    from hyperproto.report import NeighbourTable
 
 __all__ = ["Place"]
 
@@ -49,6 +50,9 @@ class Place:
     neighbours: Annotated[int | None, arg(metavar="N")] = None
     """Print the N nearest classes of each, in the prior and in the placement side by side."""
 
+    of: Annotated[str | None, arg(metavar="NAMES")] = None
+    """The classes to print neighbours of, a list with commas; the first ten unless given."""
+
     page: Annotated[Path | None, arg(metavar="FILE")] = None
     """Write a page to turn with the mouse: the placed classes, their neighbours, the certificate."""
 
@@ -74,7 +78,7 @@ class Place:
     """The dimensions to compare."""
 
     plot: Annotated[Path | None, arg(metavar="FILE")] = None
-    """Draw it as PNG: the placed classes, the table of --compare, or the trade-off of --sweep."""
+    """Draw it as PNG or SVG: the placed classes, the table of --compare, or the trade-off of --sweep."""
 
     max_cosine: Annotated[float | None, arg(metavar="C")] = None
     """Find the smallest dimension with at most this maximum cosine, and place there."""
@@ -85,28 +89,29 @@ class Place:
     def run(self) -> None:
         """Compare, sweep, suggest or place; save; print."""
         from hyperproto._core.errors import InputError
-        from hyperproto._core.files import check_can_write
+        from hyperproto.cli.place_inputs import read_prior
+        from hyperproto.cli.place_modes import compare, suggest, sweep
 
-        for path in (self.output, self.plot, self.page):
-            if path is not None:
-                check_can_write(path)  # better said now than after the search
+        self._check()
         self._read_names()
         if self.compare:
             if self.dim is not None or self.max_cosine is not None or self.output or self.prior or self.page:
                 raise InputError(
                     "--compare goes over --dims and places nothing: leave out D, --max-cosine, --prior, --page, -o."
                 )
-            return self._compare()
+            return compare(self, self._count)
         if self.dims is not None:
             raise InputError("--dims goes with --compare. Add it, or leave it out.")
         if self.max_cosine is not None:
             if self.dim is not None:
                 raise InputError("--max-cosine finds the dimension: leave D out.")
-            self.dim = self._suggest(self.max_cosine)
+            self.dim = suggest(self, self._count, self.max_cosine)
         if self.dim is None:
             raise InputError("Give the number of dimensions too: hyperproto place K D. Or use --compare.")
-        held = self._prior()
-        return self._sweep(self.dim, held) if self.sweep else self._place(self.dim, held)
+        held = read_prior(self, self._names, self._count)
+        if self.sweep:
+            return sweep(self, self._classes, self.dim, held)
+        return self._place(self.dim, held)
 
     @property
     def _classes(self) -> "int | tuple[str, ...]":
@@ -127,45 +132,25 @@ class Place:
             raise InputError("Say how many classes: hyperproto place K D, or --names FILE D.")
         self._count = self.classes
 
-    def _prior(self) -> "Prior | None":
-        from typing import cast
+    def _check(self) -> None:
+        """Say what does not go together, and what cannot be written; better now than after the search."""
+        from hyperproto.cli.place_inputs import check_goes_with_prior, check_outputs, check_sweep
 
-        from hyperproto._core.errors import InputError
-        from hyperproto._core.registry import choose
-        from hyperproto.prototypes.priors import Missing, as_prior, from_confusion
-        from hyperproto.prototypes.priors.word_vectors import read_array_file
-
-        if self.prior is None:
-            if self.sweep or self.confusion or self.neighbours is not None or self.prior_weight != "auto":
-                raise InputError("--sweep, --neighbours, --confusion and --prior-weight go with --prior FILE.")
-            return None
-        missing = cast(Missing, self.missing)
-        if self.confusion is None:
-            return as_prior(self.prior, self._names, self._count, missing=missing)
-        choose(self.confusion, {"near": 0, "far": 0}, what="place for confusable classes")
-        table, _ = read_array_file(Path(self.prior))
-        made = from_confusion(table, similar=cast(Any, self.confusion), names=self._names, missing=missing)
-        return as_prior(made, self._names, self._count, missing=missing)
-
-    def _weight(self) -> Any:
-        from hyperproto._core.errors import InputError
-
-        if self.prior_weight == "auto":
-            return "auto"
-        try:
-            return float(self.prior_weight)
-        except ValueError:
-            raise InputError(f"--prior-weight must be a number or auto; got {self.prior_weight}.") from None
+        check_outputs(self)
+        check_goes_with_prior(self)
+        check_sweep(self)
 
     def _place(self, dim: int, held: "Prior | None") -> None:
+        from hyperproto.cli.place_inputs import read_weight
         from hyperproto.cli.place_tables import show_certificate
         from hyperproto.prototypes import place
+        from hyperproto.report import print_neighbours
 
         prototypes = place(
             self._classes,
             dim,
             prior=held,
-            prior_weight=self._weight(),
+            prior_weight=read_weight(self.prior_weight),
             missing="free",  # what is missing was settled when the prior was read
             method=self.method,
             effort=self.effort,
@@ -178,19 +163,25 @@ class Place:
         report = {"classes": self._count, "dim": dim} | prototypes.certificate.to_dict()
         if self._count <= 20_000:  # beyond, every pair takes minutes
             report["separation"] = asdict(prototypes.separation())
+        table = self._neighbours(prototypes, held)
         if self.json:
-            print(json.dumps(report))
+            print(json.dumps(report | ({} if table is None else {"neighbours": asdict(table)["rows"]})))
         else:
             show_certificate(report, self.output)
-        self._show(prototypes, held)
+            if table is not None:
+                print_neighbours(table, limit=10 if self.of is None else len(table.rows))
+        self._draw(prototypes, held)
 
-    def _show(self, prototypes: "Prototypes", held: "Prior | None") -> None:
-        """Draw, write the page and print neighbours, where asked to."""
-        if self.neighbours is not None and held is not None and not self.json:
-            from hyperproto.report import compare_neighbours, print_neighbours
+    def _neighbours(self, prototypes: "Prototypes", held: "Prior | None") -> "NeighbourTable | None":
+        from hyperproto.report import compare_neighbours
 
-            table = compare_neighbours(prototypes, held.similarity, known=held.known, k=self.neighbours)
-            print_neighbours(table)
+        if self.neighbours is None or held is None:
+            return None
+        of = None if self.of is None else [name.strip() for name in self.of.split(",") if name.strip()]
+        return compare_neighbours(prototypes, held.similarity, known=held.known, classes=of, k=self.neighbours)
+
+    def _draw(self, prototypes: "Prototypes", held: "Prior | None") -> None:
+        """Draw and write the page, where asked to."""
         if self.plot is None and self.page is None:
             return
         from hyperproto.report import draw_placement, prior_groups, write_placement_page
@@ -203,67 +194,3 @@ class Place:
         if self.page is not None:
             known: dict[str, Any] = {} if held is None else {"similarity": held.similarity, "known": held.known}
             write_placement_page(prototypes, self.page, title=title, groups=groups, **known)
-
-    def _sweep(self, dim: int, held: "Prior | None") -> None:
-        from rich.console import Console
-
-        from hyperproto.cli.place_tables import show_trade_offs
-        from hyperproto.prototypes.sweep import sweep_prior_weight
-
-        with Console(stderr=True).status("placing") as status:
-            rows = sweep_prior_weight(
-                self._classes,
-                dim,
-                held,
-                effort=self.effort,
-                seed=self.seed,
-                missing="free",
-                progress=lambda what: status.update(f"placing: {what}"),
-            )
-        if self.plot is not None:
-            from hyperproto.report import draw_trade_off
-
-            title = f"{self._count} classes in {dim} dimensions"
-            draw_trade_off(rows, self.plot, title=title, bound=rows[0].prototypes.certificate.bound)
-        if self.json:
-            print(json.dumps([{"label": r.label} | r.prototypes.certificate.to_dict() for r in rows]))
-        else:
-            show_trade_offs(rows, dim)
-
-    def _suggest(self, max_cosine: float) -> int:
-        from rich.console import Console
-
-        from hyperproto.prototypes import suggest_dim
-
-        with Console(stderr=True).status("searching the dimensions"):
-            found = suggest_dim(self._count, max_cosine=max_cosine, seed=self.seed)
-        if not self.json:
-            console = Console()
-            console.print(f"{found.dim} dimensions deliver {found.max_cosine:.6f}. Smaller ones would cost:")
-            for option in found.smaller:
-                console.print(f"  {option.dim:5d}: {option.max_cosine:.6f} (bound {option.bound:.6f})")
-        return found.dim
-
-    def _compare(self) -> None:
-        from rich.console import Console
-
-        from hyperproto.cli.place_tables import show_comparison
-        from hyperproto.prototypes.compare import COMPARED_DIMS, compare_dims
-
-        console = Console(stderr=True)
-        with console.status("placing") as status:
-            rows = compare_dims(
-                self._count,
-                self.dims or COMPARED_DIMS,
-                effort=self.effort,
-                seed=self.seed,
-                progress=lambda dim: status.update(f"placing {self._count} in {dim} dimensions"),
-            )
-        if self.plot is not None:
-            from hyperproto.report.separation_plot import draw_separation
-
-            draw_separation(rows, self.plot, num_classes=self._count)
-        if self.json:
-            print(json.dumps([asdict(row) for row in rows]))
-        else:
-            show_comparison(rows, self._count)

@@ -34,7 +34,7 @@ class Meaning:
     spearman, kendall : float
         Rank correlations of similarities and cosines over all pairs; ties count as ties (tau-b).
     measured : str
-        Over what: all triplets, or those of a sample of anchors.
+        Over what: all triplets, or those of classes drawn at random.
     """
 
     prior: str

@@ -61,7 +61,8 @@ def place(
     workers : int, optional
         Processes to search with; all cores unless given.
     seconds : float, optional
-        Ends the search early. The certificate then says so, since the seed alone no longer fixes the result.
+        Ends the search for separation early. The certificate then says so, since the seed alone no longer fixes the
+        result. A placement that weighs a prior does not take it.
     progress : bool, optional
         Whether to show a progress bar; by default where standard error is a terminal. An interrupt (Ctrl-C) ends
         the search and returns the best so far.
@@ -94,6 +95,7 @@ def place(
                 effort=effort,
                 seed=seed,
                 workers=workers or os.cpu_count() or 1,
+                seconds=seconds,
                 progress=report,
             )
             code = place_with_prior(method, request)

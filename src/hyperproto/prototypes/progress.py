@@ -1,5 +1,6 @@
 """A progress bar for placement: how far the search is, the best maximum cosine, and the bound."""
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -10,7 +11,10 @@ Report = Callable[[int, int, float, float], None]
 
 @contextmanager
 def placement_progress(*, show: bool | None) -> Iterator[Report | None]:
-    """Give a function that a search reports to, or None where nobody is looking."""
+    """Give a function that a search reports to, or None where nobody is looking.
+
+    It takes the parts done, the parts in all, the best maximum cosine so far or NaN, and the bound.
+    """
     from rich.console import Console
 
     console = Console(stderr=True, force_terminal=show)
@@ -24,6 +28,7 @@ def placement_progress(*, show: bool | None) -> Iterator[Report | None]:
         task = bar.add_task("placing", total=None, note="")
 
         def report(done: int, total: int, best: float, bound: float) -> None:
-            bar.update(task, completed=done, total=total, note=f"maximum cosine {best:.6f}, bound {bound:.6f}")
+            found = "" if math.isnan(best) else f"maximum cosine {best:.6f}, "
+            bar.update(task, completed=done, total=total, note=f"{found}bound {bound:.6f}")
 
         yield report

@@ -41,6 +41,7 @@ class Request:
     effort: str
     seed: int
     workers: int
+    seconds: float | None = None
     progress: Callable[[int, int, float, float], None] | None = None
 
     @property
@@ -120,11 +121,12 @@ def _joint(request: Request) -> tuple[Code, float]:
     """Weigh separation against order: the smooth maximum plus λ times Equation 6."""
     if request.weight == 0:
         return _best(request), 0.0
+    _refuse_seconds(request)
     if request.num_classes > MATRIX_POINTS:
         return _many(request), request.weight
     iterations, starts = _budget(request)
     layouts = _starts(request, starts)
-    points = ranked_points(
+    points, finished = ranked_points(
         request.ranking,
         request.members,
         weight=request.weight,
@@ -133,8 +135,9 @@ def _joint(request: Request) -> tuple[Code, float]:
         workers=request.workers if starts > 2 else 1,
         progress=request.report,
     )
-    method = f"smooth-max with ranking ({request.effort}: {starts} starts)"
-    return certify(points, method=method, seed=request.seed), request.weight
+    method = f"smooth-max with ranking ({request.effort}: {starts} start{'s' if starts > 1 else ''})"
+    remark = "" if finished else "Interrupted: the best so far, not fixed by the seed."
+    return certify(points, method=method, seed=request.seed, remark=remark), request.weight
 
 
 def _many(request: Request) -> Code:
@@ -189,6 +192,7 @@ def _best(request: Request) -> Code:
         effort=request.effort,
         seed=request.seed,
         workers=request.workers,
+        seconds=request.seconds,
         progress=request.progress,
     )
 
@@ -205,6 +209,7 @@ def _known(request: Request) -> Code:
 
 def _paper(request: Request) -> tuple[Code, float]:
     """Sum Equations 5 and 6, weight 1 unless given, as the paper says."""
+    _refuse_seconds(request)
     weight = request.weight
     points = paper_descent(
         request.ranking,
@@ -217,6 +222,14 @@ def _paper(request: Request) -> tuple[Code, float]:
     )
     method = f"paper (Eq. 5 + {weight:g} x Eq. 6, 10,000 steps)"
     return certify(points, method=method, seed=request.seed), weight
+
+
+def _refuse_seconds(request: Request) -> None:
+    if request.seconds is not None:
+        raise InputError(
+            "`seconds` ends a search for separation alone; a placement that weighs a prior has none. "
+            'Leave it out, and use effort="fast" for less to try.'
+        )
 
 
 def _random(request: Request) -> tuple[Code, float]:

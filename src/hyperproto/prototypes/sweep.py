@@ -8,6 +8,7 @@ from hyperproto.codes.ranked import auto_weight
 from hyperproto.prototypes.place import place
 from hyperproto.prototypes.priors import as_prior
 from hyperproto.prototypes.prototypes import Prototypes, parse_classes
+from hyperproto.prototypes.semantic import ALL_ANCHORS
 
 __all__ = ["SWEEP", "TradeOff", "sweep_prior_weight"]
 
@@ -43,14 +44,15 @@ def sweep_prior_weight(
     weights: Sequence[float] | None = None,
     effort: str = "balanced",
     seed: int = 0,
+    workers: int | None = None,
     missing: Any = "error",
     progress: Callable[[str], None] | None = None,
 ) -> list[TradeOff]:
-    """Place with several weights, with none, and by assignment.
+    """Place with several weights, with none, and by assignment where there is one.
 
     Parameters
     ----------
-    classes, dim, prior, effort, seed, missing
+    classes, dim, prior, effort, seed, workers, missing
         As for :func:`~hyperproto.prototypes.place.place`.
     weights : sequence of float, optional
         The weights λ to try; a quarter to four times what "auto" stands for unless given.
@@ -62,14 +64,14 @@ def sweep_prior_weight(
     auto = auto_weight(num_classes, dim)
     tried = weights if weights is not None else [factor * auto for factor in SWEEP]
     wanted: list[tuple[str, dict[str, Any]]] = [("separation only", {"prior_weight": 0.0})]
-    if held.known.all():
+    if held.known.all() and num_classes <= ALL_ANCHORS:
         wanted.append(("assignment", {"method": "assign"}))
     wanted += [("auto" if abs(weight - auto) < 1e-9 * auto else "", {"prior_weight": weight}) for weight in tried]
     rows = []
     for label, options in wanted:
         if progress is not None:
             progress(label or f"weight {options['prior_weight']:.3g}")
-        made = place(classes, dim, prior=held, missing=missing, effort=effort, seed=seed, **options)
+        made = place(classes, dim, prior=held, missing=missing, effort=effort, seed=seed, workers=workers, **options)
         meaning = made.certificate.meaning
         assert meaning is not None
         rows.append(TradeOff(label, meaning.weight, made.certificate.max_cosine, meaning.ranked_by_margin, made))

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hyperproto._core.errors import InputError
 from hyperproto._core.extras import require
 from hyperproto._core.files import replacing
 from hyperproto.report.groups import colours_of
 from hyperproto.report.label_drawing import name_around, name_beside
 from hyperproto.report.named_vectors import named_vectors
+from hyperproto.report.picture_format import picture_format
 from hyperproto.report.projection import project
 from hyperproto.report.sphere_map import graticule, halves
 
@@ -20,7 +20,6 @@ __all__ = ["draw_placement"]
 
 Array = NDArray[np.float64]
 
-FORMATS = {".png": "png", ".svg": "svg"}
 SIDE = 9.0  # inches of a panel
 LEGEND_ROW, NOTE = 0.24, 0.57  # inches of a row of the legend, and of the sentence below
 LEGEND_COLUMNS = 3
@@ -65,9 +64,7 @@ def draw_placement(
     require("matplotlib", extra="plots", purpose="Drawing the placement")
     import matplotlib as mpl
 
-    form = FORMATS.get(Path(path).suffix.lower())
-    if form is None:
-        raise InputError(f'A picture must be named ".png" or ".svg"; got "{Path(path).name}".')
+    form = picture_format(path)
     vectors, names = named_vectors(prototypes, names)
     colours = colours_of(groups, len(names))
     own = [colours["" if groups is None else str(groups[i])] for i in range(len(names))]

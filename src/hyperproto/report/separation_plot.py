@@ -6,6 +6,7 @@ from pathlib import Path
 from hyperproto._core.extras import require
 from hyperproto._core.files import replacing
 from hyperproto.prototypes.compare import Comparison
+from hyperproto.report.picture_format import picture_format
 
 __all__ = ["draw_separation"]
 
@@ -18,7 +19,8 @@ LINES = (
 
 
 def draw_separation(rows: Sequence[Comparison], path: str | Path, *, num_classes: int) -> None:
-    """Draw the table of :func:`~hyperproto.prototypes.compare.compare_dims` and write it as PNG."""
+    """Draw the table of :func:`~hyperproto.prototypes.compare.compare_dims` and write it as PNG or SVG."""
+    form = picture_format(path)
     require("matplotlib", extra="plots", purpose="Drawing the comparison")
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -36,4 +38,4 @@ def draw_separation(rows: Sequence[Comparison], path: str | Path, *, num_classes
     axes.grid(alpha=0.3)
     axes.legend()
     with replacing(path) as beside:
-        figure.savefig(beside, format="png")
+        figure.savefig(beside, format=form)

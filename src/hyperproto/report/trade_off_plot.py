@@ -7,6 +7,7 @@ from typing import Any, Protocol
 from hyperproto._core.errors import InputError
 from hyperproto._core.extras import require
 from hyperproto._core.files import replacing
+from hyperproto.report.picture_format import picture_format
 
 __all__ = ["TradeOffPoint", "draw_trade_off"]
 
@@ -38,14 +39,14 @@ class TradeOffPoint(Protocol):
 def draw_trade_off(
     rows: Sequence[TradeOffPoint], path: str | Path, *, title: str = "", bound: float | None = None
 ) -> None:
-    """Draw the trade-off and write it as PNG.
+    """Draw the trade-off and write PNG or SVG, whichever the name ends in.
 
     Parameters
     ----------
     rows : sequence
         Points without a label are joined in the order of their ``prior_weight``; the others are marked and named.
     path : str or Path
-        Where to write.
+        Ends in ``.png`` or ``.svg``.
     title : str, optional
         Printed above.
     bound : float, optional
@@ -53,6 +54,7 @@ def draw_trade_off(
     """
     if not rows:
         raise InputError("A trade-off needs one placement or more to draw; got none.")
+    form = picture_format(path)
     require("matplotlib", extra="plots", purpose="Drawing the trade-off")
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -75,7 +77,7 @@ def draw_trade_off(
     axes.margins(0.08)
     axes.legend()
     with replacing(path) as beside:
-        figure.savefig(beside, format="png")
+        figure.savefig(beside, format=form)
 
 
 def _draw_sweep(axes: Any, sweep: Sequence[TradeOffPoint]) -> None:

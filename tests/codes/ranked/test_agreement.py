@@ -4,6 +4,7 @@ from scipy.stats import kendalltau, spearmanr
 
 from hyperproto.codes.descent import random_points, unit_rows
 from hyperproto.codes.ranked import Ranking, agreement
+from hyperproto.codes.ranked.agreement import count_ordered
 from tests.codes.ranked.test_ranking import similarity
 
 
@@ -51,3 +52,11 @@ def test_differences_below_the_margin_are_no_meaning():
 def test_a_simplex_means_nothing():
     meaning = agreement(np.eye(8), similarity(8, 4), weight=0.0, prior="any")
     assert (meaning.ranked, meaning.spearman, meaning.kendall) == (0, 0, 0)
+
+
+@pytest.mark.parametrize(("columns", "margin"), [(1, 0.0), (2, 0.0), (7, 0.5), (8, 1.0), (33, 0.0)])
+def test_ordered_pairs_are_counted_as_by_comparing_all_of_them_with_ties(columns, margin):
+    asked, placed = np.random.default_rng(columns).integers(0, 5, (2, 6, columns)).astype(float)
+    nearer = asked[:, :, None] > asked[:, None]
+    expected = (nearer & (placed[:, :, None] > placed[:, None] + margin)).sum()
+    assert count_ordered(asked, placed, margin) == expected

@@ -5,8 +5,8 @@ import pytest
 
 from hyperproto.codes import best_code
 from hyperproto.codes.descent import random_points
-from hyperproto.codes.ranked import Ranking, assign
-from hyperproto.codes.ranked.assignment import exchange_gains
+from hyperproto.codes.ranked import Ranking, assign, assignment
+from hyperproto.codes.ranked.assignment import exchange_gains, leap
 from tests.codes.ranked.test_ranking import similarity
 
 
@@ -44,6 +44,17 @@ def test_gains_are_those_of_making_the_exchange():
         order[[r, s]] = order[[s, r]]
         gained = np.vdot(wanted, placed[np.ix_(order, order)]) - np.vdot(wanted, placed)
         assert gains[r, s] == pytest.approx(gained, abs=1e-9)
+
+
+def test_many_exchanges_at_once_keep_every_point_and_gain(monkeypatch):
+    monkeypatch.setattr(assignment, "RELAXED", 40)
+    points, ranking = random_points(64, 5, 10), Ranking(similarity(64, 11, decimals=3))
+    wanted, cosines = ranking.weights + ranking.weights.T, points @ points.T
+    np.fill_diagonal(cosines, 0)
+    order = leap(wanted, cosines, np.arange(64))
+    assert sorted(order) == list(range(64))
+    assert np.vdot(wanted, cosines[np.ix_(order, order)]) > np.vdot(wanted, cosines)
+    assert ranking(points[order])[0] < ranking(points)[0] - 0.01
 
 
 def test_assignment_is_fixed_by_the_seed():

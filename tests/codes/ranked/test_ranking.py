@@ -24,6 +24,13 @@ def test_loss_and_gradient_equal_the_dense_form_with_ties(count, dim):
     assert np.abs(gradient - expected).max() < 1e-6 * np.abs(expected).max()
 
 
+def test_gradient_equals_the_dense_form_where_points_gather_at_two_poles():
+    poles = np.where(np.arange(60) % 2, 1.0, -1.0)[:, None] * [1.0, 0.0, 0.0]
+    points = unit_rows(poles + 0.01 * random_points(60, 3, 1))
+    gradient, expected = Ranking(points @ points.T)(points)[1], dense_ranking(points, points @ points.T)[1]
+    assert np.linalg.norm(gradient - expected) < 1e-6 * np.linalg.norm(expected)
+
+
 def test_the_dense_form_sees_a_wrong_order():
     points = unit_rows(np.array([[1.0, 0.0], [0.9, 0.1], [0.0, 1.0]]))
     right = np.array([[1.0, 0.9, 0.1], [0.9, 1.0, 0.2], [0.1, 0.2, 1.0]])

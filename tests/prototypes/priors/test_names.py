@@ -21,6 +21,7 @@ from hyperproto.prototypes.priors.names import joined_key, lacking_words, match,
         ("maple_tree", {"maple"}, ()),
         ("glasses", {"glass"}, ()),
         ("_", {"maple"}, ()),
+        ("Ka\u0308se", {"k\u00e4se"}, ("k\u00e4se",)),
     ],
 )
 def test_a_name_is_matched_whole_before_in_parts(name, vocabulary, expected):

@@ -122,3 +122,10 @@ def test_faulty_vectors_are_told():
         from_vectors(WORDS)
     with pytest.raises(InputError, match='Unknown choice for missing classes "fre".*Did you mean "free"'):
         from_vectors(WORDS, ("maple",), missing="fre")
+
+
+def test_equal_vectors_are_equally_similar_to_every_other():
+    vectors = np.random.default_rng(0).standard_normal((100, 100))
+    vectors[93] = 3 * vectors[50]  # rounding must not put the two into an order
+    similarity = np.delete(from_vectors(vectors).similarity, [50, 93], axis=0)
+    np.testing.assert_array_equal(similarity[:, 93], similarity[:, 50])

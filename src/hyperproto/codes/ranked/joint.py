@@ -88,8 +88,8 @@ def ranked_points(
     iterations: int,
     workers: int = 1,
     progress: Progress | None = None,
-) -> Array:
-    """Minimise F from several starts and return the best end. Shape (K, D), unit rows.
+) -> tuple[Array, bool]:
+    """Minimise F from several starts; return the best end and whether all was done, or an interrupt ended it.
 
     Parameters
     ----------
@@ -105,31 +105,44 @@ def ranked_points(
         Processes; the result is the same bit for bit.
     progress : callable, optional
         Called with (starts done, starts in all).
+
+    Returns
+    -------
+    Array, shape (K, D), unit rows; and False where an interrupt came.
     """
     tasks = [(_descend, (ranking, members, weight, iterations, start)) for start in starts]
     best, lowest = starts[0], math.inf
     with ordered_map(min(workers, len(tasks))) as run:
         try:
-            for done, (value, points) in enumerate(run(tasks)):
+            for done, (value, points, finished) in enumerate(run(tasks)):
                 if value < lowest:
                     best, lowest = points, value
+                if not finished:
+                    return best, False
                 if progress is not None:
                     progress(done + 1, len(tasks))
         except KeyboardInterrupt:
-            if math.isinf(lowest):
+            if math.isinf(lowest):  # the workers have not ended one start
                 raise
-    return best
+            return best, False
+    return best, True
 
 
 def _descend(
     ranking: Ranking, members: NDArray[np.intp], weight: float, iterations: int, start: Array
-) -> tuple[float, Array]:
+) -> tuple[float, Array, bool]:
+    """Return the value, the points, and whether every exponent was gone through."""
     smooth = SmoothMax(*start.shape)
     joint = Joint(smooth, ranking, members, weight=weight, dim=start.shape[1])
     x = start.reshape(-1)
+    finished = True
     with one_thread():
-        for exponent in EXPONENTS:
-            smooth.exponent = exponent
-            x = minimise(joint, x, iterations=iterations, tolerance=1e-7)
+        try:
+            for exponent in EXPONENTS:
+                smooth.exponent = exponent
+                x = minimise(joint, x, iterations=iterations, tolerance=1e-7)
+        except KeyboardInterrupt:
+            finished = False
+        smooth.exponent = EXPONENTS[-1]
         value = joint(x)[0]
-    return value, unit_rows(x.reshape(start.shape))
+    return value, unit_rows(x.reshape(start.shape)), finished

@@ -7,6 +7,7 @@ only if every one of its words is found is a name found. Plurals are left alone:
 
 import re
 from collections.abc import Callable, Iterable
+from unicodedata import normalize
 
 __all__ = ["joined_key", "lacking_words", "match", "possible_words", "split_words"]
 
@@ -15,12 +16,12 @@ NUMBERED = re.compile(r"^\d+\.(?=[^\W\d])")  # CUB-200-2011 numbers its names: 0
 
 
 def split_words(name: str) -> list[str]:
-    """Return the words of a name.
+    """Return the words of a name, accents joined to their letters: folders of macOS have them apart.
 
     >>> split_words("001.Black_footed Albatross")
     ['Black', 'footed', 'Albatross']
     """
-    return [word for word in SEPARATORS.split(NUMBERED.sub("", name.strip())) if word]
+    return [word for word in SEPARATORS.split(NUMBERED.sub("", normalize("NFC", name).strip())) if word]
 
 
 def joined_key(name: str) -> str:

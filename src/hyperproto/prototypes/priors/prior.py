@@ -93,7 +93,8 @@ def _check_similarity(similarity: NDArray[np.float64], names: tuple[str, ...] | 
             f"A similarity matrix must be finite; the row of class {label(bad[0], names)} is not "
             f"({len(bad)} of {len(similarity)} rows). Look for NaN where it was computed."
         )
-    apart = np.abs(similarity - similarity.T)
+    apart = similarity - similarity.T
+    np.abs(apart, out=apart)  # of many classes each K x K counts
     if apart.size and apart.max() > SYMMETRY * np.abs(similarity).max():
         i, j = np.unravel_index(apart.argmax(), apart.shape)
         raise InputError(
@@ -114,12 +115,14 @@ def build_prior(
 
     The source gains how many classes the prior speaks of.
     """
-    similarity = (similarity + similarity.T) / 2
+    similarity = similarity + similarity.T
+    similarity /= 2
     similarity[~known, :] = similarity[:, ~known] = 0.0
     off = ~np.eye(len(similarity), dtype=bool) & np.outer(known, known)
-    np.fill_diagonal(similarity, max(1.0, similarity[off].max(initial=1.0)))
+    smallest, largest = similarity.min(where=off, initial=np.inf), similarity.max(where=off, initial=-np.inf)
+    np.fill_diagonal(similarity, max(1.0, largest))
     remarks = list(remarks)
-    if off.sum() > 2 and np.ptp(similarity[off]) == 0:
+    if off.sum() > 2 and smallest == largest:
         remarks.append("The prior says nothing: every pair of classes is equally similar.")
     counted = f"{source} ({known.sum()} of {len(known)} classes)"
     return Prior(similarity, known, counted, tuple(remarks), names)

@@ -22,6 +22,7 @@ __all__ = [
     "is_vocabulary",
     "look_up",
 ]
+DIGITS = 12  # of a cosine: a product of matrices gives equal vectors cosines that differ in the sixteenth
 
 
 class ClassVectors(NamedTuple):
@@ -172,7 +173,9 @@ def cosine_prior(vectors: ClassVectors, names: tuple[str, ...] | None) -> Prior:
     largest = np.abs(table).max(axis=1)
     unit = table / np.where(known, largest, 1.0)[:, None]  # first by the largest entry, so that no square overflows
     unit /= np.where(known, np.linalg.norm(unit, axis=1), 1.0)[:, None]
-    similarity = np.clip(unit @ unit.T, -1.0, 1.0)
+    similarity = unit @ unit.T
+    np.clip(similarity, -1.0, 1.0, out=similarity)
+    np.round(similarity, DIGITS, out=similarity)
     return build_prior(similarity, known, source, [*remarks, *coinciding(similarity, known, names)], names)
 
 
