@@ -21,6 +21,7 @@ SHELVES = {
     "data": 6,
     "metrics": 6,
     "training": 7,
+    "evaluation": 8,
     "experiments": 8,
     "report": 9,
     "cli": 10,
@@ -81,7 +82,16 @@ def test_importing_the_package_loads_nothing_heavy():
 
 @pytest.mark.parametrize(
     "arguments",
-    [["--help"], ["place", "--help"], ["train", "--help"], ["demo", "--help"], ["data", "check", "--help"]],
+    [
+        ["--help"],
+        ["place", "--help"],
+        ["train", "--help"],
+        ["demo", "--help"],
+        ["data", "check", "--help"],
+        ["evaluate", "--help"],
+        ["predict", "--help"],
+        ["runs", "--help"],
+    ],
 )
 def test_help_loads_nothing_heavy(arguments):
     code = f"from hyperproto.cli.main import main\ntry:\n    main({arguments})\nexcept SystemExit:\n    pass"

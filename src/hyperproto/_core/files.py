@@ -101,7 +101,7 @@ def read_json_lines(path: str | Path) -> list[Any]:
     for number, line in enumerate(text.split("\n")[:-1], start=1):
         try:
             values.append(json.loads(line))
-        except json.JSONDecodeError as error:
+        except (ValueError, RecursionError) as error:
             raise InputError(f'Line {number} of "{path}" is not readable as JSON ({error}).') from None
     return values
 
@@ -125,7 +125,7 @@ def read_json(path: str | Path) -> Any:
     """Read a JSON file, or say in a sentence why it cannot be read."""
     try:
         return json.loads(Path(path).read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # also numbers of too many digits, brackets nested too deep
         raise InputError(f'"{path}" is not readable as JSON ({error}). It may be cut short.') from None
 
 

@@ -10,12 +10,23 @@ from hyperproto._core.errors import HyperprotoError
 from hyperproto._version import __version__
 from hyperproto.cli.data import Data
 from hyperproto.cli.demo import Demo
+from hyperproto.cli.evaluate import Evaluate
 from hyperproto.cli.place import Place
+from hyperproto.cli.predict import Predict
+from hyperproto.cli.runs import Runs
 from hyperproto.cli.train import Train
 
 __all__ = ["main"]
 
-VERBS: dict[str, Any] = {"data": Data, "demo": Demo, "place": Place, "train": Train}
+VERBS: dict[str, Any] = {
+    "data": Data,
+    "demo": Demo,
+    "evaluate": Evaluate,
+    "place": Place,
+    "predict": Predict,
+    "runs": Runs,
+    "train": Train,
+}
 ABOUT = "Hyperspherical prototype networks: classify and regress on one sphere, laid out before training."
 
 

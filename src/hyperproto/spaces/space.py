@@ -126,7 +126,9 @@ class PoleHead(Head):
     def __init__(self, task: Range, axes: slice, dim: int) -> None:
         super().__init__(task)
         self.axes = axes
-        self.register_buffer("upper_pole", torch.eye(dim, dtype=torch.float64)[axes.start])
+        pole = torch.zeros(dim, dtype=torch.float64)
+        pole[axes.start] = 1
+        self.register_buffer("upper_pole", pole)
 
     @property
     def lower_pole(self) -> Tensor:

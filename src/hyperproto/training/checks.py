@@ -12,7 +12,8 @@ from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto._core.registry import choose
 from hyperproto.data import Arrays
 from hyperproto.data.arrays import AnyDataset
-from hyperproto.spaces import OutputSpace
+from hyperproto.spaces import OutputSpace, Range, Targets
+from hyperproto.spaces.task_space import TaskSpace
 from hyperproto.training.best import monitored
 from hyperproto.training.evaluate import measure
 from hyperproto.training.layout import to_device
@@ -53,11 +54,11 @@ def check_settings(given: dict[str, Any]) -> dict[str, Any]:
     return settings
 
 
-def check_data(space: OutputSpace, data: AnyDataset | None) -> None:
-    """Look at all values once, where they are held in memory."""
+def check_data(space: OutputSpace, data: AnyDataset | None, *, scored: bool = False) -> None:
+    """Look at all values once, where they are held in memory. Numbers that are only scored may be out of bounds."""
     if not isinstance(data, Arrays):
         return
-    space.check(data.targets)
+    space.check(_within_bounds(space, data.targets) if scored else data.targets)
     if data.inputs.is_floating_point():
         hint = "Remove those rows, or fill in the missing values."
         check_finite_rows(data.inputs, what="The inputs", hint=hint)
@@ -96,6 +97,17 @@ def check_monitor(
         return  # an untrained network may point nowhere; the first epoch will tell
     measures = measure(predictions, to_device(targets, accelerator.device))
     monitored({"valid": dict.fromkeys(measures, 0.0)}, settings["monitor"])
+
+
+def _within_bounds(space: OutputSpace, targets: Targets) -> Targets:
+    """Return targets with finite numbers beyond the bounds at the nearer one."""
+    if not isinstance(space, TaskSpace):
+        return targets
+    named = {space.names[0]: targets} if isinstance(targets, Tensor) else dict(targets)
+    for name, task in space.tasks.items():
+        if isinstance(task, Range) and isinstance(value := named.get(name), Tensor) and value.is_floating_point():
+            named[name] = torch.where(value.isfinite(), value.clamp(task.low, task.high), value)
+    return named[space.names[0]] if isinstance(targets, Tensor) else named
 
 
 def _first_example(data: AnyDataset) -> tuple[Any, Any]:

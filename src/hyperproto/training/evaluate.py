@@ -1,5 +1,6 @@
 """How good a network is on data it did not train on."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -13,7 +14,7 @@ from hyperproto.metrics import absolute_error_terms, accuracy_terms
 from hyperproto.spaces import OutputSpace, Targets
 from hyperproto.training.layout import lay_out, to_device
 
-__all__ = ["evaluate", "measure"]
+__all__ = ["add_terms", "evaluate", "mean_terms", "measure", "outputs", "validation_batch_size"]
 
 
 @torch.no_grad()
@@ -37,33 +38,49 @@ def evaluate(
     if accelerator is None:
         meet_other_processes()
         accelerator = Accelerator()
-    batches = Batches(
-        as_dataset(data, name="data"),
-        batch_size,
-        shuffle=False,
-        rank=accelerator.process_index,
-        world=accelerator.num_processes,
-    )
-    network.to(accelerator.device)
+    rank, world = accelerator.process_index, accelerator.num_processes
+    batches = Batches(as_dataset(data, name="data"), batch_size, shuffle=False, rank=rank, world=world)
+    sums: dict[str, tuple[float, int]] = {}
+    for z, targets in outputs(network, space, batches, accelerator.device):
+        add_terms(sums, measure(space.predict(z), targets))
+    totals: dict[str, tuple[float, int]] = {}
+    for part in gather_object([sums]):  # a process may have had no example, and so no measure
+        add_terms(totals, part)
+    return mean_terms(totals)
+
+
+@torch.no_grad()
+def outputs(
+    network: nn.Module, space: OutputSpace, batches: Batches, device: torch.device
+) -> Iterator[tuple[Tensor, Any]]:
+    """Yield the outputs, shape (n, dim), and the targets of each batch, in evaluation mode; every example once."""
+    network.to(device)
     channels_last = lay_out(network)
-    space.to(accelerator.device)
+    space.to(device)
     was_training = network.training
     network.eval()
-    sums: dict[str, tuple[float, int]] = {}
     try:
         for inputs, targets in batches.epoch():
             if len(inputs):
-                z = network(to_device(inputs, accelerator.device, channels_last=channels_last))
-                _add(sums, measure(space.predict(z), to_device(targets, accelerator.device)))
+                z = network(to_device(inputs, device, channels_last=channels_last))
+                yield z, to_device(targets, device)
     finally:
         network.train(was_training)
-    totals: dict[str, tuple[float, int]] = {}
-    for part in gather_object([sums]):  # a process may have had no example, and so no measure
-        _add(totals, part)
+
+
+def validation_batch_size(settings: dict[str, Any]) -> int:
+    """Return how many examples a run with these settings validates at once: more than it can hold gradients of."""
+    at_once = -(-int(settings["batch_size"]) // int(settings["accumulate"]))
+    return max(at_once, min(512, 4 * at_once))
+
+
+def mean_terms(totals: dict[str, tuple[float, int]]) -> dict[str, float]:
+    """Return each sum by its count; NaN where nothing was counted."""
     return {name: total / count if count else float("nan") for name, (total, count) in totals.items()}
 
 
-def _add(sums: dict[str, tuple[float, int]], terms: dict[str, tuple[float, int]]) -> None:
+def add_terms(sums: dict[str, tuple[float, int]], terms: dict[str, tuple[float, int]]) -> None:
+    """Add the (sum, count) of each measure to those so far."""
     for name, (total, count) in terms.items():
         before = sums.get(name, (0.0, 0))
         sums[name] = before[0] + total, before[1] + count

@@ -117,8 +117,8 @@ def fit(
     check_log(log, folder)
     train_data = as_dataset(train, name="train")
     valid_data = None if valid is None else as_dataset(valid, name="valid")
-    for data in (train_data, valid_data):
-        check_data(space, data)
+    check_data(space, train_data)
+    check_data(space, valid_data, scored=True)
     with accelerator_for(mixed_precision) as accelerator:
         network.to(accelerator.device)
         space.to(accelerator.device)

@@ -9,11 +9,9 @@ from torch import nn
 from hyperproto._core.errors import InputError
 from hyperproto._core.files import read_json, read_json_lines
 from hyperproto._core.registry import choose
-from hyperproto.models import create_backbone
-from hyperproto.prototypes import Prototypes
 from hyperproto.spaces import OutputSpace
-from hyperproto.spaces.config import space_from_dict
 from hyperproto.training.best import best_epoch
+from hyperproto.training.building import build_network, build_space
 from hyperproto.training.layout import lay_out
 from hyperproto.training.run import FORMAT
 from hyperproto.training.weights import fill, read_tensors
@@ -109,11 +107,12 @@ def load(
     """
     folder = Path(folder)
     choose(which, {"last": 0, "best": 0}, what="weights")
-    network, space = rebuild(folder, network=network, space=space)
+    _read_config(folder)  # where there is no run at all, that is what to say
     path = folder / f"{which}.safetensors"
     if not path.is_file():
         reason = "stopped before its first epoch ended" if which == "last" else "had no validation data"
         raise FileNotFoundError(f'No weights at "{path}". The run may have {reason}.')
+    network, space = rebuild(folder, network=network, space=space)
     fill(network, space, read_tensors(path))
     return Loaded(network.eval(), space)
 
@@ -125,21 +124,13 @@ def rebuild(folder: str | Path, *, network: nn.Module | None = None, space: Outp
     if network is None:
         if config["network"] is None:
             raise InputError(f'The network of "{folder}" is not one of ours. Build it and pass network=...')
-        network = create_backbone(**config["network"])
+        network = build_network(config["network"], folder)
     if space is None:
         if config["space"] is None:
             raise InputError(f'The space of "{folder}" is not one of ours. Build it and pass space=...')
-        space = space_from_dict(config["space"], stored_prototypes(folder, config["space"]))
+        space = build_space(config["space"], folder)
     lay_out(network)
     return Loaded(network, space)
-
-
-def stored_prototypes(folder: Path, space: dict[str, Any]) -> dict[str, Prototypes]:
-    """Read the prototypes of each class task of a stored sphere."""
-    named = [task["name"] for task in space["tasks"] if task["task"] == "classes"]
-    if space["kind"] != "sphere":
-        named = []
-    return {name: Prototypes.load(folder / f"prototypes.{index}.safetensors") for index, name in enumerate(named)}
 
 
 def _read_config(folder: Path) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from hyperproto.data.arrays import AnyDataset
 from hyperproto.training.best import out_of_patience
 from hyperproto.training.checkpoint import Checkpoint, Parts, restore, take
 from hyperproto.training.engine import share_buffers
-from hyperproto.training.evaluate import evaluate
+from hyperproto.training.evaluate import evaluate, validation_batch_size
 from hyperproto.training.failure import explain_failure
 from hyperproto.training.gradients import Gradients, take_step
 from hyperproto.training.layout import to_device
@@ -147,11 +147,8 @@ class Loop:
         if self.valid is None:
             return {}
         share_buffers(self.parts.network, self.parts.accelerator)
-        at_once = -(-self.settings["batch_size"] // self.settings["accumulate"])
-        size = max(at_once, min(512, 4 * at_once))
-        return evaluate(
-            self.parts.network, self.parts.space, self.valid, batch_size=size, accelerator=self.parts.accelerator
-        )
+        size, accelerator = validation_batch_size(self.settings), self.parts.accelerator
+        return evaluate(self.parts.network, self.parts.space, self.valid, batch_size=size, accelerator=accelerator)
 
     def end_epoch(self, epoch: int, times: dict[str, Any]) -> None:
         """Write an epoch down; what is written before the checkpoint is written again where that does not come."""

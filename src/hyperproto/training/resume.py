@@ -8,8 +8,9 @@ import torch
 from hyperproto._core.errors import InputError
 from hyperproto._core.files import new_folder, plain
 from hyperproto.spaces import OutputSpace
+from hyperproto.training.building import stored_prototypes
 from hyperproto.training.checkpoint import Checkpoint, read_checkpoint
-from hyperproto.training.loading import read_run, stored_prototypes
+from hyperproto.training.loading import read_run
 from hyperproto.training.run import CHECKPOINT, class_prototypes
 
 __all__ = ["check_same_run", "find_checkpoint", "remark_on"]

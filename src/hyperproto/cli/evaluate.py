@@ -1,0 +1,140 @@
+"""``hyperproto evaluate``: how good a stored run is, and on what it fails."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from tyro.conf import Positional, arg
+
+if TYPE_CHECKING:
+    from hyperproto.evaluation import ClassReport, Evaluation, RangeReport
+
+__all__ = ["Evaluate"]
+
+
+@dataclass
+class Evaluate:
+    """Measure a stored run: accuracy, the worst classes, the most frequent mistakes, errors with quantiles."""
+
+    run_folder: Annotated[Positional[Path], arg(metavar="RUN")]
+    """The folder of the run."""
+
+    data: Annotated[Path | None, arg(metavar="PATH")] = None
+    """Other data than the run's own; its classes are matched by name."""
+
+    split: Literal["test", "train", "all"] | None = None
+    """Which part; the test part unless given, or all where the data has none."""
+
+    which: Literal["last", "best"] = "last"
+    """The weights after the last epoch, or after the best on validation data."""
+
+    worst: int = 10
+    """How many classes to list, those least often found first; 0 lists none."""
+
+    pairs: int = 10
+    """How many of the most frequent mistakes to list."""
+
+    unseen: Literal["error", "missing"] = "error"
+    """Whether an example of a class that the run does not know is an error, or left out."""
+
+    skip_corrupt: bool = False
+    """Leave out images that cannot be read."""
+
+    json: bool = False
+    """Print for machines, all classes included."""
+
+    output: Annotated[Path | None, arg(aliases=["-o"], metavar="FILE")] = None
+    """Write that to a JSON file."""
+
+    def run(self) -> None:
+        """Evaluate, print, write."""
+        from hyperproto._core.checks import check_integer
+        from hyperproto._core.files import check_can_write, write_json
+        from hyperproto.cli.wording import in_options
+        from hyperproto.evaluation import evaluate_run
+
+        for name in ("worst", "pairs"):
+            check_integer(getattr(self, name), f"--{name}", at_least=0)
+        if self.output is not None:
+            check_can_write(self.output)
+        with in_options():
+            found = evaluate_run(
+                self.run_folder,
+                self.data,
+                split=self.split,
+                which=self.which,
+                unseen=self.unseen,
+                skip_corrupt=self.skip_corrupt,
+                pairs=self.pairs,
+            )
+        if self.json:
+            print(json.dumps(found.to_dict()))
+        else:
+            _show(found, self.worst)
+        if self.output is not None:
+            write_json(self.output, found.to_dict())
+
+
+def _show(found: "Evaluation", worst: int) -> None:
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    from hyperproto.evaluation import RangeReport
+
+    console, table = Console(), Table(show_header=False)
+    title = f"{found.run} ({found.which} epoch) on {found.data}, {found.split}: {found.examples:,} examples"
+    console.print(escape(title), soft_wrap=True, highlight=False)
+    for name, value in found.measures.items():
+        table.add_row(escape(name), _percent(value) if name.endswith("accuracy") else f"{value:.4g}")
+    for name, report in found.tasks.items():
+        rows = _range_rows(report) if isinstance(report, RangeReport) else _class_rows(report)
+        for label, text in rows:
+            table.add_row(escape(f"{name}: {label}"), text)
+    if found.skipped:
+        table.add_row("left out", escape(f"{len(found.skipped)} unreadable, the first {found.skipped[0]}"))
+    console.print(table)
+    for name, report in found.tasks.items():
+        if not isinstance(report, RangeReport):
+            _show_classes(console, name, report, worst)
+
+
+def _percent(value: float) -> str:
+    return "-" if value != value else f"{100 * value:.2f} %"
+
+
+def _missing(report: Any) -> list[tuple[str, str]]:
+    return [("without a label", f"{report.missing:,}")] if report.missing else []
+
+
+def _class_rows(report: "ClassReport") -> list[tuple[str, str]]:
+    rows = [("among the first 5", _percent(report.top_5))] if report.top_5 == report.top_5 else []
+    return [*rows, ("mean over classes", _percent(report.mean_class_accuracy)), *_missing(report)]
+
+
+def _range_rows(report: "RangeReport") -> list[tuple[str, str]]:
+    rows = [(f"{level} % are off by at most", f"{error:.4g}") for level, error in report.quantiles.items()]
+    rows.append(("mean of predicted - true", f"{report.bias:+.4g}"))
+    if report.beyond:
+        rows.append((f"true values beyond {report.low:g} to {report.high:g}", _percent(report.beyond)))
+    return rows + _missing(report)
+
+
+def _show_classes(console: Any, name: str, report: "ClassReport", worst: int) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    there = [row for row in report.classes if row.support]
+    listed = sorted(there, key=lambda row: row.recall)[:worst]
+    if listed:
+        title = "all classes" if len(listed) == len(there) else f"the {len(listed)} worst of {len(there)} classes"
+        table = Table("class", "examples", "found", "right when said", title=escape(f"{name}: {title}"))
+        for row in listed:
+            table.add_row(escape(row.name), f"{row.support:,}", _percent(row.recall), _percent(row.precision))
+        console.print(table)
+    if report.pairs:
+        table = Table("true", "taken for", "times", "of its class", title=escape(f"{name}: most frequent mistakes"))
+        for pair in report.pairs:
+            table.add_row(escape(pair.label), escape(pair.predicted), f"{pair.count:,}", _percent(pair.share))
+        console.print(table)

@@ -1,0 +1,110 @@
+"""``hyperproto predict``: names, cosines and numbers for files."""
+
+import csv
+import io
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from tyro.conf import Positional, arg
+
+__all__ = ["Predict"]
+
+
+@dataclass
+class Predict:
+    """Let a stored run answer to images, or to the rows of a table."""
+
+    run_folder: Annotated[Positional[Path], arg(metavar="RUN")]
+    """The folder of the run."""
+
+    files: Annotated[Positional[tuple[Path, ...]], arg(metavar="FILE...")]
+    """Images and folders of images; for a run on a table, tables with its columns."""
+
+    top: int = 3
+    """How many classes to name."""
+
+    which: Literal["last", "best"] = "last"
+    """The weights after the last epoch, or after the best on validation data."""
+
+    format: Literal["table", "csv", "json"] | None = None
+    """How to write answers; a table unless given, or what the name of --output ends in."""
+
+    output: Annotated[Path | None, arg(aliases=["-o"], metavar="FILE")] = None
+    """Write to this file and not to the screen."""
+
+    skip_corrupt: bool = False
+    """Leave out images that cannot be read."""
+
+    def run(self) -> None:
+        """Predict, then print or write."""
+        from hyperproto._core.files import check_can_write, replacing
+        from hyperproto.cli.wording import in_options
+        from hyperproto.evaluation import predict_files
+
+        style = self._style()
+        if self.output is not None:
+            check_can_write(self.output)
+        with in_options():
+            found = predict_files(
+                self.run_folder, self.files, top=self.top, which=self.which, skip_corrupt=self.skip_corrupt
+            )
+        if found.skipped:
+            print(f'Left out, unreadable: {len(found.skipped)}, the first "{found.skipped[0]}".', file=sys.stderr)
+        if style == "table":
+            return _show(found.rows)
+        text = _csv(found.rows) if style == "csv" else json.dumps(found.rows, indent=2) + "\n"
+        if self.output is None:
+            return print(text, end="")
+        with replacing(self.output) as beside:
+            beside.write_text(text, encoding="utf-8", newline="")
+        return None
+
+    def _style(self) -> str:
+        from hyperproto._core.errors import InputError
+
+        ending = "" if self.output is None else self.output.suffix.lower().removeprefix(".")
+        style = self.format or (ending if ending in ("csv", "json") else "table")
+        if style == "table" and self.output is not None:
+            raise InputError(f'"{self.output}" must end in .csv or .json, or --format say which. Choose one.')
+        return style
+
+
+def _flat(rows: list[dict[str, Any]]) -> list[list[Any]]:
+    """Return a header and a line for each row; the second class is called after its task, "class/2"."""
+    header = [key for key in rows[0] if key != "predictions"]
+    lines = [[row[key] for key in header] for row in rows]
+    for task, answer in rows[0]["predictions"].items():
+        if not isinstance(answer, dict):
+            header.append(task)
+            for line, row in zip(lines, rows, strict=True):
+                line.append(row["predictions"][task])
+            continue
+        for place, guess in enumerate(answer["top"]):
+            numbered = task if place == 0 else f"{task}/{place + 1}"
+            header += [numbered, *(f"{numbered}/{key}" for key in guess if key != "name")]
+            for line, row in zip(lines, rows, strict=True):
+                line += row["predictions"][task]["top"][place].values()
+    return [header, *lines]
+
+
+def _csv(rows: list[dict[str, Any]]) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(_flat(rows))
+    return text.getvalue()
+
+
+def _show(rows: list[dict[str, Any]]) -> None:
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    header, *lines = _flat(rows)
+    table = Table()
+    for heading in header:
+        table.add_column(escape(heading), overflow="fold")
+    for line in lines:
+        table.add_row(*(escape(f"{cell:.4g}" if isinstance(cell, float) else str(cell)) for cell in line))
+    Console().print(table)

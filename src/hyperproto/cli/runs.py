@@ -1,0 +1,79 @@
+"""``hyperproto runs``: a table of runs."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from tyro.conf import Positional, arg
+
+if TYPE_CHECKING:
+    from hyperproto.evaluation import RunRow
+
+__all__ = ["Runs"]
+
+
+@dataclass
+class Runs:
+    """List the runs in a folder and below: what was trained, how far it came, how good it is."""
+
+    folder: Annotated[Positional[Path], arg(metavar="FOLDER")] = Path("runs")
+    """Where to look."""
+
+    sort: Annotated[str, arg(metavar="MEASURE")] = "name"
+    """By name, seconds, or a measure such as class/accuracy, the best first."""
+
+    json: bool = False
+    """Print for machines."""
+
+    def run(self) -> None:
+        """Look and print."""
+        from hyperproto.evaluation import list_runs, sort_runs
+
+        rows = sort_runs(list_runs(self.folder), self.sort)
+        if self.json:
+            print(json.dumps([row.to_dict() for row in rows]))
+        elif not rows:
+            print(f'No runs in "{self.folder}". hyperproto train --folder RUN makes one.')
+        else:
+            _show(rows)
+
+
+def _show(rows: "list[RunRow]") -> None:
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    from hyperproto.training.progress import describe
+
+    table = Table()
+    for heading in ("run", "trained", "epochs", "last", "best", "time"):
+        table.add_column(heading, overflow="fold")
+    for row in rows:
+        if row.state == "damaged":
+            table.add_row(escape(row.name), "damaged")
+            continue
+        trained = "\n".join((row.data, row.network, row.space))
+        # a number and its unit stay on one line
+        measures = (
+            describe(held).replace("  ", "\n").replace(" %", "\N{NO-BREAK SPACE}%") for held in (row.last, row.best)
+        )
+        cells = (row.name, trained, f"{row.epochs}/{row.asked}\n{row.state}", *measures, _duration(row.seconds))
+        table.add_row(*map(escape, cells))
+    console = Console()
+    console.print(table)
+    for row in rows:
+        if row.reason:
+            console.print(escape(f"{row.name} is damaged: {row.reason}"), soft_wrap=True, highlight=False)
+
+
+def _duration(seconds: float) -> str:
+    """Write a time as people say it.
+
+    >>> _duration(7.4), _duration(4000)
+    ('7 s', '1:07 h')
+    """
+    minutes = round(seconds / 60)
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60}:{minutes % 60:02} h"

@@ -1,0 +1,105 @@
+"""evaluate, predict and runs as somebody types them."""
+
+import csv
+import io
+import json
+
+import pytest
+
+from tests.cli.test_cli import run
+from tests.evaluation.conftest import image_run, recipes, table_run, write_images  # noqa: F401  # fixtures
+
+
+@pytest.fixture(autouse=True)
+def wide(monkeypatch):
+    """Tables are not to be cut off at eighty letters."""
+    monkeypatch.setenv("COLUMNS", "200")
+
+
+def test_evaluate_prints_measures_worst_classes_and_mistakes(capsys, image_run):  # noqa: F811
+    code, out, err = run(capsys, "evaluate", str(image_run.folder), "--data", str(image_run.data))
+    assert (code, err) == (0, "")
+    assert "test: 15 examples" in out
+    assert f"{100 * image_run.run.metrics['class/accuracy']:.2f} %" in out
+    assert "all classes" in out
+    assert "dark" in out
+
+
+def test_evaluate_prints_quantiles_and_finds_its_own_data(capsys, table_run, recipes):  # noqa: F811
+    code, out, _ = run(capsys, "evaluate", str(table_run.folder), "--worst", "1")
+    assert code == 0
+    assert "height: 90 % are off by at most" in out
+    assert "the 1 worst of 2 classes" in out
+
+
+def test_evaluate_speaks_and_writes_json(capsys, image_run, tmp_path):  # noqa: F811
+    path = tmp_path / "found.json"
+    arguments = ("evaluate", str(image_run.folder), "--data", str(image_run.data), "--json", "-o", str(path))
+    code, out, _ = run(capsys, *arguments)
+    assert code == 0
+    assert json.loads(out) == json.loads(path.read_text())
+    assert json.loads(out)["measures"] == image_run.run.metrics
+
+
+def test_predict_prints_a_table_csv_and_json(capsys, image_run, tmp_path):  # noqa: F811
+    files = [str(image_run.data / "test" / "dark"), str(image_run.data / "test" / "light" / "0.png")]
+    code, out, err = run(capsys, "predict", str(image_run.folder), *files)
+    assert (code, err) == (0, "")
+    assert "class/2/cosine" in out
+    code, out, _ = run(capsys, "predict", str(image_run.folder), *files, "--format", "csv", "--top", "1")
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert [row["file"] for row in rows] == [f"{files[0]}/{i}.png" for i in range(5)] + files[1:]
+    assert all(-1 <= float(row["class/cosine"]) <= 1 for row in rows)
+    path = tmp_path / "found.json"
+    code, out, _ = run(capsys, "predict", str(image_run.folder), *files, "-o", str(path))
+    assert (code, out) == (0, "")
+    assert [row["predictions"]["class"]["name"] for row in json.loads(path.read_text())] == [
+        row["class"] for row in rows
+    ]
+
+
+def test_predict_writes_rows_of_a_table_as_csv(capsys, table_run, tmp_path):  # noqa: F811
+    path = tmp_path / "found.csv"
+    code, _, _ = run(capsys, "predict", str(table_run.folder), str(table_run.data), "-o", str(path))
+    assert code == 0
+    rows = list(csv.DictReader(io.StringIO(path.read_text())))
+    assert list(rows[0]) == ["file", "row", "side", "side/cosine", "side/2", "side/2/cosine", "height"]
+    assert len(rows) == 40
+
+
+def test_runs_lists_runs_and_what_is_wrong_with_them(capsys, image_run, tmp_path):  # noqa: F811
+    root = image_run.folder.parent
+    (root / "broken").mkdir(exist_ok=True)
+    (root / "broken" / "config.json").write_text("{")
+    code, out, err = run(capsys, "runs", str(root), "--sort", "class/accuracy")
+    assert (code, err) == (0, "")
+    assert "4/4" in out
+    assert "digit-net" in out
+    assert "broken is damaged" in out
+    code, out, _ = run(capsys, "runs", str(root), "--json")
+    assert [row["state"] for row in json.loads(out)] == ["damaged", "finished"]
+    code, out, _ = run(capsys, "runs", str(tmp_path))
+    assert (code, out.startswith("No runs in")) == (0, True)
+
+
+def test_mistakes_print_one_sentence_in_the_words_of_the_command_line(capsys, image_run, tmp_path):  # noqa: F811
+    folder, data = str(image_run.folder), write_images(tmp_path / "data", ("dark", "blue"), n=1)
+    (data / "dark" / "0.png").write_bytes(b"")
+    cases = {
+        ("evaluate", folder): "does not know its data. Say where it is: --data PATH",
+        ("evaluate", folder, "--data", str(data)): "--unseen missing leaves those out",
+        ("evaluate", str(tmp_path)): 'expected "config.json"',
+        ("predict", folder, str(data)): "add --skip-corrupt to leave such images out",
+        ("predict", folder): "at least one file",
+        ("predict", folder, str(data), "-o", str(tmp_path / "found.txt")): "must end in .csv or .json",
+        ("runs", str(tmp_path / "none")): "must be a folder of runs",
+    }
+    for arguments, sentence in cases.items():
+        code, out, err = run(capsys, *arguments)
+        assert (code, out) == (2, "")
+        assert sentence in err
+        assert err.count("\n") == 1
+    code, out, err = run(capsys, "predict", folder, str(data), "--skip-corrupt", "--format", "csv")
+    assert code == 0
+    assert out.count("\n") == 2
+    assert f'Left out, unreadable: 1, the first "{data}/dark/0.png".' in err

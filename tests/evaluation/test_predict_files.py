@@ -1,0 +1,98 @@
+import pytest
+import torch
+
+import hyperproto as hp
+from hyperproto.data import training_data
+from hyperproto.data.prepare import standardise
+from hyperproto.evaluation import predict_files
+from tests.evaluation.conftest import write_images
+
+
+def test_images_get_names_and_cosines_as_the_network_gives_them(image_run):
+    paths = image_run.source.test.inputs.paths
+    found = predict_files(image_run.folder, paths, top=2)
+    assert [row["file"] for row in found.rows] == [str(path) for path in paths]
+    network, space = hp.load(image_run.folder)
+    data = training_data(image_run.source.test, hp.data.ImagePreprocessing(8))
+    for place, row in enumerate(found.rows):
+        cosines = space.scores(network(data[place][0][None]))["class"][0]
+        answer = row["predictions"]["class"]
+        names = image_run.source.tasks["class"].names
+        best = cosines.sort(descending=True)
+        assert [guess["name"] for guess in answer["top"]] == [names[i] for i in best.indices[:2]]
+        assert [guess["cosine"] for guess in answer["top"]] == pytest.approx(best.values[:2].tolist(), abs=1e-5)
+        assert (answer["name"], answer["cosine"]) == tuple(answer["top"][0].values())
+    right = sum(row["predictions"]["class"]["name"] in row["file"] for row in found.rows)
+    assert right / 15 == image_run.run.metrics["class/accuracy"]
+
+
+def test_a_folder_stands_for_the_images_in_it_and_below(image_run):
+    found = predict_files(image_run.folder, [image_run.data / "test", image_run.data / "train" / "dark" / "3.png"])
+    assert len(found.rows) == 16
+    assert found.rows[0]["file"].endswith("test/dark/0.png")
+    assert found.rows[-1]["file"].endswith("train/dark/3.png")
+
+
+def test_rows_of_a_table_get_names_and_numbers(table_run):
+    found = predict_files(table_run.folder, [table_run.data])
+    assert [row["row"] for row in found.rows] == list(range(1, 41))
+    network, space = hp.load(table_run.folder)
+    rows = [[float(cell) for cell in line.split(",")[:2]] for line in table_run.data.read_text().splitlines()[1:]]
+    inputs = standardise(torch.tensor(rows), table_run.source.preprocessing)
+    expected = space.decode(space.predict(network(inputs)))
+    answers = [row["predictions"] for row in found.rows]
+    assert [answer["side"]["name"] for answer in answers] == expected["side"]
+    assert [answer["height"] for answer in answers] == pytest.approx(expected["height"], abs=1e-3)
+
+
+def test_an_empty_cell_is_the_mean_and_targets_need_not_be_there(table_run, tmp_path):
+    mean = table_run.source.preprocessing.mean
+    path = tmp_path / "new.csv"
+    path.write_text(f"b,a\n,0.5\n{mean[1]},0.5\n")
+    first, second = (row["predictions"] for row in predict_files(table_run.folder, [path]).rows)
+    assert first["height"] == pytest.approx(second["height"], abs=1e-4)
+
+
+def test_mistakes_get_a_sentence(image_run, table_run, tmp_path):
+    with pytest.raises(ValueError, match="at least one file"):
+        predict_files(image_run.folder, [])
+    with pytest.raises(FileNotFoundError, match="must be an image file or a folder; there is none"):
+        predict_files(image_run.folder, [tmp_path / "none.png"])
+    with pytest.raises(ValueError, match="must hold images; it holds none"):
+        predict_files(image_run.folder, [tmp_path])
+    with pytest.raises(ValueError, match='The run takes images; ".*numbers.csv" is a table'):
+        predict_files(image_run.folder, [table_run.data])
+    with pytest.raises(ValueError, match='rows of a table with columns a, b; ".*0.png" is none'):
+        predict_files(table_run.folder, [image_run.data / "test" / "dark" / "0.png"])
+    (tmp_path / "short.csv").write_text("a\n1\n")
+    with pytest.raises(ValueError, match='Unknown column of ".*short.csv" "b"'):
+        predict_files(table_run.folder, [tmp_path / "short.csv"])
+
+
+def test_a_corrupt_image_is_named_or_left_out(image_run, tmp_path):
+    folder = write_images(tmp_path / "new", n=2)
+    (folder / "dark" / "0.png").write_bytes(b"")
+    with pytest.raises(ValueError, match=r'dark/0.png" must be an image; it is empty'):
+        predict_files(image_run.folder, [folder])
+    found = predict_files(image_run.folder, [folder], skip_corrupt=True)
+    assert len(found.rows) == 5
+    assert found.skipped == (folder / "dark" / "0.png",)
+    whole = predict_files(image_run.folder, [folder / "dark" / "1.png"])
+    assert found.rows[0]["predictions"]["class"]["name"] == whole.rows[0]["predictions"]["class"]["name"]
+
+
+def test_a_softmax_run_has_scores_that_are_not_cosines(tmp_path, image_run):
+    preprocessing = hp.data.ImagePreprocessing(8)
+    space = hp.ConventionalSpace(image_run.source.tasks)
+    run = hp.fit(
+        hp.models.DigitNet(3, size=8, width=2, channels=3),
+        space,
+        training_data(image_run.source.test, preprocessing),
+        epochs=1,
+        lr=1e-4,
+        folder=tmp_path / "run",
+        preprocessing=preprocessing,
+    )
+    path = image_run.source.test.inputs.paths[0]
+    [row] = predict_files(run.folder, [path]).rows
+    assert set(row["predictions"]["class"]) == {"name", "score", "top"}
