@@ -4,7 +4,7 @@ import json
 import math
 import os
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -129,12 +129,12 @@ def read_json(path: str | Path) -> Any:
         raise InputError(f'"{path}" is not readable as JSON ({error}). It may be cut short.') from None
 
 
-def new_folder(path: str | Path) -> Path:
-    """Create a folder that must not hold anything yet."""
+def new_folder(path: str | Path, *, apart_from: Collection[str] = ()) -> Path:
+    """Create a folder that must not hold anything yet, apart from files of the given names."""
     path = Path(path)
     if path.exists() and not path.is_dir():
         raise InputError(f'"{path}" must be a folder; it is a file. Choose another name.')
-    if path.is_dir() and any(path.iterdir()):
+    if path.is_dir() and any(held.name not in apart_from for held in path.iterdir()):
         raise InputError(f'Folder "{path}" already exists and is not empty. Choose another, or remove it.')
     try:
         path.mkdir(parents=True, exist_ok=True)

@@ -3,10 +3,14 @@
 import atexit
 import gc
 import os
+from collections.abc import Callable
+from typing import TypeVar
 
 from hyperproto._core.errors import InputError
 
-__all__ = ["check_met", "meet_other_processes"]
+__all__ = ["check_met", "from_first", "is_first", "meet_other_processes"]
+
+T = TypeVar("T")
 
 
 def meet_other_processes() -> None:
@@ -23,6 +27,25 @@ def meet_other_processes() -> None:
     if not PartialState._shared_state:
         PartialState(cpu=not (torch.cuda.is_available() or is_xpu_available()))
         atexit.register(_part)
+
+
+def is_first() -> bool:
+    """Whether this process is the one that writes and speaks."""
+    return int(os.environ.get("RANK", "0")) == 0
+
+
+def from_first(make: Callable[[], T]) -> T:
+    """Return what the first process makes; the others receive it."""
+    meet_other_processes()
+    import torch
+
+    distributed = torch.distributed
+    if not (distributed.is_available() and distributed.is_initialized() and distributed.get_world_size() > 1):
+        return make()
+    box = [make() if distributed.get_rank() == 0 else None]
+    distributed.broadcast_object_list(box, src=0)
+    made: T = box[0]  # type: ignore[assignment]  # received by now
+    return made
 
 
 def check_met(processes: int) -> None:

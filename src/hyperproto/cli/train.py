@@ -1,8 +1,8 @@
-"""``hyperproto train``: train on the digits with your own choices."""
+"""``hyperproto train``: train on the paper's data, on your own, or on the digits."""
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from tyro.conf import arg
 
@@ -11,16 +11,65 @@ __all__ = ["Train"]
 
 @dataclass
 class Train:
-    """Train on scikit-learn's digits: ten classes, or five of them with their rotation."""
+    """Train on a data set as published, a folder of images, a table, or scikit-learn's digits; or resume a run."""
 
-    data: Literal["digits", "rotated-digits"] = "digits"
-    """Which task: the digit, or the digit and its angle."""
+    data: Annotated[str | None, arg(metavar="PATH")] = None
+    """A data set, or a folder with a subfolder for each class; "digits" (unless given) or "rotated-digits". Beside
+    --resume: where the data are now."""
+
+    table: Annotated[Path | None, arg(metavar="FILE")] = None
+    """A table (.csv, .tsv, .parquet) to train on."""
+
+    resume: Annotated[Path | None, arg(metavar="RUN")] = None
+    """Continue this run to the bits it would have had without the break; everything is taken from its folder."""
+
+    reader: Annotated[str | None, arg(metavar="NAME", aliases=["--name"])] = None
+    """Which data set PATH is, where it is not clear: cifar-100, cifar-100-uneven, mnist, rotated-mnist, ..."""
+
+    image: Annotated[str | None, arg(metavar="COLUMN")] = None
+    """Of a table: the column that names the images."""
+
+    columns: Annotated[tuple[str, ...], arg(metavar="COLUMN")] = ()
+    """Of a table without images: the columns of numbers to learn from; all that are not targets unless given."""
+
+    classes: Annotated[tuple[str, ...], arg(metavar="COLUMN")] = ()
+    """Of a table: the columns to predict as classes."""
+
+    range: Annotated[tuple[str, ...], arg(metavar="COLUMN")] = ()
+    """Of a table: the columns to predict as numbers."""
+
+    bounds: Annotated[tuple[str, ...], arg(metavar="COLUMN=LOW:HIGH")] = ()
+    """Of such numbers; the extremes of the training data unless given."""
+
+    test: Annotated[Path | None, arg(metavar="FILE")] = None
+    """A table to measure on; a share of the rows is held out unless given."""
+
+    held_out: Annotated[float | None, arg(metavar="SHARE")] = None
+    """Of your own data without a test part: the share to hold out; 0.2 unless given."""
+
+    unseen: Literal["error", "missing"] | None = None
+    """What a class is in the test part that training never saw: an error, or a missing label."""
+
+    size: Annotated[int | None, arg(metavar="PIXELS")] = None
+    """Height and width the network gets, of images of any size; 224 unless given."""
+
+    reader_options: Annotated[tuple[str, ...], arg(metavar="KEY=VALUE")] = ()
+    """More for reading the data, such as from_year=1900 for OmniArt; see docs/data.md."""
+
+    protocol: Literal["short", "paper"] = "short"
+    """Where settings come from that are not given: a short one-cycle schedule, or the paper with 250 epochs."""
+
+    backbone: Annotated[str | None, arg(metavar="NAME")] = None
+    """The network, such as resnet-32 or timm:resnet18; by the size of inputs unless given. See docs/backbones.md."""
+
+    backbone_options: Annotated[tuple[str, ...], arg(metavar="KEY=VALUE")] = ()
+    """Its settings, such as depth=8 width=32."""
 
     space: Literal["sphere", "conventional"] = "sphere"
     """The sphere, or softmax and squared error."""
 
-    dim: int = 10
-    """Dimensions of the sphere."""
+    dim: Annotated[int | None, arg(metavar="D")] = None
+    """Dimensions of the sphere; one for each class, at most 100, and one for each range unless given."""
 
     loss: Literal["squared", "softmax"] = "squared"
     """On the sphere: the paper's squared cosine loss, or cross-entropy over scaled cosines."""
@@ -28,35 +77,106 @@ class Train:
     margin: float = 0.0
     """Keeps regression targets away from the poles."""
 
-    epochs: int = 20
-    """Passes over the training images."""
+    prototypes: Annotated[Path | None, arg(metavar="FILE")] = None
+    """Take these prototypes, from hyperproto place -o FILE."""
 
-    batch_size: int = 128
-    """Examples a step."""
+    prior: Annotated[str | None, arg(metavar="FILE")] = None
+    """Place prototypes by what is known about the classes: word vectors, a taxonomy, ...; see hyperproto place."""
 
-    lr: float = 0.2
-    """Learning rate at the peak of the schedule, for the mean loss of a batch."""
+    missing: Literal["error", "free"] = "error"
+    """Classes the prior does not know: an error, or free to place them without it."""
 
-    schedule: Literal["one-cycle", "paper", "constant"] = "one-cycle"
-    """How the learning rate changes."""
+    epochs: int | None = None
+    """Passes over the training data; 20 unless given."""
+
+    batch_size: int | None = None
+    """Examples a step, of all processes together; 128 unless given."""
+
+    lr: float | None = None
+    """Learning rate at the peak of the schedule; unless given 0.01 for a summed loss and 0.1 for a mean."""
+
+    reduction: Literal["sum", "mean"] | None = None
+    """How the losses of a batch become one; unless given a sum for the squared cosine loss, else a mean."""
+
+    momentum: float = 0.9
+    """Of stochastic gradient descent."""
+
+    weight_decay: float = 1e-4
+    """Of stochastic gradient descent."""
+
+    schedule: Literal["one-cycle", "paper", "constant"] | None = None
+    """How the learning rate changes; one-cycle unless given."""
+
+    accumulate: int = 1
+    """Compute a batch in so many parts, for want of memory."""
+
+    patience: int | None = None
+    """Stop after so many epochs that brought nothing better."""
+
+    monitor: Annotated[str | None, arg(metavar="MEASURE")] = None
+    """The measure that decides which epoch is best, such as style/accuracy; the first unless given."""
+
+    mixed_precision: Literal["no", "bf16", "fp16"] | None = None
+    """Unless given bf16 on a GPU that has it."""
 
     seed: int = 0
     """Fixes the split, the weights and the order."""
 
-    folder: Annotated[Path | None, arg(aliases=["-o"])] = None
-    """Store the run here; the folder must not exist or be empty."""
+    valid_share: float = 0.0
+    """Measure on this share of the training data during training, and leave the test data alone."""
+
+    augment: bool = True
+    """Vary training images; --no-augment does not."""
+
+    keep: Literal["auto", "memory", "stream"] = "auto"
+    """Hold images in memory, or decode them on the way."""
+
+    workers: int | None = None
+    """Processes that decode images; as many as there are cores unless given."""
+
+    skip_corrupt: bool = False
+    """Leave out images that cannot be read, rather than stop at the first."""
+
+    log: Literal["tensorboard"] | None = None
+    """A log beside the run's own JSON."""
+
+    folder: Annotated[Path | None, arg(aliases=["-o"], metavar="RUN")] = None
+    """Store the run here; the folder must not exist or be empty. Unless given, in runs/NAME-1 or the next number
+    that is free; digits are then not stored."""
 
     def run(self) -> None:
-        """Train and print the held-out measures."""
-        from rich.console import Console
+        """Train or resume, and print the measures."""
+        from hyperproto.cli.train_parts import speak, spoken_warnings
 
-        from hyperproto.experiments.digits import train_digits
-        from hyperproto.training.progress import describe
+        with spoken_warnings():
+            self._resume(speak) if self.resume is not None else self._train(speak)
 
-        result = train_digits(**vars(self))
-        console = Console()
-        console.print(f"Held out: {describe(result.metrics)}", highlight=False)
-        if self.folder is None:
-            console.print("Not stored; --folder RUN keeps the run.")
-        else:
-            console.print(f'Run: {self.folder}   network, space = hyperproto.load("{self.folder}")', soft_wrap=True)
+    def _resume(self, say: Any) -> None:
+        from hyperproto._core.errors import InputError
+        from hyperproto.cli.train_parts import report
+        from hyperproto.training import resume_run
+
+        assert self.resume is not None
+        if changed := [name for name in _given(self) if name not in ("resume", "data", "log")]:
+            flag = changed[0].replace("_", "-")
+            raise InputError(f"--resume takes everything from the run; got --{flag} too. Leave it out.")
+        report(resume_run(self.resume, path=self.data, log=self.log, say=say), self.resume)
+
+    def _train(self, say: Any) -> None:
+        from hyperproto._core.processes import from_first
+        from hyperproto.cli.train_parts import recipe_from, report
+        from hyperproto.training import train
+        from hyperproto.training.beginnings import claim_folder
+        from hyperproto.training.sources import BUILT_IN, data_name
+
+        recipe = recipe_from(vars(self))
+        folder = self.folder
+        if folder is None and recipe.data["reader"] not in BUILT_IN:
+            folder = from_first(lambda: claim_folder(data_name(recipe.data)))
+        report(train(recipe, folder, log=self.log, say=say), folder)
+
+
+def _given(verb: Train) -> list[str]:
+    """Return the options that are not what they are by default."""
+    plain = vars(Train())
+    return [name for name, value in vars(verb).items() if value != plain[name]]

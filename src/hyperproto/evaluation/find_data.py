@@ -1,7 +1,6 @@
 """The data of a run, or other data that is to be seen as that."""
 
 from collections.abc import Mapping
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from hyperproto.evaluation.matching import join
 from hyperproto.spaces import Classes, Range
 from hyperproto.spaces.tasks import Task
 from hyperproto.training import RunRecord
+from hyperproto.training.sources import read_recipe_source
 
 __all__ = ["choose_split", "preprocessing_of", "source_of"]
 
@@ -56,9 +56,7 @@ def source_of(
         other = path is not None and Path(path).resolve() != Path(described.get("path") or "").resolve()
         if other and split is None:
             options = {key: value for key, value in options.items() if key != "test"} | {"held_out": 0.0}
-    read = import_module("hyperproto.training.recipe").read_recipe_source
-    source: Source = read({**described, "options": options}, None if path is None else str(path))
-    return source
+    return read_recipe_source({**described, "options": options}, None if path is None else str(path))
 
 
 def choose_split(source: Source, split: str | None) -> tuple[str, Split]:

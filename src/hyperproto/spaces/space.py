@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from hyperproto._core.checks import check_directions, check_output_width
-from hyperproto._core.processes import meet_other_processes
+from hyperproto._core.processes import from_first
 from hyperproto.codes import Certificate
 from hyperproto.prototypes import Prototypes, place
 from hyperproto.spaces.layout import deal_axes
@@ -157,11 +157,4 @@ class PoleHead(Head):
 def _place_once(task: Classes, dim: int) -> Prototypes:
     """Place the prototypes of a task; among several processes the first places and the others receive."""
     classes: Any = task.classes
-    distributed = torch.distributed
-    meet_other_processes()
-    if not (distributed.is_available() and distributed.is_initialized() and distributed.get_world_size() > 1):
-        return place(classes, dim, effort="fast")
-    box = [place(classes, dim, effort="fast") if distributed.get_rank() == 0 else None]
-    distributed.broadcast_object_list(box, src=0)
-    assert box[0] is not None
-    return box[0]
+    return from_first(lambda: place(classes, dim, effort="fast"))

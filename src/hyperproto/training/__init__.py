@@ -3,6 +3,21 @@
 from hyperproto.training.evaluate import evaluate
 from hyperproto.training.fit import fit
 from hyperproto.training.loading import Loaded, RunRecord, load, read_run, rebuild
+from hyperproto.training.recipe import Recipe, describe_data, read_recipe_source, resume_run, train
 from hyperproto.training.run import Run
 
-__all__ = ["Loaded", "Run", "RunRecord", "evaluate", "fit", "load", "read_run", "rebuild"]
+__all__ = [
+    "Loaded",
+    "Recipe",
+    "Run",
+    "RunRecord",
+    "describe_data",
+    "evaluate",
+    "fit",
+    "load",
+    "read_recipe_source",
+    "read_run",
+    "rebuild",
+    "resume_run",
+    "train",
+]

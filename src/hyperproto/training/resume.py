@@ -6,12 +6,12 @@ from typing import Any
 import torch
 
 from hyperproto._core.errors import InputError
-from hyperproto._core.files import new_folder, plain
+from hyperproto._core.files import plain
 from hyperproto.spaces import OutputSpace
 from hyperproto.training.building import stored_prototypes
 from hyperproto.training.checkpoint import Checkpoint, read_checkpoint
 from hyperproto.training.loading import read_run
-from hyperproto.training.run import CHECKPOINT, class_prototypes
+from hyperproto.training.run import CHECKPOINT, class_prototypes, clear_false_start
 
 __all__ = ["check_same_run", "find_checkpoint", "remark_on"]
 
@@ -24,11 +24,15 @@ def find_checkpoint(folder: Path, config: dict[str, Any], space: OutputSpace) ->
     A run that was cut off before its config was written leaves at most parts of files, which are removed.
     """
     if not (folder / "config.json").is_file():
-        _clear_false_start(folder)
+        clear_false_start(folder)
         return None
     check_same_run(folder, config, space)
     path = folder / CHECKPOINT
-    return read_checkpoint(path) if path.is_file() else None
+    if path.is_file():
+        return read_checkpoint(path)
+    for unfinished in folder.glob(".*.part"):  # cut off while the first checkpoint was written
+        unfinished.unlink(missing_ok=True)
+    return None
 
 
 def check_same_run(folder: Path, config: dict[str, Any], space: OutputSpace) -> None:
@@ -59,14 +63,6 @@ def remark_on(checkpoint: Checkpoint, machine: dict[str, Any]) -> str | None:
         f"{name}={now} instead of {before.get(name)}" for name, now in machine.items() if before.get(name) != now
     ]
     return f"continued with {', '.join(changed)}: equal to an unbroken run only to rounding" if changed else None
-
-
-def _clear_false_start(folder: Path) -> None:
-    if folder.is_dir():
-        for pattern in (".*.part", "prototypes.*.safetensors"):
-            for path in folder.glob(pattern):
-                path.unlink(missing_ok=True)
-    new_folder(folder)
 
 
 def _first_difference(before: Any, now: Any, name: str) -> tuple[str, Any, Any] | None:

@@ -2,6 +2,7 @@
 
 The folder holds
 
+- ``recipe.json``: what was asked for, before data are read, where a run is trained from a recipe,
 - ``config.json``: network, space, settings, sizes of the data, preprocessing, versions; once, before the first step,
 - ``prototypes.N.safetensors``: once, one for each class task,
 - ``epochs.jsonl``: a line an epoch; ``times.jsonl``: wall-clock seconds, apart, since everything else is the same
@@ -48,10 +49,20 @@ from hyperproto.training.best import best_epoch
 from hyperproto.training.checkpoint import Checkpoint
 from hyperproto.training.weights import weights_of
 
-__all__ = ["CHECKPOINT", "FORMAT", "Run", "RunFolder", "class_prototypes", "describe_run"]
+__all__ = [
+    "CHECKPOINT",
+    "FORMAT",
+    "RECIPE",
+    "Run",
+    "RunFolder",
+    "class_prototypes",
+    "clear_false_start",
+    "describe_run",
+]
 
 FORMAT = "hyperproto.run/1"
 CHECKPOINT = "checkpoint.safetensors"
+RECIPE = "recipe.json"
 
 
 @dataclass
@@ -108,7 +119,7 @@ class RunFolder:
 
     def begin(self, config: dict[str, Any], space: OutputSpace) -> None:
         """Write prototypes, then the config: where there is a config, there are prototypes."""
-        new_folder(self.path)
+        new_folder(self.path, apart_from=[RECIPE])
         with self._explained("config.json", 10_000):
             for index, prototypes in enumerate(class_prototypes(space).values()):
                 prototypes.save(self.path / f"prototypes.{index}.safetensors")
@@ -177,3 +188,12 @@ def class_prototypes(space: OutputSpace) -> dict[str, Prototypes]:
         return {}
     held = space.prototypes
     return {space.names[0]: held} if isinstance(held, Prototypes) else held
+
+
+def clear_false_start(folder: Path) -> None:
+    """Remove what a run that was cut off before its config was written may have left; anything else is refused."""
+    if folder.is_dir():
+        for pattern in (".*.part", "prototypes.*.safetensors"):
+            for path in folder.glob(pattern):
+                path.unlink(missing_ok=True)
+    new_folder(folder, apart_from=[RECIPE])

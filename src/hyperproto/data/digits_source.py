@@ -1,0 +1,56 @@
+"""scikit-learn's digits as a source, so that what trains on files trains on them too."""
+
+from torch import Tensor
+
+from hyperproto.data.arrays import Arrays
+from hyperproto.data.digits import ROTATED_DIGITS, load_digits, load_rotated_digits
+from hyperproto.data.preprocessing import ImagePreprocessing
+from hyperproto.data.source import Source, Split
+from hyperproto.spaces import Classes, Range
+
+__all__ = ["read_digits", "read_rotated_digits"]
+
+
+def read_digits(*, seed: int = 0) -> Source:
+    """Return scikit-learn's 1,797 digits of 8 by 8 pixels, with the task "digit"; the seed fixes what is held out."""
+    train, held = load_digits(seed=seed)
+    return Source(
+        name="digits",
+        train=_split(train),
+        test=_split(held),
+        tasks={"digit": Classes([str(digit) for digit in range(10)])},
+        preprocessing=_as_they_are(8),
+    )
+
+
+def read_rotated_digits(*, seed: int = 0, size: int = 8, copies: int = 8) -> Source:
+    """Return the digits 2, 3, 4, 5, 7 turned by an angle in [0, 180) degrees, with the tasks "digit" and "angle".
+
+    Parameters
+    ----------
+    seed : int
+        Fixes the held-out quarter and the angles.
+    size : int
+        Pixels a side.
+    copies : int
+        How often each training image is turned, each time by another angle.
+    """
+    train, held = load_rotated_digits(seed=seed, size=size, copies=copies)
+    return Source(
+        name="rotated-digits",
+        train=_split(train),
+        test=_split(held),
+        tasks={"digit": Classes(ROTATED_DIGITS), "angle": Range(0, 180)},
+        preprocessing=_as_they_are(size),
+    )
+
+
+def _as_they_are(size: int) -> ImagePreprocessing:
+    return ImagePreprocessing(size, mean=(0.0,), std=(1.0,))
+
+
+def _split(data: Arrays) -> Split:
+    """Return images in [0, 1] as bytes, and targets by name."""
+    targets = {"digit": data.targets} if isinstance(data.targets, Tensor) else dict(data.targets)
+    held = {name: target.double() if target.is_floating_point() else target for name, target in targets.items()}
+    return Split((data.inputs * 255).round().byte(), held)

@@ -1,0 +1,134 @@
+"""From a recipe and its data to a space, a network and what they are trained on."""
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, TypeAlias, cast
+
+import torch
+
+from hyperproto._core.errors import InputError
+from hyperproto._core.processes import from_first
+from hyperproto._core.seeding import derive_seed
+from hyperproto.data import Arrays, ImageData, ImagePreprocessing, Source, training_data
+from hyperproto.data.preprocessing import Preprocessing
+from hyperproto.data.source import select
+from hyperproto.data.targets import held_out_rows
+from hyperproto.models import BACKBONES, Backbone, LibraryNetwork, create_backbone, default_backbone
+from hyperproto.prototypes import Prototypes, place
+from hyperproto.spaces import Classes, ConventionalSpace, CosineSoftmax, Range, Space, SquaredCosine, TaskSpace
+from hyperproto.training.protocol import paper_backbone
+from hyperproto.training.recipe_values import Recipe
+
+__all__ = ["auto_dim", "build_data", "build_network", "build_space", "input_shape", "seed_weights"]
+
+Data: TypeAlias = Arrays | ImageData
+MOST_AXES = 100  # for a class task: with more, prototypes are hardly farther apart and steps cost more
+LOSSES: dict[str, SquaredCosine | CosineSoftmax] = {"squared": SquaredCosine(), "softmax": CosineSoftmax()}
+
+
+def auto_dim(tasks: Mapping[str, Classes | Range]) -> int:
+    """Return the dimension for who does not choose: an axis a class, at most 100, and one for each range.
+
+    A task of K classes gets min(K, 100) axes and no fewer than 2; with a range there are 3 in all at least.
+
+    >>> auto_dim({"style": Classes(40), "year": Range(1500, 1900)})
+    41
+    """
+    classes = [task.num_classes for task in tasks.values() if isinstance(task, Classes)]
+    ranges = len(tasks) - len(classes)
+    return max(3 if ranges else 2, ranges + sum(max(2, min(count, MOST_AXES)) for count in classes), ranges + 1)
+
+
+def build_space(recipe: Recipe, tasks: Mapping[str, Classes | Range]) -> TaskSpace:
+    """Build the output space of a recipe for the tasks of its source; targets and predictions are dicts by name."""
+    made: dict[str, Classes | Range] = {
+        name: replace(task, loss=LOSSES[recipe.loss])
+        if isinstance(task, Classes)
+        else replace(task, margin=recipe.margin)
+        for name, task in tasks.items()
+    }
+    if recipe.space == "conventional":
+        return ConventionalSpace(made)
+    dim = auto_dim(tasks) if recipe.dim is None else recipe.dim
+    if recipe.prototypes or recipe.prior:
+        name, task = _only_class_task(made)
+        axes = dim - (len(made) - 1)
+        held = _loaded(recipe, task, name) if recipe.prototypes else from_first(lambda: _placed(recipe, task, axes))
+        made[name] = replace(task, classes=held)
+        dim = held.dim + len(made) - 1 if recipe.dim is None else dim
+    return Space(dim, made)
+
+
+def _only_class_task(tasks: Mapping[str, Classes | Range]) -> tuple[str, Classes]:
+    found = [(name, task) for name, task in tasks.items() if isinstance(task, Classes)]
+    if len(found) != 1:
+        raise InputError(
+            f"`prototypes` and `prior` are for data with one class task; this has {len(found)}. Leave them out."
+        )
+    return found[0]
+
+
+def _placed(recipe: Recipe, task: Classes, dim: int) -> Prototypes:
+    missing = cast(Any, recipe.prior_missing)
+    return place(cast(Any, task.classes), dim, prior=recipe.prior, missing=missing, effort="fast", progress=False)
+
+
+def _loaded(recipe: Recipe, task: Classes, name: str) -> Prototypes:
+    """Return the prototypes of a file in the order of the data's classes; without names, in the file's own."""
+    held = Prototypes.load(str(recipe.prototypes))
+    names = task.names or ()
+    if held.num_classes != task.num_classes or (held.names and set(held.names) != set(names)):
+        strange = sorted(set(held.names or ()) - set(names))
+        found = f'others, such as "{strange[0]}"' if strange else f"{held.num_classes} prototypes"
+        raise InputError(
+            f'"{recipe.prototypes}" must hold a prototype for each of the {task.num_classes} classes of "{name}"; it '
+            f"holds {found}. Place them for these classes: hyperproto place --names FILE D -o FILE."
+        )
+    order = [held.names.index(known) for known in names] if held.names else list(range(task.num_classes))
+    return Prototypes(held.vectors[order], held.certificate, names or None)
+
+
+def input_shape(preprocessing: Preprocessing) -> tuple[int, ...]:
+    """Return the shape of one input: (channels, size, size), or (columns,)."""
+    if isinstance(preprocessing, ImagePreprocessing):
+        return preprocessing.channels, preprocessing.size, preprocessing.size
+    return (len(preprocessing.columns),)
+
+
+def build_network(recipe: Recipe, preprocessing: Preprocessing, out_dim: int) -> Backbone:
+    """Build the network of a recipe; its weights are drawn from torch's random numbers."""
+    shape = input_shape(preprocessing)
+    name = recipe.backbone
+    if name is None and recipe.protocol == "paper":
+        name = paper_backbone(recipe.data["reader"], shape)
+    if name is None:
+        return default_backbone(out_dim, shape)
+    known = dict(zip(("channels", "size"), shape, strict=False)) if len(shape) == 3 else {"in_features": shape[0]}
+    build = LibraryNetwork if ":" in name else BACKBONES.get(name)
+    taken = inspect.signature(build).parameters if build else {}
+    fitting = {key: value for key, value in known.items() if key in taken}
+    return create_backbone(name, out_dim=out_dim, **(fitting | recipe.backbone_options))
+
+
+def build_data(recipe: Recipe, source: Source) -> tuple[Data, Data | None]:
+    """Return what to train on, and what to measure on during training: the test data, or a share held out for it."""
+    train, valid = source.train, source.test
+    if recipe.valid_share:
+        labels = [train.targets[name] for name, task in source.tasks.items() if isinstance(task, Classes)]
+        seed = derive_seed(recipe.seed, "validation")
+        kept, held = held_out_rows(labels, len(train), share=recipe.valid_share, seed=seed)
+        if not len(held):
+            raise InputError(
+                f"`valid_share` must hold out an example at least; {recipe.valid_share:g} of {len(train)} is none."
+            )
+        train, valid = select(train, kept), select(train, held)
+    options: Any = {"keep": recipe.keep, "workers": recipe.workers, "skip_corrupt": recipe.skip_corrupt}
+    augment = source.augment if recipe.augment else None
+    made = training_data(train, source.preprocessing, augment, **options)
+    return made, None if valid is None else training_data(valid, source.preprocessing, **options)
+
+
+def seed_weights(recipe: Recipe) -> None:
+    """Fix what the weights are drawn from."""
+    torch.manual_seed(derive_seed(recipe.seed, "weights"))

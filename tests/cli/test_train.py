@@ -1,0 +1,181 @@
+"""``hyperproto train`` on people's own data."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+from safetensors import safe_open
+
+import hyperproto as hp
+from hyperproto.training import read_run
+from tests.cli.test_cli import run
+from tests.data import layouts
+from tests.training.test_recipe import numbers_table
+
+ROOT = Path(__file__).parents[2]
+SMALL = ["--backbone", "resnet", "--backbone-options", "depth=8", "width=4", "--size", "32", "--epochs", "1"]
+SMALL += ["--workers", "0", "--batch-size", "4"]
+
+
+@pytest.fixture(autouse=True)
+def somewhere(tmp_path, monkeypatch):
+    """Runs are stored in the working directory unless told otherwise."""
+    monkeypatch.chdir(tmp_path)
+
+
+def test_a_table_of_images_with_a_class_and_a_number(capsys, tmp_path):
+    layouts.write_painting_table(tmp_path)
+    command = ["train", "--table", "paintings.csv", "--image", "path", "--classes", "style", "--range", "year"]
+    code, out, err = run(capsys, *command, "--bounds", "year=1500:1900", *SMALL)
+    assert (code, err) == (0, "")
+    assert "paintings: 8 examples to train on, 2 to measure on; resnet with" in out
+    assert "style/accuracy" in out
+    assert "year/mae" in out
+    assert 'hyperproto.load("runs/paintings-1")' in out
+    config = read_run("runs/paintings-1").config
+    assert config["recipe"]["data"]["path"] == str(tmp_path / "paintings.csv")
+    assert [task["name"] for task in config["space"]["tasks"]] == ["style", "year"]
+    assert config["space"]["tasks"][1]["high"] == 1900
+    _, space = hp.load("runs/paintings-1")
+    assert space.tasks["style"].names == ("baroque", "cubism")
+    code, out, _ = run(capsys, "train", "--resume", "runs/paintings-1")
+    assert code == 0
+    assert "runs/paintings-1 is over: 1 epochs are done." in out
+    assert run(capsys, *command, *SMALL)[0] == 0
+    assert sorted(path.name for path in Path("runs").iterdir()) == ["paintings-1", "paintings-2"]
+
+
+def test_a_folder_of_images(capsys, tmp_path):
+    layouts.write_image_folder(tmp_path / "pets")
+    code, out, _ = run(capsys, "train", "--data", "pets", *SMALL, "--space", "conventional", "--held-out", "0.4")
+    assert code == 0
+    assert "pets: 6 examples to train on, 4 to measure on" in out
+    assert "softmax and squared error in 2 dimensions" in out
+
+
+def test_a_published_data_set_by_the_papers_protocol_with_flags_that_override(capsys, tmp_path):
+    layouts.write_cifar100_binary(tmp_path)
+    command = ["train", "--data", ".", "--reader", "cifar-100-uneven", "--reader-options", "least=2", "most=4"]
+    code, out, _ = run(capsys, *command, "--protocol", "paper", "--epochs", "1", "--backbone", "resnet-8")
+    assert code == 0
+    assert "cifar-100-uneven: 9 examples" in out
+    record = read_run("runs/cifar-100-uneven-1")
+    assert (record.settings["schedule"], record.settings["epochs"], record.settings["lr"]) == ("paper", 1, 0.01)
+    assert record.config["network"]["depth"] == 8
+    assert record.recipe["data"]["options"] == {"least": 2, "most": 4, "seed": 0}
+
+
+def broken_image(root):
+    path = layouts.write_image_folder(root / "pets") / "dog" / "2.png"
+    path.write_text("<html>not found</html>")
+    return ["--data", "pets", *SMALL]
+
+
+def unseen_label(root):
+    numbers_table(root)
+    layouts.write_csv(root / "test.csv", ["x", "y", "way", "amount"], [[1, 2, "sideways", 3]])
+    return ["--table", "numbers.csv", "--test", "test.csv", "--classes", "way", "--range", "amount"]
+
+
+def constant_target(root):
+    layouts.write_csv(root / "flat.csv", ["x", "y"], [[i, 7] for i in range(9)])
+    return ["--table", "flat.csv", "--range", "y"]
+
+
+def missing_column(root):
+    numbers_table(root)
+    return ["--data", "numbers.csv", "--classes", "wya"]
+
+
+def no_target(root):
+    numbers_table(root)
+    return ["--table", "numbers.csv"]
+
+
+def column_of_a_folder(root):
+    layouts.write_image_folder(root / "pets")
+    return ["--data", "pets", "--classes", "style"]
+
+
+MISTAKES = {
+    broken_image: 'dog/2.png" must be an image; it looks like an HTML page',
+    unseen_label: 'it holds "sideways" (1 unseen in 1 of 1 rows)',
+    constant_target: '"y" must vary in the training data; it is 7 in all of its',
+    missing_column: '"wya". Choose from: "x", "y", "way", "amount". Did you mean "way"?',
+    no_target: "Name at least one column",
+    column_of_a_folder: '--classes is for tables; "pets" is none',
+    lambda root: ["--data", "nowhere"]: '"nowhere" must be a folder or file of data; there is none',
+    lambda root: ["--data", "a", "--table", "b"]: "either --data PATH or --table FILE",
+    lambda root: ["--resume", "nowhere"]: 'No run in "nowhere"',
+    lambda root: ["--resume", "x", "--batch-size", "3"]: "--resume takes everything from the run; got --batch-size",
+    lambda root: ["--bounds", "year=1"]: '--bounds takes COLUMN=LOW:HIGH, such as year=1500:1900; got "year=1"',
+    lambda root: ["--backbone", "mlp", "--backbone-options", "deep"]: 'takes KEY=VALUE, such as depth=8; got "deep"',
+    lambda root: ["--backbone", "resnet-9", "--epochs", "1"]: 'Did you mean "resnet-8"',
+    lambda root: ["--backbone-options", "depth=8"]: "`backbone_options` are for a backbone that is named",
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda make: make.__name__.strip("<>"))
+def test_a_mistake_prints_one_sentence_and_leaves_nothing_behind(capsys, tmp_path, mistake):
+    code, out, err = run(capsys, "train", *mistake(tmp_path))
+    assert (code, out) == (2, "")
+    assert MISTAKES[mistake] in err
+    assert err.count("\n") == 1
+    assert not list(tmp_path.glob("runs/*"))
+
+
+def test_unseen_labels_and_corrupt_images_are_left_out_where_asked(capsys, tmp_path):
+    assert run(capsys, "train", *unseen_label(tmp_path), "--unseen", "missing", "--epochs", "1")[0] == 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        code, out, err = run(capsys, "train", *broken_image(tmp_path), "--skip-corrupt", "--held-out", "0")
+    assert code == 0
+    assert "pets: 9 examples to train on, nothing to measure on" in out
+    assert "Nothing was held out" in out
+    assert err == (
+        f'hyperproto: 1 of 10 images cannot be read and are left out; the first is "{tmp_path}/pets/dog/2.png".\n'
+    )
+
+
+def test_a_run_is_resumed_where_its_data_were_moved(capsys, tmp_path):
+    numbers_table(tmp_path)
+    command = ["train", "--table", "numbers.csv", "--classes", "way", "--range", "amount", "-o", "run"]
+    assert run(capsys, *command, "--epochs", "2", "--patience", "1", "--monitor", "amount/mae")[0] == 0
+    Path("numbers.csv").rename("moved.csv")
+    code, _, err = run(capsys, "train", "--resume", "run")
+    assert code == 2
+    assert "say --data PATH" in err
+    assert run(capsys, "train", "--resume", "run", "--data", "moved.csv")[0] == 0
+
+
+def test_digits_are_trained_stored_and_resumed_like_everything_else(capsys):
+    assert run(capsys, "train", "--epochs", "1", "--dim", "3", "-o", "digits")[0] == 0
+    code, out, _ = run(capsys, "train", "--resume", "digits")
+    assert code == 0
+    assert "1,348 examples to train on, 449 to measure on; digit-net" in out
+
+
+def test_two_processes_train_as_one_does(capsys, tmp_path):
+    numbers_table(tmp_path)
+    command = ["train", "--table", "numbers.csv", "--classes", "way", "--range", "amount", "--epochs", "1"]
+    command += ["--batch-size", "10"]
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    launch = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node=2", f"--master_port={port}"]
+    paths = os.pathsep.join([str(ROOT / "src"), *sys.path])
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": paths}
+    command = [*launch, "-m", "hyperproto.cli.main", *command]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=240, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("Held out:") == 1
+    assert [path.name for path in Path("runs").iterdir()] == ["numbers-1"]
+    metrics = json.loads(Path("runs/numbers-1/metrics.json").read_text())
+    assert set(metrics) == {"way/accuracy", "amount/mae"}
+    with safe_open("runs/numbers-1/checkpoint.safetensors", framework="pt") as file:
+        assert json.loads(file.metadata()["state"])["machine"]["processes"] == 2

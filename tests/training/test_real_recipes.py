@@ -1,0 +1,40 @@
+"""A few steps on the publishers' own files: ``HYPERPROTO_DATA=FOLDER make test-data``."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from hyperproto.data import SOURCES
+from hyperproto.data.source import select
+from hyperproto.training import Recipe, describe_data, recipe, train
+from hyperproto.training.sources import BUILT_IN, READERS
+
+FOLDER = os.environ.get("HYPERPROTO_DATA", "")
+pytestmark = [
+    pytest.mark.real_data,
+    pytest.mark.skipif(not FOLDER, reason="HYPERPROTO_DATA does not name a folder of data sets"),
+]
+BASE = {"cifar-100-uneven": "cifar-100", "rotated-mnist": "mnist"}
+PUBLISHED = [name for name in READERS if name not in (*BUILT_IN, "table", "image-folder")]
+
+
+def few(source, n=48):
+    """Return the source with examples from all over each part."""
+    parts = (select(part, torch.linspace(0, len(part) - 1, n).long()) for part in (source.train, source.test))
+    return replace(source, **dict(zip(("train", "test"), parts, strict=True)))
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_a_few_steps_on_real_images(name, tmp_path, monkeypatch):
+    if not SOURCES[BASE.get(name, name)].is_at(Path(FOLDER)):
+        pytest.skip(f"{name} is not in {FOLDER}")
+    whole = recipe.read_recipe_source
+    monkeypatch.setattr(recipe, "read_recipe_source", lambda data: few(whole(data)))
+    size = {"size": 64} if name in ("cub-200-2011", "omniart") else {}
+    small = {"backbone": "resnet", "backbone_options": {"depth": 8, "width": 8}, "batch_size": 16}
+    run = train(Recipe(describe_data(FOLDER, name, **size), epochs=4, loss="softmax", **small), tmp_path / "run")
+    assert run.history[-1]["loss"] < run.history[0]["loss"]
+    assert (tmp_path / "run" / "metrics.json").is_file()
