@@ -6,7 +6,7 @@ import hyperproto as hp
 from hyperproto.codes.lbfgs import minimise
 from hyperproto.codes.ranked import auto_weight
 from hyperproto.codes.ranked import joint as joint_module
-from hyperproto.prototypes import semantic, sweep
+from hyperproto.prototypes import request, semantic
 from hyperproto.prototypes.sweep import sweep_prior_weight
 
 NAMES = ["cat", "dog", "wolf", "car", "bus", "truck", "oak", "pine", "rose", "tulip", "apple", "pear"]
@@ -145,9 +145,9 @@ def test_the_certificate_is_saved_with_both_sides(prior, tmp_path):
 
 
 def test_many_classes_are_ranked_by_sampled_anchors_and_it_says_so(monkeypatch):
-    monkeypatch.setattr(semantic, "ALL_ANCHORS", 40)
-    monkeypatch.setattr(semantic, "SAMPLED_ANCHORS", 20)
-    monkeypatch.setattr(semantic, "MEASURED", 30)
+    monkeypatch.setattr(request, "ALL_ANCHORS", 40)
+    monkeypatch.setattr(request, "SAMPLED_ANCHORS", 20)
+    monkeypatch.setattr(request, "MEASURED", 30)
     monkeypatch.setattr(semantic, "MATRIX_POINTS", 50)
     rows = vectors(120, groups=12)
     made = hp.place(120, 8, prior=rows, effort="fast", workers=1).certificate
@@ -197,7 +197,6 @@ def test_a_sweep_holds_separation_only_assignment_and_auto(prior):
 
 
 def test_a_sweep_leaves_assignment_out_where_there_are_too_many_classes(monkeypatch):
-    for module in (semantic, sweep):
-        monkeypatch.setattr(module, "ALL_ANCHORS", 10)
+    monkeypatch.setattr(request, "ALL_ANCHORS", 10)
     rows = sweep_prior_weight(12, 4, vectors(), weights=[1.0], effort="fast", workers=1)
     assert [row.label for row in rows] == ["separation only", ""]

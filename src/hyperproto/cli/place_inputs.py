@@ -67,6 +67,7 @@ def read_weight(given: str) -> float | Literal["auto"]:
 def read_prior(asked: "Place", names: tuple[str, ...] | None, num_classes: int) -> "Prior | None":
     """Return the prior asked for, for the classes in their order."""
     from hyperproto.prototypes.priors import Missing, as_prior, from_confusion
+    from hyperproto.prototypes.priors.matrix_files import read_matrix_table
     from hyperproto.prototypes.priors.word_vectors import read_array_file
 
     if asked.prior is None:
@@ -75,6 +76,8 @@ def read_prior(asked: "Place", names: tuple[str, ...] | None, num_classes: int) 
     if asked.confusion is None:
         return as_prior(asked.prior, names, num_classes, missing=missing)
     choose(asked.confusion, {"near": 0, "far": 0}, what="place for confusable classes")
-    table, _ = read_array_file(Path(asked.prior))
-    made = from_confusion(table, similar=cast(Any, asked.confusion), names=names, missing=missing)
+    path = Path(asked.prior)
+    held = read_matrix_table(path) if path.suffix.lower() in (".csv", ".tsv") and path.is_file() else None
+    table, called = held or read_array_file(path)
+    made = from_confusion(table, similar=cast(Any, asked.confusion), names=called or names, missing=missing)
     return as_prior(made, names, num_classes, missing=missing)

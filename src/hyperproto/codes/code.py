@@ -33,6 +33,8 @@ class Meaning:
         Share of them whose cosines differ by more than .01 at all, in whichever order.
     spearman, kendall : float
         Rank correlations of similarities and cosines over all pairs; ties count as ties (tau-b).
+    ranked_of_clear : float
+        Of the clear ones, the share in the right order.
     measured : str
         Over what: all triplets, or those of classes drawn at random.
     """
@@ -46,11 +48,10 @@ class Meaning:
     spearman: float
     kendall: float
     measured: str = "all triplets"
+    ranked_of_clear: float = field(init=False)
 
-    @property
-    def ranked_of_clear(self) -> float:
-        """Of the triplets whose cosines differ by more than .01, the share in the right order."""
-        return self.ranked_by_margin / self.clear if self.clear else 0.0
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "ranked_of_clear", self.ranked_by_margin / self.clear if self.clear else 0.0)
 
 
 @dataclass(frozen=True)

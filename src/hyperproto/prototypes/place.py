@@ -12,7 +12,8 @@ from hyperproto.codes.effort import WORK
 from hyperproto.prototypes.priors import Missing, as_prior
 from hyperproto.prototypes.progress import placement_progress
 from hyperproto.prototypes.prototypes import Prototypes, parse_classes
-from hyperproto.prototypes.semantic import Request, check_prior_weight, place_with_prior
+from hyperproto.prototypes.request import Request, check_prior_weight
+from hyperproto.prototypes.semantic import place_with_prior
 
 __all__ = ["METHODS", "check_dim", "place"]
 

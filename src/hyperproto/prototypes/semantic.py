@@ -1,101 +1,29 @@
 """Prototypes that know what the classes mean: placement with a prior (privileged information, Equation 6)."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hyperproto._core.checks import check_finite_number
 from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto._core.seeding import derive_seed
-from hyperproto.codes import Code, best_code, certify, known_code, separation_bound
+from hyperproto.codes import Code, best_code, certify, known_code
 from hyperproto.codes.best import MATRIX_POINTS
-from hyperproto.codes.code import Array, Meaning
+from hyperproto.codes.code import Array
 from hyperproto.codes.descent import random_points
 from hyperproto.codes.effort import WORK
-from hyperproto.codes.ranked import Ranking, agreement, assign, auto_weight, paper_descent, ranked_points
+from hyperproto.codes.ranked import assign, paper_descent, ranked_points
 from hyperproto.codes.ranked.joint import EXPONENTS
 from hyperproto.codes.ranked.layouts import spectral_layout
 from hyperproto.codes.ranked.many import many_ranked_points
-from hyperproto.prototypes.priors import Prior
+from hyperproto.prototypes import request as limits
+from hyperproto.prototypes.request import Request
 
-__all__ = ["SEMANTIC_METHODS", "Request", "check_prior_weight", "place_with_prior"]
+__all__ = ["SEMANTIC_METHODS", "place_with_prior"]
 
-ALL_ANCHORS = 2000  # up to so many classes each is an anchor, i in (i, j, k); beyond, a sample of 500 is
-SAMPLED_ANCHORS = 500
-MEASURED = 1000  # classes whose triplets are counted where there are more than that
 FEW_DIMS = 8  # up to here minima differ: many starts; beyond, one start ends where any other does
 MOST_ITERATIONS = 200
 ROUNDS = {"fast": 10, "balanced": 30, "thorough": 60}  # passes over all pairs, for many classes
-
-
-@dataclass(frozen=True)
-class Request:
-    """What is asked for: K classes in D dimensions, a prior, its weight, and how much to try."""
-
-    prior: Prior
-    dim: int
-    weight: float
-    effort: str
-    seed: int
-    workers: int
-    seconds: float | None = None
-    progress: Callable[[int, int, float, float], None] | None = None
-
-    @property
-    def num_classes(self) -> int:
-        """K."""
-        return self.prior.num_classes
-
-    @cached_property
-    def members(self) -> NDArray[np.intp]:
-        """The classes the prior speaks of, shape (M,)."""
-        return np.flatnonzero(self.prior.known)
-
-    @cached_property
-    def anchors(self) -> NDArray[np.intp]:
-        """Which of the members are anchors, shape (A,): all of them, or a sample."""
-        count = len(self.members)
-        if count <= ALL_ANCHORS:
-            return np.arange(count)
-        drawn = np.random.default_rng(derive_seed(self.seed, "anchors")).permutation(count)
-        return np.sort(drawn[:SAMPLED_ANCHORS])
-
-    @cached_property
-    def similarity(self) -> Array:
-        """The rows of the anchors among the members, shape (A, M)."""
-        rows: Array = self.prior.similarity[np.ix_(self.members[self.anchors], self.members)]
-        return rows
-
-    @cached_property
-    def ranking(self) -> Ranking:
-        """Equation 6."""
-        return Ranking(self.similarity, self.anchors)
-
-    def measure(self, points: Array, weight: float) -> Meaning:
-        """Return how far the order of the cosines of ``points`` agrees with the prior: of all, or of a sample."""
-        seen, measured = self.members, "all triplets"
-        if len(seen) > ALL_ANCHORS:
-            drawn = np.random.default_rng(derive_seed(self.seed, "measured")).permutation(len(seen))
-            seen, measured = seen[drawn[:MEASURED]], f"all triplets of {MEASURED} classes drawn at random"
-        similarity = self.prior.similarity[np.ix_(seen, seen)]
-        return agreement(points[seen], similarity, weight=weight, prior=self.prior.source, measured=measured)
-
-    def report(self, done: int, total: int) -> None:
-        """Tell the progress bar."""
-        if self.progress is not None:
-            self.progress(done, total, float("nan"), separation_bound(self.num_classes, self.dim))
-
-
-def check_prior_weight(weight: float | str, num_classes: int, dim: int) -> float:
-    """Return λ: a number from 0 on, or what "auto" stands for."""
-    if isinstance(weight, str):
-        if weight != "auto":
-            raise InputError(f'`prior_weight` must be a number from 0 on, or "auto"; got "{weight}".')
-        return auto_weight(num_classes, dim)
-    return check_finite_number(weight, "prior_weight", at_least=0)
 
 
 def place_with_prior(method: str, request: Request) -> Code:
@@ -136,18 +64,18 @@ def _joint(request: Request) -> tuple[Code, float]:
         progress=request.report,
     )
     method = f"smooth-max with ranking ({request.effort}: {starts} start{'s' if starts > 1 else ''})"
-    remark = "" if finished else "Interrupted: the best so far, not fixed by the seed."
-    return certify(points, method=method, seed=request.seed, remark=remark), request.weight
+    return certify(points, method=method, seed=request.seed, remark=_account(finished)), request.weight
 
 
 def _many(request: Request) -> Code:
     rounds = ROUNDS[request.effort]
     shape = request.num_classes, request.dim
     start = spectral_layout(request.similarity, request.members, *shape, seed=request.seed)
-    points = many_ranked_points(
+    points, finished = many_ranked_points(
         request.ranking, request.members, start, weight=request.weight, rounds=rounds, progress=request.report
     )
-    return certify(points, method=f"tiled descent with ranking, {rounds} passes", seed=request.seed)
+    method = f"tiled descent with ranking, {rounds} passes"
+    return certify(points, method=method, seed=request.seed, remark=_account(finished))
 
 
 def _budget(request: Request) -> tuple[int, int]:
@@ -170,17 +98,19 @@ def _starts(request: Request, count: int) -> list[Array]:
 def _assigned(request: Request, code: Code) -> tuple[Code, float]:
     """Keep a code as it is, and only decide which class gets which point."""
     if len(request.members) < request.num_classes or len(request.anchors) < request.num_classes:
-        why = "has no prior" if len(request.members) < request.num_classes else f"is one of more than {ALL_ANCHORS}"
-        raise InputError(
-            f'Assignment needs a prior for every class, at most {ALL_ANCHORS} of them; one {why}. Use "auto".'
-        )
+        most, unknown = limits.ALL_ANCHORS, len(request.members) < request.num_classes
+        why = "has no prior" if unknown else f"is one of more than {most}"
+        raise InputError(f'Assignment needs a prior for every class, at most {most} of them; one {why}. Use "auto".')
     remark, points = code.certificate.remark, code.points
     cosines = points @ points.T
     if np.ptp(cosines[~np.eye(len(points), dtype=bool)]) < 1e-9:
         remark += " All pairs of this code are equally far apart: no assignment can mean anything."
     else:
         kicks = max(1, int(WORK[request.effort] / (1e-3 + 6e-9 * request.num_classes**3)))
-        points = points[assign(points, request.ranking.weights, kicks=kicks, seed=request.seed)]
+        order, finished = assign(
+            points, request.ranking.weights, kicks=kicks, seed=request.seed, progress=request.report
+        )
+        points, remark = points[order], f"{remark} {_account(finished)}"
     method = f"{code.certificate.method}; classes assigned"
     return Code(points, replace(code.certificate, method=method, remark=remark.strip(), seed=request.seed)), 0.0
 
@@ -211,7 +141,7 @@ def _paper(request: Request) -> tuple[Code, float]:
     """Sum Equations 5 and 6, weight 1 unless given, as the paper says."""
     _refuse_seconds(request)
     weight = request.weight
-    points = paper_descent(
+    points, finished = paper_descent(
         request.ranking,
         request.members,
         request.num_classes,
@@ -221,7 +151,11 @@ def _paper(request: Request) -> tuple[Code, float]:
         progress=request.report,
     )
     method = f"paper (Eq. 5 + {weight:g} x Eq. 6, 10,000 steps)"
-    return certify(points, method=method, seed=request.seed), weight
+    return certify(points, method=method, seed=request.seed, remark=_account(finished)), weight
+
+
+def _account(finished: bool) -> str:
+    return "" if finished else "Interrupted: the best so far, not fixed by the seed."
 
 
 def _refuse_seconds(request: Request) -> None:

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from hyperproto.codes.ranked import auto_weight
+from hyperproto.prototypes import request as limits
 from hyperproto.prototypes.place import place
 from hyperproto.prototypes.priors import as_prior
 from hyperproto.prototypes.prototypes import Prototypes, parse_classes
-from hyperproto.prototypes.semantic import ALL_ANCHORS
 
 __all__ = ["SWEEP", "TradeOff", "sweep_prior_weight"]
 
@@ -64,7 +64,7 @@ def sweep_prior_weight(
     auto = auto_weight(num_classes, dim)
     tried = weights if weights is not None else [factor * auto for factor in SWEEP]
     wanted: list[tuple[str, dict[str, Any]]] = [("separation only", {"prior_weight": 0.0})]
-    if held.known.all() and num_classes <= ALL_ANCHORS:
+    if held.known.all() and num_classes <= limits.ALL_ANCHORS:
         wanted.append(("assignment", {"method": "assign"}))
     wanted += [("auto" if abs(weight - auto) < 1e-9 * auto else "", {"prior_weight": weight}) for weight in tried]
     rows = []

@@ -9,6 +9,9 @@ assignment problem. It is climbed by exchanging two classes at a time, of many c
 kick that moves a few at random, kept where the climb after it ends higher, leads out of local optima.
 """
 
+from collections.abc import Callable
+from contextlib import suppress
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import quadratic_assignment
@@ -26,7 +29,14 @@ TOGETHER = 8  # at first an exchange for every so many classes is made at once
 GAIN = 1e-9  # smallest gain worth an exchange, relative to the sum of |w c|
 
 
-def assign(points: Array, weights: Array, *, kicks: int, seed: int) -> NDArray[np.intp]:
+def assign(
+    points: Array,
+    weights: Array,
+    *,
+    kicks: int,
+    seed: int,
+    progress: Callable[[int, int], None] | None = None,
+) -> tuple[NDArray[np.intp], bool]:
     """Return π of shape (K,), so that ``points[π]`` are the prototypes of the classes in their order.
 
     Parameters
@@ -39,6 +49,12 @@ def assign(points: Array, weights: Array, *, kicks: int, seed: int) -> NDArray[n
         Attempts to leave a local optimum.
     seed : int
         Fixes the result.
+    progress : callable, optional
+        Called with (kicks done, kicks in all).
+
+    Returns
+    -------
+    Array of int, shape (K,); and False where an interrupt ended it early.
     """
     wanted = (weights + weights.T) / 2
     cosines = points @ points.T
@@ -52,16 +68,25 @@ def assign(points: Array, weights: Array, *, kicks: int, seed: int) -> NDArray[n
                 wanted, cosines, method="faq", options={"maximize": True, "rng": rng}
             ).col_ind
         best, height = _climb(wanted, cosines, leap(wanted, cosines, np.asarray(start)))
-        for kick in range(kicks):
-            tried = best.copy()
-            most = max(3, round(KICKED * count))
-            size = count if kick % AFRESH == 0 else int(rng.integers(min(3, count), min(most, count), endpoint=True))
-            moved = rng.permutation(count)[:size]
-            tried[moved] = tried[np.roll(moved, 1)]
-            tried, reached = _climb(wanted, cosines, leap(wanted, cosines, tried))
-            if reached > height:
-                best, height = tried, reached
-    return best
+        with suppress(KeyboardInterrupt):
+            for kick in range(kicks):
+                tried, reached = _climb(wanted, cosines, leap(wanted, cosines, _kicked(best, kick, rng)))
+                if reached > height:
+                    best, height = tried, reached
+                if progress is not None:
+                    progress(kick + 1, kicks)
+            return best, True
+    return best, False
+
+
+def _kicked(best: NDArray[np.intp], kick: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Move a few classes on in a circle, or now and then all of them."""
+    count, tried = len(best), best.copy()
+    most = max(3, round(KICKED * count))
+    size = count if kick % AFRESH == 0 else int(rng.integers(min(3, count), min(most, count), endpoint=True))
+    moved = rng.permutation(count)[:size]
+    tried[moved] = tried[np.roll(moved, 1)]
+    return tried
 
 
 def exchange_gains(wanted: Array, placed: Array, products: Array) -> Array:

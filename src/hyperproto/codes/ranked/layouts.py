@@ -12,7 +12,7 @@ NOISE = 1e-3  # parts classes that the prior cannot tell apart
 
 
 def spectral_layout(similarity: Array, members: NDArray[np.intp], num_points: int, dim: int, *, seed: int) -> Array:
-    """Return the directions in which the prior varies most, as classical scaling does. Shape (num_points, dim).
+    """Return the directions in which the centred prior varies most. Shape (num_points, dim).
 
     Parameters
     ----------

@@ -6,6 +6,7 @@ are ranked has its place.
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,8 +36,10 @@ def many_ranked_points(
     weight: float,
     rounds: int,
     progress: Callable[[int, int], None] | None = None,
-) -> Array:
+) -> tuple[Array, bool]:
     """Lower Equation 6 while keeping pairs below a falling threshold. Shape (K, D), unit rows.
+
+    The second value is False where an interrupt ended it early.
 
     Parameters
     ----------
@@ -50,7 +53,7 @@ def many_ranked_points(
     points, goal = start, random_max_cosine(*start.shape)
     threshold = max_cosine(points)
     share = len(points) / STIFFNESS  # the push is a sum over points, Equation 6 a mean
-    with one_thread():
+    with one_thread(), suppress(KeyboardInterrupt):
         for turn in range(rounds):
             threshold = max(goal, FALL * threshold)
             hinge = EdgeHinge(near_pairs(points, threshold - MARGIN), points.shape, threshold)
@@ -59,4 +62,5 @@ def many_ranked_points(
             points = unit_rows(x.reshape(points.shape))
             if progress is not None:
                 progress(turn + 1, rounds)
-    return points
+        return points, True
+    return points, False

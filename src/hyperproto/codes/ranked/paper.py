@@ -1,6 +1,7 @@
 """The paper's own placement with privileged information: Equation 5 plus Equation 6, by gradient descent."""
 
 from collections.abc import Callable
+from contextlib import suppress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +27,7 @@ def paper_descent(
     steps: int = STEPS,
     lr: float = RATE,
     progress: Callable[[int, int], None] | None = None,
-) -> Array:
+) -> tuple[Array, bool]:
     """Descend Equation 5 plus ``weight`` times Equation 6; the paper sums them, weight 1.
 
     Parameters
@@ -40,14 +41,15 @@ def paper_descent(
 
     Returns
     -------
-    Array, shape (num_points, dim), unit rows.
+    Array, shape (num_points, dim), unit rows; and False where an interrupt ended it early.
     """
     points = random_points(num_points, dim, seed)
-    with one_thread():
+    with one_thread(), suppress(KeyboardInterrupt):
         for step in range(steps):
             gradient = separation_gradient(points)[1]
             gradient[members] += weight * ranking(points[members])[1]
             points = unit_rows(points - lr * gradient)
             if progress is not None and step % 50 == 0:
                 progress(step, steps)
-    return points
+        return points, True
+    return points, False

@@ -3,8 +3,12 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto.prototypes.priors.matrices import from_similarity
+from hyperproto.prototypes.priors.matrix_files import read_matrix_table
 from hyperproto.prototypes.priors.prior import Missing, Prior
 from hyperproto.prototypes.priors.taxonomy import from_taxonomy
 from hyperproto.prototypes.priors.vectors import as_array, from_vectors, is_array, is_vocabulary
@@ -78,7 +82,11 @@ def _from_path(prior: str | Path, names: tuple[str, ...] | None, missing: Missin
     path = Path(prior)
     if prior == "wordnet" and not path.exists():
         return from_wordnet(need_names(names, what="WordNet"), missing=missing)
-    if path.is_dir() or path.suffix.lower() in (".csv", ".tsv"):
+    table_file = path.suffix.lower() in (".csv", ".tsv")
+    if table_file and path.is_file() and (matrix := read_matrix_table(path)) is not None:
+        table, called = matrix
+        return from_similarity(table, called or _fitting(names, table), source=f"similarity matrix {path.name}")
+    if path.is_dir() or table_file:
         return from_taxonomy(path, names, missing=missing)
     if path.is_file() and path.name.removesuffix(".gz").endswith(".npy"):
         table, words = read_array_file(path)
@@ -90,10 +98,15 @@ def _from_path(prior: str | Path, names: tuple[str, ...] | None, missing: Missin
 def _from_matrix(matrix: object, names: tuple[str, ...] | None, *, called: str = "") -> Prior:
     """Return the prior of an array in class order; a square one is a similarity matrix."""
     table = as_array(matrix, what="A prior")
-    names = names if names is not None and len(names) == len(table) else None  # a wrong count is said at the border
+    names = _fitting(names, table)
     if table.shape[0] == table.shape[1]:
         return from_similarity(table, names, source=f"similarity matrix{called}")
     return from_vectors(table, names, source=f"vectors{called}")
+
+
+def _fitting(names: tuple[str, ...] | None, table: NDArray[np.float64]) -> tuple[str, ...] | None:
+    """Return the names where there is one for each row; a wrong count is said at the border."""
+    return names if names is not None and len(names) == len(table) else None
 
 
 def _is_taxonomy(prior: object) -> bool:
