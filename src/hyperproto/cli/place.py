@@ -42,7 +42,7 @@ class Place:
     """Names the prior does not know: error, or free to place them without it."""
 
     confusion: Annotated[str | None, arg(metavar="near|far")] = None
-    """The prior is a confusion matrix (.npy): put confusable classes near each other, or far."""
+    """The prior is a confusion matrix (.npy or CSV): put confusable classes near each other, or far."""
 
     sweep: bool = False
     """Print separation against meaning for several weights of the prior, and for an assignment."""

@@ -79,5 +79,6 @@ def read_prior(asked: "Place", names: tuple[str, ...] | None, num_classes: int) 
     path = Path(asked.prior)
     held = read_matrix_table(path) if path.suffix.lower() in (".csv", ".tsv") and path.is_file() else None
     table, called = held or read_array_file(path)
-    made = from_confusion(table, similar=cast(Any, asked.confusion), names=called or names, missing=missing)
+    named = names if called is None else tuple(called)
+    made = from_confusion(table, similar=cast(Any, asked.confusion), names=named, missing=missing)
     return as_prior(made, names, num_classes, missing=missing)

@@ -84,8 +84,8 @@ def _from_path(prior: str | Path, names: tuple[str, ...] | None, missing: Missin
         return from_wordnet(need_names(names, what="WordNet"), missing=missing)
     table_file = path.suffix.lower() in (".csv", ".tsv")
     if table_file and path.is_file() and (matrix := read_matrix_table(path)) is not None:
-        table, called = matrix
-        return from_similarity(table, called or _fitting(names, table), source=f"similarity matrix {path.name}")
+        square, called = matrix
+        return from_similarity(square, called or _fitting(names, square), source=f"similarity matrix {path.name}")
     if path.is_dir() or table_file:
         return from_taxonomy(path, names, missing=missing)
     if path.is_file() and path.name.removesuffix(".gz").endswith(".npy"):
