@@ -43,8 +43,7 @@ def _by_name() -> list[dict[str, object]]:
         return []
     names = tuple(Path(listed).read_text(encoding="utf-8").split())
     prior = as_prior(vectors, names, len(names))
-    made = [(dim, name, _placed(len(names), dim, prior, **how)) for dim in DIMS for name, how in OURS.items()]
-    return [_row(prior.source, dim, name, points, prior) for dim, name, points in made]
+    return _rows(prior.source, folder, prior)
 
 
 def _placed(num_classes: int, dim: int, prior: Prior, **options: object) -> Array:
