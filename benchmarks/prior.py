@@ -27,17 +27,20 @@ def measure() -> tuple[str, list[dict[str, object]]]:
         return "Priors", [{"skipped": "set HYPERPROTO_AUTHORS to the folder with the authors' sgd-sem and sem"}]
     words = np.load(Path(folder) / "sem" / "cifar100-100d-100c.npy")
     prior = from_vectors(words, source="the authors' word vectors")
+    rows = _rows("their word2vec", Path(folder), prior) + _by_name(Path(folder))
+    return "Separation and meaning of CIFAR-100's classes: the authors' prototypes and ours", rows
+
+
+def _rows(source: str, folder: Path, prior: Prior) -> list[dict[str, object]]:
     rows = []
     for dim in DIMS:
-        theirs = unit_rows(np.load(Path(folder) / "sgd-sem" / f"cifar100-{dim}d-100c.npy").astype(np.float64))
-        rows.append(_row("their word2vec", dim, "authors", theirs, prior))
-        rows += [
-            _row("their word2vec", dim, name, _placed(100, dim, prior, **how), prior) for name, how in OURS.items()
-        ]
-    return "Separation and meaning of CIFAR-100's classes: the authors' prototypes and ours", rows + _by_name()
+        theirs = unit_rows(np.load(folder / "sgd-sem" / f"cifar100-{dim}d-100c.npy").astype(np.float64))
+        rows.append(_row(source, dim, "authors", theirs, prior))
+        rows += [_row(source, dim, name, _placed(100, dim, prior, **how), prior) for name, how in OURS.items()]
+    return rows
 
 
-def _by_name() -> list[dict[str, object]]:
+def _by_name(folder: Path) -> list[dict[str, object]]:
     vectors, listed = (os.environ.get(f"HYPERPROTO_{name}") for name in ("WORD_VECTORS", "NAMES"))
     if not vectors or not listed:
         return []

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.cli.test_cli import run
-from tests.evaluation.conftest import image_run, recipes, table_run, write_images  # noqa: F401  # fixtures
+from tests.evaluation.conftest import image_run, table_run, write_images  # noqa: F401  # fixtures
 
 
 @pytest.fixture(autouse=True)
@@ -25,7 +25,7 @@ def test_evaluate_prints_measures_worst_classes_and_mistakes(capsys, image_run):
     assert "dark" in out
 
 
-def test_evaluate_prints_quantiles_and_finds_its_own_data(capsys, table_run, recipes):  # noqa: F811
+def test_evaluate_prints_quantiles_and_finds_its_own_data(capsys, table_run):  # noqa: F811
     code, out, _ = run(capsys, "evaluate", str(table_run.folder), "--worst", "1")
     assert code == 0
     assert "height: 90 % are off by at most" in out
@@ -87,7 +87,7 @@ def test_mistakes_print_one_sentence_in_the_words_of_the_command_line(capsys, im
     (data / "dark" / "0.png").write_bytes(b"")
     cases = {
         ("evaluate", folder): "does not know its data. Say where it is: --data PATH",
-        ("evaluate", folder, "--data", str(data)): "--unseen missing leaves those out",
+        ("evaluate", folder, "--data", str(data)): "give --unseen missing to leave those labels out",
         ("evaluate", str(tmp_path)): 'expected "config.json"',
         ("predict", folder, str(data)): "add --skip-corrupt to leave such images out",
         ("predict", folder): "at least one file",

@@ -102,21 +102,41 @@ def column_of_a_folder(root):
     return ["--data", "pets", "--classes", "style"]
 
 
+def wrong_size(root):
+    layouts.write_image_folder(root / "pets")
+    return ["--data", "pets", "--size", "0"]
+
+
+def two_data_sets(root):
+    layouts.write_cub200(root)
+    layouts.write_mnist(root)
+    return ["--data", "."]
+
+
 MISTAKES = {
-    broken_image: 'dog/2.png" must be an image; it looks like an HTML page',
+    broken_image: "Replace it, or add --skip-corrupt to leave such images out",
     unseen_label: 'it holds "sideways" (1 unseen in 1 of 1 rows)',
     constant_target: '"y" must vary in the training data; it is 7 in all of its',
     missing_column: '"wya". Choose from: "x", "y", "way", "amount". Did you mean "way"?',
-    no_target: "Name at least one column",
+    no_target: 'to predict, in --classes or --range; it has "x"',
     column_of_a_folder: '--classes is for tables; "pets" is none',
     lambda root: ["--data", "nowhere"]: '"nowhere" must be a folder or file of data; there is none',
     lambda root: ["--data", "a", "--table", "b"]: "either --data PATH or --table FILE",
+    lambda root: ["--backbone", "mlp", "--backbone-options", "hidden=8", "in_features=64"]: "`hidden` must be a list",
+    wrong_size: "--size must be at least 1; got 0",
+    lambda root: ["--epochs", "0"]: "--epochs must be at least 1; got 0",
+    lambda root: ["--space", "conventional", "--dim", "3"]: "belong to the sphere; got --space conventional",
+    lambda root: ["--log", "tensorboard"]: "--log tensorboard needs",
+    two_data_sets: 'it holds "cub-200-2011", "mnist". Add --name and one of them',
     lambda root: ["--resume", "nowhere"]: 'No run in "nowhere"',
     lambda root: ["--resume", "x", "--batch-size", "3"]: "--resume takes everything from the run; got --batch-size",
     lambda root: ["--bounds", "year=1"]: '--bounds takes COLUMN=LOW:HIGH, such as year=1500:1900; got "year=1"',
     lambda root: ["--backbone", "mlp", "--backbone-options", "deep"]: 'takes KEY=VALUE, such as depth=8; got "deep"',
     lambda root: ["--backbone", "resnet-9", "--epochs", "1"]: 'Did you mean "resnet-8"',
-    lambda root: ["--backbone-options", "depth=8"]: "`backbone_options` are for a backbone that is named",
+    lambda root: [
+        "--backbone-options",
+        "depth=8",
+    ]: "--backbone-options are for a backbone that is named. Add --backbone.",
 }
 
 

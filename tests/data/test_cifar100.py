@@ -129,12 +129,20 @@ def test_labels_without_a_name_are_a_sentence(tmp_path):
         ({b"data": [1]}, "got list"),
         ({b"data": np.zeros((1, 3072), np.uint8), b"fine_labels": [0]}, 'must hold "coarse_labels"'),
         ({b"data": np.zeros((1, 3072), np.uint8), b"fine_labels": ["a"]}, "must be whole numbers"),
+        ({b"data": np.zeros((1, 3072), np.uint8), b"fine_labels": [[0], [1, 2]]}, "must be whole numbers"),
     ],
 )
 def test_a_pickle_of_something_else_is_a_sentence(tmp_path, held, sentence):
     folder = write_cifar100_python(tmp_path)
     (folder / "train").write_bytes(pickle.dumps(held, 2))
     with pytest.raises(ValueError, match=sentence):
+        read_cifar100(folder)
+
+
+def test_names_that_are_no_list_are_a_sentence(tmp_path):
+    folder = write_cifar100_python(tmp_path)
+    (folder / "meta").write_bytes(pickle.dumps({b"fine_label_names": None}, 2))
+    with pytest.raises(ValueError, match='"fine_label_names" in .* must be a list; got None'):
         read_cifar100(folder)
 
 

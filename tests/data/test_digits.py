@@ -57,5 +57,7 @@ def test_a_training_batch_too_small_for_every_process_is_left_out():
     assert len(Batches(data, 5, shuffle=True, world=2)) == 3
     assert len(Batches(data, 5, shuffle=True, world=3)) == 2
     assert len(Batches(data, 5, shuffle=False, world=3)) == 3
+    assert len(Batches(data, 9, shuffle=True, world=2)) == 2
+    assert len(Batches(data, 9, shuffle=True, world=2, least=2)) == 1  # two rows and one
     assert len(Batches(data, 100, shuffle=True)) == 1
     assert len(Batches(Arrays(torch.ones(6), torch.ones(6)), 5, shuffle=True)) == 1  # one alone has no variance

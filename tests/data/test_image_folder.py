@@ -86,7 +86,7 @@ def test_images_that_cannot_be_read_are_named_with_the_reason(tmp_path):
     paths = [*sorted((folder / "cat").iterdir()), tmp_path / "gone.png"]
     found = dict(verify_images(paths))
     assert list(found) == [page, cut, empty, tmp_path / "gone.png"]
-    assert "it is a web page, not an image" in found[page]
-    assert "truncated" in found[cut]
-    assert found[empty] == "the file is empty"
-    assert found[tmp_path / "gone.png"] == "there is no such file"
+    assert found[page] == "looks like an HTML page, as a failed download leaves behind"
+    assert found[cut] == "is cut short"
+    assert found[empty] == "is empty"
+    assert found[tmp_path / "gone.png"] == "cannot be read (No such file or directory)"

@@ -1,17 +1,14 @@
 """Tiny runs of each kind, trained once for all tests that only read them."""
 
-import sys
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pytest
 import torch
 
 import hyperproto as hp
-from hyperproto.data import ImagePreprocessing, Source, read_image_folder, read_source, read_table, training_data
+from hyperproto.data import ImagePreprocessing, Source, read_image_folder, read_table, training_data
 from hyperproto.models import DigitNet, create_backbone
 from hyperproto.training import Run
 from tests.data import layouts
@@ -97,16 +94,3 @@ def table_run(tmp_path_factory) -> Trained:
         recipe={"data": {"reader": "table", "path": str(path), "options": options}},
     )
     return Trained(run, root / "run", path, source, valid)
-
-
-@pytest.fixture
-def recipes(monkeypatch):
-    """Stand in for the reading of recipes where the package has none yet."""
-    if find_spec("hyperproto.training.recipe") is None:
-        module = ModuleType("hyperproto.training.recipe")
-
-        def read_recipe_source(data, path=None):
-            return read_source(path or data["path"], data["reader"], **data["options"])
-
-        module.read_recipe_source = read_recipe_source
-        monkeypatch.setitem(sys.modules, module.__name__, module)

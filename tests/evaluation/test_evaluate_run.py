@@ -8,6 +8,7 @@ import torch
 import hyperproto as hp
 from hyperproto.data import read_image_folder, training_data
 from hyperproto.evaluation import evaluate_run
+from hyperproto.evaluation.find_data import _unseen
 from tests.evaluation.conftest import write_images, write_numbers
 from tests.training.conftest import make_network
 
@@ -41,7 +42,7 @@ def test_the_parts_agree_with_the_whole(image_run):
     assert held["tasks"]["class"]["top_5"] is None
 
 
-def test_a_run_with_a_recipe_finds_its_own_test_data(table_run, recipes):
+def test_a_run_with_a_recipe_finds_its_own_test_data(table_run):
     found = evaluate_run(table_run.folder)
     assert (found.split, found.measures) == ("test", table_run.run.metrics)
     train = evaluate_run(table_run.folder, split="train")
@@ -54,7 +55,7 @@ def test_a_run_without_a_recipe_says_so(image_run):
         evaluate_run(image_run.folder)
 
 
-def test_other_data_without_a_test_part_is_evaluated_whole(image_run, table_run, recipes, tmp_path):
+def test_other_data_without_a_test_part_is_evaluated_whole(image_run, table_run, tmp_path):
     images = write_images(tmp_path / "more", n=5)
     found = evaluate_run(image_run.folder, images)
     assert (found.split, found.examples) == ("all", 15)
@@ -63,7 +64,23 @@ def test_other_data_without_a_test_part_is_evaluated_whole(image_run, table_run,
     assert evaluate_run(table_run.folder, write_numbers(tmp_path / "more.csv", n=11, seed=5)).examples == 11
 
 
-def test_a_value_beyond_the_bounds_is_scored_as_it_is(table_run, recipes, tmp_path):
+def test_data_of_a_single_class_or_number_is_evaluated_by_what_the_run_knows(image_run, table_run, tmp_path):
+    found = evaluate_run(image_run.folder, write_images(tmp_path / "light", ("light",), n=4))
+    assert [row.support for row in found.tasks["class"].classes] == [0, 0, 4]
+    (tmp_path / "one.csv").write_text("a,b,side,height\n0.5,0.1,right,3\n0.4,0.2,right,3\n")
+    found = evaluate_run(table_run.folder, tmp_path / "one.csv")
+    task = table_run.run.space.tasks["height"]
+    assert (found.tasks["height"].low, found.tasks["height"].high) == (task.low, task.high)
+    assert [row.support for row in found.tasks["side"].classes] == [0, 2]
+
+
+def test_the_rule_for_unseen_classes_reaches_every_reader_that_has_one():
+    for reader in ("table", "image-folder", "omniart"):
+        assert _unseen(reader, "missing") == {"unseen": "missing"}
+    assert _unseen("cifar-100", "missing") == _unseen("rotated-mnist", "missing") == {}
+
+
+def test_a_value_beyond_the_bounds_is_scored_as_it_is(table_run, tmp_path):
     low, high = table_run.run.space.tasks["height"].low, table_run.run.space.tasks["height"].high
     inside = write_numbers(tmp_path / "inside.csv", n=10, seed=3, beyond=high)
     outside = write_numbers(tmp_path / "outside.csv", n=10, seed=3, beyond=high + 100)
@@ -109,8 +126,10 @@ def test_classes_are_matched_by_name_and_not_by_position(image_run, tmp_path):
 
 def test_a_class_the_run_does_not_know_is_named_or_left_out(image_run, tmp_path):
     folder = write_images(tmp_path / "more", ("dark", "purple", "light"), n=3)
-    with pytest.raises(ValueError, match=r'among the 3 classes of the run; the data also holds "purple" \(1 unknown'):
+    with pytest.raises(ValueError, match=r'among the 3 classes of the training data; it holds "purple" \(1 unseen'):
         evaluate_run(image_run.folder, folder)
+    with pytest.raises(ValueError, match=r'among the 3 classes of the run; the data also holds "purple" \(1 unknown'):
+        evaluate_run(image_run.folder, read_image_folder(folder))
     found = evaluate_run(image_run.folder, folder, unseen="missing").tasks["class"]
     assert (found.labels, found.missing) == (6, 3)
 

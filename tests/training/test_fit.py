@@ -1,3 +1,4 @@
+import copy
 import json
 import math
 
@@ -340,3 +341,23 @@ def test_progress_is_quiet_unless_somebody_looks(blobs, blob_space, capfd):
 def test_records_are_plain_json(blobs, blob_space):
     run = hp.fit(make_network(), blob_space, blobs, valid=blobs, epochs=1)
     assert json.loads(json.dumps(run.history)) == run.history
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"batch_size": 1}, "batch_size=1, 1 process, accumulate=1, 20 examples"),
+        ({"batch_size": 8, "accumulate": 8}, "Give a larger batch, or compute it in fewer parts"),
+    ],
+)
+def test_normalising_over_a_single_row_is_a_sentence_before_anything_is_written(
+    blob_space, tmp_path, settings, sentence
+):
+    network = torch.nn.Sequential(make_network(8), torch.nn.BatchNorm1d(8), torch.nn.Linear(8, blob_space.dim))
+    before = copy.deepcopy(network.state_dict())
+    with pytest.raises(ValueError, match=sentence):
+        hp.fit(network, blob_space, make_blobs(20), epochs=1, folder=tmp_path / "run", **settings)
+    assert not (tmp_path / "run").exists()
+    assert all(torch.equal(before[name], now) for name, now in network.state_dict().items())
+    run = hp.fit(make_network(), blob_space, make_blobs(20), epochs=1, **settings)  # one row is enough without
+    assert len(run.history) == 1

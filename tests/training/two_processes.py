@@ -74,7 +74,9 @@ def main(path: str, reduction: str) -> None:
         weights = torch.cat([p.detach().flatten() for p in network.parameters()])
         torch.save({"weights": weights, "history": run.history}, path)
     if torch.distributed.is_initialized():
-        check_resuming(Path(path).parent / f"resumed-{reduction}", space, make_blobs(100))
+        check_resuming(
+            Path(path).parent / f"resumed-{reduction}", space, make_blobs(99)
+        )  # the last batch would leave one process a single row
 
 
 if __name__ == "__main__":

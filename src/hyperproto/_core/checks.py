@@ -18,6 +18,7 @@ __all__ = [
     "check_finite_number",
     "check_finite_rows",
     "check_integer",
+    "check_integers",
     "check_names",
     "check_output_width",
     "check_unit_rows",
@@ -33,6 +34,13 @@ def check_integer(value: Any, name: str, *, at_least: int, reason: str = "") -> 
     if number < at_least:
         raise InputError(f"`{name}` must be at least {at_least}; got {number}.{why}")
     return number
+
+
+def check_integers(values: Any, name: str, *, at_least: int) -> list[int]:
+    """Return ``values`` as a list of ints, each at least ``at_least``."""
+    if isinstance(values, str) or not isinstance(values, Sequence):
+        raise InputTypeError(f"`{name}` must be a list of whole numbers, such as [4, 4]; got {values!r}.")
+    return [check_integer(value, name, at_least=at_least) for value in values]
 
 
 def check_finite_number(

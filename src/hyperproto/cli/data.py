@@ -102,9 +102,7 @@ def _unreadable(source: "Source") -> list[tuple[str, str]]:
 
 def _complaint(unreadable: list[tuple[str, str]]) -> str:
     path, reason = unreadable[0]
-    return (
-        f'Every image must be readable; "{path}" is not: {reason} ({len(unreadable)} unreadable). Replace or remove.'
-    )
+    return f'Every image must be readable; "{path}" {reason} ({len(unreadable)} unreadable). Replace or remove such.'
 
 
 def _show_source(path: Path, report: dict[str, Any]) -> None:

@@ -51,23 +51,21 @@ class Evaluate:
         """Evaluate, print, write."""
         from hyperproto._core.checks import check_integer
         from hyperproto._core.files import check_can_write, write_json
-        from hyperproto.cli.wording import in_options
         from hyperproto.evaluation import evaluate_run
 
         for name in ("worst", "pairs"):
             check_integer(getattr(self, name), f"--{name}", at_least=0)
         if self.output is not None:
             check_can_write(self.output)
-        with in_options():
-            found = evaluate_run(
-                self.run_folder,
-                self.data,
-                split=self.split,
-                which=self.which,
-                unseen=self.unseen,
-                skip_corrupt=self.skip_corrupt,
-                pairs=self.pairs,
-            )
+        found = evaluate_run(
+            self.run_folder,
+            self.data,
+            split=self.split,
+            which=self.which,
+            unseen=self.unseen,
+            skip_corrupt=self.skip_corrupt,
+            pairs=self.pairs,
+        )
         if self.json:
             print(json.dumps(found.to_dict()))
         else:

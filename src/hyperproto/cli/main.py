@@ -15,6 +15,7 @@ from hyperproto.cli.place import Place
 from hyperproto.cli.predict import Predict
 from hyperproto.cli.runs import Runs
 from hyperproto.cli.train import Train
+from hyperproto.cli.wording import in_options
 
 __all__ = ["main"]
 
@@ -38,7 +39,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         return
     verb = tyro.extras.subcommand_cli_from_dict(VERBS, prog="hyperproto", description=ABOUT, args=arguments)
     try:
-        verb.run()
+        with in_options(verb):
+            verb.run()
     except (HyperprotoError, OSError) as error:
         print(f"hyperproto: {error}", file=sys.stderr)
         sys.exit(2)

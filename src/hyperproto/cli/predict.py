@@ -41,16 +41,14 @@ class Predict:
     def run(self) -> None:
         """Predict, then print or write."""
         from hyperproto._core.files import check_can_write, replacing
-        from hyperproto.cli.wording import in_options
         from hyperproto.evaluation import predict_files
 
         style = self._style()
         if self.output is not None:
             check_can_write(self.output)
-        with in_options():
-            found = predict_files(
-                self.run_folder, self.files, top=self.top, which=self.which, skip_corrupt=self.skip_corrupt
-            )
+        found = predict_files(
+            self.run_folder, self.files, top=self.top, which=self.which, skip_corrupt=self.skip_corrupt
+        )
         if found.skipped:
             print(f'Left out, unreadable: {len(found.skipped)}, the first "{found.skipped[0]}".', file=sys.stderr)
         if style == "table":

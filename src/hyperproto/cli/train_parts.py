@@ -23,6 +23,7 @@ FOR_DATA = ("data", "table", "resume", "reader", "reader_options", "log", "folde
 
 def recipe_from(given: dict[str, Any]) -> "Recipe":
     """Return the recipe that the options of ``hyperproto train`` describe."""
+    from hyperproto.data.columns import is_table
     from hyperproto.training import Recipe, describe_data
 
     if given["table"] is not None and given["data"] is not None:
@@ -31,7 +32,7 @@ def recipe_from(given: dict[str, Any]) -> "Recipe":
     path = given["table"] or given["data"] or "digits"
     options = {name: _plain(given[name]) for name in FOR_READER} | {"ranges": _plain(given["range"])}
     options |= {"bounds": read_bounds(given["bounds"]), **read_pairs(given["reader_options"], "--reader-options")}
-    if reader != "table" and not str(path).lower().endswith((".csv", ".tsv", ".parquet", ".pq")):
+    if reader != "table" and not is_table(path):
         for name in TABLE_ONLY:
             if given[name]:
                 raise InputError(f'--{name} is for tables; "{path}" is none. Leave it out, or give --table FILE.')

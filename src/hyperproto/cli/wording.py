@@ -1,26 +1,55 @@
 """Advice in the words of whoever reads it: keywords for Python, options for the command line."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any, get_args, get_type_hints
+
+from tyro.conf import Positional
 
 from hyperproto._core.errors import HyperprotoError
 
 __all__ = ["in_options"]
 
-OPTIONS = {
-    "pass skip_corrupt=True": "add --skip-corrupt",
-    'unseen="missing"': "--unseen missing",
+RENAMED = {"ranges": "range", "prior_missing": "missing"}  # options that are called otherwise than their keywords
+KEYWORD = re.compile(r'`(?P<quoted>\w+)`|(?<![\w"/.-])(?P<key>[a-z_]+)=(?P<value>True|\.\.\.|"\w+"|\d+)')
+POSITIONAL = get_args(Positional[str])[1]
+PHRASES = {
     'Choose split "train" or "all"': "Add --split train or --split all",
+    "Name one of them": "Add --name and one of them",
+    "Pass valid=...": "Add --valid-share 0.1.",
 }
 
 
 @contextmanager
-def in_options() -> Iterator[None]:
-    """Name options of the command line where an error advises keywords of a function."""
+def in_options(verb: Any) -> Iterator[None]:
+    """Name options of a verb where an error speaks of keywords of a function; names that are no options stay."""
+    hints = get_type_hints(type(verb), include_extras=True)
+    known = {name for name, hint in hints.items() if POSITIONAL not in get_args(hint)}
     try:
         yield
     except HyperprotoError as error:
-        sentence = str(error)
-        for keyword, option in OPTIONS.items():
-            sentence = sentence.replace(keyword, option)
-        raise type(error)(sentence) from None
+        raise type(error)(_in_options(str(error), known)) from None
+
+
+def _in_options(sentence: str, known: set[str]) -> str:
+    """Rewrite `key`, key=True, key="value", key=value and "Pass key=...".
+
+    >>> _in_options("`held_out` is 2. Replace it, or pass skip_corrupt=True.", {"held_out", "skip_corrupt"})
+    '--held-out is 2. Replace it, or add --skip-corrupt.'
+    """
+    for phrase, better in PHRASES.items():
+        sentence = sentence.replace(phrase, better)
+    sentence = re.sub(r"\b(P|p)ass (?=\w+=)", lambda found: "Add " if found[1] == "P" else "add ", sentence)
+
+    def rewrite(found: re.Match[str]) -> str:
+        key, value = found["quoted"] or found["key"], found["value"]
+        name = RENAMED.get(key, key)
+        if name not in known:
+            return found[0]
+        flag = "--" + name.replace("_", "-")
+        if value == "...":  # the end of a sentence
+            return f"{flag}."
+        return flag if value in (None, "True") else f"{flag} {value.strip(chr(34))}"
+
+    return KEYWORD.sub(rewrite, sentence)

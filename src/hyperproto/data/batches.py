@@ -19,8 +19,8 @@ class Batches:
 
     ``batch_size`` is that of all processes together: batch b is the same set of examples however many processes
     there are, and each takes every ``world``-th of it. In training a last batch of a single example is left out
-    (batch normalisation needs two), and one that would leave a process without any. In evaluation every example
-    counts, and a process may get an empty batch.
+    (batch normalisation needs two), and one that would leave a process with fewer than ``least``. In evaluation every
+    example counts, and a process may get an empty batch.
     """
 
     def __init__(
@@ -32,15 +32,16 @@ class Batches:
         seed: int = 0,
         rank: int = 0,
         world: int = 1,
+        least: int = 1,
     ) -> None:
         self.data, self.batch_size, self.shuffle, self.seed = data, batch_size, shuffle, seed
-        self.rank, self.world = rank, world
+        self.rank, self.world, self.least = rank, world, least
         self.size = len(data)  # type: ignore[arg-type]  # map-style data sets have a length
 
     def __len__(self) -> int:
         last = self.size % self.batch_size
         whole = self.size // self.batch_size
-        least = self.world if whole == 0 else max(2, self.world)
+        least = self.least * self.world if whole == 0 else max(2, self.least * self.world)
         kept = last >= least if self.shuffle else last > 0
         return whole + kept
 

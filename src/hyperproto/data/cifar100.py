@@ -132,7 +132,10 @@ def _records(file: BinaryIO, path: Path) -> _Part:
 
 def _read_python(files: Mapping[str, BinaryIO], classes: str, place: Path) -> tuple[_Part, _Part, tuple[str, ...]]:
     meta = load_restricted(files["meta"], place / "meta")
-    names = _entry(meta, f"{classes}_label_names", place / "meta")
+    key = f"{classes}_label_names"
+    names = _entry(meta, key, place / "meta")
+    if not isinstance(names, list | tuple):
+        raise InputError(f'"{key}" in "{place / "meta"}" must be a list; got {names!r}. Get the file again.')
     parts = [_pickled(load_restricted(files[name], place / name), place / name) for name in ("train", "test")]
     return parts[0], parts[1], tuple(name.decode("utf-8") if isinstance(name, bytes) else str(name) for name in names)
 
@@ -149,7 +152,11 @@ def _pickled(held: Mapping[str, Any], path: Path) -> _Part:
 
 
 def _labels(held: Mapping[str, Any], key: str, path: Path) -> Tensor:
-    found = np.asarray(_entry(held, key, path))
+    labels = _entry(held, key, path)
+    try:
+        found = np.asarray(labels)
+    except ValueError:  # lists of different lengths
+        found = np.asarray(None)
     if found.dtype.kind not in "iu" or found.ndim != 1:
         raise InputError(f'"{key}" in "{path}" must be whole numbers; got {found.dtype}. Get the file again.')
     return torch.from_numpy(found.astype(np.int64))

@@ -9,7 +9,7 @@ from PIL import Image, ImageOps, UnidentifiedImageError
 from hyperproto._core.errors import InputError
 from hyperproto.data.preprocessing import ImagePreprocessing
 
-__all__ = ["CorruptImageError", "decode", "fit_square", "stored_side"]
+__all__ = ["CorruptImageError", "decode", "fit_square", "nature", "stored_side"]
 
 # What stands at the start of files that are often found in place of an image.
 OPENINGS = {
@@ -67,7 +67,7 @@ def decode(path: Path, preprocessing: ImagePreprocessing) -> NDArray[np.uint8]:
         ) from None
     except Exception as error:  # Pillow's decoders raise anything from OSError to SyntaxError and struct.error
         raise CorruptImageError(
-            f'"{path}" must be an image; it {_nature(path, error)}. Replace it, or pass skip_corrupt=True to leave '
+            f'"{path}" must be an image; it {nature(path, error)}. Replace it, or pass skip_corrupt=True to leave '
             "such images out."
         ) from None
     return np.asarray(square).reshape(side, side, -1).transpose(2, 0, 1)
@@ -105,8 +105,8 @@ def _in_mode(image: Image.Image, mode: str) -> Image.Image:
     return image.convert(mode)
 
 
-def _nature(path: Path, error: Exception) -> str:
-    """Say what a file is that is not an image."""
+def nature(path: Path, error: Exception) -> str:
+    """Say what a file is that is not an image, as what follows "it"."""
     try:
         with path.open("rb") as file:
             start = file.read(256)

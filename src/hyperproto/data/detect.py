@@ -18,7 +18,7 @@ from hyperproto.data.source import Source
 from hyperproto.data.table import read_table
 from hyperproto.data.tiny_imagenet import TINY_IMAGENET, read_tiny_imagenet
 
-__all__ = ["SOURCES", "Reader", "detect", "read_source"]
+__all__ = ["OWN", "SOURCES", "Reader", "detect", "read_source"]
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,10 @@ SOURCES: dict[str, Reader] = {
     "table": Reader(read_table, is_table),
     "image-folder": Reader(read_image_folder, looks_like_image_folder),
 }
+
+
+OWN = tuple(name for name, reader in SOURCES.items() if reader.publication is None)
+"""Data of people's own, without an official split: the reader holds some out."""
 
 
 def detect(path: str | Path) -> str:

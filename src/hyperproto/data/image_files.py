@@ -6,6 +6,8 @@ from pathlib import Path
 
 from PIL import Image
 
+from hyperproto.data.decode import nature
+
 __all__ = ["EXTENSIONS", "images_in", "verify_images"]
 
 EXTENSIONS = frozenset((".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm", ".pgm"))
@@ -19,7 +21,7 @@ def images_in(folder: Path) -> list[Path]:
 
 
 def verify_images(paths: Iterable[Path], *, workers: int | None = None) -> list[tuple[Path, str]]:
-    """Decode every image; return those that cannot be, each with the reason.
+    """Decode every image; return those that cannot be, each with the reason, as "is empty".
 
     An image cut short is found too, which looking at its header alone would miss.
     """
@@ -35,17 +37,5 @@ def _fault(path: Path) -> str:
         with Image.open(path) as image:
             image.load()
     except Exception as error:  # a broken image may raise anything
-        return _reason(path, error)
+        return nature(path, error)
     return ""
-
-
-def _reason(path: Path, error: Exception) -> str:
-    if not path.is_file():
-        return "there is no such file"
-    with path.open("rb") as file:
-        start = file.read(64).lstrip().lower()
-    if not start:
-        return "the file is empty"
-    if start.startswith((b"<!doctype", b"<html", b"<?xml", b"<head")):
-        return "it is a web page, not an image: a download that failed leaves such files"
-    return str(error).replace(f"{str(path)!r}", "it")

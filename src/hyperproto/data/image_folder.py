@@ -1,5 +1,6 @@
 """Your own images: a folder with a subfolder for each class."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from hyperproto._core.errors import InputError, MissingDataError
@@ -7,6 +8,8 @@ from hyperproto.data.image_files import images_in
 from hyperproto.data.preprocessing import Augment, large_image_preprocessing
 from hyperproto.data.source import ImageFiles, Source, Split, select
 from hyperproto.data.targets import Unseen, class_targets, class_task, held_out_rows
+from hyperproto.spaces import Classes
+from hyperproto.spaces.tasks import Task
 
 __all__ = ["looks_like_image_folder", "read_image_folder"]
 
@@ -21,6 +24,7 @@ def read_image_folder(
     size: int = 224,
     resize: int | None = None,
     unseen: Unseen = "error",
+    tasks: Mapping[str, Task] | None = None,
 ) -> Source:
     """Read a folder with a subfolder of images for each class, or with "train" and "test" that hold such subfolders.
 
@@ -37,6 +41,9 @@ def read_image_folder(
         Height and width the network gets, and the shorter side before the centre is cut out (8/7 of ``size``).
     unseen : {"error", "missing"}
         What a class of the test folder is that training never saw.
+    tasks : mapping of str to Classes or Range, optional
+        Those of a model that is trained already: class names and bounds are then its own, not those of the data, and
+        ``unseen`` goes for the training part too.
 
     Returns
     -------
@@ -48,8 +55,10 @@ def read_image_folder(
         raise MissingDataError(f'"{path}" must be a folder with a subfolder for each class; there is no such folder.')
     inside = _train_folder(path)
     paths, labels = _labelled(inside)
-    task = class_task("class", labels)
-    train = Split(ImageFiles(tuple(paths)), {"class": class_targets("class", task, labels, where=f'"{inside}"')})
+    known = (tasks or {}).get("class")
+    task = known if isinstance(known, Classes) else class_task("class", labels)
+    ids = class_targets("class", task, labels, where=f'"{inside}"', unseen=unseen)
+    train = Split(ImageFiles(tuple(paths)), {"class": ids})
     beside = next((path / name for name in TEST_FOLDERS if (path / name).is_dir()), None)
     test: Split | None = None
     if inside != path and beside is not None:

@@ -3,6 +3,7 @@
 from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
 
+from hyperproto._core.checks import check_integer
 from hyperproto._core.registry import choose
 
 __all__ = [
@@ -91,6 +92,7 @@ class Augment:
 
 def large_image_preprocessing(size: int = 224, resize: int | None = None) -> ImagePreprocessing:
     """Return the usual way with photographs: the shorter side to 8/7 of ``size``, 256 for 224, then the centre."""
+    size = check_integer(size, "size", at_least=1)
     return ImagePreprocessing(size, resize=round(size * 8 / 7) if resize is None else resize)
 
 

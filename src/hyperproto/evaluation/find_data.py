@@ -1,5 +1,6 @@
 """The data of a run, or other data that is to be seen as that."""
 
+import inspect
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -7,18 +8,16 @@ from typing import Any
 from hyperproto._core.errors import InputError
 from hyperproto._core.registry import choose
 from hyperproto.data import Source, Split, read_source
-from hyperproto.data.detect import detect
+from hyperproto.data.detect import OWN, SOURCES, detect
 from hyperproto.data.preprocessing import Preprocessing, TablePreprocessing, preprocessing_from_dict
 from hyperproto.data.targets import Unseen
 from hyperproto.evaluation.matching import join
-from hyperproto.spaces import Classes, Range
+from hyperproto.spaces import Range
 from hyperproto.spaces.tasks import Task
 from hyperproto.training import RunRecord
 from hyperproto.training.sources import read_recipe_source
 
 __all__ = ["choose_split", "preprocessing_of", "source_of"]
-
-OWN = ("table", "image-folder")  # data without an official split, where the reader holds some out
 
 
 def source_of(
@@ -51,10 +50,11 @@ def source_of(
         name = detect(path)
         return read_source(path, name, **_options(record, tasks, name, whole=split is None, unseen=unseen))
     reader, options = described["reader"], dict(described.get("options") or {})
-    if reader in OWN:
-        options["unseen"] = unseen
-        other = path is not None and Path(path).resolve() != Path(described.get("path") or "").resolve()
-        if other and split is None:
+    options |= _unseen(reader, unseen)
+    other = path is not None and Path(path).resolve() != Path(described.get("path") or "").resolve()
+    if reader in OWN and other:
+        options["tasks"] = _known(tasks, reader)
+        if split is None:
             options = {key: value for key, value in options.items() if key != "test"} | {"held_out": 0.0}
     return read_recipe_source({**described, "options": options}, None if path is None else str(path))
 
@@ -93,8 +93,8 @@ def _options(
 ) -> dict[str, Any]:
     """Return what a reader must know about data of which only the run is known."""
     if name not in OWN:
-        return {}
-    options: dict[str, Any] = {"unseen": unseen, **({"held_out": 0.0} if whole else {})}
+        return _unseen(name, unseen)
+    options: dict[str, Any] = {"unseen": unseen, "tasks": _known(tasks, name)} | ({"held_out": 0.0} if whole else {})
     if name == "image-folder":
         return options
     preprocessing = preprocessing_of(record)
@@ -103,11 +103,21 @@ def _options(
             f'The run "{record.folder}" takes images, and which column of a table names them it does not know. '
             "Read the table with hp.data.read_table and pass it to evaluate_run."
         )
-    ranges = {task_name: (task.low, task.high) for task_name, task in tasks.items() if isinstance(task, Range)}
-    classes = [task_name for task_name, task in tasks.items() if isinstance(task, Classes)]
-    return options | {
-        "columns": preprocessing.columns,
-        "classes": classes,
-        "ranges": list(ranges),
-        "bounds": ranges,
-    }
+    columns: dict[str, list[str]] = {"classes": [], "ranges": []}
+    for task_name, task in tasks.items():
+        columns["ranges" if isinstance(task, Range) else "classes"].append(task_name)
+    return options | columns | {"columns": preprocessing.columns}
+
+
+def _known(tasks: Mapping[str, Task], reader: str) -> dict[str, Task]:
+    """Return the run's tasks by the names the reader gives them; without class names there is nothing to know."""
+    known = {name: task for name, task in tasks.items() if isinstance(task, Range) or task.names is not None}
+    if reader == "image-folder" and len(known) == 1:
+        return {"class": next(iter(known.values()))}  # its only task, whatever the run calls it
+    return known
+
+
+def _unseen(reader: str, unseen: Unseen) -> dict[str, Any]:
+    """Return the rule for unseen classes, for readers that have one."""
+    takes = reader in SOURCES and "unseen" in inspect.signature(SOURCES[reader].read).parameters
+    return {"unseen": unseen} if takes else {}

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from hyperproto._core.checks import check_finite_number, check_integer
+from hyperproto._core.checks import check_finite_number, check_integer, check_integers
 from hyperproto._core.errors import InputError
 from hyperproto.models.backbone import Backbone, Presets
 from hyperproto.models.inputs import check_images
@@ -72,7 +72,7 @@ class DenseNet(Backbone):
         channels: int = 3,
         feature_norm: bool = False,
     ) -> None:
-        blocks = [check_integer(layers, "blocks", at_least=1) for layers in blocks]
+        blocks = check_integers(blocks, "blocks", at_least=1)
         reduction = check_finite_number(reduction, "reduction", above=0, at_most=1)
         settings = {"growth": growth, "reduction": reduction, "channels": channels}
         super().__init__(out_dim=out_dim, blocks=blocks, **settings, feature_norm=bool(feature_norm))

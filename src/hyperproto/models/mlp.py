@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from torch import Tensor, nn
 
-from hyperproto._core.checks import check_finite_number, check_integer
+from hyperproto._core.checks import check_finite_number, check_integer, check_integers
 from hyperproto.models.backbone import Backbone
 from hyperproto.models.inputs import check_rows
 
@@ -34,7 +34,7 @@ class MLP(Backbone):
     def __init__(
         self, out_dim: int, in_features: int, hidden: Sequence[int] = (256, 256), dropout: float = 0.0
     ) -> None:
-        hidden = [check_integer(width, "hidden", at_least=1) for width in hidden]
+        hidden = check_integers(hidden, "hidden", at_least=1)
         dropout = check_finite_number(dropout, "dropout", at_least=0, at_most=0.99)
         super().__init__(out_dim=out_dim, in_features=in_features, hidden=hidden, dropout=dropout)
         self.in_features = check_integer(in_features, "in_features", at_least=1)

@@ -1,5 +1,6 @@
 """What is looked at before the first step, so that a mistake costs a second and not an hour."""
 
+import copy
 from typing import Any
 
 import torch
@@ -19,7 +20,7 @@ from hyperproto.training.evaluate import measure
 from hyperproto.training.layout import to_device
 from hyperproto.training.schedule import SCHEDULES
 
-__all__ = ["check_data", "check_monitor", "check_outputs", "check_settings"]
+__all__ = ["check_batches", "check_data", "check_monitor", "check_outputs", "check_settings"]
 
 
 def check_settings(given: dict[str, Any]) -> dict[str, Any]:
@@ -74,6 +75,39 @@ def check_outputs(network: nn.Module, space: OutputSpace, data: AnyDataset, acce
     z = _try(network, inputs, accelerator)
     check_output_width(z, space.dim)
     check_finite_rows(z, what="The network's output", hint="Look for NaN in its weights.")
+
+
+def check_batches(settings: dict[str, Any], network: nn.Module, data: AnyDataset, accelerator: Accelerator) -> int:
+    """Return how many examples each process must get in a step: 2 where the network cannot train on one, else 1."""
+    n: int = len(data)  # type: ignore[arg-type]  # map-style data sets have a length
+    size, processes, accumulate = settings["batch_size"], accelerator.num_processes, settings["accumulate"]
+    fewest, last = min(size, n) // processes, n % size // processes
+    part = fewest if accumulate == 1 else min(fewest, -(-size // (processes * accumulate)))
+    got = f"batch_size={size}, {processes} process{'es' * (processes > 1)}, accumulate={accumulate}, {n} examples"
+    if fewest == 0:
+        raise InputError(f"Each process must get an example a step; got {got}. Start fewer processes.")
+    if (part > 1 and last != 1) or not _needs_two(network, data, accelerator):
+        return 1
+    if part == 1:
+        raise InputError(
+            "The network normalises over the batch, so each process must get two examples or more at a time; got "
+            f"{got}. Give a larger batch, or compute it in fewer parts."
+        )
+    return 2
+
+
+@torch.no_grad()
+def _needs_two(network: nn.Module, data: AnyDataset, accelerator: Accelerator) -> bool:
+    """Whether the network refuses to train on one example alone; asked of a copy, whose statistics may change."""
+    inputs, _ = _first_example(data)
+    with torch.random.fork_rng():
+        try:
+            copy.deepcopy(network).train()(to_device(inputs, accelerator.device))
+        except ValueError as error:
+            return "more than 1 value per channel" in str(error)
+        except Exception:  # a network that cannot be copied, or has trouble that training will meet and name
+            return False
+    return False
 
 
 @torch.no_grad()

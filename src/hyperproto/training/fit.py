@@ -13,7 +13,7 @@ from hyperproto.data import Batches, as_dataset
 from hyperproto.data.arrays import AnyDataset
 from hyperproto.spaces import OutputSpace
 from hyperproto.training.checkpoint import Checkpoint, Parts, machine_of, share
-from hyperproto.training.checks import check_data, check_monitor, check_outputs, check_settings
+from hyperproto.training.checks import check_batches, check_data, check_monitor, check_outputs, check_settings
 from hyperproto.training.engine import accelerator_for, prepare
 from hyperproto.training.gradients import Gradients
 from hyperproto.training.layout import lay_out
@@ -153,6 +153,7 @@ def _fit(
 ) -> Run:
     """Open the folder, set up the machine, and train."""
     settings, main = config["settings"], accelerator.is_main_process
+    least = check_batches(settings, run.network, train, accelerator)
     store = RunFolder(folder) if folder is not None and main else None
     run.folder = folder if main else None
     checkpoint = share(_open(store, run, config, resume), accelerator)
@@ -161,7 +162,8 @@ def _fit(
     channels_last = lay_out(run.network)
     objective, optimizer = prepare(run.network, run.space, settings, accelerator)
     processes, rank = accelerator.num_processes, accelerator.process_index
-    batches = Batches(train, settings["batch_size"], shuffle=True, seed=settings["seed"], rank=rank, world=processes)
+    shared_out = {"rank": rank, "world": processes, "least": least}
+    batches = Batches(train, settings["batch_size"], shuffle=True, seed=settings["seed"], **shared_out)
     part = -(-settings["batch_size"] // (processes * settings["accumulate"])) if settings["accumulate"] > 1 else None
     gradients = Gradients(objective, run.space, settings["reduction"], accelerator, part=part)
     first = 0 if checkpoint is None else checkpoint.position[0]

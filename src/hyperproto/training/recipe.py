@@ -13,8 +13,10 @@ from hyperproto.models import Backbone
 from hyperproto.spaces import Classes, OutputSpace, Space, TaskSpace
 from hyperproto.training.beginnings import begun, stored_recipe
 from hyperproto.training.checkpoint import read_checkpoint
+from hyperproto.training.checks import check_settings
 from hyperproto.training.fit import fit
 from hyperproto.training.loading import Loaded, read_run, rebuild
+from hyperproto.training.logs import check_log
 from hyperproto.training.protocol import settings_of
 from hyperproto.training.recipe_parts import build_data, build_network, build_space, seed_weights
 from hyperproto.training.recipe_values import Recipe
@@ -53,10 +55,12 @@ def train(
     options: dict[str, Any] = {"progress": progress, "log": log, "checkpoint_seconds": checkpoint_seconds}
     if resume and place is not None and place.is_dir() and any(place.iterdir()):
         return resume_run(place, say=say, **options)
+    settings = check_settings(settings_of(recipe) | options)  # before data are read, which may take long
+    check_log(log, place)
     with begun(place, recipe):
         source = read_recipe_source(recipe.data)
         made = _build(recipe, source)
-        return _fit(recipe, source, made, place, settings_of(recipe), say, options)
+        return _fit(recipe, source, made, place, settings, say, options)
 
 
 def resume_run(

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from hyperproto._core.errors import InputError, MissingDataError
 from hyperproto._core.registry import choose, unknown_choice
 from hyperproto.data import SOURCES, Source, read_cifar100, read_mnist, rotated_mnist, uneven_cifar100
-from hyperproto.data.detect import detect
+from hyperproto.data.detect import OWN, detect
 from hyperproto.data.digits_source import read_digits, read_rotated_digits
 
 __all__ = ["BUILT_IN", "READERS", "data_name", "describe_data", "read_recipe_source"]
@@ -58,7 +58,7 @@ def describe_data(path: str | Path, reader: str | None = None, *, seed: int = 0,
     name = str(path) if built_in else reader or detect(place)
     read = choose(name, READERS, what="data set")
     given = {key: value for key, value in options.items() if value not in (None, (), [], {})}
-    known = [key for key in inspect.signature(read).parameters if key != "path"]
+    known = [key for key in inspect.signature(read).parameters if key not in ("path", "tasks")]  # plain values only
     for key in given:
         if key not in known:
             raise _unknown_option(key, known, name)
@@ -111,6 +111,5 @@ def data_name(data: dict[str, Any]) -> str:
     >>> data_name({"reader": "table", "path": "/home/ann/My paintings.csv", "options": {}})
     'My-paintings'
     """
-    own = data["reader"] in ("table", "image-folder")
-    name = Path(data["path"]).stem if own else data["reader"]
+    name = Path(data["path"]).stem if data["reader"] in OWN else data["reader"]
     return re.sub(r"[^\w.-]+", "-", name).strip("-.") or "data"
