@@ -193,7 +193,8 @@ def _check(split: Split, preprocessing: ImagePreprocessing) -> None:
 def _choice(split: Split, preprocessing: ImagePreprocessing) -> str:
     """Return where images are best kept: in memory, if they are there already or small enough together."""
     needed = len(split) * preprocessing.channels * stored_side(preprocessing) ** 2
-    fits = needed <= min(MOST_IN_MEMORY, available_memory() // 4)
+    here = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))  # processes on this machine, each with a copy
+    fits = needed <= min(MOST_IN_MEMORY, available_memory() // 4) // here
     return "memory" if fits or isinstance(split.inputs, Tensor) else "stream"
 
 

@@ -11,7 +11,7 @@ from torch.utils.data import default_collate
 from hyperproto._core.checks import check_finite_number, check_finite_rows, check_integer, check_output_width
 from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto._core.registry import choose
-from hyperproto.data import Arrays
+from hyperproto.data import Arrays, ImageData
 from hyperproto.data.arrays import AnyDataset
 from hyperproto.spaces import OutputSpace, Range, Targets
 from hyperproto.spaces.task_space import TaskSpace
@@ -57,10 +57,10 @@ def check_settings(given: dict[str, Any]) -> dict[str, Any]:
 
 def check_data(space: OutputSpace, data: AnyDataset | None, *, scored: bool = False) -> None:
     """Look at all values once, where they are held in memory. Numbers that are only scored may be out of bounds."""
-    if not isinstance(data, Arrays):
+    if not isinstance(data, Arrays | ImageData):
         return
     space.check(_within_bounds(space, data.targets) if scored else data.targets)
-    if data.inputs.is_floating_point():
+    if isinstance(data, Arrays) and data.inputs.is_floating_point():
         hint = "Remove those rows, or fill in the missing values."
         check_finite_rows(data.inputs, what="The inputs", hint=hint)
 
