@@ -49,7 +49,7 @@ def test_place_speaks_json(capsys):
         (["place", "3", "3", "--dims", "4"], "--dims goes with --compare"),
         (["place", "3", "3", "--max-cosine", "0.1"], "leave D out"),
         (["place", "3"], "Give the number of dimensions too"),
-        (["train", "--dim", "1"], "`dim` must be at least 2; got 1"),
+        (["train", "--dim", "1"], "--dim must be at least 2; got 1"),
     ],
 )
 def test_a_mistake_prints_one_sentence_and_exits_with_2(capsys, arguments, sentence):
@@ -127,6 +127,8 @@ def test_place_with_names_and_a_prior_reports_both_sides(tmp_path, capsys):
         (["place", "5", "3", "--sweep"], "go with --prior FILE"),
         (["place", "3", "--names", "cat,dog,ox", "--prior", "nowhere.txt"], "nowhere.txt"),
         (["place"], "Say how many classes"),
+        (["place", "3", "--prior", "x.csv"], "--names FILE D"),
+        (["place", "--names", "a,b,c", "--prior", "x.csv", "--max-cosine", ".1"], "for separation alone"),
         (["place", "3", "3", "--plot", "map.jpg"], 'must be named ".png" or ".svg"'),
         (["place", "5", "3", "--prior", "v.npy", "--neighbours", "0"], "--neighbours must be at least 1; got 0"),
         (["place", "5", "3", "--prior", "v.npy", "--of", "cat"], "add --neighbours N"),

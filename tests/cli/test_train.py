@@ -43,6 +43,11 @@ def test_a_table_of_images_with_a_class_and_a_number(capsys, tmp_path):
     assert config["space"]["tasks"][1]["high"] == 1900
     _, space = hp.load("runs/paintings-1")
     assert space.tasks["style"].names == ("baroque", "cubism")
+    code, out, _ = run(capsys, "predict", "runs/paintings-1", "paintings.csv", "--format", "json")
+    assert code == 0
+    told = json.loads(out)
+    assert [row["row"] for row in told] == list(range(1, 11))
+    assert told[0]["predictions"]["style"]["name"] in ("baroque", "cubism")
     code, out, _ = run(capsys, "train", "--resume", "runs/paintings-1")
     assert code == 0
     assert "runs/paintings-1 is over: 1 epochs are done." in out

@@ -361,3 +361,27 @@ def test_normalising_over_a_single_row_is_a_sentence_before_anything_is_written(
     assert all(torch.equal(before[name], now) for name, now in network.state_dict().items())
     run = hp.fit(make_network(), blob_space, make_blobs(20), epochs=1, **settings)  # one row is enough without
     assert len(run.history) == 1
+
+
+def test_a_wrong_label_in_a_torch_dataset_is_named_by_its_example(blobs):
+    labels = blobs.targets["kind"].clone()
+    labels[7] = 99
+
+    class Rows(Dataset):
+        def __len__(self):
+            return len(labels)
+
+        def __getitem__(self, index):
+            return blobs.inputs[index], labels[index]
+
+    with pytest.raises(ValueError, match="example 7 holds 99"):
+        hp.fit(make_network(), hp.Space(3, hp.Classes(3)), Rows(), epochs=1, batch_size=16)
+
+
+def test_lines_are_printed_for_each_epoch_where_asked(blobs, blob_space, capsys):
+    hp.fit(make_network(), blob_space, blobs, valid=blobs, epochs=2, progress="lines")
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split("  ")[0] for line in lines] == ["epoch 1/2", "epoch 2/2"]
+    assert all("accuracy" in line for line in lines)
+    hp.fit(make_network(), blob_space, blobs, epochs=1)
+    assert capsys.readouterr().out == ""

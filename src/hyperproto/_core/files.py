@@ -135,7 +135,9 @@ def new_folder(path: str | Path, *, apart_from: Collection[str] = ()) -> Path:
     if path.exists() and not path.is_dir():
         raise InputError(f'"{path}" must be a folder; it is a file. Choose another name.')
     if path.is_dir() and any(held.name not in apart_from for held in path.iterdir()):
-        raise InputError(f'Folder "{path}" already exists and is not empty. Choose another, or remove it.')
+        run = (path / "config.json").is_file()
+        advice = "Continue the run in it with resume=True, or choose another." if run else "Choose another."
+        raise InputError(f'Folder "{path}" already exists and is not empty. {advice}')
     try:
         path.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=path):

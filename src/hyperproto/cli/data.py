@@ -106,9 +106,10 @@ def _complaint(unreadable: list[tuple[str, str]]) -> str:
 
 
 def _show_source(path: Path, report: dict[str, Any]) -> None:
-    from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
+
+    from hyperproto.cli.console import table_console
 
     table = Table(title=escape(f"{report['name']} in {path}"), show_header=False)
     for (part, count), published in zip(report["examples"].items(), report["published"], strict=False):
@@ -122,7 +123,7 @@ def _show_source(path: Path, report: dict[str, Any]) -> None:
     if report["unreadable"] is not None and report["inputs"] == "image files":
         faulty = len(report["unreadable"])
         table.add_row("images", f"{faulty} cannot be read" if faulty else "every one can be read")
-    Console().print(table)
+    table_console().print(table)
 
 
 def _describe_classes(task: dict[str, Any]) -> str:
@@ -142,16 +143,17 @@ def _describe_range(task: dict[str, Any]) -> str:
 
 
 def _show_columns(path: Path, report: dict[str, Any]) -> None:
-    from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
+
+    from hyperproto.cli.console import table_console
 
     table = Table(title=escape(str(path)))
     for heading in ("column", "rows", "empty", "different", "looks like"):
         table.add_column(heading)
     for name, found in report.items():
         table.add_row(escape(name), *(escape(str(value)) for value in found.values()))
-    console = Console()
+    console = table_console()
     console.print(table)
     console.print(
         "Say what to predict: --classes COLUMN, --range COLUMN; and --image COLUMN for images.", soft_wrap=True

@@ -75,13 +75,13 @@ class Evaluate:
 
 
 def _show(found: "Evaluation", worst: int) -> None:
-    from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
+    from hyperproto.cli.console import table_console
     from hyperproto.evaluation import RangeReport
 
-    console, table = Console(), Table(show_header=False)
+    console, table = table_console(), Table(show_header=False)
     title = f"{found.run} ({found.which} epoch) on {found.data}, {found.split}: {found.examples:,} examples"
     console.print(escape(title), soft_wrap=True, highlight=False)
     for name, value in found.measures.items():

@@ -105,9 +105,12 @@ class Place:
         if self.max_cosine is not None:
             if self.dim is not None:
                 raise InputError("--max-cosine finds the dimension: leave D out.")
+            if self.prior is not None:
+                raise InputError("--max-cosine finds a dimension for separation alone: leave --prior out, or give D.")
             self.dim = suggest(self, self._count, self.max_cosine)
         if self.dim is None:
-            raise InputError("Give the number of dimensions too: hyperproto place K D. Or use --compare.")
+            need = "the names too: --names FILE D" if self.prior else "the number of dimensions too: place K D"
+            raise InputError(f"Give {need}. Or use --compare." if not self.prior else f"Give {need}.")
         held = read_prior(self, self._names, self._count)
         if self.sweep:
             return sweep(self, self._classes, self.dim, held)
@@ -191,6 +194,12 @@ class Place:
         groups = None if held is None else prior_groups(held.similarity, labels, known=held.known)
         if self.plot is not None:
             draw_placement(prototypes, self.plot, groups=groups, title=title)
+            self._written(self.plot)
         if self.page is not None:
             known: dict[str, Any] = {} if held is None else {"similarity": held.similarity, "known": held.known}
             write_placement_page(prototypes, self.page, title=title, groups=groups, **known)
+            self._written(self.page)
+
+    def _written(self, path: Path) -> None:
+        if not self.json:
+            print(f"Written: {path}")

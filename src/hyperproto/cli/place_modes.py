@@ -50,7 +50,8 @@ def suggest(asked: "Place", num_classes: int, max_cosine: float) -> int:
         found = suggest_dim(num_classes, max_cosine=max_cosine, seed=asked.seed)
     if not asked.json:
         console = Console()
-        console.print(f"{found.dim} dimensions deliver {found.max_cosine:.6f}. Smaller ones would cost:")
+        more = " Smaller ones would cost:" if found.smaller else ""
+        console.print(f"{found.dim} dimensions deliver {found.max_cosine:.6f}.{more}")
         for option in found.smaller:
             console.print(f"  {option.dim:5d}: {option.max_cosine:.6f} (bound {option.bound:.6f})")
     return found.dim

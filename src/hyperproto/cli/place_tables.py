@@ -14,8 +14,9 @@ __all__ = ["show_certificate", "show_comparison", "show_trade_offs"]
 
 def show_certificate(report: dict[str, Any], output: Path | None) -> None:
     """Print one certificate."""
-    from rich.console import Console
     from rich.table import Table
+
+    from hyperproto.cli.console import table_console
 
     table = Table(title=f"{report['classes']} prototypes in {report['dim']} dimensions", show_header=False)
     rows = {
@@ -37,13 +38,14 @@ def show_certificate(report: dict[str, Any], output: Path | None) -> None:
         rows["written to"] = str(output)
     for name, value in rows.items():
         table.add_row(name, value)
-    Console().print(table)
+    table_console().print(table)
 
 
 def show_comparison(rows: "list[Comparison]", classes: int) -> None:
     """Print a table over many dimensions."""
-    from rich.console import Console
     from rich.table import Table
+
+    from hyperproto.cli.console import table_console
 
     table = Table(title=f"Maximum cosine of {classes} prototypes: smaller is better, nothing beats the bound")
     for heading in ("D", "ours", "bound", "the paper's method", "random"):
@@ -52,13 +54,14 @@ def show_comparison(rows: "list[Comparison]", classes: int) -> None:
     for row in rows:
         numbers = (row.ours, row.bound, row.paper, row.random)
         table.add_row(str(row.dim), *(f"{value:.6f}" for value in numbers), row.method)
-    Console().print(table)
+    table_console().print(table)
 
 
 def show_trade_offs(rows: "Sequence[TradeOff]", dim: int) -> None:
     """Print a sweep over the weight of the prior."""
-    from rich.console import Console
     from rich.table import Table
+
+    from hyperproto.cli.console import table_console
 
     table = Table(
         title=f"{rows[0].prototypes.num_classes} prototypes in {dim} dimensions: separation against meaning"
@@ -74,7 +77,7 @@ def show_trade_offs(rows: "Sequence[TradeOff]", dim: int) -> None:
         numbers = (f"{value:.3f}" for value in (held.spearman, held.kendall))
         weight = f"{row.prior_weight:.3g}"
         table.add_row(row.label, weight, f"{row.max_cosine:.4f}", *shares, *numbers, f"{held.loss:.4f}")
-    Console().print(table)
+    table_console().print(table)
 
 
 def _meaning_rows(meaning: dict[str, Any]) -> dict[str, str]:

@@ -95,9 +95,10 @@ def _csv(rows: list[dict[str, Any]]) -> str:
 
 
 def _show(rows: list[dict[str, Any]]) -> None:
-    from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
+
+    from hyperproto.cli.console import table_console
 
     header, *lines = _flat(rows)
     table = Table()
@@ -105,4 +106,4 @@ def _show(rows: list[dict[str, Any]]) -> None:
         table.add_column(escape(heading), overflow="fold")
     for line in lines:
         table.add_row(*(escape(f"{cell:.4g}" if isinstance(cell, float) else str(cell)) for cell in line))
-    Console().print(table)
+    table_console().print(table)

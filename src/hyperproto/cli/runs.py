@@ -40,10 +40,10 @@ class Runs:
 
 
 def _show(rows: "list[RunRow]") -> None:
-    from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
+    from hyperproto.cli.console import table_console
     from hyperproto.training.progress import describe
 
     table = Table()
@@ -60,7 +60,7 @@ def _show(rows: "list[RunRow]") -> None:
         )
         cells = (row.name, trained, f"{row.epochs}/{row.asked}\n{row.state}", *measures, _duration(row.seconds))
         table.add_row(*map(escape, cells))
-    console = Console()
+    console = table_console()
     console.print(table)
     for row in rows:
         if row.reason:

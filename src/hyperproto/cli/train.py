@@ -160,7 +160,7 @@ class Train:
         if changed := [name for name in _given(self) if name not in ("resume", "data", "log")]:
             flag = changed[0].replace("_", "-")
             raise InputError(f"--resume takes everything from the run; got --{flag} too. Leave it out.")
-        report(resume_run(self.resume, path=self.data, log=self.log, say=say), self.resume)
+        report(resume_run(self.resume, path=self.data, log=self.log, say=say, progress="lines"), self.resume)
 
     def _train(self, say: Any) -> None:
         from hyperproto._core.processes import from_first
@@ -173,7 +173,7 @@ class Train:
         folder = self.folder
         if folder is None and recipe.data["reader"] not in BUILT_IN:
             folder = from_first(lambda: claim_folder(data_name(recipe.data)))
-        report(train(recipe, folder, log=self.log, say=say), folder)
+        report(train(recipe, folder, log=self.log, say=say, progress="lines"), folder)
 
 
 def _given(verb: Train) -> list[str]:

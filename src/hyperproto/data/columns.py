@@ -104,7 +104,8 @@ def numbers(cells: Column, name: str, path: str | Path) -> Tensor:
     row, cell = bad[0]
     raise InputError(
         f'Column "{name}" of "{path}" must hold finite numbers or empty cells; row {row} holds "{cell}" '
-        f"({len(bad)} of {len(cells)} rows). Correct it, or empty the cell where the number is not known."
+        f"({len(bad)} of {len(cells)} rows). Correct it, empty the cell where the number is not known, or say which "
+        "columns to read (`image` for one of paths, `columns` for numbers)."
     )
 
 

@@ -68,6 +68,7 @@ def evaluate_run(
     if data is None or isinstance(data, str | Path | Source):
         read = data if isinstance(data, Source) else source_of(record, tasks, data, split=split, unseen=unseen)
         name = read.name
+        skip_corrupt = skip_corrupt or bool((record.recipe or {}).get("skip_corrupt"))  # as it was trained
         part, dataset = _prepare(record, read, tasks, split, unseen, skip_corrupt)
     size = batch_size or usual_batch_size(record)
     predictions = predict_split(network, space, dataset, batch_size=size, top=TOP)

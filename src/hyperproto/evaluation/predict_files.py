@@ -61,7 +61,8 @@ def predict_files(
     folder : path
         The run.
     paths : iterable of path
-        Image files and folders of such, at any depth; for a run on a table, tables that have its columns.
+        Image files and folders of such, at any depth; for a run on a table, tables that have its columns, or the
+        column of its images.
     top : int, default 3
         How many classes to name for each class task.
     which : {"last", "best"}
@@ -81,7 +82,8 @@ def predict_files(
     if isinstance(preprocessing, TablePreprocessing):
         data, origins = _rows_of(given, preprocessing)
     else:
-        data, origins = _images_of(given, preprocessing, skip_corrupt)
+        asked = dict((record.recipe or {}).get("data", {}).get("options", {}))
+        data, origins = _images_of(given, preprocessing, skip_corrupt, asked.get("image"))
     predictions = predict_split(network, space, data, batch_size=usual_batch_size(record), top=top)
     skipped = data.skipped if isinstance(data, ImageData) else ()
     return FilePredictions(_tell(origins, predictions, space), skipped)
@@ -102,19 +104,27 @@ def image_files_in(paths: Iterable[Path]) -> list[Path]:
 
 
 def _images_of(
-    given: list[Path], preprocessing: ImagePreprocessing, skip_corrupt: bool
+    given: list[Path], preprocessing: ImagePreprocessing, skip_corrupt: bool, image: str | None
 ) -> tuple[ImageData, list[dict[str, Any]]]:
-    files = image_files_in(given)
-    for path in files:
+    files: list[Path] = []
+    origins: list[dict[str, Any]] = []
+    for path in image_files_in(given):
         if not path.is_file():
             raise FileNotFoundError(f'"{path}" must be an image file or a folder; there is none. Check the path.')
-        if is_table(path):
+        if not is_table(path):
+            files.append(path)
+            origins.append({"file": str(path)})
+            continue
+        if image is None:
             raise InputError(f'The run takes images; "{path}" is a table. Give image files, or folders of such.')
+        cells = column(read_columns(path), image, path)
+        files += [path.parent / str(cell) for cell in cells]
+        origins += [{"file": str(path), "row": row, image: str(cell)} for row, cell in enumerate(cells, 1)]
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".* cannot be read and are left out")  # `skipped` says so
         data = ImageData(Split(ImageFiles(tuple(files)), {}), preprocessing, skip_corrupt=skip_corrupt)
     left_out = set(data.skipped)
-    return data, [{"file": str(path)} for path in files if path not in left_out]
+    return data, [told for told, path in zip(origins, files, strict=True) if path not in left_out]
 
 
 def _rows_of(given: list[Path], preprocessing: TablePreprocessing) -> tuple[Arrays, list[dict[str, Any]]]:

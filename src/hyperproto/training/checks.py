@@ -71,7 +71,10 @@ def check_outputs(network: nn.Module, space: OutputSpace, data: AnyDataset, acce
     inputs, _ = _first_example(data)
     weight = next(network.parameters(), None)
     if weight is not None and inputs.is_floating_point() and inputs.dtype == torch.float64 != weight.dtype:
-        raise InputTypeError(f"The inputs are float64 and the network's weights {weight.dtype}. Pass inputs.float().")
+        raise InputTypeError(
+            f"The inputs are float64 and the network's weights {weight.dtype}. "
+            'Pass inputs.float(), or array.astype("float32").'
+        )
     z = _try(network, inputs, accelerator)
     check_output_width(z, space.dim)
     check_finite_rows(z, what="The network's output", hint="Look for NaN in its weights.")

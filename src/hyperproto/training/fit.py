@@ -2,7 +2,7 @@
 
 from contextlib import closing, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from accelerate import Accelerator
@@ -52,7 +52,7 @@ def fit(
     log: str | None = None,
     preprocessing: Any = None,
     recipe: dict[str, Any] | None = None,
-    progress: bool | None = None,
+    progress: bool | Literal["lines"] | None = None,
 ) -> Run:
     """Train a network to point where the space says, by stochastic gradient descent.
 
@@ -100,8 +100,9 @@ def fit(
         What is done to each input; stored with the run.
     recipe : dict, optional
         Whatever the caller needs to build data and network again, in plain values; stored with the run.
-    progress : bool, optional
-        Whether to show a progress bar; by default where standard error is a terminal.
+    progress : bool or "lines", optional
+        Whether to show a progress bar; by default where standard error is a terminal. "lines" prints a line an epoch
+        where it is none.
 
     Returns
     -------
@@ -149,7 +150,7 @@ def _fit(
     resume: bool,
     checkpoint_seconds: float,
     log: str | None,
-    progress: bool | None,
+    progress: bool | Literal["lines"] | None,
 ) -> Run:
     """Open the folder, set up the machine, and train."""
     settings, main = config["settings"], accelerator.is_main_process

@@ -1,5 +1,6 @@
 """The training loop: everything is checked by now."""
 
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,9 +9,9 @@ from typing import Any
 
 import torch
 
-from hyperproto._core.errors import NonFiniteLossError
+from hyperproto._core.errors import InputError, NonFiniteLossError
 from hyperproto._core.seeding import derive_seed
-from hyperproto.data import Arrays, Batches
+from hyperproto.data import Arrays, Batches, ImageData
 from hyperproto.data.arrays import AnyDataset
 from hyperproto.training.best import out_of_patience
 from hyperproto.training.checkpoint import Checkpoint, Parts, restore, take
@@ -117,14 +118,14 @@ class Loop:
     def take_steps(self, epoch: int, start: int, watch: LossWatch) -> None:
         """Go through the batches of an epoch."""
         parts, device, steps = self.parts, self.parts.accelerator.device, len(self.batches)
-        unseen = epoch == 0 and not isinstance(self.batches.data, Arrays)
+        unseen = epoch == 0 and not isinstance(self.batches.data, Arrays | ImageData)
         for step, batch in enumerate(self.batches.epoch(epoch, start=start), start):
             self.latest = step, batch
             lr = self.rate_at(epoch, step)
             for group in parts.optimizer.param_groups:
                 group["lr"] = lr
             if unseen:
-                parts.space.check(batch[1])
+                self.check_targets(epoch, step, batch[1])
             inputs = to_device(batch[0], device, channels_last=self.channels_last)
             targets = to_device(batch[1], device)
             loss, z = self.gradients(inputs, targets)
@@ -136,6 +137,14 @@ class Loop:
             if self.pauses.due(done):
                 self.save(watch, epoch, step + 1)
                 self.pauses.end_if_asked(f"Stopped in epoch {epoch + 1} after step {step + 1}; it can be resumed.")
+
+    def check_targets(self, epoch: int, step: int, targets: Any) -> None:
+        """Look at targets that were not there to be looked at before; a mistake is named by its example."""
+        try:
+            self.parts.space.check(targets)
+        except InputError as error:
+            ids = self.batches.ids(epoch)[step].tolist()
+            raise InputError(re.sub(r"row (\d+)", lambda row: f"example {ids[int(row[1])]}", str(error))) from None
 
     def rate_at(self, epoch: int, step: int) -> float:
         """Return the learning rate of a step of an epoch."""
@@ -152,6 +161,7 @@ class Loop:
 
     def end_epoch(self, epoch: int, times: dict[str, Any]) -> None:
         """Write an epoch down; what is written before the checkpoint is written again where that does not come."""
+        self.bar.end_epoch(self.run.history[-1])
         if self.store is not None:
             self.store.end_epoch(self.run, times)
         if self.log is not None:

@@ -2,7 +2,7 @@
 
 import time
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 __all__ = ["TrainingProgress", "describe"]
 
@@ -10,13 +10,15 @@ REFRESH = 0.1  # seconds between updates: looking more often costs more than it 
 
 
 class TrainingProgress:
-    """Epoch, loss, measures and time left, on a terminal only."""
+    """Epoch, loss, measures and time left, on a terminal; with ``show="lines"`` elsewhere a line an epoch."""
 
-    def __init__(self, total_steps: int, epochs: int, *, show: bool | None) -> None:
+    def __init__(self, total_steps: int, epochs: int, *, show: bool | Literal["lines"] | None) -> None:
         from rich.console import Console
 
-        console = Console(stderr=True, force_terminal=show)
+        console = Console(stderr=True, force_terminal=None if show == "lines" else show)
         self.epochs, self.total = epochs, total_steps
+        self._lines = show == "lines"
+        self._started = time.monotonic()
         self._bar: Any = None
         self._due = 0.0
         if console.is_terminal:
@@ -44,6 +46,17 @@ class TrainingProgress:
         self._due = now + REFRESH
         note = f"loss {loss:.4f}  {describe(measures)}"
         self._bar.update(self._task, completed=step, description=f"epoch {epoch + 1}/{self.epochs}", note=note)
+
+    def end_epoch(self, record: dict[str, Any]) -> None:
+        """Leave a line about an epoch, above the bar or alone."""
+        if self._bar is None and not self._lines:
+            return
+        measured = describe(record["valid"])
+        line = f"epoch {record['epoch'] + 1}/{self.epochs}  loss {record['loss']:.4f}  {measured}".rstrip()
+        if self._bar is not None:
+            self._bar.console.print(line, highlight=False)
+        else:
+            print(f"{line}  ({time.monotonic() - self._started:.0f} s)", flush=True)
 
 
 def describe(measures: dict[str, float]) -> str:

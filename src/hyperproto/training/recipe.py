@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 
@@ -31,7 +31,7 @@ def train(
     folder: str | Path | None = None,
     *,
     resume: bool = False,
-    progress: bool | None = None,
+    progress: bool | Literal["lines"] | None = None,
     log: str | None = None,
     checkpoint_seconds: float = 300.0,
     say: Callable[[str], None] | None = None,
@@ -67,7 +67,7 @@ def resume_run(
     folder: str | Path,
     *,
     path: str | Path | None = None,
-    progress: bool | None = None,
+    progress: bool | Literal["lines"] | None = None,
     log: str | None = None,
     checkpoint_seconds: float = 300.0,
     say: Callable[[str], None] | None = None,
