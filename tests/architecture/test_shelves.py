@@ -91,6 +91,8 @@ def test_importing_the_package_loads_nothing_heavy():
         ["evaluate", "--help"],
         ["predict", "--help"],
         ["runs", "--help"],
+        ["reproduce", "--help"],
+        ["report", "--help"],
     ],
 )
 def test_help_loads_nothing_heavy(arguments):

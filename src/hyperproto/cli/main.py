@@ -13,6 +13,8 @@ from hyperproto.cli.demo import Demo
 from hyperproto.cli.evaluate import Evaluate
 from hyperproto.cli.place import Place
 from hyperproto.cli.predict import Predict
+from hyperproto.cli.report import Report
+from hyperproto.cli.reproduce import Reproduce
 from hyperproto.cli.runs import Runs
 from hyperproto.cli.train import Train
 from hyperproto.cli.wording import in_options
@@ -25,6 +27,8 @@ VERBS: dict[str, Any] = {
     "evaluate": Evaluate,
     "place": Place,
     "predict": Predict,
+    "report": Report,
+    "reproduce": Reproduce,
     "runs": Runs,
     "train": Train,
 }

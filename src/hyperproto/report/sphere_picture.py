@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from hyperproto._core.extras import require
 from hyperproto._core.files import replacing
+from hyperproto.report.picture_format import picture_format
 from hyperproto.report.sphere_view import SphereView
 
 __all__ = ["CLASS_COLOURS", "draw_sphere"]
@@ -18,7 +19,8 @@ CLASS_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9
 
 
 def draw_sphere(view: SphereView, path: str | Path) -> None:
-    """Draw both colourings side by side and write them as PNG."""
+    """Draw both colourings side by side and write them as PNG or SVG."""
+    form = picture_format(path)
     require("matplotlib", extra="plots", purpose="Drawing the sphere")
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -42,7 +44,7 @@ def draw_sphere(view: SphereView, path: str | Path) -> None:
             panel.plot([0, x], [0, y], [0, z], color=colour, linewidth=1)
             panel.text(1.18 * x, 1.18 * y, z, name, color=colour, ha="center", va="center", weight="bold")
     with replacing(path) as beside:
-        figure.savefig(beside, format="png")
+        figure.savefig(beside, format=form)
 
 
 def _towards_viewer() -> NDArray[np.float64]:

@@ -1,0 +1,165 @@
+"""``hyperproto reproduce``: rebuild a table or figure of the paper."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from tyro.conf import Positional, arg
+
+if TYPE_CHECKING:
+    from hyperproto.experiments.experiment import Experiment
+    from hyperproto.experiments.runner import Outcome, Plan
+
+__all__ = ["Reproduce"]
+
+
+@dataclass
+class Reproduce:
+    """Rebuild a table or figure of the paper: run what is not done yet, then print ours beside the paper's."""
+
+    name: Annotated[Positional[str], arg(metavar="NAME")]
+    """table1 to table7, figure-deepncm, figure-rotated-mnist, figure-epochs, figure-idea; or a .py file of yours."""
+
+    scale: Literal["full", "cpu", "smoke"] = "cpu"
+    """The paper's protocol to the letter; one of at most 20 minutes on 2 cores; or seconds, on tiny data."""
+
+    data: Annotated[Path | None, arg(metavar="DIR")] = None
+    """Holds the data sets in their publishers' layouts; cells without data are left out."""
+
+    words: Annotated[Path | None, arg(metavar="FILE")] = None
+    """Word vectors (word2vec, GloVe), for the baseline and for privileged information."""
+
+    authors: Annotated[Path | None, arg(metavar="DIR")] = None
+    """The authors' prototypes folder, with sgd, sgd-sem and sem; also stands in for word vectors."""
+
+    results: Annotated[Path, arg(metavar="DIR")] = Path("results")
+    """Records go to cells/ below, reports to reports/."""
+
+    runs: Annotated[Path, arg(metavar="DIR")] = Path("runs")
+    """Checkpoints and weights go here; an interrupted cell resumes from it."""
+
+    jobs: Annotated[int | None, arg(metavar="N")] = None
+    """Cells at a time; all cores unless given. Results do not depend on it."""
+
+    backend: Literal["processes", "dask"] = "processes"
+    """How cells are spread: processes here, or Dask."""
+
+    scheduler: Annotated[str | None, arg(metavar="ADDRESS")] = None
+    """Of Dask, whose workers must see the same folders; it starts workers here unless given."""
+
+    dry_run: bool = False
+    """Print the cells, the protocol and an estimate of the time, and run nothing."""
+
+    report_only: bool = False
+    """Run nothing; read the records and write the report."""
+
+    def run(self) -> None:
+        """Plan, run, report."""
+        from hyperproto.cli.report import show_report
+        from hyperproto.experiments.find import find_experiment
+        from hyperproto.experiments.places import Places
+        from hyperproto.experiments.runner import make_plan, run_experiment
+
+        experiment = find_experiment(self.name)
+        if not self.report_only:
+            self._check_paths()
+            places = Places(self.data, self.words, self.authors, self.results, self.runs)
+            plan = make_plan(experiment, self.scale, places)
+            _print_skipped(plan)
+            if self.dry_run:
+                _print_plan(experiment, plan, self.scale, self.jobs)
+                return
+            say = _Teller(len(plan.todo))
+            options = {"jobs": self.jobs, "backend": self.backend, "scheduler": self.scheduler}
+            run_experiment(experiment, self.scale, places, say=say, **options)  # type: ignore[arg-type]
+        show_report(experiment, self.scale, self.results)
+
+    def _check_paths(self) -> None:
+        from hyperproto._core.errors import MissingDataError
+
+        for option, path in (("--data", self.data), ("--words", self.words), ("--authors", self.authors)):
+            if path is not None and not path.exists():
+                raise MissingDataError(f'{option} must be there; "{path}" is not. Check the path.')
+
+
+class _Teller:
+    """Prints a line for each cell that ends."""
+
+    def __init__(self, cells: int) -> None:
+        self.cells, self.ended = cells, 0
+
+    def __call__(self, outcome: "Outcome") -> None:
+        """Say what came of a cell."""
+        self.ended += 1
+        measures = ", ".join(f"{name} {value:.4g}" for name, value in outcome.measures.items() if value is not None)
+        told = outcome.failure or measures or outcome.state
+        print(f"[{self.ended}/{self.cells}] {_describe(outcome.spec)}: {told}", flush=True)
+
+
+def _describe(spec: object) -> str:
+    from hyperproto.experiments.spec import Spec
+
+    assert isinstance(spec, Spec)
+    kind = {"deep-ncm": f"deep NCM, {spec.mean}", "conventional": "conventional"}.get(spec.space, "")
+    kind = kind or ", ".join(filter(None, (spec.prototypes, "cosine softmax" if spec.loss == "softmax" else "")))
+    weight = "" if spec.task_weight is None else f", w = {spec.task_weight:g}"
+    space = f"{kind or 'sphere'}{f', D = {spec.dim}' if spec.dim else ''}{weight}"
+    trained = f"{spec.data}, {spec.network}, " if spec.kind == "train" else ""
+    return f"{spec.address} {trained}{space}, seed {spec.seed}"
+
+
+def _print_skipped(plan: "Plan") -> None:
+    reasons: dict[str, int] = {}
+    for _, reason in plan.skipped:
+        reasons[reason] = reasons.get(reason, 0) + 1
+    for reason, count in reasons.items():
+        print(f"{count} cell{'s'[: count > 1]} left out: {reason}.")
+
+
+def _print_plan(experiment: "Experiment", plan: "Plan", scale: str, jobs: int | None) -> None:
+    """Print every cell and how long it will take here, then the protocol."""
+    import os
+
+    from hyperproto.experiments.estimate import estimate_seconds
+
+    print(experiment.title)
+    total = 0.0
+    for spec in plan.todo:
+        seconds = estimate_seconds(spec)
+        total += seconds
+        print(f"  to do  {_describe(spec)}: {spec.epochs} epochs, about {_duration(seconds)}")
+    for spec in plan.done:
+        print(f"  done   {_describe(spec)}")
+    _print_protocol(experiment, plan, scale)
+    workers = jobs or os.cpu_count() or 1
+    print(
+        f"{len(plan.todo)} cells to do, {len(plan.done)} done, {len(plan.skipped)} left out; about "
+        f"{_duration(total / workers)} with {workers} at a time, by a step measured on this machine."
+    )
+
+
+def _print_protocol(experiment: "Experiment", plan: "Plan", scale: str) -> None:
+    """Print the settings of the cells, and what of them is not the paper's."""
+    from hyperproto.experiments.summary import differences
+
+    settings = {
+        f"{spec.data}: {spec.network}, {spec.epochs} epochs, batch {spec.batch_size}, rate {spec.lr:g} "
+        f"({spec.schedule}, loss {spec.reduction})"
+        for spec in (*plan.todo, *plan.done)
+        if spec.kind == "train"
+    }
+    print("Protocol, seeds " + ", ".join(map(str, experiment.seeds(scale))) + ":")
+    for line in sorted(settings) + [f"differs from the paper's: {line}" for line in differences(experiment, scale)]:
+        print(f"  {line}")
+
+
+def _duration(seconds: float) -> str:
+    """Write a time as people say it.
+
+    >>> _duration(40), _duration(600), _duration(10000), _duration(400000)
+    ('40 s', '10 min', '2.8 h', '4.6 days')
+    """
+    for limit, unit, name in ((100, 1, "s"), (6000, 60, "min")):
+        if seconds < limit:
+            return f"{seconds / unit:.0f} {name}"
+    return f"{seconds / 3600:.1f} h" if seconds < 200_000 else f"{seconds / 86_400:.1f} days"

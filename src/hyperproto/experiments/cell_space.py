@@ -1,0 +1,64 @@
+"""From a cell to its output space and its network, weights fixed by the seed."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, cast
+
+import torch
+
+from hyperproto._core.seeding import derive_seed
+from hyperproto.experiments.cell_prototypes import cell_prototypes
+from hyperproto.experiments.places import Places
+from hyperproto.experiments.spec import Spec
+from hyperproto.models import Backbone, create_backbone
+from hyperproto.spaces import (
+    Classes,
+    ConventionalSpace,
+    CosineSoftmax,
+    DeepNCM,
+    Range,
+    Space,
+    SquaredCosine,
+    TaskSpace,
+)
+from hyperproto.spaces.weighing import weigh_tasks
+
+__all__ = ["cell_network", "cell_space"]
+
+Tasks = Mapping[str, Classes | Range]
+
+
+def cell_space(spec: Spec, tasks: Tasks, places: Places) -> TaskSpace:
+    """Build the output space of a cell for its data's tasks; targets are dicts by name."""
+    with torch.random.fork_rng():
+        torch.manual_seed(derive_seed(spec.seed, "space"))  # squared error off several axes has a layer of its own
+        if spec.space == "sphere":
+            made: TaskSpace = Space(cast(int, spec.dim), _weighed(spec, _on_sphere(spec, tasks, places)))
+        elif spec.space == "deep-ncm":
+            made = DeepNCM(cast(int, spec.dim), _weighed(spec, tasks), mean=cast(Any, spec.mean))
+        else:
+            made = ConventionalSpace(_weighed(spec, tasks), clamp=cast(Any, spec.clamp), width=spec.width)
+    return made
+
+
+def cell_network(spec: Spec, out_dim: int) -> Backbone:
+    """Build the network of a cell, weights drawn from its seed."""
+    with torch.random.fork_rng():
+        torch.manual_seed(derive_seed(spec.seed, "weights"))
+        return create_backbone(spec.network, out_dim=out_dim, **dict(spec.network_options))
+
+
+def _weighed(spec: Spec, tasks: Tasks) -> Tasks:
+    return tasks if spec.task_weight is None else weigh_tasks(tasks, spec.task_weight)
+
+
+def _on_sphere(spec: Spec, tasks: Tasks, places: Places) -> dict[str, Classes | Range]:
+    """Give the classes their prototypes and their loss; each range takes one axis."""
+    ranges = sum(isinstance(task, Range) for task in tasks.values())
+    loss = CosineSoftmax(spec.loss_scale) if spec.loss == "softmax" else SquaredCosine()
+    made: dict[str, Classes | Range] = dict(tasks)
+    for name, task in tasks.items():
+        if isinstance(task, Classes):
+            held = cell_prototypes(spec, task.num_classes, cast(int, spec.dim) - ranges, task.names, places)
+            made[name] = replace(task, classes=held, loss=loss)
+    return made

@@ -1,0 +1,90 @@
+"""Figures 1 and 2 from their records: the sphere, its marks, and the way of one output."""
+
+import html
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hyperproto._core.extras import require
+from hyperproto._core.files import replacing
+from hyperproto.report.picture_format import picture_format
+from hyperproto.report.sphere_grid import coordinates, sphere_grid
+
+__all__ = ["draw_ideas", "write_idea_page"]
+
+MARK, PATH, CIRCLE = "#0072B2", "#E69F00", "#40B0A6"
+POLE_UP = [1, 2, 0]  # the axis of a range is drawn upwards, as the paper does
+
+Look = dict[str, Any]
+
+
+def draw_ideas(looks: Sequence[tuple[str, Look]], path: str | Path) -> None:
+    """Draw a sphere for each look, beside each other; write PNG or SVG."""
+    form = picture_format(path)
+    require("matplotlib", extra="plots", purpose="Drawing the idea")
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(5 * max(1, len(looks)), 5), dpi=150, layout="constrained")
+    FigureCanvasAgg(figure)
+    for index, (title, look) in enumerate(looks):
+        axes: Any = figure.add_subplot(1, len(looks), index + 1, projection="3d")
+        _draw_sphere(axes)
+        axes.scatter(*_points(look["marks"]).T, color=MARK, s=40, depthshade=False)
+        axes.plot(*_points(look["path"]).T, color=PATH, linewidth=2)
+        axes.scatter(*_points(look["path"][-1:]).T, color=PATH, s=30, depthshade=False)
+        if look["target"] == 1:  # the prototype that it is drawn to
+            axes.scatter(
+                *_points(look["marks"][:1]).T, color=MARK, edgecolors=PATH, linewidths=2, s=90, depthshade=False
+            )
+        if look["target"] == 0:
+            axes.plot(*_equator().T, color=CIRCLE)
+        axes.set_title(title)
+    with replacing(path) as beside:
+        figure.savefig(beside, format=form)
+
+
+def write_idea_page(looks: Sequence[tuple[str, Look]], path: str | Path, *, title: str) -> None:
+    """Write a page with each sphere to turn with the mouse; it needs no network."""
+    io_module = require("plotly.io", extra="plots", purpose="Writing the interactive page")
+    parts = [
+        f"<h2>{html.escape(name)}</h2>"
+        + io_module.to_html(
+            _figure(look), include_plotlyjs=index == 0, full_html=False, config={"displaylogo": False}
+        )
+        for index, (name, look) in enumerate(looks)
+    ]
+    page = f"<!doctype html><meta charset='utf-8'><title>{html.escape(title)}</title><h1>{html.escape(title)}</h1>"
+    with replacing(path) as beside:
+        beside.write_text(page + "\n".join(parts) + "\n", encoding="utf-8")
+
+
+def _figure(look: Look) -> dict[str, Any]:
+    marks = {"mode": "markers", "marker": {"size": 5, "color": MARK}, **coordinates(_points(look["marks"]))}
+    way = {"mode": "lines", "line": {"width": 6, "color": PATH}, **coordinates(_points(look["path"]))}
+    circle = {"mode": "lines", "line": {"width": 4, "color": CIRCLE}, **coordinates(_equator())}
+    shown = [marks, way] + ([circle] if look["target"] == 0 else [])
+    hidden = {"visible": False}
+    scene = {"xaxis": hidden, "yaxis": hidden, "zaxis": hidden, "aspectmode": "cube"}
+    data = [{"type": "scatter3d", "hoverinfo": "skip", **held} for held in shown]
+    return {"data": [*data, sphere_grid()], "layout": {"showlegend": False, "height": 520, "scene": scene}}
+
+
+def _points(rows: Any) -> NDArray[np.float64]:
+    return np.asarray(rows, dtype=np.float64)[:, POLE_UP]
+
+
+def _equator() -> NDArray[np.float64]:
+    angles = np.linspace(0, 2 * np.pi, 120)
+    return np.stack([np.cos(angles), np.sin(angles), np.zeros_like(angles)], axis=1)
+
+
+def _draw_sphere(axes: Any) -> None:
+    up, around = np.meshgrid(np.linspace(0, np.pi, 13), np.linspace(0, 2 * np.pi, 25))
+    ball = np.sin(up) * np.cos(around), np.sin(up) * np.sin(around), np.cos(up)
+    axes.plot_wireframe(*ball, color="#999999", alpha=0.25, linewidth=0.5)
+    axes.set_box_aspect((1, 1, 1), zoom=1.5)
+    axes.set_axis_off()
