@@ -1,11 +1,16 @@
 """Settings every test shares."""
 
+import os
+
+os.environ["OMP_NUM_THREADS"] = "1"  # before torch is loaded: tests run side by side, and bits depend on threads
+
 import pytest
 import torch
 from hypothesis import settings
 
 settings.register_profile("steady", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("steady")
+torch.set_num_threads(1)
 
 
 @pytest.fixture

@@ -48,7 +48,7 @@ def change(folder, part, **values):
         ({"weights": "http://example.com/weights"}, 'Unknown setting of "mlp" "weights"'),
         ({"out_dim": 10**30}, "must be at most 16777216; it says 1e[+]30"),
         ({"hidden": [2**20, 2**20]}, "weights, and the files beside it hold"),
-        ({"hidden": "abc"}, "`hidden` must be a whole number; got 'a'"),
+        ({"hidden": "abc"}, "`hidden` must be a list of whole numbers, such as .4, 4.; got 'abc'"),
         ({"in_features": -1}, "`in_features` must be at least 1"),
         ({"in_features": 5}, "The weights do not fit the network given"),
         ({"name": "resnet", "depth": 6_000_002}, "must have at most 2000 layers"),
