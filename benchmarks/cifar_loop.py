@@ -21,7 +21,7 @@ from hyperproto.data import Augment, Batches, ImageData, ImagePreprocessing, Spl
 from hyperproto.data.preprocessing import CIFAR_MEAN, CIFAR_STD
 from hyperproto.models import create_backbone
 
-IMAGES, BATCH, ROUNDS, NUM_CLASSES = 12 * 128, 128, 3, 100
+IMAGES, BATCH, ROUNDS, NUM_CLASSES = 40 * 128, 128, 2, 100
 SETTINGS = {"lr": 0.01, "momentum": 0.9, "weight_decay": 1e-4}
 
 
