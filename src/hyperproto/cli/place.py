@@ -109,8 +109,9 @@ class Place:
                 raise InputError("--max-cosine finds a dimension for separation alone: leave --prior out, or give D.")
             self.dim = suggest(self, self._count, self.max_cosine)
         if self.dim is None:
-            need = "the names too: --names FILE D" if self.prior else "the number of dimensions too: place K D"
-            raise InputError(f"Give {need}. Or use --compare." if not self.prior else f"Give {need}.")
+            if self.prior is not None:
+                raise InputError("Give the names that the prior is for, too: --names FILE D.")
+            raise InputError("Give the number of dimensions too: hyperproto place K D. Or use --compare.")
         held = read_prior(self, self._names, self._count)
         if self.sweep:
             return sweep(self, self._classes, self.dim, held)

@@ -75,16 +75,7 @@ def place(
     """
     num_classes, names = parse_classes(classes)
     dim, seed = check_dim(dim), check_integer(seed, "seed", at_least=0)
-    if method not in METHODS:
-        raise unknown_choice(method, METHODS, what="placement method")
-    if effort not in WORK:
-        raise unknown_choice(effort, WORK, what="effort")
-    if seconds is not None:
-        check_finite_number(seconds, "seconds", above=0)
-    if workers is not None:
-        check_integer(workers, "workers", at_least=1)
-    if prior is None and (prior_weight != "auto" or method == "assign"):
-        raise InputError('`prior_weight` and method="assign" go with a prior; got none. Pass prior=...')
+    _check_options(method, effort, seconds, workers, prior, prior_weight)
     held = None if prior is None else as_prior(prior, names, num_classes, missing=missing, progress=progress)
     with placement_progress(show=progress) as report:
         if held is not None:
@@ -114,6 +105,27 @@ def place(
                 search_only=method == "optimise",
             )
     return Prototypes.from_code(code, names)
+
+
+def _check_options(
+    method: str,
+    effort: str,
+    seconds: float | None,
+    workers: int | None,
+    prior: object | None,
+    prior_weight: float | Literal["auto"],
+) -> None:
+    """Say what cannot be, before anything is read or searched."""
+    if method not in METHODS:
+        raise unknown_choice(method, METHODS, what="placement method")
+    if effort not in WORK:
+        raise unknown_choice(effort, WORK, what="effort")
+    if seconds is not None:
+        check_finite_number(seconds, "seconds", above=0)
+    if workers is not None:
+        check_integer(workers, "workers", at_least=1)
+    if prior is None and (prior_weight != "auto" or method == "assign"):
+        raise InputError('`prior_weight` and method="assign" go with a prior; got none. Pass prior=...')
 
 
 def check_dim(dim: int) -> int:
