@@ -14,7 +14,7 @@ COLUMNS = {"digit, accuracy": "digit/accuracy", "angle, mean error": "angle/mae"
 
 
 def entries(scale: str) -> list[Entry]:
-    """Return two measures of each run; at scale "cpu", 2 cells of 200 s x 2 seeds on 2 cores: 7 minutes."""
+    """Return two measures of each run; at scale "cpu", 2 cells of 150 s x 2 seeds on 2 cores: 5 minutes."""
     return [
         Entry(row, column, at_scale(spec, scale), measure, past=row != "This paper")
         for row, spec in ROWS.items()

@@ -29,7 +29,7 @@ PAPER: Table = {
 }
 DIMS: dict[str, dict[str, tuple[int, ...]]] = {
     "full": {CIFAR: (10, 25, 50, 100), IMAGENET: (25, 50, 100, 200)},
-    "cpu": {CIFAR: (10, 100), IMAGENET: (25, 200)},
+    "cpu": {CIFAR: (25, 100), IMAGENET: (50, 200)},
     "smoke": {CIFAR: (100,), IMAGENET: (200,)},
 }
 

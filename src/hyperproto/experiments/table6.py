@@ -25,7 +25,7 @@ PAPER = {
     ("Art style (accuracy)", BASELINE): (44.6, 47.9, 49.5, 47.2, 47.1),
     ("Art style (accuracy)", OURS): (46.6, 51.2, 54.5, 52.6, 51.4),
 }
-# (3 + 3 + 3 weights + 4 without) x 2 seeds on 2 cores: 13 cells of 81 s are 18 minutes
+# (3 + 3 + 3 weights + 4 without) x 2 seeds on 2 cores: 13 cells of 37 s are 8 minutes
 SHOWN = {"full": tuple(WEIGHTS), "cpu": ("0.01", "0.25", "0.90"), "smoke": ("0.25",)}
 
 # paper: one pole for the year and 46 prototypes in the other 46 dimensions; rate 1e-3, batch 64 in their script
