@@ -20,11 +20,14 @@ if TYPE_CHECKING:
     from hyperproto.codes import Certificate
     from hyperproto.prototypes import Prototypes, Suggestion, place, separation_bound, suggest_dim
     from hyperproto.spaces import (
+        CauchySoftmax,
         Classes,
+        CompositeSpace,
         ConventionalSpace,
         CosineSoftmax,
         DeepNCM,
         OutputSpace,
+        PowerCosine,
         Range,
         Space,
         SquaredCosine,
@@ -33,12 +36,15 @@ if TYPE_CHECKING:
     from hyperproto.training import Run, evaluate, fit, load
 
 _HOMES = {
+    "CauchySoftmax": "spaces",
     "Certificate": "codes",
     "Classes": "spaces",
+    "CompositeSpace": "spaces",
     "ConventionalSpace": "spaces",
     "CosineSoftmax": "spaces",
     "DeepNCM": "spaces",
     "OutputSpace": "spaces",
+    "PowerCosine": "spaces",
     "Prototypes": "prototypes",
     "Range": "spaces",
     "Run": "training",
@@ -56,12 +62,15 @@ _HOMES = {
 _SHELVES = ("codes", "data", "metrics", "models", "sphere")
 
 __all__ = [
+    "CauchySoftmax",
     "Certificate",
     "Classes",
+    "CompositeSpace",
     "ConventionalSpace",
     "CosineSoftmax",
     "DeepNCM",
     "OutputSpace",
+    "PowerCosine",
     "Prototypes",
     "Range",
     "Run",

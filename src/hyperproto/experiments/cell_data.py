@@ -24,7 +24,15 @@ DRAW = 0  # fixes which images are kept: all cells see the same
 def cell_source(spec: Spec, data: Path) -> Source:
     """Return what a cell is trained and measured on."""
     return _source(
-        spec.data, spec.options, spec.classes, spec.train_images, spec.test_images, spec.size, spec.tasks, data
+        spec.data,
+        spec.options,
+        spec.classes,
+        spec.train_images,
+        spec.test_images,
+        spec.held_out,
+        spec.size,
+        spec.tasks,
+        data,
     )
 
 
@@ -44,6 +52,7 @@ def _source(
     classes: int | None,
     train_images: int | None,
     test_images: int | None,
+    held_out: int | None,
     size: int | None,
     tasks: tuple[str, ...],
     data: Path,
@@ -51,6 +60,7 @@ def _source(
     source = read_recipe_source(describe_data(data, reader, **{"seed": DRAW, **dict(options)}))
     source = source if classes is None else _first_classes(source, classes)
     source = source if not tasks else _only_tasks(source, tasks)
+    source = source if held_out is None else _hold_out(source, held_out)
     assert source.test is not None
     source = replace(
         source,
@@ -77,6 +87,13 @@ def _first_classes(source: Source, classes: int) -> Source:
     return replace(source, train=splits[0], test=splits[1], tasks=source.tasks | {name: kept})
 
 
+def _hold_out(source: Source, images: int) -> Source:
+    """Take training examples away and measure on them: the test data are not looked at."""
+    kept = draw_share(source.train, source.tasks, images, "held out")
+    rest = torch.ones(len(source.train), dtype=torch.bool).index_fill(0, kept, False).nonzero().flatten()
+    return replace(source, train=select(source.train, rest), test=select(source.train, kept))
+
+
 def _only_tasks(source: Source, tasks: tuple[str, ...]) -> Source:
     kept = [
         None if split is None else Split(split.inputs, {name: split.targets[name] for name in tasks})
@@ -90,11 +107,16 @@ def thin_out(split: Split, tasks: Mapping[str, Classes | Range], images: int | N
     """Return so many examples, each class in its share, drawn once for all cells and left in the file's order."""
     if images is None or images >= len(split):
         return split
-    order = torch.randperm(len(split), generator=torch.Generator().manual_seed(derive_seed(DRAW, "thin out", part)))
+    return select(split, draw_share(split, tasks, images, "thin out", part))
+
+
+def draw_share(split: Split, tasks: Mapping[str, Classes | Range], images: int, *purpose: str) -> Tensor:
+    """Return which examples a draw takes, each class in its share, in the file's order. Shape (images,)."""
+    order = torch.randperm(len(split), generator=torch.Generator().manual_seed(derive_seed(DRAW, *purpose)))
     labels = next((split.targets[name] for name, task in tasks.items() if isinstance(task, Classes)), None)
     if labels is not None:
         order = order[torch.argsort(_depth(labels[order]), stable=True)]
-    return select(split, order[:images].sort().values)
+    return order[:images].sort().values
 
 
 def _depth(labels: Tensor) -> Tensor:

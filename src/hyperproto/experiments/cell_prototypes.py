@@ -2,29 +2,46 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from torch import Tensor
 
-from hyperproto._core.errors import MissingDataError
+from hyperproto._core.errors import InputTypeError, MissingDataError
+from hyperproto.data import Split
 from hyperproto.experiments.places import Places, what_is_missing
 from hyperproto.experiments.spec import Spec
 from hyperproto.prototypes import Prototypes, place, word_vector_prototypes
+from hyperproto.prototypes.priors import Prior, from_examples
+from hyperproto.spaces import Classes
 
-__all__ = ["cell_prototypes", "describe_prototypes"]
+__all__ = ["cell_prototypes", "describe_prototypes", "look_at_examples"]
 
-METHODS = {"paper": "paper", "ours": "auto", "paper-prior": "paper", "ours-prior": "auto"}
+METHODS = {
+    "paper": "paper",
+    "ours": "auto",
+    "optimised": "optimise",
+    "paper-prior": "paper",
+    "ours-prior": "auto",
+    "examples": "auto",
+}
 FILES = {"authors": "sgd", "authors-prior": "sgd-sem"}
 
 
 def cell_prototypes(
-    spec: Spec, num_classes: int, axes: int, names: Sequence[str] | None, places: Places
+    spec: Spec,
+    num_classes: int,
+    axes: int,
+    names: Sequence[str] | None,
+    places: Places,
+    look: Callable[[], Prior] | None = None,
 ) -> Prototypes:
     """Return the prototypes of a cell's class task, shape (num_classes, axes).
 
-    Placements do not depend on the cell's seed: the paper's tables vary the training, not the prototypes.
+    Placements do not depend on the cell's seed: the paper's tables vary the training, not the prototypes. ``look``
+    looks at the training examples, for prototypes that know them.
     """
     lacks = what_is_missing(spec, places, num_classes, axes)
     if lacks is not None:
@@ -32,13 +49,22 @@ def cell_prototypes(
     kind = str(spec.prototypes)
     if kind == "one-hot":
         made = Prototypes.one_hot(num_classes, axes)
+    elif kind == "random":
+        made = Prototypes.random(num_classes, axes, seed=0)
     elif kind in FILES:
         made = Prototypes.from_npy(_existing(places.authors_file(FILES[kind], spec, num_classes, axes)))
     elif kind == "word2vec":
         made = _word2vec(spec, num_classes, axes, names, places)
     else:
-        made = _placed(kind, spec, num_classes, axes, names, places)
+        made = _placed(kind, spec, num_classes, axes, names, places, look)
     return Prototypes(made.vectors, made.certificate, None if names is None else tuple(names))
+
+
+def look_at_examples(train: Split, name: str, task: Classes) -> Prior:
+    """Return the prior of a cell's training examples, which must lie in memory."""
+    if not isinstance(train.inputs, Tensor):
+        raise InputTypeError("A look at the examples needs them in memory; these are files. Use another prior.")
+    return from_examples(train.inputs, train.targets[name], task.names, num_classes=task.num_classes, missing="free")
 
 
 def describe_prototypes(prototypes: Prototypes) -> dict[str, Any]:
@@ -58,10 +84,19 @@ def _word2vec(spec: Spec, num_classes: int, axes: int, names: Sequence[str] | No
 
 
 def _placed(
-    kind: str, spec: Spec, num_classes: int, axes: int, names: Sequence[str] | None, places: Places
+    kind: str,
+    spec: Spec,
+    num_classes: int,
+    axes: int,
+    names: Sequence[str] | None,
+    places: Places,
+    look: Callable[[], Prior] | None,
 ) -> Prototypes:
     """Place, or read what was placed before."""
     prior, source = _prior(spec, num_classes, names, places) if kind.endswith("-prior") else (None, "")
+    if kind == "examples":
+        assert look is not None, "a cell that is trained has examples"
+        prior, source = look(), f"{spec.data} {spec.options} {spec.classes} {spec.train_images} {spec.held_out}"
     asked = json.dumps([kind, num_classes, axes, list(names or ()) if prior is not None else [], source])
     digest = hashlib.sha256(asked.encode()).hexdigest()[:12]
     path = places.runs / "prototypes" / f"{kind}-{axes}d-{num_classes}c-{digest}.safetensors"

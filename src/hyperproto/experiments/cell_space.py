@@ -2,38 +2,47 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, cast
 
 import torch
 
 from hyperproto._core.seeding import derive_seed
-from hyperproto.experiments.cell_prototypes import cell_prototypes
+from hyperproto.data import Source
+from hyperproto.experiments.cell_prototypes import cell_prototypes, look_at_examples
 from hyperproto.experiments.places import Places
 from hyperproto.experiments.spec import Spec
 from hyperproto.models import Backbone, create_backbone
 from hyperproto.spaces import (
+    CauchySoftmax,
     Classes,
+    CompositeSpace,
     ConventionalSpace,
     CosineSoftmax,
     DeepNCM,
+    PowerCosine,
     Range,
     Space,
     SquaredCosine,
     TaskSpace,
 )
+from hyperproto.spaces.losses import ClassLoss
 from hyperproto.spaces.weighing import weigh_tasks
 
 __all__ = ["cell_network", "cell_space"]
 
 Tasks = Mapping[str, Classes | Range]
+SPHERES: dict[str, type[Space]] = {"sphere": Space, "composite": CompositeSpace}
 
 
-def cell_space(spec: Spec, tasks: Tasks, places: Places) -> TaskSpace:
+def cell_space(spec: Spec, source: Source, places: Places) -> TaskSpace:
     """Build the output space of a cell for its data's tasks; targets are dicts by name."""
+    tasks = source.tasks
     with torch.random.fork_rng():
         torch.manual_seed(derive_seed(spec.seed, "space"))  # squared error off several axes has a layer of its own
-        if spec.space == "sphere":
-            made: TaskSpace = Space(cast(int, spec.dim), _weighed(spec, _on_sphere(spec, tasks, places)))
+        if spec.space in SPHERES:
+            builder = SPHERES[spec.space]
+            made: TaskSpace = builder(cast(int, spec.dim), _weighed(spec, _on_sphere(spec, source, places)))
         elif spec.space == "deep-ncm":
             made = DeepNCM(cast(int, spec.dim), _weighed(spec, tasks), mean=cast(Any, spec.mean))
         else:
@@ -52,13 +61,25 @@ def _weighed(spec: Spec, tasks: Tasks) -> Tasks:
     return tasks if spec.task_weight is None else weigh_tasks(tasks, spec.task_weight)
 
 
-def _on_sphere(spec: Spec, tasks: Tasks, places: Places) -> dict[str, Classes | Range]:
+def _on_sphere(spec: Spec, source: Source, places: Places) -> dict[str, Classes | Range]:
     """Give the classes their prototypes and their loss; each range takes one axis."""
+    tasks = source.tasks
     ranges = sum(isinstance(task, Range) for task in tasks.values())
-    loss = CosineSoftmax(spec.loss_scale) if spec.loss == "softmax" else SquaredCosine()
     made: dict[str, Classes | Range] = dict(tasks)
     for name, task in tasks.items():
         if isinstance(task, Classes):
-            held = cell_prototypes(spec, task.num_classes, cast(int, spec.dim) - ranges, task.names, places)
-            made[name] = replace(task, classes=held, loss=loss)
+            look = partial(look_at_examples, source.train, name, task)
+            held = cell_prototypes(spec, task.num_classes, cast(int, spec.dim) - ranges, task.names, places, look)
+            made[name] = replace(task, classes=held, loss=_class_loss(spec))
+        elif spec.margin:
+            made[name] = replace(task, margin=spec.margin)
     return made
+
+
+def _class_loss(spec: Spec) -> ClassLoss:
+    options = dict(spec.loss_options)
+    if spec.loss == "softmax":
+        return CosineSoftmax(spec.loss_scale)
+    if spec.loss == "squared":
+        return SquaredCosine()
+    return PowerCosine(**options) if spec.loss == "power" else CauchySoftmax(**options)

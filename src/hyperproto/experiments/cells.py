@@ -52,7 +52,7 @@ def _trained(spec: Spec, places: Places) -> dict[str, Any]:
     if places.data is None:
         raise InputError("Training needs data. Give --data DIR, which holds them as published.")
     source = cell_source(spec, places.data)
-    space = cell_space(spec, source.tasks, places)
+    space = cell_space(spec, source, places)
     network = cell_network(spec, space.dim)
     train, test = prepared(source, spec)
     folder = places.runs / "cells" / spec.address

@@ -15,12 +15,16 @@ Options: TypeAlias = tuple[tuple[str, Any], ...]
 
 SCALES = ("full", "cpu", "smoke")
 KINDS = ("train", "separation", "idea")
-SPACES = ("sphere", "conventional", "deep-ncm")
+SPACES = ("sphere", "composite", "conventional", "deep-ncm")
+LOSSES = ("squared", "softmax", "power", "cauchy")
 PROTOTYPES = {
     "paper": "Equation 5 by gradient descent, as the authors' script does it",
     "ours": "hyperproto.place, the best separation it finds",
     "paper-prior": "Equations 5 and 6 summed, by the paper's gradient descent",
     "ours-prior": "hyperproto.place with the word vectors as a prior",
+    "examples": "hyperproto.place with a look at the training examples as a prior",
+    "optimised": "hyperproto.place by search alone, so that no dimension is left unused",
+    "random": "independent uniform directions",
     "one-hot": "one axis a class",
     "word2vec": "principal components of word vectors",
     "authors": "the authors' published file",
@@ -44,18 +48,22 @@ class Spec:
         Keep this many, the first of the file; None keeps all.
     train_images, test_images : int, optional
         Keep this many, drawn once for all cells, each class in its share.
+    held_out : int, optional
+        Take this many training images away and measure on them, in the place of the test data: for choosing settings.
     size : int, optional
         Pixels a side that the network gets; None is the data set's own.
     tasks : tuple of str
         Which of the data's tasks; empty is all.
     network, network_options : str, pairs
         As for :func:`hyperproto.models.create_backbone`.
-    space, dim : {"sphere", "conventional", "deep-ncm"}, int
+    space, dim : {"sphere", "composite", "conventional", "deep-ncm"}, int
         ``dim`` counts all axes of the output, that of a range included; the conventional space has no choice.
     prototypes : str, optional
         One of :data:`PROTOTYPES`, for the classes of a sphere.
-    loss, loss_scale : {"squared", "softmax"}, float
-        Equation 1, or cross-entropy over cosines times the scale.
+    loss, loss_scale, loss_options : {"squared", "softmax", "power", "cauchy"}, float, pairs
+        Equation 1; cross-entropy over cosines times the scale; or :mod:`hyperproto.spaces.heavy_tails`, with options.
+    margin : float
+        Of a range on the sphere.
     mean : str, optional
         Of Deep NCM: "condensation", "decay" or "online".
     clamp, width : str, int
@@ -76,6 +84,7 @@ class Spec:
     classes: int | None = None
     train_images: int | None = None
     test_images: int | None = None
+    held_out: int | None = None
     size: int | None = None
     tasks: tuple[str, ...] = ()
     network: str = "resnet-32"
@@ -85,6 +94,8 @@ class Spec:
     prototypes: str | None = None
     loss: str = "squared"
     loss_scale: float = 16.0
+    loss_options: Options = ()
+    margin: float = 0.0
     mean: str | None = None
     clamp: str = "test"
     width: int = 1
@@ -106,7 +117,7 @@ class Spec:
             (self.kind, KINDS, "kind of cell"),
             (self.space, SPACES, "space"),
             (self.scale, SCALES, "scale"),
-            (self.loss, ("squared", "softmax"), "loss"),
+            (self.loss, LOSSES, "loss"),
         ):
             choose(value, dict.fromkeys(known), what=what)
         if self.prototypes is not None:
@@ -161,6 +172,7 @@ class Spec:
             classes=None if self.data in ("omniart", "rotated-mnist") else 3,
             train_images=12,
             test_images=6,
+            held_out=None if self.held_out is None else 6,
             size=None if self.data == "rotated-mnist" else 16,
             network=network,
             network_options=options,

@@ -1,7 +1,9 @@
 """Shelf 4: the loss, the tasks, and the spaces they live in."""
 
+from hyperproto.spaces.composite import CompositeSpace
 from hyperproto.spaces.conventional import ConventionalSpace
 from hyperproto.spaces.deep_ncm import DeepNCM
+from hyperproto.spaces.heavy_tails import CauchySoftmax, PowerCosine
 from hyperproto.spaces.losses import (
     CosineSoftmax,
     SquaredCosine,
@@ -16,11 +18,14 @@ from hyperproto.spaces.tasks import Classes, Range
 from hyperproto.spaces.weighing import weigh_tasks
 
 __all__ = [
+    "CauchySoftmax",
     "Classes",
+    "CompositeSpace",
     "ConventionalSpace",
     "CosineSoftmax",
     "DeepNCM",
     "OutputSpace",
+    "PowerCosine",
     "Range",
     "Space",
     "SquaredCosine",

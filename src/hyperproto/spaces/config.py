@@ -5,6 +5,7 @@ from typing import Any
 
 from hyperproto._core.registry import choose
 from hyperproto.prototypes import Prototypes
+from hyperproto.spaces.composite import CompositeSpace
 from hyperproto.spaces.conventional import ConventionalSpace
 from hyperproto.spaces.deep_ncm import DeepNCM
 from hyperproto.spaces.protocol import OutputSpace
@@ -39,4 +40,9 @@ def space_from_dict(values: dict[str, Any], prototypes: Mapping[str, Prototypes]
     return space
 
 
-_BUILDERS: dict[str, Any] = {"sphere": Space, "conventional": ConventionalSpace, "deep-ncm": DeepNCM}
+_BUILDERS: dict[str, Any] = {
+    "sphere": Space,
+    "composite": CompositeSpace,
+    "conventional": ConventionalSpace,
+    "deep-ncm": DeepNCM,
+}

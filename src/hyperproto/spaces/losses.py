@@ -15,6 +15,7 @@ from torch import Tensor
 from hyperproto._core.checks import check_finite_number, check_output_width
 from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto._core.registry import choose
+from hyperproto.spaces.heavy_tails import CauchySoftmax, PowerCosine
 from hyperproto.sphere import normalize, working_dtype
 
 __all__ = [
@@ -218,8 +219,10 @@ class CosineSoftmax:
             return torch.nn.functional.cross_entropy(logits, labels, reduction="none")
 
 
-ClassLoss: TypeAlias = SquaredCosine | CosineSoftmax
-LOSSES: dict[str, type[ClassLoss]] = {loss.name: loss for loss in (SquaredCosine, CosineSoftmax)}
+ClassLoss: TypeAlias = SquaredCosine | CosineSoftmax | PowerCosine | CauchySoftmax
+LOSSES: dict[str, type[ClassLoss]] = {
+    loss.name: loss for loss in (SquaredCosine, CosineSoftmax, PowerCosine, CauchySoftmax)
+}
 
 REDUCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "mean": torch.mean,

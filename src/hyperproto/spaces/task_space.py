@@ -135,15 +135,20 @@ class TaskSpace(OutputSpace):
         if sample_weight is not None and sample_weight.shape != (len(z),):
             raise InputError(f"`sample_weight` must have shape ({len(z)},); got {tuple(sample_weight.shape)}.")
 
-        def task_loss(head: Head, target: Tensor) -> Tensor:
-            rows: Tensor
-            rows, weights = head(z, target, sample_weight)
+        def reduced(rows: Tensor, weights: Tensor) -> Tensor:
             if reduction == "none":
                 return rows
             total = rows.sum()
             return total if reduction == "sum" else total / _at_least_tiny(weights.sum(dtype=rows.dtype))
 
-        return self._per_task(task_loss, targets)
+        named = {name: reduced(*rows) for name, rows in self._weighted_rows(z, targets, sample_weight).items()}
+        return named[self.names[0]] if self.bare else named
+
+    def _weighted_rows(
+        self, z: Tensor, targets: Mapping[str, Tensor], sample_weight: Tensor | None
+    ) -> dict[str, tuple[Tensor, Tensor]]:
+        """Return, for each task, the weighted loss and the weight of each row. Shapes (n,)."""
+        return {name: head(z, targets[name], sample_weight) for name, head in self._named_heads()}
 
     def loss(
         self,

@@ -27,8 +27,9 @@ class Classes:
     ----------
     classes : int, sequence of str, or Prototypes
         How many classes, their names, or prototypes placed already.
-    loss : SquaredCosine or CosineSoftmax
-        Equation 1, whose cost does not depend on the number of classes, or cross-entropy over scaled cosines.
+    loss : SquaredCosine, PowerCosine, CosineSoftmax or CauchySoftmax
+        Equation 1, or with another exponent, whose cost does not depend on the number of classes; or cross-entropy
+        over the cosines to all prototypes, scaled, or with heavy tails for few dimensions.
     weight : float, default 1.0
         Weight of this task in the sum; the method needs none.
     class_weights : sequence of float, optional
@@ -43,7 +44,8 @@ class Classes:
     def __post_init__(self) -> None:
         check_finite_number(self.weight, "weight", above=0)
         if not isinstance(self.loss, tuple(LOSSES.values())):
-            raise InputTypeError(f"`loss` must be hp.SquaredCosine() or hp.CosineSoftmax(); got {self.loss!r}.")
+            known = ", ".join(f"hp.{loss.__name__}()" for loss in LOSSES.values())
+            raise InputTypeError(f"`loss` must be one of {known}; got {self.loss!r}.")
         if not isinstance(self.classes, Prototypes):
             num_classes, names = parse_classes(self.classes)
             object.__setattr__(self, "classes", names or num_classes)

@@ -1,0 +1,113 @@
+r"""A class and a number as one point on the sphere.
+
+Two wishes about one output, cos to the pole = r and cos to the prototype = 1 in the directions that are left, get in
+each other's way near the poles: class gradients grow there as 1/sin of the angle to the pole, gradients of the number
+vanish as that sine. One point for both has neither trouble:
+
+.. math:: t = \bigl(r,\; \sqrt{1 - r^2}\; p_y\bigr), \qquad \ell = \sqrt{1 + \varepsilon - u \cdot t}
+
+with u the output on the sphere. Axes, decisions and metrics are those of :class:`~hyperproto.spaces.space.Space`.
+"""
+
+from collections.abc import Mapping
+from typing import cast
+
+import torch
+from torch import Tensor
+
+from hyperproto._core.errors import InputError
+from hyperproto.spaces.protocol import Targets
+from hyperproto.spaces.space import PrototypeHead, Space
+from hyperproto.spaces.task_space import Head
+from hyperproto.spaces.tasks import Classes, Range, Task
+from hyperproto.sphere import normalize, working_dtype
+
+__all__ = ["CompositeSpace"]
+
+FLOOR = 1e-4  # ε: a root is steep at 0
+
+
+class CompositeSpace(Space):
+    """One class task and one range, learned as one point; everything else is as in :class:`Space`.
+
+    differs from paper: Equation 10 is the sum of two squares. The ``margin`` of the range keeps points off the poles,
+    where classes meet; 0.1 serves. A missing label is taken to be what fits the output best. Tasks have no weights.
+
+    Parameters
+    ----------
+    dim : int
+        Width of the network's output.
+    task : mapping from names to one Classes and one Range, optional
+    **tasks : Classes and Range
+
+    Examples
+    --------
+    >>> space = CompositeSpace(3, digit=Classes(5), angle=Range(0, 180, margin=0.1))
+    >>> target = space.points({"digit": torch.tensor([0]), "angle": torch.tensor([90.0])})
+    >>> float(space.loss(target, {"digit": torch.tensor([0]), "angle": torch.tensor([90.0])}).round(decimals=4))
+    0.01
+    """
+
+    def __init__(self, dim: int, task: Task | Mapping[str, Task] | None = None, /, **tasks: Task) -> None:
+        super().__init__(dim, task, **tasks)
+        kinds = sorted(type(task).__name__ for task in self.tasks.values())
+        if kinds != ["Classes", "Range"]:
+            raise InputError(
+                f"A CompositeSpace must have one hp.Classes and one hp.Range; got {', '.join(kinds)}. Use hp.Space."
+            )
+        weighed = [name for name, task in self.tasks.items() if task.weight != 1]
+        if weighed:
+            raise InputError(f'Tasks of a CompositeSpace have no weights; "{weighed[0]}" has one. Leave it out.')
+        self._pole_name, self._class_name = sorted(self.names, key=lambda name: isinstance(self.tasks[name], Classes))
+
+    def points(self, targets: Mapping[str, Tensor]) -> Tensor:
+        """Return the point on the sphere that stands for each pair of a class and a number. Shape (n, dim)."""
+        r = self._range.to_cosine(targets[self._pole_name])
+        rows = self._prototypes.index_select(0, targets[self._class_name].long()).to(r.dtype)
+        return torch.cat([r.unsqueeze(1), (1 - r * r).sqrt().unsqueeze(1) * rows], dim=1)
+
+    def counts(self, targets: Targets) -> Targets:
+        """Return the weight that the mean is taken over, the same for both names."""
+        total = self._weights(self._by_name(targets)).sum()
+        return dict.fromkeys(self.names, total)
+
+    def _weighted_rows(
+        self, z: Tensor, targets: Mapping[str, Tensor], sample_weight: Tensor | None
+    ) -> dict[str, tuple[Tensor, Tensor]]:
+        """Return the one loss, half of it to each name."""
+        u = normalize(z.to(working_dtype(z.dtype)))
+        along, rest = u[:, 0], u[:, 1:]
+        labels, values = targets[self._class_name], targets[self._pole_name]
+        rows = self._prototypes.index_select(0, labels.clamp_min(0)).to(u.dtype)
+        # a missing class is the one whose prototype the output points at, were there one
+        across = torch.where(labels >= 0, (rest * rows).sum(dim=1), torch.linalg.vector_norm(rest, dim=1))
+        known = ~values.isnan()
+        r = self._range.to_cosine(values.masked_fill(~known, self._range.low)).to(u.dtype)
+        r = torch.where(known, r, self._nearest_cosine(along.detach(), across.detach()))
+        cosine = r * along + (1 - r * r).clamp_min(0).sqrt() * across
+        weights = self._weights(targets)
+        if sample_weight is not None:
+            weights = weights * sample_weight
+        half = (1 + FLOOR - cosine).clamp_min(FLOOR).sqrt() * weights.to(u.dtype) / 2
+        return dict.fromkeys(self.names, (half, weights))
+
+    def _nearest_cosine(self, along: Tensor, across: Tensor) -> Tensor:
+        """Return r of the number that fits an output best: its own height, no nearer to a pole than the margin."""
+        most = 1 - self._range.margin
+        height = along / torch.hypot(along, across).clamp_min(torch.finfo(along.dtype).tiny)
+        return torch.where(across > 0, height, torch.sign(along)).clamp(-most, most)
+
+    def _weights(self, targets: Mapping[str, Tensor]) -> Tensor:
+        """Return the weight of each row, 0 where both labels are missing, else 1 or its class's. Shape (n,)."""
+        labels, values = targets[self._class_name], targets[self._pole_name]
+        head: Head = self.heads[self.names.index(self._class_name)]  # type: ignore[assignment]
+        of_class = torch.where(labels >= 0, head.weights(labels) * 1.0, 1.0)
+        return of_class * ((labels >= 0) | ~values.isnan())
+
+    @property
+    def _range(self) -> Range:
+        return cast(Range, self.tasks[self._pole_name])
+
+    @property
+    def _prototypes(self) -> Tensor:
+        return cast(PrototypeHead, self.heads[self.names.index(self._class_name)]).prototypes
