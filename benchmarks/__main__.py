@@ -34,6 +34,8 @@ NAMES = (
     "gaps",
     "word_vectors",
     "deep_ncm",
+    "calibration",
+    "open_set",
 )
 RESULTS = Path(__file__).parents[1] / "results"
 

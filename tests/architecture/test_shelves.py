@@ -88,6 +88,7 @@ def test_importing_the_package_loads_nothing_heavy():
         ["train", "--help"],
         ["demo", "--help"],
         ["data", "check", "--help"],
+        ["calibrate", "--help"],
         ["evaluate", "--help"],
         ["predict", "--help"],
         ["runs", "--help"],

@@ -3,11 +3,12 @@
 import csv
 import io
 import json
+import shutil
 
 import pytest
 
 from tests.cli.test_cli import run
-from tests.evaluation.conftest import image_run, table_run, write_images  # noqa: F401  # fixtures
+from tests.evaluation.conftest import image_run, table_run, write_images, write_numbers  # noqa: F401  # fixtures
 
 
 @pytest.fixture(autouse=True)
@@ -65,6 +66,64 @@ def test_predict_writes_rows_of_a_table_as_csv(capsys, table_run, tmp_path):  # 
     rows = list(csv.DictReader(io.StringIO(path.read_text())))
     assert list(rows[0]) == ["file", "row", "side", "side/cosine", "side/2", "side/2/cosine", "height"]
     assert len(rows) == 40
+
+
+@pytest.fixture
+def calibrated(capsys, table_run, tmp_path):  # noqa: F811
+    """A copy of a run that may be written to, calibrated on its own test part as somebody types it."""
+    folder = shutil.copytree(table_run.folder, tmp_path / "run")
+    data = write_numbers(tmp_path / "held.csv", n=60, seed=7)
+    code, out, err = run(
+        capsys, "calibrate", str(folder), "--data", str(data), "--coverage", "0.8", "--reject", "0.2"
+    )
+    assert (code, err) == (0, "")
+    assert "Calibrated on 60 examples" in out
+    assert "side: calibration error before" in out
+    assert "height: width of an interval" in out
+    return folder, data
+
+
+def test_a_calibrated_run_is_evaluated_with_its_promises_and_with_unknown_rows(capsys, calibrated, tmp_path):
+    folder, data = calibrated
+    (tmp_path / "strange.csv").write_text("a,b\n0,0\n0.01,0\n")
+    arguments = ("evaluate", str(folder), "--data", str(data), "--unknown", str(tmp_path / "strange.csv"))
+    code, out, err = run(capsys, *arguments)
+    assert (code, err) == (0, "")
+    for words in (
+        "side: calibration error",
+        "side: sets that hold the right one, stated 80 %",
+        "side: known called unknown, stated 20 %",
+        "height: intervals that hold the true one, stated 80 %",
+        "side: AUROC",
+        "side: unknown let in with 95 % of known",
+        "side: AUPR",
+        "side: OSCR",
+        "side: unknown called unknown",
+        "was fitted on this very data",
+    ):
+        assert words in out
+    assert "not calibrated" not in out
+    code, out, _ = run(capsys, *arguments, "--json")
+    assert json.loads(out)["unknown"]["side"]["unknown"] == 2
+
+
+def test_a_run_that_is_not_calibrated_says_so(capsys, table_run):  # noqa: F811
+    code, out, _ = run(capsys, "evaluate", str(table_run.folder))
+    assert code == 0
+    assert "not calibrated: hyperproto calibrate" in out
+
+
+def test_a_calibrated_run_predicts_probabilities_sets_intervals_and_unknown(capsys, calibrated):
+    folder, data = calibrated
+    code, out, _ = run(capsys, "predict", str(folder), str(data), "--format", "csv", "--top", "1")
+    assert code == 0
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert list(rows[0]) == [
+        *("file", "row", "side", "side/cosine", "side/probability", "side/set", "height", "height/low", "height/high")
+    ]
+    assert {row["side"] for row in rows} == {"left", "right", "unknown"}
+    assert {row["side/set"] for row in rows} <= {"left", "right", "left | right", "right | left"}
+    assert all(float(row["height/low"]) <= float(row["height"]) <= float(row["height/high"]) for row in rows)
 
 
 def test_runs_lists_runs_and_what_is_wrong_with_them(capsys, image_run, tmp_path):  # noqa: F811

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from tyro.conf import Positional, arg
 
 if TYPE_CHECKING:
-    from hyperproto.evaluation import ClassReport, Evaluation, RangeReport
+    from hyperproto.evaluation import ClassReport, Evaluation, RangeReport, SureReport, UnknownReport
 
 __all__ = ["Evaluate"]
 
 
 @dataclass
 class Evaluate:
-    """Measure a stored run: accuracy, the worst classes, the most frequent mistakes, errors with quantiles."""
+    """Measure a stored run: accuracy, calibration, the worst classes, frequent mistakes, errors with quantiles."""
 
     run_folder: Annotated[Positional[Path], arg(metavar="RUN")]
     """The folder of the run."""
@@ -41,6 +41,9 @@ class Evaluate:
     skip_corrupt: bool = False
     """Leave out images that cannot be read."""
 
+    unknown: Annotated[Path | None, arg(metavar="PATH")] = None
+    """Inputs of none of the classes, a folder of images or a table: how well are they told from known ones?"""
+
     json: bool = False
     """Print for machines, all classes included."""
 
@@ -65,6 +68,7 @@ class Evaluate:
             unseen=self.unseen,
             skip_corrupt=self.skip_corrupt,
             pairs=self.pairs,
+            unknown=self.unknown,
         )
         if self.json:
             print(json.dumps(found.to_dict()))
@@ -87,9 +91,14 @@ def _show(found: "Evaluation", worst: int) -> None:
     for name, value in found.measures.items():
         table.add_row(escape(name), _percent(value) if name.endswith("accuracy") else f"{value:.4g}")
     for name, report in found.tasks.items():
-        rows = _range_rows(report) if isinstance(report, RangeReport) else _class_rows(report)
+        rows = _range_rows(report) if isinstance(report, RangeReport) else _class_rows(report, found.calibrated)
         for label, text in rows:
             table.add_row(escape(f"{name}: {label}"), text)
+    for name, strange in found.unknown.items():
+        for label, text in _unknown_rows(strange):
+            table.add_row(escape(f"{name}: {label}"), text)
+    if found.fitted_here:
+        table.add_row("confidence", "was fitted on this very data, so it looks better than it is")
     if found.skipped:
         table.add_row("left out", escape(f"{len(found.skipped)} unreadable, the first {found.skipped[0]}"))
     console.print(table)
@@ -106,9 +115,40 @@ def _missing(report: Any) -> list[tuple[str, str]]:
     return [("without a label", f"{report.missing:,}")] if report.missing else []
 
 
-def _class_rows(report: "ClassReport") -> list[tuple[str, str]]:
+def _class_rows(report: "ClassReport", calibrated: bool) -> list[tuple[str, str]]:
     rows = [("among the first 5", _percent(report.top_5))] if report.top_5 == report.top_5 else []
-    return [*rows, ("mean over classes", _percent(report.mean_class_accuracy)), *_missing(report)]
+    rows.append(("mean over classes", _percent(report.mean_class_accuracy)))
+    return [*rows, *_sure_rows(report.sure, calibrated=calibrated), *_missing(report)]
+
+
+def _sure_rows(sure: "SureReport | None", *, calibrated: bool) -> list[tuple[str, str]]:
+    if sure is None:
+        return []
+    how = "" if calibrated else " (not calibrated: hyperproto calibrate)"
+    rows = [("calibration error", f"{_percent(sure.calibration_error)}{how}")]
+    if sure.coverage == sure.coverage:
+        text = f"{_percent(sure.coverage)}, with {sure.set_size:.3g} classes"
+        rows.append((f"sets that hold the right one, {_stated(sure.stated_coverage)}", text))
+    if sure.rejection == sure.rejection:
+        rows.append((f"known called unknown, {_stated(sure.stated_rejection)}", _percent(sure.rejection)))
+    return rows
+
+
+def _stated(share: float) -> str:
+    return f"stated {100 * share:g} %"
+
+
+def _unknown_rows(found: "UnknownReport") -> list[tuple[str, str]]:
+    rows = [
+        ("unknown against known", f"{found.unknown:,} against {found.known:,}"),
+        ("AUROC", _percent(found.auroc)),
+        ("unknown let in with 95 % of known", _percent(found.fpr_at_95)),
+        ("AUPR", _percent(found.aupr)),
+        ("OSCR", _percent(found.oscr)),
+    ]
+    return (
+        [*rows, ("unknown called unknown", _percent(found.rejection))] if found.rejection == found.rejection else rows
+    )
 
 
 def _range_rows(report: "RangeReport") -> list[tuple[str, str]]:
@@ -116,6 +156,10 @@ def _range_rows(report: "RangeReport") -> list[tuple[str, str]]:
     rows.append(("mean of predicted - true", f"{report.bias:+.4g}"))
     if report.beyond:
         rows.append((f"true values beyond {report.low:g} to {report.high:g}", _percent(report.beyond)))
+    held = report.intervals
+    if held is not None:
+        text = f"{_percent(held.coverage)}, {held.width:.4g} wide"
+        rows.append((f"intervals that hold the true one, {_stated(held.stated_coverage)}", text))
     return rows + _missing(report)
 
 

@@ -8,6 +8,7 @@ import tyro
 
 from hyperproto._core.errors import HyperprotoError
 from hyperproto._version import __version__
+from hyperproto.cli.calibrate import Calibrate
 from hyperproto.cli.data import Data
 from hyperproto.cli.demo import Demo
 from hyperproto.cli.evaluate import Evaluate
@@ -22,6 +23,7 @@ from hyperproto.cli.wording import in_options
 __all__ = ["main"]
 
 VERBS: dict[str, Any] = {
+    "calibrate": Calibrate,
     "data": Data,
     "demo": Demo,
     "evaluate": Evaluate,

@@ -15,7 +15,7 @@ __all__ = ["Predict"]
 
 @dataclass
 class Predict:
-    """Let a stored run answer to images, or to the rows of a table."""
+    """Let a stored run answer to images, or to the rows of a table; a calibrated one says how sure it is."""
 
     run_folder: Annotated[Positional[Path], arg(metavar="RUN")]
     """The folder of the run."""
@@ -75,17 +75,26 @@ def _flat(rows: list[dict[str, Any]]) -> list[list[Any]]:
     header = [key for key in rows[0] if key != "predictions"]
     lines = [[row[key] for key in header] for row in rows]
     for task, answer in rows[0]["predictions"].items():
-        if not isinstance(answer, dict):
-            header.append(task)
-            for line, row in zip(lines, rows, strict=True):
-                line.append(row["predictions"][task])
-            continue
-        for place, guess in enumerate(answer["top"]):
-            numbered = task if place == 0 else f"{task}/{place + 1}"
-            header += [numbered, *(f"{numbered}/{key}" for key in guess if key != "name")]
-            for line, row in zip(lines, rows, strict=True):
-                line += row["predictions"][task]["top"][place].values()
+        header += _flat_answer(task, answer)
+        for line, row in zip(lines, rows, strict=True):
+            line += _flat_answer(task, row["predictions"][task]).values()
     return [header, *lines]
+
+
+def _flat_answer(task: str, answer: Any) -> dict[str, Any]:
+    """Return columns of one answer; a set is one column, its names apart from each other by a bar."""
+    if not isinstance(answer, dict):
+        return {task: answer}
+    if "value" in answer:
+        return {task: answer["value"], f"{task}/low": answer["low"], f"{task}/high": answer["high"]}
+    columns = {}
+    for place, guess in enumerate(answer["top"]):
+        numbered = task if place == 0 else f"{task}/{place + 1}"
+        columns[numbered] = guess["name"] if place else answer["name"]  # which may be "unknown"
+        columns |= {f"{numbered}/{key}": value for key, value in guess.items() if key != "name"}
+    if "set" in answer:
+        columns[f"{task}/set"] = " | ".join(answer["set"])
+    return columns
 
 
 def _csv(rows: list[dict[str, Any]]) -> str:

@@ -1,24 +1,51 @@
 """Shelf 8: what one asks of a trained run."""
 
+from hyperproto.evaluation.calibrate_run import calibrate_run, read_calibration
+from hyperproto.evaluation.confidence import (
+    Calibration,
+    ClassCalibration,
+    Concentration,
+    ConformalInterval,
+    ConformalSets,
+    Rejection,
+    Temperature,
+    outlier_score,
+)
 from hyperproto.evaluation.evaluate_run import evaluate_run
 from hyperproto.evaluation.evaluation import ClassReport, ClassRow, Evaluation, Pair, RangeReport
+from hyperproto.evaluation.fit_calibration import fit_calibration
 from hyperproto.evaluation.predict_files import FilePredictions, predict_files
 from hyperproto.evaluation.predictions import Answers, Predictions, predict_split
 from hyperproto.evaluation.runs import RunRow, list_runs, sort_runs
+from hyperproto.evaluation.sure_reports import IntervalReport, SureReport, UnknownReport
 
 __all__ = [
     "Answers",
+    "Calibration",
+    "ClassCalibration",
     "ClassReport",
     "ClassRow",
+    "Concentration",
+    "ConformalInterval",
+    "ConformalSets",
     "Evaluation",
     "FilePredictions",
+    "IntervalReport",
     "Pair",
     "Predictions",
     "RangeReport",
+    "Rejection",
     "RunRow",
+    "SureReport",
+    "Temperature",
+    "UnknownReport",
+    "calibrate_run",
     "evaluate_run",
+    "fit_calibration",
     "list_runs",
+    "outlier_score",
     "predict_files",
     "predict_split",
+    "read_calibration",
     "sort_runs",
 ]

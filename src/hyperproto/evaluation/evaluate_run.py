@@ -1,27 +1,25 @@
 """A stored run on its test data, or on other data."""
 
-import warnings
 from pathlib import Path
 from typing import Any
 
 from torch import nn
 
 from hyperproto._core.errors import InputError
-from hyperproto.data import ImageData, Source, training_data
+from hyperproto.data import ImageData
 from hyperproto.data.targets import Unseen
+from hyperproto.evaluation.calibrate_run import read_calibration
 from hyperproto.evaluation.evaluation import TOP, Evaluation, report_task
-from hyperproto.evaluation.find_data import choose_split, preprocessing_of, source_of
-from hyperproto.evaluation.matching import match_targets
-from hyperproto.evaluation.predictions import predict_split
+from hyperproto.evaluation.fit_calibration import uncalibrated
+from hyperproto.evaluation.predictions import Predictions, predict_split
+from hyperproto.evaluation.run_data import read_run_data, tasks_of, usual_batch_size
+from hyperproto.evaluation.sure_reports import UnknownReport, report_unknown
+from hyperproto.evaluation.unlabelled import read_unlabelled
 from hyperproto.spaces import OutputSpace
 from hyperproto.spaces.task_space import TaskSpace
-from hyperproto.spaces.tasks import Task
 from hyperproto.training import RunRecord, load, read_run
-from hyperproto.training.evaluate import validation_batch_size
 
-__all__ = ["evaluate_run", "usual_batch_size"]
-
-MOST_AT_ONCE = 2**14  # whatever a config says
+__all__ = ["evaluate_run"]
 
 
 def evaluate_run(
@@ -34,6 +32,7 @@ def evaluate_run(
     skip_corrupt: bool = False,
     pairs: int = 10,
     batch_size: int | None = None,
+    unknown: Any = None,
     network: nn.Module | None = None,
     space: OutputSpace | None = None,
 ) -> Evaluation:
@@ -58,22 +57,28 @@ def evaluate_run(
         How many of the most frequent mistakes to keep.
     batch_size : int, optional
         As in the run's own validation unless given.
+    unknown : path, or data that is prepared already; optional
+        Inputs of none of the classes: a folder of images at any depth, or a table for a run on a table. How well they
+        are told from the data evaluated on is reported too.
     network, space : optional
         For a network or a space that is not one of ours, as for :func:`~hyperproto.training.loading.load`.
     """
     record = read_run(folder)
     network, space = load(folder, which=which, network=network, space=space)
-    tasks = _tasks(space)
-    name, part, dataset = "data", split or "all", data
-    if data is None or isinstance(data, str | Path | Source):
-        read = data if isinstance(data, Source) else source_of(record, tasks, data, split=split, unseen=unseen)
-        name = read.name
-        skip_corrupt = skip_corrupt or bool((record.recipe or {}).get("skip_corrupt"))  # as it was trained
-        part, dataset = _prepare(record, read, tasks, split, unseen, skip_corrupt)
+    tasks = tasks_of(space)
+    assert isinstance(space, TaskSpace)
+    name, part, dataset = read_run_data(record, tasks, data, split=split, unseen=unseen, skip_corrupt=skip_corrupt)
+    calibration = read_calibration(folder, space, which=which)
+    fitted = uncalibrated(space) | ({} if calibration is None else calibration.tasks)
     size = batch_size or usual_batch_size(record)
-    predictions = predict_split(network, space, dataset, batch_size=size, top=TOP)
+    predictions = predict_split(network, space, dataset, batch_size=size, top=TOP, calibration=fitted)
     if not predictions.measures:
         raise InputError("Data to evaluate on must have targets; it has none. `predict` answers without.")
+    strange: dict[str, UnknownReport] = {}
+    if unknown is not None:
+        inputs = _unknown_inputs(record, unknown, skip_corrupt)
+        answered = predict_split(network, space, inputs, batch_size=size, top=1, calibration=fitted)
+        strange = _report_unknown(predictions, answered)
     return Evaluation(
         run=str(folder),
         data=name,
@@ -81,40 +86,32 @@ def evaluate_run(
         which=which,
         examples=predictions.examples,
         measures=predictions.measures,
-        tasks={task: report_task(tasks[task], answers, pairs=pairs) for task, answers in predictions.tasks.items()},
+        tasks={
+            task: report_task(tasks[task], answers, pairs=pairs, calibration=fitted.get(task))
+            for task, answers in predictions.tasks.items()
+        },
         skipped=tuple(map(str, dataset.skipped)) if isinstance(dataset, ImageData) else (),
+        calibrated=calibration is not None,
+        fitted_here=calibration is not None and (name, part) == tuple(map(calibration.origin.get, ("data", "split"))),
+        unknown=strange,
     )
 
 
-def usual_batch_size(record: RunRecord) -> int:
-    """Return how many examples the run validated at once, so that measures agree with its own to the bit."""
-    try:
-        return min(MOST_AT_ONCE, validation_batch_size(record.settings))
-    except (KeyError, TypeError, ValueError, ZeroDivisionError):
-        return 512
+def _unknown_inputs(record: RunRecord, unknown: Any, skip_corrupt: bool) -> Any:
+    """Return inputs of none of the classes, as the network takes them."""
+    if not isinstance(unknown, str | Path):
+        return unknown
+    if not Path(unknown).exists():
+        raise FileNotFoundError(f'"{unknown}" must be a folder of images, or a table; there is none. Check the path.')
+    return read_unlabelled(record, [Path(unknown)], skip_corrupt=skip_corrupt)[0]
 
 
-def _prepare(
-    record: RunRecord,
-    source: Source,
-    tasks: dict[str, Task],
-    split: str | None,
-    unseen: Unseen,
-    skip_corrupt: bool,
-) -> tuple[str, Any]:
-    """Return the name of the part to evaluate on, and that part as the network takes it."""
-    part, chosen = choose_split(source, split)
-    matched = match_targets(chosen, source.tasks, tasks, unseen=unseen)
-    preprocessing = preprocessing_of(record, source)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=".* cannot be read and are left out")  # `skipped` says so
-        return part, training_data(matched, preprocessing, skip_corrupt=skip_corrupt)
-
-
-def _tasks(space: OutputSpace) -> dict[str, Task]:
-    if not isinstance(space, TaskSpace):
-        raise InputError(
-            f"A space to evaluate must say what its tasks are, as hp.Space does; got {type(space).__name__}. "
-            "hp.evaluate measures any."
-        )
-    return space.tasks
+def _report_unknown(known: Predictions, unknown: Predictions) -> dict[str, UnknownReport]:
+    found = {
+        task: report_unknown(answers, unknown.tasks[task])
+        for task, answers in known.tasks.items()
+        if answers.outliers is not None
+    }
+    if not found:
+        raise InputError("Unknown inputs are told apart by classes; this run predicts numbers only.")
+    return found

@@ -1,12 +1,20 @@
 """How good a run is: the measures of training, and where they come from."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from torch import Tensor
 
 from hyperproto._core.files import plain
+from hyperproto.evaluation.confidence.calibration import TaskCalibration
 from hyperproto.evaluation.predictions import Answers
+from hyperproto.evaluation.sure_reports import (
+    IntervalReport,
+    SureReport,
+    UnknownReport,
+    report_intervals,
+    report_sureness,
+)
 from hyperproto.metrics import (
     bias,
     confusion_pairs,
@@ -46,7 +54,10 @@ class Pair:
 
 @dataclass(frozen=True)
 class ClassReport:
-    """A class task. ``top_5`` is NaN where there are no more than five classes, or the space gives no scores."""
+    """A class task. ``top_5`` is NaN where there are no more than five classes, or the space gives no scores.
+
+    ``sure`` is what can be said about its probabilities; None where the space gives no scores.
+    """
 
     labels: int
     missing: int
@@ -54,11 +65,15 @@ class ClassReport:
     mean_class_accuracy: float
     classes: tuple[ClassRow, ...]
     pairs: tuple[Pair, ...]
+    sure: SureReport | None = None
 
 
 @dataclass(frozen=True)
 class RangeReport:
-    """A range: quantiles of the absolute error, the mean error, and the share of values beyond the bounds."""
+    """A range: quantiles of the absolute error, the mean error, and the share of values beyond the bounds.
+
+    ``intervals`` is None where the run is not calibrated.
+    """
 
     labels: int
     missing: int
@@ -67,6 +82,7 @@ class RangeReport:
     quantiles: dict[str, float]
     bias: float
     beyond: float
+    intervals: IntervalReport | None = None
 
 
 @dataclass(frozen=True)
@@ -83,6 +99,11 @@ class Evaluation:
     tasks : dict of ClassReport or RangeReport
     skipped : tuple of str
         Images that cannot be read and were left out.
+    calibrated, fitted_here : bool
+        Whether the run is calibrated for these weights, and whether on this very data: then what is said about
+        confidence is too good.
+    unknown : dict of UnknownReport
+        For each class task how well unknown inputs are told apart, where some were given.
     """
 
     run: str
@@ -93,6 +114,9 @@ class Evaluation:
     measures: dict[str, float]
     tasks: dict[str, ClassReport | RangeReport]
     skipped: tuple[str, ...] = ()
+    calibrated: bool = False
+    fitted_here: bool = False
+    unknown: dict[str, UnknownReport] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON: None for what is not a number."""
@@ -100,12 +124,17 @@ class Evaluation:
         return held
 
 
-def report_task(task: Task, answers: Answers, *, pairs: int = 10) -> ClassReport | RangeReport:
+def report_task(
+    task: Task, answers: Answers, *, pairs: int = 10, calibration: TaskCalibration | None = None
+) -> ClassReport | RangeReport:
     """Look closely at one task's answers; the ``pairs`` most frequent mistakes are kept."""
     assert answers.targets is not None
     if isinstance(task, Range):
-        return _report_range(task, answers.predicted, answers.targets)
-    return _report_classes(task, answers, answers.targets.long(), pairs)
+        return replace(
+            _report_range(task, answers.predicted, answers.targets), intervals=report_intervals(answers, calibration)
+        )
+    found = _report_classes(task, answers, answers.targets.long(), pairs)
+    return replace(found, sure=report_sureness(answers, calibration))
 
 
 def _report_classes(task: Classes, answers: Answers, labels: Tensor, pairs: int) -> ClassReport:

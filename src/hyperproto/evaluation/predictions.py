@@ -1,5 +1,6 @@
 """A network's answers to a whole data set, with little more memory than the answers take."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,11 +10,13 @@ from torch import Tensor, nn
 
 from hyperproto._core.checks import check_integer
 from hyperproto.data import Batches, as_dataset
+from hyperproto.evaluation.confidence.calibration import TaskCalibration
+from hyperproto.evaluation.sureness import sureness
 from hyperproto.spaces import OutputSpace, Space, Targets
 from hyperproto.spaces.task_space import TaskSpace
 from hyperproto.training.evaluate import add_terms, mean_terms, measure, outputs
 
-__all__ = ["Answers", "Predictions", "predict_split", "score_name"]
+__all__ = ["Answers", "Predictions", "by_name", "in_form", "lengths", "predict_split", "score_name", "task_axes"]
 
 UNNAMED = "target"  # what the one task of a space is called that takes and gives bare tensors
 
@@ -30,12 +33,26 @@ class Answers:
         What is true, where the data says so.
     top, top_scores : Tensor, shape (n, k), or None
         For classes of a space that gives scores: the k best, the predicted one first, and their cosines or logits.
+    probabilities : Tensor, shape (n, k), or None
+        Of those k. This and what follows is there where a calibration is.
+    outliers, accepted : Tensor, shape (n,), or None
+        How strange each input looks, and whether it is taken for known.
+    set_sizes, set_members : Tensor of int64, shape (n,) and (sum of sizes,), or None
+        Prediction sets: how many classes, and which, row after row, the most probable first.
+    intervals : Tensor, shape (n, 2), or None
+        Both ends, for numbers.
     """
 
     predicted: Tensor
     targets: Tensor | None = None
     top: Tensor | None = None
     top_scores: Tensor | None = None
+    probabilities: Tensor | None = None
+    outliers: Tensor | None = None
+    accepted: Tensor | None = None
+    set_sizes: Tensor | None = None
+    set_members: Tensor | None = None
+    intervals: Tensor | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +76,13 @@ class Predictions:
 
 @torch.no_grad()
 def predict_split(
-    network: nn.Module, space: OutputSpace, data: Any, *, batch_size: int = 512, top: int = 5
+    network: nn.Module,
+    space: OutputSpace,
+    data: Any,
+    *,
+    batch_size: int = 512,
+    top: int = 5,
+    calibration: Mapping[str, TaskCalibration] | None = None,
 ) -> Predictions:
     """Run a network over a data set in evaluation mode; every example once, the last uneven batch included.
 
@@ -75,22 +98,30 @@ def predict_split(
         Measures agree to the bit with those of training where this is the same too.
     top : int, default 5
         How many classes to keep for each example.
+    calibration : mapping of ClassCalibration or ConformalInterval, optional
+        By task; says how sure the answers are.
     """
     top = check_integer(top, "top", at_least=1)
     dataset = as_dataset(data, name="data")
     batches = Batches(dataset, check_integer(batch_size, "batch_size", at_least=1), shuffle=False)
     gathered: dict[str, _Parts] = {}
+    fitted = calibration or {}
     sums: dict[str, tuple[float, int]] = {}
     for z, targets in outputs(network, space, batches, Accelerator().device):
         predictions = space.predict(z)
-        truth = _in_form(predictions, targets)
+        truth = in_form(predictions, targets)
         if truth is not None:
             add_terms(sums, measure(predictions, truth))
         scores = space.scores(z) if isinstance(space, TaskSpace) else None
-        for name, predicted in _by_name(predictions).items():
-            target = None if truth is None else _by_name(truth)[name]
-            score = None if scores is None else _by_name(scores)[name]
-            gathered.setdefault(name, _Parts()).add(predicted, target, score, top)
+        for name, predicted in by_name(predictions).items():
+            target = None if truth is None else by_name(truth)[name]
+            score = None if scores is None else by_name(scores)[name]
+            parts = gathered.setdefault(name, _Parts())
+            best = parts.add(predicted, target, score, top)
+            if name in fitted:
+                ranked = score if best is not None else None
+                for key, part in sureness(fitted[name], predicted, ranked, lengths(space, name, z), best).items():
+                    parts.keep(key, part)
     answers = {name: parts.joined() for name, parts in gathered.items()}
     return Predictions(answers, mean_terms(sums), batches.size)
 
@@ -106,29 +137,47 @@ class _Parts:
 
     held: dict[str, list[Tensor]] = field(default_factory=dict)
 
-    def add(self, predicted: Tensor, target: Tensor | None, scores: Tensor | None, top: int) -> None:
-        self._keep("predicted", predicted)
+    def add(self, predicted: Tensor, target: Tensor | None, scores: Tensor | None, top: int) -> Tensor | None:
+        """Keep a batch; return the ids of the best classes, shape (n, k), where there are scores of classes."""
+        self.keep("predicted", predicted)
         if target is not None:
-            self._keep("targets", target)
-        if scores is not None and scores.ndim == 2:
-            # the predicted class first, whatever order topk gives equals
-            lifted = scores.scatter(1, predicted[:, None], torch.inf)
-            best = lifted.topk(min(top, scores.shape[1]), dim=1).indices
-            self._keep("top", best)
-            self._keep("top_scores", scores.gather(1, best))
+            self.keep("targets", target)
+        if scores is None or scores.ndim != 2:
+            return None
+        # the predicted class first, whatever order topk gives equals
+        lifted = scores.scatter(1, predicted[:, None], torch.inf)
+        best = lifted.topk(min(top, scores.shape[1]), dim=1).indices
+        self.keep("top", best)
+        self.keep("top_scores", scores.gather(1, best))
+        return best
 
     def joined(self) -> Answers:
         return Answers(**{name: torch.cat(parts) for name, parts in self.held.items()})
 
-    def _keep(self, name: str, part: Tensor) -> None:
+    def keep(self, name: str, part: Tensor) -> None:
+        """Add what a batch had to say."""
         self.held.setdefault(name, []).append(part.cpu())
 
 
-def _by_name(values: Targets) -> dict[str, Tensor]:
+def lengths(space: OutputSpace, task: str, z: Tensor) -> Tensor:
+    """Return the lengths of the outputs on the axes that a task reads, shape (n,) of float64 on the CPU."""
+    part: Tensor = z[:, task_axes(space, task)].cpu().double()
+    return part.square().sum(dim=1).sqrt()
+
+
+def task_axes(space: OutputSpace, task: str) -> slice:
+    """Return the axes that a task reads; all of them where the space does not say."""
+    heads: Any = space.heads if isinstance(space, TaskSpace) else ()
+    held = [head.axes for name, head in zip(getattr(space, "names", ()), heads, strict=False) if name == task]
+    return held[0] if held else slice(0, space.dim)
+
+
+def by_name(values: Targets) -> dict[str, Tensor]:
+    """Return tensors by task, whatever form they came in."""
     return {UNNAMED: values} if isinstance(values, Tensor) else dict(values)
 
 
-def _in_form(predictions: Targets, targets: Targets) -> Targets | None:
+def in_form(predictions: Targets, targets: Targets) -> Targets | None:
     """Return targets in the form the predictions have; None where there are none."""
     if isinstance(targets, Tensor):
         return targets

@@ -16,14 +16,25 @@ from hyperproto.training.layout import lay_out
 from hyperproto.training.run import FORMAT
 from hyperproto.training.weights import fill, read_tensors
 
-__all__ = ["Loaded", "RunRecord", "load", "read_run", "rebuild"]
+__all__ = ["CALIBRATION", "Loaded", "RunRecord", "load", "read_run", "rebuild"]
 
 
-class Loaded(NamedTuple):
-    """A network and the space its outputs live in."""
+CALIBRATION = "calibration.json"
 
+
+class _Pair(NamedTuple):
     network: nn.Module
     space: OutputSpace
+
+
+class Loaded(_Pair):
+    """A network and the space its outputs live in: ``network, space = ...``.
+
+    ``calibration`` is what ``calibration.json`` says, as plain values for
+    ``hyperproto.evaluation.Calibration.from_dict``; None where the run is not calibrated.
+    """
+
+    calibration: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -114,7 +125,10 @@ def load(
         raise FileNotFoundError(f'No weights at "{path}". The run may have {reason}.')
     network, space = rebuild(folder, network=network, space=space)
     fill(network, space, read_tensors(path))
-    return Loaded(network.eval(), space)
+    loaded = Loaded(network.eval(), space)
+    if (folder / CALIBRATION).is_file():
+        loaded.calibration = read_json(folder / CALIBRATION)
+    return loaded
 
 
 def rebuild(folder: str | Path, *, network: nn.Module | None = None, space: OutputSpace | None = None) -> Loaded:

@@ -11,6 +11,7 @@ The folder holds
 - ``checkpoint.safetensors``: the one file that resuming needs, replaced at the end of every epoch and from time to
   time within one; weights, momentum, random numbers, position and history from the same moment,
 - ``metrics.json``: the last measures, when training is over,
+- ``calibration.json``: how sure its answers are, where it was calibrated,
 - ``failed_batch.safetensors``: where a loss was not finite.
 
 Every file is written beside and renamed, except that lines are appended; resuming writes those anew from the

@@ -1,0 +1,152 @@
+import json
+import math
+
+import numpy as np
+import pytest
+from scipy.special import softmax
+
+from hyperproto._core.errors import InputError
+from hyperproto.evaluation.confidence import (
+    OUTLIER_SCORES,
+    ConformalInterval,
+    ConformalSets,
+    Rejection,
+    outlier_score,
+)
+from hyperproto.evaluation.confidence.fields import conformal_quantile
+
+
+def test_the_quantile_is_the_smallest_score_that_keeps_the_promise():
+    scores = np.arange(1.0, 10)  # n = 9: places for a tenth
+    assert conformal_quantile(scores[::-1], 0.9) == 9
+    assert conformal_quantile(scores, 0.5) == 5
+    assert conformal_quantile(scores, 0.91) == math.inf
+
+
+@pytest.mark.parametrize("coverage", [0.5, 0.8, 0.95])
+def test_sets_hold_the_truth_as_often_as_they_say(coverage):
+    rng = np.random.default_rng(0)
+    held = []
+    for _ in range(200):
+        probabilities = softmax(rng.normal(size=(500, 4)), axis=1)  # of a model that knows nothing
+        labels = rng.integers(4, size=500)
+        fitted = ConformalSets.fit(probabilities[:100], labels[:100], coverage, empty=True)
+        held.append(fitted.sets(probabilities[100:])[np.arange(400), labels[100:]].mean())
+    assert np.mean(held) == pytest.approx(math.ceil(101 * coverage) / 101, abs=4 * np.std(held) / 200**0.5)
+
+
+def test_sets_are_never_empty_unless_allowed():
+    probabilities, labels = [[0.9, 0.1], [0.6, 0.4]] * 10, [0, 0] * 10
+    sure = ConformalSets.fit(probabilities, labels, 0.3)
+    assert sure.sets(probabilities).sum(axis=1).tolist() == [1, 1] * 10
+    assert (
+        ConformalSets.fit(probabilities, labels, 0.3, empty=True).sets(probabilities).sum(axis=1).tolist()
+        == [
+            1,
+            0,
+        ]
+        * 10
+    )
+
+
+def test_a_larger_coverage_gives_larger_sets():
+    rng = np.random.default_rng(0)
+    probabilities, labels = softmax(rng.normal(size=(99, 6)), axis=1), rng.integers(6, size=99)
+    small, large = (ConformalSets.fit(probabilities, labels, c).sets(probabilities) for c in (0.5, 0.9))
+    assert (small <= large).all()
+    assert small.sum() < large.sum()
+
+
+def test_too_little_data_for_the_coverage_gives_everything():
+    sets = ConformalSets.fit([[0.9, 0.1]] * 5, [0] * 5, 0.9)
+    assert sets.threshold == math.inf
+    assert sets.sets([[1.0, 0.0]]).all()
+    interval = ConformalInterval.fit([1.0] * 5, [1.0] * 5, 0.9, low=0, high=3)
+    assert interval.intervals([1.0]).tolist() == [[0.0, 3.0]]
+    assert Rejection.fit([0.0] * 5, 0.1).accept([1e9]).all()
+
+
+def test_intervals_hold_the_truth_as_often_as_they_say():
+    rng = np.random.default_rng(0)
+    held = []
+    for _ in range(200):
+        truths = rng.uniform(0, 10, size=500)
+        predictions = np.clip(truths + rng.normal(size=500), 0, 10)
+        fitted = ConformalInterval.fit(predictions[:100], truths[:100], 0.9, low=0, high=10)
+        ends = fitted.intervals(predictions[100:])
+        held.append(((ends[:, 0] <= truths[100:]) & (truths[100:] <= ends[:, 1])).mean())
+        assert ends.min() >= 0
+        assert ends.max() <= 10
+    assert np.mean(held) == pytest.approx(91 / 101, abs=4 * np.std(held) / 200**0.5)
+
+
+def test_a_truth_beyond_the_bounds_counts_as_missed_and_a_missing_one_not_at_all():
+    predictions, truths = [0.0] * 9 + [1.0, 1.0], [0.5] * 9 + [1.5, np.nan]
+    assert ConformalInterval.fit(predictions, truths, 0.8).radius == 0.5
+    assert ConformalInterval.fit(predictions, truths, 0.9, low=0, high=1).radius == math.inf
+
+
+@pytest.mark.parametrize("rate", [0.02, 0.05, 0.3])
+def test_known_data_is_rejected_as_often_as_stated(rate):
+    rng = np.random.default_rng(0)
+    shares = []
+    for _ in range(200):
+        scores = rng.exponential(size=599)
+        shares.append(1 - Rejection.fit(scores[:199], rate).accept(scores[199:]).mean())
+    assert np.mean(shares) == pytest.approx(rate, abs=4 * np.std(shares) / 200**0.5)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        ConformalSets(0.25, 0.9),
+        ConformalSets(math.inf, 0.9, empty=True),
+        ConformalInterval(0.5, 0.9, -1.0, 2.0),
+        ConformalInterval(math.inf, 0.9),
+        Rejection(0.7, 0.05),
+        Rejection(math.inf, 0.05),
+    ],
+)
+def test_what_is_written_is_read_back(value):
+    assert type(value).from_dict(json.loads(json.dumps(value.to_dict(), allow_nan=False))) == value
+
+
+@pytest.mark.parametrize("kind", OUTLIER_SCORES)
+def test_a_point_between_classes_is_stranger_than_one_at_a_prototype(kind):
+    at, between = outlier_score([[1.0, -0.5, -0.5], [0.5, 0.5, -1.0]], [2.0, 2.0], kind=kind, scale=8.0)
+    assert at < between
+
+
+def test_outlier_scores_of_one_class_are_finite():
+    for kind in OUTLIER_SCORES:
+        assert np.isfinite(outlier_score([[0.3], [0.9]], [1.0, 2.0], kind=kind)).all()
+
+
+def test_of_two_outputs_in_one_direction_the_shorter_is_stranger_where_lengths_are_given():
+    cosines = [[0.9, -0.9], [0.9, -0.9]]
+    short, long = outlier_score(cosines, [0.5, 3.0])
+    assert short > long
+    assert len(set(outlier_score(cosines).tolist())) == 1
+    scaled = outlier_score(cosines, [5.0, 30.0])
+    assert scaled[0] > scaled[1]  # the unit of lengths plays no part in the order
+
+
+def test_mistakes_are_named():
+    with pytest.raises(InputError, match="`coverage` must be less than 1; got 95. Give a share such as 0.95"):
+        ConformalSets.fit([[1.0, 0.0]], [0], 95)
+    with pytest.raises(InputError, match="`rate` must be finite and greater than 0; got 0"):
+        Rejection.fit([0.5], 0)
+    with pytest.raises(InputError, match="`predictions` must be as many as `truths`; got 1 and 2"):
+        ConformalInterval.fit([1.0], [1.0, 2.0])
+    with pytest.raises(InputError, match="`truths` must hold at least one that is not missing; all 1 are"):
+        ConformalInterval.fit([1.0], [np.nan])
+    with pytest.raises(InputError, match="`low` must be less than `high`; got 2 and 1"):
+        ConformalInterval(0.5, 0.9, 2, 1)
+    with pytest.raises(InputError, match='Unknown outlier score "cosin".*Did you mean "cosine"'):
+        outlier_score([[0.5]], kind="cosin")
+    with pytest.raises(InputError, match='The outlier score "length" needs `norms`'):
+        outlier_score([[0.5]], kind="length")
+    with pytest.raises(InputError, match="`norms` must be 1 lengths, one per row; got 2, the least 1.0"):
+        outlier_score([[0.5]], [1.0, 2.0])
+    with pytest.raises(InputError, match='A stored rejection must have the entry "rate"; it has none'):
+        Rejection.from_dict({"threshold": 1.0})

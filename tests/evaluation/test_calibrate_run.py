@@ -1,0 +1,233 @@
+import json
+import shutil
+
+import numpy as np
+import pytest
+import torch
+
+import hyperproto as hp
+from hyperproto.evaluation import (
+    Calibration,
+    ClassCalibration,
+    ConformalInterval,
+    calibrate_run,
+    evaluate_run,
+    fit_calibration,
+    predict_files,
+    read_calibration,
+)
+from hyperproto.evaluation.fit_calibration import uncalibrated
+from hyperproto.metrics import expected_calibration_error
+from tests.evaluation.conftest import write_images, write_numbers
+from tests.training.conftest import make_blobs, make_network
+
+
+@pytest.fixture
+def images(image_run, tmp_path):
+    """A copy of a run that may be written to, and held-out images."""
+    folder = shutil.copytree(image_run.folder, tmp_path / "run")
+    return folder, write_images(tmp_path / "held", n=10, seed=7)
+
+
+@pytest.fixture
+def table(table_run, tmp_path):
+    return shutil.copytree(table_run.folder, tmp_path / "run"), write_numbers(tmp_path / "held.csv", n=60, seed=7)
+
+
+def test_a_calibration_is_written_and_read_back(table):
+    folder, data = table
+    found = calibrate_run(folder, data, coverage=0.8, reject=0.1)
+    assert found.examples == 60
+    assert set(found.tasks) == {"side", "height"}
+    loaded = hp.load(folder)
+    _, space = loaded
+    assert Calibration.from_dict(loaded.calibration) == found
+    assert read_calibration(folder, space) == found
+    assert read_calibration(folder, space, which="best") is None  # those are other weights
+    assert set(found.measures) == {
+        *(f"side/{key}" for key in ("ece_before", "ece", "coverage", "set_size", "rejection")),
+        *(f"height/{key}" for key in ("coverage", "width")),
+    }
+    assert not list(folder.glob(".*.part"))
+
+
+def test_a_run_that_is_not_calibrated_answers_as_before(table):
+    folder, data = table
+    assert hp.load(folder).calibration is None
+    answer = predict_files(folder, [data]).rows[0]["predictions"]
+    assert set(answer["side"]) == {"name", "cosine", "top"}
+    assert isinstance(answer["height"], float)
+    found = evaluate_run(folder, data)
+    assert not found.calibrated
+    assert found.tasks["height"].intervals is None
+    assert np.isnan(found.tasks["side"].sure.coverage)
+
+
+def test_the_calibration_error_without_a_calibration_is_that_of_bare_cosines(table):
+    folder, data = table
+    network, space = hp.load(folder)
+    inputs, targets = _inputs(data, network, space, folder)
+    cosines = space.scores(network(inputs))["side"].detach().double()
+    expected = expected_calibration_error(torch.softmax(cosines, dim=1), targets)
+    assert evaluate_run(folder, data).tasks["side"].sure.calibration_error == pytest.approx(expected, abs=1e-6)
+
+
+def test_predictions_of_a_calibrated_run_say_how_sure_they_are(table):
+    folder, data = table
+    found = calibrate_run(folder, data, coverage=0.8, reject=0.2)
+    network, space = hp.load(folder)
+    inputs, _ = _inputs(data, network, space, folder)
+    z = network(inputs).detach()
+    probabilities = found.tasks["side"].probabilities(space.scores(z)["side"])
+    interval, unknown = found.tasks["height"], 0
+    names = space.tasks["side"].names
+    for place, row in enumerate(predict_files(folder, [data]).rows):
+        side, height = row["predictions"]["side"], row["predictions"]["height"]
+        guesses = {guess["name"]: guess["probability"] for guess in side["top"]}
+        assert [guesses[name] for name in names] == pytest.approx(probabilities[place], abs=1e-5)
+        assert side["probability"] == side["top"][0]["probability"]
+        assert side["set"][0] == names[probabilities[place].argmax()]
+        assert side["name"] == ("unknown" if side["unknown"] else side["top"][0]["name"])
+        unknown += side["unknown"]
+        assert height["low"] <= height["value"] <= height["high"]
+        assert height["low"] == pytest.approx(max(height["value"] - interval.radius, interval.low), abs=1e-4)
+    assert 0 < unknown <= 0.2 * 60
+
+
+def test_evaluation_measures_the_promises(table, tmp_path):
+    folder, data = table
+    calibrate_run(folder, data, coverage=0.8, reject=0.2)
+    found = evaluate_run(folder, data)
+    assert (found.calibrated, found.fitted_here) == (True, True)
+    sure, intervals = found.tasks["side"].sure, found.tasks["height"].intervals
+    assert (sure.stated_coverage, sure.stated_rejection, intervals.stated_coverage) == (0.8, 0.2, 0.8)
+    assert sure.coverage >= 0.8  # on what it was fitted on
+    assert 1 <= sure.set_size <= 2
+    assert sure.rejection == pytest.approx(11 / 60)  # 61 * 0.8 = 48.8: the 49th of 60 scores is let in still
+    assert 48 / 60 <= intervals.coverage <= 49 / 60 + 1e-9  # the 49th may be lost to rounding
+    other = evaluate_run(folder, write_numbers(tmp_path / "other.csv", n=30, seed=9))
+    assert (other.calibrated, other.fitted_here) == (True, False)
+    assert json.loads(json.dumps(other.to_dict(), allow_nan=False))["tasks"]["side"]["sure"]["stated_coverage"] == 0.8
+
+
+def test_unknown_images_are_measured_against_known_ones(images, tmp_path):
+    folder, data = images
+    rng = np.random.default_rng(0)
+    strange = tmp_path / "strange"
+    write_images(strange, ("dark",), n=3)
+    for path in strange.rglob("*.png"):
+        from PIL import Image
+
+        Image.fromarray(rng.integers(0, 256, (8, 8, 3), dtype=np.uint8)).save(path)
+    found = evaluate_run(folder, data, unknown=strange).unknown["class"]
+    assert (found.known, found.unknown) == (30, 3)
+    assert all(0 <= value <= 1 for value in (found.auroc, found.fpr_at_95, found.aupr, found.oscr))
+    assert np.isnan(found.rejection)
+    calibrate_run(folder, data, reject=0.1)
+    again = evaluate_run(folder, data, unknown=strange).unknown["class"]
+    assert again.rejection == again.rejection
+    assert again.auroc == pytest.approx(found.auroc)
+    same = evaluate_run(folder, data, unknown=data).unknown["class"]
+    assert same.auroc == pytest.approx(0.5)
+
+
+def test_rows_of_a_table_can_be_unknown(table, tmp_path):
+    folder, data = table
+    path = tmp_path / "strange.csv"
+    path.write_text("a,b\n0,0\n0.01,0\n")  # between left and right
+    found = evaluate_run(folder, data, unknown=path).unknown["side"]
+    assert (found.known, found.unknown) == (60, 2)
+    assert found.auroc > 0.6
+
+
+def test_a_calibration_for_other_weights_or_tasks_is_refused(table):
+    folder, data = table
+    calibrate_run(folder, data)
+    space = hp.load(folder).space
+    held = json.loads((folder / "calibration.json").read_text())
+    for change, sentence in {
+        "weights": "was fitted for other weights than the run has now. Calibrate the run again",
+        "task": 'must speak of the tasks of its run; "colour" is none',
+        "format": "must be of format hyperproto.calibration/1; it says 2",
+        "tasks": "must hold its tasks, measures and origin by name",
+        "kind": 'Unknown kind of model "oracle"',
+    }.items():
+        edited = json.loads(json.dumps(held))
+        if change == "weights":
+            edited["origin"]["weights"] = "0"
+        elif change == "task":
+            edited["tasks"]["colour"] = edited["tasks"].pop("side")
+        elif change == "kind":
+            edited["tasks"]["side"]["model"]["kind"] = "oracle"
+        else:
+            edited[change] = {"format": 2, "tasks": []}[change]
+        (folder / "calibration.json").write_text(json.dumps(edited))
+        with pytest.raises((ValueError, TypeError), match=sentence):
+            read_calibration(folder, space)
+    (folder / "calibration.json").write_text("{")
+    with pytest.raises(ValueError, match="not readable as JSON"):
+        hp.load(folder)
+
+
+def test_mistakes_get_a_sentence(table, image_run, tmp_path):
+    folder, data = table
+    with pytest.raises(ValueError, match="`coverage` must be less than 1; got 90"):
+        calibrate_run(folder, data, coverage=90)
+    with pytest.raises(ValueError, match='Unknown method of calibration "temprature"'):
+        calibrate_run(folder, data, method="temprature")
+    with pytest.raises(ValueError, match="Data to calibrate on must have targets; it has none"):
+        calibrate_run(folder, (torch.zeros(3, 2), {}))
+    with pytest.raises(FileNotFoundError, match="must be a folder of images, or a table; there is none"):
+        evaluate_run(folder, data, unknown=tmp_path / "none")
+    assert not (folder / "calibration.json").exists()
+    blobs = make_blobs(20)
+    numbers = (blobs.inputs, blobs.targets["size"])
+    space = hp.Space(3, hp.Range(-5, 5))
+    with pytest.raises(ValueError, match="`reject` needs a class task; these are numbers only"):
+        fit_calibration(make_network(), space, numbers, reject=0.1)
+    with pytest.raises(ValueError, match='`method` must be "temperature" for a ConventionalSpace'):
+        fit_calibration(make_network(), hp.ConventionalSpace(hp.Classes(3)), numbers, method="concentration")
+    missing = (blobs.inputs, torch.full((20,), torch.nan))
+    with pytest.raises(ValueError, match='must have labels for "target"; it has none'):
+        fit_calibration(make_network(), space, missing)
+
+
+@pytest.mark.parametrize("method", ["temperature", "concentration", "concentrations"])
+def test_missing_labels_do_not_count_and_one_unnamed_task_is_called_target(method):
+    blobs = make_blobs(40)
+    labels = blobs.targets["kind"].clone()
+    labels[25:] = -1
+    space = hp.Space(3, hp.Classes(3))
+    whole = fit_calibration(make_network(), space, (blobs.inputs, labels), method=method, reject=0.2)
+    part = fit_calibration(make_network(), space, (blobs.inputs[:25], labels[:25]), method=method, reject=0.2)
+    assert whole == part
+    assert (list(whole.tasks), whole.examples) == (["target"], 25)
+    assert set(whole.measures) == {"ece_before", "ece", "coverage", "set_size", "rejection"}
+    few = fit_calibration(make_network(), space, (blobs.inputs[:10], labels[:10]), method=method)
+    assert few.measures == {}
+
+
+def test_bare_probabilities_have_the_scale_of_their_loss():
+    softmax = hp.Space(3, hp.Classes(3, loss=hp.CosineSoftmax(scale=7)))
+    assert uncalibrated(softmax)["target"].model.scale == 7
+    assert uncalibrated(hp.Space(3, hp.Classes(3)))["target"] == ClassCalibration(
+        uncalibrated(hp.ConventionalSpace(hp.Classes(3)))["target"].model, outlier="length"
+    )
+    assert uncalibrated(hp.Space(3, hp.Range(0, 1))) == {}
+
+
+def test_numbers_get_intervals_within_their_bounds():
+    blobs = make_blobs(40)
+    space = hp.Space(3, hp.Range(-5, 5))
+    found = fit_calibration(make_network(), space, (blobs.inputs, blobs.targets["size"])).tasks["target"]
+    assert isinstance(found, ConformalInterval)
+    assert (found.low, found.high) == (-5, 5)
+
+
+def _inputs(path, network, space, folder):
+    """Inputs of a table as the network takes them, and the classes, worked out by hand."""
+    lines = [line.split(",") for line in path.read_text().splitlines()[1:]]
+    preprocessing = json.loads((folder / "config.json").read_text())["preprocessing"]
+    rows = torch.tensor([[float(cell) for cell in line[:2]] for line in lines])
+    inputs = (rows - torch.tensor(preprocessing["mean"])) / torch.tensor(preprocessing["std"])
+    return inputs, space.encode({"side": [line[2] for line in lines], "height": [0.0] * len(lines)})["side"]
