@@ -78,6 +78,8 @@ class Experiment:
         Rows that every other one of the same measure is tested against, in pairs of equal seeds; empty tests none.
     trained : bool
         Whether seeds make a difference: placements have none.
+    num_seeds : int, optional
+        How many, where the scale does not decide it.
     """
 
     name: str
@@ -88,10 +90,13 @@ class Experiment:
     figure: str = ""
     compare: tuple[str, ...] = ()
     trained: bool = True
+    num_seeds: int | None = None
 
     def seeds(self, scale: str) -> tuple[int, ...]:
         """Return the seeds of a scale."""
         every = choose(scale, SEEDS, what="scale")
+        if self.num_seeds is not None and scale != "smoke":
+            return tuple(range(self.num_seeds))
         return every if self.trained else every[:1]
 
     def cells(self, scale: str) -> list[Spec]:

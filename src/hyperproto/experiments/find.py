@@ -10,7 +10,7 @@ from hyperproto.experiments.experiment import Experiment
 
 __all__ = ["experiment_names", "find_experiment"]
 
-STARTS = ("table", "figure_")
+STARTS = ("table", "figure_", "past_")
 
 
 def experiment_names() -> list[str]:

@@ -1,8 +1,8 @@
 """What people know about their classes, as a similarity that placement can use.
 
 Word vectors, a taxonomy, WordNet, a similarity or a confusion matrix, the training examples themselves: each becomes
-a :class:`Prior`. `as_prior` tells them apart by looking, but for the examples; the ``from_`` functions say outright what
-is meant.
+a :class:`Prior`. `as_prior` tells them apart by looking, but for the examples; the ``from_`` functions say outright
+what is meant.
 """
 
 from hyperproto.prototypes.priors.accept import as_prior
