@@ -45,6 +45,15 @@ def test_a_smaller_image_has_a_smaller_crop(small_places):
     assert set(source.train.targets["class"].tolist()) == {0, 1}
 
 
+def test_held_out_images_are_measured_on_and_not_trained_on(small_places):
+    whole = cell_source(Spec(dim=3), small_places.data)
+    source = cell_source(Spec(dim=3, held_out=6), small_places.data)
+    assert len(source.test) == 6
+    assert len(source.train) == len(whole.train) - 6
+    both = torch.cat([source.train.inputs, source.test.inputs]).flatten(1).unique(dim=0)
+    assert torch.equal(both, whole.train.inputs.flatten(1).unique(dim=0))
+
+
 def test_only_the_wanted_tasks_are_kept(small_places):
     source = cell_source(Spec(data="omniart", dim=3, size=16, tasks=("year",)), small_places.data)
     assert list(source.tasks) == ["year"]

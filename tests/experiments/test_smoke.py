@@ -33,7 +33,7 @@ class Interrupted:
 def test_every_name_of_the_paper_is_there():
     tables = {f"table{number}" for number in range(1, 8)}
     figures = {"figure-deepncm", "figure-rotated-mnist", "figure-epochs", "figure-idea"}
-    assert set(experiment_names()) == tables | figures
+    assert {name for name in experiment_names() if not name.startswith("past-")} == tables | figures
     assert all(find_experiment(name).name == name for name in experiment_names())
 
 

@@ -1,0 +1,92 @@
+"""The training examples as a prior: classes that look alike are similar."""
+
+import pytest
+import torch
+
+import hyperproto as hp
+from hyperproto._core.errors import InputError, InputTypeError
+from hyperproto.prototypes.priors import from_examples
+from hyperproto.prototypes.priors.examples import discriminant_means
+from hyperproto.prototypes.priors.patches import patch_features
+
+
+def clusters(generator, centres, each=40):
+    labels = torch.arange(len(centres)).repeat_interleave(each)
+    return centres[labels] + 0.3 * torch.randn(len(labels), centres.shape[1], generator=generator), labels
+
+
+def test_near_classes_are_similar(generator):
+    centres = torch.tensor([[5.0, 0, 0], [5.0, 1.0, 0], [-5.0, 0, 1.0], [-5.0, 0, 0]])
+    prior = from_examples(*clusters(generator, centres), ("a", "b", "c", "d"))
+    assert prior.similarity[0, 1] > 0.5 > prior.similarity[0, 2]
+    assert prior.similarity[2, 3] > 0.5
+    assert "160 examples by columns" in prior.source
+    assert prior.names == ("a", "b", "c", "d")
+
+
+def test_scatter_is_made_round(generator):
+    x, labels = clusters(generator, torch.tensor([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]]))
+    stretched = x * torch.tensor([1.0, 100.0])
+    plain, far = from_examples(x, labels), from_examples(stretched, labels)
+    assert abs(plain.similarity - far.similarity).max() < 1e-7  # columns have spread 1
+    turned = discriminant_means(x.double(), labels)
+    within = turned.shape
+    assert within == (3, 2)
+
+
+def test_it_is_a_prior_for_placement(generator):
+    centres = torch.tensor([[4.0, 0, 0], [4.0, 1.5, 0], [-4.0, 0, 1.5], [-4.0, 0, 0], [0, 6.0, 0], [0, 6.0, 1.5]])
+    prior = from_examples(*clusters(generator, centres))
+    placed = hp.place(6, 3, prior=prior, effort="fast", workers=1)
+    cosines = placed.vectors @ placed.vectors.T
+    assert cosines[0, 1] > cosines[0, 2]
+    assert "examples" in placed.certificate.meaning.prior
+
+
+def test_images_are_told_apart_by_their_patches(generator):
+    stripes = torch.arange(24).remainder(4).lt(2).float().expand(24, 24)
+    patterns = torch.stack([stripes, stripes.T, 0.9 * stripes])
+    labels = torch.arange(3).repeat_interleave(30)
+    images = (patterns[labels].unsqueeze(1) + 0.2 * torch.rand(90, 1, 24, 24, generator=generator)) * 200
+    prior = from_examples(images.to(torch.uint8), labels)
+    assert prior.similarity[0, 2] > prior.similarity[0, 1]
+    assert "patches" in prior.source
+
+
+def test_patches_do_not_depend_on_how_images_are_batched(generator):
+    images = torch.randint(0, 256, (30, 3, 20, 20), generator=generator, dtype=torch.uint8)
+    features = patch_features(images)
+    assert features.isfinite().all()
+    torch.testing.assert_close(features.mean(dim=0), torch.zeros(features.shape[1]), atol=1e-4, rtol=0)
+    assert torch.equal(features, patch_features(images))
+
+
+def test_classes_without_example_are_named_or_placed_freely(generator):
+    x, labels = clusters(generator, torch.eye(3))
+    with pytest.raises(InputError, match="dog"):
+        from_examples(x, labels.masked_fill(labels == 1, -1), ("cat", "dog", "fox"))
+    free = from_examples(x, labels.masked_fill(labels == 1, -1), ("cat", "dog", "fox"), missing="free")
+    assert free.known.tolist() == [True, False, True]
+
+
+def test_one_example_a_class_is_enough():
+    assert from_examples(torch.eye(3), torch.arange(3)).similarity.shape == (3, 3)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "labels", "error", "said"),
+    [
+        (torch.zeros(4), torch.arange(4), InputError, r"\(n, features\)"),
+        (torch.zeros(4, 2), torch.zeros(4), InputTypeError, "4 integer class ids"),
+        (torch.zeros(4, 2), torch.full((4,), -1), InputError, "all are missing"),
+        (torch.full((4, 2), torch.nan), torch.arange(4), InputError, "finite"),
+    ],
+)
+def test_bad_examples_get_a_sentence(inputs, labels, error, said):
+    with pytest.raises(error, match=said):
+        from_examples(inputs, labels)
+
+
+def test_a_label_beyond_the_names_gets_a_sentence():
+    with pytest.raises(InputError, match="below 2"):
+        from_examples(torch.eye(3), torch.arange(3), ("a", "b"))
