@@ -36,6 +36,8 @@ NAMES = (
     "deep_ncm",
     "calibration",
     "open_set",
+    "negatives",
+    "million_classes",
 )
 RESULTS = Path(__file__).parents[1] / "results"
 

@@ -90,6 +90,7 @@ def test_importing_the_package_loads_nothing_heavy():
         ["data", "check", "--help"],
         ["calibrate", "--help"],
         ["evaluate", "--help"],
+        ["doctor", "--help"],
         ["predict", "--help"],
         ["runs", "--help"],
         ["reproduce", "--help"],

@@ -11,6 +11,7 @@ from hyperproto._version import __version__
 from hyperproto.cli.calibrate import Calibrate
 from hyperproto.cli.data import Data
 from hyperproto.cli.demo import Demo
+from hyperproto.cli.doctor import Doctor
 from hyperproto.cli.evaluate import Evaluate
 from hyperproto.cli.place import Place
 from hyperproto.cli.predict import Predict
@@ -26,6 +27,7 @@ VERBS: dict[str, Any] = {
     "calibrate": Calibrate,
     "data": Data,
     "demo": Demo,
+    "doctor": Doctor,
     "evaluate": Evaluate,
     "place": Place,
     "predict": Predict,

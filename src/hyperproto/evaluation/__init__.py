@@ -11,6 +11,7 @@ from hyperproto.evaluation.confidence import (
     Temperature,
     outlier_score,
 )
+from hyperproto.evaluation.doctor import Examination, Finding, examination_of, examine_run
 from hyperproto.evaluation.evaluate_run import evaluate_run
 from hyperproto.evaluation.evaluation import ClassReport, ClassRow, Evaluation, Pair, RangeReport
 from hyperproto.evaluation.fit_calibration import fit_calibration
@@ -29,7 +30,9 @@ __all__ = [
     "ConformalInterval",
     "ConformalSets",
     "Evaluation",
+    "Examination",
     "FilePredictions",
+    "Finding",
     "IntervalReport",
     "Pair",
     "Predictions",
@@ -41,6 +44,8 @@ __all__ = [
     "UnknownReport",
     "calibrate_run",
     "evaluate_run",
+    "examination_of",
+    "examine_run",
     "fit_calibration",
     "list_runs",
     "outlier_score",

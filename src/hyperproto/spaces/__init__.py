@@ -11,10 +11,12 @@ from hyperproto.spaces.losses import (
     squared_cosine_grad,
     squared_cosine_loss,
 )
+from hyperproto.spaces.negatives import SampledCosineSoftmax
 from hyperproto.spaces.protocol import OutputSpace, Targets
 from hyperproto.spaces.space import Space
 from hyperproto.spaces.task_space import TaskSpace
 from hyperproto.spaces.tasks import Classes, Range
+from hyperproto.spaces.top_k import TopK
 from hyperproto.spaces.weighing import weigh_tasks
 
 __all__ = [
@@ -27,10 +29,12 @@ __all__ = [
     "OutputSpace",
     "PowerCosine",
     "Range",
+    "SampledCosineSoftmax",
     "Space",
     "SquaredCosine",
     "Targets",
     "TaskSpace",
+    "TopK",
     "cosine_loss",
     "squared_cosine_grad",
     "squared_cosine_loss",

@@ -6,7 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from hyperproto._core.checks import check_directions, check_output_width
+from hyperproto._core.checks import check_directions, check_integer, check_output_width
+from hyperproto._core.errors import InputError
 from hyperproto._core.processes import from_first
 from hyperproto.codes import Certificate
 from hyperproto.prototypes import Prototypes, place
@@ -14,11 +15,13 @@ from hyperproto.spaces.layout import deal_axes
 from hyperproto.spaces.losses import cosine_loss
 from hyperproto.spaces.task_space import Head, TaskSpace, parse_tasks
 from hyperproto.spaces.tasks import Classes, Range, Task
+from hyperproto.spaces.top_k import TopK, nearest_prototypes
 from hyperproto.sphere import cosine, normalize, working_dtype
 
 __all__ = ["Space"]
 
 FEW_ENTRIES = 2**22  # up to here a rounded copy of the prototypes is kept: 16 MB
+MANY_SCORES = 2**24  # beyond this many cosines are looked at in blocks: 64 MB
 
 
 class Space(TaskSpace):
@@ -56,6 +59,28 @@ class Space(TaskSpace):
         """Return the outputs as points on the sphere, shape (n, dim)."""
         check_output_width(z, self.dim)
         return normalize(z)
+
+    @torch.no_grad()
+    def top_k(self, z: Tensor, k: int) -> dict[str, TopK] | TopK:
+        """Return the k nearest classes of each output, exactly, in memory that does not grow with their number.
+
+        Parameters
+        ----------
+        z : Tensor, shape (n, dim)
+        k : int
+            How many; all of them where a task has no more classes.
+
+        Returns
+        -------
+        TopK of values (cosines) and ids, both of shape (n, k), best first and equals by their ids; one for each class
+        task by name, or that of the one unnamed task.
+        """
+        check_output_width(z, self.dim)
+        k = check_integer(k, "k", at_least=1)
+        found = {name: head.top_k(z, k) for name, head in self._named_heads() if isinstance(head, PrototypeHead)}
+        if not found:
+            raise InputError("`top_k` needs a class task; this space has none. `predict` answers with numbers.")
+        return found[self.names[0]] if self.bare else found
 
     @property
     def prototypes(self) -> dict[str, Prototypes] | Prototypes:
@@ -114,8 +139,17 @@ class PrototypeHead(Head):
 
     def predict(self, z: Tensor) -> Tensor:
         """Return Equation 3: the class whose prototype is nearest."""
+        if len(z) * len(self.prototypes) > MANY_SCORES:
+            return self.top_k(z, 1).ids[:, 0]
         check_directions(z[:, self.axes])
         return self.scores(z).argmax(dim=1)
+
+    def top_k(self, z: Tensor, k: int) -> TopK:
+        """Return the k nearest prototypes and their cosines, in blocks."""
+        part = z[:, self.axes]
+        check_directions(part)
+        wide = part.to(working_dtype(z.dtype))
+        return nearest_prototypes(normalize(wide), self._table(wide.dtype), min(k, len(self.prototypes)))
 
 
 class PoleHead(Head):
