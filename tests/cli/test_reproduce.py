@@ -1,8 +1,14 @@
 """The command line of experiments: what is planned, what is printed, what is written."""
 
+import subprocess
+import sys
+
 import pytest
 
+from hyperproto._core.errors import InputError
+from hyperproto._version import __version__
 from hyperproto.cli.main import main
+from hyperproto.experiments import runner
 from tests.data import layouts
 
 
@@ -43,6 +49,34 @@ def test_a_dry_run_prints_cells_protocol_and_time_and_runs_nothing(tmp_path, cap
     assert "4 cells to do, 0 done, 0 left out; about" in out
     assert not (tmp_path / "results").exists()
     assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize("failing", [["one-hot"], ["one-hot", "paper", "ours"]])
+def test_what_is_done_is_reported_and_what_failed_is_named(failing, tmp_path, capsys, monkeypatch):
+    run = runner.run_cell
+
+    def run_or_fail(spec, places):
+        if spec.prototypes in failing:
+            raise InputError(f"{spec.prototypes} must not be.")
+        return run(spec, places)
+
+    monkeypatch.setattr(runner, "run_cell", run_or_fail)
+    folders = ["--results", str(tmp_path / "results"), "--runs", str(tmp_path / "runs"), "--jobs", "1"]
+    with pytest.raises(SystemExit, match="1"):
+        main(["reproduce", "table2", "--scale", "smoke", *folders])
+    told = capsys.readouterr()
+    assert f"hyperproto: {len(failing)} cell" in told.err
+    for kind in failing:
+        assert f"{kind}, D = 3, seed 0: {kind} must not be." in told.err
+    assert (tmp_path / "results" / "reports" / "table2-smoke.md").is_file() == (len(failing) == 1)
+    assert ("Our placement" in told.out) == (len(failing) == 1)
+
+
+def test_the_module_is_the_command():
+    told = subprocess.run(
+        [sys.executable, "-m", "hyperproto", "--version"], capture_output=True, text=True, check=True
+    )
+    assert told.stdout == f"hyperproto {__version__}\n"
 
 
 def test_cells_left_out_are_counted(tmp_path, capsys):

@@ -14,6 +14,7 @@ from hyperproto.experiments.find import experiment_names, find_experiment
 from hyperproto.experiments.spec import Spec
 from hyperproto.training.schedule import SCHEDULES
 
+WHOLE = ("cifar-100-uneven", "cub-200-2011")  # of which the cpu scale takes all training images
 TRAINED = [name for name in experiment_names() if name not in ("table2", "figure-idea")]
 
 
@@ -124,6 +125,20 @@ def test_cells_of_the_cpu_scale_say_so_and_are_smaller():
         for spec in find_experiment(name).cells("cpu"):
             assert spec.scale == "cpu"
             assert spec.epochs <= 10
+            assert spec.train_images is not None or spec.data in (
+                "cifar-100-uneven",
+                "cub-200-2011",
+            )  # small as they are
+            assert spec.network in ("resnet-8", "densenet-small", "rotated-mnist")
+
+
+def test_the_cpu_scale_takes_twenty_minutes_by_the_arithmetic_of_scales():
+    """2 seeds on 2 cores: a name's cells of one seed, one after the other, at the seconds a cell noted there."""
+    seconds = {"cifar-100": 31, "imagenet-200": 31, "cifar-100-uneven": 38, "cub-200-2011": 78, "omniart": 37}
+    for name in TRAINED:
+        cells = [spec for spec in find_experiment(name).cells("cpu") if spec.seed == 0]
+        total = sum(57 if "dense" in spec.network else seconds.get(spec.data, 150) for spec in cells)
+        assert total <= 20 * 60, name
 
 
 def test_tables_share_the_cells_they_have_in_common():

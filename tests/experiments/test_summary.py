@@ -73,5 +73,5 @@ def test_differences_name_what_the_scale_changes():
     assert differences(find_experiment("table1"), "full") == []
     (line,) = differences(find_experiment("table5"), "cpu")
     assert line.startswith("omniart: ")
-    for part in ("train images 3600", "size 32", "network resnet-8 (paper: resnet-3463)", "epochs 10 (paper: 250)"):
+    for part in ("train images 3600", "size 24", "network resnet-8 (paper: resnet-3463)", "epochs 8 (paper: 250)"):
         assert part in line

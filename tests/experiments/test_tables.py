@@ -12,6 +12,8 @@ from hyperproto.experiments.find import experiment_names, find_experiment
 from hyperproto.experiments.places import Places
 from hyperproto.experiments.runner import run_experiment
 from hyperproto.experiments.summary import summarise
+from hyperproto.report.results import make_grid
+from hyperproto.report.results.texts import to_markdown
 
 ROOT = Path(__file__).parents[2]
 
@@ -59,6 +61,9 @@ def test_table_2_ours_is_farther_apart_than_the_papers(tmp_path):
     assert found["Our placement", "mean"] == pytest.approx(100 / 99, abs=1e-9)  # which nothing exceeds
     assert [found["One-hot", column] for column in ("min", "mean", "max")] == [1, 1, 1]
     assert "K/(K-1) = 100/99 = 1.0101" in table.notes[0]
+    text = to_markdown(make_grid(ours, "full", summarise(ours, "full", tmp_path)))
+    for line in (line for line in text.splitlines() if line.startswith(("| One-hot", "| Our placement"))):
+        assert line.replace("*", "") in (ROOT / "README.md").read_text(encoding="utf-8").replace("*", "")
 
 
 def test_an_unknown_name_is_answered():

@@ -52,8 +52,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     except (HyperprotoError, OSError) as error:
         print(f"hyperproto: {error}", file=sys.stderr)
         sys.exit(2)
-    except KeyboardInterrupt:
-        print("hyperproto: interrupted", file=sys.stderr)
+    except KeyboardInterrupt as error:
+        print(f"hyperproto: {str(error) or 'interrupted'}", file=sys.stderr)
         sys.exit(130)
 
 

@@ -9,7 +9,7 @@ from tyro.conf import Positional, arg
 if TYPE_CHECKING:
     from hyperproto.experiments.experiment import Experiment
 
-__all__ = ["Report", "show_report"]
+__all__ = ["Report", "has_records", "show_report"]
 
 
 @dataclass
@@ -32,17 +32,24 @@ class Report:
         show_report(find_experiment(self.name), self.scale, self.results)
 
 
+def has_records(experiment: "Experiment", scale: str, results: Path) -> bool:
+    """Whether any cell is done."""
+    from hyperproto.experiments.records import find_record
+
+    return any(find_record(results, spec, experiment.name) is not None for spec in experiment.cells(scale))
+
+
 def show_report(experiment: "Experiment", scale: str, results: Path) -> None:
     """Print the table and say what was written."""
     from hyperproto._core.errors import InputError
-    from hyperproto.experiments.records import find_record
+    from hyperproto.cli.console import table_console
     from hyperproto.report.results import print_grid, write_report
 
-    if all(find_record(results, spec, experiment.name) is None for spec in experiment.cells(scale)):
+    if not has_records(experiment, scale, results):
         raise InputError(
             f'There must be records of {experiment.name} at scale {scale} in "{results / "cells"}"; there are none. '
             f"Run hyperproto reproduce {experiment.name} --scale {scale} --data DIR first."
         )
     grid, written = write_report(experiment, scale, results, results / "reports")
-    print_grid(grid)
-    print("Written: " + ", ".join(str(path) for path in written))
+    print_grid(grid, table_console())
+    print(f"Written to {results / 'reports'}: " + ", ".join(path.name for path in written))

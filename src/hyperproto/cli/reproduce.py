@@ -1,5 +1,6 @@
 """``hyperproto reproduce``: rebuild a table or figure of the paper."""
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -8,7 +9,9 @@ from tyro.conf import Positional, arg
 
 if TYPE_CHECKING:
     from hyperproto.experiments.experiment import Experiment
-    from hyperproto.experiments.runner import Outcome, Plan
+    from hyperproto.experiments.places import Places
+    from hyperproto.experiments.plan import Plan
+    from hyperproto.experiments.runner import Outcome
 
 __all__ = ["Reproduce"]
 
@@ -54,13 +57,14 @@ class Reproduce:
     """Run nothing; read the records and write the report."""
 
     def run(self) -> None:
-        """Plan, run, report."""
-        from hyperproto.cli.report import show_report
+        """Plan, run, report; cells that failed are named at the end, and the exit code is 1."""
+        from hyperproto.cli.report import has_records, show_report
         from hyperproto.experiments.find import find_experiment
         from hyperproto.experiments.places import Places
-        from hyperproto.experiments.runner import make_plan, run_experiment
+        from hyperproto.experiments.plan import make_plan
 
         experiment = find_experiment(self.name)
+        failed: list[Outcome] = []
         if not self.report_only:
             self._check_paths()
             places = Places(self.data, self.words, self.authors, self.results, self.runs)
@@ -69,10 +73,28 @@ class Reproduce:
             if self.dry_run:
                 _print_plan(experiment, plan, self.scale, self.jobs)
                 return
-            say = _Teller(len(plan.todo))
-            options = {"jobs": self.jobs, "backend": self.backend, "scheduler": self.scheduler}
-            run_experiment(experiment, self.scale, places, say=say, **options)  # type: ignore[arg-type]
-        show_report(experiment, self.scale, self.results)
+            failed = self._run_cells(experiment, places, len(plan.todo))
+        if not failed or has_records(experiment, self.scale, self.results):
+            show_report(experiment, self.scale, self.results)
+        if failed:
+            _print_failed(failed)
+            sys.exit(1)
+
+    def _run_cells(self, experiment: "Experiment", places: "Places", cells: int) -> "list[Outcome]":
+        """Run what is to be done and return what failed."""
+        from hyperproto.experiments.runner import run_experiment
+
+        ended = run_experiment(
+            experiment,
+            self.scale,
+            places,
+            jobs=self.jobs,
+            backend=self.backend,
+            scheduler=self.scheduler,
+            say=_Teller(cells),
+            on_wish=_say_ending,
+        )
+        return [outcome for outcome in ended if outcome.state == "failed"]
 
     def _check_paths(self) -> None:
         from hyperproto._core.errors import MissingDataError
@@ -106,6 +128,18 @@ def _describe(spec: object) -> str:
     space = f"{kind or 'sphere'}{f', D = {spec.dim}' if spec.dim else ''}{weight}"
     trained = f"{spec.data}, {spec.network}, " if spec.kind == "train" else ""
     return f"{spec.address} {trained}{space}, seed {spec.seed}"
+
+
+def _say_ending() -> None:
+    print("Ending at a checkpoint of each cell; press Ctrl-C again to end at once.", file=sys.stderr, flush=True)
+
+
+def _print_failed(failed: "list[Outcome]") -> None:
+    """Name the cells that failed, and why."""
+    what = "1 cell failed" if len(failed) == 1 else f"{len(failed)} cells failed"
+    print(f"hyperproto: {what}; what is done is reported. Run the command again to try once more.", file=sys.stderr)
+    for outcome in failed:
+        print(f"  {_describe(outcome.spec)}: {outcome.failure}", file=sys.stderr)
 
 
 def _print_skipped(plan: "Plan") -> None:

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from hyperproto._core.errors import InputTypeError, MissingDataError
 from hyperproto.data import Split
+from hyperproto.experiments.interrupts import all_or_nothing
 from hyperproto.experiments.places import Places, what_is_missing
 from hyperproto.experiments.spec import Spec
 from hyperproto.prototypes import Prototypes, place, word_vector_prototypes
@@ -104,7 +105,8 @@ def _placed(
         return Prototypes.load(path)
     classes = num_classes if prior is None else list(names or map(str, range(num_classes)))
     # workers: cells are spread over the cores already
-    made = place(classes, axes, prior=prior, seed=0, workers=1, progress=False, method=METHODS[kind])
+    with all_or_nothing():  # an interrupted placement must not pass for the one that every later cell reads
+        made = place(classes, axes, prior=prior, seed=0, workers=1, progress=False, method=METHODS[kind])
     path.parent.mkdir(parents=True, exist_ok=True)
     made.save(path)
     return made

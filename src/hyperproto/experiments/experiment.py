@@ -1,12 +1,16 @@
 """A table or figure of the paper: its cells, and beside each what the paper prints."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 from hyperproto._core.registry import choose
 from hyperproto.experiments.spec import Spec
 
 __all__ = ["SEEDS", "Entry", "Experiment", "Printed"]
+
+# mean and spread, by row and column
+PrintedTable: TypeAlias = Mapping[Any, Mapping[Any, Sequence[float | None]]]
 
 # paper: three seeds. On a small machine two, the fewest that have a spread.
 SEEDS = {"full": (0, 1, 2), "cpu": (0, 1), "smoke": (0, 1)}
@@ -18,6 +22,12 @@ class Printed:
 
     mean: float
     std: float | None = None
+
+    @classmethod
+    def find(cls, table: "PrintedTable", row: Any, column: Any) -> "Printed | None":
+        """Look up a mean, and a spread where there is one, by row and column; None where the paper has nothing."""
+        values = table.get(row, {}).get(column)
+        return None if values is None else cls(*values)  # type: ignore[arg-type]  # a mean is never None
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ def entries(scale: str) -> list[Entry]:
     for row, kind in (ROWS | PAST).items():
         for dim in DIMS[scale]:
             spec = at_scale(Spec(data="cifar-100", network="resnet-32", dim=dim, prototypes=kind), scale)
-            printed = Printed(*PAPER[row][dim]) if row in PAPER else None  # Table 3: the figure prints no numbers
+            printed = Printed.find(PAPER, row, dim)  # Table 3: the figure prints no numbers
             made.append(Entry(row, f"{dim} dimensions", spec, "class/accuracy", printed, past=row in PAST))
     return made
 

@@ -1,38 +1,30 @@
 """Running the cells of an experiment that are not done yet, here or on many machines."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+import signal
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 import joblib
 import torch
 
 from hyperproto._core.checks import check_integer
-from hyperproto._core.errors import HyperprotoError, InputError, MissingDataError
+from hyperproto._core.errors import HyperprotoError, MissingDataError
 from hyperproto._core.extras import require
 from hyperproto._core.registry import choose
 from hyperproto.experiments.cells import run_cell
 from hyperproto.experiments.experiment import Experiment
-from hyperproto.experiments.places import WORDY, Places, what_is_missing
-from hyperproto.experiments.records import find_record, write_record
-from hyperproto.experiments.scales import NUM_CLASSES
+from hyperproto.experiments.interrupts import Spreading, is_ending, running_a_cell, starting_workers
+from hyperproto.experiments.places import WORDY, Places
+from hyperproto.experiments.plan import make_plan, words_name
+from hyperproto.experiments.records import write_record
 from hyperproto.experiments.spec import Spec
 
-__all__ = ["Outcome", "Plan", "make_plan", "run_experiment"]
+__all__ = ["Outcome", "run_experiment"]
 
-BACKENDS = {"processes": "loky", "dask": "dask"}
-RANGES = {"omniart": ("year",), "rotated-mnist": ("angle",)}
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What is to be run, what is done already, and what cannot be run here and why."""
-
-    todo: tuple[Spec, ...]
-    done: tuple[Spec, ...]
-    skipped: tuple[tuple[Spec, str], ...]
+BACKENDS = dict.fromkeys(("processes", "dask"))
 
 
 @dataclass(frozen=True)
@@ -45,21 +37,6 @@ class Outcome:
     failure: str = ""
 
 
-def make_plan(experiment: Experiment, scale: str, places: Places) -> Plan:
-    """Look at the records and at what lies where."""
-    todo, done, skipped = [], [], []
-    for spec in experiment.cells(scale):
-        record = find_record(places.results, spec, experiment.name)
-        if record is not None:
-            _check_words(record, spec, places)
-            done.append(spec)
-        elif (lacks := what_is_missing(spec, places, *_class_axes(spec))) is not None:
-            skipped.append((spec, lacks))
-        else:
-            todo.append(spec)
-    return Plan(tuple(todo), tuple(done), tuple(skipped))
-
-
 def run_experiment(
     experiment: Experiment,
     scale: str,
@@ -69,7 +46,8 @@ def run_experiment(
     backend: str = "processes",
     scheduler: str | None = None,
     say: Callable[[Outcome], None] | None = None,
-) -> Plan:
+    on_wish: Callable[[], None] | None = None,
+) -> list[Outcome]:
     """Run every cell that is not done and can be run; each writes its record when it ends.
 
     Parameters
@@ -83,45 +61,100 @@ def run_experiment(
         Address of a Dask scheduler; without one, Dask starts workers here.
     say : callable, optional
         Is told of each cell that ends.
+    on_wish : callable, optional
+        Called at the first interrupt of cells that are spread over processes: these then end at a checkpoint.
+
+    Returns
+    -------
+    list of Outcome
+        One for each cell that was run. A user's mistake in one, "failed", does not stop the others.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        With a sentence that says how to go on.
     """
     plan = make_plan(experiment, scale, places)
     jobs = check_integer(jobs, "jobs", at_least=1) if jobs is not None else _jobs()
     choose(backend, BACKENDS, what="backend")
-    failures = []
-    for outcome in _outcomes(experiment.name, plan.todo, places, jobs, backend, scheduler):
-        if say is not None:
-            say(outcome)
-        if outcome.state == "failed":
-            failures.append(outcome.failure)
-    if failures:
-        raise InputError(
-            f"{len(failures)} of {len(plan.todo)} cells could not be run, the first because: {failures[0]}"
-        )
-    return plan
+    ended = []
+    try:
+        for outcome in _outcomes(experiment.name, plan.todo, places, jobs, backend, scheduler, on_wish):
+            ended.append(outcome)
+            if say is not None:
+                say(outcome)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(
+            f"Interrupted with {len(ended)} of {len(plan.todo)} cells ended; run the same command again to go on, "
+            "where those that were begun resume from their checkpoints."
+        ) from None
+    return ended
 
 
 def _outcomes(
-    name: str, specs: Iterable[Spec], places: Places, jobs: int, backend: str, scheduler: str | None
+    name: str,
+    specs: Iterable[Spec],
+    places: Places,
+    jobs: int,
+    backend: str,
+    scheduler: str | None,
+    on_wish: Callable[[], None] | None,
 ) -> Iterator[Outcome]:
     """Yield what comes of cells, as they end."""
     todo = list(specs)
-    if backend == "processes" and min(jobs, len(todo)) <= 1:
+    if backend == "dask":
+        with _dask(scheduler):
+            run = joblib.Parallel(n_jobs=-1, batch_size=1, return_as="generator_unordered")
+            yield from cast(
+                Iterator[Outcome], run(joblib.delayed(_run_and_store)(name, spec, places) for spec in todo)
+            )
+    elif min(jobs, len(todo)) <= 1:
         yield from (_run_and_store(name, spec, places) for spec in todo)  # here: an interrupt ends at a checkpoint
-        return
-    with _workers(backend, scheduler):
-        run = joblib.Parallel(n_jobs=-1 if backend == "dask" else jobs, return_as="generator_unordered")
-        yield from cast(Iterator[Outcome], run(joblib.delayed(_run_and_store)(name, spec, places) for spec in todo))
+    else:
+        yield from _in_processes(name, todo, places, jobs, on_wish)
+
+
+def _in_processes(
+    name: str, todo: Sequence[Spec], places: Places, jobs: int, on_wish: Callable[[], None] | None
+) -> Iterator[Outcome]:
+    """Yield what comes of cells that are run by processes here, none of which outlives an interrupt."""
+    with Spreading(on_wish) as spreading, joblib.parallel_config(backend="loky"):
+        run = joblib.Parallel(n_jobs=jobs, batch_size=1, return_as="generator_unordered")
+        waiting = (spec for spec in todo if not spreading.asked)
+        with starting_workers():
+            ended = cast(
+                Iterator[Outcome], run(joblib.delayed(_run_in_worker)(name, spec, places) for spec in waiting)
+            )
+        try:
+            yield from (outcome for outcome in ended if outcome.state != "interrupted")
+        except joblib.externals.loky.process_executor.TerminatedWorkerError:
+            if not spreading.asked:
+                raise
+    if spreading.asked:
+        joblib.externals.loky.get_reusable_executor(max_workers=jobs, reuse=True).shutdown(
+            wait=True, kill_workers=True
+        )
+        if spreading.asked == signal.SIGTERM:
+            raise SystemExit(128 + signal.SIGTERM)
+        raise KeyboardInterrupt
 
 
 @contextmanager
-def _workers(backend: str, scheduler: str | None) -> Iterator[None]:
-    if backend != "dask":
-        with joblib.parallel_config(backend=BACKENDS[backend]):
-            yield
-        return
+def _dask(scheduler: str | None) -> Iterator[None]:
     distributed = require("distributed", extra="dask", purpose="Spreading cells with Dask")
     with distributed.Client(scheduler), joblib.parallel_config(backend="dask"):
         yield
+
+
+def _run_in_worker(name: str, spec: Spec, places: Places) -> Outcome:
+    """Run a cell in a process of its own, unless it has been asked to end."""
+    if is_ending():
+        return Outcome(spec, "interrupted", {})
+    try:
+        with running_a_cell():
+            return _run_and_store(name, spec, places)
+    except (KeyboardInterrupt, SystemExit):  # SystemExit: training that ended at a checkpoint because of SIGTERM
+        return Outcome(spec, "interrupted", {})
 
 
 def _run_and_store(name: str, spec: Spec, places: Places) -> Outcome:
@@ -131,35 +164,15 @@ def _run_and_store(name: str, spec: Spec, places: Places) -> Outcome:
     try:
         record = run_cell(spec, places)
         if spec.prototypes in WORDY:
-            record["protocol"]["words"] = _words_name(places)
+            record["protocol"]["words"] = words_name(places)
         write_record(places.results, name, record)
     except MissingDataError as error:  # seen only now: data may have fewer classes than are published
         return Outcome(spec, "left out", {}, str(error))
-    except HyperprotoError as error:
+    except (HyperprotoError, OSError) as error:
         return Outcome(spec, "failed", {}, str(error))
     finally:
         torch.set_num_threads(threads)
     return Outcome(spec, record["state"], record["measures"])
-
-
-def _class_axes(spec: Spec) -> tuple[int, int]:
-    """Return how many classes a cell has, and how many axes they take, before any data are read."""
-    ranges = [task for task in RANGES.get(spec.data, ()) if not spec.tasks or task in spec.tasks]
-    return spec.classes or NUM_CLASSES.get(spec.data, 0), (spec.dim or 0) - len(ranges)
-
-
-def _words_name(places: Places) -> str:
-    return places.words.name if places.words is not None else "the authors' sem"
-
-
-def _check_words(record: dict[str, Any], spec: Spec, places: Places) -> None:
-    """Raise a sentence where a record was made with other word vectors than are given now."""
-    before = record["protocol"].get("words")
-    if spec.prototypes in WORDY and (places.words or places.authors) and before != _words_name(places):
-        raise InputError(
-            f'Records must be of the word vectors that are given; cell {spec.address} has "{before}", not '
-            f'"{_words_name(places)}". Give --results another folder, or remove those records.'
-        )
 
 
 def _jobs() -> int:

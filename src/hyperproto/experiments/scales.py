@@ -1,8 +1,8 @@
 """The three sizes of every experiment: the paper's, one for two cores, one for tests.
 
 ``cpu`` must take at most 20 minutes a name on 2 cores: 2,400 seconds of one core. A step (forward and backward,
-batch 128, one thread) takes near 0.07 s with ResNet-8 at 16 pixels and 0.26 s at 32. Table 3 has 27 cells, so 54 with
-two seeds and 44 s for each. 8,000 images are 63 steps an epoch; six epochs are 378 steps, and measuring 4,000 images
+batch 128, one thread) takes near 0.07 s with ResNet-8 at 16 pixels and 0.26 s at 32. Table 3 has 28 cells, so 56 with
+two seeds and 42 s for each. 8,000 images are 63 steps an epoch; six epochs are 378 steps, and measuring 4,000 images
 after each, at a third of a step's cost, is 63 more: 441 x 0.07 s = 31 s. What differs from the paper then:
 
 - images are scaled from 32 pixels (64 for ImageNet-200) to 16, and the padding of the random crop with them;

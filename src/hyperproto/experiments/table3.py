@@ -26,14 +26,18 @@ DIMS = {"full": (3, 5, 10, 25, 100, 200), "cpu": (10, 25, 100, 200), "smoke": (3
 
 def entries(scale: str) -> list[Entry]:
     """Return the table, row by row."""
-    made = []
-    for row, kind in (ROWS | PAST).items():
-        for dim in DIMS[scale]:
-            spec = Spec(data="cifar-100", network="resnet-32", dim=dim, prototypes=kind)
-            spec = with_cosine_softmax(spec) if row.endswith("cosine softmax") else spec
-            printed = Printed(*PAPER[row][dim]) if row in PAPER else None
-            made.append(Entry(row, str(dim), at_scale(spec, scale), "class/accuracy", printed, past=row in PAST))
-    return made
+    return [
+        Entry(
+            row, str(dim), _cell(row, kind, dim, scale), "class/accuracy", Printed.find(PAPER, row, dim), row in PAST
+        )
+        for row, kind in (ROWS | PAST).items()
+        for dim in DIMS[scale]
+    ]
+
+
+def _cell(row: str, kind: str, dim: int, scale: str) -> Spec:
+    spec = Spec(data="cifar-100", network="resnet-32", dim=dim, prototypes=kind)
+    return at_scale(with_cosine_softmax(spec) if row.endswith("cosine softmax") else spec, scale)
 
 
 EXPERIMENT = Experiment(

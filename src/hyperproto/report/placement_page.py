@@ -2,7 +2,6 @@
 
 import html
 import json
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hyperproto._core.extras import require
-from hyperproto._core.files import replacing
 from hyperproto._version import __version__
 from hyperproto.report.facts import fact_rows
+from hyperproto.report.html_page import write_page
 from hyperproto.report.named_vectors import named_vectors
 from hyperproto.report.neighbour_print import overlap_sentence
 from hyperproto.report.neighbours import Neighbour, NeighbourTable, compare_neighbours
@@ -75,10 +74,11 @@ def write_placement_page(
     if facts is None:
         certificate = getattr(prototypes, "certificate", None)
         facts = certificate.to_dict() if certificate is not None else {}
-    _write(
+    write_page(
         path,
+        TEMPLATE,
+        title,
         {
-            "TITLE": html.escape(title),
             "DATA": json.dumps(_data(table, projection.points)).replace("<", "\\u003c"),
             "FACTS": _fact_table({"classes": len(names), "dim": vectors.shape[1], **facts}),
             "OVERLAP": html.escape(overlap_sentence(table)),
@@ -109,11 +109,3 @@ def _data(table: NeighbourTable, points: NDArray[np.float64]) -> dict[str, Any]:
 def _fact_table(facts: Mapping[str, Any]) -> str:
     rows = (f"<tr><th>{html.escape(n)}</th><td>{html.escape(v)}</td></tr>" for n, v in fact_rows(facts))
     return "".join(rows)
-
-
-def _write(path: str | Path, parts: Mapping[str, str]) -> None:
-    """Fill the template in one pass, so that a name which looks like a mark stays a name."""
-    template = TEMPLATE.read_text(encoding="utf-8")
-    page = re.sub(r"@([A-Z]+)@", lambda mark: parts[mark[1]], template)
-    with replacing(path) as beside:
-        beside.write_text(page, encoding="utf-8")

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from hyperproto._core.extras import require
-from hyperproto._core.files import replacing
 from hyperproto._version import __version__
+from hyperproto.report.html_page import write_page
 from hyperproto.report.sphere_grid import coordinates, sphere_grid
 from hyperproto.report.sphere_picture import CLASS_COLOURS
 from hyperproto.report.sphere_view import SphereView
@@ -43,17 +43,8 @@ def write_sphere_page(view: SphereView, path: str | Path, *, title: str) -> None
         "values": [round(float(value), 1) for value in view.values],
         "valueName": view.value_name,
     }
-    filled = {
-        "@TITLE@": html.escape(title),
-        "@FACTS@": json.dumps(facts).replace("<", "\\u003c"),
-        "@VERSION@": __version__,
-        "@FIGURE@": figure,
-    }
-    page = TEMPLATE.read_text(encoding="utf-8")
-    for mark, text in filled.items():
-        page = page.replace(mark, text)
-    with replacing(path) as beside:
-        beside.write_text(page, encoding="utf-8")
+    parts = {"FACTS": json.dumps(facts).replace("<", "\\u003c"), "VERSION": __version__, "FIGURE": figure}
+    write_page(path, TEMPLATE, title, parts)
 
 
 def _figure(view: SphereView) -> dict[str, Any]:

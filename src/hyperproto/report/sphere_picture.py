@@ -18,7 +18,7 @@ ELEVATION, AZIMUTH = 22, 35  # degrees: where the viewer stands
 CLASS_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#F0E442")
 
 
-def draw_sphere(view: SphereView, path: str | Path) -> None:
+def draw_sphere(view: SphereView, path: str | Path, *, title: str = "") -> None:
     """Draw both colourings side by side and write them as PNG or SVG."""
     form = picture_format(path)
     require("matplotlib", extra="plots", purpose="Drawing the sphere")
@@ -27,6 +27,8 @@ def draw_sphere(view: SphereView, path: str | Path) -> None:
 
     figure = Figure(figsize=(11, 5.6), dpi=150, layout="constrained")
     FigureCanvasAgg(figure)
+    if title:
+        figure.suptitle(title)
     by_value = _panel(figure, 121, f"Coloured by {view.value_name}")
     by_class = _panel(figure, 122, "Coloured by class")
     colours = np.array([CLASS_COLOURS[label % len(CLASS_COLOURS)] for label in view.labels])

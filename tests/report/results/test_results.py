@@ -2,15 +2,19 @@
 
 import csv
 import io
+import re
+import sys
 
 import pytest
 from rich.console import Console
 
 from hyperproto.experiments.experiment import Entry, Experiment, Printed
+from hyperproto.experiments.find import find_experiment
 from hyperproto.experiments.records import FORMAT, write_record
 from hyperproto.experiments.spec import Spec
 from hyperproto.experiments.summary import summarise
 from hyperproto.report.results import make_grid, print_grid, write_report
+from hyperproto.report.results.dots import row_bands
 from hyperproto.report.results.texts import to_csv, to_latex, to_markdown
 
 OURS, THEIRS = Spec(dim=3, prototypes="ours"), Spec(dim=3, prototypes="one-hot")
@@ -108,6 +112,47 @@ def test_a_report_is_written_in_every_form(results, tmp_path):
     assert "<svg" in (tmp_path / "reports" / "own-full.svg").read_text(encoding="utf-8")[:1000]
 
 
-def test_curves_without_records_are_not_drawn(tmp_path):
-    _, written = write_report(make_experiment("curves"), "full", tmp_path, tmp_path / "reports")
+def test_a_table_is_drawn_too_with_every_row_and_what_was_not_run(results, tmp_path):
+    _, written = write_report(make_experiment(), "full", results, tmp_path / "reports")
+    assert [path.name for path in written[-2:]] == ["own-full.png", "own-full.svg"]
+    assert written[-2].read_bytes().startswith(b"\x89PNG")
+    drawn = re.findall(r"<!-- (.*?) -->", written[-1].read_text(encoding="utf-8"))  # matplotlib's texts
+    for text in (
+        "One-hot | &amp; &lt;b&gt;",
+        "Ours",
+        "3 %",
+        "never",
+        "not run",
+        "accuracy, %",
+        "as the paper prints it",
+    ):
+        assert text in drawn
+
+
+def test_rows_of_other_measures_have_a_band_of_their_own(tmp_path):
+    for name, bands in (("table6", 2), ("table2", 1), ("table4", 1)):
+        experiment = find_experiment(name)
+        grid = make_grid(experiment, "full", summarise(experiment, "full", tmp_path))
+        found = row_bands(grid)
+        assert len(found) == bands
+        assert sum(found, ()) == grid.rows
+
+
+def test_columns_stand_in_the_order_of_the_fullest_row(tmp_path):
+    experiment = find_experiment("table1")
+    grid = make_grid(experiment, "full", summarise(experiment, "full", tmp_path))
+    assert grid.columns[:4] == tuple(f"CIFAR-100 {dim}" for dim in (10, 25, 50, 100))
+    assert grid.columns[4:] == tuple(f"ImageNet-200 {dim}" for dim in (25, 50, 100, 200))
+
+
+def test_without_the_package_that_draws_numbers_are_reported_all_the_same(results, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    _, written = write_report(make_experiment(), "full", results, tmp_path / "reports")
+    assert {path.suffix for path in written} == {".md", ".csv", ".tex", ".html"}
+    assert "No pictures: Drawing a table needs matplotlib" in written[0].read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("figure", ["", "curves"])
+def test_nothing_is_drawn_without_records(figure, tmp_path):
+    _, written = write_report(make_experiment(figure), "full", tmp_path, tmp_path / "reports")
     assert {path.suffix for path in written} == {".md", ".csv", ".tex", ".html"}

@@ -1,6 +1,7 @@
 """Accuracy after every epoch: a panel for each column, a line for each row."""
 
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ def draw_curves(grid: Grid, path: str | Path) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(1.5 + 4.5 * len(grid.columns), 4.2), dpi=150, layout="constrained")
+    figure = Figure(figsize=(1.5 + 4.5 * len(grid.columns), 5), dpi=150, layout="constrained")
     FigureCanvasAgg(figure)
     panels = figure.subplots(1, len(grid.columns), squeeze=False)[0]
     for axes, column in zip(panels, grid.columns, strict=True):
@@ -46,10 +47,21 @@ def draw_curves(grid: Grid, path: str | Path) -> None:
         axes.grid(alpha=0.3)
         axes.xaxis.get_major_locator().set_params(integer=True)
     panels[0].set_ylabel("test accuracy, %")
-    if panels[0].get_legend_handles_labels()[0]:
-        panels[0].legend(fontsize=8)
+    _explain(figure, panels, grid)
     with replacing(path) as beside:
         figure.savefig(beside, format=form)
+
+
+def _explain(figure: Any, panels: Any, grid: Grid) -> None:
+    """Put the title above and one legend for all panels below, where it covers nothing."""
+    lines = {label: line for axes in panels for line, label in zip(*axes.get_legend_handles_labels(), strict=True)}
+    width = round(figure.get_figwidth() * 10)
+    figure.suptitle(fill(f"{grid.experiment.title}; scale {grid.scale}", width), fontsize=11)
+    if lines:
+        columns = 2 if len(panels) == 1 else 4
+        title = "mean of the seeds, and their range as a band; dashed: past the paper"
+        look = {"ncols": columns, "fontsize": 8, "title": title, "title_fontsize": 8, "frameon": False}
+        figure.legend(list(lines.values()), list(lines), loc="outside lower center", **look)
 
 
 def _draw_curve(axes: Any, curve: Any, row: str, colour: str, past: bool) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from hyperproto.experiments.experiment import Experiment, Printed
 from hyperproto.experiments.summary import Summary, differences
 
-__all__ = ["Grid", "best_rows", "make_grid", "ours", "paired_lines", "papers"]
+__all__ = ["Grid", "best_rows", "make_grid", "ours", "paired_lines", "papers", "what_ours_is"]
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ def make_grid(experiment: Experiment, scale: str, summaries: Sequence[Summary]) 
     """Lay out the summaries of an experiment."""
     cells = {(held.entry.row, held.entry.column): held for held in summaries}
     rows = tuple(dict.fromkeys(row for row, _ in cells))
-    columns = tuple(dict.fromkeys(column for _, column in cells))
+    columns = _column_order(rows, cells)
     remarks = (
         *_unfinished(summaries),
         *_changed(experiment, scale),
@@ -47,6 +47,12 @@ def make_grid(experiment: Experiment, scale: str, summaries: Sequence[Summary]) 
         *experiment.notes,
     )
     return Grid(experiment, scale, columns, rows, cells, remarks)
+
+
+def _column_order(rows: Sequence[str], cells: dict[tuple[str, str], Summary]) -> tuple[str, ...]:
+    """Return the columns in the order of the fullest row: one that leaves some out would put its own first."""
+    held = [[column for name, column in cells if name == row] for row in rows]
+    return tuple(dict.fromkeys(column for columns in sorted(held, key=len, reverse=True) for column in columns))
 
 
 def ours(summary: Summary, decimals: int) -> str:
@@ -85,6 +91,12 @@ def best_rows(grid: Grid, column: str) -> set[str]:
     return {row for _, row in best.values()}
 
 
+def what_ours_is(grid: Grid) -> str:
+    """Say what stands in a place: over how many seeds a mean is, unless nothing is trained; fewer are told there."""
+    over = f", mean ± standard deviation over {len(grid.experiment.seeds(grid.scale))} seeds"
+    return f"Ours{over if grid.experiment.trained else ''}"
+
+
 def paired_lines(experiment: Experiment, summaries: Sequence[Summary]) -> list[str]:
     """Say what the paired tests found, a line for each row."""
     lines: dict[tuple[str, str], list[str]] = {}
@@ -107,6 +119,9 @@ def _changed(experiment: Experiment, scale: str) -> list[str]:
 
 
 def _unfinished(summaries: Sequence[Summary]) -> list[str]:
-    lacking = sum(len(held.seeds) - len(held.records) for held in summaries)
-    asked = sum(len(held.seeds) for held in summaries)
-    return [f"{lacking} of {asked} runs behind these numbers are not done."] if lacking else []
+    """Count runs, each once: several places may show one."""
+    asked = {
+        held.entry.spec.with_seed(seed).address: seed in held.records for held in summaries for seed in held.seeds
+    }
+    lacking = list(asked.values()).count(False)
+    return [f"{lacking} of {len(asked)} runs behind these numbers are not done."] if lacking else []

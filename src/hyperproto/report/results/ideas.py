@@ -10,12 +10,21 @@ from numpy.typing import NDArray
 
 from hyperproto._core.extras import require
 from hyperproto._core.files import replacing
+from hyperproto.report.html_page import page_head
 from hyperproto.report.picture_format import picture_format
 from hyperproto.report.sphere_grid import coordinates, sphere_grid
 
 __all__ = ["draw_ideas", "write_idea_page"]
 
 MARK, PATH, CIRCLE = "#0072B2", "#E69F00", "#40B0A6"
+ELEVATION, AZIMUTH = 30.0, -60.0  # degrees, from where the sphere is seen
+VIEWER = np.array(
+    [
+        np.cos(np.radians(ELEVATION)) * np.cos(np.radians(AZIMUTH)),
+        np.cos(np.radians(ELEVATION)) * np.sin(np.radians(AZIMUTH)),
+        np.sin(np.radians(ELEVATION)),
+    ]
+)
 POLE_UP = [1, 2, 0]  # the axis of a range is drawn upwards, as the paper does
 
 Look = dict[str, Any]
@@ -33,18 +42,27 @@ def draw_ideas(looks: Sequence[tuple[str, Look]], path: str | Path) -> None:
     for index, (title, look) in enumerate(looks):
         axes: Any = figure.add_subplot(1, len(looks), index + 1, projection="3d")
         _draw_sphere(axes)
-        axes.scatter(*_points(look["marks"]).T, color=MARK, s=40, depthshade=False)
-        axes.plot(*_points(look["path"]).T, color=PATH, linewidth=2)
-        axes.scatter(*_points(look["path"][-1:]).T, color=PATH, s=30, depthshade=False)
-        if look["target"] == 1:  # the prototype that it is drawn to
-            axes.scatter(
-                *_points(look["marks"][:1]).T, color=MARK, edgecolors=PATH, linewidths=2, s=90, depthshade=False
-            )
-        if look["target"] == 0:
-            axes.plot(*_equator().T, color=CIRCLE)
+        _draw_look(axes, look)
         axes.set_title(title)
+        axes.legend(loc="upper center", bbox_to_anchor=(0.5, 0.02), ncols=2, fontsize=8, frameon=False)
     with replacing(path) as beside:
         figure.savefig(beside, format=form)
+
+
+def _draw_look(axes: Any, look: Look) -> None:
+    """Draw marks, path and circle, the far side of the sphere paler."""
+    marks, path, is_range = _points(look["marks"]), _points(look["path"]), look["target"] == 0
+    dots = {"color": MARK, "s": 40, "depthshade": False}
+    near = marks @ VIEWER > 0
+    axes.scatter(*marks[near].T, label="poles: the bounds" if is_range else "prototypes", **dots)
+    axes.scatter(*marks[~near].T, alpha=0.35, **dots)
+    if is_range:
+        axes.plot(*_equator().T, color=CIRCLE, label="its value: cosine 0 to the upper pole")
+    else:
+        ring = {"facecolors": "none", "edgecolors": PATH, "linewidths": 2, "s": 110}
+        axes.scatter(*marks[0], label="the prototype of its class", depthshade=False, **ring)
+    axes.plot(*path.T, color=PATH, linewidth=2, label="the output, moved by the gradient")
+    axes.scatter(*path[-1], color=PATH, s=30, depthshade=False)
 
 
 def write_idea_page(looks: Sequence[tuple[str, Look]], path: str | Path, *, title: str) -> None:
@@ -57,9 +75,9 @@ def write_idea_page(looks: Sequence[tuple[str, Look]], path: str | Path, *, titl
         )
         for index, (name, look) in enumerate(looks)
     ]
-    page = f"<!doctype html><meta charset='utf-8'><title>{html.escape(title)}</title><h1>{html.escape(title)}</h1>"
+    page = f"{page_head(title)}</head><body><h1>{html.escape(title)}</h1>"
     with replacing(path) as beside:
-        beside.write_text(page + "\n".join(parts) + "\n", encoding="utf-8")
+        beside.write_text(page + "\n".join(parts) + "</body></html>\n", encoding="utf-8")
 
 
 def _figure(look: Look) -> dict[str, Any]:
@@ -86,5 +104,6 @@ def _draw_sphere(axes: Any) -> None:
     up, around = np.meshgrid(np.linspace(0, np.pi, 13), np.linspace(0, 2 * np.pi, 25))
     ball = np.sin(up) * np.cos(around), np.sin(up) * np.sin(around), np.cos(up)
     axes.plot_wireframe(*ball, color="#999999", alpha=0.25, linewidth=0.5)
+    axes.view_init(elev=ELEVATION, azim=AZIMUTH)
     axes.set_box_aspect((1, 1, 1), zoom=1.5)
     axes.set_axis_off()

@@ -6,14 +6,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hyperproto._version import __version__
-from hyperproto.report.results.grid import Grid, best_rows, ours, papers
+from hyperproto.report.html_page import page_head
+from hyperproto.report.results.grid import Grid, best_rows, ours, papers, what_ours_is
 
 __all__ = ["to_html"]
 
 STYLE = (
-    "body{font:16px/1.5 system-ui,sans-serif;margin:2em auto;max-width:70em;padding:0 1em;color:#222}"
+    "body{margin:2em auto;max-width:75em;padding:0 1em}"
     "table{border-collapse:collapse}th,td{padding:.35em .7em;border-bottom:1px solid #ccc;text-align:right}"
-    "th:first-child,td:first-child{text-align:left}.paper{color:#666;font-size:.85em;display:block}"
+    "th:first-child,td:first-child{text-align:left}td{white-space:nowrap}td:first-child{white-space:normal}.paper{color:#666;font-size:.85em;font-weight:normal;display:block}"
+    "table{display:block;overflow-x:auto}"
     ".past td:first-child{font-style:italic}.best{font-weight:bold}img{max-width:100%}code{font-size:.85em}"
 )
 
@@ -28,10 +30,10 @@ def to_html(grid: Grid, pictures: Sequence[Path], pages: Sequence[Path]) -> str:
     )
     remarks = "".join(f"<li>{html.escape(remark)}</li>" for remark in grid.remarks)
     return (
-        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title><style>{STYLE}</style>'
-        f"<h1>{title}</h1><p>Scale {grid.scale}. Ours, mean ± standard deviation over seeds; below, in "
-        f"grey, what the paper prints. Rows in italics go past it.</p>{_table(grid)}<ul>{remarks}</ul>{images}{links}"
-        f"<h2>Records</h2>{_records(grid)}<p>hyperproto {__version__}</p></html>\n"
+        f"{page_head(grid.experiment.title)}<style>{STYLE}</style></head><body><h1>{title}</h1>"
+        f"<p>Scale {grid.scale}. {what_ours_is(grid)}; below, in grey, what the paper prints. "
+        f"Rows in italics go past it.</p>{_table(grid)}<ul>{remarks}</ul>{images}{links}"
+        f"<h2>Records</h2>{_records(grid)}<p>hyperproto {__version__}</p></body></html>\n"
     )
 
 

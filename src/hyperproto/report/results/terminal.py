@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hyperproto.report.results.grid import Grid, best_rows, ours, papers
+from hyperproto.report.results.grid import Grid, best_rows, ours, papers, what_ours_is
 
 __all__ = ["print_grid"]
 
@@ -14,8 +14,9 @@ def print_grid(grid: Grid, console: Any = None) -> None:
     from rich.table import Table
 
     console = console or Console()
-    table = Table(title=escape(grid.experiment.title), show_lines=True)
-    table.add_column("ours, and the paper's below")
+    over = f"\n{what_ours_is(grid)}" if grid.experiment.trained else ""
+    table = Table(title=escape(grid.experiment.title + over), show_lines=True)
+    table.add_column("ours; the paper's below")
     for column in grid.columns:
         table.add_column(escape(column), justify="right")
     best = {column: best_rows(grid, column) for column in grid.columns}

@@ -3,7 +3,7 @@
 import csv
 import io
 
-from hyperproto.report.results.grid import Grid, best_rows, ours, papers
+from hyperproto.report.results.grid import Grid, best_rows, ours, papers, what_ours_is
 
 __all__ = ["to_csv", "to_latex", "to_markdown"]
 
@@ -35,7 +35,7 @@ def to_markdown(grid: Grid) -> str:
     lines = [
         f"# {grid.experiment.title}",
         "",
-        f"Ours, mean ± standard deviation over {_seeds(grid)}; what the paper prints in brackets.",
+        f"{what_ours_is(grid)}; what the paper prints in brackets.",
         "",
     ]
     lines += [_line(["", *grid.columns]), _line(["---"] + ["---:"] * len(grid.columns))]
@@ -51,11 +51,6 @@ def to_markdown(grid: Grid) -> str:
         lines.append(_line([row + (" *" if grid.is_past(row) else ""), *cells]))
     lines += ["", "\\* past the paper"] if any(map(grid.is_past, grid.rows)) else []
     return "\n".join([*lines, "", *(f"- {remark}" for remark in grid.remarks)]).rstrip() + "\n"
-
-
-def _seeds(grid: Grid) -> str:
-    count = len(grid.experiment.seeds(grid.scale))
-    return "1 seed" if count == 1 else f"{count} seeds"
 
 
 def _line(cells: list[str]) -> str:
@@ -83,7 +78,10 @@ def to_csv(grid: Grid) -> str:
 def to_latex(grid: Grid) -> str:
     """Return a ``tabular`` for booktabs: ours, and the paper's below in small type."""
     head = " & ".join(["", *map(_escaped, grid.columns)])
-    lines = [f"% {grid.experiment.title}, scale {grid.scale}", rf"\begin{{tabular}}{{l{'r' * len(grid.columns)}}}"]
+    lines = [
+        f"% {grid.experiment.title}; scale {grid.scale}; {what_ours_is(grid)}",
+        rf"\begin{{tabular}}{{l{'r' * len(grid.columns)}}}",
+    ]
     lines += [r"\toprule", head + r" \\", r"\midrule"]
     best = {column: best_rows(grid, column) for column in grid.columns}
     was_past = False

@@ -1,12 +1,15 @@
 """Everything there is to see of an experiment, written from its records."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from hyperproto._core.errors import MissingExtraError
 from hyperproto._core.files import replacing
 from hyperproto.experiments.experiment import Experiment
 from hyperproto.experiments.summary import summarise
 from hyperproto.report.results.curves import draw_curves
+from hyperproto.report.results.dots import draw_dots
 from hyperproto.report.results.grid import Grid, make_grid
 from hyperproto.report.results.ideas import draw_ideas, write_idea_page
 from hyperproto.report.results.page import to_html
@@ -29,7 +32,7 @@ def write_report(experiment: Experiment, scale: str, results: Path, folder: Path
     grid = make_grid(experiment, scale, summarise(experiment, scale, results))
     folder.mkdir(parents=True, exist_ok=True)
     stem = folder / f"{experiment.name}-{scale}"
-    pictures, pages = _figures(grid, stem)
+    grid, pictures, pages = _figures(grid, stem)
     texts = {".md": to_markdown(grid), ".csv": to_csv(grid), ".tex": to_latex(grid)}
     texts[".html"] = to_html(grid, [path for path in pictures if path.suffix == ".png"], pages)
     written = []
@@ -41,19 +44,28 @@ def write_report(experiment: Experiment, scale: str, results: Path, folder: Path
     return grid, [*written, *pictures, *pages]
 
 
-def _figures(grid: Grid, stem: Path) -> tuple[list[Path], list[Path]]:
-    """Draw what the experiment has to show; where there are no records yet, nothing."""
-    if grid.experiment.figure == "curves" and any(held.records for held in grid.cells.values()):
-        pictures = [stem.with_name(f"{stem.name}{suffix}") for suffix in (".png", ".svg")]
-        for path in pictures:
-            draw_curves(grid, path)
-        return pictures, []
+def _figures(grid: Grid, stem: Path) -> tuple[Grid, list[Path], list[Path]]:
+    """Draw what there is to show; without the packages that draw, numbers are reported all the same."""
+    try:
+        return grid, *_drawn(grid, stem)
+    except MissingExtraError as error:
+        return replace(grid, remarks=(*grid.remarks, f"No pictures: {error}.")), [], []
+
+
+def _drawn(grid: Grid, stem: Path) -> tuple[list[Path], list[Path]]:
+    """Return pictures and pages to turn; where there are no records yet, none."""
+    if not any(held.records for held in grid.cells.values()):
+        return [], []
     looks = _looks(grid)
     if grid.experiment.figure == "idea" and looks:
         return _draw_idea(grid, stem, looks)
-    if grid.experiment.figure == "sphere" and looks:
-        return _draw_spheres(grid, stem, looks)
-    return [], []
+    pictures = [stem.with_name(f"{stem.name}{suffix}") for suffix in (".png", ".svg")]
+    for path in pictures:
+        draw_curves(grid, path) if grid.experiment.figure == "curves" else draw_dots(grid, path)
+    if grid.experiment.figure != "sphere":
+        return pictures, []
+    spheres, pages = _draw_spheres(grid, stem, looks)
+    return [*pictures, *spheres], pages
 
 
 def _looks(grid: Grid) -> list[tuple[str, dict[str, Any]]]:
@@ -79,9 +91,10 @@ def _draw_spheres(grid: Grid, stem: Path, looks: list[tuple[str, dict[str, Any]]
     pictures, pages = [], []
     for index, (row, look) in enumerate(looks, start=1):
         view = sphere_view_of(look)
+        told = f"{row}, scale {grid.scale}: the first {len(view.points)} test images, one seed"
         for suffix in (".png", ".svg"):
             pictures.append(stem.with_name(f"{stem.name}-{index}{suffix}"))
-            draw_sphere(view, pictures[-1])
+            draw_sphere(view, pictures[-1], title=told)
         pages.append(stem.with_name(f"{stem.name}-{index}-sphere.html"))
         write_sphere_page(view, pages[-1], title=f"{grid.experiment.title}: {row}")
     return pictures, pages
