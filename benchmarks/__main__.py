@@ -38,6 +38,7 @@ NAMES = (
     "open_set",
     "negatives",
     "million_classes",
+    "new_classes",
 )
 RESULTS = Path(__file__).parents[1] / "results"
 

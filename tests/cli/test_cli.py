@@ -37,6 +37,22 @@ def test_place_speaks_json(capsys):
     assert report["separation"]["min"] == pytest.approx(4 / 3)
 
 
+def test_place_keeps_room_and_extends_a_file(capsys, tmp_path):
+    old, new = tmp_path / "old.safetensors", tmp_path / "new.safetensors"
+    code, out, err = run(capsys, "place", "--names", "cat,dog,fox", "3", "--reserve", "1", "-o", str(old))
+    assert (code, err) == (0, "")
+    assert "room for 1 more; maximum cosine with them" in out
+    code, out, err = run(capsys, "place", "--extend", str(old), "--names", "owl", "-o", str(new))
+    assert (code, err) == (0, "")
+    assert "4 prototypes in 3 dimensions" in out
+    before, after = Prototypes.load(old), Prototypes.load(new)
+    assert after.names == ("cat", "dog", "fox", "owl")
+    assert after.vectors[:3].equal(before.vectors)
+    assert after.vectors[3:].equal(before.reserve)
+    code, out, _ = run(capsys, "place", "--extend", str(new), "--names", "bat,ant", "--json", "--effort", "fast")
+    assert json.loads(out)["classes"] == 6
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -49,6 +65,9 @@ def test_place_speaks_json(capsys):
         (["place", "3", "3", "--dims", "4"], "--dims goes with --compare"),
         (["place", "3", "3", "--max-cosine", "0.1"], "leave D out"),
         (["place", "3"], "Give the number of dimensions too"),
+        (["place", "--extend", "nowhere", "3"], 'No prototype file at "nowhere"'),
+        (["place", "--extend", "f"], "--extend needs the new classes: --names, or their number K"),
+        (["place", "--extend", "f", "3", "--plot", "f.png"], "got --plot. Leave that out"),
         (["train", "--dim", "1"], "--dim must be at least 2; got 1"),
     ],
 )

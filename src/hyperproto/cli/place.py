@@ -62,6 +62,12 @@ class Place:
     effort: str = "balanced"
     """How much to search: fast, balanced or thorough."""
 
+    reserve: Annotated[int, arg(metavar="N")] = 0
+    """Keep room for N classes to come, for --extend."""
+
+    extend: Annotated[Path | None, arg(metavar="FILE")] = None
+    """Add the classes of --names, or K, to the prototypes of this file, which stay as they are."""
+
     seed: int = 0
     """Fixes the result bit for bit."""
 
@@ -90,14 +96,18 @@ class Place:
         """Compare, sweep, suggest or place; save; print."""
         from hyperproto._core.errors import InputError
         from hyperproto.cli.place_inputs import read_prior
-        from hyperproto.cli.place_modes import compare, suggest, sweep
+        from hyperproto.cli.place_modes import compare, extend, suggest, sweep
 
         self._check()
+        if self.extend is not None:
+            return extend(self, self.extend)
         self._read_names()
         if self.compare:
-            if self.dim is not None or self.max_cosine is not None or self.output or self.prior or self.page:
+            placing = self.output or self.prior or self.page or self.reserve
+            if self.dim is not None or self.max_cosine is not None or placing:
                 raise InputError(
-                    "--compare goes over --dims and places nothing: leave out D, --max-cosine, --prior, --page, -o."
+                    "--compare goes over --dims and places nothing: leave out D, --max-cosine, --prior, --page, "
+                    "--reserve, -o."
                 )
             return compare(self, self._count)
         if self.dims is not None:
@@ -161,6 +171,7 @@ class Place:
             seed=self.seed,
             seconds=self.seconds,
             workers=self.workers,
+            reserve=self.reserve,
         )
         if self.output is not None:
             prototypes.save(self.output)

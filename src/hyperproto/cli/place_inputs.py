@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from hyperproto.cli.place import Place
     from hyperproto.prototypes.priors import Prior
 
-__all__ = ["check_goes_with_prior", "check_outputs", "check_sweep", "read_prior", "read_weight"]
+__all__ = ["check_extend", "check_goes_with_prior", "check_outputs", "check_sweep", "read_prior", "read_weight"]
 
 
 def check_outputs(asked: "Place") -> None:
@@ -43,6 +43,7 @@ def check_sweep(asked: "Place") -> None:
         "--page": asked.page is not None,
         "--neighbours": asked.neighbours is not None,
         "--prior-weight": asked.prior_weight != "auto",
+        "--reserve": asked.reserve != 0,
         "--method": asked.method != "auto",
         "--seconds": asked.seconds is not None,
     }
@@ -52,6 +53,29 @@ def check_sweep(asked: "Place") -> None:
             f"--sweep compares placements of several weights and keeps none of them; got {', '.join(idle)}. "
             "Leave that out, or leave out --sweep and choose a --prior-weight."
         )
+
+
+def check_extend(asked: "Place") -> None:
+    """Check that classes are named, and that nothing is asked of an extension that it does not do."""
+    given = {
+        "D": asked.dim is not None,
+        "--compare": asked.compare,
+        "--confusion": asked.confusion is not None,
+        "--dims": asked.dims is not None,
+        "--max-cosine": asked.max_cosine is not None,
+        "--method": asked.method != "auto",
+        "--neighbours": asked.neighbours is not None,
+        "--page": asked.page is not None,
+        "--plot": asked.plot is not None,
+        "--reserve": asked.reserve != 0,
+        "--seconds": asked.seconds is not None,
+        "--sweep": asked.sweep,
+    }
+    idle = [name for name, is_given in given.items() if is_given]
+    if idle:
+        raise InputError(f"--extend adds classes to prototypes that stay; got {', '.join(idle)}. Leave that out.")
+    if (asked.names is None) == (asked.classes is None):
+        raise InputError("--extend needs the new classes: --names, or their number K where the old have no names.")
 
 
 def read_weight(given: str) -> float | Literal["auto"]:

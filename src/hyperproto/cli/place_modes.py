@@ -1,14 +1,15 @@
-"""What ``hyperproto place`` does other than place once: sweep a weight, find a dimension, compare dimensions."""
+"""What ``hyperproto place`` does other than place once: extend a file, sweep a weight, find or compare dimensions."""
 
 import json
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from hyperproto.cli.place import Place
     from hyperproto.prototypes.priors import Prior
 
-__all__ = ["compare", "suggest", "sweep"]
+__all__ = ["compare", "extend", "suggest", "sweep"]
 
 
 def sweep(asked: "Place", classes: int | tuple[str, ...], dim: int, held: "Prior | None") -> None:
@@ -38,6 +39,35 @@ def sweep(asked: "Place", classes: int | tuple[str, ...], dim: int, held: "Prior
         print(json.dumps([{"label": r.label} | r.prototypes.certificate.to_dict() for r in rows]))
     else:
         show_trade_offs(rows, dim)
+
+
+def extend(asked: "Place", path: Path) -> None:
+    """Add classes to the prototypes of a file, and print what separation is left."""
+    from typing import Any, cast
+
+    from hyperproto.cli.names import read_names
+    from hyperproto.cli.place_inputs import check_extend, read_weight
+    from hyperproto.cli.place_tables import show_certificate
+    from hyperproto.prototypes import Prototypes
+
+    check_extend(asked)
+    old = Prototypes.load(path)
+    classes: Any = asked.classes if asked.names is None else read_names(asked.names, several=False)
+    prototypes = old.extend(
+        classes,
+        prior=asked.prior,
+        prior_weight=read_weight(asked.prior_weight),
+        missing=cast(Any, asked.missing),
+        effort=asked.effort,
+        seed=asked.seed,
+    )
+    if asked.output is not None:
+        prototypes.save(asked.output)
+    report = {"classes": prototypes.num_classes, "dim": prototypes.dim} | prototypes.certificate.to_dict()
+    if asked.json:
+        print(json.dumps(report))
+    else:
+        show_certificate(report, asked.output)
 
 
 def suggest(asked: "Place", num_classes: int, max_cosine: float) -> int:

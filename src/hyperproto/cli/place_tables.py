@@ -32,6 +32,9 @@ def show_certificate(report: dict[str, Any], output: Path | None) -> None:
         rows["cosine distance"] = "min {min:.4f}, mean {mean:.4f}, max {max:.4f}".format(**report["separation"])
     if report["meaning"] is not None:
         rows |= _meaning_rows(report["meaning"])
+    if report["reserved"]:
+        whole = report["max_cosine_with_reserve"]
+        rows["reserve"] = f"room for {report['reserved']} more; maximum cosine with them {whole:.9f}"
     if report["remark"]:
         rows["remark"] = report["remark"]
     if output is not None:

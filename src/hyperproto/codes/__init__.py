@@ -7,7 +7,9 @@ from hyperproto.codes.closed_forms import closed_form, cross_polytope, polygon, 
 from hyperproto.codes.code import Certificate, Code
 from hyperproto.codes.descent import separation_descent
 from hyperproto.codes.effort import Effort
+from hyperproto.codes.extend import extend_code
 from hyperproto.codes.measure import Separation, max_cosine, separation
+from hyperproto.codes.order import farthest_first, spread_order
 from hyperproto.codes.starts import optimise
 from hyperproto.codes.tiled import tiled_descent
 
@@ -20,6 +22,8 @@ __all__ = [
     "certify",
     "closed_form",
     "cross_polytope",
+    "extend_code",
+    "farthest_first",
     "known_code",
     "known_max_cosine",
     "max_cosine",
@@ -30,5 +34,6 @@ __all__ = [
     "separation_bound",
     "separation_descent",
     "simplex",
+    "spread_order",
     "tiled_descent",
 ]

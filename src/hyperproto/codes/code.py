@@ -80,6 +80,10 @@ class Certificate:
         Version of hyperproto that placed them.
     meaning : Meaning or None
         The other side, where a prior was given: how far the order of the cosines agrees with it.
+    reserved : int
+        How many further points are kept for classes to come; all else is about the points in use.
+    max_cosine_with_reserve : float or None
+        Largest cosine between two points of both kinds; None where nothing is kept.
     gap : float
         ``max_cosine - bound``; what is left to gain at most.
     """
@@ -94,6 +98,8 @@ class Certificate:
     remark: str = ""
     version: str = __version__
     meaning: Meaning | None = None
+    reserved: int = 0
+    max_cosine_with_reserve: float | None = None
     gap: float = field(init=False)
 
     def __post_init__(self) -> None:

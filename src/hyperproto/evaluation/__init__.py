@@ -15,6 +15,7 @@ from hyperproto.evaluation.doctor import Examination, Finding, examination_of, e
 from hyperproto.evaluation.evaluate_run import evaluate_run
 from hyperproto.evaluation.evaluation import ClassReport, ClassRow, Evaluation, Pair, RangeReport
 from hyperproto.evaluation.fit_calibration import fit_calibration
+from hyperproto.evaluation.new_classes import Changed, ClassChange, add_classes, remove_classes, rename_classes
 from hyperproto.evaluation.predict_files import FilePredictions, predict_files
 from hyperproto.evaluation.predictions import Answers, Predictions, predict_split
 from hyperproto.evaluation.runs import RunRow, list_runs, sort_runs
@@ -23,7 +24,9 @@ from hyperproto.evaluation.sure_reports import IntervalReport, SureReport, Unkno
 __all__ = [
     "Answers",
     "Calibration",
+    "Changed",
     "ClassCalibration",
+    "ClassChange",
     "ClassReport",
     "ClassRow",
     "Concentration",
@@ -42,6 +45,7 @@ __all__ = [
     "SureReport",
     "Temperature",
     "UnknownReport",
+    "add_classes",
     "calibrate_run",
     "evaluate_run",
     "examination_of",
@@ -52,5 +56,7 @@ __all__ = [
     "predict_files",
     "predict_split",
     "read_calibration",
+    "remove_classes",
+    "rename_classes",
     "sort_runs",
 ]

@@ -17,16 +17,24 @@ FORMAT = "hyperproto.prototypes/1"
 
 
 def write_prototypes(
-    path: str | Path, vectors: Tensor, certificate: Certificate, names: tuple[str, ...] | None
+    path: str | Path,
+    vectors: Tensor,
+    certificate: Certificate,
+    names: tuple[str, ...] | None,
+    reserve: Tensor | None = None,
 ) -> None:
-    """Write the vectors with their certificate and names in the header."""
+    """Write the vectors, and those in reserve, with their certificate and names in the header."""
     header = {"format": FORMAT, "certificate": json.dumps(certificate.to_dict()), "names": json.dumps(names)}
+    held = {"vectors": vectors.contiguous()} | ({} if reserve is None else {"reserve": reserve.contiguous()})
     with replacing(path) as beside:
-        save_file({"vectors": vectors.contiguous()}, beside, metadata=header)
+        save_file(held, beside, metadata=header)
 
 
-def read_prototypes(path: str | Path) -> tuple[Tensor, Certificate, tuple[str, ...] | None]:
-    """Return vectors, certificate and names, or say what the file is instead."""
+def read_prototypes(path: str | Path) -> tuple[Tensor, Certificate, tuple[str, ...] | None, Tensor | None]:
+    """Return vectors, certificate, names and reserve, or say what the file is instead.
+
+    Older files have no reserve, and neither have those of prototypes that keep none.
+    """
     path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f'No prototype file at "{path}". `hyperproto place K D -o FILE` makes one.')
@@ -42,6 +50,7 @@ def read_prototypes(path: str | Path) -> tuple[Tensor, Certificate, tuple[str, .
             vectors = file.get_tensor("vectors")
             certificate = Certificate.from_dict(json.loads(header["certificate"]))
             names = json.loads(header["names"])
+            reserve = file.get_tensor("reserve") if "reserve" in file.keys() else None  # noqa: SIM118
     except (SafetensorError, KeyError, TypeError, json.JSONDecodeError) as error:
         raise InputError(f'"{path}" is not a readable prototype file ({error}). It may be cut short.') from None
-    return vectors, certificate, None if names is None else tuple(names)
+    return vectors, certificate, None if names is None else tuple(names), reserve

@@ -13,6 +13,7 @@ from hyperproto.prototypes.priors import Missing, as_prior
 from hyperproto.prototypes.progress import placement_progress
 from hyperproto.prototypes.prototypes import Prototypes, parse_classes
 from hyperproto.prototypes.request import Request, check_prior_weight
+from hyperproto.prototypes.reserve import keep_reserve, with_unknown
 from hyperproto.prototypes.semantic import place_with_prior
 
 __all__ = ["METHODS", "check_dim", "place"]
@@ -31,6 +32,7 @@ def place(
     workers: int | None = None,
     seconds: float | None = None,
     progress: bool | None = None,
+    reserve: int = 0,
 ) -> Prototypes:
     """Place class prototypes as far apart as we can, before any training (Equation 4).
 
@@ -67,6 +69,9 @@ def place(
     progress : bool, optional
         Whether to show a progress bar; by default where standard error is a terminal. An interrupt (Ctrl-C) ends
         the search and returns the best so far.
+    reserve : int, default 0
+        Room for so many classes to come: K + reserve points are placed, and those that are furthest apart are used,
+        or with a prior those it speaks of. :meth:`Prototypes.extend` gives the others out.
 
     Examples
     --------
@@ -77,6 +82,9 @@ def place(
     dim, seed = check_dim(dim), check_integer(seed, "seed", at_least=0)
     _check_options(method, effort, seconds, workers, prior, prior_weight)
     held = None if prior is None else as_prior(prior, names, num_classes, missing=missing, progress=progress)
+    reserve = check_integer(reserve, "reserve", at_least=0)
+    in_use, num_classes = num_classes, num_classes + reserve
+    held = with_unknown(held, reserve) if held is not None and reserve else held
     with placement_progress(show=progress) as report:
         if held is not None:
             weight = 1.0 if method == "paper" and prior_weight == "auto" else prior_weight
@@ -104,6 +112,8 @@ def place(
                 progress=report,
                 search_only=method == "optimise",
             )
+    if reserve:
+        return keep_reserve(code, in_use, names, in_order=held is not None, seed=seed)
     return Prototypes.from_code(code, names)
 
 

@@ -1,8 +1,9 @@
 """Class prototypes: unit vectors, names, and a certificate."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import torch
@@ -31,6 +32,8 @@ class Prototypes:
         How well they are separated, and how well they could be.
     names : tuple of str, or None
         One name a class; None when only their number was given.
+    reserve : Tensor, shape (any, dim), or None
+        Points kept for classes to come, the furthest from the others first; None where no room was kept.
 
     Examples
     --------
@@ -42,9 +45,16 @@ class Prototypes:
     vectors: Tensor
     certificate: Certificate
     names: tuple[str, ...] | None = field(default=None)
+    reserve: Tensor | None = field(default=None)
 
     def __post_init__(self) -> None:
         check_unit_rows(self.vectors)
+        if self.reserve is not None:
+            check_unit_rows(self.reserve)
+            if self.reserve.shape[1] != self.dim:
+                raise InputError(
+                    f"`reserve` must have the {self.dim} dimensions of the prototypes; got {self.reserve.shape[1]}."
+                )
         if self.names is not None:
             object.__setattr__(self, "names", check_names(self.names))
             if len(self.names) != self.num_classes:
@@ -124,16 +134,83 @@ class Prototypes:
 
     def save(self, path: str | Path) -> None:
         """Write one safetensors file: the vectors, and names and certificate in its header."""
-        write_prototypes(path, self.vectors, self.certificate, self.names)
+        write_prototypes(path, self.vectors, self.certificate, self.names, self.reserve)
 
     @classmethod
     def load(cls, path: str | Path) -> "Prototypes":
         """Read what :meth:`save` wrote, bit for bit."""
-        vectors, certificate, names = read_prototypes(path)
+        vectors, certificate, names, reserve = read_prototypes(path)
         try:
-            return cls(vectors, certificate, names)
+            return cls(vectors, certificate, names, reserve)
         except InputError as error:
             raise InputError(f'"{path}" is damaged: {error}') from None
+
+    def extend(
+        self,
+        classes: int | Sequence[str],
+        *,
+        prior: object | None = None,
+        prior_weight: float | Literal["auto"] = "auto",
+        missing: Literal["error", "free"] = "error",
+        effort: str = "balanced",
+        seed: int = 0,
+    ) -> "Prototypes":
+        """Return these prototypes and one more for each new class; the old rows are the same bit for bit.
+
+        Points in reserve are taken first. Beyond those, new ones are searched for, as far from the old ones and from
+        each other as can be found; the certificate says what separation is left.
+
+        Parameters
+        ----------
+        classes : sequence of str, or int
+            The names of the new classes; their number where the old ones have no names.
+        prior : optional
+            What is known about the classes, old and new, as for :func:`~hyperproto.prototypes.place.place`. Each new
+            class is then put where the prior wants it beside the old ones, and takes the nearest point in reserve.
+        prior_weight, missing
+            As for ``place``; the weight is that of Equation 6 over the triplets whose anchor is a new class.
+        effort : {"fast", "balanced", "thorough"}
+            How much to search.
+        seed : int
+            Fixes the result bit for bit.
+
+        Examples
+        --------
+        >>> three = Prototypes.one_hot(["east", "north"]).extend(["new"])
+        >>> three.names, three.vectors[2].tolist()  # opposite the middle of the old ones
+        (('east', 'north', 'new'), [-0.7071067811865476, -0.7071067811865475])
+        """
+        from hyperproto.prototypes.extend import extend_prototypes  # which needs this class
+
+        return extend_prototypes(
+            self, classes, prior=prior, prior_weight=prior_weight, missing=missing, effort=effort, seed=seed
+        )
+
+    def append(self, classes: int | Sequence[str], vectors: Tensor, *, method: str) -> "Prototypes":
+        """Return these prototypes and given unit rows for new classes; ``method`` says where they come from."""
+        from hyperproto.prototypes.extend import append_points
+
+        return append_points(self, classes, vectors, method=method)
+
+    def remove(self, classes: Sequence[str] | Sequence[int]) -> "Prototypes":
+        """Return the prototypes without some classes, given by name, or by id where they have no names.
+
+        The others are the same bit for bit and in the same order; ids after a removed one fall. Points given up do
+        not go into reserve: what a network learned to send there would be taken for the next class.
+        """
+        from hyperproto.prototypes.change import remove_classes
+
+        return remove_classes(self, classes)
+
+    def rename(self, names: Mapping[str, str]) -> "Prototypes":
+        """Return the prototypes with some classes called otherwise, ``{old: new}``.
+
+        >>> Prototypes.one_hot(["cat", "dog"]).rename({"dog": "hound"}).names
+        ('cat', 'hound')
+        """
+        from hyperproto.prototypes.change import rename_classes
+
+        return rename_classes(self, names)
 
 
 def parse_classes(classes: int | Sequence[str]) -> tuple[int, tuple[str, ...] | None]:

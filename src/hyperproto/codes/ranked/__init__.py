@@ -2,8 +2,9 @@
 
 from hyperproto.codes.ranked.agreement import agreement
 from hyperproto.codes.ranked.assignment import assign
+from hyperproto.codes.ranked.beside import ranked_beside
 from hyperproto.codes.ranked.joint import auto_weight, ranked_points
 from hyperproto.codes.ranked.paper import paper_descent
 from hyperproto.codes.ranked.ranking import Ranking
 
-__all__ = ["Ranking", "agreement", "assign", "auto_weight", "paper_descent", "ranked_points"]
+__all__ = ["Ranking", "agreement", "assign", "auto_weight", "paper_descent", "ranked_beside", "ranked_points"]

@@ -1,0 +1,235 @@
+import json
+import warnings
+
+import numpy as np
+import pytest
+import torch
+
+import hyperproto as hp
+from hyperproto.data import Arrays
+from hyperproto.evaluation import add_classes, evaluate_run, list_runs, remove_classes, rename_classes
+from hyperproto.evaluation.new_classes.examples import draw_replay
+from hyperproto.evaluation.new_classes.ways import mean_directions
+from hyperproto.models import create_backbone
+
+OLD, NEW = ("a", "b", "c"), ("d", "e")
+SETTINGS = {"lr": 0.1, "reduction": "mean", "batch_size": 16}
+
+
+def blobs(classes, n: int = 40, *, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return n points around each of some axes of six dimensions, and the axis of each."""
+    labels = torch.tensor(classes).repeat_interleave(n)
+    inputs = 0.3 * torch.randn(len(labels), 6, generator=torch.Generator().manual_seed(seed))
+    inputs[torch.arange(len(labels)), labels] += 2
+    return inputs, labels
+
+
+def named(labels: torch.Tensor) -> list[str]:
+    return ["abcde"[label] for label in labels.tolist()]
+
+
+def train(space: hp.Space, targets, *, folder=None, inputs=None) -> hp.Run:
+    torch.manual_seed(0)
+    network = create_backbone("mlp", out_dim=space.dim, in_features=6, hidden=[32])
+    inputs = blobs([0, 1, 2])[0] if inputs is None else inputs
+    return hp.fit(network, space, (inputs, targets), epochs=8, folder=folder, **SETTINGS)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory) -> hp.Run:
+    space = hp.Space(6, hp.Classes(hp.place(OLD, 6, reserve=2)))
+    return train(space, blobs([0, 1, 2])[1], folder=tmp_path_factory.mktemp("runs") / "old")
+
+
+OLD_VALID, NEW_VALID = blobs([0, 1, 2], 20, seed=1), blobs([3, 4], 20, seed=1)
+FEW = blobs([3, 4], 5, seed=2)
+
+
+def test_a_class_at_the_mean_of_its_examples_needs_no_training(run):
+    weights = {name: value.clone() for name, value in run.network.state_dict().items()}
+    made, report = add_classes(
+        run, FEW[0], named(FEW[1]), old_valid=OLD_VALID, new_valid=(NEW_VALID[0], named(NEW_VALID[1]))
+    )
+    assert made.network is run.network
+    assert all(torch.equal(weights[name], value) for name, value in made.network.state_dict().items())
+    assert made.space.prototypes.names == (*OLD, *NEW)
+    assert torch.equal(made.space.prototypes.vectors[:3], run.space.prototypes.vectors)
+    assert run.space.prototypes.num_classes == 3  # the old run is not touched
+    assert (report.how, report.classes, report.num_classes) == ("mean", NEW, 5)
+    assert (report.old_examples, report.new_examples) == (60, 40)
+    assert report.old_before == 1
+    assert report.lost == pytest.approx(report.old_before - report.old_after)
+    assert report.new_accuracy > 0.5
+    measured = hp.evaluate(made.network, made.space, OLD_VALID)["accuracy"]
+    assert report.old_after == pytest.approx(measured)
+
+
+def test_the_mean_direction_is_that_of_the_unit_outputs(run):
+    network, space = run.network.eval(), run.space
+    groups = torch.tensor([0, 1] * 5)
+    found = mean_directions(network, space, "target", FEW[0], groups, 2, batch_size=3)
+    with torch.no_grad():
+        z = torch.nn.functional.normalize(network(FEW[0]).double())
+    wished = torch.nn.functional.normalize(torch.stack([z[groups == k].mean(0) for k in (0, 1)]))
+    torch.testing.assert_close(found, wished, atol=1e-6, rtol=0)
+
+
+def test_training_takes_reserved_prototypes_and_a_replay_of_old_examples(run, tmp_path):
+    weights = {name: value.clone() for name, value in run.network.state_dict().items()}
+    made, report = add_classes(
+        run,
+        FEW[0].double().numpy(),
+        np.array(named(FEW[1])),
+        how="train",
+        replay=blobs([0, 1, 2]),
+        replay_per_class=5,
+        old_valid=OLD_VALID,
+        new_valid=(NEW_VALID[0], named(NEW_VALID[1])),
+        folder=tmp_path / "new",
+        **SETTINGS,
+    )
+    assert all(torch.equal(weights[name], value) for name, value in run.network.state_dict().items())
+    assert torch.equal(made.space.prototypes.vectors[3:], run.space.prototypes.reserve)
+    assert torch.equal(made.space.prototypes.vectors[:3], run.space.prototypes.vectors)
+    assert report.new_accuracy > 0.8
+    assert report.old_after > 0.9
+    network, space = hp.load(tmp_path / "new")
+    assert space.prototypes.names == (*OLD, *NEW)
+    assert hp.evaluate(network, space, NEW_VALID)["accuracy"] == pytest.approx(report.new_accuracy)
+    assert json.loads((tmp_path / "new" / "config.json").read_text())["data"]["train"] == 3 * 5 + 10
+    assert json.loads((tmp_path / "new" / "new_classes.json").read_text()) == report.to_dict()
+
+
+def test_a_prior_places_a_class_of_which_nothing_was_seen(run):
+    similarity = np.full((4, 4), 0.1)
+    similarity[3, 0] = similarity[0, 3] = 0.9
+    made, report = add_classes(run, names=["d"], how="prior", prior=similarity, old_valid=OLD_VALID)
+    cosines = made.space.prototypes.vectors[3] @ made.space.prototypes.vectors[:3].T
+    assert cosines.argmax() == 0
+    assert report.new_accuracy is None
+    assert report.classes == ("d",)
+    assert made.space.prototypes.certificate.meaning is not None
+
+
+def test_a_loss_of_old_accuracy_is_said_aloud(run):
+    lookalikes = blobs([0], 5, seed=3)[0]  # the "new" class is an old one
+    with pytest.warns(UserWarning, match=r"The old classes lost \d+\.\d points of accuracy: 100.0 % before") as seen:
+        _, report = add_classes(run, lookalikes, ["d"] * 5, old_valid=OLD_VALID)
+    assert seen[0].filename == __file__
+    assert report.lost > 0.01
+    assert report.remarks[0] == str(seen[0].message)
+    assert '"d" lies nearest to an old class, "a"' in str(report)
+
+
+def test_the_report_says_what_was_measured_on(run):
+    _, blind = add_classes(run, FEW[0], named(FEW[1]))
+    assert (blind.old_before, blind.old_after, blind.lost) == (None, None, None)
+    assert "not measured: pass examples of them as old_valid" in blind.remarks[0]
+    assert "New classes are measured on the very examples given." in blind.remarks
+    _, again = add_classes(run, FEW[0], named(FEW[1]), how="train", replay=OLD_VALID, epochs=4, **SETTINGS)
+    assert "Old classes are measured on what could be replayed, not on held-out examples." in again.remarks
+
+
+@pytest.mark.parametrize("form", ["folder", "pair"])
+def test_a_changed_run_is_stored_and_loads_again(run, tmp_path, form):
+    given = run.folder if form == "folder" else (run.network, run.space)
+    _, report = add_classes(given, FEW[0], named(FEW[1]), new_valid=FEW, names=NEW, folder=tmp_path / "r" / "new")
+    network, space = hp.load(tmp_path / "r" / "new")
+    assert space.prototypes.names == (*OLD, *NEW)
+    assert torch.equal(space.prototypes.reserve, run.space.prototypes.reserve)
+    assert hp.evaluate(network, space, FEW)["accuracy"] == pytest.approx(report.new_accuracy)
+    measured = evaluate_run(tmp_path / "r" / "new", FEW)
+    assert measured.measures["accuracy"] == pytest.approx(report.new_accuracy)
+    assert [row.state for row in list_runs(tmp_path / "r")] == ["finished"]
+    assert hp.load(run.folder).space.prototypes.num_classes == 3
+
+
+def test_classes_without_names_are_counted_on():
+    run = train(hp.Space(4, hp.Classes(3)), blobs([0, 1, 2])[1])
+    made, report = add_classes(run, *FEW, old_valid=OLD_VALID, new_valid=NEW_VALID)
+    assert report.classes == (3, 4)
+    assert made.space.prototypes.names is None
+    again, _ = remove_classes(made, [0, 3])
+    assert torch.equal(again.space.prototypes.vectors, made.space.prototypes.vectors[[1, 2, 4]])
+    with pytest.raises(ValueError, match="from 3 to 4; row 0 holds 1"):
+        add_classes(run, FEW[0][:2], [1, 4])
+
+
+def test_other_tasks_stay_as_they_are():
+    inputs, labels = blobs([0, 1, 2])
+    tasks = {
+        "kind": hp.Classes(OLD, class_weights=[1, 2, 3]),
+        "side": hp.Classes(["left", "right"]),
+        "size": hp.Range(0, 1),
+    }
+    targets = {"kind": labels, "side": (inputs[:, 5] > 0).long(), "size": inputs[:, 4].sigmoid()}
+    run = train(hp.Space(6, tasks), targets)
+    new = {"how": "train", "task": "kind", "replay": (inputs, targets), "epochs": 4}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # how well it is learned is not the subject
+        made, report = add_classes(run, FEW[0], named(FEW[1]), **new, **SETTINGS)
+    assert made.space.names == ("kind", "side", "size")
+    assert made.space.prototypes["kind"].names == (*OLD, *NEW)
+    assert torch.equal(made.space.prototypes["side"].vectors, run.space.prototypes["side"].vectors)
+    assert made.space.tasks["kind"].class_weights == (1, 2, 3, 2, 2)
+    assert report.new_examples == 10
+    fewer, _ = remove_classes(made, ["b"], task="kind")
+    assert fewer.space.tasks["kind"].class_weights == (1, 3, 2, 2)
+    with pytest.raises(ValueError, match='several class tasks, "kind", "side"; say which'):
+        add_classes(run, FEW[0], named(FEW[1]))
+
+
+def test_removed_classes_are_no_longer_answered(run):
+    made, report = remove_classes(run, ["b"], old_valid=OLD_VALID)
+    assert made.space.prototypes.names == ("a", "c")
+    assert report.old_examples == 40
+    assert report.old_before == report.old_after == 1
+    kept = OLD_VALID[1] != 1
+    predicted = made.space.predict(made.network.eval()(OLD_VALID[0][kept]))
+    assert torch.equal(predicted, OLD_VALID[1][kept].clamp(max=1))
+
+
+def test_renamed_classes_are_answered_by_their_new_names(run, tmp_path):
+    made, report = rename_classes(run, {"b": "bee"}, folder=tmp_path / "renamed")
+    assert report.how == "rename"
+    assert hp.load(tmp_path / "renamed").space.decode(torch.tensor([1])) == ["bee"]
+    assert torch.equal(made.space.prototypes.vectors, run.space.prototypes.vectors)
+
+
+def test_a_replay_holds_so_many_of_each_class_and_no_unlabelled_one():
+    labels = torch.tensor([0, 0, 0, 1, 1, 1, 1, 2, -1, -1])
+    drawn = draw_replay(Arrays(torch.arange(10.0)[:, None], labels), "target", per_class=2, seed=0)
+    assert drawn.targets.bincount().tolist() == [2, 2, 1]
+    assert torch.equal(labels[drawn.inputs[:, 0].long()], drawn.targets)
+    other = draw_replay(Arrays(torch.arange(10.0)[:, None], labels), "target", per_class=2, seed=1)
+    assert not torch.equal(drawn.inputs, other.inputs)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"how": "men"}, 'Unknown way to add classes "men".*Did you mean "mean"'),
+        ({"how": "train"}, 'how="train" must replay examples of the old classes'),
+        ({"lr": 0.1}, 'how="mean" trains nothing; got lr'),
+        ({"how": "prior"}, "go together; got one without the other"),
+        ({"labels": ["a"] * 10}, "New classes must be new"),
+        ({"labels": ["d"] * 9 + ["a"], "names": ["d"]}, '"a" is an old one. Examples of old classes go into replay'),
+        ({"labels": FEW[1]}, "New classes must have names, as the old ones do; got labels such as 3"),
+        ({"labels": None}, "Say which classes are new"),
+        ({"names": ["d", "e", "f"]}, "new class 2 has 0 examples and none"),
+        ({"inputs": None}, 'how="mean" needs examples of the new classes'),
+        ({"labels": "d"}, 'got one string, "d"'),
+        ({"run": "nowhere"}, 'No run in "nowhere"'),
+        ({"run": 3}, "A trained model must be a run, its folder, or a pair"),
+        ({"task": "kind"}, 'Unknown class task "kind"'),
+    ],
+)
+def test_what_cannot_be_gets_a_sentence(run, options, sentence):
+    given = {"run": run, "inputs": FEW[0], "labels": named(FEW[1])} | options
+    with pytest.raises((ValueError, TypeError, FileNotFoundError), match=sentence):
+        add_classes(**given)
+
+
+def test_only_a_sphere_takes_new_classes():
+    with pytest.raises(TypeError, match="Classes come and go on a sphere.*got a ConventionalSpace"):
+        add_classes((torch.nn.Linear(6, 3), hp.ConventionalSpace(hp.Classes(OLD))), FEW[0], named(FEW[1]))
