@@ -71,8 +71,8 @@ class Train:
     dim: Annotated[int | None, arg(metavar="D")] = None
     """Dimensions of the sphere; one for each class, at most 100, and one for each range unless given."""
 
-    loss: Literal["squared", "softmax"] = "squared"
-    """On the sphere: the paper's squared cosine loss, or cross-entropy over scaled cosines."""
+    loss: Literal["auto", "squared", "softmax", "power", "cauchy"] = "auto"
+    """On the sphere: by the numbers of classes and dimensions unless given; squared is the paper's."""
 
     margin: float = 0.0
     """Keeps regression targets away from the poles."""
@@ -81,7 +81,8 @@ class Train:
     """Take these prototypes, from hyperproto place -o FILE."""
 
     prior: Annotated[str | None, arg(metavar="FILE")] = None
-    """Place prototypes by what is known about the classes: word vectors, a taxonomy, ...; see hyperproto place."""
+    """Place prototypes by what is known about the classes: word vectors, a taxonomy, ... (see hyperproto place);
+    "examples", how the training data look; or "none". Examples unless given, where dimensions are few."""
 
     missing: Literal["error", "free"] = "error"
     """Classes the prior does not know: an error, or free to place them without it."""
@@ -93,7 +94,7 @@ class Train:
     """Examples a step, of all processes together; 128 unless given."""
 
     lr: float | None = None
-    """Learning rate at the peak of the schedule; unless given 0.01 for a summed loss and 0.1 for a mean."""
+    """Learning rate at the peak of the schedule; unless given 0.01 for a summed loss, else 0.1 to 1 by the loss."""
 
     reduction: Literal["sum", "mean"] | None = None
     """How the losses of a batch become one; unless given a sum for the squared cosine loss, else a mean."""

@@ -3,6 +3,7 @@
 from hyperproto.spaces.composite import CompositeSpace
 from hyperproto.spaces.conventional import ConventionalSpace
 from hyperproto.spaces.deep_ncm import DeepNCM
+from hyperproto.spaces.default import default_loss
 from hyperproto.spaces.heavy_tails import CauchySoftmax, PowerCosine
 from hyperproto.spaces.losses import (
     CosineSoftmax,
@@ -36,6 +37,7 @@ __all__ = [
     "TaskSpace",
     "TopK",
     "cosine_loss",
+    "default_loss",
     "squared_cosine_grad",
     "squared_cosine_loss",
     "weigh_tasks",

@@ -1,30 +1,51 @@
 """From a recipe and its data to a space, a network and what they are trained on."""
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, TypeAlias, cast
 
 import torch
+from torch import Tensor
 
 from hyperproto._core.errors import InputError
 from hyperproto._core.processes import from_first
 from hyperproto._core.seeding import derive_seed
-from hyperproto.data import Arrays, ImageData, ImagePreprocessing, Source, training_data
+from hyperproto.data import Arrays, ImageData, ImagePreprocessing, Source, Split, training_data
 from hyperproto.data.preprocessing import Preprocessing
 from hyperproto.data.source import select
 from hyperproto.data.targets import held_out_rows
 from hyperproto.models import BACKBONES, Backbone, LibraryNetwork, create_backbone, default_backbone
 from hyperproto.prototypes import Prototypes, place
-from hyperproto.spaces import Classes, ConventionalSpace, CosineSoftmax, Range, Space, SquaredCosine, TaskSpace
+from hyperproto.prototypes.place import check_dim
+from hyperproto.prototypes.priors import from_examples
+from hyperproto.spaces import (
+    CauchySoftmax,
+    Classes,
+    ConventionalSpace,
+    CosineSoftmax,
+    PowerCosine,
+    Range,
+    Space,
+    SquaredCosine,
+    TaskSpace,
+)
+from hyperproto.spaces.default import MANY_CLASSES, simplex_scale
+from hyperproto.spaces.losses import ClassLoss
 from hyperproto.training.protocol import paper_backbone
 from hyperproto.training.recipe_values import Recipe
 
-__all__ = ["auto_dim", "build_data", "build_network", "build_space", "input_shape", "seed_weights"]
+__all__ = ["auto_dim", "build_data", "build_network", "build_space", "input_shape", "seed_weights", "settle"]
 
 Data: TypeAlias = Arrays | ImageData
+MOST_TO_RANK = 4_000  # classes up to which Equation 6 ranks all triplets
 MOST_AXES = 100  # for a class task: with more, prototypes are hardly farther apart and steps cost more
-LOSSES: dict[str, SquaredCosine | CosineSoftmax] = {"squared": SquaredCosine(), "softmax": CosineSoftmax()}
+LOSSES: dict[str, Callable[[int], ClassLoss]] = {
+    "squared": lambda num_classes: SquaredCosine(),
+    "softmax": lambda num_classes: CosineSoftmax(simplex_scale(num_classes)),
+    "power": lambda num_classes: PowerCosine(),
+    "cauchy": lambda num_classes: CauchySoftmax(),
+}
 
 
 def auto_dim(tasks: Mapping[str, Classes | Range]) -> int:
@@ -40,21 +61,42 @@ def auto_dim(tasks: Mapping[str, Classes | Range]) -> int:
     return max(3 if ranges else 2, ranges + sum(max(2, min(count, MOST_AXES)) for count in classes), ranges + 1)
 
 
-def build_space(recipe: Recipe, tasks: Mapping[str, Classes | Range]) -> TaskSpace:
+def settle(recipe: Recipe, tasks: Mapping[str, Classes | Range], seen: Split | None = None) -> Recipe:
+    """Return the recipe with the loss and the prior that "auto" stands for; ``seen`` are the training examples."""
+    counts = [task.num_classes for task in tasks.values() if isinstance(task, Classes)]
+    if recipe.loss != "auto":
+        return recipe
+    if recipe.protocol == "paper" or recipe.space != "sphere" or not counts:
+        return replace(recipe, loss="squared")
+    dim = auto_dim(tasks) if recipe.dim is None else recipe.dim
+    fits = dim - (len(tasks) - len(counts)) >= sum(max(2, count - 1) for count in counts)
+    if max(counts) > MANY_CLASSES:
+        return replace(recipe, loss="squared" if fits else "power")
+    looks = not fits and len(counts) == 1 and counts[0] <= MOST_TO_RANK and _lies_in_memory(seen)
+    prior = "examples" if looks and recipe.prior is None and recipe.prototypes is None else recipe.prior
+    return replace(recipe, loss="softmax" if fits else "cauchy", prior=prior)
+
+
+def build_space(recipe: Recipe, tasks: Mapping[str, Classes | Range], seen: Split | None = None) -> TaskSpace:
     """Build the output space of a recipe for the tasks of its source; targets and predictions are dicts by name."""
+    recipe = settle(recipe, tasks, seen)
     made: dict[str, Classes | Range] = {
-        name: replace(task, loss=LOSSES[recipe.loss])
+        name: replace(task, loss=LOSSES[recipe.loss](task.num_classes))
         if isinstance(task, Classes)
         else replace(task, margin=recipe.margin)
         for name, task in tasks.items()
     }
     if recipe.space == "conventional":
         return ConventionalSpace(made)
-    dim = auto_dim(tasks) if recipe.dim is None else recipe.dim
-    if recipe.prototypes or recipe.prior:
+    dim = auto_dim(tasks) if recipe.dim is None else check_dim(recipe.dim)
+    if recipe.prototypes or recipe.prior not in (None, "none"):
         name, task = _only_class_task(made)
         axes = dim - (len(made) - 1)
-        held = _loaded(recipe, task, name) if recipe.prototypes else from_first(lambda: _placed(recipe, task, axes))
+        held = (
+            _loaded(recipe, task, name)
+            if recipe.prototypes
+            else from_first(lambda: _placed(recipe, name, task, axes, seen))
+        )
         made[name] = replace(task, classes=held)
         dim = held.dim + len(made) - 1 if recipe.dim is None else dim
     return Space(dim, made)
@@ -69,9 +111,19 @@ def _only_class_task(tasks: Mapping[str, Classes | Range]) -> tuple[str, Classes
     return found[0]
 
 
-def _placed(recipe: Recipe, task: Classes, dim: int) -> Prototypes:
-    missing = cast(Any, recipe.prior_missing)
-    return place(cast(Any, task.classes), dim, prior=recipe.prior, missing=missing, effort="fast", progress=False)
+def _placed(recipe: Recipe, name: str, task: Classes, dim: int, seen: Split | None) -> Prototypes:
+    """Place prototypes by a prior: one that is given, or a look at the training examples."""
+    prior, missing = cast(Any, recipe.prior), cast(Any, recipe.prior_missing)
+    if recipe.prior == "examples":
+        if seen is None or not _lies_in_memory(seen):
+            raise InputError('The prior "examples" needs data in memory; these are read file by file. Leave it out.')
+        count = {"num_classes": task.num_classes, "missing": "free"}
+        prior = from_examples(seen.inputs, seen.targets[name], task.names, **count)  # type: ignore[arg-type]
+    return place(cast(Any, task.classes), dim, prior=prior, missing=missing, effort="fast", progress=False)
+
+
+def _lies_in_memory(seen: Split | None) -> bool:
+    return seen is not None and isinstance(seen.inputs, Tensor)
 
 
 def _loaded(recipe: Recipe, task: Classes, name: str) -> Prototypes:

@@ -25,13 +25,17 @@ class Recipe:
     space : {"sphere", "conventional"}
     dim : int
         Of the sphere; None is :func:`~hyperproto.training.recipe_parts.auto_dim`.
-    loss : {"squared", "softmax"}
-        For classes on the sphere: Equation 1, or cross-entropy over scaled cosines.
+    loss : {"auto", "squared", "softmax", "power", "cauchy"}
+        For classes on the sphere: Equation 1, cross-entropy over scaled cosines, or those of
+        :mod:`~hyperproto.spaces.heavy_tails`. "auto" is :func:`~hyperproto.spaces.default.default_loss`, and in the
+        paper's protocol Equation 1.
     margin : float
         Keeps numbers away from the poles.
     prototypes, prior, prior_missing : str
         For the one class task: a file of placed prototypes, or what is known about the classes, and whether classes
-        unknown to it are an "error" or "free". See :func:`~hyperproto.prototypes.place`.
+        unknown to it are an "error" or "free". See :func:`~hyperproto.prototypes.place`. The prior "examples" is a
+        look at the training data; None is that, too, where the loss is "auto" and there are fewer axes than a
+        simplex takes, and "none" is none.
     epochs, batch_size, lr, momentum, weight_decay, schedule, reduction, accumulate, patience, monitor, seed
         As for :func:`~hyperproto.training.fit.fit`. The seed also fixes weights and what is held out.
     mixed_precision : {"no", "bf16", "fp16"}
@@ -50,7 +54,7 @@ class Recipe:
     backbone_options: dict[str, Any] = field(default_factory=dict)
     space: str = "sphere"
     dim: int | None = None
-    loss: str = "squared"
+    loss: str = "auto"
     margin: float = 0.0
     prototypes: str | None = None
     prior: str | None = None
@@ -76,13 +80,13 @@ class Recipe:
     def __post_init__(self) -> None:
         choose(self.protocol, {"short": 0, "paper": 0}, what="protocol")
         choose(self.space, {"sphere": 0, "conventional": 0}, what="space")
-        choose(self.loss, {"squared": 0, "softmax": 0}, what="loss")
+        choose(self.loss, dict.fromkeys(("auto", "squared", "softmax", "power", "cauchy")), what="loss")
         check_finite_number(self.valid_share, "valid_share", at_least=0)
         if self.valid_share >= 1:
             raise InputError(
                 f"`valid_share` must be less than 1, a share of the training data; got {self.valid_share}."
             )
-        if self.prototypes and self.prior:
+        if self.prototypes and self.prior not in (None, "none"):
             raise InputError("Give either `prototypes`, placed already, or a `prior` to place them by; got both.")
         if self.space != "sphere" and (self.prototypes or self.prior or self.dim):
             raise InputError(f'`prototypes`, `prior` and `dim` belong to the sphere; got space="{self.space}".')

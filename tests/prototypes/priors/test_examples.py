@@ -69,6 +69,13 @@ def test_classes_without_example_are_named_or_placed_freely(generator):
     assert free.known.tolist() == [True, False, True]
 
 
+def test_an_entry_that_is_missing_counts_as_its_columns_mean(generator):
+    x, labels = clusters(generator, torch.tensor([[5.0, 0.0], [-5.0, 1.0], [0.0, 7.0]]))
+    holed = x.clone()
+    holed[3, 1] = torch.nan
+    assert abs(from_examples(x, labels).similarity - from_examples(holed, labels).similarity).max() < 0.2
+
+
 def test_one_example_a_class_is_enough():
     assert from_examples(torch.eye(3), torch.arange(3)).similarity.shape == (3, 3)
 
@@ -79,7 +86,7 @@ def test_one_example_a_class_is_enough():
         (torch.zeros(4), torch.arange(4), InputError, r"\(n, features\)"),
         (torch.zeros(4, 2), torch.zeros(4), InputTypeError, "4 integer class ids"),
         (torch.zeros(4, 2), torch.full((4,), -1), InputError, "all are missing"),
-        (torch.full((4, 2), torch.nan), torch.arange(4), InputError, "finite"),
+        (torch.full((4, 2), torch.inf), torch.arange(4), InputError, "finite"),
     ],
 )
 def test_bad_examples_get_a_sentence(inputs, labels, error, said):

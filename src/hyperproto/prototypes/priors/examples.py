@@ -137,9 +137,10 @@ def _drawn(ids: Tensor, seed: int) -> Tensor:
 
 
 def _plain(table: Tensor) -> Tensor:
-    """Return a table with columns of spread 1; a column that never changes stays 0."""
+    """Return a table with columns of mean 0 and spread 1; entries that are missing (NaN) are 0."""
     values = table.double()
-    if not bool(values.isfinite().all()):
-        raise InputError("`inputs` must be finite; they hold NaN or infinity. Fill or drop those entries first.")
+    if bool(values.isinf().any()):
+        raise InputError("`inputs` must be finite, or NaN where missing; they hold infinity. Drop those rows first.")
+    values = (values - values.nanmean(dim=0)).nan_to_num(0.0)
     spread = values.std(dim=0, correction=0)
-    return (values - values.mean(dim=0)) / spread.masked_fill(spread == 0, 1)
+    return values / spread.masked_fill(spread == 0, 1)
