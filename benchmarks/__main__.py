@@ -39,6 +39,8 @@ NAMES = (
     "negatives",
     "million_classes",
     "new_classes",
+    "estimators",
+    "imbalance",
 )
 RESULTS = Path(__file__).parents[1] / "results"
 

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 from hyperproto._version import __version__
 
 if TYPE_CHECKING:
-    from hyperproto import codes, data, metrics, models, sphere
+    from hyperproto import codes, data, estimators, metrics, models, sphere
     from hyperproto.codes import Certificate
+    from hyperproto.loading import load
     from hyperproto.prototypes import Prototypes, Suggestion, place, separation_bound, suggest_dim
     from hyperproto.spaces import (
         CauchySoftmax,
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
         SquaredCosine,
         squared_cosine_loss,
     )
-    from hyperproto.training import Run, evaluate, fit, load
+    from hyperproto.training import Run, evaluate, fit
 
 _HOMES = {
     "CauchySoftmax": "spaces",
@@ -53,13 +54,13 @@ _HOMES = {
     "Suggestion": "prototypes",
     "evaluate": "training",
     "fit": "training",
-    "load": "training",
+    "load": "loading",
     "place": "prototypes",
     "separation_bound": "prototypes",
     "suggest_dim": "prototypes",
     "squared_cosine_loss": "spaces",
 }
-_SHELVES = ("codes", "data", "metrics", "models", "sphere")
+_SHELVES = ("codes", "data", "estimators", "metrics", "models", "sphere")
 
 __all__ = [
     "CauchySoftmax",
@@ -80,6 +81,7 @@ __all__ = [
     "__version__",
     "codes",
     "data",
+    "estimators",
     "evaluate",
     "fit",
     "load",

@@ -23,7 +23,9 @@ SHELVES = {
     "training": 7,
     "evaluation": 8,
     "experiments": 8,
+    "estimators": 9,
     "report": 9,
+    "loading": 10,
     "cli": 10,
 }
 

@@ -146,3 +146,13 @@ def test_outputs_start_out_in_more_than_one_direction(name, settings, shape, at_
 @pytest.mark.parametrize("name", ["resnet-8", "densenet-small"])
 def test_plain_pooled_features_start_out_in_nearly_one_direction(name):
     assert common_direction(name, {}, (3, 16, 16)) > 0.9  # what feature_norm is there for
+
+
+def test_a_perceptron_normalised_by_layer_treats_each_row_by_itself(generator):
+    network = create_backbone("mlp", out_dim=2, in_features=3, hidden=[5], norm="layer").double()
+    rows = torch.randn(4, 3, generator=generator, dtype=torch.float64)
+    torch.testing.assert_close(network(rows)[:1], network(rows[:1]))
+    assert network.config["norm"] == "layer"
+    assert "norm" not in create_backbone("mlp", out_dim=2, in_features=3).config
+    with pytest.raises(ValueError, match='Unknown norm "batsh". Choose from: "batch", "layer", "none"'):
+        create_backbone("mlp", out_dim=2, in_features=3, norm="batsh")

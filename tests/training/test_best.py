@@ -5,6 +5,7 @@ import sys
 
 import pytest
 import torch
+from safetensors.torch import load_file
 
 import hyperproto as hp
 from hyperproto.training import best, logs
@@ -132,3 +133,20 @@ def test_tensorboard_without_its_package_or_a_folder_gets_a_sentence(blobs, blob
     monkeypatch.setattr(logs, "require", lambda *args, **kwargs: None)
     with pytest.raises(ValueError, match='log="tensorboard" needs a folder'):
         hp.fit(make_network(), blob_space, blobs, epochs=1, log="tensorboard")
+
+
+def test_a_run_can_end_with_the_weights_of_its_best_epoch(blobs, blob_space, tmp_path):
+    settings = {"valid": make_blobs(seed=1), "epochs": 4, "lr": 1.0, "monitor": "size/mae"}
+    stored, kept = make_network(), make_network()
+    run = hp.fit(stored, blob_space, blobs, folder=tmp_path / "run", **settings)
+    hp.fit(kept, blob_space, blobs, keep="best", **settings)
+    stored_best = load_file(tmp_path / "run" / "best.safetensors")
+    assert best.best_epoch(run.history, "size/mae") is not None
+    for name, weights in kept.state_dict().items():
+        assert torch.equal(weights, stored_best[f"network.{name}"])
+    with pytest.raises(ValueError, match='keep="best" is for runs without a folder'):
+        hp.fit(kept, blob_space, blobs, keep="best", folder=tmp_path / "other", **settings)
+    with pytest.raises(ValueError, match="compares epochs by validation data, and there is none"):
+        hp.fit(kept, blob_space, blobs, epochs=1, keep="best")
+    with pytest.raises(ValueError, match='Unknown weights to keep "bets"'):
+        hp.fit(kept, blob_space, blobs, epochs=1, keep="bets")

@@ -11,9 +11,10 @@ import pytest
 import torch
 
 import hyperproto as hp
+from hyperproto.data import Split
 from hyperproto.training import Recipe, describe_data, read_recipe_source, read_run, resume_run, train
 from hyperproto.training.protocol import settings_of
-from hyperproto.training.recipe_parts import auto_dim, build_network, build_space
+from hyperproto.training.recipe_parts import auto_dim, build_network, build_space, settle
 from tests.data import layouts
 from tests.training.test_survival import contents
 
@@ -251,17 +252,52 @@ def test_the_papers_protocol_sets_what_is_not_given(reader):
 @pytest.mark.parametrize(
     ("choice", "reduction", "lr"),
     [
-        ({}, "sum", 0.01),
-        ({"loss": "softmax"}, "mean", 0.1),
+        ({"loss": "squared"}, "sum", 0.01),
+        ({"protocol": "paper"}, "sum", 0.01),
+        ({"loss": "softmax"}, "mean", 0.2),
+        ({"loss": "cauchy"}, "mean", 0.3),
+        ({"loss": "power"}, "mean", 1.0),
         ({"space": "conventional"}, "mean", 0.1),
-        ({"reduction": "mean"}, "mean", 0.1),
+        ({"loss": "squared", "reduction": "mean"}, "mean", 0.1),
         ({"loss": "softmax", "lr": 0.3}, "mean", 0.3),
     ],
 )
 def test_the_rate_follows_the_loss(choice, reduction, lr):
     settings = settings_of(Recipe({"reader": "digits", "path": "", "options": {}}, **choice))
     assert (settings["reduction"], settings["lr"]) == (reduction, lr)
-    assert (settings["epochs"], settings["schedule"], settings["mixed_precision"]) == (20, "one-cycle", None)
+    long = choice.get("protocol") == "paper"
+    assert (settings["epochs"], settings["schedule"]) == ((250, "paper") if long else (20, "one-cycle"))
+    assert settings["mixed_precision"] is None
+
+
+@pytest.mark.parametrize(
+    ("num_classes", "choice", "loss", "prior"),
+    [
+        (4, {}, "softmax", None),
+        (8, {"dim": 7}, "softmax", None),
+        (8, {"dim": 3}, "cauchy", "examples"),
+        (8, {"dim": 3, "prior": "none"}, "cauchy", "none"),
+        (8, {"dim": 3, "loss": "power"}, "power", None),
+        (8, {"dim": 3, "protocol": "paper"}, "squared", None),
+        (20_000, {}, "power", None),
+    ],
+)
+def test_auto_stands_for_a_rule_in_classes_and_dimensions(num_classes, choice, loss, prior):
+    recipe = Recipe({"reader": "digits", "path": "", "options": {}}, **choice)
+    seen = Split(torch.zeros(3, 2), {"kind": torch.arange(3)})
+    settled = settle(recipe, {"kind": hp.Classes(num_classes)}, seen)
+    assert (settled.loss, settled.prior) == (loss, prior)
+
+
+def test_few_dimensions_get_a_look_at_the_examples(generator):
+    centres = torch.tensor([[5.0, 0, 0], [5.0, 1, 0], [-5.0, 0, 1], [-5.0, 0, 0], [0, 6.0, 0], [0, 6.0, 1]])
+    labels = torch.arange(6).repeat_interleave(20)
+    seen = Split(centres[labels] + 0.2 * torch.randn(120, 3, generator=generator), {"kind": labels})
+    recipe = Recipe({"reader": "digits", "path": "", "options": {}}, dim=2)
+    space = build_space(recipe, {"kind": hp.Classes(6)}, seen)
+    cosines = space.prototypes["kind"].vectors @ space.prototypes["kind"].vectors.T
+    assert cosines[0, 1] > cosines[0, 2]
+    assert space.tasks["kind"].loss == hp.CauchySoftmax()
 
 
 def test_prototypes_of_a_file_go_to_the_classes_they_are_named_for(tmp_path):

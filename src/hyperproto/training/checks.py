@@ -20,7 +20,7 @@ from hyperproto.training.evaluate import measure
 from hyperproto.training.layout import to_device
 from hyperproto.training.schedule import SCHEDULES
 
-__all__ = ["check_batches", "check_data", "check_monitor", "check_outputs", "check_settings"]
+__all__ = ["check_batches", "check_data", "check_keep", "check_monitor", "check_outputs", "check_settings"]
 
 
 def check_settings(given: dict[str, Any]) -> dict[str, Any]:
@@ -53,6 +53,17 @@ def check_settings(given: dict[str, Any]) -> dict[str, Any]:
     if settings["mixed_precision"] is not None:
         choose(settings["mixed_precision"], {"no": 0, "bf16": 0, "fp16": 0}, what="mixed precision")
     return settings
+
+
+def check_keep(keep: str, folder: Any, valid: Any) -> None:
+    """Say at once that the best weights cannot be kept."""
+    choose(keep, {"last": 0, "best": 0}, what="weights to keep")
+    if keep == "best" and valid is None:
+        raise InputError('keep="best" compares epochs by validation data, and there is none. Pass valid=...')
+    if keep == "best" and folder is not None:
+        raise InputError(
+            'keep="best" is for runs without a folder; got one. It holds both weights: hp.load(folder, which="best").'
+        )
 
 
 def check_data(space: OutputSpace, data: AnyDataset | None, *, scored: bool = False) -> None:

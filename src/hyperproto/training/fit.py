@@ -13,7 +13,14 @@ from hyperproto.data import Batches, as_dataset
 from hyperproto.data.arrays import AnyDataset
 from hyperproto.spaces import OutputSpace
 from hyperproto.training.checkpoint import Checkpoint, Parts, machine_of, share
-from hyperproto.training.checks import check_batches, check_data, check_monitor, check_outputs, check_settings
+from hyperproto.training.checks import (
+    check_batches,
+    check_data,
+    check_keep,
+    check_monitor,
+    check_outputs,
+    check_settings,
+)
 from hyperproto.training.engine import accelerator_for, prepare
 from hyperproto.training.gradients import Gradients
 from hyperproto.training.layout import lay_out
@@ -47,6 +54,7 @@ def fit(
     accumulate: int = 1,
     patience: int | None = None,
     monitor: str | None = None,
+    keep: Literal["last", "best"] = "last",
     mixed_precision: str | None = None,
     checkpoint_seconds: float = 300.0,
     log: str | None = None,
@@ -90,6 +98,8 @@ def fit(
         Stop after so many epochs that brought nothing better on validation data.
     monitor : str, optional
         The validation measure by which epochs are compared, such as "digit/accuracy"; by default the first.
+    keep : {"last", "best"}, default "last"
+        Which weights the network ends with. A run that is stored has both in its folder, so "best" goes without one.
     mixed_precision : {"no", "bf16", "fp16"}, optional
         As in Accelerate; what ``accelerate launch`` was told unless given.
     checkpoint_seconds : float, default 300
@@ -116,6 +126,7 @@ def fit(
     if resume and folder is None:
         raise InputError("resume=True needs the folder of the run to continue. Pass folder=...")
     check_log(log, folder)
+    check_keep(keep, folder, valid)
     train_data = as_dataset(train, name="train")
     valid_data = None if valid is None else as_dataset(valid, name="valid")
     check_data(space, train_data)
@@ -136,7 +147,7 @@ def fit(
         run = Run(network, space, monitor=monitor)
         place = None if folder is None else Path(folder)
         return _fit(
-            run, train_data, valid_data, config, place, accelerator, resume, checkpoint_seconds, log, progress
+            run, train_data, valid_data, config, place, accelerator, resume, checkpoint_seconds, log, progress, keep
         )
 
 
@@ -151,6 +162,7 @@ def _fit(
     checkpoint_seconds: float,
     log: str | None,
     progress: bool | Literal["lines"] | None,
+    keep: str,
 ) -> Run:
     """Open the folder, set up the machine, and train."""
     settings, main = config["settings"], accelerator.is_main_process
@@ -186,6 +198,7 @@ def _fit(
             bar=bar,
             pauses=pauses,
             channels_last=channels_last,
+            keep_best=keep == "best",
             remark=None if checkpoint is None else remark_on(checkpoint, machine_of(accelerator)),
         ).train(checkpoint)
     return run

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from hyperproto._core.errors import InputError, NonFiniteLossError
 from hyperproto._core.seeding import derive_seed
 from hyperproto.data import Arrays, Batches, ImageData
 from hyperproto.data.arrays import AnyDataset
-from hyperproto.training.best import out_of_patience
+from hyperproto.training.best import best_epoch, out_of_patience
 from hyperproto.training.checkpoint import Checkpoint, Parts, restore, take
 from hyperproto.training.engine import share_buffers
 from hyperproto.training.evaluate import evaluate, validation_batch_size
@@ -25,6 +26,7 @@ from hyperproto.training.pauses import Pauses
 from hyperproto.training.progress import TrainingProgress
 from hyperproto.training.run import Run, RunFolder
 from hyperproto.training.watch import LossWatch
+from hyperproto.training.weights import fill, weights_of
 
 __all__ = ["Loop"]
 
@@ -43,8 +45,12 @@ class Loop:
         Writes there; only the first process has one.
     channels_last : bool
         Whether images are to lie that way in memory.
+    keep_best : bool
+        Whether to end with the weights of the best epoch.
     remark : str or None
         What the record of the first epoch should say.
+    best : dict or None
+        Those weights so far, where they are kept.
     latest : tuple
         The index of the batch that training is at, and the batch.
     """
@@ -62,7 +68,9 @@ class Loop:
     bar: TrainingProgress
     pauses: Pauses
     channels_last: bool = False
+    keep_best: bool = False
     remark: str | None = None
+    best: dict[str, Tensor] | None = None
     latest: tuple[int, Any] = (-1, None)
 
     def train(self, checkpoint: Checkpoint | None) -> None:
@@ -78,6 +86,8 @@ class Loop:
                 break
             within = checkpoint if epoch == first and start > 0 else None
             self.train_epoch(epoch, within)
+        if self.best is not None:
+            fill(self.parts.network, self.parts.space, self.best)
         if self.store is not None:
             self.store.finish(self.run)
 
@@ -100,6 +110,8 @@ class Loop:
         if self.remark is not None:
             record["remark"], self.remark = self.remark, None
         self.run.history.append(record)
+        if self.keep_best and best_epoch(self.run.history, self.settings["monitor"]) == len(self.run.history) - 1:
+            self.best = weights_of(self.parts.network, self.parts.space)
         times = {"epoch": epoch, "steps": len(self.batches) - start, "seconds": time.perf_counter() - started}
         self.end_epoch(epoch, times)
 

@@ -1,0 +1,91 @@
+"""What a user gets who does not choose: dimension, loss, and prototypes without a long search."""
+
+from hyperproto._core.checks import check_integer
+from hyperproto._core.registry import choose
+from hyperproto.codes import known_max_cosine
+from hyperproto.prototypes import Prototypes, place
+from hyperproto.spaces import CosineSoftmax, SquaredCosine
+from hyperproto.spaces.losses import ClassLoss
+
+__all__ = ["choose_dim", "choose_loss", "choose_range_dim", "choose_steps", "lay_out_classes"]
+
+SIMPLEX_UP_TO = 64  # dimensions: so far every pair of classes is equally far apart
+WIDEST = 256
+CLOSEST = 0.1  # the largest cosine between two classes that `dim="auto"` accepts beyond that
+ROWS, PASSES, LEAST_STEPS = 64, 15, 60  # in a batch, over the data, and altogether; by results/estimators-*.csv
+SOFTMAX_UP_TO = 1000  # classes: beyond, looking at all of them costs more than the network
+
+
+def choose_dim(dim: int | str, num_classes: int) -> int:
+    """Return the number of axes for K classes.
+
+    "auto" is K - 1 up to 64 axes, where the simplex fits and all pairs are equally far apart. Beyond that it is the
+    smallest number from 64 on for which a known code keeps the maximum cosine at 0.1 or below, at most 256.
+
+    >>> [choose_dim("auto", num_classes) for num_classes in (2, 3, 10, 65, 100, 1000, 10_000)]
+    [2, 2, 9, 64, 64, 64, 178]
+    """
+    if not isinstance(dim, str):
+        return check_integer(dim, "dim", at_least=2)
+    choose(dim, {"auto": 0}, what="dimension")
+    if num_classes - 1 <= SIMPLEX_UP_TO:
+        return max(2, num_classes - 1)
+    wide_enough = (d for d in range(SIMPLEX_UP_TO, WIDEST) if known_max_cosine(num_classes, d) <= CLOSEST + 1e-9)
+    return next(wide_enough, WIDEST)
+
+
+def choose_range_dim(dim: int | str, numbers: int) -> int:
+    """Return the number of axes where only numbers are asked for; "auto" is one for each and seven more.
+
+    Two would do, and do not learn well: on a circle an output on the wrong side has no way round the poles.
+
+    >>> choose_range_dim("auto", 1)
+    8
+    """
+    if not isinstance(dim, str):
+        return check_integer(dim, "dim", at_least=numbers + 1)
+    choose(dim, {"auto": 0}, what="dimension")
+    return numbers + 7
+
+
+def choose_loss(loss: str | ClassLoss, num_classes: int, *, beside_numbers: bool = False) -> ClassLoss:
+    """Return the loss for a class task.
+
+    "auto" is cosine softmax up to 1,000 classes, which learns in fewer steps, and the paper's squared cosine beyond,
+    whose cost does not depend on the number of classes. Beside numbers it is the squared cosine too: one loss for
+    both, where cosine softmax would be so much the larger that numbers are learned late.
+    """
+    if not isinstance(loss, str):
+        return loss
+    if loss == "auto":
+        few = num_classes <= SOFTMAX_UP_TO and not beside_numbers
+        loss = "cosine_softmax" if few else "squared_cosine"
+    built: ClassLoss = choose(loss, LOSSES, what="loss")()
+    return built
+
+
+def choose_steps(epochs: int | str, batch_size: int | str, n: int) -> tuple[int, int]:
+    """Return the number of passes and the rows in a batch, for n rows.
+
+    By "auto" batches are equal parts of at most 64 rows, and there are 15 passes, or as many as give 60 steps.
+
+    >>> choose_steps("auto", "auto", 1437), choose_steps("auto", "auto", 142), choose_steps(3, 1000, 142)
+    ((15, 63), (20, 48), (3, 142))
+    """
+    if isinstance(batch_size, str):
+        choose(batch_size, {"auto": 0}, what="batch size")
+        batch_size = -(-n // -(-n // ROWS))
+    rows = min(check_integer(batch_size, "batch_size", at_least=1), n)
+    if not isinstance(epochs, str):
+        return check_integer(epochs, "epochs", at_least=1), rows
+    choose(epochs, {"auto": 0}, what="number of epochs")
+    return max(PASSES, -(-LEAST_STEPS // -(-n // rows))), rows
+
+
+def lay_out_classes(num_classes: int, dim: int) -> Prototypes:
+    """Place K prototypes: by a known code where one separates well enough, else by a short search."""
+    known = num_classes <= dim + 1 or known_max_cosine(num_classes, dim) <= CLOSEST + 1e-9
+    return place(num_classes, dim, method="codes" if known else "auto", effort="fast", progress=False)
+
+
+LOSSES: dict[str, type[ClassLoss]] = {"cosine_softmax": CosineSoftmax, "squared_cosine": SquaredCosine}

@@ -1,0 +1,272 @@
+"""Classes and numbers together, on one sphere."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils import ClassifierTags, assert_all_finite, check_consistent_length
+from sklearn.utils.validation import check_is_fitted
+
+from hyperproto._core.errors import InputError
+from hyperproto._core.registry import choose
+from hyperproto.estimators.base import SphereEstimator
+from hyperproto.estimators.columns import ClassColumn, Column, NumberColumn
+from hyperproto.evaluation.confidence import ConformalInterval, ConformalSets, Temperature
+from hyperproto.spaces import Classes, CosineSoftmax
+
+__all__ = ["HypersphericalMultiTask"]
+
+UNFITTED_SCALE = 10.0
+
+
+class HypersphericalMultiTask(SphereEstimator):
+    """Several columns at once, each of classes or of numbers, on one sphere and without weights between them.
+
+    Parameters
+    ----------
+    tasks : "auto", or sequence of {"classes", "number"}
+        What each column of ``y`` is. By "auto" floating-point columns are numbers, all others classes; in a table of
+        objects, a column is one of numbers where all of its values are floats.
+    dim : int or "auto"
+        Axes of the sphere; "auto" gives one to each number, and to each column of classes what
+        :func:`~hyperproto.estimators.auto.choose_dim` says. Where there are only numbers, seven more than numbers.
+    loss : {"auto", "cosine_softmax", "squared_cosine"}, or a loss
+        For the columns of classes; "auto" is Equation 1 where there are numbers too.
+    margin : float, default 0.1
+        Keeps numbers away from the poles, where classes cannot be told apart; 0 where there are only numbers.
+    backbone, hidden, epochs, batch_size, lr, weight_decay
+    early_stopping, validation_fraction, patience, random_state
+        As in :class:`~hyperproto.estimators.HypersphericalClassifier`. Early stopping goes by the first column.
+    calibrate : bool, default False
+        Hold out a part: for temperatures, ``conformal_sets`` and ``predict_interval``.
+
+    Attributes
+    ----------
+    names_ : list of str
+        The columns: of a DataFrame its own, else "0", "1", ...
+    classes_ : list
+        For each column its classes, None for numbers.
+    space_ : hyperproto.Space
+    network_ : nn.Module
+    history_ : list of dict
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).normal(size=(200, 5))
+    >>> y = np.empty((200, 2), dtype=object)
+    >>> y[:, 0], y[:, 1] = np.where(X[:, 0] > 0, "right", "left"), X[:, 1]
+    >>> model = HypersphericalMultiTask(random_state=0).fit(X, y)
+    >>> model.tasks_, model.score(X, y) > 0.8
+    (['classes', 'number'], True)
+    """
+
+    def __init__(
+        self,
+        *,
+        tasks: Any = "auto",
+        dim: int | str = "auto",
+        loss: Any = "auto",
+        margin: float = 0.1,
+        backbone: Any = "auto",
+        hidden: Any = (100,),
+        epochs: int | str = "auto",
+        batch_size: int | str = "auto",
+        lr: float = 0.3,
+        weight_decay: float = 1e-4,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        patience: int = 10,
+        calibrate: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.tasks = tasks
+        self.dim = dim
+        self.loss = loss
+        self.margin = margin
+        self.backbone = backbone
+        self.hidden = hidden
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.lr = lr
+        self.weight_decay = weight_decay
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.patience = patience
+        self.calibrate = calibrate
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Lay out one sphere for all columns and train one network.
+
+        Parameters
+        ----------
+        X : array or sparse matrix, shape (n, features); or array, shape (n, channels, height, width)
+        y : array or DataFrame, shape (n, columns)
+            One column may come as shape (n,).
+        sample_weight : array, shape (n,), optional
+        """
+        X, columns = self._check(X, y, reset=True)
+        self._know(columns)
+        self._learn(X, self._values(columns), sample_weight)
+        return self._gain_confidence()
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Take one pass over some rows; the first call must hold every class, and fixes the bounds of numbers."""
+        again = hasattr(self, "network_")
+        X, columns = self._check(X, y, reset=not again)
+        if not again:
+            self._know(columns)
+        self._learn(X, self._values(columns), sample_weight, again=again, passes=1)
+        return self if again else self._gain_confidence()
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the answers, shape (n, columns): floats where all columns are numbers, else objects."""
+        answers = list(self._predictions(X).values())
+        dtype = np.result_type(*answers) if len({a.dtype.kind for a in answers}) == 1 else np.dtype(object)
+        table: NDArray[Any] = np.stack([answer.astype(dtype) for answer in answers], axis=1)
+        return table[:, 0] if self.flat_ else table
+
+    def predict_proba(self, X: Any) -> Any:
+        """Return a list with the probabilities of each column, shapes (n, num_classes), None for numbers.
+
+        Where ``y`` had shape (n,), the probabilities of its one column alone.
+        """
+        scores = self._scores(self._outputs(X))
+        held = self.temperatures_
+        found = [held[name].probabilities(scores[name]) if name in held else None for name in self.names_]
+        return found[0] if self.flat_ else found
+
+    def cosines(self, X: Any) -> list[NDArray[Any]]:
+        """Return each column's cosines, shapes (n, num_classes) for classes and (n,) for numbers."""
+        return list(self._scores(self._outputs(X)).values())
+
+    def conformal_sets(self, X: Any, coverage: float = 0.9) -> dict[str, NDArray[np.bool_]]:
+        """Return, for each column of classes, which to expect, shape (n, num_classes)."""
+        held, scores = self._held(), self._scores(self._outputs(X))
+        sets = {}
+        for name, temperature in self.temperatures_.items():
+            fitted = ConformalSets.fit(temperature.probabilities(held.scores[name]), held.targets[name], coverage)
+            sets[name] = fitted.sets(temperature.probabilities(scores[name]))
+        return sets
+
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> dict[str, NDArray[Any]]:
+        """Return, for each column of numbers, the ends of its intervals, shape (n, 2)."""
+        held, answers = self._held(), self._predictions(X)
+        names = [name for name, column in self.columns_.items() if isinstance(column, NumberColumn)]
+        return {
+            name: ConformalInterval.fit(held.scores[name], held.targets[name], coverage).intervals(answers[name])
+            for name in names
+        }
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the mean over the columns of accuracy, for classes, and R², for numbers."""
+        found = self._predictions(X)
+        true = self._values(self._columns(y))
+        measures = {
+            name: accuracy_score if isinstance(column, ClassColumn) else r2_score
+            for name, column in self.columns_.items()
+        }
+        return float(np.mean([m(true[n], found[n], sample_weight=sample_weight) for n, m in measures.items()]))
+
+    def _check(self, X: Any, y: Any, *, reset: bool) -> tuple[NDArray[Any], list[NDArray[Any]]]:
+        if y is None:
+            raise ValueError(
+                f"This {type(self).__name__} estimator requires y to be passed, but the target y is None."
+            )
+        X = self._check_inputs(X, reset=reset)
+        y = y if hasattr(y, "columns") else np.asarray(y)
+        if reset:
+            self.flat_ = np.ndim(y) == 1
+            self.names_ = [str(name) for name in getattr(y, "columns", range(1 if self.flat_ else np.shape(y)[1]))]
+        columns = self._columns(y)
+        check_consistent_length(X, *columns)
+        return X, columns
+
+    def _columns(self, y: Any) -> list[NDArray[Any]]:
+        """Return each column of ``y`` in its own dtype."""
+        if hasattr(y, "columns"):
+            columns = [np.asarray(y[name]) for name in y.columns]
+        else:
+            table = np.asarray(y)
+            table = table[:, None] if table.ndim == 1 else table
+            columns = [_own_dtype(table[:, index]) for index in range(table.shape[1])]
+        for column in columns:
+            assert_all_finite(column, input_name="y")
+        if len(columns) != len(self.names_):
+            raise InputError(f"`y` must have {len(self.names_)} columns, as in the first fit; got {len(columns)}.")
+        return columns
+
+    def _know(self, columns: list[NDArray[Any]]) -> None:
+        """Decide what each column is, and take note of its classes or bounds."""
+        self.tasks_ = _choose_tasks(self.tasks, columns)
+        held: dict[str, Column] = {}
+        for name, task, values in zip(self.names_, self.tasks_, columns, strict=True):
+            held[name] = ClassColumn.fit(values) if task == "classes" else NumberColumn.fit(values.astype(np.float64))
+        for name, column in held.items():
+            if isinstance(column, ClassColumn) and len(column.classes) < 2:
+                raise InputError(f'Column "{name}" of `y` must hold at least two classes; got one class.')
+        self.columns_ = held
+        self.classes_ = [column.classes if isinstance(column, ClassColumn) else None for column in held.values()]
+
+    def _values(self, columns: list[NDArray[Any]]) -> dict[str, NDArray[Any]]:
+        return {
+            name: values.astype(np.float64) if isinstance(self.columns_[name], NumberColumn) else values
+            for name, values in zip(self.names_, columns, strict=True)
+        }
+
+    def _held(self) -> Any:
+        check_is_fitted(self)
+        if self.held_ is None:
+            raise InputError("This needs held-out data, and there is none. Fit with calibrate=True.")
+        return self.held_
+
+    def _gain_confidence(self) -> Self:
+        """Fit a temperature for each column of classes on what was held out, or take the loss's own scale."""
+        self.temperatures_ = {}
+        for name, task in self.space_.tasks.items():
+            if isinstance(task, Classes):
+                scale = task.loss.scale if isinstance(task.loss, CosineSoftmax) else UNFITTED_SCALE
+                self.temperatures_[name] = Temperature(scale)
+                if self.held_ is not None:
+                    fitted = Temperature.fit(self.held_.scores[name], self.held_.targets[name])
+                    self.temperatures_[name] = fitted
+        return self
+
+    def _stored(self) -> dict[str, Any]:
+        return {
+            "flat": self.flat_,
+            "tasks": self.tasks_,
+            "temperatures": [[name, temperature.to_dict()] for name, temperature in self.temperatures_.items()],
+        }
+
+    def _restore(self, stored: dict[str, Any]) -> None:
+        self.flat_, self.tasks_, self.names_ = bool(stored["flat"]), list(stored["tasks"]), list(self.columns_)
+        self.classes_ = [c.classes if isinstance(c, ClassColumn) else None for c in self.columns_.values()]
+        self.temperatures_ = {name: Temperature.from_dict(values) for name, values in stored["temperatures"]}
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        tags.classifier_tags = ClassifierTags()  # of its columns of classes
+        return tags
+
+
+def _own_dtype(column: NDArray[Any]) -> NDArray[Any]:
+    """Return a column of a table of objects in the dtype its values have together."""
+    if column.dtype.kind != "O":
+        return column
+    kinds = {type(value) for value in column.tolist()}
+    return np.array(column.tolist()) if len(kinds) == 1 and kinds <= {str, int, float, bool} else column
+
+
+def _choose_tasks(tasks: Any, columns: list[NDArray[Any]]) -> list[str]:
+    """Return what each column is."""
+    if isinstance(tasks, str):
+        choose(tasks, {"auto": 0}, what="tasks")
+        return ["number" if column.dtype.kind == "f" else "classes" for column in columns]
+    if len(tasks) != len(columns):
+        raise InputError(f"`tasks` must say what each of the {len(columns)} columns is; got {len(tasks)}.")
+    for task in tasks:
+        choose(task, {"classes": 0, "number": 0}, what="task")
+    return list(tasks)

@@ -1,0 +1,138 @@
+"""Regression by the cosine to a pole."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from hyperproto._core.errors import InputError
+from hyperproto.estimators.base import SphereEstimator
+from hyperproto.estimators.columns import NumberColumn
+from hyperproto.evaluation.confidence import ConformalInterval
+
+__all__ = ["HypersphericalRegressor"]
+
+TARGET = "target"
+
+
+class HypersphericalRegressor(RegressorMixin, SphereEstimator):  # type: ignore[misc]
+    """A regressor whose bounds are opposite poles of a sphere, and whose answers are read off as cosines.
+
+    Parameters
+    ----------
+    dim : int or "auto"
+        Axes of the sphere; "auto" is 8 (:func:`~hyperproto.estimators.auto.choose_range_dim`).
+    bounds : pair of float, optional
+        The numbers at the poles, beyond which no prediction lies; by default the extremes in ``y``.
+    backbone, hidden, epochs, batch_size, lr, weight_decay
+    early_stopping, validation_fraction, patience, random_state
+        As in :class:`~hyperproto.estimators.HypersphericalClassifier`.
+    calibrate : bool, default False
+        Hold out a part, which ``predict_interval`` needs.
+
+    Attributes
+    ----------
+    bounds_ : tuple of float
+    space_ : hyperproto.Space
+    network_ : nn.Module
+    history_ : list of dict
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> HypersphericalRegressor(random_state=0).fit(X, y).score(X, y) > 0.4
+    True
+    """
+
+    loss = "auto"  # there is one for numbers, Equation 7
+
+    def __init__(
+        self,
+        *,
+        dim: int | str = "auto",
+        bounds: Any = None,
+        backbone: Any = "auto",
+        hidden: Any = (100,),
+        epochs: int | str = "auto",
+        batch_size: int | str = "auto",
+        lr: float = 0.3,
+        weight_decay: float = 1e-4,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        patience: int = 10,
+        calibrate: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.dim = dim
+        self.bounds = bounds
+        self.backbone = backbone
+        self.hidden = hidden
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.lr = lr
+        self.weight_decay = weight_decay
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.patience = patience
+        self.calibrate = calibrate
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Put the bounds at the poles and train a network to point as far from them as ``y`` says (Equation 7).
+
+        Parameters
+        ----------
+        X : array or sparse matrix, shape (n, features); or array, shape (n, channels, height, width)
+        y : array of numbers, shape (n,)
+        sample_weight : array, shape (n,), optional
+        """
+        X, y = self._check(X, y, reset=True)
+        self.columns_ = {TARGET: NumberColumn.fit(y, self.bounds)}
+        return self._learn(X, {TARGET: y}, sample_weight)
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Take one pass over some rows; the first call fixes the bounds, so give ``bounds`` where more may come."""
+        again = hasattr(self, "network_")
+        X, y = self._check(X, y, reset=not again)
+        if not again:
+            self.columns_ = {TARGET: NumberColumn.fit(y, self.bounds)}
+        return self._learn(X, {TARGET: y}, sample_weight, again=again, passes=1)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return numbers, never beyond the bounds. Shape (n,)."""
+        return self._predictions(X)[TARGET]
+
+    def cosines(self, X: Any) -> NDArray[Any]:
+        """Return the cosine to the upper pole, shape (n,)."""
+        return self._scores(self._outputs(X))[TARGET]
+
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> NDArray[Any]:
+        """Return the two ends of an interval that holds the true number as often as stated, shape (n, 2).
+
+        It may reach beyond the bounds: so may the truth.
+        """
+        check_is_fitted(self)
+        if self.held_ is None:
+            raise InputError("Intervals need held-out data; this was fitted without. Pass calibrate=True.")
+        fitted = ConformalInterval.fit(self.held_.scores[TARGET], self.held_.targets[TARGET], coverage)
+        return fitted.intervals(self.predict(X))
+
+    @property
+    def bounds_(self) -> tuple[float, float]:
+        """The numbers at the poles."""
+        column = self.columns_[TARGET]
+        assert isinstance(column, NumberColumn)
+        return column.low, column.high
+
+    def _check(self, X: Any, y: Any, *, reset: bool) -> tuple[NDArray[Any], NDArray[Any]]:
+        X, y = self._check_inputs(X, y=y, reset=reset, y_numeric=True)
+        return X, column_or_1d(y, warn=True).astype(np.float64)
+
+    def _stored(self) -> dict[str, Any]:
+        return {}
+
+    def _restore(self, stored: dict[str, Any]) -> None:
+        """Nothing more than every estimator has."""

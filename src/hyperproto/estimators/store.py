@@ -1,0 +1,168 @@
+"""An estimator as a folder of JSON and safetensors, and back: nothing in it is executed.
+
+``estimator.json`` holds settings, columns and calibration; ``last.safetensors`` the weights; ``prototypes.*`` the
+marks; ``held.safetensors``, where there was any, what held-out rows were answered.
+"""
+
+import json
+import platform
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import sklearn
+import torch
+from safetensors.torch import save_file
+
+from hyperproto._core.errors import InputError
+from hyperproto._core.files import new_folder, read_json, replacing, write_json
+from hyperproto._core.registry import choose
+from hyperproto._version import __version__
+from hyperproto.estimators.columns import column_from_dict
+from hyperproto.estimators.held import Held
+from hyperproto.estimators.inputs import Standardise
+from hyperproto.models import Backbone
+from hyperproto.spaces import CosineSoftmax, Space, SquaredCosine
+from hyperproto.spaces.config import space_to_dict
+from hyperproto.spaces.losses import LOSSES
+from hyperproto.training.building import build_network, build_space
+from hyperproto.training.run import class_prototypes
+from hyperproto.training.weights import fill, read_tensors, weights_of
+
+__all__ = ["load_estimator", "save_estimator"]
+
+KIND, NUMBER = "hyperproto.estimator", 1
+FORMAT = f"{KIND}/{NUMBER}"
+
+
+def save_estimator(estimator: Any, folder: str | Path) -> None:
+    """Write a fitted estimator into a folder that is new or empty; the JSON, which makes it one, comes last."""
+    described = _describe(estimator)
+    place = new_folder(folder)
+    for index, prototypes in enumerate(class_prototypes(estimator.space_).values()):
+        prototypes.save(place / f"prototypes.{index}.safetensors")
+    _write_tensors(place / "last.safetensors", weights_of(estimator.network_, estimator.space_))
+    if estimator.held_ is not None:
+        _write_tensors(place / "held.safetensors", estimator.held_.to_tensors())
+    write_json(place / "estimator.json", described)
+
+
+def _describe(estimator: Any) -> dict[str, Any]:
+    network = estimator.network_
+    if not isinstance(network, Backbone):
+        raise InputError(
+            f"Only networks of ours can be saved whole; got {type(network).__name__}. Use pickle or joblib, or a "
+            "name of hyperproto.models.create_backbone for `backbone`."
+        )
+    names = getattr(estimator, "feature_names_in_", None)
+    return {
+        "format": FORMAT,
+        "class": type(estimator).__name__,
+        "params": {name: _to_plain(name, value) for name, value in estimator.get_params(deep=False).items()},
+        "features": {"count": estimator.n_features_in_, "names": None if names is None else list(names)},
+        "inputs": estimator.inputs_.to_dict(),
+        "columns": [{"name": name, **column.to_dict()} for name, column in estimator.columns_.items()],
+        "network": {"name": network.name, **network.config},
+        "precision": str(next(network.parameters()).dtype).removeprefix("torch."),
+        "space": space_to_dict(estimator.space_),
+        "confidence": estimator._stored(),
+        "history": estimator.history_,
+        "versions": {
+            "hyperproto": __version__,
+            "torch": torch.__version__,
+            "scikit-learn": sklearn.__version__,
+            "python": platform.python_version(),
+        },
+    }
+
+
+def load_estimator(folder: str | Path) -> Any:
+    """Give back an estimator that was saved, ready to predict."""
+    from hyperproto import estimators
+
+    folder = Path(folder)
+    described = _read(folder)
+    try:
+        build = choose(described["class"], {name: name for name in estimators.__all__}, what="estimator")
+        params = {name: _from_plain(value) for name, value in described["params"].items()}
+        estimator = getattr(estimators, build)(**params)
+        _refill(estimator, described, folder)
+    except (AttributeError, KeyError, TypeError, IndexError) as error:
+        raise InputError(
+            f'"{folder / "estimator.json"}" cannot be read as an estimator ({type(error).__name__}: {error}). '
+            "It may have been edited."
+        ) from None
+    return estimator
+
+
+def _read(folder: Path) -> dict[str, Any]:
+    described = read_json(folder / "estimator.json")
+    found = described.get("format") if isinstance(described, dict) else None
+    kind, _, number = str(found).partition("/")
+    if kind != KIND or not number.isdecimal():
+        raise InputError(f'"{folder}" must be an estimator of format {FORMAT}; it says {found}.')
+    if int(number) != NUMBER:
+        age, advice = ("newer", "Update hyperproto") if int(number) > NUMBER else ("older", "Fit and save it again")
+        by = (described.get("versions") or {}).get("hyperproto", "unknown")
+        raise InputError(
+            f'"{folder}" was saved by {"a" if age == "newer" else "an"} {age} hyperproto (version {by}, format '
+            f"{number}); this is version {__version__}, which reads format {NUMBER}. {advice}."
+        )
+    return dict(described)
+
+
+def _refill(estimator: Any, described: dict[str, Any], folder: Path) -> None:
+    """Set what ``fit`` sets."""
+    features = described["features"]
+    estimator.n_features_in_ = int(features["count"])
+    if features["names"] is not None:
+        estimator.feature_names_in_ = np.array(features["names"], dtype=object)
+    estimator.inputs_ = Standardise.from_dict(described["inputs"])
+    estimator.columns_ = {str(column["name"]): column_from_dict(column) for column in described["columns"]}
+    space = build_space(described["space"], folder)
+    if not isinstance(space, Space):
+        raise InputError(f'The space of "{folder}" must be a sphere; it is {type(space).__name__}.')
+    dtype = choose(described["precision"], {"float32": torch.float32, "float64": torch.float64}, what="precision")
+    network = build_network(described["network"], folder).to(dtype)
+    fill(network, space, read_tensors(folder / "last.safetensors"))
+    estimator.network_, estimator.space_ = network.eval(), space
+    estimator.history_ = list(described["history"])
+    estimator.n_iter_, estimator.loss_ = len(estimator.history_), estimator.history_[-1]["loss"]
+    held = folder / "held.safetensors"
+    estimator.held_ = Held.from_tensors(read_tensors(held), list(estimator.columns_)) if held.is_file() else None
+    estimator._restore(described["confidence"])
+
+
+def _write_tensors(path: Path, tensors: dict[str, torch.Tensor]) -> None:
+    with replacing(path) as beside:
+        save_file(tensors, beside, metadata={"format": FORMAT})
+
+
+def _to_plain(name: str, value: Any) -> Any:
+    """Return a setting as JSON has it; dicts as pairs, since their keys may be numbers."""
+    if isinstance(value, SquaredCosine | CosineSoftmax):
+        return {"loss": {"name": value.name, **vars(value)}}
+    if isinstance(value, dict):
+        return {"pairs": [[_to_plain(name, key), _to_plain(name, held)] for key, held in value.items()]}
+    if isinstance(value, list | tuple):
+        return [_to_plain(name, item) for item in value]
+    if isinstance(value, np.random.RandomState | np.random.Generator):
+        return None  # has moved on since
+    plain = value.item() if isinstance(value, np.generic) else value
+    try:
+        json.dumps(plain, allow_nan=False)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"`{name}` must be a number, a string or a list of those to be saved; got {value!r}. "
+            "Use pickle or joblib."
+        ) from None
+    return plain
+
+
+def _from_plain(value: Any) -> Any:
+    if isinstance(value, dict) and "loss" in value:
+        held = dict(value["loss"])
+        return choose(held.pop("name"), LOSSES, what="loss")(**held)
+    if isinstance(value, dict):
+        return {_from_plain(key): _from_plain(held) for key, held in value["pairs"]}
+    return tuple(_from_plain(item) for item in value) if isinstance(value, list) else value

@@ -1,0 +1,33 @@
+"""``hp.load``: a run's network and space, or an estimator, by what the folder holds."""
+
+from pathlib import Path
+from typing import Any
+
+from hyperproto._core.errors import InputError
+from hyperproto.training import load as load_run
+
+__all__ = ["load"]
+
+
+def load(folder: str | Path, **options: Any) -> Any:
+    """Give back what was written to a folder.
+
+    Parameters
+    ----------
+    folder : path
+        What :func:`hyperproto.fit` wrote, or the ``save`` of an estimator.
+    **options
+        For a run: ``which="last" | "best"``, ``network=``, ``space=``; see :func:`hyperproto.training.load`.
+
+    Returns
+    -------
+    Loaded or estimator
+        ``network, space = hp.load("runs/digits")``; ``classifier = hp.load("models/digits")``.
+    """
+    if not (Path(folder) / "estimator.json").is_file():
+        return load_run(folder, **options)
+    if options:
+        raise InputError(f'"{folder}" holds an estimator, which is loaded whole; got {", ".join(options)}.')
+    from hyperproto.estimators.store import load_estimator
+
+    return load_estimator(folder)

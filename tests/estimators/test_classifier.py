@@ -1,0 +1,143 @@
+import numpy as np
+import pytest
+import torch
+from sklearn.base import clone
+from sklearn.datasets import load_digits
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler
+
+from hyperproto import CosineSoftmax
+from hyperproto.estimators import HypersphericalClassifier
+
+
+def test_points_lie_on_the_sphere_and_cosines_are_to_the_prototypes(three_kinds):
+    X, y = three_kinds
+    model = HypersphericalClassifier(random_state=0).fit(X, y)
+    points = model.transform(X)
+    np.testing.assert_allclose(np.linalg.norm(points, axis=1), 1)
+    marks = model.space_.prototypes["target"].vectors.numpy()
+    np.testing.assert_allclose(points @ marks.T, model.decision_function(X), atol=1e-9)
+    assert model.predict(X).tolist() == model.classes_[(points @ marks.T).argmax(axis=1)].tolist()
+    assert model.score(X, y) > 0.9
+
+
+@pytest.mark.parametrize("dtype", [str, object, np.int16, bool, float])
+def test_classes_come_back_in_the_dtype_they_came_in(three_kinds, dtype):
+    X, names = three_kinds
+    y = names.astype(dtype) if dtype in (str, object) else (names == "bee").astype(dtype)
+    model = HypersphericalClassifier(epochs=3, random_state=0).fit(X, y)
+    assert model.predict(X).dtype == y.dtype
+    assert model.classes_.tolist() == sorted(set(y.tolist()))
+
+
+def test_a_pipeline_a_grid_search_and_cross_validation_take_it(three_kinds):
+    X, y = three_kinds
+    pipeline = make_pipeline(MinMaxScaler(), HypersphericalClassifier(random_state=0))
+    search = GridSearchCV(pipeline, {"hypersphericalclassifier__hidden": [(), (20,)]}, cv=2).fit(X, y)
+    assert search.best_score_ > 0.8
+    assert cross_val_score(clone(pipeline), X, y, cv=3).min() > 0.8
+    as_features = make_pipeline(HypersphericalClassifier(dim=2, random_state=0), HypersphericalClassifier())
+    assert as_features.fit(X, y).score(X, y) > 0.8
+
+
+def test_the_same_seed_gives_the_same_bits_and_leaves_other_draws_alone(three_kinds):
+    X, y = three_kinds
+    state = torch.get_rng_state()
+    first = HypersphericalClassifier(random_state=3).fit(X, y).transform(X)
+    again = HypersphericalClassifier(random_state=3).fit(X, y).transform(X)
+    other = HypersphericalClassifier(random_state=4).fit(X, y).transform(X)
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, other)
+    assert torch.equal(state, torch.get_rng_state())
+
+
+def test_a_row_that_weighs_three_times_is_three_rows(three_kinds):
+    X, y = three_kinds[0][:20], three_kinds[1][:20]
+    weight = np.where(np.arange(20) < 10, 3, 1)
+    settings = {"batch_size": 100, "epochs": 10, "random_state": 0}
+    weighed = HypersphericalClassifier(**settings).fit(X, y, sample_weight=weight)
+    repeated = HypersphericalClassifier(**settings).fit(X.repeat(weight, axis=0), y.repeat(weight))
+    np.testing.assert_allclose(weighed.transform(X), repeated.transform(X), atol=1e-9)
+    plain = HypersphericalClassifier(**settings).fit(X, y)
+    assert np.abs(plain.transform(X) - weighed.transform(X)).max() > 1e-3
+
+
+def test_balanced_weights_help_a_rare_class():
+    draw = np.random.default_rng(0)
+    X = np.concatenate([draw.normal(size=(190, 2)), draw.normal(size=(10, 2)) + 1.5])
+    y = np.repeat(["common", "rare"], [190, 10])
+    recall = {
+        weight: (
+            HypersphericalClassifier(class_weight=weight, random_state=0).fit(X, y).predict(X[190:]) == "rare"
+        ).mean()
+        for weight in (None, "balanced")
+    }
+    assert recall["balanced"] > recall[None]
+    listed = HypersphericalClassifier(class_weight={"common": 10 / 19, "rare": 10}, random_state=0).fit(X, y)
+    assert (listed.predict(X[190:]) == "rare").mean() == recall["balanced"]
+
+
+def test_early_stopping_keeps_the_weights_of_the_best_epoch(three_kinds):
+    X, y = three_kinds
+    model = HypersphericalClassifier(early_stopping=True, patience=2, epochs=50, random_state=0).fit(X, y)
+    assert model.n_iter_ < 50
+    scores = [record["valid"]["target/accuracy"] for record in model.history_]
+    assert scores.index(max(scores)) == len(scores) - 3
+
+
+def test_partial_fit_learns_in_passes_and_knows_classes_that_have_not_come_yet(three_kinds):
+    X, y = three_kinds
+    model = HypersphericalClassifier(random_state=0)
+    model.partial_fit(X[y != "cat"], y[y != "cat"], classes=["ant", "bee", "cat"])
+    first = model.score(X, y)
+    for _ in range(15):
+        model.partial_fit(X, y)
+    assert model.score(X, y) > max(first, 0.9)
+    with pytest.raises(ValueError, match="must be among the 3 classes known; row 0 holds 'dog'"):
+        model.partial_fit(X[:2], ["dog", "ant"])
+    with pytest.raises(ValueError, match="as in the first call"):
+        model.partial_fit(X, y, classes=["ant", "bee"])
+
+
+def test_images_go_through_a_convolutional_network():
+    digits = load_digits(n_class=3)
+    images = digits.images[:120, None].astype("float32")
+    model = HypersphericalClassifier(random_state=0).fit(images, digits.target[:120])
+    assert type(model.network_).__name__ != "MLP"
+    assert model.score(images, digits.target[:120]) > 0.8
+    named = HypersphericalClassifier(backbone="resnet-8", epochs=1, random_state=0)
+    assert named.fit(images[:20], digits.target[:20]).transform(images[:3]).shape == (3, 2)
+
+
+def test_confidence_is_fitted_on_rows_that_were_held_out(three_kinds):
+    X, y = three_kinds
+    model = HypersphericalClassifier(calibrate=True, reject=0.2, validation_fraction=0.3, random_state=0).fit(X, y)
+    assert len(model.held_.norms) == 27
+    assert model.temperature_.scale != CosineSoftmax().scale
+    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)
+    answers = model.predict(np.concatenate([X, 0 * X[:1]]))
+    assert set(answers) <= {"ant", "bee", "cat", "unknown"}
+    assert 0 < (answers[:-1] == "unknown").mean() < 0.4
+    sets = model.conformal_sets(X, coverage=0.8)
+    assert sets.shape == (90, 3)
+    assert sets[np.arange(90), np.searchsorted(model.classes_, y)].mean() > 0.7
+    assert model.outlier_score(X).shape == (90,)
+
+
+def test_wrong_settings_are_answered_by_a_sentence_at_fit(three_kinds):
+    X, y = three_kinds
+    with pytest.raises(ValueError, match='Unknown loss "squared". Choose from'):
+        HypersphericalClassifier(loss="squared").fit(X, y)
+    with pytest.raises(ValueError, match="`dim` must be at least 2; got 1"):
+        HypersphericalClassifier(dim=1).fit(X, y)
+    with pytest.raises(ValueError, match='must be "auto" or "mlp" for a table; got "resnet-8"'):
+        HypersphericalClassifier(backbone="resnet-8").fit(X, y)
+    with pytest.raises(ValueError, match="at least two classes to tell apart; got one class"):
+        HypersphericalClassifier().fit(X, np.zeros(90))
+    with pytest.raises(ValueError, match=r"images of shape \(n, channels, height, width\); got \(90, 2, 2\)"):
+        HypersphericalClassifier().fit(X.reshape(90, 2, 2), y)
+    with pytest.raises(ValueError, match="fitted without. Pass calibrate=True"):
+        HypersphericalClassifier(epochs=1).fit(X, y).conformal_sets(X)
+    with pytest.raises(ValueError, match="Weights must be 0 or more"):
+        HypersphericalClassifier(epochs=1).fit(X, y, sample_weight=-np.ones(90))

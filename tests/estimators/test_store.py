@@ -1,0 +1,119 @@
+import json
+import pickle
+
+import joblib
+import numpy as np
+import pytest
+from safetensors.torch import load_file
+
+import hyperproto as hp
+from hyperproto.estimators import HypersphericalClassifier, HypersphericalMultiTask, HypersphericalRegressor
+
+
+@pytest.fixture
+def classifier(three_kinds):
+    X, y = three_kinds
+    return HypersphericalClassifier(epochs=5, calibrate=True, reject=0.1, random_state=0).fit(X, y)
+
+
+def test_a_saved_classifier_comes_back_to_the_same_bits(classifier, three_kinds, tmp_path):
+    X, y = three_kinds
+    classifier.save(tmp_path / "model")
+    assert {path.suffix for path in (tmp_path / "model").iterdir()} == {".json", ".safetensors"}
+    back = hp.load(tmp_path / "model")
+    assert type(back) is HypersphericalClassifier
+    assert back.get_params() == classifier.get_params()
+    for method in ("predict_proba", "decision_function", "transform", "outlier_score", "conformal_sets"):
+        np.testing.assert_array_equal(getattr(back, method)(X), getattr(classifier, method)(X))
+    assert back.predict(X).tolist() == classifier.predict(X).tolist()
+    assert back.partial_fit(X, y).n_iter_ == classifier.n_iter_ + 1
+
+
+@pytest.mark.parametrize("labels", [[3, 1, 2], [-1.0, 1.0, 2.0], [False, True, True], ["é", "", "a b"]])
+@pytest.mark.parametrize("as_object", [False, True])
+def test_class_names_of_any_dtype_come_back(three_kinds, tmp_path, labels, as_object):
+    X, names = three_kinds
+    y = np.array(labels, dtype=object if as_object else None)[np.unique(names, return_inverse=True)[1]]
+    if as_object and not isinstance(labels[0], str):
+        y = y.astype(str).astype(object)
+    model = HypersphericalClassifier(epochs=1, class_weight={y[0]: 2.0}, random_state=0).fit(X, y)
+    model.save(tmp_path / "model")
+    back = hp.load(tmp_path / "model")
+    assert back.classes_.dtype == model.classes_.dtype
+    assert back.predict(X).tolist() == model.predict(X).tolist()
+    assert back.class_weight == model.class_weight
+
+
+def test_regressors_and_several_tasks_come_back(a_slope, tmp_path):
+    X, y = a_slope
+    regressor = HypersphericalRegressor(epochs=3, calibrate=True, random_state=0).fit(X.astype("float32"), y)
+    regressor.save(tmp_path / "number")
+    back = hp.load(tmp_path / "number")
+    assert back.bounds_ == regressor.bounds_
+    np.testing.assert_array_equal(back.predict_interval(X), regressor.predict_interval(X))
+    table = np.stack([(X[:, 0] > 0).astype(object), y.astype(object)], axis=1)
+    several = HypersphericalMultiTask(epochs=3, loss=hp.CosineSoftmax(scale=8), random_state=0).fit(X, table)
+    several.save(tmp_path / "several")
+    back = hp.load(tmp_path / "several")
+    assert back.predict(X).tolist() == several.predict(X).tolist()
+    assert back.loss == several.loss
+    assert back.score(X, table) == several.score(X, table)
+
+
+def test_pickle_and_joblib_work_too(classifier, three_kinds, tmp_path):
+    X, _ = three_kinds
+    expected = classifier.predict_proba(X)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(classifier)).predict_proba(X), expected)
+    joblib.dump(classifier, tmp_path / "model.joblib")
+    np.testing.assert_array_equal(joblib.load(tmp_path / "model.joblib").predict_proba(X), expected)
+
+
+@pytest.mark.parametrize(
+    ("said", "sentence"),
+    [
+        ("hyperproto.estimator/2", r"saved by a newer hyperproto \(version 9.9, format 2\).* Update hyperproto\."),
+        (
+            "hyperproto.estimator/0",
+            r"saved by an older hyperproto \(version 9.9, format 0\).* Fit and save it again\.",
+        ),
+        ("something else", "must be an estimator of format hyperproto.estimator/1; it says something else"),
+    ],
+)
+def test_a_file_of_another_version_says_so(classifier, tmp_path, said, sentence):
+    classifier.save(tmp_path / "model")
+    path = tmp_path / "model" / "estimator.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"format": said, "versions": {"hyperproto": "9.9"}}))
+    with pytest.raises(ValueError, match=sentence):
+        hp.load(tmp_path / "model")
+
+
+def test_a_damaged_file_gets_a_sentence(classifier, tmp_path):
+    classifier.save(tmp_path / "model")
+    path = tmp_path / "model" / "estimator.json"
+    whole = json.loads(path.read_text())
+    for missing in ("columns", "network", "space", "inputs", "confidence"):
+        path.write_text(json.dumps({key: value for key, value in whole.items() if key != missing}))
+        with pytest.raises(ValueError, match="cannot be read as an estimator|cannot be built"):
+            hp.load(tmp_path / "model")
+    path.write_text(json.dumps(whole | {"class": "Popen"}))
+    with pytest.raises(ValueError, match='Unknown estimator "Popen"'):
+        hp.load(tmp_path / "model")
+
+
+def test_what_cannot_be_saved_is_said_before_anything_is_written(three_kinds, tmp_path):
+    import torch
+
+    X, y = three_kinds
+    own = HypersphericalClassifier(backbone=lambda dim, shape: torch.nn.Linear(shape[0], dim), epochs=1).fit(X, y)
+    with pytest.raises(ValueError, match="Only networks of ours can be saved whole; got Linear"):
+        own.save(tmp_path / "model")
+    assert not (tmp_path / "model").exists()
+
+
+def test_a_run_is_loaded_as_before_and_an_estimator_takes_no_options(classifier, tmp_path):
+    classifier.save(tmp_path / "model")
+    with pytest.raises(ValueError, match="is loaded whole; got which"):
+        hp.load(tmp_path / "model", which="best")
+    with pytest.raises(FileNotFoundError, match="No run in"):
+        hp.load(tmp_path)
+    assert "network.layers.0.weight" in load_file(tmp_path / "model" / "last.safetensors")
