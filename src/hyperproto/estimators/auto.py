@@ -1,10 +1,14 @@
 """What a user gets who does not choose: dimension, loss, and prototypes without a long search."""
 
+import torch
+from torch import Tensor
+
 from hyperproto._core.checks import check_integer
 from hyperproto._core.registry import choose
 from hyperproto.codes import known_max_cosine
 from hyperproto.prototypes import Prototypes, place
-from hyperproto.spaces import CosineSoftmax, SquaredCosine
+from hyperproto.prototypes.priors import from_examples
+from hyperproto.spaces import CauchySoftmax, CosineSoftmax, PowerCosine, SquaredCosine
 from hyperproto.spaces.losses import ClassLoss
 
 __all__ = ["choose_dim", "choose_loss", "choose_range_dim", "choose_steps", "lay_out_classes"]
@@ -13,6 +17,7 @@ SIMPLEX_UP_TO = 64  # dimensions: so far every pair of classes is equally far ap
 WIDEST = 256
 CLOSEST = 0.1  # the largest cosine between two classes that `dim="auto"` accepts beyond that
 ROWS, PASSES, LEAST_STEPS = 64, 15, 60  # in a batch, over the data, and altogether; by results/estimators-*.csv
+MOST_TO_LOOK_AT = 4000  # classes: a prior holds a number for every pair of them
 SOFTMAX_UP_TO = 1000  # classes: beyond, looking at all of them costs more than the network
 
 
@@ -82,10 +87,20 @@ def choose_steps(epochs: int | str, batch_size: int | str, n: int) -> tuple[int,
     return max(PASSES, -(-LEAST_STEPS // -(-n // rows))), rows
 
 
-def lay_out_classes(num_classes: int, dim: int) -> Prototypes:
-    """Place K prototypes: by a known code where one separates well enough, else by a short search."""
+def lay_out_classes(num_classes: int, dim: int, seen: tuple[Tensor, Tensor] | None = None) -> Prototypes:
+    """Place K prototypes; where they are more than a simplex holds, with a look at inputs and labels that are given.
+
+    Fixed points in few dimensions are hard to reach from where the data put the classes, unless neighbours on the
+    sphere are neighbours in the data. Without a look it is a known code where one separates well enough, else a short
+    search.
+    """
+    if seen is not None and dim + 1 < num_classes <= MOST_TO_LOOK_AT and len(torch.unique(seen[1])) > 2:
+        prior = from_examples(*seen, num_classes=num_classes, missing="free")
+        return place(num_classes, dim, prior=prior, effort="fast", workers=1, progress=False)
     known = num_classes <= dim + 1 or known_max_cosine(num_classes, dim) <= CLOSEST + 1e-9
     return place(num_classes, dim, method="codes" if known else "auto", effort="fast", progress=False)
 
 
-LOSSES: dict[str, type[ClassLoss]] = {"cosine_softmax": CosineSoftmax, "squared_cosine": SquaredCosine}
+LOSSES: dict[str, type[ClassLoss]] = {
+    loss.name: loss for loss in (CosineSoftmax, SquaredCosine, CauchySoftmax, PowerCosine)
+}

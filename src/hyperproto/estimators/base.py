@@ -74,7 +74,7 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             self.inputs_ = Standardise.fit(X[train], None if weight is None else weight[train])
         inputs = self._prepare(X)
         if not again:
-            self._lay_out()
+            self._lay_out(None if passes is not None else rows_of(inputs, targets, train))
             self.network_ = build_network(self.backbone, self.hidden, self.space_.dim, inputs, seed)
             self.history_: list[dict[str, Any]] = []
         else:
@@ -133,7 +133,7 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def _prepare(self, X: NDArray[Any]) -> Tensor:
         return self.inputs_(X)
 
-    def _lay_out(self) -> None:
+    def _lay_out(self, seen: tuple[Tensor, dict[str, Tensor]] | None) -> None:
         """Lay out the sphere: an axis for each number, a block of axes for each column of classes."""
         numbers = [name for name, column in self.columns_.items() if not isinstance(column, ClassColumn)]
         blocks = {name: column for name, column in self.columns_.items() if isinstance(column, ClassColumn)}
@@ -141,7 +141,8 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         tasks: dict[str, Task] = {}
         for name, column in self.columns_.items():
             if isinstance(column, ClassColumn):
-                placed = lay_out_classes(len(column.classes), sizes[name])
+                looked = None if seen is None else (seen[0], seen[1][name])
+                placed = lay_out_classes(len(column.classes), sizes[name], looked)
                 loss = choose_loss(self.loss, len(column.classes), beside_numbers=bool(numbers))
                 tasks[name] = column.task(placed, loss)
             else:

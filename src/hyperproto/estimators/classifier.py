@@ -30,7 +30,7 @@ class HypersphericalClassifier(ClassifierMixin, SphereEstimator):  # type: ignor
     dim : int or "auto"
         Axes of the sphere. "auto" is K - 1 up to 64; beyond, the fewest from 64 on that keep the maximum cosine
         between classes at 0.1 or below (:func:`~hyperproto.estimators.auto.choose_dim`).
-    loss : {"auto", "cosine_softmax", "squared_cosine"}, or a loss
+    loss : {"auto", "cosine_softmax", "squared_cosine", "cauchy_softmax", "power_cosine"}, or a loss
         "auto" is cosine softmax up to 1,000 classes and Equation 1 beyond.
     backbone : str or callable, default "auto"
         A perceptron for tables, by size a small residual network for images of shape (n, channels, height, width);

@@ -78,14 +78,20 @@ def _describe(estimator: Any) -> dict[str, Any]:
 
 def load_estimator(folder: str | Path) -> Any:
     """Give back an estimator that was saved, ready to predict."""
-    from hyperproto import estimators
+    # here, since these modules store themselves with this one
+    from hyperproto.estimators.classifier import HypersphericalClassifier
+    from hyperproto.estimators.multitask import HypersphericalMultiTask
+    from hyperproto.estimators.regressor import HypersphericalRegressor
 
+    known = {
+        kind.__name__: kind for kind in (HypersphericalClassifier, HypersphericalRegressor, HypersphericalMultiTask)
+    }
     folder = Path(folder)
     described = _read(folder)
     try:
-        build = choose(described["class"], {name: name for name in estimators.__all__}, what="estimator")
+        build: Any = choose(described["class"], known, what="estimator")
         params = {name: _from_plain(value) for name, value in described["params"].items()}
-        estimator = getattr(estimators, build)(**params)
+        estimator = build(**params)
         _refill(estimator, described, folder)
     except (AttributeError, KeyError, TypeError, IndexError) as error:
         raise InputError(

@@ -83,7 +83,7 @@ def _budget(request: Request) -> tuple[int, int]:
     pairs = request.num_classes**2
     evaluation = 2e-4 + 7e-8 * pairs + 3e-10 * pairs * request.dim
     work = WORK[request.effort] / (len(EXPONENTS) * evaluation)
-    iterations = int(np.clip(work, 20, MOST_ITERATIONS))
+    iterations = int(np.clip(work, 10 if request.effort == "fast" else 20, MOST_ITERATIONS))
     most = {"fast": 2, "balanced": 16, "thorough": 100} if request.dim <= FEW_DIMS else {"thorough": 4}
     return iterations, int(np.clip(work / iterations, 1, most.get(request.effort, 1)))
 
