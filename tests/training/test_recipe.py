@@ -255,7 +255,7 @@ def test_the_papers_protocol_sets_what_is_not_given(reader):
         ({"loss": "squared"}, "sum", 0.01),
         ({"protocol": "paper"}, "sum", 0.01),
         ({"loss": "softmax"}, "mean", 0.2),
-        ({"loss": "cauchy"}, "mean", 0.3),
+        ({"loss": "cauchy"}, "mean", 0.1),
         ({"loss": "power"}, "mean", 1.0),
         ({"space": "conventional"}, "mean", 0.1),
         ({"loss": "squared", "reduction": "mean"}, "mean", 0.1),
@@ -287,6 +287,12 @@ def test_auto_stands_for_a_rule_in_classes_and_dimensions(num_classes, choice, l
     seen = Split(torch.zeros(3, 2), {"kind": torch.arange(3)})
     settled = settle(recipe, {"kind": hp.Classes(num_classes)}, seen)
     assert (settled.loss, settled.prior) == (loss, prior)
+
+
+def test_beside_numbers_auto_is_the_papers_loss():
+    recipe = Recipe({"reader": "digits", "path": "", "options": {}})
+    settled = settle(recipe, {"kind": hp.Classes(3), "year": hp.Range(0, 1)})
+    assert (settled.loss, settled.prior, settled.lr) == ("squared", None, None)
 
 
 def test_few_dimensions_get_a_look_at_the_examples(generator):

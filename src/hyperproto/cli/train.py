@@ -94,7 +94,7 @@ class Train:
     """Examples a step, of all processes together; 128 unless given."""
 
     lr: float | None = None
-    """Learning rate at the peak of the schedule; unless given 0.01 for a summed loss, else 0.1 to 1 by the loss."""
+    """Learning rate at the peak of the schedule; unless given 0.01 for a summed loss, else 0.1 to 1, by the loss."""
 
     reduction: Literal["sum", "mean"] | None = None
     """How the losses of a batch become one; unless given a sum for the squared cosine loss, else a mean."""

@@ -66,15 +66,18 @@ def settle(recipe: Recipe, tasks: Mapping[str, Classes | Range], seen: Split | N
     counts = [task.num_classes for task in tasks.values() if isinstance(task, Classes)]
     if recipe.loss != "auto":
         return recipe
-    if recipe.protocol == "paper" or recipe.space != "sphere" or not counts:
+    beside_numbers = len(counts) < len(tasks)  # cross-entropy is so much the larger that numbers are learned late
+    if recipe.protocol == "paper" or recipe.space != "sphere" or beside_numbers:
         return replace(recipe, loss="squared")
-    dim = auto_dim(tasks) if recipe.dim is None else recipe.dim
-    fits = dim - (len(tasks) - len(counts)) >= sum(max(2, count - 1) for count in counts)
+    axes = auto_dim(tasks) if recipe.dim is None else recipe.dim
+    fits = axes >= sum(max(2, count - 1) for count in counts)
     if max(counts) > MANY_CLASSES:
         return replace(recipe, loss="squared" if fits else "power")
     looks = not fits and len(counts) == 1 and counts[0] <= MOST_TO_RANK and _lies_in_memory(seen)
     prior = "examples" if looks and recipe.prior is None and recipe.prototypes is None else recipe.prior
-    return replace(recipe, loss="softmax" if fits else "cauchy", prior=prior)
+    # past-tuning: a rate of 0.3 is better in 25 dimensions for 100 classes, and 0.1 in 10 and 5
+    lr = 0.3 if not fits and recipe.lr is None and 4 * axes >= sum(counts) else recipe.lr
+    return replace(recipe, loss="softmax" if fits else "cauchy", prior=prior, lr=lr)
 
 
 def build_space(recipe: Recipe, tasks: Mapping[str, Classes | Range], seen: Split | None = None) -> TaskSpace:
