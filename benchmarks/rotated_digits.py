@@ -18,12 +18,14 @@ def measure() -> tuple[str, list[dict[str, object]]]:
         tuned = {lr: trained(name, lr=lr, seed=0, part="valid") for lr in RATES}
         best = max(RATES, key=lambda lr: score(tuned[lr]))
         tested = [trained(name, lr=best, seed=seed, part="test") for seed in SEEDS]
-        accuracies, errors = [100 * row.accuracy for row in tested], [row.mae for row in tested]
+        ended = [row for row in tested if row.run is not None]
+        accuracies, errors = [100 * row.accuracy for row in ended], [row.mae for row in ended]
         rows.append(
             {
                 "output space": name,
                 "accuracy, %": f"{statistics.mean(accuracies):.2f} ± {statistics.stdev(accuracies):.2f}",
                 "mean error, °": f"{statistics.mean(errors):.2f} ± {statistics.stdev(errors):.2f}",
+                "diverged": len(tested) - len(ended),
                 "rate": best,
                 "validation": "; ".join(f"{lr}: {100 * r.accuracy:.1f} %, {r.mae:.2f}°" for lr, r in tuned.items()),
             }

@@ -258,6 +258,7 @@ def test_the_papers_protocol_sets_what_is_not_given(reader):
         ({"loss": "cauchy"}, "mean", 0.1),
         ({"loss": "power"}, "mean", 1.0),
         ({"space": "conventional"}, "mean", 0.1),
+        ({"space": "composite"}, "mean", 0.3),
         ({"loss": "squared", "reduction": "mean"}, "mean", 0.1),
         ({"loss": "softmax", "lr": 0.3}, "mean", 0.3),
     ],
@@ -287,6 +288,16 @@ def test_auto_stands_for_a_rule_in_classes_and_dimensions(num_classes, choice, l
     seen = Split(torch.zeros(3, 2), {"kind": torch.arange(3)})
     settled = settle(recipe, {"kind": hp.Classes(num_classes)}, seen)
     assert (settled.loss, settled.prior) == (loss, prior)
+
+
+def test_a_composite_space_has_a_margin_of_its_own():
+    tasks = {"kind": hp.Classes(3), "year": hp.Range(0, 1)}
+    data = {"reader": "digits", "path": "", "options": {}}
+    space = build_space(Recipe(data, space="composite"), tasks)
+    assert type(space) is hp.CompositeSpace
+    assert space.tasks["year"].margin == 0.1
+    assert build_space(Recipe(data, space="composite", margin=0.2), tasks).tasks["year"].margin == 0.2
+    assert build_space(Recipe(data), tasks).tasks["year"].margin == 0
 
 
 def test_beside_numbers_auto_is_the_papers_loss():

@@ -65,8 +65,8 @@ class Train:
     backbone_options: Annotated[tuple[str, ...], arg(metavar="KEY=VALUE")] = ()
     """Its settings, such as depth=8 width=32."""
 
-    space: Literal["sphere", "conventional"] = "sphere"
-    """The sphere, or softmax and squared error."""
+    space: Literal["sphere", "composite", "conventional"] = "sphere"
+    """The sphere; one point on it for a class and a number together; or softmax and squared error."""
 
     dim: Annotated[int | None, arg(metavar="D")] = None
     """Dimensions of the sphere; one for each class, at most 100, and one for each range unless given."""
@@ -74,8 +74,8 @@ class Train:
     loss: Literal["auto", "squared", "softmax", "power", "cauchy"] = "auto"
     """On the sphere: by the numbers of classes and dimensions unless given; squared is the paper's."""
 
-    margin: float = 0.0
-    """Keeps regression targets away from the poles."""
+    margin: float | None = None
+    """Keeps regression targets away from the poles; 0 unless given, and 0.1 in a composite space."""
 
     prototypes: Annotated[Path | None, arg(metavar="FILE")] = None
     """Take these prototypes, from hyperproto place -o FILE."""

@@ -13,7 +13,7 @@ from hyperproto._core.errors import NonFiniteLossError
 from hyperproto.data import Arrays, load_rotated_digits
 from hyperproto.data.digits import ROTATED_DIGITS
 from hyperproto.experiments.digits import digit_network
-from hyperproto.spaces import Classes, ConventionalSpace, CosineSoftmax, OutputSpace, Range, Space
+from hyperproto.spaces import Classes, CompositeSpace, ConventionalSpace, OutputSpace, Range, Space
 from hyperproto.training import Run, fit
 
 __all__ = ["EPOCHS", "SPACES", "Row", "compare", "held_out_pictures", "outputs_on_sphere"]
@@ -29,8 +29,8 @@ def _paper() -> OutputSpace:
     return Space(3, digit=Classes(DIGITS), angle=Range(0, 180))
 
 
-def _sphere() -> OutputSpace:
-    return Space(3, digit=Classes(DIGITS, loss=CosineSoftmax(8), weight=0.1), angle=Range(0, 180, margin=0.2))
+def _point() -> OutputSpace:
+    return CompositeSpace(3, digit=Classes(DIGITS), angle=Range(0, 180, margin=0.1))
 
 
 def _baseline() -> OutputSpace:
@@ -39,7 +39,7 @@ def _baseline() -> OutputSpace:
 
 SPACES = {
     "S², the paper's loss": _paper,
-    "S², cosine softmax, margin 0.2": _sphere,
+    "S², one point for both, margin 0.1": _point,
     "softmax + squared error": _baseline,
 }
 

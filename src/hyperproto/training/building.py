@@ -46,7 +46,7 @@ def build_space(described: Any, folder: Path) -> OutputSpace:
 def stored_prototypes(folder: Path, space: dict[str, Any]) -> dict[str, Prototypes]:
     """Read the prototypes of each class task of a stored sphere."""
     named = [task["name"] for task in space["tasks"] if task["task"] == "classes"]
-    if space["kind"] != "sphere":
+    if space["kind"] not in ("sphere", "composite"):
         named = []
     files = {name: folder / f"prototypes.{index}.safetensors" for index, name in enumerate(named)}
     for name, file in files.items():

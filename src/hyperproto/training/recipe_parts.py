@@ -22,6 +22,7 @@ from hyperproto.prototypes.priors import from_examples
 from hyperproto.spaces import (
     CauchySoftmax,
     Classes,
+    CompositeSpace,
     ConventionalSpace,
     CosineSoftmax,
     PowerCosine,
@@ -86,7 +87,7 @@ def build_space(recipe: Recipe, tasks: Mapping[str, Classes | Range], seen: Spli
     made: dict[str, Classes | Range] = {
         name: replace(task, loss=LOSSES[recipe.loss](task.num_classes))
         if isinstance(task, Classes)
-        else replace(task, margin=recipe.margin)
+        else replace(task, margin=_margin(recipe))
         for name, task in tasks.items()
     }
     if recipe.space == "conventional":
@@ -102,7 +103,13 @@ def build_space(recipe: Recipe, tasks: Mapping[str, Classes | Range], seen: Spli
         )
         made[name] = replace(task, classes=held)
         dim = held.dim + len(made) - 1 if recipe.dim is None else dim
-    return Space(dim, made)
+    return (CompositeSpace if recipe.space == "composite" else Space)(dim, made)
+
+
+def _margin(recipe: Recipe) -> float:
+    if recipe.margin is not None:
+        return recipe.margin
+    return 0.1 if recipe.space == "composite" else 0.0
 
 
 def _only_class_task(tasks: Mapping[str, Classes | Range]) -> tuple[str, Classes]:

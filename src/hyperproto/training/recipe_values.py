@@ -22,7 +22,8 @@ class Recipe:
         Where the settings come from that are None: a short one-cycle schedule, or what the paper did on this data.
     backbone, backbone_options : str, dict
         A name for :func:`~hyperproto.models.create_backbone`, and its settings; by the inputs' shape unless named.
-    space : {"sphere", "conventional"}
+    space : {"sphere", "composite", "conventional"}
+        "composite" is one point for a class and a number (:class:`~hyperproto.spaces.composite.CompositeSpace`).
     dim : int
         Of the sphere; None is :func:`~hyperproto.training.recipe_parts.auto_dim`.
     loss : {"auto", "squared", "softmax", "power", "cauchy"}
@@ -30,7 +31,7 @@ class Recipe:
         :mod:`~hyperproto.spaces.heavy_tails`. "auto" is :func:`~hyperproto.spaces.default.default_loss`, and in the
         paper's protocol Equation 1.
     margin : float
-        Keeps numbers away from the poles.
+        Keeps numbers away from the poles; None is 0, and 0.1 in a composite space.
     prototypes, prior, prior_missing : str
         For the one class task: a file of placed prototypes, or what is known about the classes, and whether classes
         unknown to it are an "error" or "free". See :func:`~hyperproto.prototypes.place`. The prior "examples" is a
@@ -55,7 +56,7 @@ class Recipe:
     space: str = "sphere"
     dim: int | None = None
     loss: str = "auto"
-    margin: float = 0.0
+    margin: float | None = None
     prototypes: str | None = None
     prior: str | None = None
     prior_missing: str = "error"
@@ -79,7 +80,7 @@ class Recipe:
 
     def __post_init__(self) -> None:
         choose(self.protocol, {"short": 0, "paper": 0}, what="protocol")
-        choose(self.space, {"sphere": 0, "conventional": 0}, what="space")
+        choose(self.space, {"sphere": 0, "composite": 0, "conventional": 0}, what="space")
         choose(self.loss, dict.fromkeys(("auto", "squared", "softmax", "power", "cauchy")), what="loss")
         check_finite_number(self.valid_share, "valid_share", at_least=0)
         if self.valid_share >= 1:
@@ -88,7 +89,7 @@ class Recipe:
             )
         if self.prototypes and self.prior not in (None, "none"):
             raise InputError("Give either `prototypes`, placed already, or a `prior` to place them by; got both.")
-        if self.space != "sphere" and (self.prototypes or self.prior or self.dim):
+        if self.space == "conventional" and (self.prototypes or self.prior or self.dim):
             raise InputError(f'`prototypes`, `prior` and `dim` belong to the sphere; got space="{self.space}".')
         if self.backbone_options and self.backbone is None:
             raise InputError("`backbone_options` are for a backbone that is named. Pass backbone=...")
