@@ -27,7 +27,7 @@ def test_names_and_ids_translate_both_ways():
 
 
 def test_bad_classes_get_a_sentence():
-    with pytest.raises(TypeError, match="`loss` must be hp.SquaredCosine"):
+    with pytest.raises(TypeError, match="`loss` must be one of hp.SquaredCosine"):
         Classes(3, loss="squared")
     with pytest.raises(ValueError, match="`weight` must be finite and greater than 0; got 0"):
         Classes(3, weight=0)
