@@ -68,7 +68,7 @@ def measure_set(name: str) -> list[dict[str, object]]:
     X, y = SETS[name]()
     models = REGRESSORS if name == "diabetes" else CLASSIFIERS
     split = KFold if name == "diabetes" else StratifiedKFold
-    folds = list(split(5, shuffle=True, random_state=0).split(X, y))
+    folds = list(split(5, shuffle=True, random_state=1).split(X, y))  # 0 was looked at to choose defaults
     models = {model: build for model, build in models.items() if (name, model) not in LEFT_OUT}
     found: dict[str, list[tuple[float, float]]] = {model: [] for model in models}
     for build in models.values():  # what is loaded at the first fit is not counted

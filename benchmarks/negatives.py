@@ -1,7 +1,7 @@
 """Cosine softmax over some of a thousand classes against the full sum: accuracy, and the time of the losses alone.
 
 Clusters overlap, so that about a third of the examples cannot be told apart. The same network, data and steps for
-each; three seeds; the test part was not used to choose anything.
+each; three seeds. The weighting of the losses was chosen with seed 0, test part included, so these are others.
 """
 
 import statistics
@@ -16,7 +16,7 @@ from hyperproto.spaces import SampledCosineSoftmax
 NUM_CLASSES, DIM, INPUTS = 1000, 64, 32
 TRAIN, TEST = 20, 5  # examples a class
 SPREAD, EPOCHS, BATCH, RATE = 0.42, 12, 128, 2e-3
-SEEDS = (0, 1, 2)
+SEEDS = (1, 2, 3)
 LOSSES = {
     "all classes": CosineSoftmax(),
     "the batch's": SampledCosineSoftmax(),

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 from hyperproto._version import __version__
 
 if TYPE_CHECKING:
-    from hyperproto import codes, data, estimators, metrics, models, sphere
+    from hyperproto import codes, data, estimators, evaluation, metrics, models, sphere
     from hyperproto.codes import Certificate
+    from hyperproto.evaluation import add_classes, remove_classes, rename_classes
     from hyperproto.loading import load
     from hyperproto.prototypes import Prototypes, Suggestion, place, separation_bound, suggest_dim
     from hyperproto.spaces import (
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
         OutputSpace,
         PowerCosine,
         Range,
+        SampledCosineSoftmax,
         Space,
         SquaredCosine,
         squared_cosine_loss,
@@ -49,18 +51,22 @@ _HOMES = {
     "Prototypes": "prototypes",
     "Range": "spaces",
     "Run": "training",
+    "SampledCosineSoftmax": "spaces",
     "Space": "spaces",
     "SquaredCosine": "spaces",
     "Suggestion": "prototypes",
+    "add_classes": "evaluation",
     "evaluate": "training",
     "fit": "training",
     "load": "loading",
     "place": "prototypes",
+    "remove_classes": "evaluation",
+    "rename_classes": "evaluation",
     "separation_bound": "prototypes",
     "suggest_dim": "prototypes",
     "squared_cosine_loss": "spaces",
 }
-_SHELVES = ("codes", "data", "estimators", "metrics", "models", "sphere")
+_SHELVES = ("codes", "data", "estimators", "evaluation", "metrics", "models", "sphere")
 
 __all__ = [
     "CauchySoftmax",
@@ -75,19 +81,24 @@ __all__ = [
     "Prototypes",
     "Range",
     "Run",
+    "SampledCosineSoftmax",
     "Space",
     "SquaredCosine",
     "Suggestion",
     "__version__",
+    "add_classes",
     "codes",
     "data",
     "estimators",
     "evaluate",
+    "evaluation",
     "fit",
     "load",
     "metrics",
     "models",
     "place",
+    "remove_classes",
+    "rename_classes",
     "separation_bound",
     "sphere",
     "squared_cosine_loss",

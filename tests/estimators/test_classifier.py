@@ -115,6 +115,7 @@ def test_confidence_is_fitted_on_rows_that_were_held_out(three_kinds):
     model = HypersphericalClassifier(calibrate=True, reject=0.2, validation_fraction=0.3, random_state=0).fit(X, y)
     assert len(model.held_.norms) == 27
     assert model.temperature_.scale != CosineSoftmax().scale
+    assert 0 < model.calibration_error_ < 0.3
     np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)
     answers = model.predict(np.concatenate([X, 0 * X[:1]]))
     assert set(answers) <= {"ant", "bee", "cat", "unknown"}
@@ -137,7 +138,7 @@ def test_wrong_settings_are_answered_by_a_sentence_at_fit(three_kinds):
         HypersphericalClassifier().fit(X, np.zeros(90))
     with pytest.raises(ValueError, match=r"images of shape \(n, channels, height, width\); got \(90, 2, 2\)"):
         HypersphericalClassifier().fit(X.reshape(90, 2, 2), y)
-    with pytest.raises(ValueError, match="fitted without. Pass calibrate=True"):
+    with pytest.raises(ValueError, match="needs held-out data; there is none. Fit with calibrate=True"):
         HypersphericalClassifier(epochs=1).fit(X, y).conformal_sets(X)
     with pytest.raises(ValueError, match="Weights must be 0 or more"):
         HypersphericalClassifier(epochs=1).fit(X, y, sample_weight=-np.ones(90))

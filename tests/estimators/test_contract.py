@@ -4,7 +4,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from hyperproto.estimators import HypersphericalClassifier, HypersphericalMultiTask, HypersphericalRegressor
 
-SOME = {"epochs": 12}  # fewer passes than the defaults would take, as scikit-learn's tests do with its MLPs
+SOME = {"epochs": 6}  # fewer passes than the defaults would take, as scikit-learn's tests do with its MLPs
 ESTIMATORS = [HypersphericalClassifier(**SOME), HypersphericalRegressor(**SOME), HypersphericalMultiTask(**SOME)]
 
 

@@ -60,6 +60,15 @@ def test_regressors_and_several_tasks_come_back(a_slope, tmp_path):
     assert back.score(X, table) == several.score(X, table)
 
 
+@pytest.mark.parametrize("loss", [hp.CauchySoftmax(width=0.3), hp.SampledCosineSoftmax(scale=8.0), hp.PowerCosine()])
+def test_every_loss_comes_back(three_kinds, tmp_path, loss):
+    X, y = three_kinds
+    model = HypersphericalClassifier(epochs=1, loss=loss, random_state=0).fit(X, y)
+    model.save(tmp_path / "model")
+    assert hp.load(tmp_path / "model").loss == loss
+    assert model.temperature_.scale == getattr(loss, "scale", 10)
+
+
 def test_pickle_and_joblib_work_too(classifier, three_kinds, tmp_path):
     X, _ = three_kinds
     expected = classifier.predict_proba(X)

@@ -29,6 +29,18 @@ def test_the_best_classes_are_those_of_a_full_sort_and_begin_with_the_prediction
     assert torch.equal(answers.top[:, 0], answers.predicted)
 
 
+def test_of_very_many_classes_no_score_for_every_pair_is_made(monkeypatch):
+    space = hp.Space(4, hp.Classes(hp.Prototypes.random(40, 4)))
+    data = torch.randn(9, 4, generator=torch.Generator().manual_seed(0)), torch.zeros(9, dtype=torch.int64)
+    few = predict_split(torch.nn.Identity(), space, data, top=5).tasks["target"]
+    monkeypatch.setattr("hyperproto.spaces.space.MANY_SCORES", 300)
+    monkeypatch.setattr("hyperproto.spaces.space.PrototypeHead.scores", None)
+    many = predict_split(torch.nn.Identity(), space, data, top=5).tasks["target"]
+    assert torch.equal(few.top, many.top)
+    assert torch.equal(few.predicted, many.predicted)
+    torch.testing.assert_close(few.top_scores, many.top_scores)
+
+
 def test_equal_scores_never_put_another_class_before_the_prediction():
     space = hp.ConventionalSpace(hp.Classes(50))
     answers = predict_split(

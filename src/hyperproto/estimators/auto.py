@@ -8,16 +8,16 @@ from hyperproto._core.registry import choose
 from hyperproto.codes import known_max_cosine
 from hyperproto.prototypes import Prototypes, place
 from hyperproto.prototypes.priors import from_examples
-from hyperproto.spaces import CauchySoftmax, CosineSoftmax, PowerCosine, SquaredCosine
-from hyperproto.spaces.losses import ClassLoss
+from hyperproto.spaces.losses import LOSSES, ClassLoss
 
-__all__ = ["choose_dim", "choose_loss", "choose_range_dim", "choose_steps", "lay_out_classes"]
+__all__ = ["choose_dim", "choose_loss", "choose_range_dim", "choose_steps", "lay_out_classes", "scale_of"]
 
 SIMPLEX_UP_TO = 64  # dimensions: so far every pair of classes is equally far apart
 WIDEST = 256
 CLOSEST = 0.1  # the largest cosine between two classes that `dim="auto"` accepts beyond that
 ROWS, PASSES, LEAST_STEPS = 64, 15, 60  # in a batch, over the data, and altogether; by results/estimators-*.csv
 MOST_TO_LOOK_AT = 4000  # classes: a prior holds a number for every pair of them
+UNFITTED_SCALE = 10.0  # of the softmax of probabilities, where neither a loss nor held-out data gives one
 SOFTMAX_UP_TO = 1000  # classes: beyond, looking at all of them costs more than the network
 
 
@@ -69,6 +69,11 @@ def choose_loss(loss: str | ClassLoss, num_classes: int, *, beside_numbers: bool
     return built
 
 
+def scale_of(loss: ClassLoss) -> float:
+    """Return what cosines are multiplied by for probabilities until held-out data says better."""
+    return float(getattr(loss, "scale", UNFITTED_SCALE))
+
+
 def choose_steps(epochs: int | str, batch_size: int | str, n: int) -> tuple[int, int]:
     """Return the number of passes and the rows in a batch, for n rows.
 
@@ -99,8 +104,3 @@ def lay_out_classes(num_classes: int, dim: int, seen: tuple[Tensor, Tensor] | No
         return place(num_classes, dim, prior=prior, effort="fast", workers=1, progress=False)
     known = num_classes <= dim + 1 or known_max_cosine(num_classes, dim) <= CLOSEST + 1e-9
     return place(num_classes, dim, method="codes" if known else "auto", effort="fast", progress=False)
-
-
-LOSSES: dict[str, type[ClassLoss]] = {
-    loss.name: loss for loss in (CosineSoftmax, SquaredCosine, CauchySoftmax, PowerCosine)
-}

@@ -5,13 +5,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_random_state
+from sklearn.utils import check_consistent_length, check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 from torch import Tensor
 
 from hyperproto._core.checks import check_finite_number
 from hyperproto._core.errors import InputError
 from hyperproto._core.seeding import derive_seed
+from hyperproto.data import Arrays
 from hyperproto.estimators.auto import choose_dim, choose_loss, choose_range_dim, choose_steps, lay_out_classes
 from hyperproto.estimators.columns import ClassColumn, Column
 from hyperproto.estimators.held import Held
@@ -28,12 +29,25 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     """A network, a sphere with a task for each column, and how inputs and answers are translated."""
 
     columns_: dict[str, Column]
+    held_: Held | None
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Return where inputs lie on the sphere, shape (n, dim): unit vectors."""
         z = self._outputs(X)
         points: NDArray[Any] = self.space_.project(z).cpu().numpy()
         return points
+
+    def recalibrate(self, X: Any, y: Any) -> Self:
+        """Fit the confidence of predictions on rows that were not learned from, and that show every class.
+
+        Where ``fit`` held no rows out, after :meth:`partial_fit`, or after classes came.
+        """
+        check_is_fitted(self)
+        inputs = self._prepare(self._check_inputs(X, reset=False)).to(next(self.network_.parameters()).dtype)
+        targets = self._encode(y)
+        check_consistent_length(inputs, *targets.values())
+        self.held_ = Held.measure(self, inputs, targets, np.arange(len(inputs)))
+        return self._gain_confidence(asked=True)
 
     def save(self, folder: Any) -> None:
         """Write everything a prediction needs into a new folder; ``hp.load(folder)`` gives it back."""
@@ -97,6 +111,7 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self.history_ += run.history
         self.n_iter_ = len(self.history_)
         self.loss_ = self.history_[-1]["loss"]
+        self._keep_examples(Arrays(*rows_of(inputs, targets, train)), again=again)
         if passes is None:
             self.held_ = Held.measure(self, inputs, targets, held) if len(held) else None
         elif not again:
@@ -106,6 +121,30 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def _weigh(self, values: dict[str, NDArray[Any]], weight: NDArray[Any] | None) -> NDArray[Any] | None:
         """Return the weight of each row, that of its class included."""
         return weight
+
+    def _held(self) -> Held:
+        """Return what held-out rows were answered."""
+        check_is_fitted(self)
+        if self.held_ is None:
+            raise InputError(
+                "This promise needs held-out data; there is none. Fit with calibrate=True, or call recalibrate(X, y)."
+            )
+        return self.held_
+
+    def _encode(self, y: Any) -> dict[str, Tensor]:
+        """Return the targets of ``y`` by column, as the space takes them."""
+        raise NotImplementedError
+
+    def _set_classes(self) -> None:
+        """Take note of the classes that ``columns_`` has now."""
+
+    def _gain_confidence(self, *, asked: bool = False) -> Self:
+        """Fit on what was held out what the settings ask for, or, where the user asked just now, all there is."""
+        return self
+
+    def _keep_examples(self, examples: Arrays, *, again: bool = False) -> None:
+        """Keep some examples for the day when classes come, where the settings ask for it."""
+        self.replay_: Arrays | None = None
 
     def _labels(self, values: dict[str, NDArray[Any]]) -> NDArray[Any] | None:
         """Return the labels to hold out in proportion of, where there is one column of them."""

@@ -7,22 +7,26 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
+from torch import Tensor
 
+from hyperproto._core.checks import check_integer
 from hyperproto._core.errors import InputError
-from hyperproto.estimators.base import SphereEstimator
+from hyperproto.data import Arrays
+from hyperproto.estimators.auto import scale_of
+from hyperproto.estimators.changes import ClassesChange
 from hyperproto.estimators.columns import ClassColumn
 from hyperproto.estimators.unknown import with_unknown
 from hyperproto.estimators.weighing import weigh_classes
 from hyperproto.evaluation.confidence import ConformalSets, Rejection, Temperature, outlier_score
-from hyperproto.spaces import Classes, CosineSoftmax
+from hyperproto.evaluation.new_classes.examples import draw_replay, join_examples
+from hyperproto.spaces import Classes
 
 __all__ = ["HypersphericalClassifier"]
 
 TARGET = "target"
-UNFITTED_SCALE = 10.0  # of the softmax where neither a loss nor held-out data gives one
 
 
-class HypersphericalClassifier(ClassifierMixin, SphereEstimator):  # type: ignore[misc]
+class HypersphericalClassifier(ClassifierMixin, ClassesChange):  # type: ignore[misc]
     """A classifier whose classes are fixed points on a sphere, as far apart as can be.
 
     Parameters
@@ -30,7 +34,7 @@ class HypersphericalClassifier(ClassifierMixin, SphereEstimator):  # type: ignor
     dim : int or "auto"
         Axes of the sphere. "auto" is K - 1 up to 64; beyond, the fewest from 64 on that keep the maximum cosine
         between classes at 0.1 or below (:func:`~hyperproto.estimators.auto.choose_dim`).
-    loss : {"auto", "cosine_softmax", "squared_cosine", "cauchy_softmax", "power_cosine"}, or a loss
+    loss : {"auto", "cosine_softmax", "squared_cosine", "sampled_cosine_softmax", ...}, or a loss
         "auto" is cosine softmax up to 1,000 classes and Equation 1 beyond.
     backbone : str or callable, default "auto"
         A perceptron for tables, by size a small residual network for images of shape (n, channels, height, width);
@@ -54,6 +58,8 @@ class HypersphericalClassifier(ClassifierMixin, SphereEstimator):  # type: ignor
         Share of known inputs for which ``predict`` may answer ``unknown_label``; fitted on a held-out part.
     unknown_label : optional
         By default "unknown" where classes are strings, and -1 where they are numbers.
+    replay : int, default 0
+        How many examples of each class to keep, for ``add_classes(..., how="train")``; ``save`` writes them too.
     random_state : int, RandomState instance or None
 
     Attributes
@@ -61,6 +67,8 @@ class HypersphericalClassifier(ClassifierMixin, SphereEstimator):  # type: ignor
     classes_ : array, shape (num_classes,)
     space_ : hyperproto.Space
     network_ : nn.Module
+    calibration_error_ : float or None
+        Expected calibration error of ``predict_proba`` on held-out rows; None where there are none, or under 20.
     history_ : list of dict
         The loss, and with early stopping the held-out accuracy, of every epoch.
 
@@ -90,6 +98,7 @@ class HypersphericalClassifier(ClassifierMixin, SphereEstimator):  # type: ignor
         calibrate: bool = False,
         reject: float | None = None,
         unknown_label: Any = None,
+        replay: int = 0,
         random_state: Any = None,
     ) -> None:
         self.dim = dim
@@ -107,6 +116,7 @@ class HypersphericalClassifier(ClassifierMixin, SphereEstimator):  # type: ignor
         self.calibrate = calibrate
         self.reject = reject
         self.unknown_label = unknown_label
+        self.replay = replay
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -141,11 +151,12 @@ class HypersphericalClassifier(ClassifierMixin, SphereEstimator):  # type: ignor
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class whose prototype is nearest (Equation 3), or ``unknown_label``. Shape (n,)."""
+        check_is_fitted(self)
+        if self.rejection_ is None:
+            return self._predictions(X)[TARGET]  # of very many classes in bounded memory
         z = self._outputs(X)
         cosines = self._scores(z)[TARGET]
         names: NDArray[Any] = self.classes_[cosines.argmax(axis=1)]
-        if self.rejection_ is None:
-            return names
         strange = outlier_score(cosines, z.norm(dim=1))
         return with_unknown(names, self.rejection_.accept(strange), self.unknown_label)
 
@@ -173,11 +184,9 @@ class HypersphericalClassifier(ClassifierMixin, SphereEstimator):  # type: ignor
 
     def conformal_sets(self, X: Any, coverage: float = 0.9) -> NDArray[np.bool_]:
         """Return which classes to expect, shape (n, num_classes): the right one is among them as often as stated."""
-        check_is_fitted(self)
-        if self.held_ is None:
-            raise InputError("Conformal sets need held-out data; this was fitted without. Pass calibrate=True.")
-        probabilities = self.temperature_.probabilities(self.held_.scores[TARGET])
-        fitted = ConformalSets.fit(probabilities, self.held_.targets[TARGET], coverage)
+        held = self._held()
+        probabilities = self.temperature_.probabilities(held.scores[TARGET])
+        fitted = ConformalSets.fit(probabilities, held.targets[TARGET], coverage)
         return fitted.sets(self.predict_proba(X))
 
     def _check(self, X: Any, y: Any, *, reset: bool) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -191,34 +200,50 @@ class HypersphericalClassifier(ClassifierMixin, SphereEstimator):  # type: ignor
         self.classes_ = classes
         self.columns_ = {TARGET: ClassColumn(classes)}
 
+    def _encode(self, y: Any) -> dict[str, Tensor]:
+        return {TARGET: self.columns_[TARGET].encode(column_or_1d(y, warn=True))}
+
+    def _set_classes(self) -> None:
+        column = self.columns_[TARGET]
+        assert isinstance(column, ClassColumn)
+        self.classes_ = column.classes
+
+    def _keep_examples(self, examples: Arrays, *, again: bool = False) -> None:
+        count = check_integer(self.replay, "replay", at_least=0)
+        if again and self.replay_ is not None:
+            examples = join_examples(self.replay_, examples)
+        self.replay_ = draw_replay(examples, TARGET, per_class=count, seed=0) if count else None
+
     def _weigh(self, values: dict[str, NDArray[Any]], weight: NDArray[Any] | None) -> NDArray[Any] | None:
         if self.class_weight is None:
             return weight
         by_class = weigh_classes(self.class_weight, self.classes_, values[TARGET])
         return by_class if weight is None else by_class * weight
 
-    def _gain_confidence(self) -> Self:
+    def _gain_confidence(self, *, asked: bool = False) -> Self:
         """Fit the temperature and the threshold on what was held out, or take the loss's own scale."""
         task = self.space_.tasks[TARGET]
         assert isinstance(task, Classes)
-        scale = task.loss.scale if isinstance(task.loss, CosineSoftmax) else UNFITTED_SCALE
+        scale = scale_of(task.loss)
         self.temperature_ = Temperature(scale)
+        self.calibration_error_: float | None = None
         self.rejection_: Rejection | None = None
         if self.held_ is not None:
             cosines = self.held_.scores[TARGET]
-            if self.calibrate:
+            if self.calibrate or asked:
                 self.temperature_ = Temperature.fit(cosines, self.held_.targets[TARGET])
+                self.calibration_error_ = self.held_.calibration_error(TARGET)
             if self.reject is not None:
                 self.rejection_ = Rejection.fit(outlier_score(cosines, self.held_.norms), self.reject)
         return self
 
     def _stored(self) -> dict[str, Any]:
         held = None if self.rejection_ is None else self.rejection_.to_dict()
-        return {"temperature": self.temperature_.to_dict(), "rejection": held}
+        error = self.calibration_error_
+        return {"temperature": self.temperature_.to_dict(), "calibration_error": error, "rejection": held}
 
     def _restore(self, stored: dict[str, Any]) -> None:
-        column = self.columns_[TARGET]
-        assert isinstance(column, ClassColumn)
-        self.classes_ = column.classes
+        self._set_classes()
         self.temperature_ = Temperature.from_dict(stored["temperature"])
+        self.calibration_error_ = stored.get("calibration_error")
         self.rejection_ = None if stored["rejection"] is None else Rejection.from_dict(stored["rejection"])

@@ -9,11 +9,15 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from hyperproto.estimators.learning import outputs_of, rows_of
+from hyperproto.evaluation.confidence import Temperature
+from hyperproto.metrics import expected_calibration_error
 
 if TYPE_CHECKING:
     from hyperproto.estimators.base import SphereEstimator
 
 __all__ = ["Held"]
+
+FEWEST = 20  # rows of which halves are compared
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +53,21 @@ class Held:
             for name, answer in answers.items()
         }
         return cls(named, {name: target.numpy() for name, target in true.items()}, z.norm(dim=1).cpu().numpy())
+
+    def calibration_error(self, name: str) -> float | None:
+        """Return the expected calibration error of a column, each half by a fit to the other; None of few rows.
+
+        Rows that a temperature was fitted on would flatter it.
+        """
+        cosines, labels = self.scores[name], self.targets[name]
+        if len(labels) < FEWEST:
+            return None
+        halves = np.array_split(np.random.default_rng(0).permutation(len(labels)), 2)
+        found = []
+        for fitted, measured in (halves, halves[::-1]):
+            probabilities = Temperature.fit(cosines[fitted], labels[fitted]).probabilities(cosines[measured])
+            found.append(expected_calibration_error(probabilities, labels[measured]))
+        return float(np.mean(found))
 
     def to_tensors(self) -> dict[str, Tensor]:
         """Return tensors for a file, numbered by column: a name may be anything."""

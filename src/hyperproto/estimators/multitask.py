@@ -6,21 +6,20 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import ClassifierTags, assert_all_finite, check_consistent_length
-from sklearn.utils.validation import check_is_fitted
+from torch import Tensor
 
 from hyperproto._core.errors import InputError
 from hyperproto._core.registry import choose
-from hyperproto.estimators.base import SphereEstimator
+from hyperproto.estimators.auto import scale_of
+from hyperproto.estimators.changes import ClassesChange
 from hyperproto.estimators.columns import ClassColumn, Column, NumberColumn
 from hyperproto.evaluation.confidence import ConformalInterval, ConformalSets, Temperature
-from hyperproto.spaces import Classes, CosineSoftmax
+from hyperproto.spaces import Classes
 
 __all__ = ["HypersphericalMultiTask"]
 
-UNFITTED_SCALE = 10.0
 
-
-class HypersphericalMultiTask(SphereEstimator):
+class HypersphericalMultiTask(ClassesChange):
     """Several columns at once, each of classes or of numbers, on one sphere and without weights between them.
 
     Parameters
@@ -207,7 +206,15 @@ class HypersphericalMultiTask(SphereEstimator):
             if isinstance(column, ClassColumn) and len(column.classes) < 2:
                 raise InputError(f'Column "{name}" of `y` must hold at least two classes; got one class.')
         self.columns_ = held
-        self.classes_ = [column.classes if isinstance(column, ClassColumn) else None for column in held.values()]
+        self._set_classes()
+
+    def _set_classes(self) -> None:
+        columns = self.columns_.values()
+        self.classes_ = [column.classes if isinstance(column, ClassColumn) else None for column in columns]
+
+    def _encode(self, y: Any) -> dict[str, Tensor]:
+        values = self._values(self._columns(y if hasattr(y, "columns") else np.asarray(y)))
+        return {name: column.encode(values[name]) for name, column in self.columns_.items()}
 
     def _values(self, columns: list[NDArray[Any]]) -> dict[str, NDArray[Any]]:
         return {
@@ -215,18 +222,12 @@ class HypersphericalMultiTask(SphereEstimator):
             for name, values in zip(self.names_, columns, strict=True)
         }
 
-    def _held(self) -> Any:
-        check_is_fitted(self)
-        if self.held_ is None:
-            raise InputError("This needs held-out data, and there is none. Fit with calibrate=True.")
-        return self.held_
-
-    def _gain_confidence(self) -> Self:
+    def _gain_confidence(self, *, asked: bool = False) -> Self:
         """Fit a temperature for each column of classes on what was held out, or take the loss's own scale."""
         self.temperatures_ = {}
         for name, task in self.space_.tasks.items():
             if isinstance(task, Classes):
-                scale = task.loss.scale if isinstance(task.loss, CosineSoftmax) else UNFITTED_SCALE
+                scale = scale_of(task.loss)
                 self.temperatures_[name] = Temperature(scale)
                 if self.held_ is not None:
                     fitted = Temperature.fit(self.held_.scores[name], self.held_.targets[name])
@@ -242,7 +243,7 @@ class HypersphericalMultiTask(SphereEstimator):
 
     def _restore(self, stored: dict[str, Any]) -> None:
         self.flat_, self.tasks_, self.names_ = bool(stored["flat"]), list(stored["tasks"]), list(self.columns_)
-        self.classes_ = [c.classes if isinstance(c, ClassColumn) else None for c in self.columns_.values()]
+        self._set_classes()
         self.temperatures_ = {name: Temperature.from_dict(values) for name, values in stored["temperatures"]}
 
     def __sklearn_tags__(self) -> Any:

@@ -5,9 +5,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import column_or_1d
+from torch import Tensor
 
-from hyperproto._core.errors import InputError
 from hyperproto.estimators.base import SphereEstimator
 from hyperproto.estimators.columns import NumberColumn
 from hyperproto.evaluation.confidence import ConformalInterval
@@ -114,10 +114,8 @@ class HypersphericalRegressor(RegressorMixin, SphereEstimator):  # type: ignore[
 
         It may reach beyond the bounds: so may the truth.
         """
-        check_is_fitted(self)
-        if self.held_ is None:
-            raise InputError("Intervals need held-out data; this was fitted without. Pass calibrate=True.")
-        fitted = ConformalInterval.fit(self.held_.scores[TARGET], self.held_.targets[TARGET], coverage)
+        held = self._held()
+        fitted = ConformalInterval.fit(held.scores[TARGET], held.targets[TARGET], coverage)
         return fitted.intervals(self.predict(X))
 
     @property
@@ -130,6 +128,9 @@ class HypersphericalRegressor(RegressorMixin, SphereEstimator):  # type: ignore[
     def _check(self, X: Any, y: Any, *, reset: bool) -> tuple[NDArray[Any], NDArray[Any]]:
         X, y = self._check_inputs(X, y=y, reset=reset, y_numeric=True)
         return X, column_or_1d(y, warn=True).astype(np.float64)
+
+    def _encode(self, y: Any) -> dict[str, Tensor]:
+        return {TARGET: self.columns_[TARGET].encode(column_or_1d(y, warn=True).astype(np.float64))}
 
     def _stored(self) -> dict[str, Any]:
         return {}

@@ -1,7 +1,8 @@
 """An estimator as a folder of JSON and safetensors, and back: nothing in it is executed.
 
 ``estimator.json`` holds settings, columns and calibration; ``last.safetensors`` the weights; ``prototypes.*`` the
-marks; ``held.safetensors``, where there was any, what held-out rows were answered.
+marks. Where there are any, ``held.safetensors`` holds what held-out rows were answered, and ``replay.safetensors``
+the examples that were kept.
 """
 
 import json
@@ -18,11 +19,12 @@ from hyperproto._core.errors import InputError
 from hyperproto._core.files import new_folder, read_json, replacing, write_json
 from hyperproto._core.registry import choose
 from hyperproto._version import __version__
+from hyperproto.data import Arrays
 from hyperproto.estimators.columns import column_from_dict
 from hyperproto.estimators.held import Held
 from hyperproto.estimators.inputs import Standardise
 from hyperproto.models import Backbone
-from hyperproto.spaces import CosineSoftmax, Space, SquaredCosine
+from hyperproto.spaces import Space
 from hyperproto.spaces.config import space_to_dict
 from hyperproto.spaces.losses import LOSSES
 from hyperproto.training.building import build_network, build_space
@@ -44,6 +46,9 @@ def save_estimator(estimator: Any, folder: str | Path) -> None:
     _write_tensors(place / "last.safetensors", weights_of(estimator.network_, estimator.space_))
     if estimator.held_ is not None:
         _write_tensors(place / "held.safetensors", estimator.held_.to_tensors())
+    if estimator.replay_ is not None:
+        kept = {f"targets.{index}": ids for index, ids in enumerate(estimator.replay_.targets.values())}
+        _write_tensors(place / "replay.safetensors", {"inputs": estimator.replay_.inputs, **kept})
     write_json(place / "estimator.json", described)
 
 
@@ -136,7 +141,15 @@ def _refill(estimator: Any, described: dict[str, Any], folder: Path) -> None:
     estimator.n_iter_, estimator.loss_ = len(estimator.history_), estimator.history_[-1]["loss"]
     held = folder / "held.safetensors"
     estimator.held_ = Held.from_tensors(read_tensors(held), list(estimator.columns_)) if held.is_file() else None
+    estimator.replay_ = _read_replay(folder / "replay.safetensors", list(estimator.columns_))
     estimator._restore(described["confidence"])
+
+
+def _read_replay(path: Path, names: list[str]) -> Arrays | None:
+    if not path.is_file():
+        return None
+    tensors = read_tensors(path)
+    return Arrays(tensors["inputs"], {name: tensors[f"targets.{index}"] for index, name in enumerate(names)})
 
 
 def _write_tensors(path: Path, tensors: dict[str, torch.Tensor]) -> None:
@@ -146,8 +159,9 @@ def _write_tensors(path: Path, tensors: dict[str, torch.Tensor]) -> None:
 
 def _to_plain(name: str, value: Any) -> Any:
     """Return a setting as JSON has it; dicts as pairs, since their keys may be numbers."""
-    if isinstance(value, SquaredCosine | CosineSoftmax):
-        return {"loss": {"name": value.name, **vars(value)}}
+    if isinstance(value, tuple(LOSSES.values())):
+        loss: Any = value
+        return {"loss": {"name": loss.name, **vars(loss)}}
     if isinstance(value, dict):
         return {"pairs": [[_to_plain(name, key), _to_plain(name, held)] for key, held in value.items()]}
     if isinstance(value, list | tuple):

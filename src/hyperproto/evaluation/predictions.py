@@ -12,11 +12,22 @@ from hyperproto._core.checks import check_integer
 from hyperproto.data import Batches, as_dataset
 from hyperproto.evaluation.confidence.calibration import TaskCalibration
 from hyperproto.evaluation.sureness import sureness
-from hyperproto.spaces import OutputSpace, Space, Targets
+from hyperproto.spaces import Classes, OutputSpace, Space, Targets
+from hyperproto.spaces.space import PrototypeHead
 from hyperproto.spaces.task_space import TaskSpace
+from hyperproto.spaces.top_k import TopK
 from hyperproto.training.evaluate import add_terms, mean_terms, measure, outputs
 
-__all__ = ["Answers", "Predictions", "by_name", "in_form", "lengths", "predict_split", "score_name", "task_axes"]
+__all__ = [
+    "Answers",
+    "Predictions",
+    "by_name",
+    "in_form",
+    "lengths",
+    "predict_split",
+    "score_name",
+    "task_axes",
+]
 
 UNNAMED = "target"  # what the one task of a space is called that takes and gives bare tensors
 
@@ -112,18 +123,35 @@ def predict_split(
         truth = in_form(predictions, targets)
         if truth is not None:
             add_terms(sums, measure(predictions, truth))
-        scores = space.scores(z) if isinstance(space, TaskSpace) else None
         for name, predicted in by_name(predictions).items():
             target = None if truth is None else by_name(truth)[name]
-            score = None if scores is None else by_name(scores)[name]
+            scores, best = _rank(space, name, z, predicted, top, all_scores=name in fitted)
             parts = gathered.setdefault(name, _Parts())
-            best = parts.add(predicted, target, score, top)
+            parts.add(predicted, target, best)
             if name in fitted:
-                ranked = score if best is not None else None
-                for key, part in sureness(fitted[name], predicted, ranked, lengths(space, name, z), best).items():
+                ids = None if best is None else best.ids
+                for key, part in sureness(fitted[name], predicted, scores, lengths(space, name, z), ids).items():
                     parts.keep(key, part)
     answers = {name: parts.joined() for name, parts in gathered.items()}
     return Predictions(answers, mean_terms(sums), batches.size)
+
+
+def _rank(
+    space: OutputSpace, task: str, z: Tensor, predicted: Tensor, top: int, *, all_scores: bool = False
+) -> tuple[Tensor | None, TopK | None]:
+    """Return the scores of all classes and the ``top`` best, the predicted one first; None where there are none.
+
+    Of so many classes that ``predict`` looks at them in blocks, all scores are only made where they are asked for.
+    """
+    if not isinstance(space, TaskSpace) or not isinstance(space.tasks[task], Classes):
+        return None, None
+    head: Any = space.heads[space.names.index(task)]
+    if isinstance(head, PrototypeHead) and head.many(z):
+        return head.scores(z) if all_scores else None, head.top_k(z, top)
+    scores: Tensor = head.scores(z)
+    # the predicted class first, whatever order topk gives equals
+    ids = scores.scatter(1, predicted[:, None], torch.inf).topk(min(top, scores.shape[1]), dim=1).indices
+    return scores, TopK(scores.gather(1, ids), ids)
 
 
 def score_name(space: OutputSpace) -> str:
@@ -137,19 +165,14 @@ class _Parts:
 
     held: dict[str, list[Tensor]] = field(default_factory=dict)
 
-    def add(self, predicted: Tensor, target: Tensor | None, scores: Tensor | None, top: int) -> Tensor | None:
-        """Keep a batch; return the ids of the best classes, shape (n, k), where there are scores of classes."""
+    def add(self, predicted: Tensor, target: Tensor | None, best: TopK | None) -> None:
+        """Keep the answers to a batch."""
         self.keep("predicted", predicted)
         if target is not None:
             self.keep("targets", target)
-        if scores is None or scores.ndim != 2:
-            return None
-        # the predicted class first, whatever order topk gives equals
-        lifted = scores.scatter(1, predicted[:, None], torch.inf)
-        best = lifted.topk(min(top, scores.shape[1]), dim=1).indices
-        self.keep("top", best)
-        self.keep("top_scores", scores.gather(1, best))
-        return best
+        if best is not None:
+            self.keep("top", best.ids)
+            self.keep("top_scores", best.values)
 
     def joined(self) -> Answers:
         return Answers(**{name: torch.cat(parts) for name, parts in self.held.items()})

@@ -139,9 +139,13 @@ class PrototypeHead(Head):
         with torch.autocast(z.device.type, enabled=False):
             return (normalize(wide) @ self._table(wide.dtype).to(wide.dtype).mT).clamp(-1, 1)
 
+    def many(self, z: Tensor) -> bool:
+        """Return whether the cosines of all pairs would take so much memory that blocks of them are looked at."""
+        return len(z) * len(self.prototypes) > MANY_SCORES
+
     def predict(self, z: Tensor) -> Tensor:
         """Return Equation 3: the class whose prototype is nearest."""
-        if len(z) * len(self.prototypes) > MANY_SCORES:
+        if self.many(z):
             return self.top_k(z, 1).ids[:, 0]
         check_directions(z[:, self.axes])
         return self.scores(z).argmax(dim=1)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from hyperproto._core.errors import InputError, NonFiniteLossError
@@ -16,6 +15,7 @@ from hyperproto.data import Arrays, Batches, ImageData
 from hyperproto.data.arrays import AnyDataset
 from hyperproto.training.best import best_epoch, out_of_patience
 from hyperproto.training.checkpoint import Checkpoint, Parts, restore, take
+from hyperproto.training.draws import seed_draws
 from hyperproto.training.engine import share_buffers
 from hyperproto.training.evaluate import evaluate, validation_batch_size
 from hyperproto.training.failure import explain_failure
@@ -94,7 +94,7 @@ class Loop:
     def train_epoch(self, epoch: int, within: Checkpoint | None) -> None:
         """Train for one epoch, or for what is left of it after a checkpoint within."""
         started, accelerator = time.perf_counter(), self.parts.accelerator
-        torch.manual_seed(derive_seed(self.parts.seed, "epoch", epoch, accelerator.process_index))
+        seed_draws(derive_seed(self.parts.seed, "epoch", epoch, accelerator.process_index), accelerator.device)
         self.parts.space.begin_epoch(epoch)
         self.parts.network.train()
         watch = LossWatch(epoch, every=1 if accelerator.device.type == "cpu" else 50)

@@ -104,11 +104,23 @@ def test_a_prior_places_a_class_of_which_nothing_was_seen(run):
     similarity = np.full((4, 4), 0.1)
     similarity[3, 0] = similarity[0, 3] = 0.9
     made, report = add_classes(run, names=["d"], how="prior", prior=similarity, old_valid=OLD_VALID)
-    cosines = made.space.prototypes.vectors[3] @ made.space.prototypes.vectors[:3].T
+    placed = made.space.prototypes
+    cosines = placed.vectors[3] @ placed.vectors[:3].T
     assert cosines.argmax() == 0
     assert report.new_accuracy is None
     assert report.classes == ("d",)
-    assert made.space.prototypes.certificate.meaning is not None
+    assert placed.certificate.method.endswith("1 among the classes that a prior likens them to")
+
+
+def test_a_class_of_which_nothing_was_seen_lies_where_outputs_go(run):
+    similarity = np.eye(4) + 0.2
+    similarity[3, :3] = similarity[:3, 3] = [0.8, 0.5, 0.2]
+    made, _ = add_classes(run, names=["d"], how="prior", prior=similarity, old_valid=OLD_VALID)
+    points = made.space.prototypes.vectors
+    weights = torch.softmax(torch.tensor([0.3, 0.0, -0.3]).double() / 0.06**0.5, dim=0)  # a deviation of sqrt(.06)
+    torch.testing.assert_close(points[3], hp.sphere.normalize((weights @ points[:3])[None])[0])
+    with pytest.raises(ValueError, match="to it, all are equally like new class 0"):
+        add_classes(run, names=["d"], how="prior", prior=np.full((4, 4), 0.1), old_valid=OLD_VALID)
 
 
 def test_a_loss_of_old_accuracy_is_said_aloud(run):

@@ -66,7 +66,7 @@ def add_classes(
     how : {"mean", "train", "prior"}, default "mean"
         "mean" puts each new prototype at the mean direction of its examples' outputs, without training. "train" takes
         a reserved prototype, or adds one far from the others, and trains on the new examples and replayed old ones.
-        "prior" puts it where a semantic prior wants it beside the old classes, without any example.
+        "prior" puts it among the old classes that a semantic prior likens it to, without any example.
     names : sequence of str, optional
         The new classes in their order; those among the labels, sorted, unless given.
     prior : optional
@@ -109,7 +109,7 @@ def add_classes(
     elif examples is not None and how == "mean":
         made = store_model(model, extend_by_means(model.network, space, task, classes, examples), folder)
     else:
-        made = store_model(model, extend_by_prior(space, task, classes, prior, seed=seed), folder)
+        made = store_model(model, extend_by_prior(space, task, classes, prior), folder)
     held = stored if old_valid is None else prepared(old_valid, "old_valid", model.network)
     tried = examples if new_valid is None else _examples(model, space, task, classes, *new_valid)
     remarks = [OLD_AGAIN] if old_valid is None and held is not None else []

@@ -13,7 +13,7 @@ from hyperproto.data import Arrays, as_dataset
 from hyperproto.data.arrays import index_targets
 from hyperproto.prototypes import Prototypes
 
-__all__ = ["as_inputs", "draw_replay", "join_targets", "new_ids", "prepared", "settle_names"]
+__all__ = ["NewClasses", "as_inputs", "draw_replay", "join_examples", "new_ids", "prepared", "settle_names"]
 
 NewClasses = int | tuple[str, ...]
 
@@ -95,11 +95,15 @@ def draw_replay(data: Arrays, task: str, *, per_class: int, seed: int) -> Arrays
     return Arrays(data.inputs[chosen], index_targets(data.targets, chosen))
 
 
-def join_targets(first: Any, second: Any) -> Any:
-    """Return targets of two data sets one after the other, in either form."""
-    if isinstance(first, Tensor):
-        return torch.cat([first, second.to(first.dtype)])
-    return {name: torch.cat([target, second[name].to(target.dtype)]) for name, target in first.items()}
+def join_examples(first: Arrays, second: Arrays) -> Arrays:
+    """Return two sets of examples one after the other, their targets in either form."""
+    inputs, more = torch.cat([first.inputs, second.inputs.to(first.inputs.dtype)]), second.targets
+    if isinstance(first.targets, Tensor):
+        assert isinstance(more, Tensor)
+        return Arrays(inputs, torch.cat([first.targets, more.to(first.targets.dtype)]))
+    assert not isinstance(more, Tensor)
+    both = {name: torch.cat([target, more[name].to(target.dtype)]) for name, target in first.targets.items()}
+    return Arrays(inputs, both)
 
 
 def _as_list(labels: Any) -> list[Any]:

@@ -14,8 +14,9 @@ from torch import Tensor, nn
 from hyperproto._core.checks import check_directions
 from hyperproto._core.errors import InputError
 from hyperproto.data import Arrays, Batches
-from hyperproto.evaluation.new_classes.examples import NewClasses, join_targets
+from hyperproto.evaluation.new_classes.examples import NewClasses, join_examples
 from hyperproto.evaluation.new_classes.spaces import class_axes, with_prototypes
+from hyperproto.prototypes.likeness import points_by_likeness
 from hyperproto.spaces import Space
 from hyperproto.sphere import normalize
 from hyperproto.training import Run, fit
@@ -76,9 +77,17 @@ def extend_by_means(network: nn.Module, space: Space, task: str, classes: NewCla
     return with_prototypes(space, task, placed)
 
 
-def extend_by_prior(space: Space, task: str, classes: NewClasses, prior: object, **options: Any) -> Space:
-    """Return the space with each new class where a prior wants it beside the old ones. No examples."""
-    return with_prototypes(space, task, class_prototypes(space)[task].extend(classes, prior=prior, **options))
+def extend_by_prior(space: Space, task: str, classes: NewClasses, prior: object) -> Space:
+    """Return the space with each new class among the old ones it is like, where outputs may go. No examples.
+
+    A point far from the others would be better separated, and no output would come near it without training.
+    """
+    old = class_prototypes(space)[task]
+    count = classes if isinstance(classes, int) else len(classes)
+    names = None if old.names is None or isinstance(classes, int) else (*old.names, *classes)
+    points = points_by_likeness(old, names, count, prior).to(old.vectors.device)
+    placed = old.append(classes, points, method="among the classes that a prior likens them to")
+    return with_prototypes(space, task, placed)
 
 
 def extend_by_training(
@@ -99,8 +108,7 @@ def extend_by_training(
     """
     placed = class_prototypes(space)[task].extend(classes, effort="fast", seed=seed)
     wider = with_prototypes(space, task, placed)
-    both = Arrays(torch.cat([replay.inputs, examples.inputs]), join_targets(replay.targets, examples.targets))
-    return fit(copy.deepcopy(network), wider, both, seed=seed, folder=folder, **settings)
+    return fit(copy.deepcopy(network), wider, join_examples(replay, examples), seed=seed, folder=folder, **settings)
 
 
 def _labels(examples: Arrays, task: str) -> Tensor:
