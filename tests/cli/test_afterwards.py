@@ -126,6 +126,24 @@ def test_a_calibrated_run_predicts_probabilities_sets_intervals_and_unknown(caps
     assert all(float(row["height/low"]) <= float(row["height"]) <= float(row["height/high"]) for row in rows)
 
 
+def test_a_table_wider_than_the_screen_keeps_the_first_class_and_whole_words(capsys, calibrated, monkeypatch):
+    folder, data = calibrated
+    shown = {}
+    for width in (200, 130, 118):
+        monkeypatch.setattr("hyperproto.cli.console.WIDE", width)
+        code, shown[width], _ = run(capsys, "predict", str(folder), str(data))
+        assert code == 0
+    assert "side/2/probability" in shown[200]
+    assert "Too wide" not in shown[200]
+    assert "side/2" not in shown[130]
+    assert "side/cosine" in shown[130]
+    assert "side/cosine" not in shown[118]
+    assert "side/probability" in shown[118]
+    assert shown[130].endswith(
+        "Too wide for the screen: further classes or cosines are left out; -o FILE.csv has everything.\n"
+    )
+
+
 def test_runs_lists_runs_and_what_is_wrong_with_them(capsys, image_run, tmp_path):  # noqa: F811
     root = image_run.folder.parent
     (root / "broken").mkdir(exist_ok=True)

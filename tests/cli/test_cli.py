@@ -84,6 +84,26 @@ def test_an_unknown_option_exits_with_2(capsys):
     assert run(capsys, "plaice")[0] == 2
 
 
+def test_an_unknown_verb_gets_one_sentence_with_the_nearest(capsys):
+    code, out, err = run(capsys, "trian", "--table", "birds.csv")
+    assert (code, out) == (2, "")
+    assert err.startswith('hyperproto: Unknown verb "trian".')
+    assert err.endswith('Did you mean "train"?\n')
+
+
+@pytest.mark.parametrize("words", [["--classes", "a", "--classes", "b"], ["--classes=a", "--classes=b"]])
+def test_a_list_in_two_parts_is_refused_for_only_the_last_would_count(capsys, words):
+    code, _, err = run(capsys, "train", "--table", "birds.csv", *words)
+    assert code == 2
+    assert err == "hyperproto: --classes must be given once; got it 2 times. List all after one: --classes A B.\n"
+
+
+def test_a_single_value_given_twice_still_counts_as_its_last(capsys):
+    code, out, _ = run(capsys, "place", "4", "3", "--seed", "1", "--seed", "2", "--json")
+    assert code == 0
+    assert json.loads(out)["proved"] is True
+
+
 def test_version(capsys):
     assert run(capsys, "--version")[1] == f"hyperproto {__version__}\n"
 

@@ -185,6 +185,19 @@ def test_digits_are_trained_stored_and_resumed_like_everything_else(capsys):
     assert "1,348 examples to train on, 449 to measure on; digit-net" in out
 
 
+def test_ctrl_c_says_by_which_command_to_go_on(capsys, tmp_path, monkeypatch):
+    def stop(*_, **__):
+        raise KeyboardInterrupt("Stopped after epoch 1; it can be resumed.")
+
+    monkeypatch.setattr("hyperproto.training.train", stop)
+    code, _, err = run(capsys, "train", "--folder", str(tmp_path / "mine"))
+    assert code == 130
+    assert err == (
+        "hyperproto: Stopped after epoch 1; it can be resumed. "
+        f"Go on by: hyperproto train --resume {tmp_path / 'mine'}\n"
+    )
+
+
 def test_two_processes_train_as_one_does(capsys, tmp_path):
     numbers_table(tmp_path)
     command = ["train", "--table", "numbers.csv", "--classes", "way", "--range", "amount", "--epochs", "1"]

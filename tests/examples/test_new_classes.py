@@ -20,4 +20,5 @@ def test_what_docs_say_about_new_classes_is_true(tmp_path, monkeypatch, capsys):
     assert names["fewer"].space.prototypes.names == ("zero", "two", "three")
     assert names["space"].prototypes.names == ("zero", "one", "two", "three")
     assert names["model"].classes_.tolist() == [1, 2, 3, 14]
-    assert "Old classes: " in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "Old classes: " in out

@@ -2,11 +2,13 @@
 
 import sys
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import fields
+from typing import Any, get_args, get_origin, get_type_hints
 
 import tyro
 
-from hyperproto._core.errors import HyperprotoError
+from hyperproto._core.errors import HyperprotoError, InputError
+from hyperproto._core.registry import unknown_choice
 from hyperproto._version import __version__
 from hyperproto.cli.calibrate import Calibrate
 from hyperproto.cli.data import Data
@@ -45,8 +47,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     if arguments == ["--version"]:
         print(f"hyperproto {__version__}")
         return
-    verb = tyro.extras.subcommand_cli_from_dict(VERBS, prog="hyperproto", description=ABOUT, args=arguments)
     try:
+        _check(arguments)
+        verb = tyro.extras.subcommand_cli_from_dict(VERBS, prog="hyperproto", description=ABOUT, args=arguments)
         with in_options(verb):
             verb.run()
     except (HyperprotoError, OSError) as error:
@@ -55,6 +58,25 @@ def main(argv: Sequence[str] | None = None) -> None:
     except KeyboardInterrupt as error:
         print(f"hyperproto: {str(error) or 'interrupted'}", file=sys.stderr)
         sys.exit(130)
+
+
+def _check(arguments: Sequence[str]) -> None:
+    """Refuse a verb that is none, and a list given in two parts, of which only the last would count."""
+    if not arguments or arguments[0].startswith("-"):
+        return
+    name, *rest = arguments
+    if name not in VERBS:
+        raise unknown_choice(name, VERBS, what="verb")
+    given = [word.partition("=")[0].replace("_", "-") for word in rest]
+    hints = get_type_hints(VERBS[name])
+    for field in fields(VERBS[name]):
+        flag = "--" + field.name.replace("_", "-")
+        if any(get_origin(hint) is tuple for hint in (hints[field.name], *get_args(hints[field.name]))) and (
+            given.count(flag) > 1
+        ):
+            raise InputError(
+                f"{flag} must be given once; got it {given.count(flag)} times. List all after one: {flag} A B."
+            )
 
 
 if __name__ == "__main__":

@@ -6,9 +6,12 @@ import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from tyro.conf import Positional, arg
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 __all__ = ["Predict"]
 
@@ -24,7 +27,7 @@ class Predict:
     """Images and folders of images; for a run on a table, tables with its columns."""
 
     top: int = 3
-    """How many classes to name."""
+    """How many classes to name; on a screen too narrow for them, only the first is shown."""
 
     which: Literal["last", "best"] = "last"
     """The weights after the last epoch, or after the best on validation data."""
@@ -104,15 +107,46 @@ def _csv(rows: list[dict[str, Any]]) -> str:
 
 
 def _show(rows: list[dict[str, Any]]) -> None:
+    """Print a table; where it is wider than the screen, without further classes, and then without cosines."""
+    from hyperproto.cli.console import table_console
+
+    console, lines = table_console(), _flat(rows)
+    fewer = [lines, _flat([_shortened(row) for row in rows]), _flat([_shortened(row, cosines=False) for row in rows])]
+    endless = console.options.update(width=10_000)
+    widths = [console.measure(_table([_brief(line) for line in each]), options=endless).maximum for each in fewer]
+    chosen = next((place for place, width in enumerate(widths) if width <= console.width), len(fewer) - 1)
+    console.print(_table(fewer[chosen]))
+    if len(fewer[chosen][0]) < len(lines[0]):
+        print("Too wide for the screen: further classes or cosines are left out; -o FILE.csv has everything.")
+
+
+def _brief(line: list[Any]) -> list[Any]:
+    """Return a line with the end of its file's name, which may fold without harm."""
+    return [str(line[0])[-20:], *line[1:]]
+
+
+def _table(lines: list[list[Any]]) -> "Table":
     from rich.markup import escape
     from rich.table import Table
 
-    from hyperproto.cli.console import table_console
-
-    header, *lines = _flat(rows)
+    header, *rest = lines
     table = Table()
     for heading in header:
         table.add_column(escape(heading), overflow="fold")
-    for line in lines:
+    for line in rest:
         table.add_row(*(escape(f"{cell:.4g}" if isinstance(cell, float) else str(cell)) for cell in line))
-    table_console().print(table)
+    return table
+
+
+def _shortened(row: dict[str, Any], *, cosines: bool = True) -> dict[str, Any]:
+    """Return a row with the first class of each task; a cosine may go where there is a probability."""
+
+    def first(answer: Any) -> Any:
+        if not isinstance(answer, dict) or "top" not in answer:
+            return answer
+        best = answer["top"][0]
+        if not cosines and "probability" in best:
+            best = {key: value for key, value in best.items() if key != "cosine"}
+        return answer | {"top": [best]}
+
+    return row | {"predictions": {task: first(answer) for task, answer in row["predictions"].items()}}

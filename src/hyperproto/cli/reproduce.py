@@ -58,6 +58,7 @@ class Reproduce:
 
     def run(self) -> None:
         """Plan, run, report; cells that failed are named at the end, and the exit code is 1."""
+        from hyperproto._core.errors import InputError
         from hyperproto.cli.report import has_records, show_report
         from hyperproto.experiments.find import find_experiment
         from hyperproto.experiments.places import Places
@@ -73,6 +74,11 @@ class Reproduce:
             if self.dry_run:
                 _print_plan(experiment, plan, self.scale, self.jobs)
                 return
+            if not plan.todo and not plan.done:
+                raise InputError(
+                    f"None of the {len(plan.skipped)} cells of {experiment.name} can be run here, see above. "
+                    "Give --data DIR, and what else they ask for."
+                )
             failed = self._run_cells(experiment, places, len(plan.todo))
         if not failed or has_records(experiment, self.scale, self.results):
             show_report(experiment, self.scale, self.results)

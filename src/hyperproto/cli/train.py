@@ -154,18 +154,20 @@ class Train:
 
     def _resume(self, say: Any) -> None:
         from hyperproto._core.errors import InputError
-        from hyperproto.cli.train_parts import report
+        from hyperproto.cli.train_parts import report, saying_how_to_go_on
         from hyperproto.training import resume_run
 
         assert self.resume is not None
         if changed := [name for name in _given(self) if name not in ("resume", "data", "log")]:
             flag = changed[0].replace("_", "-")
             raise InputError(f"--resume takes everything from the run; got --{flag} too. Leave it out.")
-        report(resume_run(self.resume, path=self.data, log=self.log, say=say, progress="lines"), self.resume)
+        with saying_how_to_go_on(self.resume):
+            run = resume_run(self.resume, path=self.data, log=self.log, say=say, progress="lines")
+        report(run, self.resume)
 
     def _train(self, say: Any) -> None:
         from hyperproto._core.processes import from_first
-        from hyperproto.cli.train_parts import recipe_from, report
+        from hyperproto.cli.train_parts import recipe_from, report, saying_how_to_go_on
         from hyperproto.training import train
         from hyperproto.training.beginnings import claim_folder
         from hyperproto.training.sources import BUILT_IN, data_name
@@ -174,7 +176,9 @@ class Train:
         folder = self.folder
         if folder is None and recipe.data["reader"] not in BUILT_IN:
             folder = from_first(lambda: claim_folder(data_name(recipe.data)))
-        report(train(recipe, folder, log=self.log, say=say, progress="lines"), folder)
+        with saying_how_to_go_on(folder):
+            run = train(recipe, folder, log=self.log, say=say, progress="lines")
+        report(run, folder)
 
 
 def _given(verb: Train) -> list[str]:

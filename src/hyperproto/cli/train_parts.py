@@ -14,7 +14,7 @@ from hyperproto._core.processes import is_first
 if TYPE_CHECKING:
     from hyperproto.training import Recipe, Run
 
-__all__ = ["read_bounds", "read_pairs", "recipe_from", "report", "speak", "spoken_warnings"]
+__all__ = ["read_bounds", "read_pairs", "recipe_from", "report", "saying_how_to_go_on", "speak", "spoken_warnings"]
 
 TABLE_ONLY = ("image", "columns", "classes", "range", "bounds", "test")
 FOR_READER = ("image", "columns", "classes", "test", "held_out", "unseen", "size")
@@ -44,6 +44,17 @@ def recipe_from(given: dict[str, Any]) -> "Recipe":
         if rest[name] is not None and Path(rest[name]).exists():
             rest[name] = str(Path(rest[name]).absolute())
     return Recipe(data=data, **rest)
+
+
+@contextmanager
+def saying_how_to_go_on(folder: Path | None) -> Iterator[None]:
+    """Name the command that resumes a run, where a sentence says that it can be."""
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        if folder is None or not str(stop):
+            raise
+        raise KeyboardInterrupt(f"{stop} Go on by: hyperproto train --resume {folder}") from None
 
 
 def _plain(value: Any) -> Any:

@@ -196,7 +196,9 @@ class HypersphericalClassifier(ClassifierMixin, ClassesChange):  # type: ignore[
 
     def _know(self, classes: NDArray[Any]) -> None:
         if len(classes) < 2:
-            raise InputError(f"`y` must hold at least two classes to tell apart; got one class, {classes[0]!r}.")
+            raise InputError(
+                f"`y` must hold at least two classes to tell apart; got one class, {classes[:1].tolist()[0]!r}."
+            )
         self.classes_ = classes
         self.columns_ = {TARGET: ClassColumn(classes)}
 

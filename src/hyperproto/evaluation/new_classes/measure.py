@@ -49,7 +49,12 @@ def measure_change(
         new_examples=new_examples,
         max_cosine_before=then.certificate.max_cosine,
         max_cosine=placed.certificate.max_cosine,
-        remarks=(*remark_on_loss(old_before, old_after), *remarks, _nearest(then, placed)),
+        remarks=(
+            *remark_on_loss(old_before, old_after),
+            *_remark_on_new(how, new_accuracy),
+            *remarks,
+            _nearest(then, placed),
+        ),
     )
 
 
@@ -73,6 +78,13 @@ def remark_on_loss(before: float | None, after: float | None) -> list[str]:
         f"The old classes lost {100 * (before - after):.1f} points of accuracy: {100 * before:.1f} % before, "
         f"{100 * after:.1f} % now."
     ]
+
+
+def _remark_on_new(how: str, accuracy: float | None) -> list[str]:
+    """Return a sentence where training left most of the new examples wrong."""
+    if how != "train" or accuracy is None or accuracy >= 0.5:
+        return []
+    return [f"The new classes are right in {100 * accuracy:.1f} % only. Train longer (epochs=) or faster (lr=)."]
 
 
 def warn_of_loss(report: ClassChange) -> None:
