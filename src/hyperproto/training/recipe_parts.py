@@ -31,7 +31,7 @@ from hyperproto.spaces import (
     SquaredCosine,
     TaskSpace,
 )
-from hyperproto.spaces.default import MANY_CLASSES, simplex_scale
+from hyperproto.spaces.default import default_loss, simplex_scale
 from hyperproto.spaces.losses import ClassLoss
 from hyperproto.training.protocol import paper_backbone
 from hyperproto.training.recipe_values import Recipe
@@ -41,6 +41,12 @@ __all__ = ["auto_dim", "build_data", "build_network", "build_space", "input_shap
 Data: TypeAlias = Arrays | ImageData
 MOST_TO_RANK = 4_000  # classes up to which Equation 6 ranks all triplets
 MOST_AXES = 100  # for a class task: with more, prototypes are hardly farther apart and steps cost more
+SHORT_NAMES = {
+    SquaredCosine.name: "squared",
+    CosineSoftmax.name: "softmax",
+    PowerCosine.name: "power",
+    CauchySoftmax.name: "cauchy",
+}
 LOSSES: dict[str, Callable[[int], ClassLoss]] = {
     "squared": lambda num_classes: SquaredCosine(),
     "softmax": lambda num_classes: CosineSoftmax(simplex_scale(num_classes)),
@@ -71,14 +77,16 @@ def settle(recipe: Recipe, tasks: Mapping[str, Classes | Range], seen: Split | N
     if recipe.protocol == "paper" or recipe.space != "sphere" or beside_numbers:
         return replace(recipe, loss="squared")
     axes = auto_dim(tasks) if recipe.dim is None else recipe.dim
-    fits = axes >= sum(max(2, count - 1) for count in counts)
-    if max(counts) > MANY_CLASSES:
-        return replace(recipe, loss="squared" if fits else "power")
-    looks = not fits and len(counts) == 1 and counts[0] <= MOST_TO_RANK and _lies_in_memory(seen)
+    *others, largest = sorted(counts)
+    left = axes - sum(max(2, count - 1) for count in others)  # of several tasks the others get their simplex first
+    loss = SHORT_NAMES[default_loss(largest, max(1, left)).name]
+    if loss != "cauchy":
+        return replace(recipe, loss=loss)
+    looks = len(counts) == 1 and largest <= MOST_TO_RANK and _lies_in_memory(seen)
     prior = "examples" if looks and recipe.prior is None and recipe.prototypes is None else recipe.prior
     # past-tuning: a rate of 0.3 is better in 25 dimensions for 100 classes, and 0.1 in 10 and 5
-    lr = 0.3 if not fits and recipe.lr is None and 4 * axes >= sum(counts) else recipe.lr
-    return replace(recipe, loss="softmax" if fits else "cauchy", prior=prior, lr=lr)
+    lr = 0.3 if recipe.lr is None and 4 * axes >= sum(counts) else recipe.lr
+    return replace(recipe, loss=loss, prior=prior, lr=lr)
 
 
 def build_space(recipe: Recipe, tasks: Mapping[str, Classes | Range], seen: Split | None = None) -> TaskSpace:
