@@ -27,7 +27,9 @@ METHODS = {
     "paper-prior": "paper",
     "ours-prior": "auto",
     "examples": "auto",
+    "projected": "project",
 }
+LOOKS = ("examples", "projected")
 FILES = {"authors": "sgd", "authors-prior": "sgd-sem"}
 
 
@@ -95,7 +97,7 @@ def _placed(
 ) -> Prototypes:
     """Place, or read what was placed before."""
     prior, source = _prior(spec, num_classes, names, places) if kind.endswith("-prior") else (None, "")
-    if kind == "examples":
+    if kind in LOOKS:
         assert look is not None, "a cell that is trained has examples"
         prior, source = look(), f"{spec.data} {spec.options} {spec.classes} {spec.train_images} {spec.held_out}"
     asked = json.dumps([kind, num_classes, axes, list(names or ()) if prior is not None else [], source])

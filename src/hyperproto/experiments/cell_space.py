@@ -20,6 +20,7 @@ from hyperproto.spaces import (
     ConventionalSpace,
     CosineSoftmax,
     DeepNCM,
+    FreeNormSoftmax,
     PowerCosine,
     Range,
     Space,
@@ -82,4 +83,4 @@ def _class_loss(spec: Spec) -> ClassLoss:
         return CosineSoftmax(spec.loss_scale)
     if spec.loss == "squared":
         return SquaredCosine()
-    return PowerCosine(**options) if spec.loss == "power" else CauchySoftmax(**options)
+    return {"free": FreeNormSoftmax, "power": PowerCosine, "cauchy": CauchySoftmax}[spec.loss](**options)

@@ -46,6 +46,8 @@ class Entry:
         What the paper has there.
     past : bool
         Whether the row goes past the paper.
+    num_seeds : int, optional
+        Fewer than the table's, for what is only kept for comparison.
     """
 
     row: str
@@ -54,6 +56,11 @@ class Entry:
     measure: str
     paper: Printed | None = None
     past: bool = False
+    num_seeds: int | None = None
+
+    def cells(self, seeds: Sequence[int]) -> dict[int, Spec]:
+        """Return its cell of each seed."""
+        return {seed: self.spec.with_seed(seed) for seed in seeds[: self.num_seeds]}
 
     @property
     def percent(self) -> bool:
@@ -111,6 +118,6 @@ class Experiment:
 
     def cells(self, scale: str) -> list[Spec]:
         """Return the cells of a scale, each once: by seed, then by data set, so that one reading serves many."""
-        specs = [entry.spec.with_seed(seed) for seed in self.seeds(scale) for entry in self.entries(scale)]
+        specs = [spec for entry in self.entries(scale) for spec in entry.cells(self.seeds(scale)).values()]
         every = {spec.address: spec for spec in specs}.values()
         return sorted(every, key=lambda spec: (spec.seed, spec.data))

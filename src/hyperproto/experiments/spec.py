@@ -16,13 +16,14 @@ Options: TypeAlias = tuple[tuple[str, Any], ...]
 SCALES = ("full", "cpu", "smoke")
 KINDS = ("train", "separation", "idea")
 SPACES = ("sphere", "composite", "conventional", "deep-ncm")
-LOSSES = ("squared", "softmax", "power", "cauchy")
+LOSSES = ("squared", "softmax", "free", "power", "cauchy")
 PROTOTYPES = {
     "paper": "Equation 5 by gradient descent, as the authors' script does it",
     "ours": "hyperproto.place, the best separation it finds",
     "paper-prior": "Equations 5 and 6 summed, by the paper's gradient descent",
     "ours-prior": "hyperproto.place with the word vectors as a prior",
     "examples": "hyperproto.place with a look at the training examples as a prior",
+    "projected": "hyperproto.place with the same look, laid out by its axes and parted where too near",
     "optimised": "hyperproto.place by search alone, so that no dimension is left unused",
     "random": "independent uniform directions",
     "one-hot": "one axis a class",
@@ -60,8 +61,9 @@ class Spec:
         ``dim`` counts all axes of the output, that of a range included; the conventional space has no choice.
     prototypes : str, optional
         One of :data:`PROTOTYPES`, for the classes of a sphere.
-    loss, loss_scale, loss_options : {"squared", "softmax", "power", "cauchy"}, float, pairs
-        Equation 1; cross-entropy over cosines times the scale; or :mod:`hyperproto.spaces.heavy_tails`, with options.
+    loss, loss_scale, loss_options : {"squared", "softmax", "free", "power", "cauchy"}, float, pairs
+        Equation 1; cross-entropy over cosines times the scale; :mod:`~hyperproto.spaces.free_norm`; or
+        :mod:`~hyperproto.spaces.heavy_tails`; the last three with options.
     margin : float
         Of a range on the sphere.
     mean : str, optional

@@ -92,7 +92,8 @@ def _text(value: Any) -> str:
 
 
 def _read(entry: Entry, seeds: Sequence[int], results: Path, name: str) -> Summary:
-    records = {seed: find_record(results, entry.spec.with_seed(seed), name) for seed in seeds}
+    cells = entry.cells(seeds)
+    records = {seed: find_record(results, spec, name) for seed, spec in cells.items()}
     held = {seed: record for seed, record in records.items() if record is not None}
     factor = 100 if entry.percent else 1
     values = {
@@ -100,7 +101,7 @@ def _read(entry: Entry, seeds: Sequence[int], results: Path, name: str) -> Summa
         for seed, record in held.items()
         if record["state"] == "done" and record["measures"].get(entry.measure) is not None
     }
-    return Summary(entry, values, held, tuple(seeds))
+    return Summary(entry, values, held, tuple(cells))
 
 
 def _tested(summary: Summary, every: Sequence[Summary], compare: Sequence[str]) -> Summary:

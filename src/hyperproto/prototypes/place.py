@@ -51,12 +51,13 @@ def place(
         :func:`~hyperproto.codes.ranked.joint.auto_weight`; for ``method="paper"`` it is 1.
     missing : {"error", "free"}, default "error"
         What to do with classes the prior does not know: stop, or place them by separation alone.
-    method : {"auto", "codes", "optimise", "assign", "paper", "random"}, default "auto"
+    method : {"auto", "codes", "optimise", "project", "assign", "paper", "random"}, default "auto"
         "auto" is the best of what applies: a closed form or algebraic code where it is proved optimal, else the
         better of the best known code and a search. "codes" takes known codes only, "optimise" always searches.
         "paper" descends Equation 5 as the authors' script does: 10,000 steps at rate 0.1; with a prior, the sum of
         Equations 5 and 6. "assign", for a prior, keeps the best separated code and only decides which class gets
-        which point; "codes" with a prior does the same with a known code.
+        which point; "codes" with a prior does the same with a known code. "project", for a prior, lays the prior itself
+        out in D dimensions and parts only pairs that are too near: see :mod:`hyperproto.codes.ranked.apart`.
     effort : {"fast", "balanced", "thorough"}, default "balanced"
         How much to search: near 1, 10 and 60 seconds on one core for 100 classes, but defined by counts.
     seed : int, default 0
@@ -134,8 +135,8 @@ def _check_options(
         check_finite_number(seconds, "seconds", above=0)
     if workers is not None:
         check_integer(workers, "workers", at_least=1)
-    if prior is None and (prior_weight != "auto" or method == "assign"):
-        raise InputError('`prior_weight` and method="assign" go with a prior; got none. Pass prior=...')
+    if prior is None and (prior_weight != "auto" or method in ("assign", "project")):
+        raise InputError('`prior_weight` and the methods "assign" and "project" go with a prior; got none. Pass prior=...')
 
 
 def check_dim(dim: int) -> int:
@@ -163,4 +164,4 @@ def _random(num_classes: int, dim: int, seed: int) -> Code:
 
 
 DIRECT: dict[str, Callable[[int, int, int], Code]] = {"codes": _codes, "paper": _paper, "random": _random}
-METHODS = ("auto", "codes", "optimise", "assign", "paper", "random")
+METHODS = ("auto", "codes", "optimise", "project", "assign", "paper", "random")

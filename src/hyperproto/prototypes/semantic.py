@@ -12,7 +12,7 @@ from hyperproto.codes.best import MATRIX_POINTS
 from hyperproto.codes.code import Array
 from hyperproto.codes.descent import random_points
 from hyperproto.codes.effort import WORK
-from hyperproto.codes.ranked import assign, paper_descent, ranked_points
+from hyperproto.codes.ranked import apart_points, assign, paper_descent, ranked_points, wished_cosine
 from hyperproto.codes.ranked.joint import EXPONENTS
 from hyperproto.codes.ranked.layouts import spectral_layout
 from hyperproto.codes.ranked.many import many_ranked_points
@@ -95,6 +95,22 @@ def _starts(request: Request, count: int) -> list[Array]:
     return [first] + [random_points(*shape, derive_seed(request.seed, "ranked", k)) for k in range(count - 1)]
 
 
+def _projected(request: Request) -> tuple[Code, float]:
+    """Lay out the prior by the axes along which it varies most, and part only the pairs that are too near."""
+    _refuse_seconds(request)
+    if request.num_classes > MATRIX_POINTS:
+        raise InputError(
+            f'`method="project"` holds a number for every pair of classes, at most {MATRIX_POINTS:,} of them; '
+            f'got {request.num_classes:,}. Use "auto".'
+        )
+    shape = request.num_classes, request.dim
+    layout = spectral_layout(request.similarity, request.members, *shape, seed=request.seed)
+    wished = wished_cosine(*shape)
+    points = apart_points(layout, wished)
+    method = f"prior projected, pairs parted to a cosine of {wished:.2f}"
+    return certify(points, method=method, seed=request.seed), 0.0
+
+
 def _assigned(request: Request, code: Code) -> tuple[Code, float]:
     """Keep a code as it is, and only decide which class gets which point."""
     if len(request.members) < request.num_classes or len(request.anchors) < request.num_classes:
@@ -173,6 +189,7 @@ def _random(request: Request) -> tuple[Code, float]:
 SEMANTIC_METHODS: dict[str, Callable[[Request], tuple[Code, float]]] = {
     "auto": _joint,
     "optimise": _joint,
+    "project": _projected,
     "assign": lambda request: _assigned(request, _best(request)),
     "codes": lambda request: _assigned(request, _known(request)),
     "paper": _paper,

@@ -4,6 +4,7 @@ from hyperproto.spaces.composite import CompositeSpace
 from hyperproto.spaces.conventional import ConventionalSpace
 from hyperproto.spaces.deep_ncm import DeepNCM
 from hyperproto.spaces.default import default_loss
+from hyperproto.spaces.free_norm import FreeNormSoftmax
 from hyperproto.spaces.heavy_tails import CauchySoftmax, PowerCosine
 from hyperproto.spaces.losses import (
     CosineSoftmax,
@@ -27,6 +28,7 @@ __all__ = [
     "ConventionalSpace",
     "CosineSoftmax",
     "DeepNCM",
+    "FreeNormSoftmax",
     "OutputSpace",
     "PowerCosine",
     "Range",

@@ -15,6 +15,7 @@ from torch import Tensor
 from hyperproto._core.checks import check_finite_number, check_output_width
 from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto._core.registry import choose
+from hyperproto.spaces.free_norm import FreeNormSoftmax
 from hyperproto.spaces.heavy_tails import CauchySoftmax, PowerCosine
 from hyperproto.spaces.negatives import SampledCosineSoftmax
 from hyperproto.sphere import normalize, working_dtype
@@ -220,9 +221,12 @@ class CosineSoftmax:
             return torch.nn.functional.cross_entropy(logits, labels, reduction="none")
 
 
-ClassLoss: TypeAlias = SquaredCosine | CosineSoftmax | PowerCosine | CauchySoftmax | SampledCosineSoftmax
+ClassLoss: TypeAlias = (
+    SquaredCosine | CosineSoftmax | FreeNormSoftmax | PowerCosine | CauchySoftmax | SampledCosineSoftmax
+)
 LOSSES: dict[str, type[ClassLoss]] = {
-    loss.name: loss for loss in (SquaredCosine, CosineSoftmax, PowerCosine, CauchySoftmax, SampledCosineSoftmax)
+    loss.name: loss
+    for loss in (SquaredCosine, CosineSoftmax, FreeNormSoftmax, PowerCosine, CauchySoftmax, SampledCosineSoftmax)
 }
 
 REDUCTIONS: dict[str, Callable[[Tensor], Tensor]] = {

@@ -1,0 +1,57 @@
+"""Cross-entropy over products: its formula, its limits, and what the length is for."""
+
+import pytest
+import torch
+from torch.nn import functional
+
+import hyperproto as hp
+from hyperproto._core.errors import InputError
+from hyperproto.sphere import normalize
+
+
+def batch(generator, n=7, num_classes=5, dim=4):
+    z = torch.randn(n, dim, generator=generator, dtype=torch.float64)
+    prototypes = normalize(torch.randn(num_classes, dim, generator=generator, dtype=torch.float64))
+    return z, prototypes, torch.arange(n) % num_classes
+
+
+def test_it_is_cosine_softmax_with_the_length_as_scale(generator):
+    z, prototypes, labels = batch(generator)
+    rows = hp.FreeNormSoftmax(gain=1.5)(z, prototypes, labels)
+    for row, one, label in zip(rows, z, labels, strict=True):
+        alone = hp.CosineSoftmax(scale=1.5 * float(one.norm()))(one[None], prototypes, label[None])
+        torch.testing.assert_close(row[None], alone)
+
+
+def test_on_a_one_hot_sphere_it_is_softmax(generator):
+    z, _, labels = batch(generator, dim=5)
+    torch.testing.assert_close(
+        hp.FreeNormSoftmax()(z, torch.eye(5, dtype=torch.float64), labels),
+        functional.cross_entropy(z, labels, reduction="none"),
+    )
+
+
+def test_doubt_is_a_short_output_and_certainty_a_long_one(generator):
+    _, prototypes, _ = batch(generator)
+    right, wrong = torch.tensor([0]), torch.tensor([1])
+    loss = hp.FreeNormSoftmax()
+    lengths = [torch.full((1, 1), length, dtype=torch.float64) * prototypes[:1] for length in (0.0, 1.0, 8.0)]
+    torch.testing.assert_close(loss(lengths[0], prototypes, right).exp(), torch.tensor([5.0], dtype=torch.float64))
+    assert loss(lengths[0], prototypes, right) > loss(lengths[1], prototypes, right) > loss(lengths[2], prototypes, right)
+    assert loss(lengths[0], prototypes, wrong) < loss(lengths[1], prototypes, wrong) < loss(lengths[2], prototypes, wrong)
+
+
+def test_gradients_agree_with_differences(generator):
+    z, prototypes, labels = batch(generator)
+    assert torch.autograd.gradcheck(lambda z: hp.FreeNormSoftmax(2.0)(z, prototypes, labels), (z.requires_grad_(),))
+
+
+def test_the_class_is_still_the_nearest_by_angle(generator):
+    space = hp.Space(3, hp.Classes(6, loss=hp.FreeNormSoftmax()))
+    z = torch.randn(20, 3, generator=generator)
+    assert torch.equal(space.predict(z), space.predict(100 * z))
+
+
+def test_a_gain_must_be_positive():
+    with pytest.raises(InputError, match="`gain`"):
+        hp.FreeNormSoftmax(gain=0)
