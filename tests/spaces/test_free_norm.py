@@ -33,12 +33,11 @@ def test_on_a_one_hot_sphere_it_is_softmax(generator):
 
 def test_doubt_is_a_short_output_and_certainty_a_long_one(generator):
     _, prototypes, _ = batch(generator)
-    right, wrong = torch.tensor([0]), torch.tensor([1])
-    loss = hp.FreeNormSoftmax()
-    lengths = [torch.full((1, 1), length, dtype=torch.float64) * prototypes[:1] for length in (0.0, 1.0, 8.0)]
-    torch.testing.assert_close(loss(lengths[0], prototypes, right).exp(), torch.tensor([5.0], dtype=torch.float64))
-    assert loss(lengths[0], prototypes, right) > loss(lengths[1], prototypes, right) > loss(lengths[2], prototypes, right)
-    assert loss(lengths[0], prototypes, wrong) < loss(lengths[1], prototypes, wrong) < loss(lengths[2], prototypes, wrong)
+    z = torch.tensor([[0.0], [1.0], [8.0]], dtype=torch.float64) * prototypes[:1]
+    right, wrong = (hp.FreeNormSoftmax()(z, prototypes, torch.full((3,), k)) for k in (0, 1))
+    assert right[0].exp() == pytest.approx(5)
+    assert right[0] > right[1] > right[2]
+    assert wrong[0] < wrong[1] < wrong[2]
 
 
 def test_gradients_agree_with_differences(generator):

@@ -255,6 +255,7 @@ def test_the_papers_protocol_sets_what_is_not_given(reader):
         ({"loss": "squared"}, "sum", 0.01),
         ({"protocol": "paper"}, "sum", 0.01),
         ({"loss": "softmax"}, "mean", 0.2),
+        ({"loss": "free"}, "mean", 0.2),
         ({"loss": "cauchy"}, "mean", 0.1),
         ({"loss": "power"}, "mean", 1.0),
         ({"space": "conventional"}, "mean", 0.1),
@@ -274,10 +275,10 @@ def test_the_rate_follows_the_loss(choice, reduction, lr):
 @pytest.mark.parametrize(
     ("num_classes", "choice", "loss", "prior"),
     [
-        (4, {}, "softmax", None),
-        (8, {"dim": 7}, "softmax", None),
-        (8, {"dim": 3}, "cauchy", "examples"),
-        (8, {"dim": 3, "prior": "none"}, "cauchy", "none"),
+        (4, {}, "free", None),
+        (8, {"dim": 7}, "free", None),
+        (8, {"dim": 3}, "free", "examples"),
+        (8, {"dim": 3, "prior": "none"}, "free", "none"),
         (8, {"dim": 3, "loss": "power"}, "power", None),
         (8, {"dim": 3, "protocol": "paper"}, "squared", None),
         (20_000, {}, "power", None),
@@ -314,7 +315,8 @@ def test_few_dimensions_get_a_look_at_the_examples(generator):
     space = build_space(recipe, {"kind": hp.Classes(6)}, seen)
     cosines = space.prototypes["kind"].vectors @ space.prototypes["kind"].vectors.T
     assert cosines[0, 1] > cosines[0, 2]
-    assert space.tasks["kind"].loss == hp.CauchySoftmax()
+    assert space.tasks["kind"].loss == hp.FreeNormSoftmax()
+    assert "projected" in space.prototypes["kind"].certificate.method
 
 
 def test_prototypes_of_a_file_go_to_the_classes_they_are_named_for(tmp_path):

@@ -71,7 +71,7 @@ class Train:
     dim: Annotated[int | None, arg(metavar="D")] = None
     """Dimensions of the sphere; one for each class, at most 100, and one for each range unless given."""
 
-    loss: Literal["auto", "squared", "softmax", "power", "cauchy"] = "auto"
+    loss: Literal["auto", "squared", "softmax", "free", "power", "cauchy"] = "auto"
     """On the sphere: by the numbers of classes and dimensions unless given; squared is the paper's."""
 
     margin: float | None = None

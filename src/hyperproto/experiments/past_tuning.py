@@ -83,7 +83,7 @@ def long_trials() -> dict[tuple[str, str], Spec]:
 
 
 def entries(scale: str) -> list[Entry]:
-    """Return a row a trial; "full" and "cpu" are the same, 40 cells of 35 s and 10 of 140 s: 24 minutes on 2 cores."""
+    """Return a row a trial; "full" and "cpu" are the same, 40 cells of 35 s and 10 of 130 s: 23 minutes."""
     every = [(f"{row}: {told}", spec) for (row, told), spec in {**trials(), **long_trials()}.items()]
     if scale == "smoke":
         every = [(row, spec.small()) for row, spec in every[::TRIALS]]

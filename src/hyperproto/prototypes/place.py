@@ -56,8 +56,8 @@ def place(
         better of the best known code and a search. "codes" takes known codes only, "optimise" always searches.
         "paper" descends Equation 5 as the authors' script does: 10,000 steps at rate 0.1; with a prior, the sum of
         Equations 5 and 6. "assign", for a prior, keeps the best separated code and only decides which class gets
-        which point; "codes" with a prior does the same with a known code. "project", for a prior, lays the prior itself
-        out in D dimensions and parts only pairs that are too near: see :mod:`hyperproto.codes.ranked.apart`.
+        which point; "codes" with a prior does the same with a known code. "project" lays the prior itself out in D
+        dimensions and parts only pairs that are too near: see :mod:`hyperproto.codes.ranked.apart`.
     effort : {"fast", "balanced", "thorough"}, default "balanced"
         How much to search: near 1, 10 and 60 seconds on one core for 100 classes, but defined by counts.
     seed : int, default 0
@@ -136,7 +136,9 @@ def _check_options(
     if workers is not None:
         check_integer(workers, "workers", at_least=1)
     if prior is None and (prior_weight != "auto" or method in ("assign", "project")):
-        raise InputError('`prior_weight` and the methods "assign" and "project" go with a prior; got none. Pass prior=...')
+        raise InputError(
+            '`prior_weight` and the methods "assign" and "project" go with a prior; got none. Pass prior=...'
+        )
 
 
 def check_dim(dim: int) -> int:

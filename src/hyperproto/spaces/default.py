@@ -3,22 +3,23 @@ r"""Which loss for K classes in D dimensions, for who does not choose: one rule,
 ===================  ==============================  ====================================
 dimensions           the loss                        where its cost must not grow with K
 ===================  ==============================  ====================================
-D >= K - 1           cross-entropy over cosines,     Equation 1, :class:`SquaredCosine`
-                     :class:`CosineSoftmax`
-D < K - 1            :class:`CauchySoftmax`          :class:`PowerCosine`, q = 1/2
+D >= K - 1           :class:`FreeNormSoftmax`        Equation 1, :class:`SquaredCosine`
+D < K - 1            :class:`FreeNormSoftmax`        :class:`PowerCosine`, q = 1/2
 ===================  ==============================  ====================================
 
-From D = K - 1 on, prototypes form a simplex: all other classes are equally far away, and competition between them is
-all that is missing from Equation 1. With fewer dimensions some classes are nearer than others, and a far one must not
-count for more than a near one. Beyond 10,000 classes the right column is taken. ``hyperproto reproduce past-tuning``
-and ``past-short-runs`` measure it; the paper's own loss is :class:`SquaredCosine` at every size.
+Classes must compete, and an output must be able to say that it does not know: products with outputs of any length do
+both, at every D. Where the other classes cannot be looked at, it matters how far they are. From D = K - 1 on
+prototypes form a simplex, all others are equally far away, and Equation 1 will do; with fewer dimensions a far class
+must not count for more than a near one. Beyond 10,000 classes the right column is taken. ``hyperproto reproduce past-tuning`` and
+``past-short-runs`` measure it; the paper's own loss is :class:`SquaredCosine` at every size.
 """
 
 import math
 
 from hyperproto._core.checks import check_integer
-from hyperproto.spaces.heavy_tails import CauchySoftmax, PowerCosine
-from hyperproto.spaces.losses import ClassLoss, CosineSoftmax, SquaredCosine
+from hyperproto.spaces.free_norm import FreeNormSoftmax
+from hyperproto.spaces.heavy_tails import PowerCosine
+from hyperproto.spaces.losses import ClassLoss, SquaredCosine
 
 __all__ = ["MANY_CLASSES", "default_loss", "simplex_scale"]
 
@@ -38,21 +39,21 @@ def default_loss(num_classes: int, dim: int, *, bounded: bool | None = None) -> 
 
     Examples
     --------
-    >>> default_loss(100, 100)
-    CosineSoftmax(scale=11.4)
-    >>> default_loss(100, 10).name, default_loss(100, 10, bounded=True).name
-    ('cauchy_softmax', 'power_cosine')
+    >>> default_loss(100, 10)
+    FreeNormSoftmax(gain=1.0)
+    >>> default_loss(100, 100, bounded=True).name, default_loss(100, 10, bounded=True).name
+    ('squared_cosine', 'power_cosine')
     """
     num_classes = check_integer(num_classes, "num_classes", at_least=1)
     dim = check_integer(dim, "dim", at_least=1)
     bounded = num_classes > MANY_CLASSES if bounded is None else bounded
-    if dim >= num_classes - 1:
-        return SquaredCosine() if bounded else CosineSoftmax(simplex_scale(num_classes))
-    return PowerCosine() if bounded else CauchySoftmax()
+    if not bounded:
+        return FreeNormSoftmax()
+    return SquaredCosine() if dim >= num_classes - 1 else PowerCosine()
 
 
 def simplex_scale(num_classes: int) -> float:
-    r"""Return the least scale at which an output at its prototype can be sure of its class, to one decimal.
+    r"""Return the least scale of cosines at which an output can be sure of its class, to one decimal.
 
     .. math:: s = \frac{K-1}{K} \ln \frac{(K-1)(1-e)}{e}, \qquad e = 0.001
 

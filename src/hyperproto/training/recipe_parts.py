@@ -25,6 +25,7 @@ from hyperproto.spaces import (
     CompositeSpace,
     ConventionalSpace,
     CosineSoftmax,
+    FreeNormSoftmax,
     PowerCosine,
     Range,
     Space,
@@ -44,12 +45,14 @@ MOST_AXES = 100  # for a class task: with more, prototypes are hardly farther ap
 SHORT_NAMES = {
     SquaredCosine.name: "squared",
     CosineSoftmax.name: "softmax",
+    FreeNormSoftmax.name: "free",
     PowerCosine.name: "power",
     CauchySoftmax.name: "cauchy",
 }
 LOSSES: dict[str, Callable[[int], ClassLoss]] = {
     "squared": lambda num_classes: SquaredCosine(),
     "softmax": lambda num_classes: CosineSoftmax(simplex_scale(num_classes)),
+    "free": lambda num_classes: FreeNormSoftmax(),
     "power": lambda num_classes: PowerCosine(),
     "cauchy": lambda num_classes: CauchySoftmax(),
 }
@@ -80,13 +83,10 @@ def settle(recipe: Recipe, tasks: Mapping[str, Classes | Range], seen: Split | N
     *others, largest = sorted(counts)
     left = axes - sum(max(2, count - 1) for count in others)  # of several tasks the others get their simplex first
     loss = SHORT_NAMES[default_loss(largest, max(1, left)).name]
-    if loss != "cauchy":
-        return replace(recipe, loss=loss)
-    looks = len(counts) == 1 and largest <= MOST_TO_RANK and _lies_in_memory(seen)
+    few_axes = len(counts) == 1 and axes < largest - 1
+    looks = few_axes and largest <= MOST_TO_RANK and _lies_in_memory(seen)
     prior = "examples" if looks and recipe.prior is None and recipe.prototypes is None else recipe.prior
-    # past-tuning: a rate of 0.3 is better in 25 dimensions for 100 classes, and 0.1 in 10 and 5
-    lr = 0.3 if recipe.lr is None and 4 * axes >= sum(counts) else recipe.lr
-    return replace(recipe, loss=loss, prior=prior, lr=lr)
+    return replace(recipe, loss=loss, prior=prior)
 
 
 def build_space(recipe: Recipe, tasks: Mapping[str, Classes | Range], seen: Split | None = None) -> TaskSpace:
@@ -131,13 +131,16 @@ def _only_class_task(tasks: Mapping[str, Classes | Range]) -> tuple[str, Classes
 
 def _placed(recipe: Recipe, name: str, task: Classes, dim: int, seen: Split | None) -> Prototypes:
     """Place prototypes by a prior: one that is given, or a look at the training examples."""
-    prior, missing = cast(Any, recipe.prior), cast(Any, recipe.prior_missing)
+    prior, missing, method = cast(Any, recipe.prior), cast(Any, recipe.prior_missing), "auto"
     if recipe.prior == "examples":
         if seen is None or not _lies_in_memory(seen):
             raise InputError('The prior "examples" needs data in memory; these are read file by file. Leave it out.')
         count = {"num_classes": task.num_classes, "missing": "free"}
         prior = from_examples(seen.inputs, seen.targets[name], task.names, **count)  # type: ignore[arg-type]
-    return place(cast(Any, task.classes), dim, prior=prior, missing=missing, effort="fast", progress=False)
+        method = "project" if dim < task.num_classes - 1 else method  # past-tuning: nearer to where data put classes
+    return place(
+        cast(Any, task.classes), dim, prior=prior, missing=missing, method=method, effort="fast", progress=False
+    )
 
 
 def _lies_in_memory(seen: Split | None) -> bool:

@@ -26,8 +26,8 @@ class Recipe:
         "composite" is one point for a class and a number (:class:`~hyperproto.spaces.composite.CompositeSpace`).
     dim : int
         Of the sphere; None is :func:`~hyperproto.training.recipe_parts.auto_dim`.
-    loss : {"auto", "squared", "softmax", "power", "cauchy"}
-        For classes on the sphere: Equation 1, cross-entropy over scaled cosines, or those of
+    loss : {"auto", "squared", "softmax", "free", "power", "cauchy"}
+        For classes on the sphere: Equation 1, cross-entropy over scaled cosines or with lengths free, or those of
         :mod:`~hyperproto.spaces.heavy_tails`. "auto" is :func:`~hyperproto.spaces.default.default_loss`, and in the
         paper's protocol Equation 1.
     margin : float
@@ -81,7 +81,7 @@ class Recipe:
     def __post_init__(self) -> None:
         choose(self.protocol, {"short": 0, "paper": 0}, what="protocol")
         choose(self.space, {"sphere": 0, "composite": 0, "conventional": 0}, what="space")
-        choose(self.loss, dict.fromkeys(("auto", "squared", "softmax", "power", "cauchy")), what="loss")
+        choose(self.loss, dict.fromkeys(("auto", "squared", "softmax", "free", "power", "cauchy")), what="loss")
         check_finite_number(self.valid_share, "valid_share", at_least=0)
         if self.valid_share >= 1:
             raise InputError(
