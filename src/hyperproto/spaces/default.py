@@ -10,8 +10,8 @@ D < K - 1            :class:`FreeNormSoftmax`        :class:`PowerCosine`, q = 1
 Classes must compete, and an output must be able to say that it does not know: products with outputs of any length do
 both, at every D. Where the other classes cannot be looked at, it matters how far they are. From D = K - 1 on
 prototypes form a simplex, all others are equally far away, and Equation 1 will do; with fewer dimensions a far class
-must not count for more than a near one. Beyond 10,000 classes the right column is taken. ``hyperproto reproduce past-tuning`` and
-``past-short-runs`` measure it; the paper's own loss is :class:`SquaredCosine` at every size.
+must not count for more than a near one. Beyond 10,000 classes the right column is taken. ``hyperproto reproduce
+past-tuning`` and ``past-short-runs`` measure it; the paper's own loss is :class:`SquaredCosine` at every size.
 """
 
 import math

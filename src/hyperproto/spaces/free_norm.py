@@ -18,9 +18,9 @@ class FreeNormSoftmax:
     .. math:: p(k \mid z) = \frac{\exp(g \, z \cdot p_k)}{\sum_j \exp(g \, z \cdot p_j)}
 
     Since :math:`z \cdot p_k = |z| \cos\theta_{z,k}` this is :class:`~hyperproto.spaces.losses.CosineSoftmax` with
-    the length as the scale of each output: short where the network is in doubt, long where it is sure. A cosine has no way
-    to say "I do not know". The class is still the nearest prototype by angle, and nothing in the output layer is
-    learned. The cost grows with the number of classes.
+    the length as the scale of each output: short where the network is in doubt, long where it is sure. A cosine has
+    no way to say "I do not know". The class is still the nearest prototype by angle, and nothing in the output layer
+    is learned. The cost grows with the number of classes.
 
     Parameters
     ----------
