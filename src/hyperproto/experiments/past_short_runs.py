@@ -13,7 +13,7 @@ from hyperproto.experiments.spec import Spec
 
 __all__ = ["EXPERIMENT"]
 
-RATE, RATE_OF_FEW = 0.2, 0.4  # where a simplex fits, and in fewer dimensions
+RATE = 0.2
 SOFTMAX, SPHERE, BEFORE = "Softmax CE", "Sphere, free norm", "Sphere, the rule before: cosine and Cauchy softmax"
 
 
@@ -26,10 +26,7 @@ def _rows() -> list[Entry]:
     return [
         _entry(SOFTMAX, "100 outputs", replace(normed, space="conventional", dim=None, lr=RATE)),
         _entry(SPHERE, "D = 100", replace(free, prototypes="ours")),
-        *(
-            _entry(SPHERE, f"D = {dim}", replace(free, prototypes="projected", dim=dim, lr=RATE_OF_FEW))
-            for dim in FEW
-        ),
+        *(_entry(SPHERE, f"D = {dim}", replace(free, prototypes="projected", dim=dim)) for dim in FEW),
         _entry(BEFORE, "D = 100", replace(looked, loss="softmax", loss_scale=11.4, lr=0.2), num_seeds=1),
         *(
             _entry(BEFORE, f"D = {dim}", replace(cauchy, dim=dim, lr=lr), num_seeds=1)
