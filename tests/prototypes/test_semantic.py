@@ -4,8 +4,9 @@ import torch
 
 import hyperproto as hp
 from hyperproto.codes.lbfgs import minimise
-from hyperproto.codes.ranked import auto_weight
+from hyperproto.codes.ranked import auto_weight, wished_cosine
 from hyperproto.codes.ranked import joint as joint_module
+from hyperproto.codes.ranked.layouts import spectral_layout
 from hyperproto.prototypes import request, semantic
 from hyperproto.prototypes.sweep import sweep_prior_weight
 
@@ -62,6 +63,26 @@ def test_assignment_keeps_the_separation_of_the_code_and_means_more(prior):
     assert assigned.certificate.max_cosine == none.certificate.max_cosine
     assert assigned.certificate.meaning.loss < none.certificate.meaning.loss
     assert {tuple(row) for row in assigned.vectors.tolist()} == {tuple(row) for row in none.vectors.tolist()}
+
+
+def test_projection_keeps_the_axes_of_the_prior_and_parts_what_is_too_near(prior):
+    ranked, projected = place(prior), place(prior, method="project")
+    wished = wished_cosine(12, 4)
+    assert projected.certificate.max_cosine < wished + 0.01
+    layout = spectral_layout(prior, np.arange(12), 12, 4, seed=0)
+    near = [(made.vectors.numpy() * layout).sum(axis=1).mean() for made in (projected, ranked)]
+    assert near[0] > 0.95
+    assert near[0] > near[1]
+    assert projected.certificate.meaning.ranked > 0.7
+    assert torch.equal(projected.vectors, place(prior, method="project").vectors)
+
+
+def test_projection_places_classes_without_prior_apart_and_refuses_too_many(monkeypatch):
+    known = dict(zip(NAMES[:-2], vectors()[:-2], strict=True))
+    assert place(known, missing="free", method="project").certificate.max_cosine < wished_cosine(12, 4) + 0.01
+    monkeypatch.setattr(semantic, "MATRIX_POINTS", 11)
+    with pytest.raises(ValueError, match="at most 11 of them; got 12"):
+        place(cosines(vectors()), method="project")
 
 
 def test_assignment_of_a_simplex_says_that_it_means_nothing(prior):
@@ -165,6 +186,7 @@ def test_many_classes_are_ranked_by_sampled_anchors_and_it_says_so(monkeypatch):
         ({"prior_weight": -1.0}, "prior_weight"),
         ({"prior_weight": "heavy"}, '`prior_weight` must be a number from 0 on, or "auto"'),
         ({"seconds": 1.0}, "`seconds` ends a search for separation alone"),
+        ({"seconds": 1.0, "method": "project"}, "`seconds` ends a search for separation alone"),
         ({"seconds": 1.0, "method": "paper"}, "`seconds` ends a search for separation alone"),
         ({"method": "random"}, "does not look at a prior"),
         ({"method": "assing"}, 'Did you mean "assign"'),
@@ -176,7 +198,7 @@ def test_a_mistake_gets_a_sentence(prior, options, sentence):
 
 
 def test_a_weight_or_an_assignment_needs_a_prior():
-    for options in ({"prior_weight": 2.0}, {"method": "assign"}):
+    for options in ({"prior_weight": 2.0}, {"method": "assign"}, {"method": "project"}):
         with pytest.raises(ValueError, match="go with a prior"):
             hp.place(5, 3, **options)
 
