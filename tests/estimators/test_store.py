@@ -60,7 +60,10 @@ def test_regressors_and_several_tasks_come_back(a_slope, tmp_path):
     assert back.score(X, table) == several.score(X, table)
 
 
-@pytest.mark.parametrize("loss", [hp.CauchySoftmax(width=0.3), hp.SampledCosineSoftmax(scale=8.0), hp.PowerCosine()])
+@pytest.mark.parametrize(
+    "loss",
+    [hp.FreeNormSoftmax(gain=2.0), hp.CauchySoftmax(width=0.3), hp.SampledCosineSoftmax(scale=8.0), hp.PowerCosine()],
+)
 def test_every_loss_comes_back(three_kinds, tmp_path, loss):
     X, y = three_kinds
     model = HypersphericalClassifier(epochs=1, loss=loss, random_state=0).fit(X, y)

@@ -32,6 +32,14 @@ def test_values_are_those_the_paper_prints():
     assert printed("table7")["One-hot", "ImageNet-200 200"] == Printed(60.4)
 
 
+@pytest.mark.parametrize("name", experiment_names())
+def test_a_row_to_compare_with_stands_in_the_columns_of_others(name):
+    experiment = find_experiment(name)
+    held = {(entry.row, entry.column) for entry in experiment.entries("cpu")}
+    for row in experiment.compare:
+        assert any((row, column) in held for other, column in held if other != row), row
+
+
 def test_no_printed_value_is_missing():
     counts = {"table1": 18, "table2": 9, "table3": 12, "table4": 7, "table5": 8, "table6": 20, "table7": 14}
     assert {name: len(printed(name)) for name in counts} == counts

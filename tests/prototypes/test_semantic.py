@@ -79,10 +79,23 @@ def test_projection_keeps_the_axes_of_the_prior_and_parts_what_is_too_near(prior
 
 def test_projection_places_classes_without_prior_apart_and_refuses_too_many(monkeypatch):
     known = dict(zip(NAMES[:-2], vectors()[:-2], strict=True))
-    assert place(known, missing="free", method="project").certificate.max_cosine < wished_cosine(12, 4) + 0.01
+    partly = place(known, missing="free", method="project")
+    assert torch.equal(partly.vectors, place(known, missing="free").vectors)
     monkeypatch.setattr(semantic, "MATRIX_POINTS", 11)
     with pytest.raises(ValueError, match="at most 11 of them; got 12"):
         place(cosines(vectors()), method="project")
+
+
+def test_projection_of_similarities_that_no_vectors_have_keeps_like_classes_together():
+    signs = np.repeat([1.0, -1.0], 3)
+    across = -0.9 * np.outer(signs, signs)  # like the other group, unlike one's own
+    np.fill_diagonal(across, 1.0)
+    placed = hp.place(6, 3, prior=across, method="project").certificate
+    assert placed.meaning.spearman > 0
+
+
+def test_on_a_circle_projection_is_the_weighed_placement(prior):
+    assert torch.equal(place(prior, dim=2, method="project").vectors, place(prior, dim=2).vectors)
 
 
 def test_assignment_of_a_simplex_says_that_it_means_nothing(prior):
@@ -186,6 +199,7 @@ def test_many_classes_are_ranked_by_sampled_anchors_and_it_says_so(monkeypatch):
         ({"prior_weight": -1.0}, "prior_weight"),
         ({"prior_weight": "heavy"}, '`prior_weight` must be a number from 0 on, or "auto"'),
         ({"seconds": 1.0}, "`seconds` ends a search for separation alone"),
+        ({"prior_weight": 2.0, "method": "project"}, "which method=.project. does not have"),
         ({"seconds": 1.0, "method": "project"}, "`seconds` ends a search for separation alone"),
         ({"seconds": 1.0, "method": "paper"}, "`seconds` ends a search for separation alone"),
         ({"method": "random"}, "does not look at a prior"),

@@ -6,6 +6,7 @@ from torch.nn import functional
 
 import hyperproto as hp
 from hyperproto._core.errors import InputError
+from hyperproto.spaces import default_loss
 from hyperproto.sphere import normalize
 
 
@@ -49,6 +50,34 @@ def test_the_class_is_still_the_nearest_by_angle(generator):
     space = hp.Space(3, hp.Classes(6, loss=hp.FreeNormSoftmax()))
     z = torch.randn(20, 3, generator=generator)
     assert torch.equal(space.predict(z), space.predict(100 * z))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half_precision_is_summed_in_single(dtype, generator):
+    z, prototypes, labels = batch(generator)
+    half = z.to(dtype).requires_grad_()
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        rows = hp.FreeNormSoftmax()(half, prototypes.float(), labels)
+    torch.testing.assert_close(rows, hp.FreeNormSoftmax()(half.float(), prototypes.float(), labels))
+    rows.sum().backward()
+    assert half.grad.dtype == dtype
+
+
+@pytest.mark.parametrize(
+    ("num_classes", "dim", "options", "loss"),
+    [
+        (2, 2, {}, hp.FreeNormSoftmax()),
+        (10_000, 5, {}, hp.FreeNormSoftmax()),
+        (10_001, 5, {}, hp.PowerCosine()),
+        (10_001, 10_000, {}, hp.SquaredCosine()),
+        (10_001, 9_999, {}, hp.PowerCosine()),
+        (20_000, 5, {"bounded": False}, hp.FreeNormSoftmax()),
+        (100, 99, {"bounded": True}, hp.SquaredCosine()),
+        (100, 98, {"bounded": True}, hp.PowerCosine()),
+    ],
+)
+def test_the_rule_for_who_does_not_choose(num_classes, dim, options, loss):
+    assert default_loss(num_classes, dim, **options) == loss
 
 
 def test_a_gain_must_be_positive():

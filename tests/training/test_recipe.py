@@ -12,7 +12,7 @@ import torch
 
 import hyperproto as hp
 from hyperproto.data import Split
-from hyperproto.training import Recipe, describe_data, read_recipe_source, read_run, resume_run, train
+from hyperproto.training import Recipe, describe_data, read_recipe_source, read_run, recipe_parts, resume_run, train
 from hyperproto.training.protocol import settings_of
 from hyperproto.training.recipe_parts import auto_dim, build_network, build_space, settle
 from tests.data import layouts
@@ -311,12 +311,39 @@ def test_few_dimensions_get_a_look_at_the_examples(generator):
     centres = torch.tensor([[5.0, 0, 0], [5.0, 1, 0], [-5.0, 0, 1], [-5.0, 0, 0], [0, 6.0, 0], [0, 6.0, 1]])
     labels = torch.arange(6).repeat_interleave(20)
     seen = Split(centres[labels] + 0.2 * torch.randn(120, 3, generator=generator), {"kind": labels})
-    recipe = Recipe({"reader": "digits", "path": "", "options": {}}, dim=2)
+    recipe = Recipe({"reader": "digits", "path": "", "options": {}}, dim=3)
     space = build_space(recipe, {"kind": hp.Classes(6)}, seen)
     cosines = space.prototypes["kind"].vectors @ space.prototypes["kind"].vectors.T
     assert cosines[0, 1] > cosines[0, 2]
     assert space.tasks["kind"].loss == hp.FreeNormSoftmax()
     assert "projected" in space.prototypes["kind"].certificate.method
+
+
+def test_what_is_held_out_is_not_looked_at(monkeypatch):
+    seen = []
+    real = recipe_parts.from_examples
+    monkeypatch.setattr(
+        recipe_parts,
+        "from_examples",
+        lambda x, y, *rest, **options: seen.append(len(y)) or real(x, y, *rest, **options),
+    )
+    run = train(Recipe(describe_data("digits"), dim=3, valid_share=0.5, epochs=1), progress=False)
+    assert seen == [676]
+    assert run.metrics["digit/accuracy"] > 0
+
+
+@pytest.mark.parametrize(
+    ("inputs", "labels"),
+    [
+        (torch.eye(4), torch.tensor([0, 1, 0, 1])),  # two classes have no third to be ranked by
+        (torch.arange(4.0)[:, None], torch.tensor([0, 0, 0, 0])),
+        (torch.zeros(4, 2, 3), torch.arange(4)),  # neither rows nor images
+    ],
+)
+def test_examples_that_say_nothing_leave_placement_as_it_is(inputs, labels):
+    recipe = Recipe({"reader": "digits", "path": "", "options": {}}, dim=2)
+    space = build_space(recipe, {"kind": hp.Classes(5)}, Split(inputs, {"kind": labels}))
+    assert space.prototypes["kind"].certificate.meaning is None
 
 
 def test_prototypes_of_a_file_go_to_the_classes_they_are_named_for(tmp_path):

@@ -129,7 +129,8 @@ def _describe(spec: object) -> str:
 
     assert isinstance(spec, Spec)
     kind = {"deep-ncm": f"deep NCM, {spec.mean}", "conventional": "conventional"}.get(spec.space, "")
-    kind = kind or ", ".join(filter(None, (spec.prototypes, "cosine softmax" if spec.loss == "softmax" else "")))
+    loss = {"softmax": "cosine softmax", "free": "free norm", "cauchy": "Cauchy softmax", "power": "power"}
+    kind = kind or ", ".join(filter(None, (spec.prototypes, loss.get(spec.loss, ""))))
     weight = "" if spec.task_weight is None else f", w = {spec.task_weight:g}"
     space = f"{kind or 'sphere'}{f', D = {spec.dim}' if spec.dim else ''}{weight}"
     trained = f"{spec.data}, {spec.network}, " if spec.kind == "train" else ""

@@ -135,6 +135,10 @@ def _check_options(
         check_finite_number(seconds, "seconds", above=0)
     if workers is not None:
         check_integer(workers, "workers", at_least=1)
+    if method == "project" and prior_weight != "auto":
+        raise InputError(
+            '`prior_weight` is the weight of Equation 6, which method="project" does not have. Use "auto".'
+        )
     if prior is None and (prior_weight != "auto" or method in ("assign", "project")):
         raise InputError(
             '`prior_weight` and the methods "assign" and "project" go with a prior; got none. Pass prior=...'

@@ -14,7 +14,7 @@ from hyperproto.codes.descent import random_points
 from hyperproto.codes.effort import WORK
 from hyperproto.codes.ranked import apart_points, assign, paper_descent, ranked_points, wished_cosine
 from hyperproto.codes.ranked.joint import EXPONENTS
-from hyperproto.codes.ranked.layouts import spectral_layout
+from hyperproto.codes.ranked.layouts import positive_part, spectral_layout
 from hyperproto.codes.ranked.many import many_ranked_points
 from hyperproto.prototypes import request as limits
 from hyperproto.prototypes.request import Request
@@ -96,7 +96,13 @@ def _starts(request: Request, count: int) -> list[Array]:
 
 
 def _projected(request: Request) -> tuple[Code, float]:
-    """Lay out the prior by the axes along which it varies most, and part only the pairs that are too near."""
+    """Lay out the prior by the axes along which it varies most, and part only the pairs that are too near.
+
+    On a circle points cannot pass each other, and a class without prior has nothing to be near to: both are placed by
+    the weighed objective.
+    """
+    if request.dim == 2 or len(request.members) < request.num_classes:
+        return _joint(request)
     _refuse_seconds(request)
     if request.num_classes > MATRIX_POINTS:
         raise InputError(
@@ -104,7 +110,7 @@ def _projected(request: Request) -> tuple[Code, float]:
             f'got {request.num_classes:,}. Use "auto".'
         )
     shape = request.num_classes, request.dim
-    layout = spectral_layout(request.similarity, request.members, *shape, seed=request.seed)
+    layout = spectral_layout(positive_part(request.similarity), request.members, *shape, seed=request.seed)
     wished = wished_cosine(*shape)
     points = apart_points(layout, wished)
     method = f"prior projected, pairs parted to a cosine of {wished:.2f}"

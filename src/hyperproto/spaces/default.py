@@ -11,7 +11,8 @@ Classes must compete, and an output must be able to say that it does not know: p
 both, at every D. Where the other classes cannot be looked at, it matters how far they are. From D = K - 1 on
 prototypes form a simplex, all others are equally far away, and Equation 1 will do; with fewer dimensions a far class
 must not count for more than a near one. Beyond 10,000 classes the right column is taken. ``hyperproto reproduce
-past-tuning`` and ``past-short-runs`` measure it; the paper's own loss is :class:`SquaredCosine` at every size.
+past-tuning`` compares losses on held-out images, and ``past-short-runs`` tests the rule. The paper's own loss is
+:class:`SquaredCosine` at every size.
 """
 
 import math

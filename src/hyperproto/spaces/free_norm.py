@@ -25,7 +25,7 @@ class FreeNormSoftmax:
     Parameters
     ----------
     gain : float, default 1.0
-        g. A large one makes large steps of the last layer; beyond 2 trainings came to harm.
+        g, by whose square the steps of the last layer grow.
     """
 
     gain: float = 1.0

@@ -27,9 +27,9 @@ class Classes:
     ----------
     classes : int, sequence of str, or Prototypes
         How many classes, their names, or prototypes placed already.
-    loss : SquaredCosine, PowerCosine, CosineSoftmax or CauchySoftmax
-        Equation 1, or with another exponent, whose cost does not depend on the number of classes; or cross-entropy
-        over the cosines to all prototypes, scaled, or with heavy tails for few dimensions.
+    loss : SquaredCosine, PowerCosine, FreeNormSoftmax, CosineSoftmax, CauchySoftmax or SampledCosineSoftmax
+        Equation 1, or with another exponent, whose cost does not depend on the number of classes; or cross-entropy:
+        over products with outputs of any length, over scaled cosines to all prototypes or some, or with heavy tails.
     weight : float, default 1.0
         Weight of this task in the sum; the method needs none.
     class_weights : sequence of float, optional

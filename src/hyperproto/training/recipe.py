@@ -18,7 +18,7 @@ from hyperproto.training.fit import fit
 from hyperproto.training.loading import Loaded, read_run, rebuild
 from hyperproto.training.logs import check_log
 from hyperproto.training.protocol import settings_of
-from hyperproto.training.recipe_parts import build_data, build_network, build_space, seed_weights, settle
+from hyperproto.training.recipe_parts import build_data, build_network, build_space, hold_out, seed_weights, settle
 from hyperproto.training.recipe_values import Recipe
 from hyperproto.training.run import CHECKPOINT, Run
 from hyperproto.training.sources import describe_data, read_recipe_source
@@ -58,7 +58,7 @@ def train(
     settings = check_settings(settings_of(recipe) | options)  # before data are read, which may take long
     check_log(log, place)
     with begun(place, recipe):
-        source = read_recipe_source(recipe.data)
+        source = hold_out(recipe, read_recipe_source(recipe.data))
         settings = check_settings(settings_of(settle(recipe, source.tasks, source.train)) | options)
         made = _build(recipe, source)
         return _fit(recipe, source, made, place, settings, say, options)
@@ -87,7 +87,7 @@ def resume_run(
     place = Path(folder)
     options: dict[str, Any] = {"progress": progress, "log": log, "checkpoint_seconds": checkpoint_seconds}
     recipe, has_config = from_first(lambda: stored_recipe(place))
-    source = read_recipe_source(recipe.data, path)
+    source = hold_out(recipe, read_recipe_source(recipe.data, path))
     # what a rule decided is taken from the run: the rule may be another one by now
     settings = read_run(place).settings if has_config else settings_of(settle(recipe, source.tasks, source.train))
     made = _rebuild(recipe, place) if has_config else _build(recipe, source)

@@ -11,6 +11,7 @@ from torch import Tensor
 from hyperproto._core.errors import InputError
 from hyperproto._core.processes import from_first
 from hyperproto._core.seeding import derive_seed
+from hyperproto.codes.best import MATRIX_POINTS
 from hyperproto.data import Arrays, ImageData, ImagePreprocessing, Source, Split, training_data
 from hyperproto.data.preprocessing import Preprocessing
 from hyperproto.data.source import select
@@ -37,10 +38,18 @@ from hyperproto.spaces.losses import ClassLoss
 from hyperproto.training.protocol import paper_backbone
 from hyperproto.training.recipe_values import Recipe
 
-__all__ = ["auto_dim", "build_data", "build_network", "build_space", "input_shape", "seed_weights", "settle"]
+__all__ = [
+    "auto_dim",
+    "build_data",
+    "build_network",
+    "build_space",
+    "hold_out",
+    "input_shape",
+    "seed_weights",
+    "settle",
+]
 
 Data: TypeAlias = Arrays | ImageData
-MOST_TO_RANK = 4_000  # classes up to which Equation 6 ranks all triplets
 MOST_AXES = 100  # for a class task: with more, prototypes are hardly farther apart and steps cost more
 SHORT_NAMES = {
     SquaredCosine.name: "squared",
@@ -84,7 +93,7 @@ def settle(recipe: Recipe, tasks: Mapping[str, Classes | Range], seen: Split | N
     left = axes - sum(max(2, count - 1) for count in others)  # of several tasks the others get their simplex first
     loss = SHORT_NAMES[default_loss(largest, max(1, left)).name]
     few_axes = len(counts) == 1 and axes < largest - 1
-    looks = few_axes and largest <= MOST_TO_RANK and _lies_in_memory(seen)
+    looks = few_axes and largest <= MATRIX_POINTS and _can_be_looked_at(seen)
     prior = "examples" if looks and recipe.prior is None and recipe.prototypes is None else recipe.prior
     return replace(recipe, loss=loss, prior=prior)
 
@@ -133,18 +142,24 @@ def _placed(recipe: Recipe, name: str, task: Classes, dim: int, seen: Split | No
     """Place prototypes by a prior: one that is given, or a look at the training examples."""
     prior, missing, method = cast(Any, recipe.prior), cast(Any, recipe.prior_missing), "auto"
     if recipe.prior == "examples":
-        if seen is None or not _lies_in_memory(seen):
-            raise InputError('The prior "examples" needs data in memory; these are read file by file. Leave it out.')
+        if seen is None or not _can_be_looked_at(seen):
+            raise InputError(
+                'The prior "examples" needs rows or images in memory; these are read file by file, or of another '
+                "shape. Leave it out."
+            )
         count = {"num_classes": task.num_classes, "missing": "free"}
         prior = from_examples(seen.inputs, seen.targets[name], task.names, **count)  # type: ignore[arg-type]
-        method = "project" if dim < task.num_classes - 1 else method  # past-tuning: nearer to where data put classes
+        if prior.known.sum() < 3:  # of fewer classes none is nearer to one than another
+            prior = None
+        elif dim < task.num_classes - 1:
+            method = "project"
     return place(
         cast(Any, task.classes), dim, prior=prior, missing=missing, method=method, effort="fast", progress=False
     )
 
 
-def _lies_in_memory(seen: Split | None) -> bool:
-    return seen is not None and isinstance(seen.inputs, Tensor)
+def _can_be_looked_at(seen: Split | None) -> bool:
+    return seen is not None and isinstance(seen.inputs, Tensor) and seen.inputs.ndim in (2, 4)
 
 
 def _loaded(recipe: Recipe, task: Classes, name: str) -> Prototypes:
@@ -184,22 +199,30 @@ def build_network(recipe: Recipe, preprocessing: Preprocessing, out_dim: int) ->
     return create_backbone(name, out_dim=out_dim, **(fitting | recipe.backbone_options))
 
 
+def hold_out(recipe: Recipe, source: Source) -> Source:
+    """Return the data with the recipe's share of the training part in the place of the test part.
+
+    It comes before everything that looks at training examples, prototypes included.
+    """
+    if not recipe.valid_share:
+        return source
+    train = source.train
+    labels = [train.targets[name] for name, task in source.tasks.items() if isinstance(task, Classes)]
+    seed = derive_seed(recipe.seed, "validation")
+    kept, held = held_out_rows(labels, len(train), share=recipe.valid_share, seed=seed)
+    if not len(held):
+        raise InputError(
+            f"`valid_share` must hold out an example at least; {recipe.valid_share:g} of {len(train)} is none."
+        )
+    return replace(source, train=select(train, kept), test=select(train, held))
+
+
 def build_data(recipe: Recipe, source: Source) -> tuple[Data, Data | None]:
-    """Return what to train on, and what to measure on during training: the test data, or a share held out for it."""
-    train, valid = source.train, source.test
-    if recipe.valid_share:
-        labels = [train.targets[name] for name, task in source.tasks.items() if isinstance(task, Classes)]
-        seed = derive_seed(recipe.seed, "validation")
-        kept, held = held_out_rows(labels, len(train), share=recipe.valid_share, seed=seed)
-        if not len(held):
-            raise InputError(
-                f"`valid_share` must hold out an example at least; {recipe.valid_share:g} of {len(train)} is none."
-            )
-        train, valid = select(train, kept), select(train, held)
+    """Return what to train on, and what to measure on during training."""
     options: Any = {"keep": recipe.keep, "workers": recipe.workers, "skip_corrupt": recipe.skip_corrupt}
     augment = source.augment if recipe.augment else None
-    made = training_data(train, source.preprocessing, augment, **options)
-    return made, None if valid is None else training_data(valid, source.preprocessing, **options)
+    made = training_data(source.train, source.preprocessing, augment, **options)
+    return made, None if source.test is None else training_data(source.test, source.preprocessing, **options)
 
 
 def seed_weights(recipe: Recipe) -> None:

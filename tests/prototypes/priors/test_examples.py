@@ -5,7 +5,7 @@ import torch
 
 import hyperproto as hp
 from hyperproto._core.errors import InputError, InputTypeError
-from hyperproto.prototypes.priors import from_examples
+from hyperproto.prototypes.priors import from_examples, patches
 from hyperproto.prototypes.priors.examples import discriminant_means
 from hyperproto.prototypes.priors.patches import patch_features
 
@@ -25,13 +25,40 @@ def test_near_classes_are_similar(generator):
 
 
 def test_scatter_is_made_round(generator):
+    # along the second axis classes differ by much less, but there they hardly scatter
+    centres = torch.tensor([[1.0, 0.0], [-1.0, 0.0], [1.0, 0.5], [-1.0, 0.5]], dtype=torch.float64)
+    labels = torch.arange(4).repeat_interleave(500)
+    noise = torch.randn(2000, 2, generator=generator, dtype=torch.float64) * torch.tensor([1.0, 0.1])
+    means = discriminant_means(centres[labels] + noise, labels)
+    first, second = (abs(means[i] - means[j]).max() for i, j in ((0, 1), (0, 2)))
+    assert first == pytest.approx(2.0, rel=0.2)  # in standard deviations
+    assert second == pytest.approx(0.5 / (0.9 * 0.1**2 + 0.1 * 0.505) ** 0.5, rel=0.2)  # shrunk towards a ball
+
+
+def test_columns_are_brought_to_one_scale(generator):
     x, labels = clusters(generator, torch.tensor([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]]))
-    stretched = x * torch.tensor([1.0, 100.0])
-    plain, far = from_examples(x, labels), from_examples(stretched, labels)
-    assert abs(plain.similarity - far.similarity).max() < 1e-7  # columns have spread 1
-    turned = discriminant_means(x.double(), labels)
-    within = turned.shape
-    assert within == (3, 2)
+    plain, far = (from_examples(x * torch.tensor([1.0, stretch]), labels) for stretch in (1.0, 100.0))
+    assert abs(plain.similarity - far.similarity).max() < 1e-7
+
+
+def test_a_class_with_one_example_among_many_is_seen():
+    labels = torch.zeros(30_000, dtype=torch.int64)
+    labels[10_000:20_000], labels[15_003], labels[20_000:] = 1, 2, 3
+    x = torch.nn.functional.one_hot(labels, 4) + 0.01 * torch.arange(30_000).remainder(7)[:, None]
+    assert from_examples(x, labels).known.all()
+
+
+def test_very_many_columns_are_mixed(generator):
+    pairs = torch.randn(2, 2_500, generator=generator)
+    centres = pairs.repeat_interleave(2, dim=0) + 0.3 * torch.randn(4, 2_500, generator=generator)
+    prior = from_examples(*clusters(generator, centres))
+    assert min(prior.similarity[0, 1], prior.similarity[2, 3]) > 0.5 > prior.similarity[0, 2]
+
+
+def test_a_class_in_the_very_middle_is_free():
+    x = torch.arange(5.0).repeat(4)[:, None]
+    labels = torch.arange(5).repeat(4)
+    assert from_examples(x, labels, missing="free").known.tolist() == [True, True, False, True, True]
 
 
 def test_it_is_a_prior_for_placement(generator):
@@ -53,9 +80,12 @@ def test_images_are_told_apart_by_their_patches(generator):
     assert "patches" in prior.source
 
 
-def test_patches_do_not_depend_on_how_images_are_batched(generator):
+def test_patches_do_not_depend_on_how_images_are_batched(generator, monkeypatch):
     images = torch.randint(0, 256, (30, 3, 20, 20), generator=generator, dtype=torch.uint8)
     features = patch_features(images)
+    monkeypatch.setattr(patches, "BATCH", 7)
+    torch.testing.assert_close(patch_features(images), features, atol=1e-4, rtol=0)
+    monkeypatch.undo()
     assert features.isfinite().all()
     torch.testing.assert_close(features.mean(dim=0), torch.zeros(features.shape[1]), atol=1e-4, rtol=0)
     assert torch.equal(features, patch_features(images))
@@ -87,6 +117,7 @@ def test_one_example_a_class_is_enough():
         (torch.zeros(4, 2), torch.zeros(4), InputTypeError, "4 integer class ids"),
         (torch.zeros(4, 2), torch.full((4,), -1), InputError, "all are missing"),
         (torch.full((4, 2), torch.inf), torch.arange(4), InputError, "finite"),
+        (torch.full((4, 3, 8, 8), torch.nan), torch.arange(4), InputError, "the images hold NaN"),
     ],
 )
 def test_bad_examples_get_a_sentence(inputs, labels, error, said):

@@ -20,7 +20,7 @@ from hyperproto.codes.lbfgs import minimise
 __all__ = ["SHARE", "apart_points", "wished_cosine"]
 
 SHARE = 0.7  # of the smallest angle that mathematics allows
-FIRMNESS = (10.0, 100.0, 1000.0)  # μ, in turn: at the last the wish is missed by a hundredth at most
+FIRMNESS = (10.0, 100.0, 1000.0)  # μ, in turn: the last of them misses the wish by little
 
 
 def wished_cosine(num_points: int, dim: int) -> float:

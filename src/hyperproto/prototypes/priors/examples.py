@@ -24,6 +24,7 @@ __all__ = ["from_examples"]
 
 LOOKED_AT = 25_000  # more examples change little: a mean of 100 is known to a tenth of the scatter
 COMPONENTS = 128  # principal components that are kept; scatter is estimated in so many dimensions
+WIDEST = 2_000  # columns of which those are found exactly; of more, among as many random mixtures of them
 SHRINKAGE = 0.1  # of the scatter towards a ball, so that directions of little scatter do not count for all
 
 
@@ -76,9 +77,13 @@ def from_examples(
     absent = [names[k] if names is not None else str(k) for k in np.flatnonzero(~known)]
     told = settle_missing(absent, num_classes, missing=missing, where="the examples")
     features = patch_features(examples, seed=seed) if examples.ndim == 4 else _plain(examples)
+    if features.shape[1] > WIDEST:
+        features = _mixed(features, seed)
     table = np.zeros((num_classes, min(COMPONENTS, features.shape[1])))
     means = discriminant_means(features, ids)
     table[known, : means.shape[1]] = means
+    if missing == "free":
+        known &= table.any(axis=1)  # a class in the very middle is like no other
     what = "patches of images" if examples.ndim == 4 else "columns"
     return cosine_prior(ClassVectors(table, known, f"{len(ids)} examples by {what}", tuple(told)), names)
 
@@ -119,6 +124,10 @@ def _check_examples(inputs: object, labels: object) -> tuple[Tensor, Tensor]:
         raise InputTypeError(
             f"`labels` must be {len(examples)} integer class ids; got {ids.dtype}, shape {tuple(ids.shape)}."
         )
+    if examples.dtype == torch.bool:
+        examples = examples.to(torch.uint8)
+    if examples.ndim == 4 and examples.is_floating_point() and not bool(examples.isfinite().all()):
+        raise InputError("`inputs` must be finite; the images hold NaN or infinity. Drop those first.")
     if not bool((ids >= 0).any()):
         raise InputError("`labels` must hold at least one class id; all are missing.")
     return examples, ids.long()
@@ -132,8 +141,18 @@ def _drawn(ids: Tensor, seed: int) -> Tensor:
     generator = torch.Generator().manual_seed(derive_seed(seed, "examples of a prior"))
     order = present[torch.randperm(len(present), generator=generator)]
     by_class = order[torch.argsort(ids[order], stable=True)]
-    every = torch.linspace(0, len(by_class) - 1, LOOKED_AT).round().long()  # evenly through the classes
-    return by_class[every].sort().values
+    wide = torch.float64 if len(by_class) >= 2**24 else torch.float32  # which holds ids up to there
+    every = torch.linspace(0, len(by_class) - 1, LOOKED_AT, dtype=wide).round().long()  # evenly through the classes
+    drawn = by_class[every]
+    rare = by_class[~torch.isin(ids[by_class], ids[drawn])]
+    return torch.cat([drawn, rare]).sort().values
+
+
+def _mixed(features: Tensor, seed: int) -> Tensor:
+    """Return random mixtures of very many columns, which keep distances (Johnson and Lindenstrauss)."""
+    generator = torch.Generator().manual_seed(derive_seed(seed, "mixtures of a prior"))
+    mixing = torch.randn(features.shape[1], WIDEST, generator=generator, dtype=features.dtype)
+    return features @ mixing / features.shape[1] ** 0.5
 
 
 def _plain(table: Tensor) -> Tensor:
