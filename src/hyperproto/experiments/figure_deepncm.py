@@ -36,7 +36,7 @@ def entries(scale: str) -> list[Entry]:
 
 EXPERIMENT = Experiment(
     name="figure-deepncm",
-    title="Deep NCM: accuracy (%) on CIFAR-100 after every epoch, ResNet-32",
+    title="Deep NCM: accuracy (%) on CIFAR-100 after every epoch",
     entries=entries,
     figure="curves",
     compare=("This paper",),

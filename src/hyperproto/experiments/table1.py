@@ -67,7 +67,7 @@ def with_cosine_softmax(spec: Spec) -> Spec:
 
 EXPERIMENT = Experiment(
     name="table1",
-    title="Table 1: accuracy (%) of hyperspherical prototypes and baseline prototypes, ResNet-32, by dimensions",
+    title="Table 1: accuracy (%) of hyperspherical prototypes and baseline prototypes, by dimensions",
     entries=entries,
     compare=("This paper",),
     notes=("One-hot prototypes need as many dimensions as classes.",),

@@ -42,7 +42,7 @@ def _cell(row: str, kind: str, dim: int, scale: str) -> Spec:
 
 EXPERIMENT = Experiment(
     name="table3",
-    title="Table 3: accuracy (%) on CIFAR-100 with and without privileged information, ResNet-32, by dimensions",
+    title="Table 3: accuracy (%) on CIFAR-100 with and without privileged information, by dimensions",
     entries=entries,
     compare=(WITHOUT,),
 )

@@ -15,6 +15,7 @@ __all__ = ["draw_dots", "row_bands"]
 
 OURS, PAST, PAPER = "#0072B2", "#009E73", "#D55E00"
 LINE, WIDTH, LABEL = 0.42, 2.1, 36  # inches a row, inches a column, characters of a row's name
+TEXT = 0.15  # inches a line of a row's name
 LIFT = 0.17  # ours above the line of its row, the paper's below, so that equal ones are both seen
 UNITS = {"accuracy": "accuracy, %", "mae": "mean absolute error", **dict.fromkeys(("min", "mean", "max"), "1 - cos")}
 
@@ -27,7 +28,9 @@ def draw_dots(grid: Grid, path: str | Path) -> None:
     from matplotlib.figure import Figure
 
     bands = row_bands(grid)
-    heights = [LINE * len(band) + 0.6 for band in bands]
+    heights = [
+        max(LINE, *(TEXT * (_label(row).count("\n") + 1.3) for row in band)) * len(band) + 0.6 for band in bands
+    ]
     size = (3.2 + WIDTH * len(grid.columns), sum(heights) + 1.1)
     figure = Figure(figsize=size, dpi=150, layout="constrained")
     FigureCanvasAgg(figure)
