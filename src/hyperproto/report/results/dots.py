@@ -42,6 +42,12 @@ def draw_dots(grid: Grid, path: str | Path) -> None:
         figure.savefig(beside, format=form)
 
 
+def _height(band: Sequence[str]) -> float:
+    """Return the inches of a band of rows, each as high as the longest name asks for."""
+    lines = max(_label(row).count("\n") + 1 for row in band)
+    return max(LINE, TEXT * (lines + 0.3)) * len(band) + 0.6
+
+
 def row_bands(grid: Grid) -> list[tuple[str, ...]]:
     """Return the rows in bands of equal measures, for those of different ones cannot share an axis."""
     bands: dict[frozenset[str], list[str]] = {}
