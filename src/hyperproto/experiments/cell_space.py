@@ -83,4 +83,6 @@ def _class_loss(spec: Spec) -> ClassLoss:
         return CosineSoftmax(spec.loss_scale)
     if spec.loss == "squared":
         return SquaredCosine()
-    return {"free": FreeNormSoftmax, "power": PowerCosine, "cauchy": CauchySoftmax}[spec.loss](**options)
+    if spec.loss == "free":
+        return FreeNormSoftmax(**options)
+    return PowerCosine(**options) if spec.loss == "power" else CauchySoftmax(**options)

@@ -64,15 +64,16 @@ def _trials(data: str) -> dict[str, Spec]:
 
 def entries(scale: str) -> list[Entry]:
     """Return two measures of each run on each data set, and below them those on held-out images, of one seed."""
-    every = [(data, "", row, spec, None) for data in MEASURES for row, spec in _rows(data).items()]
-    every += [(data, " held out", row, spec, 1) for data in MEASURES for row, spec in _trials(data).items()]
+    tested = [(data, row, spec) for data in MEASURES for row, spec in _rows(data).items()]
+    tried = [(f"{data} held out", row, spec) for data in MEASURES for row, spec in _trials(data).items()]
     if scale == "smoke":
         kept = (FREE, POINT, HEADS.format(weight=0.5))
-        every = [found for found in every if found[2] in kept and not found[1]]
+        tested, tried = [found for found in tested if found[1] in kept], []
     return [
-        Entry(row, f"{data}{told}, {what}", at_scale(spec, scale), measure, past=True, num_seeds=num_seeds)
-        for data, told, row, spec, num_seeds in every
-        for what, measure in MEASURES[data].items()
+        Entry(row, f"{where}, {what}", at_scale(spec, scale), measure, past=True, num_seeds=num_seeds)
+        for every, num_seeds in ((tested, None), (tried, 1))
+        for where, row, spec in every
+        for what, measure in MEASURES[where.removesuffix(" held out")].items()
     ]
 
 

@@ -152,7 +152,8 @@ def _mixed(features: Tensor, seed: int) -> Tensor:
     """Return random mixtures of very many columns, which keep distances (Johnson and Lindenstrauss)."""
     generator = torch.Generator().manual_seed(derive_seed(seed, "mixtures of a prior"))
     mixing = torch.randn(features.shape[1], WIDEST, generator=generator, dtype=features.dtype)
-    return features @ mixing / features.shape[1] ** 0.5
+    mixed: Tensor = features @ mixing / float(features.shape[1]) ** 0.5
+    return mixed
 
 
 def _plain(table: Tensor) -> Tensor:
