@@ -7,12 +7,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
+from PIL import Image
 
 import hyperproto as hp
+from hyperproto.cli.main import main
 from hyperproto.data import Split
-from hyperproto.training import Recipe, describe_data, read_recipe_source, read_run, recipe_parts, resume_run, train
+from hyperproto.training import Recipe, describe_data, look, read_recipe_source, read_run, resume_run, train
 from hyperproto.training.protocol import settings_of
 from hyperproto.training.recipe_parts import auto_dim, build_network, build_space, settle
 from tests.data import layouts
@@ -279,6 +282,7 @@ def test_the_rate_follows_the_loss(choice, reduction, lr):
         (8, {"dim": 7}, "free", None),
         (8, {"dim": 3}, "free", "examples"),
         (8, {"dim": 3, "prior": "none"}, "free", "none"),
+        (8, {"dim": 3, "loss": "free"}, "free", "examples"),
         (8, {"dim": 3, "loss": "power"}, "power", None),
         (8, {"dim": 3, "protocol": "paper"}, "squared", None),
         (20_000, {}, "power", None),
@@ -321,15 +325,41 @@ def test_few_dimensions_get_a_look_at_the_examples(generator):
 
 def test_what_is_held_out_is_not_looked_at(monkeypatch):
     seen = []
-    real = recipe_parts.from_examples
+    real = look.from_examples
     monkeypatch.setattr(
-        recipe_parts,
+        look,
         "from_examples",
         lambda x, y, *rest, **options: seen.append(len(y)) or real(x, y, *rest, **options),
     )
     run = train(Recipe(describe_data("digits"), dim=3, valid_share=0.5, epochs=1), progress=False)
     assert seen == [676]
     assert run.metrics["digit/accuracy"] > 0
+
+
+def test_image_files_are_looked_at_too(tmp_path):
+    rng = np.random.default_rng(0)
+    for kind in range(6):  # three kinds of stripes, two of each nearly alike
+        for number in range(4):
+            stripes = np.zeros((20, 20, 3))
+            stripes[:: kind // 2 + 2] = 200
+            pixels = np.clip(stripes + 30 * (kind % 2) + rng.normal(0, 5, stripes.shape), 0, 255).astype(np.uint8)
+            (tmp_path / "img" / str(kind)).mkdir(parents=True, exist_ok=True)
+            Image.fromarray(pixels).save(tmp_path / "img" / str(kind) / f"{number}.png")
+    (tmp_path / "img" / "5" / "torn.png").write_bytes(b"no image")
+    said = []
+    recipe = Recipe(describe_data(tmp_path / "img"), dim=3, skip_corrupt=True, epochs=1, keep="stream")
+    with pytest.warns(UserWarning, match="torn.png"):
+        train(recipe, tmp_path / "run", progress=False, say=said.append)
+    assert "free norm softmax loss, prototypes placed by" in said[0]
+    assert "examples by patches of images (6 of 6 classes)" in said[0]
+    assert "projected" in hp.load(tmp_path / "run")[1].prototypes["class"].certificate.method
+
+
+def test_a_folder_called_examples_is_not_taken_for_a_prior(tmp_path, monkeypatch, capsys):
+    (tmp_path / "examples").mkdir()
+    monkeypatch.chdir(tmp_path)
+    main(["train", "--data", "digits", "--dim", "3", "--prior", "examples", "--epochs", "1", "--folder", "run"])
+    assert "prototypes placed by 1348 examples" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

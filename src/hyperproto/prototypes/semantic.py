@@ -102,7 +102,12 @@ def _projected(request: Request) -> tuple[Code, float]:
     the weighed objective.
     """
     if request.dim == 2 or len(request.members) < request.num_classes:
-        return _joint(request)
+        code, weight = _joint(request)
+        why = "On a circle points cannot pass each other" if request.dim == 2 else "Some classes have no prior"
+        remark = f"{why}: weighed, not projected."
+        return Code(
+            code.points, replace(code.certificate, remark=f"{code.certificate.remark} {remark}".strip())
+        ), weight
     _refuse_seconds(request)
     if request.num_classes > MATRIX_POINTS:
         raise InputError(

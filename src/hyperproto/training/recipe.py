@@ -168,8 +168,19 @@ def _headline(name: str, examples: int, held: int | None, made: Loaded) -> str:
     kind = "the sphere" if isinstance(space, Space) else "softmax and squared error"
     return (
         f"{name}: {examples:,} examples to train on, {measured}; {network.name} with {weights:,} weights; {kind} in "
-        f"{space.dim} dimensions."
+        f"{space.dim} dimensions{_chosen(space)}."
     )
+
+
+def _chosen(space: OutputSpace) -> str:
+    """Say what classes are trained with on the sphere: a rule may have chosen it."""
+    if type(space) is not Space:
+        return ""
+    losses = {task.loss.name.replace("_", " ") for task in space.tasks.values() if isinstance(task, Classes)}
+    placed = space.prototypes if isinstance(space.prototypes, dict) else {"": space.prototypes}
+    meant = [held.certificate.meaning for held in placed.values() if held.certificate.meaning is not None]
+    told = f", {' and '.join(sorted(losses))} loss" if losses else ""
+    return told + "".join(f", prototypes placed by {meaning.prior}" for meaning in meant)
 
 
 def _where(folder: Path, settings: dict[str, Any]) -> str:

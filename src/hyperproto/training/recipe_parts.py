@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any, TypeAlias, cast
 
 import torch
-from torch import Tensor
 
 from hyperproto._core.errors import InputError
 from hyperproto._core.processes import from_first
@@ -19,7 +18,6 @@ from hyperproto.data.targets import held_out_rows
 from hyperproto.models import BACKBONES, Backbone, LibraryNetwork, create_backbone, default_backbone
 from hyperproto.prototypes import Prototypes, place
 from hyperproto.prototypes.place import check_dim
-from hyperproto.prototypes.priors import from_examples
 from hyperproto.spaces import (
     CauchySoftmax,
     Classes,
@@ -35,6 +33,7 @@ from hyperproto.spaces import (
 )
 from hyperproto.spaces.default import default_loss, simplex_scale
 from hyperproto.spaces.losses import ClassLoss
+from hyperproto.training.look import can_be_looked_at, look_at
 from hyperproto.training.protocol import paper_backbone
 from hyperproto.training.recipe_values import Recipe
 
@@ -81,19 +80,22 @@ def auto_dim(tasks: Mapping[str, Classes | Range]) -> int:
 
 
 def settle(recipe: Recipe, tasks: Mapping[str, Classes | Range], seen: Split | None = None) -> Recipe:
-    """Return the recipe with the loss and the prior that "auto" stands for; ``seen`` are the training examples."""
+    """Return the recipe with the loss and the prior that "auto" stands for; ``seen`` are the training examples.
+
+    Whoever names the loss that "auto" stands for gets the same prior.
+    """
     counts = [task.num_classes for task in tasks.values() if isinstance(task, Classes)]
-    if recipe.loss != "auto":
+    if recipe.loss not in ("auto", "free"):
         return recipe
     beside_numbers = len(counts) < len(tasks)  # cross-entropy is so much the larger that numbers are learned late
     if recipe.protocol == "paper" or recipe.space != "sphere" or beside_numbers:
-        return replace(recipe, loss="squared")
+        return replace(recipe, loss="squared") if recipe.loss == "auto" else recipe
     axes = auto_dim(tasks) if recipe.dim is None else recipe.dim
     *others, largest = sorted(counts)
     left = axes - sum(max(2, count - 1) for count in others)  # of several tasks the others get their simplex first
-    loss = SHORT_NAMES[default_loss(largest, max(1, left)).name]
+    loss = SHORT_NAMES[default_loss(largest, max(1, left)).name] if recipe.loss == "auto" else recipe.loss
     few_axes = len(counts) == 1 and axes < largest - 1
-    looks = few_axes and largest <= MATRIX_POINTS and _can_be_looked_at(seen)
+    looks = few_axes and largest <= MATRIX_POINTS and can_be_looked_at(seen)
     prior = "examples" if looks and recipe.prior is None and recipe.prototypes is None else recipe.prior
     return replace(recipe, loss=loss, prior=prior)
 
@@ -142,24 +144,13 @@ def _placed(recipe: Recipe, name: str, task: Classes, dim: int, seen: Split | No
     """Place prototypes by a prior: one that is given, or a look at the training examples."""
     prior, missing, method = cast(Any, recipe.prior), cast(Any, recipe.prior_missing), "auto"
     if recipe.prior == "examples":
-        if seen is None or not _can_be_looked_at(seen):
-            raise InputError(
-                'The prior "examples" needs rows or images in memory; these are read file by file, or of another '
-                "shape. Leave it out."
-            )
-        count = {"num_classes": task.num_classes, "missing": "free"}
-        prior = from_examples(seen.inputs, seen.targets[name], task.names, **count)  # type: ignore[arg-type]
-        if prior.known.sum() < 3:  # of fewer classes none is nearer to one than another
-            prior = None
-        elif dim < task.num_classes - 1:
-            method = "project"
+        if seen is None or not can_be_looked_at(seen):
+            raise InputError('The prior "examples" needs rows, images or image files to look at. Leave it out.')
+        prior = look_at(seen, name, task)
+        method = "project" if prior is not None and dim < task.num_classes - 1 else method
     return place(
         cast(Any, task.classes), dim, prior=prior, missing=missing, method=method, effort="fast", progress=False
     )
-
-
-def _can_be_looked_at(seen: Split | None) -> bool:
-    return seen is not None and isinstance(seen.inputs, Tensor) and seen.inputs.ndim in (2, 4)
 
 
 def _loaded(recipe: Recipe, task: Classes, name: str) -> Prototypes:

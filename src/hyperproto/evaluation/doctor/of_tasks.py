@@ -29,7 +29,8 @@ def dimension_too_small(seen: Seen) -> list[Finding]:
         severity = next((name for name, limit in LIMITS.items() if held.bound > limit), None)
         if severity is not None:
             enough = _enough(count, dim)
-            says = f"{about}, and none could do better than {held.bound:.3f}."
+            by_prior = ", placed by a prior" if held.meaning is not None else ""
+            says = f"{about}{by_prior}, and none could do better than {held.bound:.3f}."
             advice = f"Use {enough} dimensions or more: there {WISHED} is possible."
             found.append(Finding("dimension too small", severity, says, advice, evidence | {"enough": float(enough)}))
         elif held.max_cosine > held.bound + LOOSE and held.max_cosine > LIMITS["warning"] and held.meaning is None:

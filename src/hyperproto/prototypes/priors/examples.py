@@ -20,7 +20,7 @@ from hyperproto.prototypes.priors.prior import Missing, Prior
 from hyperproto.prototypes.priors.vectors import ClassVectors, cosine_prior
 from hyperproto.prototypes.priors.wording import check_missing, settle_missing
 
-__all__ = ["from_examples"]
+__all__ = ["draw_examples", "from_examples"]
 
 LOOKED_AT = 25_000  # more examples change little: a mean of 100 is known to a tenth of the scatter
 COMPONENTS = 128  # principal components that are kept; scatter is estimated in so many dimensions
@@ -71,7 +71,7 @@ def from_examples(
         raise InputError(
             f"`labels` must be class ids below {num_classes}, the number of classes; got {int(ids.max())}."
         )
-    kept = _drawn(ids, seed)
+    kept = draw_examples(ids, seed=seed)
     examples, ids = examples[kept], ids[kept]
     known = np.bincount(ids.numpy(), minlength=num_classes) > 0
     absent = [names[k] if names is not None else str(k) for k in np.flatnonzero(~known)]
@@ -133,16 +133,16 @@ def _check_examples(inputs: object, labels: object) -> tuple[Tensor, Tensor]:
     return examples, ids.long()
 
 
-def _drawn(ids: Tensor, seed: int) -> Tensor:
+def draw_examples(ids: Tensor, *, seed: int, most: int = LOOKED_AT) -> Tensor:
     """Return which examples are looked at: all that have a label, or a draw in which each class keeps its share."""
     present = (ids >= 0).nonzero().flatten()
-    if len(present) <= LOOKED_AT:
+    if len(present) <= most:
         return present
     generator = torch.Generator().manual_seed(derive_seed(seed, "examples of a prior"))
     order = present[torch.randperm(len(present), generator=generator)]
     by_class = order[torch.argsort(ids[order], stable=True)]
     wide = torch.float64 if len(by_class) >= 2**24 else torch.float32  # which holds ids up to there
-    every = torch.linspace(0, len(by_class) - 1, LOOKED_AT, dtype=wide).round().long()  # evenly through the classes
+    every = torch.linspace(0, len(by_class) - 1, most, dtype=wide).round().long()  # evenly through the classes
     drawn = by_class[every]
     rare = by_class[~torch.isin(ids[by_class], ids[drawn])]
     return torch.cat([drawn, rare]).sort().values

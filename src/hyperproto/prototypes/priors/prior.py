@@ -63,6 +63,9 @@ class Prior:
         """K, the number of classes."""
         return len(self.similarity)
 
+    def __repr__(self) -> str:
+        return f"Prior({self.num_classes} classes, {self.source})"
+
     def ordered(self, names: tuple[str, ...]) -> "Prior":
         """Return this prior for ``names``: some or all of its own classes, in another order.
 
