@@ -152,6 +152,11 @@ def test_a_killed_command_is_resumed_to_the_same_bits(unbroken, tmp_path):
     assert "is over: 3 epochs are done" in said[2]
 
 
+def test_data_that_come_with_a_library_are_at_no_path(tmp_path):
+    with pytest.raises(ValueError, match="comes with scikit-learn and is at no path"):
+        read_recipe_source(describe_data("digits"), tmp_path)
+
+
 def test_moved_data_are_asked_for_and_their_test_table_moves_along(tmp_path):
     first = tmp_path / "first"
     path = numbers_table(first)

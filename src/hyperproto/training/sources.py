@@ -88,6 +88,8 @@ def read_recipe_source(data: dict[str, Any], path: str | Path | None = None) -> 
     name, options = data["reader"], dict(data["options"])
     read = choose(name, READERS, what="data set")
     if name in BUILT_IN:
+        if path is not None and str(path) != name:
+            raise InputError(f'"{name}" comes with scikit-learn and is at no path; got "{path}". Leave --data out.')
         return read(**options)
     place = Path(data["path"] if path is None else path).absolute()
     if not place.exists():
