@@ -307,13 +307,30 @@ def test_a_composite_space_has_a_margin_of_its_own():
     assert type(space) is hp.CompositeSpace
     assert space.tasks["year"].margin == 0.1
     assert build_space(Recipe(data, space="composite", margin=0.2), tasks).tasks["year"].margin == 0.2
-    assert build_space(Recipe(data), tasks).tasks["year"].margin == 0
+    assert build_space(Recipe(data), tasks).tasks["year"].margin == 0.1
+    assert build_space(Recipe(data, loss="squared"), tasks).tasks["year"].margin == 0
 
 
-def test_beside_numbers_auto_is_the_papers_loss():
+@pytest.mark.parametrize(
+    ("choice", "settled"),
+    [
+        ({}, ("free", None, 0.1, 0.1)),
+        ({"lr": 0.3, "margin": 0.0}, ("free", None, 0.3, 0.0)),
+        ({"protocol": "paper"}, ("squared", None, None, None)),
+        ({"space": "composite"}, ("squared", None, None, None)),
+        ({"loss": "squared"}, ("squared", None, None, None)),
+    ],
+)
+def test_beside_numbers_lengths_are_free_and_poles_kept_off(choice, settled):
+    recipe = Recipe({"reader": "digits", "path": "", "options": {}}, **choice)
+    found = settle(recipe, {"kind": hp.Classes(3), "year": hp.Range(0, 1)})
+    assert (found.loss, found.prior, found.lr, found.margin) == settled
+
+
+def test_numbers_alone_are_the_papers_loss():
     recipe = Recipe({"reader": "digits", "path": "", "options": {}})
-    settled = settle(recipe, {"kind": hp.Classes(3), "year": hp.Range(0, 1)})
-    assert (settled.loss, settled.prior, settled.lr) == ("squared", None, None)
+    assert settle(recipe, {"year": hp.Range(0, 1)}).loss == "squared"
+    assert settle(recipe, {"kind": hp.Classes(20_000), "year": hp.Range(0, 1)}).loss == "squared"
 
 
 def test_few_dimensions_get_a_look_at_the_examples(generator):

@@ -75,14 +75,14 @@ class Train:
     """On the sphere: by the numbers of classes and dimensions unless given; squared is the paper's."""
 
     margin: float | None = None
-    """Keeps regression targets away from the poles; 0 unless given, and 0.1 in a composite space."""
+    """Keeps regression targets off the poles; unless given 0.1 beside classes and in a composite space, else 0."""
 
     prototypes: Annotated[Path | None, arg(metavar="FILE")] = None
     """Take these prototypes, from hyperproto place -o FILE."""
 
     prior: Annotated[str | None, arg(metavar="FILE")] = None
     """Place prototypes by what is known about the classes: word vectors, a taxonomy, ... (see hyperproto place);
-    "examples", how the training data look; or "none". Examples unless given, where dimensions are few."""
+    "examples", how the training data look; or "none". Examples unless given, where the loss is free and D small."""
 
     missing: Literal["error", "free"] = "error"
     """Classes the prior does not know: an error, or free to place them without it."""

@@ -31,7 +31,7 @@ from hyperproto.spaces import (
     SquaredCosine,
     TaskSpace,
 )
-from hyperproto.spaces.default import default_loss, simplex_scale
+from hyperproto.spaces.default import MANY_CLASSES, default_loss, simplex_scale
 from hyperproto.spaces.losses import ClassLoss
 from hyperproto.training.look import can_be_looked_at, look_at
 from hyperproto.training.protocol import paper_backbone
@@ -49,6 +49,7 @@ __all__ = [
 ]
 
 Data: TypeAlias = Arrays | ImageData
+MARGIN, JOINT_RATE = 0.1, 0.1  # where classes and numbers share a sphere: near a pole classes cannot be told apart
 MOST_AXES = 100  # for a class task: with more, prototypes are hardly farther apart and steps cost more
 SHORT_NAMES = {
     SquaredCosine.name: "squared",
@@ -87,9 +88,10 @@ def settle(recipe: Recipe, tasks: Mapping[str, Classes | Range], seen: Split | N
     counts = [task.num_classes for task in tasks.values() if isinstance(task, Classes)]
     if recipe.loss not in ("auto", "free"):
         return recipe
-    beside_numbers = len(counts) < len(tasks)  # cross-entropy is so much the larger that numbers are learned late
-    if recipe.protocol == "paper" or recipe.space != "sphere" or beside_numbers:
+    if recipe.protocol == "paper" or recipe.space != "sphere" or not counts:
         return replace(recipe, loss="squared") if recipe.loss == "auto" else recipe
+    if len(counts) < len(tasks):
+        return _beside_numbers(recipe, max(counts))
     axes = auto_dim(tasks) if recipe.dim is None else recipe.dim
     *others, largest = sorted(counts)
     left = axes - sum(max(2, count - 1) for count in others)  # of several tasks the others get their simplex first
@@ -98,6 +100,14 @@ def settle(recipe: Recipe, tasks: Mapping[str, Classes | Range], seen: Split | N
     looks = few_axes and largest <= MATRIX_POINTS and can_be_looked_at(seen)
     prior = "examples" if looks and recipe.prior is None and recipe.prototypes is None else recipe.prior
     return replace(recipe, loss=loss, prior=prior)
+
+
+def _beside_numbers(recipe: Recipe, num_classes: int) -> Recipe:
+    """Return the recipe for classes and numbers together, which did well on both data sets of ``past-joint``."""
+    if recipe.loss == "auto" and num_classes > MANY_CLASSES:
+        return replace(recipe, loss="squared")
+    margin = MARGIN if recipe.margin is None else recipe.margin
+    return replace(recipe, loss="free", margin=margin, lr=JOINT_RATE if recipe.lr is None else recipe.lr)
 
 
 def build_space(recipe: Recipe, tasks: Mapping[str, Classes | Range], seen: Split | None = None) -> TaskSpace:
@@ -128,7 +138,7 @@ def build_space(recipe: Recipe, tasks: Mapping[str, Classes | Range], seen: Spli
 def _margin(recipe: Recipe) -> float:
     if recipe.margin is not None:
         return recipe.margin
-    return 0.1 if recipe.space == "composite" else 0.0
+    return MARGIN if recipe.space == "composite" else 0.0
 
 
 def _only_class_task(tasks: Mapping[str, Classes | Range]) -> tuple[str, Classes]:

@@ -31,12 +31,13 @@ class Recipe:
         :mod:`~hyperproto.spaces.heavy_tails`. "auto" is :func:`~hyperproto.spaces.default.default_loss`, and in the
         paper's protocol Equation 1.
     margin : float
-        Keeps numbers away from the poles; None is 0, and 0.1 in a composite space.
+        Keeps numbers away from the poles; None is 0.1 beside classes with the loss "free" and in a composite space,
+        else 0.
     prototypes, prior, prior_missing : str
         For the one class task: a file of placed prototypes, or what is known about the classes, and whether classes
         unknown to it are an "error" or "free". See :func:`~hyperproto.prototypes.place`. The prior "examples" is a
-        look at the training data; None is that, too, where the loss is "auto" and there are fewer axes than a
-        simplex takes, and "none" is none.
+        look at the training data; None is that, too, where the loss is "free" or "auto" and there are fewer axes
+        than a simplex takes, and "none" is none.
     epochs, batch_size, lr, momentum, weight_decay, schedule, reduction, accumulate, patience, monitor, seed
         As for :func:`~hyperproto.training.fit.fit`. The seed also fixes weights and what is held out.
     mixed_precision : {"no", "bf16", "fp16"}
