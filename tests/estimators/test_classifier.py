@@ -37,7 +37,9 @@ def test_a_pipeline_a_grid_search_and_cross_validation_take_it(three_kinds):
     search = GridSearchCV(pipeline, {"hypersphericalclassifier__hidden": [(), (20,)]}, cv=2).fit(X, y)
     assert search.best_score_ > 0.8
     assert cross_val_score(clone(pipeline), X, y, cv=3).min() > 0.8
-    as_features = make_pipeline(HypersphericalClassifier(dim=2, random_state=0), HypersphericalClassifier())
+    as_features = make_pipeline(
+        HypersphericalClassifier(dim=2, random_state=0), HypersphericalClassifier(random_state=0)
+    )
     assert as_features.fit(X, y).score(X, y) > 0.8
 
 
