@@ -6,6 +6,7 @@ from torch import Tensor
 from hyperproto._core.checks import check_integer
 from hyperproto._core.registry import choose
 from hyperproto.codes import known_max_cosine
+from hyperproto.codes.best import MATRIX_POINTS
 from hyperproto.prototypes import Prototypes, place
 from hyperproto.prototypes.priors import from_examples
 from hyperproto.spaces.losses import LOSSES, ClassLoss
@@ -16,7 +17,6 @@ SIMPLEX_UP_TO = 64  # dimensions: so far every pair of classes is equally far ap
 WIDEST = 256
 CLOSEST = 0.1  # the largest cosine between two classes that `dim="auto"` accepts beyond that
 ROWS, PASSES, LEAST_STEPS = 64, 15, 60  # in a batch, over the data, and altogether; by results/estimators-*.csv
-MOST_TO_LOOK_AT = 4000  # classes: a prior holds a number for every pair of them
 UNFITTED_SCALE = 10.0  # of the softmax of probabilities, where neither a loss nor held-out data gives one
 SOFTMAX_UP_TO = 1000  # classes: beyond, looking at all of them costs more than the network
 
@@ -99,7 +99,7 @@ def lay_out_classes(num_classes: int, dim: int, seen: tuple[Tensor, Tensor] | No
     sphere are neighbours in the data. Without a look it is a known code where one separates well enough, else a short
     search.
     """
-    if seen is not None and dim + 1 < num_classes <= MOST_TO_LOOK_AT and len(torch.unique(seen[1])) > 2:
+    if seen is not None and dim + 1 < num_classes <= MATRIX_POINTS and len(torch.unique(seen[1])) > 2:
         prior = from_examples(*seen, num_classes=num_classes, missing="free")
         return place(num_classes, dim, prior=prior, effort="fast", workers=1, progress=False)
     known = num_classes <= dim + 1 or known_max_cosine(num_classes, dim) <= CLOSEST + 1e-9

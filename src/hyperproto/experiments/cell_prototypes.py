@@ -7,18 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from torch import Tensor
 
-from hyperproto._core.errors import InputTypeError, MissingDataError
-from hyperproto.data import Split
+from hyperproto._core.errors import MissingDataError
 from hyperproto.experiments.interrupts import all_or_nothing
 from hyperproto.experiments.places import Places, what_is_missing
 from hyperproto.experiments.spec import Spec
 from hyperproto.prototypes import Prototypes, place, word_vector_prototypes
-from hyperproto.prototypes.priors import Prior, from_examples
-from hyperproto.spaces import Classes
+from hyperproto.prototypes.priors import Prior
 
-__all__ = ["cell_prototypes", "describe_prototypes", "look_at_examples"]
+__all__ = ["cell_prototypes", "describe_prototypes"]
 
 METHODS = {
     "paper": "paper",
@@ -39,7 +36,7 @@ def cell_prototypes(
     axes: int,
     names: Sequence[str] | None,
     places: Places,
-    look: Callable[[], Prior] | None = None,
+    look: Callable[[], Prior | None] | None = None,
 ) -> Prototypes:
     """Return the prototypes of a cell's class task, shape (num_classes, axes).
 
@@ -61,13 +58,6 @@ def cell_prototypes(
     else:
         made = _placed(kind, spec, num_classes, axes, names, places, look)
     return Prototypes(made.vectors, made.certificate, None if names is None else tuple(names))
-
-
-def look_at_examples(train: Split, name: str, task: Classes) -> Prior:
-    """Return the prior of a cell's training examples, which must lie in memory."""
-    if not isinstance(train.inputs, Tensor):
-        raise InputTypeError("A look at the examples needs them in memory; these are files. Use another prior.")
-    return from_examples(train.inputs, train.targets[name], task.names, num_classes=task.num_classes, missing="free")
 
 
 def describe_prototypes(prototypes: Prototypes) -> dict[str, Any]:
@@ -93,7 +83,7 @@ def _placed(
     axes: int,
     names: Sequence[str] | None,
     places: Places,
-    look: Callable[[], Prior] | None,
+    look: Callable[[], Prior | None] | None,
 ) -> Prototypes:
     """Place, or read what was placed before."""
     prior, source = _prior(spec, num_classes, names, places) if kind.endswith("-prior") else (None, "")

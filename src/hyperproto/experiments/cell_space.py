@@ -9,7 +9,7 @@ import torch
 
 from hyperproto._core.seeding import derive_seed
 from hyperproto.data import Source
-from hyperproto.experiments.cell_prototypes import cell_prototypes, look_at_examples
+from hyperproto.experiments.cell_prototypes import cell_prototypes
 from hyperproto.experiments.places import Places
 from hyperproto.experiments.spec import Spec
 from hyperproto.models import Backbone, create_backbone
@@ -29,6 +29,7 @@ from hyperproto.spaces import (
 )
 from hyperproto.spaces.losses import ClassLoss
 from hyperproto.spaces.weighing import weigh_tasks
+from hyperproto.training.look import look_at
 
 __all__ = ["cell_network", "cell_space"]
 
@@ -69,7 +70,7 @@ def _on_sphere(spec: Spec, source: Source, places: Places) -> dict[str, Classes 
     made: dict[str, Classes | Range] = dict(tasks)
     for name, task in tasks.items():
         if isinstance(task, Classes):
-            look = partial(look_at_examples, source.train, name, task)
+            look = partial(look_at, source.train, name, task)
             held = cell_prototypes(spec, task.num_classes, cast(int, spec.dim) - ranges, task.names, places, look)
             made[name] = replace(task, classes=held, loss=_class_loss(spec))
         elif spec.margin:

@@ -20,7 +20,7 @@ from hyperproto.training.logs import check_log
 from hyperproto.training.protocol import settings_of
 from hyperproto.training.recipe_parts import build_data, build_network, build_space, hold_out, seed_weights, settle
 from hyperproto.training.recipe_values import Recipe
-from hyperproto.training.run import CHECKPOINT, Run
+from hyperproto.training.run import CHECKPOINT, Run, class_prototypes
 from hyperproto.training.sources import describe_data, read_recipe_source
 
 __all__ = ["Recipe", "describe_data", "read_recipe_source", "resume_run", "train"]
@@ -177,8 +177,8 @@ def _chosen(space: OutputSpace) -> str:
     if type(space) is not Space:
         return ""
     losses = {task.loss.name.replace("_", " ") for task in space.tasks.values() if isinstance(task, Classes)}
-    placed = space.prototypes if isinstance(space.prototypes, dict) else {"": space.prototypes}
-    meant = [held.certificate.meaning for held in placed.values() if held.certificate.meaning is not None]
+    certificates = (held.certificate for held in class_prototypes(space).values())
+    meant = [held.meaning for held in certificates if held.meaning is not None]
     told = f", {' and '.join(sorted(losses))} loss" if losses else ""
     return told + "".join(f", prototypes placed by {meaning.prior}" for meaning in meant)
 
