@@ -1,11 +1,14 @@
 import io
+from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
 
+import hyperproto
 from hyperproto.data import ImagePreprocessing
-from hyperproto.data.decode import CorruptImageError, decode
+from hyperproto.data.decode import EXTENSIONS, CorruptImageError, decode
+from hyperproto.data.image_files import verify_images
 
 RGB = ImagePreprocessing(size=16)
 GREY = ImagePreprocessing(size=16, mean=(0.5,), std=(0.5,))
@@ -108,3 +111,35 @@ def test_more_pixels_than_can_be_meant_get_a_sentence(tmp_path, monkeypatch):
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 100)
     with pytest.raises(CorruptImageError, match='bomb.png" claims more pixels than any photograph'):
         decode(tmp_path / "bomb.png", RGB)
+
+
+POSTSCRIPT = b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 4 4\n%%EndComments\nshowpage\n%%EOF\n"
+
+
+def test_an_image_that_would_start_another_program_is_refused_whatever_its_name(tmp_path, monkeypatch):
+    def started(*args, **kwargs):
+        raise AssertionError("Ghostscript was started")
+
+    monkeypatch.setattr("PIL.EpsImagePlugin.Ghostscript", started)
+    (tmp_path / "photo.jpg").write_bytes(POSTSCRIPT)
+    with pytest.raises(CorruptImageError, match="it is a PostScript drawing, which is not read"):
+        decode(tmp_path / "photo.jpg", RGB)
+    assert verify_images([tmp_path / "photo.jpg"]) == [
+        (tmp_path / "photo.jpg", "is a PostScript drawing, which is not read")
+    ]
+
+
+def test_an_image_is_read_by_its_content_among_the_formats_of_our_extensions(tmp_path):
+    for extension, kind in EXTENSIONS.items():
+        path = tmp_path / f"misnamed{extension}"
+        ramp().save(path, format="PNG" if kind == "JPEG" else "JPEG")
+        assert decode(path, RGB).shape == (3, 16, 16)
+    ramp().save(tmp_path / "a.jpg", format="TGA")
+    with pytest.raises(CorruptImageError, match="is of no known format"):
+        decode(tmp_path / "a.jpg", RGB)
+
+
+def test_images_are_opened_in_one_place_only():
+    source = Path(hyperproto.__file__).parent
+    opened = [path.name for path in source.rglob("*.py") if "Image.open(" in path.read_text(encoding="utf-8")]
+    assert opened == ["decode.py"]

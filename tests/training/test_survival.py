@@ -141,13 +141,64 @@ def test_resuming_what_is_finished_changes_nothing_and_gives_the_run_back(tmp_pa
         assert torch.equal(mine, theirs)
 
 
+def killed_at_its_start(folder):
+    folder.mkdir()
+    (folder / ".config.json.abc.part").write_text("{")
+    (folder / "prototypes.0.safetensors").write_text("")
+    (folder / "starting.json").write_text('{"format": "hyperproto.run/1", "files": ["prototypes.0.safetensors"]}')
+
+
 def test_resuming_where_nothing_is_begins_and_clears_a_false_start(tmp_path):
-    (tmp_path / "run").mkdir()
-    (tmp_path / "run" / ".config.json.abc.part").write_text("{")
-    (tmp_path / "run" / "prototypes.0.safetensors").write_text("")
+    killed_at_its_start(tmp_path / "run")
     fit(tmp_path / "run", resume=True)
     fit(tmp_path / "whole")
     assert contents(tmp_path / "run") == contents(tmp_path / "whole")
+
+
+def test_a_start_is_noted_before_anything_is_written_and_forgotten_afterwards(tmp_path, monkeypatch):
+    monkeypatch.setattr(hp.Prototypes, "save", lambda self, path: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        fit(tmp_path / "run")
+    assert [path.name for path in (tmp_path / "run").iterdir()] == ["starting.json"]
+    monkeypatch.undo()
+    fit(tmp_path / "run", resume=True)
+    assert not (tmp_path / "run" / "starting.json").exists()
+    (tmp_path / "run" / "starting.json").write_text('{"format": "hyperproto.run/1", "files": []}')
+    fit(tmp_path / "run", resume=True)  # killed between the config and this file's removal
+    assert not (tmp_path / "run" / "starting.json").exists()
+
+
+THEIRS = {
+    "one file called like ours": {"prototypes.0.safetensors": "mine"},
+    "a name that only begins like ours": {"prototypes.final.safetensors": "mine"},
+    "a saved model": {"prototypes.0.safetensors": "mine", "estimator.json": "{}", "last.safetensors": "mine"},
+    "a temporary file of another program": {".download.part": "mine"},
+    "a recipe of another kind": {"recipe.json": '{"flour": 500}'},
+    "something beside a false start": {
+        "starting.json": '{"format": "hyperproto.run/1", "files": ["prototypes.0.safetensors", "thesis.tex"]}',
+        "prototypes.0.safetensors": "mine",
+        "thesis.tex": "mine",
+    },
+}
+
+
+@pytest.mark.parametrize("files", THEIRS.values(), ids=THEIRS)
+@pytest.mark.parametrize("resume", [True, False])
+def test_training_into_a_folder_with_files_of_the_user_removes_none(tmp_path, files, resume):
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    with pytest.raises(ValueError, match="is not empty|is not the recipe of a run"):
+        fit(folder, resume=resume)
+    assert {path.name: path.read_text() for path in folder.iterdir()} == files
+
+
+def test_resuming_leaves_temporary_files_of_other_programs_alone(tmp_path):
+    fit(tmp_path / "run")
+    (tmp_path / "run" / ".download.part").write_text("mine")
+    fit(tmp_path / "run", resume=True)
+    assert (tmp_path / "run" / ".download.part").read_text() == "mine"
 
 
 def test_a_line_cut_short_does_not_hide_the_others(tmp_path):

@@ -1,5 +1,6 @@
 """Writing so that nothing already written is lost: beside, then renamed."""
 
+import glob
 import json
 import math
 import os
@@ -18,7 +19,9 @@ __all__ = [
     "plain",
     "read_json",
     "read_json_lines",
+    "remove_unfinished",
     "replacing",
+    "unfinished",
     "write_json",
     "write_json_lines",
 ]
@@ -62,6 +65,17 @@ def replacing(path: str | Path) -> Iterator[Path]:
         _sync_folder(path.parent)
     finally:
         beside.unlink(missing_ok=True)
+
+
+def remove_unfinished(folder: Path, names: Collection[str]) -> None:
+    """Remove what :func:`replacing` left of files of these names when it was killed, and nothing else."""
+    for path in unfinished(folder, names):
+        path.unlink(missing_ok=True)
+
+
+def unfinished(folder: Path, names: Collection[str]) -> list[Path]:
+    """Return the temporary files of :func:`replacing` for these names."""
+    return [path for name in names for path in folder.glob(f".{glob.escape(name)}.*.part")]
 
 
 def _sync_folder(path: Path) -> None:

@@ -9,7 +9,23 @@ from PIL import Image, ImageOps, UnidentifiedImageError
 from hyperproto._core.errors import InputError
 from hyperproto.data.preprocessing import ImagePreprocessing
 
-__all__ = ["CorruptImageError", "decode", "fit_square", "nature", "stored_side"]
+__all__ = ["EXTENSIONS", "CorruptImageError", "decode", "fit_square", "nature", "open_image", "stored_side"]
+
+# Pillow knows some forty formats and picks one by content; some start other programs (an EPS named photo.jpg starts
+# Ghostscript). Only the formats of our own extensions are tried.
+EXTENSIONS = {
+    ".jpg": "JPEG",
+    ".jpeg": "JPEG",
+    ".png": "PNG",
+    ".bmp": "BMP",
+    ".gif": "GIF",
+    ".webp": "WEBP",
+    ".tif": "TIFF",
+    ".tiff": "TIFF",
+    ".ppm": "PPM",
+    ".pgm": "PPM",
+}
+FORMATS = tuple(dict.fromkeys(EXTENSIONS.values()))
 
 # What stands at the start of files that are often found in place of an image.
 OPENINGS = {
@@ -22,11 +38,17 @@ OPENINGS = {
     b"pk\x03\x04": "is a ZIP archive",
     b"\x1f\x8b": "is a gzip archive",
     b"%pdf": "is a PDF",
+    b"%!ps": "is a PostScript drawing, which is not read",
 }
 
 
 class CorruptImageError(InputError):
     """A file that should be an image and cannot be decoded."""
+
+
+def open_image(path: Path) -> Image.Image:
+    """Open an image file of one of the formats we read, whatever its name says; every image goes through here."""
+    return Image.open(path, formats=FORMATS)
 
 
 def stored_side(preprocessing: ImagePreprocessing) -> int:
@@ -52,7 +74,7 @@ def decode(path: Path, preprocessing: ImagePreprocessing) -> NDArray[np.uint8]:
     mode = "L" if preprocessing.channels == 1 else "RGB"
     side = stored_side(preprocessing)
     try:
-        with Image.open(path) as image:
+        with open_image(path) as image:
             image.draft(mode, (side, side))  # JPEG: decode at 1/2, 1/4 or 1/8 where that is still large enough
             image.load()
             square = fit_square(_in_mode(_upright(image), mode), side)

@@ -4,13 +4,9 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from PIL import Image
-
-from hyperproto.data.decode import nature
+from hyperproto.data.decode import EXTENSIONS, nature, open_image
 
 __all__ = ["EXTENSIONS", "images_in", "verify_images"]
-
-EXTENSIONS = frozenset((".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm", ".pgm"))
 
 
 def images_in(folder: Path) -> list[Path]:
@@ -34,7 +30,7 @@ def verify_images(paths: Iterable[Path], *, workers: int | None = None) -> list[
 def _fault(path: Path) -> str:
     """Return why an image cannot be read; nothing where it can."""
     try:
-        with Image.open(path) as image:
+        with open_image(path) as image:
             image.load()
     except Exception as error:  # a broken image may raise anything
         return nature(path, error)

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from PIL import Image
 from torch import Tensor
 
+from hyperproto.data.decode import open_image
 from hyperproto.data.preprocessing import ImagePreprocessing
 from hyperproto.data.source import ImageFiles, Source, Split
 from hyperproto.spaces import Classes, Range
@@ -76,7 +76,7 @@ def _pixels(split: Split, row: int) -> NDArray[np.uint8]:
     if isinstance(split.inputs, Tensor):
         image = split.inputs[row]
         return image.expand(3, *image.shape[1:]).permute(1, 2, 0).numpy()
-    with Image.open(split.inputs.paths[row]) as opened:
+    with open_image(split.inputs.paths[row]) as opened:
         return np.asarray(opened.convert("RGB"))
 
 

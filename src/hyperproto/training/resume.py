@@ -6,12 +6,12 @@ from typing import Any
 import torch
 
 from hyperproto._core.errors import InputError
-from hyperproto._core.files import plain
+from hyperproto._core.files import plain, remove_unfinished
 from hyperproto.spaces import OutputSpace
 from hyperproto.training.building import stored_prototypes
 from hyperproto.training.checkpoint import Checkpoint, read_checkpoint
 from hyperproto.training.loading import read_run
-from hyperproto.training.run import CHECKPOINT, class_prototypes, clear_false_start
+from hyperproto.training.run import CHECKPOINT, REPLACED, class_prototypes, clear_false_start, clear_note_of_start
 
 __all__ = ["check_same_run", "find_checkpoint", "remark_on"]
 
@@ -27,11 +27,11 @@ def find_checkpoint(folder: Path, config: dict[str, Any], space: OutputSpace) ->
         clear_false_start(folder)
         return None
     check_same_run(folder, config, space)
+    clear_note_of_start(folder)
     path = folder / CHECKPOINT
     if path.is_file():
         return read_checkpoint(path)
-    for unfinished in folder.glob(".*.part"):  # cut off while the first checkpoint was written
-        unfinished.unlink(missing_ok=True)
+    remove_unfinished(folder, REPLACED)  # killed while the first checkpoint was written
     return None
 
 

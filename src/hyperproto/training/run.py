@@ -3,6 +3,7 @@
 The folder holds
 
 - ``recipe.json``: what was asked for, before data are read, where a run is trained from a recipe,
+- ``starting.json``: which files are about to be written, from an empty folder until there is a config,
 - ``config.json``: network, space, settings, sizes of the data, preprocessing, versions; once, before the first step,
 - ``prototypes.N.safetensors``: once, one for each class task,
 - ``epochs.jsonl``: a line an epoch; ``times.jsonl``: wall-clock seconds, apart, since everything else is the same
@@ -32,12 +33,15 @@ from safetensors import SafetensorError
 from safetensors.torch import save_file
 from torch import nn
 
-from hyperproto._core.errors import StorageError
+from hyperproto._core.errors import InputError, StorageError
 from hyperproto._core.files import (
     append_json_line,
     new_folder,
+    read_json,
     read_json_lines,
+    remove_unfinished,
     replacing,
+    unfinished,
     write_json,
     write_json_lines,
 )
@@ -58,12 +62,28 @@ __all__ = [
     "RunFolder",
     "class_prototypes",
     "clear_false_start",
+    "clear_note_of_start",
     "describe_run",
 ]
 
 FORMAT = "hyperproto.run/1"
 CHECKPOINT = "checkpoint.safetensors"
 RECIPE = "recipe.json"
+STARTING = "starting.json"
+PROTOTYPES = r"prototypes\.\d+\.safetensors"
+# every file of a run that is written beside and renamed, apart from prototypes.N.safetensors
+REPLACED = (
+    RECIPE,
+    STARTING,
+    CHECKPOINT,
+    "config.json",
+    "epochs.jsonl",
+    "times.jsonl",
+    "last.safetensors",
+    "best.safetensors",
+    "metrics.json",
+    "calibration.json",
+)
 
 
 @dataclass
@@ -120,18 +140,24 @@ class RunFolder:
 
     def begin(self, config: dict[str, Any], space: OutputSpace) -> None:
         """Write prototypes, then the config: where there is a config, there are prototypes."""
+        if (self.path / RECIPE).exists():
+            _check_recipe(self.path)
         new_folder(self.path, apart_from=[RECIPE])
         with self._explained("config.json", 10_000):
-            for index, prototypes in enumerate(class_prototypes(space).values()):
-                prototypes.save(self.path / f"prototypes.{index}.safetensors")
+            every = class_prototypes(space).values()
+            placed = {f"prototypes.{index}.safetensors": prototypes for index, prototypes in enumerate(every)}
+            # the folder was empty, so from here on files of these names are ours to remove
+            write_json(self.path / STARTING, {"format": FORMAT, "files": list(placed)})
+            for name, prototypes in placed.items():
+                prototypes.save(self.path / name)
             write_json(self.path / "config.json", config)
+            (self.path / STARTING).unlink()
 
     def go_back(self, checkpoint: Checkpoint) -> None:
         """Forget lines about epochs after a checkpoint, and files that were never finished."""
         epoch, _ = checkpoint.position
         self._remember(checkpoint)
-        for unfinished in self.path.glob(".*.part"):
-            unfinished.unlink(missing_ok=True)
+        remove_unfinished(self.path, REPLACED)
         times = [line for line in read_json_lines(self.path / "times.jsonl") if line["epoch"] < epoch]
         with self._explained("epochs.jsonl", 10_000):
             write_json_lines(self.path / "epochs.jsonl", checkpoint.state["history"])
@@ -191,10 +217,47 @@ def class_prototypes(space: OutputSpace) -> dict[str, Prototypes]:
     return {space.names[0]: held} if isinstance(held, Prototypes) else held
 
 
+def clear_note_of_start(folder: Path) -> None:
+    """Remove the note of a run that was killed between writing its config and removing the note."""
+    if _written_before_config(folder):
+        (folder / STARTING).unlink()
+
+
 def clear_false_start(folder: Path) -> None:
-    """Remove what a run that was cut off before its config was written may have left; anything else is refused."""
-    if folder.is_dir():
-        for pattern in (".*.part", "prototypes.*.safetensors"):
-            for path in folder.glob(pattern):
-                path.unlink(missing_ok=True)
-    new_folder(folder, apart_from=[RECIPE])
+    """Remove what a run that was killed before its config was written left behind.
+
+    Looks first: where anything else is in the folder, it is refused and nothing is removed.
+    """
+    if not folder.is_dir():
+        new_folder(folder)
+        return
+    ours = _written_before_config(folder)
+    leftovers = unfinished(folder, [RECIPE, STARTING, "config.json", *ours])
+    if (folder / RECIPE).exists():
+        _check_recipe(folder)
+    new_folder(folder, apart_from=[RECIPE, *ours, *(path.name for path in leftovers)])
+    for path in [*leftovers, *(folder / name for name in ours if name != STARTING), folder / STARTING]:
+        path.unlink(missing_ok=True)
+
+
+def _written_before_config(folder: Path) -> list[str]:
+    """Return the files that a run noted before it wrote them; none where no run was killed at its start."""
+    if not (folder / STARTING).is_file():
+        return []
+    noted = read_json(folder / STARTING)
+    files = noted.get("files") if isinstance(noted, dict) and noted.get("format") == FORMAT else None
+    if not isinstance(files, list):
+        return []
+    return [STARTING, *(name for name in files if isinstance(name, str) and re.fullmatch(PROTOTYPES, name))]
+
+
+def _check_recipe(folder: Path) -> None:
+    """Raise where a file called like a recipe is not one that a run wrote."""
+    try:
+        found = read_json(folder / RECIPE)
+    except (InputError, OSError):
+        found = None
+    if not (isinstance(found, dict) and {"data", "protocol", "space"} <= set(found)):
+        raise InputError(
+            f'"{folder / RECIPE}" is not the recipe of a run, and would be overwritten. Choose another folder.'
+        )
