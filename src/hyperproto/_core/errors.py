@@ -1,9 +1,9 @@
 """The errors a user can cause, as data: which argument, what must hold, what arrived, what to do.
 
 Each is also the built-in type a caller would expect (`ValueError`, `TypeError`, ...), so ordinary `except` clauses
-and scikit-learn's checks work. `str(error)` is the sentence for Python; the command line formats the same data with the
-names of its options, prints it and exits with 2. Anything that is not a `HyperprotoError` or an `OSError` is a defect
-of ours and keeps its traceback.
+and scikit-learn's checks work. `str(error)` is the sentence for Python; the command line formats the same data with
+the names of its options, prints it and exits with 2. Anything that is not a `HyperprotoError` or an `OSError` is a
+defect of ours and keeps its traceback.
 """
 
 from collections.abc import Callable
