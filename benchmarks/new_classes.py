@@ -11,7 +11,7 @@ import hyperproto as hp
 from hyperproto.data import Arrays, load_digits
 from hyperproto.evaluation import add_classes
 from hyperproto.experiments.digits import TEN_DIGITS, digit_network
-from hyperproto.prototypes.priors import from_similarity
+from hyperproto.priors import from_similarity
 
 EPOCHS, SEEDS, FIRST, DIM = 20, (0, 1, 2), 5, 10
 FEW, ALL = 10, 10_000

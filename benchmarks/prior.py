@@ -15,7 +15,7 @@ from hyperproto.codes import max_cosine
 from hyperproto.codes.code import Array
 from hyperproto.codes.descent import unit_rows
 from hyperproto.codes.ranked import agreement
-from hyperproto.prototypes.priors import Prior, as_prior, from_vectors
+from hyperproto.priors import Prior, as_prior, from_vectors
 
 DIMS = (3, 5, 10, 25, 50, 100)
 OURS = {"ours": {}, "assignment": {"method": "assign"}, "separation only": {"prior_weight": 0.0}}

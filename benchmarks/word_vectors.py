@@ -62,7 +62,7 @@ def row(path: Path) -> dict[str, object]:
 
 
 def read(path: Path) -> None:
-    from hyperproto.prototypes.priors import from_word_vectors
+    from hyperproto.priors import from_word_vectors
 
     from_word_vectors(path, tuple(f"word{i}" for i in range(0, WORDS, WORDS // CLASSES)), progress=False)
 
@@ -75,7 +75,7 @@ def count_lines(path: Path) -> int:
 def added_peak_mb(path: Path) -> float:
     import rich.console  # noqa: F401 (what a terminal needs is not the reader's)
 
-    import hyperproto.prototypes.priors  # noqa: F401
+    import hyperproto.priors  # noqa: F401
 
     before = peak_mb()
     read(path)

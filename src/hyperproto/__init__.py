@@ -68,7 +68,7 @@ _HOMES = {
     "suggest_dim": "prototypes",
     "squared_cosine_loss": "spaces",
 }
-_SHELVES = ("codes", "data", "estimators", "evaluation", "metrics", "models", "sphere")
+_SHELVES = ("codes", "data", "estimators", "evaluation", "metrics", "models", "priors", "sphere")
 
 __all__ = [
     "CauchySoftmax",
@@ -100,6 +100,7 @@ __all__ = [
     "metrics",
     "models",
     "place",
+    "priors",
     "remove_classes",
     "rename_classes",
     "separation_bound",

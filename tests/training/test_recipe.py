@@ -285,9 +285,9 @@ def test_the_rate_follows_the_loss(choice, reduction, lr):
     [
         (4, {}, "free", None),
         (8, {"dim": 7}, "free", None),
-        (8, {"dim": 3}, "free", "examples"),
+        (8, {"dim": 3}, "free", "data"),
         (8, {"dim": 3, "prior": "none"}, "free", "none"),
-        (8, {"dim": 3, "loss": "free"}, "free", "examples"),
+        (8, {"dim": 3, "loss": "free"}, "free", "data"),
         (8, {"dim": 3, "loss": "power"}, "power", None),
         (8, {"dim": 3, "protocol": "paper"}, "squared", None),
         (20_000, {}, "power", None),
@@ -347,10 +347,10 @@ def test_few_dimensions_get_a_look_at_the_examples(generator):
 
 def test_what_is_held_out_is_not_looked_at(monkeypatch):
     seen = []
-    real = look.from_examples
+    real = look.from_data
     monkeypatch.setattr(
         look,
-        "from_examples",
+        "from_data",
         lambda x, y, *rest, **options: seen.append(len(y)) or real(x, y, *rest, **options),
     )
     run = train(Recipe(describe_data("digits"), dim=3, valid_share=0.5, epochs=1), progress=False)
@@ -377,10 +377,10 @@ def test_image_files_are_looked_at_too(tmp_path):
     assert "projected" in hp.load(tmp_path / "run")[1].prototypes["class"].certificate.method
 
 
-def test_a_folder_called_examples_is_not_taken_for_a_prior(tmp_path, monkeypatch, capsys):
-    (tmp_path / "examples").mkdir()
+def test_a_folder_called_data_is_not_taken_for_a_prior(tmp_path, monkeypatch, capsys):
+    (tmp_path / "data").mkdir()
     monkeypatch.chdir(tmp_path)
-    main(["train", "--data", "digits", "--dim", "3", "--prior", "examples", "--epochs", "1", "--folder", "run"])
+    main(["train", "--data", "digits", "--dim", "3", "--prior", "data", "--epochs", "1", "--folder", "run"])
     assert "prototypes placed by 1348 examples" in capsys.readouterr().out
 
 
@@ -431,3 +431,8 @@ def test_a_prior_places_like_classes_together(tmp_path):
         Recipe(recipe.data, prior="a", prototypes="b")
     with pytest.raises(ValueError, match='belong to the sphere; got space="conventional"'):
         Recipe(recipe.data, prior="a", space="conventional")
+
+
+def test_a_recipe_stored_with_the_old_word_for_the_data_driven_prior_is_read():
+    stored = Recipe({"reader": "digits", "path": "", "options": {}}, prior="data").to_dict() | {"prior": "examples"}
+    assert Recipe.from_dict(stored).prior == "data"

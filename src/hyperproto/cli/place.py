@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from tyro.conf import Positional, arg
 
 if TYPE_CHECKING:
+    from hyperproto.priors import Prior
     from hyperproto.prototypes import Prototypes
-    from hyperproto.prototypes.priors import Prior
     from hyperproto.report import NeighbourTable
 
 __all__ = ["Place"]

@@ -9,7 +9,7 @@ from hyperproto._core.registry import choose
 
 if TYPE_CHECKING:
     from hyperproto.cli.place import Place
-    from hyperproto.prototypes.priors import Prior
+    from hyperproto.priors import Prior
 
 __all__ = ["check_extend", "check_goes_with_prior", "check_outputs", "check_sweep", "read_prior", "read_weight"]
 
@@ -90,9 +90,9 @@ def read_weight(given: str) -> float | Literal["auto"]:
 
 def read_prior(asked: "Place", names: tuple[str, ...] | None, num_classes: int) -> "Prior | None":
     """Return the prior asked for, for the classes in their order."""
-    from hyperproto.prototypes.priors import Missing, as_prior, from_confusion
-    from hyperproto.prototypes.priors.matrix_files import read_matrix_table
-    from hyperproto.prototypes.priors.word_vectors import read_array_file
+    from hyperproto.priors import Missing, as_prior, from_confusion
+    from hyperproto.priors.matrix_files import read_matrix_table
+    from hyperproto.priors.word_vectors import read_array_file
 
     if asked.prior is None:
         return None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from hyperproto.cli.place import Place
-    from hyperproto.prototypes.priors import Prior
+    from hyperproto.priors import Prior
 
 __all__ = ["compare", "extend", "suggest", "sweep"]
 

@@ -82,7 +82,7 @@ class Train:
 
     prior: Annotated[str | None, arg(metavar="FILE")] = None
     """Place prototypes by what is known about the classes: word vectors, a taxonomy, ... (see hyperproto place);
-    "examples", how the training data look; or "none". Examples unless given, where the loss is free and D small."""
+    "data", how alike the training examples are; or "none". Default: data where the loss is free and D small."""
 
     missing: Literal["error", "free"] = "error"
     """Classes the prior does not know: an error, or free to place them without it."""

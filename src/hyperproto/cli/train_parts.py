@@ -41,7 +41,7 @@ def recipe_from(given: dict[str, Any]) -> "Recipe":
     rest["prior_missing"] = rest.pop("missing")
     rest["backbone_options"] = read_pairs(given["backbone_options"], "--backbone-options")
     for name in ("prototypes", "prior"):
-        if rest[name] not in (None, "examples", "none") and Path(rest[name]).exists():
+        if rest[name] not in (None, "data", "none") and Path(rest[name]).exists():
             rest[name] = str(Path(rest[name]).absolute())
     return Recipe(data=data, **rest)
 

@@ -7,8 +7,8 @@ from hyperproto._core.checks import check_integer
 from hyperproto._core.registry import choose
 from hyperproto.codes import known_max_cosine
 from hyperproto.codes.best import MATRIX_POINTS
+from hyperproto.priors import from_data
 from hyperproto.prototypes import Prototypes, place
-from hyperproto.prototypes.priors import from_examples
 from hyperproto.spaces.losses import LOSSES, ClassLoss
 
 __all__ = ["choose_dim", "choose_loss", "choose_range_dim", "choose_steps", "lay_out_classes", "scale_of"]
@@ -100,7 +100,7 @@ def lay_out_classes(num_classes: int, dim: int, seen: tuple[Tensor, Tensor] | No
     search.
     """
     if seen is not None and dim + 1 < num_classes <= MATRIX_POINTS and len(torch.unique(seen[1])) > 2:
-        prior = from_examples(*seen, num_classes=num_classes, missing="free")
+        prior = from_data(*seen, num_classes=num_classes, missing="free")
         return place(num_classes, dim, prior=prior, effort="fast", workers=1, progress=False)
     known = num_classes <= dim + 1 or known_max_cosine(num_classes, dim) <= CLOSEST + 1e-9
     return place(num_classes, dim, method="codes" if known else "auto", effort="fast", progress=False)

@@ -12,8 +12,8 @@ from hyperproto._core.errors import MissingDataError
 from hyperproto.experiments.interrupts import all_or_nothing
 from hyperproto.experiments.places import Places, what_is_missing
 from hyperproto.experiments.spec import Spec
+from hyperproto.priors import Prior
 from hyperproto.prototypes import Prototypes, place, word_vector_prototypes
-from hyperproto.prototypes.priors import Prior
 
 __all__ = ["cell_prototypes", "describe_prototypes"]
 

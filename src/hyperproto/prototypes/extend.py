@@ -16,7 +16,7 @@ from hyperproto.codes.certify import proved_optimum
 from hyperproto.codes.code import Array, Meaning
 from hyperproto.codes.effort import WORK
 from hyperproto.codes.ranked import ranked_beside
-from hyperproto.prototypes.priors import Missing, as_prior
+from hyperproto.priors import Missing, as_prior
 from hyperproto.prototypes.prototypes import Prototypes
 from hyperproto.prototypes.request import Request, check_prior_weight
 from hyperproto.prototypes.reserve import certify_with_reserve

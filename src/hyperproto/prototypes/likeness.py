@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from hyperproto._core.errors import InputError
-from hyperproto.prototypes.priors import as_prior
+from hyperproto.priors import as_prior
 from hyperproto.prototypes.prototypes import Prototypes
 from hyperproto.sphere import normalize
 

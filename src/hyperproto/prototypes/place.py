@@ -9,7 +9,7 @@ from hyperproto._core.errors import InputError
 from hyperproto._core.registry import unknown_choice
 from hyperproto.codes import Code, best_code, certify, known_code, separation_descent
 from hyperproto.codes.effort import WORK
-from hyperproto.prototypes.priors import Missing, as_prior
+from hyperproto.priors import Missing, as_prior
 from hyperproto.prototypes.progress import placement_progress
 from hyperproto.prototypes.prototypes import Prototypes, parse_classes
 from hyperproto.prototypes.request import Request, check_prior_weight
@@ -44,7 +44,7 @@ def place(
         Output dimension D; the sphere is S^(D-1). Any D >= 2.
     prior : optional
         What is known about the classes (privileged information): a file of word vectors, a taxonomy, a K x K
-        similarity tensor, a dict of vectors, ... see :mod:`hyperproto.prototypes.priors`. Similar classes are then
+        similarity tensor, a dict of vectors, ... see :mod:`hyperproto.priors`. Similar classes are then
         placed nearer than unlike ones, by Equation 6, and the certificate says how far that succeeded.
     prior_weight : float or "auto", default "auto"
         λ, the weight of Equation 6 beside separation; 0 is separation only. "auto" is a rule in K and D,

@@ -13,7 +13,7 @@ from hyperproto._core.seeding import derive_seed
 from hyperproto.codes import separation_bound
 from hyperproto.codes.code import Array, Meaning
 from hyperproto.codes.ranked import Ranking, agreement, auto_weight
-from hyperproto.prototypes.priors import Prior
+from hyperproto.priors import Prior
 
 __all__ = ["Request", "check_prior_weight"]
 

@@ -10,7 +10,7 @@ from hyperproto.codes import Code, certify, farthest_first, separation_bound, sp
 from hyperproto.codes.best import MATRIX_POINTS
 from hyperproto.codes.certify import EXACT_POINTS
 from hyperproto.codes.code import Array, Certificate
-from hyperproto.prototypes.priors import Prior
+from hyperproto.priors import Prior
 from hyperproto.prototypes.prototypes import Prototypes
 
 __all__ = ["certify_with_reserve", "keep_reserve", "with_unknown"]

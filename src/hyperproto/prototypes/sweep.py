@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from hyperproto.codes.ranked import auto_weight
+from hyperproto.priors import as_prior
 from hyperproto.prototypes import request as limits
 from hyperproto.prototypes.place import place
-from hyperproto.prototypes.priors import as_prior
 from hyperproto.prototypes.prototypes import Prototypes, parse_classes
 
 __all__ = ["SWEEP", "TradeOff", "sweep_prior_weight"]

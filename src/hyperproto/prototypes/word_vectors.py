@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from hyperproto._core.checks import check_integer, check_names
 from hyperproto._core.errors import InputError
-from hyperproto.prototypes.priors.vectors import ClassVectors, check_rows, find_vectors
-from hyperproto.prototypes.priors.word_vectors import read_word_vectors
-from hyperproto.prototypes.priors.wording import label
+from hyperproto.priors.vectors import ClassVectors, check_rows, find_vectors
+from hyperproto.priors.word_vectors import read_word_vectors
+from hyperproto.priors.wording import label
 from hyperproto.prototypes.prototypes import Prototypes
 
 __all__ = ["principal_components", "word_vector_prototypes"]

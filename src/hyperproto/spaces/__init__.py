@@ -1,4 +1,4 @@
-"""Shelf 4: the loss, the tasks, and the spaces they live in."""
+"""Shelf 5: the loss, the tasks, and the spaces they live in."""
 
 from hyperproto.spaces.composite import CompositeSpace
 from hyperproto.spaces.conventional import ConventionalSpace

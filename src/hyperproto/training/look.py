@@ -5,8 +5,8 @@ from torch import Tensor
 
 from hyperproto.data import ImagePreprocessing, Split
 from hyperproto.data.stored import PathList, decode_all
-from hyperproto.prototypes.priors import Prior, from_examples
-from hyperproto.prototypes.priors.examples import draw_examples
+from hyperproto.priors import Prior, from_data
+from hyperproto.priors.examples import draw_examples
 from hyperproto.spaces import Classes
 
 __all__ = ["can_be_looked_at", "look_at"]
@@ -34,7 +34,7 @@ def look_at(seen: Split, name: str, task: Classes) -> Prior | None:
         labels[corrupt] = -1
     if len(torch.unique(labels[labels >= 0])) < 3:
         return None
-    prior = from_examples(inputs, labels, task.names, num_classes=task.num_classes, missing="free")
+    prior = from_data(inputs, labels, task.names, num_classes=task.num_classes, missing="free")
     return prior if prior.known.sum() >= 3 else None
 
 

@@ -98,7 +98,7 @@ def settle(recipe: Recipe, tasks: Mapping[str, Classes | Range], seen: Split | N
     loss = SHORT_NAMES[default_loss(largest, max(1, left)).name] if recipe.loss == "auto" else recipe.loss
     few_axes = len(counts) == 1 and axes < largest - 1
     looks = few_axes and largest <= MATRIX_POINTS and can_be_looked_at(seen)
-    prior = "examples" if looks and recipe.prior is None and recipe.prototypes is None else recipe.prior
+    prior = "data" if looks and recipe.prior is None and recipe.prototypes is None else recipe.prior
     return replace(recipe, loss=loss, prior=prior)
 
 
@@ -153,9 +153,9 @@ def _only_class_task(tasks: Mapping[str, Classes | Range]) -> tuple[str, Classes
 def _placed(recipe: Recipe, name: str, task: Classes, dim: int, seen: Split | None) -> Prototypes:
     """Place prototypes by a prior: one that is given, or a look at the training examples."""
     prior, missing, method = cast(Any, recipe.prior), cast(Any, recipe.prior_missing), "auto"
-    if recipe.prior == "examples":
+    if recipe.prior == "data":
         if seen is None or not can_be_looked_at(seen):
-            raise InputError('The prior "examples" needs rows, images or image files to look at. Leave it out.')
+            raise InputError('The prior "data" needs rows, images or image files to look at. Leave it out.')
         prior = look_at(seen, name, task)
         method = "project" if prior is not None and dim < task.num_classes - 1 else method
     return place(

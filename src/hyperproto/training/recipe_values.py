@@ -35,8 +35,8 @@ class Recipe:
         else 0.
     prototypes, prior, prior_missing : str
         For the one class task: a file of placed prototypes, or what is known about the classes, and whether classes
-        unknown to it are an "error" or "free". See :func:`~hyperproto.prototypes.place`. The prior "examples" is a
-        look at the training data; None is that, too, where the loss is "free" or "auto" and there are fewer axes
+        unknown to it are an "error" or "free". See :func:`~hyperproto.prototypes.place`. The prior "data" is the
+        data-driven prior; None is that, too, where the loss is "free" or "auto" and there are fewer axes
         than a simplex takes, and "none" is none.
     epochs, batch_size, lr, momentum, weight_decay, schedule, reduction, accumulate, patience, monitor, seed
         As for :func:`~hyperproto.training.fit.fit`. The seed also fixes weights and what is held out.
@@ -106,4 +106,6 @@ class Recipe:
         for name in values:
             if name not in known:
                 raise unknown_choice(name, known, what="entry of a recipe")
+        if values.get("prior") == "examples":  # what runs were stored with before
+            values = values | {"prior": "data"}
         return cls(**values)

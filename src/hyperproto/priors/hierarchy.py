@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hyperproto._core.errors import InputError
-from hyperproto.prototypes.priors.wording import listed
+from hyperproto.priors.wording import listed
 
 __all__ = ["Parents", "check_hierarchy", "heights", "path_similarity"]
 

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hyperproto._core.errors import InputError, InputTypeError
-from hyperproto.prototypes.priors.names import lacking_words, match
-from hyperproto.prototypes.priors.prior import Missing, Prior, build_prior, coinciding
-from hyperproto.prototypes.priors.wording import check_missing, label, listed, need_names, settle_missing
+from hyperproto.priors.names import lacking_words, match
+from hyperproto.priors.prior import Missing, Prior, build_prior, coinciding
+from hyperproto.priors.wording import check_missing, label, listed, need_names, settle_missing
 
 __all__ = [
     "ClassVectors",
@@ -56,7 +56,7 @@ def from_vectors(
         One row a class, in class order; or something that gives a vector for a word: a dict, gensim's
         ``KeyedVectors``, or a model that has them as ``wv``.
     names : tuple of str, optional
-        Class names; needed where vectors are looked up by word, as :mod:`hyperproto.prototypes.priors.names` says.
+        Class names; needed where vectors are looked up by word, as :mod:`hyperproto.priors.names` says.
     missing : {"error", "free"}, default "error"
         What happens to names without vector: an error that lists them, or placement without prior.
     source : str, default "vectors"

@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from hyperproto._core.errors import InputError
-from hyperproto.prototypes.priors import from_confusion, from_similarity
+from hyperproto.priors import from_confusion, from_similarity
 
 
 def test_similarities_are_kept_and_the_diagonal_is_not_read():

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from hyperproto._core.errors import InputError, InputTypeError
-from hyperproto.prototypes.priors import from_taxonomy
-from hyperproto.prototypes.priors.hierarchy import check_hierarchy, heights, path_similarity
+from hyperproto.priors import from_taxonomy
+from hyperproto.priors.hierarchy import check_hierarchy, heights, path_similarity
 
 #                 thing
 #        animal          vehicle

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from hyperproto.prototypes.priors import as_prior
-from hyperproto.prototypes.priors.matrix_files import read_matrix_table
+from hyperproto.priors import as_prior
+from hyperproto.priors.matrix_files import read_matrix_table
 
 NAMES = ("cat", "dog", "car")
 BARE = "1,.8,.1\n.8,1,.2\n.1,.2,1\n"

@@ -5,9 +5,9 @@ import torch
 
 import hyperproto as hp
 from hyperproto._core.errors import InputError, InputTypeError
-from hyperproto.prototypes.priors import from_examples, patches
-from hyperproto.prototypes.priors.examples import discriminant_means
-from hyperproto.prototypes.priors.patches import patch_features
+from hyperproto.priors import from_data, patches
+from hyperproto.priors.examples import discriminant_means
+from hyperproto.priors.patches import patch_features
 
 
 def clusters(generator, centres, each=40):
@@ -17,7 +17,7 @@ def clusters(generator, centres, each=40):
 
 def test_near_classes_are_similar(generator):
     centres = torch.tensor([[5.0, 0, 0], [5.0, 1.0, 0], [-5.0, 0, 1.0], [-5.0, 0, 0]])
-    prior = from_examples(*clusters(generator, centres), ("a", "b", "c", "d"))
+    prior = from_data(*clusters(generator, centres), ("a", "b", "c", "d"))
     assert prior.similarity[0, 1] > 0.5 > prior.similarity[0, 2]
     assert prior.similarity[2, 3] > 0.5
     assert "160 examples by columns" in prior.source
@@ -37,7 +37,7 @@ def test_scatter_is_made_round(generator):
 
 def test_columns_are_brought_to_one_scale(generator):
     x, labels = clusters(generator, torch.tensor([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]]))
-    plain, far = (from_examples(x * torch.tensor([1.0, stretch]), labels) for stretch in (1.0, 100.0))
+    plain, far = (from_data(x * torch.tensor([1.0, stretch]), labels) for stretch in (1.0, 100.0))
     assert abs(plain.similarity - far.similarity).max() < 1e-7
 
 
@@ -45,25 +45,25 @@ def test_a_class_with_one_example_among_many_is_seen():
     labels = torch.zeros(30_000, dtype=torch.int64)
     labels[10_000:20_000], labels[15_003], labels[20_000:] = 1, 2, 3
     x = torch.nn.functional.one_hot(labels, 4) + 0.01 * torch.arange(30_000).remainder(7)[:, None]
-    assert from_examples(x, labels).known.all()
+    assert from_data(x, labels).known.all()
 
 
 def test_very_many_columns_are_mixed(generator):
     pairs = torch.randn(2, 2_500, generator=generator)
     centres = pairs.repeat_interleave(2, dim=0) + 0.3 * torch.randn(4, 2_500, generator=generator)
-    prior = from_examples(*clusters(generator, centres))
+    prior = from_data(*clusters(generator, centres))
     assert min(prior.similarity[0, 1], prior.similarity[2, 3]) > 0.5 > prior.similarity[0, 2]
 
 
 def test_a_class_in_the_very_middle_is_free():
     x = torch.arange(5.0).repeat(4)[:, None]
     labels = torch.arange(5).repeat(4)
-    assert from_examples(x, labels, missing="free").known.tolist() == [True, True, False, True, True]
+    assert from_data(x, labels, missing="free").known.tolist() == [True, True, False, True, True]
 
 
 def test_it_is_a_prior_for_placement(generator):
     centres = torch.tensor([[4.0, 0, 0], [4.0, 1.5, 0], [-4.0, 0, 1.5], [-4.0, 0, 0], [0, 6.0, 0], [0, 6.0, 1.5]])
-    prior = from_examples(*clusters(generator, centres))
+    prior = from_data(*clusters(generator, centres))
     placed = hp.place(6, 3, prior=prior, effort="fast", workers=1)
     cosines = placed.vectors @ placed.vectors.T
     assert cosines[0, 1] > cosines[0, 2]
@@ -75,7 +75,7 @@ def test_images_are_told_apart_by_their_patches(generator):
     patterns = torch.stack([stripes, stripes.T, 0.9 * stripes])
     labels = torch.arange(3).repeat_interleave(30)
     images = (patterns[labels].unsqueeze(1) + 0.2 * torch.rand(90, 1, 24, 24, generator=generator)) * 200
-    prior = from_examples(images.to(torch.uint8), labels)
+    prior = from_data(images.to(torch.uint8), labels)
     assert prior.similarity[0, 2] > prior.similarity[0, 1]
     assert "patches" in prior.source
 
@@ -94,8 +94,8 @@ def test_patches_do_not_depend_on_how_images_are_batched(generator, monkeypatch)
 def test_classes_without_example_are_named_or_placed_freely(generator):
     x, labels = clusters(generator, torch.eye(3))
     with pytest.raises(InputError, match="dog"):
-        from_examples(x, labels.masked_fill(labels == 1, -1), ("cat", "dog", "fox"))
-    free = from_examples(x, labels.masked_fill(labels == 1, -1), ("cat", "dog", "fox"), missing="free")
+        from_data(x, labels.masked_fill(labels == 1, -1), ("cat", "dog", "fox"))
+    free = from_data(x, labels.masked_fill(labels == 1, -1), ("cat", "dog", "fox"), missing="free")
     assert free.known.tolist() == [True, False, True]
 
 
@@ -103,11 +103,11 @@ def test_an_entry_that_is_missing_counts_as_its_columns_mean(generator):
     x, labels = clusters(generator, torch.tensor([[5.0, 0.0], [-5.0, 1.0], [0.0, 7.0]]))
     holed = x.clone()
     holed[3, 1] = torch.nan
-    assert abs(from_examples(x, labels).similarity - from_examples(holed, labels).similarity).max() < 0.2
+    assert abs(from_data(x, labels).similarity - from_data(holed, labels).similarity).max() < 0.2
 
 
 def test_one_example_a_class_is_enough():
-    assert from_examples(torch.eye(3), torch.arange(3)).similarity.shape == (3, 3)
+    assert from_data(torch.eye(3), torch.arange(3)).similarity.shape == (3, 3)
 
 
 @pytest.mark.parametrize(
@@ -122,9 +122,9 @@ def test_one_example_a_class_is_enough():
 )
 def test_bad_examples_get_a_sentence(inputs, labels, error, said):
     with pytest.raises(error, match=said):
-        from_examples(inputs, labels)
+        from_data(inputs, labels)
 
 
 def test_a_label_beyond_the_names_gets_a_sentence():
     with pytest.raises(InputError, match="below 2"):
-        from_examples(torch.eye(3), torch.arange(3), ("a", "b"))
+        from_data(torch.eye(3), torch.arange(3), ("a", "b"))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hyperproto._core.checks import check_names
 from hyperproto._core.errors import InputError
-from hyperproto.prototypes.priors.wording import label, listed
+from hyperproto.priors.wording import label, listed
 
 __all__ = ["Missing", "Prior", "build_prior", "coinciding"]
 

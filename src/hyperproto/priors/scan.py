@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hyperproto._core.errors import InputError
-from hyperproto.prototypes.priors.layout import Layout, is_number
+from hyperproto.priors.layout import Layout, is_number
 
 __all__ = ["scan_binary", "scan_text"]
 

@@ -8,10 +8,10 @@ import numpy as np
 
 from hyperproto._core.errors import InputError
 from hyperproto._core.extras import require
-from hyperproto.prototypes.priors.hierarchy import heights, path_similarity
-from hyperproto.prototypes.priors.names import split_words
-from hyperproto.prototypes.priors.prior import Missing, Prior, build_prior, coinciding
-from hyperproto.prototypes.priors.wording import check_missing, listed, settle_missing
+from hyperproto.priors.hierarchy import heights, path_similarity
+from hyperproto.priors.names import split_words
+from hyperproto.priors.prior import Missing, Prior, build_prior, coinciding
+from hyperproto.priors.wording import check_missing, listed, settle_missing
 
 __all__ = ["from_wordnet"]
 

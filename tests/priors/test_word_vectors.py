@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hyperproto._core.errors import InputError
-from hyperproto.prototypes.priors import from_word_vectors
+from hyperproto.priors import from_word_vectors
 
 VECTORS = {"the": [0.0, 1.0, -2.5], "cat": [1.0, 0.5, 0.0], "dog": [1.0, 0.0, 1e-3], "fish": [-1.0, 0.25, 3.0]}
 NAMES = ("dog", "cat_fish", "the")

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hyperproto.prototypes.priors.names import joined_key, lacking_words, match, possible_words
+from hyperproto.priors.names import joined_key, lacking_words, match, possible_words
 
 
 @pytest.mark.parametrize(

@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hyperproto._core.errors import InputError
-from hyperproto.prototypes.priors.layout import HEAD, Layout, tell_layout
-from hyperproto.prototypes.priors.names import possible_words
-from hyperproto.prototypes.priors.prior import Missing, Prior
-from hyperproto.prototypes.priors.progress import Report, reading_progress
-from hyperproto.prototypes.priors.scan import BLOCK, scan_binary, scan_text
-from hyperproto.prototypes.priors.vectors import ClassVectors, cosine_prior, find_vectors, look_up
-from hyperproto.prototypes.priors.wording import check_missing, need_names
+from hyperproto.priors.layout import HEAD, Layout, tell_layout
+from hyperproto.priors.names import possible_words
+from hyperproto.priors.prior import Missing, Prior
+from hyperproto.priors.progress import Report, reading_progress
+from hyperproto.priors.scan import BLOCK, scan_binary, scan_text
+from hyperproto.priors.vectors import ClassVectors, cosine_prior, find_vectors, look_up
+from hyperproto.priors.wording import check_missing, need_names
 
 __all__ = ["from_word_vectors", "read_array_file", "read_word_vectors"]
 

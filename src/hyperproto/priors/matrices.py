@@ -6,9 +6,9 @@ import numpy as np
 
 from hyperproto._core.errors import InputError
 from hyperproto._core.registry import unknown_choice
-from hyperproto.prototypes.priors.prior import Missing, Prior, build_prior
-from hyperproto.prototypes.priors.vectors import as_array
-from hyperproto.prototypes.priors.wording import check_missing, label, settle_missing
+from hyperproto.priors.prior import Missing, Prior, build_prior
+from hyperproto.priors.vectors import as_array
+from hyperproto.priors.wording import check_missing, label, settle_missing
 
 __all__ = ["from_confusion", "from_similarity"]
 

@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from hyperproto._core.errors import InputError, InputTypeError
-from hyperproto.prototypes.priors import from_vectors
+from hyperproto.priors import from_vectors
 
 WORDS = {"maple": [1.0, 0.0], "tree": [1.0, 1.0], "fox": [0.0, 2.0]}
 

@@ -15,12 +15,12 @@ from torch import Tensor
 from hyperproto._core.checks import check_integer
 from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto._core.seeding import derive_seed
-from hyperproto.prototypes.priors.patches import patch_features
-from hyperproto.prototypes.priors.prior import Missing, Prior
-from hyperproto.prototypes.priors.vectors import ClassVectors, cosine_prior
-from hyperproto.prototypes.priors.wording import check_missing, settle_missing
+from hyperproto.priors.patches import patch_features
+from hyperproto.priors.prior import Missing, Prior
+from hyperproto.priors.vectors import ClassVectors, cosine_prior
+from hyperproto.priors.wording import check_missing, settle_missing
 
-__all__ = ["draw_examples", "from_examples"]
+__all__ = ["draw_examples", "from_data"]
 
 LOOKED_AT = 25_000  # more examples change little: a mean of 100 is known to a tenth of the scatter
 COMPONENTS = 128  # principal components that are kept; scatter is estimated in so many dimensions
@@ -28,7 +28,7 @@ WIDEST = 2_000  # columns of which those are found exactly; of more, among as ma
 SHRINKAGE = 0.1  # of the scatter towards a ball, so that directions of little scatter do not count for all
 
 
-def from_examples(
+def from_data(
     inputs: Tensor | NDArray[np.generic],
     labels: Tensor | NDArray[np.generic],
     names: tuple[str, ...] | None = None,
@@ -43,7 +43,7 @@ def from_examples(
     ----------
     inputs : Tensor or array, shape (n, features) or (n, channels, height, width)
         Training examples; of images, responses to small patches are taken, see
-        :mod:`~hyperproto.prototypes.priors.patches`. At most 25,000 are looked at, each class in its share.
+        :mod:`~hyperproto.priors.patches`. At most 25,000 are looked at, each class in its share.
     labels : Tensor or array of integers, shape (n,)
         Their classes; negative where missing.
     names : tuple of str, optional
@@ -58,7 +58,7 @@ def from_examples(
     Examples
     --------
     >>> x = torch.tensor([[0.0, 0.1], [0.2, 0.0], [3.0, 0.2], [3.1, 0.0], [0.0, 9.0], [0.3, 9.1]])
-    >>> prior = from_examples(x, torch.tensor([0, 0, 1, 1, 2, 2]))
+    >>> prior = from_data(x, torch.tensor([0, 0, 1, 1, 2, 2]))
     >>> bool(prior.similarity[0, 1] > prior.similarity[0, 2])
     True
     """

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hyperproto._core.errors import InputError, MissingExtraError
-from hyperproto.prototypes.priors import as_prior, from_wordnet
+from hyperproto.priors import as_prior, from_wordnet
 
 OFFSETS = {"dog": 2084071, "cat": 2121620, "carnivore": 2075296, "fish": 2512053, "animal": 15388}
 ABOVE = {"dog": ["carnivore"], "cat": ["carnivore"], "carnivore": ["animal"], "fish": ["animal"], "animal": []}

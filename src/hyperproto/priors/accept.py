@@ -7,14 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hyperproto._core.errors import InputError, InputTypeError
-from hyperproto.prototypes.priors.matrices import from_similarity
-from hyperproto.prototypes.priors.matrix_files import read_matrix_table
-from hyperproto.prototypes.priors.prior import Missing, Prior
-from hyperproto.prototypes.priors.taxonomy import from_taxonomy
-from hyperproto.prototypes.priors.vectors import as_array, from_vectors, is_array, is_vocabulary
-from hyperproto.prototypes.priors.word_vectors import from_word_vectors, read_array_file
-from hyperproto.prototypes.priors.wording import check_missing, need_names
-from hyperproto.prototypes.priors.wordnet import from_wordnet
+from hyperproto.priors.matrices import from_similarity
+from hyperproto.priors.matrix_files import read_matrix_table
+from hyperproto.priors.prior import Missing, Prior
+from hyperproto.priors.taxonomy import from_taxonomy
+from hyperproto.priors.vectors import as_array, from_vectors, is_array, is_vocabulary
+from hyperproto.priors.word_vectors import from_word_vectors, read_array_file
+from hyperproto.priors.wording import check_missing, need_names
+from hyperproto.priors.wordnet import from_wordnet
 
 __all__ = ["as_prior"]
 

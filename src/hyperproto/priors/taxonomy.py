@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from hyperproto._core.errors import InputError, InputTypeError
-from hyperproto.prototypes.priors.hierarchy import check_hierarchy, heights, path_similarity
-from hyperproto.prototypes.priors.names import joined_key
-from hyperproto.prototypes.priors.prior import Missing, Prior, build_prior, coinciding
-from hyperproto.prototypes.priors.wording import check_missing, listed, need_names, settle_missing
+from hyperproto.priors.hierarchy import check_hierarchy, heights, path_similarity
+from hyperproto.priors.names import joined_key
+from hyperproto.priors.prior import Missing, Prior, build_prior, coinciding
+from hyperproto.priors.wording import check_missing, listed, need_names, settle_missing
 
 __all__ = ["from_taxonomy"]
 
