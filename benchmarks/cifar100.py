@@ -71,7 +71,7 @@ def train(source: Source, name: str, seed: int, settings: dict[str, object]) -> 
 
 
 def output_space(name: str, source: Source) -> OutputSpace:
-    names = source.tasks["class"].names  # type: ignore[union-attr]
+    names = source.targets["class"].names  # type: ignore[union-attr]
     if name == "softmax":
         return hp.ConventionalSpace({"class": hp.Classes(names)})
     loss = hp.SquaredCosine() if name == "squared" else hp.CosineSoftmax()

@@ -18,8 +18,8 @@ SHELVES = {
     "priors": 3,
     "prototypes": 4,
     "spaces": 5,
-    "models": 5,
-    "data": 6,
+    "models": 1,
+    "data": 1,
     "metrics": 6,
     "training": 7,
     "evaluation": 8,
@@ -109,6 +109,13 @@ def test_training_a_space_loads_no_plotting_and_no_sklearn():
     loaded = modules_after("import hyperproto as hp; hp.Space(2, hp.Classes(3)); hp.fit")
     assert "torch" in loaded
     assert not loaded & {"matplotlib", "plotly", "sklearn"}
+
+
+def test_reading_a_data_set_loads_neither_losses_nor_codes():
+    loaded = modules_after("from hyperproto.data import read_cifar100, read_table, training_data")
+    above = ("codes", "losses", "priors", "prototypes", "spaces", "training")
+    assert "hyperproto.data.cifar100" in loaded
+    assert not [name for name in loaded if name.startswith(tuple(f"hyperproto.{shelf}" for shelf in above))]
 
 
 def test_every_public_name_can_be_had():

@@ -23,7 +23,7 @@ def test_check_speaks_json(capsys, tmp_path):
     report = json.loads(out)
     assert code == 0
     assert report["examples"] == {"train": 8, "test": 4}
-    assert (report["tasks"]["year"]["low"], report["tasks"]["year"]["high"]) == (1600, 1950)
+    assert (report["targets"]["year"]["low"], report["targets"]["year"]["high"]) == (1600, 1950)
     assert report["unreadable"] == []
 
 

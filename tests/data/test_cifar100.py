@@ -21,7 +21,7 @@ from tests.data.layouts import (
 
 def check_small_copy(source):
     assert (len(source.train), len(source.test)) == (12, 6)
-    assert source.tasks["class"].names == FINE
+    assert source.targets["class"].names == FINE
     assert source.train.inputs.dtype == torch.uint8
     assert source.train.targets["class"].tolist() == [0, 1, 2] * 4
     expected = torch.from_numpy(cifar_part(12, 0)[0]).view(12, 3, 32, 32)
@@ -47,7 +47,7 @@ def test_either_version_is_read_from_its_folder_its_parent_or_its_archive(tmp_pa
 def test_the_coarse_classes_can_be_had(tmp_path, write):
     source = read_cifar100(write(tmp_path), classes="coarse")
     assert source.name == "cifar-100-coarse"
-    assert source.tasks["class"].names == COARSE
+    assert source.targets["class"].names == COARSE
     assert source.train.targets["class"].tolist() == list(COARSE_OF) * 4
 
 

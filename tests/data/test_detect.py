@@ -68,7 +68,7 @@ def test_a_source_is_described(tmp_path):
     found = describe_source(read_source(layouts.write_omniart(tmp_path)))
     assert found["examples"] == {"train": 8, "test": 4}
     assert found["inputs"] == "image files"
-    year, school = found["tasks"]["year"], found["tasks"]["school"]
+    year, school = found["targets"]["year"], found["targets"]["school"]
     assert (year["low"], year["high"], year["test"]) == (1600, 1950, {"beyond": 0, "missing": 0})
     assert (school["classes"], school["train"]) == (2, {"least": 4, "most": 4, "missing": 0})
     assert found["preprocessing"]["size"] == 224

@@ -8,13 +8,13 @@ from tests.data.layouts import write_image_folder
 def test_each_class_gives_its_share_to_the_held_out_part(tmp_path):
     source = read_image_folder(write_image_folder(tmp_path / "pets", classes=("dog", "cat", "ape"), per_class=10))
     assert source.name == "pets"
-    assert source.tasks["class"].names == ("ape", "cat", "dog")
+    assert source.targets["class"].names == ("ape", "cat", "dog")
     assert torch.bincount(source.train.targets["class"]).tolist() == [8, 8, 8]
     assert torch.bincount(source.test.targets["class"]).tolist() == [2, 2, 2]
     every = {*source.train.inputs.paths, *source.test.inputs.paths}
     assert len(every) == 30
     for split in (source.train, source.test):
-        labels = [source.tasks["class"].names[k] for k in split.targets["class"].tolist()]
+        labels = [source.targets["class"].names[k] for k in split.targets["class"].tolist()]
         assert [path.parent.name for path in split.inputs.paths] == labels
 
 
@@ -51,7 +51,7 @@ def test_a_test_class_that_training_never_saw_is_a_sentence(tmp_path):
 
 def test_a_class_of_trains_is_a_class(tmp_path):
     source = read_image_folder(write_image_folder(tmp_path, classes=("car", "train")))
-    assert source.tasks["class"].names == ("car", "train")
+    assert source.targets["class"].names == ("car", "train")
 
 
 def test_hidden_files_and_other_files_are_skipped(tmp_path):
@@ -61,7 +61,7 @@ def test_hidden_files_and_other_files_are_skipped(tmp_path):
     (folder / ".cache").mkdir()
     source = read_image_folder(folder, held_out=0)
     assert len(source.train) == 4
-    assert source.tasks["class"].num_classes == 2
+    assert source.targets["class"].num_classes == 2
 
 
 def test_folders_that_cannot_work_are_a_sentence(tmp_path):

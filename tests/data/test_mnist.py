@@ -17,7 +17,7 @@ def test_the_four_files_are_read_gzipped_or_not(tmp_path, gzipped, mark):
         assert source.train.inputs.shape == (40, 1, 28, 28)
         assert source.train.inputs.dtype == torch.uint8
         assert source.test.targets["digit"].tolist() == [*range(10)] * 2
-        assert source.tasks["digit"].names == tuple("0123456789")
+        assert source.targets["digit"].names == tuple("0123456789")
         assert source.preprocessing.channels == 1
 
 
@@ -60,8 +60,8 @@ def test_rotated_digits_are_turned_by_the_angle_they_are_labelled_with(tmp_path)
     source = read_mnist(write_mnist(tmp_path))
     untouched = source.train.inputs.clone()
     rotated = rotated_mnist(source, seed=3)
-    assert rotated.tasks["digit"].names == ("2", "3", "4", "5", "7")
-    assert (rotated.tasks["angle"].low, rotated.tasks["angle"].high) == (0, 180)
+    assert rotated.targets["digit"].names == ("2", "3", "4", "5", "7")
+    assert (rotated.targets["angle"].low, rotated.targets["angle"].high) == (0, 180)
     assert len(rotated.train) == 20
     angles = rotated.train.targets["angle"]
     assert angles.dtype == torch.float64

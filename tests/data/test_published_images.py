@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from hyperproto.data import ImageFiles, read_cub200, read_omniart, read_tiny_imagenet
+from hyperproto.spaces import tasks_for
 from tests.data.layouts import write_csv, write_cub200, write_omniart, write_tiny_imagenet
 
 
@@ -18,13 +19,13 @@ def test_tiny_imagenet_is_in_the_order_of_sorted_wordnet_ids(tmp_path):
     folder = write_tiny_imagenet(tmp_path)
     for path in (folder, tmp_path):
         source = read_tiny_imagenet(path)
-        assert source.tasks["class"].names == ("crane (n01)", "goldfish", "crane (n03)")
+        assert source.targets["class"].names == ("crane (n01)", "goldfish", "crane (n03)")
         assert (len(source.train), len(source.test)) == (12, 6)
         assert source.train.targets["class"].tolist() == [0] * 4 + [1] * 4 + [2] * 4
         assert names_of(source.train)[0] == "n01_0.JPEG"
         assert names_of(source.test)[0] == "val_0_0.JPEG"
         assert source.test.targets["class"].tolist() == [1, 1, 0, 0, 2, 2]  # val_0 shows n02
-    assert read_tiny_imagenet(folder, names="wnid").tasks["class"].names == ("n01", "n02", "n03")
+    assert read_tiny_imagenet(folder, names="wnid").targets["class"].names == ("n01", "n02", "n03")
     assert (source.preprocessing.size, source.augment.padding) == (64, 4)
 
 
@@ -52,7 +53,7 @@ def test_cub_keeps_the_official_split_and_order(tmp_path):
     folder = write_cub200(tmp_path)
     for path in (folder, tmp_path):
         source = read_cub200(path)
-        assert source.tasks["class"].names == ("Black footed Albatross", "Crested Auklet", "Groove billed Ani")
+        assert source.targets["class"].names == ("Black footed Albatross", "Crested Auklet", "Groove billed Ani")
         assert (len(source.train), len(source.test)) == (6, 6)
         assert source.train.targets["class"].tolist() == [0, 0, 1, 1, 2, 2]
         assert names_of(source.train)[:2] == [
@@ -95,8 +96,8 @@ def test_omniart_gives_year_and_school(tmp_path):
     for path in (folder, tmp_path):
         source = read_omniart(path, size=64)
         assert (len(source.train), len(source.test)) == (8, 4)
-        assert (source.tasks["year"].low, source.tasks["year"].high) == (1600, 1950)
-        assert source.tasks["school"].names == ("Dutch", "French")
+        assert (source.targets["year"].low, source.targets["year"].high) == (1600, 1950)
+        assert source.targets["school"].names == ("Dutch", "French")
         assert source.train.targets["year"].dtype == torch.float64
         assert source.test.targets["school"].tolist() == [0, 1, 0, 1]
         assert names_of(source.test)[0] == "9.jpg"
@@ -107,8 +108,8 @@ def test_omniart_knows_the_named_options(tmp_path):
     folder = write_omniart(tmp_path)
     late = read_omniart(folder, from_year=1700)
     assert late.train.targets["year"].tolist() == [1700, 1750, 1800, 1850, 1900, 1950]
-    assert late.tasks["year"].low == 1700
-    script = read_omniart(folder, bounds="script").tasks["year"]
+    assert late.targets["year"].low == 1700
+    script = tasks_for(read_omniart(folder, bounds="script").targets)["year"]
     assert (script.low, script.high, script.outside) == (1000, 1932, "clip")
     with pytest.raises(ValueError, match="must hold paintings from 2000 on; it holds none"):
         read_omniart(folder, from_year=2000)
@@ -130,7 +131,7 @@ def test_a_school_or_year_beyond_the_training_data(tmp_path):
     years = source.test.targets["year"]
     assert years[0] == 1400  # scored as it is, not clipped to 1600
     assert math.isnan(years[1])
-    source.tasks["year"].check(years, "year")
+    tasks_for(source.targets)["year"].check(years, "year")
 
 
 def test_omniart_names_a_missing_column_and_image(tmp_path):

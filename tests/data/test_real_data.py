@@ -40,7 +40,7 @@ def check_files(source, every=50):
     for split in (source.train, source.test):
         assert isinstance(split.inputs, ImageFiles)
         assert verify_images(split.inputs.paths[::every]) == []
-        for name, task in source.tasks.items():
+        for name, task in source.targets.items():
             task.check(split.targets[name], name)
 
 
@@ -53,12 +53,12 @@ def test_cifar100(version):
     assert source.train.inputs.shape == (50_000, 3, 32, 32)
     assert torch.bincount(source.train.targets["class"]).tolist() == [500] * 100
     assert torch.bincount(source.test.targets["class"]).tolist() == [100] * 100
-    assert source.tasks["class"].names[:3] == ("apple", "aquarium_fish", "baby")
-    assert list(source.tasks["class"].names) == sorted(source.tasks["class"].names)
+    assert source.targets["class"].names[:3] == ("apple", "aquarium_fish", "baby")
+    assert list(source.targets["class"].names) == sorted(source.targets["class"].names)
     mean = source.train.inputs.sum((0, 2, 3), dtype=torch.int64).double() / (50_000 * 32 * 32 * 255)
     torch.testing.assert_close(mean, torch.tensor(source.preprocessing.mean).double(), atol=1e-3, rtol=0)
     assert source.train.targets["class"][:5].tolist() == [19, 29, 0, 11, 1]
-    assert read_cifar100(path, classes="coarse").tasks["class"].num_classes == 20
+    assert read_cifar100(path, classes="coarse").targets["class"].num_classes == 20
 
 
 def test_uneven_cifar100_has_10100_images():
@@ -83,8 +83,8 @@ def test_mnist_and_its_rotated_form():
 def test_tiny_imagenet():
     have("imagenet-200")
     source = read_tiny_imagenet(FOLDER)
-    assert source.tasks["class"].num_classes == 200
-    assert source.tasks["class"].names[0] == "goldfish"
+    assert source.targets["class"].num_classes == 200
+    assert source.targets["class"].names[0] == "goldfish"
     assert len(set(torch.bincount(source.train.targets["class"]).tolist())) == 1  # classes are even
     check_files(source)
 
@@ -93,7 +93,7 @@ def test_cub200():
     have("cub-200-2011")
     source = read_cub200(FOLDER)
     assert (len(source.train), len(source.test)) == (5_994, 5_794)
-    assert source.tasks["class"].num_classes == 200
+    assert source.targets["class"].num_classes == 200
     check_files(source)
 
 
@@ -101,6 +101,6 @@ def test_omniart():
     have("omniart")
     source, late = read_omniart(FOLDER), read_omniart(FOLDER, from_year=1900, unseen="missing")
     assert len(late.train) < len(source.train)
-    assert late.tasks["year"].low >= 1900 > source.tasks["year"].low
-    assert source.tasks["school"].num_classes > 2
+    assert late.targets["year"].low >= 1900 > source.targets["year"].low
+    assert source.targets["school"].num_classes > 2
     check_files(source)

@@ -8,6 +8,7 @@ from hyperproto._core.errors import MissingExtraError
 from hyperproto.data import TablePreprocessing, read_table
 from hyperproto.data.columns import describe_columns, read_columns
 from hyperproto.data.targets import held_out_rows
+from hyperproto.spaces import tasks_for
 from tests.data.layouts import write_csv, write_painting_table
 
 PEOPLE = [["60", "1.6", "a", "30"], ["70", "", "b", "40"], ["80", "1.8", "a", ""], ["90", "2.0", "", "60"]]
@@ -22,8 +23,8 @@ def test_a_table_of_images_with_empty_cells(tmp_path):
     path = write_painting_table(tmp_path)
     source = read_table(path, image="path", classes=["style"], ranges=["year"], held_out=0, size=32)
     assert source.name == "paintings"
-    assert source.tasks["style"].names == ("baroque", "cubism")
-    assert (source.tasks["year"].low, source.tasks["year"].high) == (1600, 1870)
+    assert source.targets["style"].names == ("baroque", "cubism")
+    assert (source.targets["year"].low, source.targets["year"].high) == (1600, 1870)
     assert source.train.targets["style"].tolist() == [0, 1, 0, -1, 0, 1, 0, 1, 0, 1]
     assert math.isnan(source.train.targets["year"][4])
     assert source.train.inputs.paths[3] == tmp_path / "images" / "3.png"
@@ -55,10 +56,10 @@ def test_bounds_and_names_come_from_training_and_the_test_table_is_scored_agains
     assert len(source.train) == 4
     assert source.test.targets["group"].tolist() == [1, -1]
     assert source.test.targets["age"][0] == 99
-    assert (source.tasks["age"].low, source.tasks["age"].high) == (30, 60)
-    source.tasks["age"].check(source.test.targets["age"], "age")
+    assert (source.targets["age"].low, source.targets["age"].high) == (30, 60)
+    tasks_for(source.targets)["age"].check(source.test.targets["age"], "age")
     given = read_table(write_people(tmp_path), ranges=["age"], columns=["weight"], bounds={"age": (0, 100)})
-    assert (given.tasks["age"].low, given.tasks["age"].high) == (0, 100)
+    assert (given.targets["age"].low, given.targets["age"].high) == (0, 100)
 
 
 def test_labels_that_training_never_saw_are_a_sentence_and_a_choice(tmp_path):
@@ -122,7 +123,7 @@ def test_a_column_that_cannot_work_is_a_sentence(tmp_path, rows, sentence):
 def test_a_constant_target_is_fine_with_bounds_of_ones_own(tmp_path):
     path = write_people(tmp_path, [["1", "1", "a", "50"], ["2", "1", "b", "50"]])
     source = read_table(path, columns=["weight"], ranges=["age"], bounds={"age": (0, 100)}, held_out=0)
-    assert source.tasks["age"].high == 100
+    assert source.targets["age"].high == 100
 
 
 @pytest.mark.parametrize(
@@ -168,7 +169,7 @@ def test_parquet_is_read_like_csv(tmp_path):
     parquet.write_table(pyarrow.table(cells), tmp_path / "t.parquet")
     source = read_table(tmp_path / "t.parquet", classes=["group", "grade"], held_out=0)
     assert source.train.targets["group"].tolist() == [0, 1, -1]
-    assert source.tasks["grade"].names == ("3", "4")
+    assert source.targets["grade"].names == ("3", "4")
     assert source.preprocessing.mean == (65.0,)
     (tmp_path / "bad.parquet").write_bytes(b"<html>")
     with pytest.raises(ValueError, match="must be Parquet; it cannot be read"):

@@ -163,7 +163,12 @@ def test_a_run_without_preprocessing_takes_data_that_is_prepared(tmp_path, image
     inputs, targets = data.batch(torch.arange(15))
     flat = (inputs.flatten(1)[:, :4], targets)
     run = hp.fit(
-        make_network(), hp.Space(3, image_run.source.tasks), flat, valid=flat, epochs=1, folder=tmp_path / "r"
+        make_network(),
+        hp.Space(3, hp.spaces.tasks_for(image_run.source.targets)),
+        flat,
+        valid=flat,
+        epochs=1,
+        folder=tmp_path / "r",
     )
     with pytest.raises(ValueError, match="is not one of ours. Build it and pass network="):
         evaluate_run(run.folder, flat)
@@ -180,7 +185,7 @@ def test_one_unnamed_task_is_matched_to_one_named_one(tmp_path, image_run):
     network = hp.models.DigitNet(3, size=8, width=2, channels=3)
     run = hp.fit(
         network,
-        hp.Space(3, image_run.source.tasks["class"]),
+        hp.Space(3, hp.Classes(image_run.source.targets["class"].names)),
         (inputs, targets["class"]),
         valid=(inputs, targets["class"]),
         epochs=1,

@@ -17,7 +17,7 @@ def test_images_get_names_and_cosines_as_the_network_gives_them(image_run):
     for place, row in enumerate(found.rows):
         cosines = space.scores(network(data[place][0][None]))["class"][0]
         answer = row["predictions"]["class"]
-        names = image_run.source.tasks["class"].names
+        names = image_run.source.targets["class"].names
         best = cosines.sort(descending=True)
         assert [guess["name"] for guess in answer["top"]] == [names[i] for i in best.indices[:2]]
         assert [guess["cosine"] for guess in answer["top"]] == pytest.approx(best.values[:2].tolist(), abs=1e-5)
@@ -83,7 +83,7 @@ def test_a_corrupt_image_is_named_or_left_out(image_run, tmp_path):
 
 def test_a_softmax_run_has_scores_that_are_not_cosines(tmp_path, image_run):
     preprocessing = hp.data.ImagePreprocessing(8)
-    space = hp.ConventionalSpace(image_run.source.tasks)
+    space = hp.ConventionalSpace(hp.spaces.tasks_for(image_run.source.targets))
     run = hp.fit(
         hp.models.DigitNet(3, size=8, width=2, channels=3),
         space,

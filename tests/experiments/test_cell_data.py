@@ -41,7 +41,7 @@ def test_a_smaller_image_has_a_smaller_crop(small_places):
     source = cell_source(Spec(dim=3, size=16, classes=2), small_places.data)
     assert source.preprocessing.size == 16
     assert source.augment.padding == 2
-    assert source.tasks["class"].names == ("apple", "bear")
+    assert source.targets["class"].names == ("apple", "bear")
     assert set(source.train.targets["class"].tolist()) == {0, 1}
 
 
@@ -56,7 +56,7 @@ def test_held_out_images_are_measured_on_and_not_trained_on(small_places):
 
 def test_only_the_wanted_tasks_are_kept(small_places):
     source = cell_source(Spec(data="omniart", dim=3, size=16, tasks=("year",)), small_places.data)
-    assert list(source.tasks) == ["year"]
+    assert list(source.targets) == ["year"]
     assert list(source.train.targets) == ["year"]
 
 

@@ -60,10 +60,10 @@ def test_each_data_set_is_read_counted_and_trained_on(reader, tmp_path):
     source = read_recipe_source(config["recipe"]["data"])
     assert config["preprocessing"]["kind"] == source.preprocessing.to_dict()["kind"]
     for task in config["space"]["tasks"]:
-        known = source.tasks[task["name"]]
+        known = source.targets[task["name"]]
         held = [task["low"], task["high"]] if task["task"] == "range" else task["classes"]
         assert held == ([known.low, known.high] if task["task"] == "range" else list(known.names))
-    assert all(name.split("/")[0] in source.tasks for name in run.metrics)
+    assert all(name.split("/")[0] in source.targets for name in run.metrics)
     hp.load(tmp_path / "run")
 
 

@@ -116,7 +116,7 @@ def _show_source(path: Path, report: dict[str, Any]) -> None:
         whole = f" (the publisher has {published:,})" if published not in (0, count) else ""
         table.add_row(part, f"{count:,} examples{whole}")
     table.add_row("inputs", report["inputs"])
-    for name, task in report["tasks"].items():
+    for name, task in report["targets"].items():
         table.add_row(
             escape(name), escape(_describe_classes(task) if task["kind"] == "classes" else _describe_range(task))
         )

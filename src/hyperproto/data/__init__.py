@@ -1,4 +1,4 @@
-"""Shelf 6: data sets."""
+"""Data sets: read from files, described, and made into batches."""
 
 from hyperproto.data.arrays import Arrays, as_dataset
 from hyperproto.data.batches import Batches
@@ -13,7 +13,7 @@ from hyperproto.data.mnist import read_mnist, rotated_mnist
 from hyperproto.data.omniart import read_omniart
 from hyperproto.data.prepare import training_data
 from hyperproto.data.preprocessing import Augment, ImagePreprocessing, TablePreprocessing
-from hyperproto.data.source import ImageFiles, Source, Split
+from hyperproto.data.source import Bounds, ImageFiles, Labels, Source, Split
 from hyperproto.data.table import read_table
 from hyperproto.data.tiny_imagenet import read_tiny_imagenet
 from hyperproto.data.uneven import uneven_cifar100
@@ -23,9 +23,11 @@ __all__ = [
     "Arrays",
     "Augment",
     "Batches",
+    "Bounds",
     "ImageData",
     "ImageFiles",
     "ImagePreprocessing",
+    "Labels",
     "Source",
     "Split",
     "TablePreprocessing",

@@ -16,8 +16,7 @@ from hyperproto._core.registry import choose
 from hyperproto.data.preprocessing import CIFAR_MEAN, CIFAR_STD, Augment, ImagePreprocessing
 from hyperproto.data.publication import Publication
 from hyperproto.data.restricted_pickle import load_restricted
-from hyperproto.data.source import Source, Split
-from hyperproto.spaces import Classes
+from hyperproto.data.source import Labels, Source, Split
 
 __all__ = ["CIFAR100", "locate_cifar100", "read_cifar100"]
 
@@ -59,7 +58,7 @@ def read_cifar100(path: str | Path, *, classes: Literal["fine", "coarse"] = "fin
     Returns
     -------
     Source
-        With the one task "class".
+        With the one target "class".
     """
     choose(classes, {"fine": 0, "coarse": 0}, what="classes of CIFAR-100")
     found = locate_cifar100(path)
@@ -72,7 +71,7 @@ def read_cifar100(path: str | Path, *, classes: Literal["fine", "coarse"] = "fin
         name="cifar-100" if classes == "fine" else "cifar-100-coarse",
         train=_split(train, classes, names, f"{place}, train"),
         test=_split(test, classes, names, f"{place}, test"),
-        tasks={"class": Classes(names)},
+        targets={"class": Labels(names)},
         preprocessing=ImagePreprocessing(32, CIFAR_MEAN, CIFAR_STD),
         augment=Augment(padding=4, flip=True),
     )

@@ -7,8 +7,7 @@ import torch
 from hyperproto._core.errors import InputError
 from hyperproto.data.preprocessing import Augment, large_image_preprocessing
 from hyperproto.data.publication import Publication, check_files_exist, read_lines
-from hyperproto.data.source import ImageFiles, Source, Split, select
-from hyperproto.spaces import Classes
+from hyperproto.data.source import ImageFiles, Labels, Source, Split, select
 
 __all__ = ["CUB200", "read_cub200"]
 
@@ -37,7 +36,7 @@ def read_cub200(path: str | Path, *, size: int = 224, resize: int | None = None)
     Returns
     -------
     Source
-        With the one task "class"; names such as "Black footed Albatross", in the publisher's order.
+        With the one target "class"; names such as "Black footed Albatross", in the publisher's order.
     """
     folder = CUB200.find(path)
     classes = _column(folder / "classes.txt")
@@ -53,7 +52,7 @@ def read_cub200(path: str | Path, *, size: int = 224, resize: int | None = None)
         name="cub-200-2011",
         train=select(every, train.nonzero().flatten()),
         test=select(every, (~train).nonzero().flatten()),
-        tasks={"class": Classes([_readable(name) for name in classes.values()])},
+        targets={"class": Labels([_readable(name) for name in classes.values()])},
         preprocessing=large_image_preprocessing(size, resize),
         augment=Augment(resized_crop=(0.08, 1.0), flip=True),
     )

@@ -5,26 +5,25 @@ from torch import Tensor
 from hyperproto.data.arrays import Arrays
 from hyperproto.data.digits import ROTATED_DIGITS, load_digits, load_rotated_digits
 from hyperproto.data.preprocessing import ImagePreprocessing
-from hyperproto.data.source import Source, Split
-from hyperproto.spaces import Classes, Range
+from hyperproto.data.source import Bounds, Labels, Source, Split
 
 __all__ = ["read_digits", "read_rotated_digits"]
 
 
 def read_digits(*, seed: int = 0) -> Source:
-    """Return scikit-learn's 1,797 digits of 8 by 8 pixels, with the task "digit"; the seed fixes what is held out."""
+    """Return scikit-learn's 1,797 digits of 8 by 8 pixels, with the target "digit"; the seed fixes the split."""
     train, held = load_digits(seed=seed)
     return Source(
         name="digits",
         train=_split(train),
         test=_split(held),
-        tasks={"digit": Classes([str(digit) for digit in range(10)])},
+        targets={"digit": Labels([str(digit) for digit in range(10)])},
         preprocessing=_as_they_are(8),
     )
 
 
 def read_rotated_digits(*, seed: int = 0, size: int = 8, copies: int = 8) -> Source:
-    """Return the digits 2, 3, 4, 5, 7 turned by an angle in [0, 180) degrees, with the tasks "digit" and "angle".
+    """Return the digits 2, 3, 4, 5, 7 turned by an angle in [0, 180) degrees, with the targets "digit" and "angle".
 
     Parameters
     ----------
@@ -40,7 +39,7 @@ def read_rotated_digits(*, seed: int = 0, size: int = 8, copies: int = 8) -> Sou
         name="rotated-digits",
         train=_split(train),
         test=_split(held),
-        tasks={"digit": Classes(ROTATED_DIGITS), "angle": Range(0, 180)},
+        targets={"digit": Labels(ROTATED_DIGITS), "angle": Bounds(0, 180)},
         preprocessing=_as_they_are(size),
     )
 

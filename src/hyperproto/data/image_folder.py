@@ -6,10 +6,8 @@ from pathlib import Path
 from hyperproto._core.errors import InputError, MissingDataError
 from hyperproto.data.image_files import images_in
 from hyperproto.data.preprocessing import Augment, large_image_preprocessing
-from hyperproto.data.source import ImageFiles, Source, Split, select
-from hyperproto.data.targets import Unseen, class_targets, class_task, held_out_rows
-from hyperproto.spaces import Classes
-from hyperproto.spaces.tasks import Task
+from hyperproto.data.source import ImageFiles, Source, Split, Target, select
+from hyperproto.data.targets import Unseen, class_targets, find_labels, held_out_rows
 
 __all__ = ["looks_like_image_folder", "read_image_folder"]
 
@@ -24,7 +22,7 @@ def read_image_folder(
     size: int = 224,
     resize: int | None = None,
     unseen: Unseen = "error",
-    tasks: Mapping[str, Task] | None = None,
+    targets: Mapping[str, Target] | None = None,
 ) -> Source:
     """Read a folder with a subfolder of images for each class, or with "train" and "test" that hold such subfolders.
 
@@ -41,29 +39,28 @@ def read_image_folder(
         Height and width the network gets, and the shorter side before the centre is cut out (8/7 of ``size``).
     unseen : {"error", "missing"}
         What a class of the test folder is that training never saw.
-    tasks : mapping of str to Classes or Range, optional
-        Those of a model that is trained already: class names and bounds are then its own, not those of the data, and
-        ``unseen`` goes for the training part too.
+    targets : mapping of str to Labels or Bounds, optional
+        Those of a trained model: class names and bounds are then its own, not those of the data, and ``unseen`` goes
+        for the training part too.
 
     Returns
     -------
     Source
-        With the one task "class", named by the subfolders in sorted order.
+        With the one target "class", named by the subfolders in sorted order.
     """
     path = Path(path)
     if not path.is_dir():
         raise MissingDataError(f'"{path}" must be a folder with a subfolder for each class; there is no such folder.')
     inside = _train_folder(path)
     paths, labels = _labelled(inside)
-    known = (tasks or {}).get("class")
-    task = known if isinstance(known, Classes) else class_task("class", labels)
-    ids = class_targets("class", task, labels, where=f'"{inside}"', unseen=unseen)
+    known = find_labels("class", labels, (targets or {}).get("class"))
+    ids = class_targets("class", known, labels, where=f'"{inside}"', unseen=unseen)
     train = Split(ImageFiles(tuple(paths)), {"class": ids})
     beside = next((path / name for name in TEST_FOLDERS if (path / name).is_dir()), None)
     test: Split | None = None
     if inside != path and beside is not None:
         paths, labels = _labelled(beside)
-        ids = class_targets("class", task, labels, where=f'"{beside}"', unseen=unseen)
+        ids = class_targets("class", known, labels, where=f'"{beside}"', unseen=unseen)
         test = Split(ImageFiles(tuple(paths)), {"class": ids})
     elif held_out:
         kept, held = held_out_rows([train.targets["class"]], len(train), share=held_out, seed=seed)
@@ -72,7 +69,7 @@ def read_image_folder(
         name=path.resolve().name,
         train=train,
         test=test,
-        tasks={"class": task},
+        targets={"class": known},
         preprocessing=large_image_preprocessing(size, resize),
         augment=Augment(resized_crop=(0.08, 1.0), flip=True),
     )

@@ -14,8 +14,7 @@ from hyperproto._core.seeding import derive_seed
 from hyperproto.data.digits import ROTATED_DIGITS, rotate
 from hyperproto.data.preprocessing import ImagePreprocessing
 from hyperproto.data.publication import Publication
-from hyperproto.data.source import Source, Split, select
-from hyperproto.spaces import Classes, Range
+from hyperproto.data.source import Bounds, Labels, Source, Split, select
 
 __all__ = ["MNIST", "locate_mnist", "read_mnist", "rotated_mnist"]
 
@@ -45,7 +44,7 @@ def read_mnist(path: str | Path) -> Source:
     Returns
     -------
     Source
-        With the one task "digit", and images of shape (n, 1, 28, 28).
+        With the one target "digit", and images of shape (n, 1, 28, 28).
     """
     files = max((_files(place) for place in MNIST.places(path)), key=len)
     if absent := [name for stem, name in zip(STEMS, MNIST.needed, strict=True) if stem not in files]:
@@ -54,7 +53,7 @@ def read_mnist(path: str | Path) -> Source:
         name="mnist",
         train=_split(files["train-images"], files["train-labels"]),
         test=_split(files["t10k-images"], files["t10k-labels"]),
-        tasks={"digit": Classes([str(digit) for digit in range(10)])},
+        targets={"digit": Labels([str(digit) for digit in range(10)])},
         preprocessing=ImagePreprocessing(28, MEAN, STD),
     )
 
@@ -127,16 +126,16 @@ def rotated_mnist(source: Source, seed: int = 0, *, digits: Sequence[str] = ROTA
     Returns
     -------
     Source
-        With the tasks "digit", among ``digits`` in that order, and "angle", in degrees.
+        With the targets "digit", among ``digits`` in that order, and "angle", in degrees.
     """
-    task, chosen = source.tasks["digit"], Classes(tuple(digits))
-    assert isinstance(task, Classes)
-    wanted = task.encode(tuple(digits))
+    known, chosen = source.targets["digit"], Labels(digits)
+    assert isinstance(known, Labels)
+    wanted = known.encode(chosen.names)
     return Source(
         name="rotated-mnist",
         train=_rotated(source.train, wanted, derive_seed(seed, "train angles")),
         test=None if source.test is None else _rotated(source.test, wanted, derive_seed(seed, "test angles")),
-        tasks={"digit": chosen, "angle": Range(0, 180)},
+        targets={"digit": chosen, "angle": Bounds(0, 180)},
         preprocessing=source.preprocessing,
     )
 

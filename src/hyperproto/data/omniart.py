@@ -11,9 +11,8 @@ from hyperproto._core.registry import choose
 from hyperproto.data.columns import class_names, column, numbers, read_columns
 from hyperproto.data.preprocessing import Augment, large_image_preprocessing
 from hyperproto.data.publication import Publication, check_files_exist
-from hyperproto.data.source import ImageFiles, Source, Split
-from hyperproto.data.targets import Unseen, class_targets, class_task, range_task
-from hyperproto.spaces import Classes
+from hyperproto.data.source import ImageFiles, Labels, Source, Split
+from hyperproto.data.targets import Unseen, class_targets, find_bounds, find_labels
 
 __all__ = ["OMNIART", "read_omniart"]
 
@@ -57,17 +56,17 @@ def read_omniart(
     Returns
     -------
     Source
-        With the tasks "year" and "school". A year beyond the bounds in the test part is scored as it is.
+        With the targets "year" and "school". A year beyond the bounds in the test part is scored as it is.
     """
     folder = OMNIART.find(path)
     fixed = choose(bounds, {"data": None, "script": SCRIPT_BOUNDS}, what="bounds of the year")
     (files, years, schools), tested = (_read_part(folder, name, from_year) for name in ("train", "test"))
-    school = class_task("school", schools)
+    school = find_labels("school", schools)
     return Source(
         name="omniart",
         train=_split(files, years, schools, school, "train_complete.csv", unseen),
         test=_split(*tested, school, "test_complete.csv", unseen),
-        tasks={"year": range_task("year", years, fixed), "school": school},
+        targets={"year": find_bounds("year", years, fixed), "school": school},
         preprocessing=large_image_preprocessing(size, resize),
         augment=Augment(resized_crop=(0.08, 1.0), flip=True),
     )
@@ -90,7 +89,7 @@ def _read_part(folder: Path, name: str, from_year: int | None) -> tuple[list[Pat
 
 
 def _split(
-    files: list[Path], years: Tensor, schools: list[str | None], task: Classes, where: str, unseen: Unseen
+    files: list[Path], years: Tensor, schools: list[str | None], known: Labels, where: str, unseen: Unseen
 ) -> Split:
-    ids = class_targets("school", task, schools, where=f'"{where}"', unseen=unseen)
+    ids = class_targets("school", known, schools, where=f'"{where}"', unseen=unseen)
     return Split(ImageFiles(tuple(files)), {"year": years, "school": ids})

@@ -1,17 +1,82 @@
 """What a reader returns: inputs and targets as found, and what they mean."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
+import torch
 from torch import Tensor
 
+from hyperproto._core.checks import check_finite_number, check_names
 from hyperproto._core.errors import InputError
+from hyperproto._core.registry import unknown_choice
 from hyperproto.data.preprocessing import Augment, Preprocessing
-from hyperproto.spaces import Classes, Range
 
-__all__ = ["ImageFiles", "Source", "Split", "select"]
+__all__ = ["MISSING", "Bounds", "ImageFiles", "Labels", "Source", "Split", "Target", "select"]
+
+MISSING = -1  # the class id of a label that is not there; for numbers it is NaN
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The classes that a target names.
+
+    Attributes
+    ----------
+    names : sequence of str
+        Two or more, all different; the class with id k is called ``names[k]``.
+    """
+
+    names: Sequence[str]
+
+    def __post_init__(self) -> None:
+        names = check_names(self.names)
+        object.__setattr__(self, "names", names)
+        if len(names) < 2:
+            raise InputError("names", "hold two classes or more", len(names))
+
+    @property
+    def num_classes(self) -> int:
+        """K."""
+        return len(self.names)
+
+    def encode(self, names: Sequence[str | None]) -> Tensor:
+        """Return the ids of class names, shape (n,); None is a missing label."""
+        ids = {name: index for index, name in enumerate(self.names)}
+        for name in names:
+            if name is not None and name not in ids:
+                raise unknown_choice(name, ids, what="class")
+        return torch.tensor([MISSING if name is None else ids[name] for name in names], dtype=torch.int64)
+
+    def text(self, value: float) -> str:
+        """Return one id as people read it."""
+        return "-" if value == MISSING else self.names[int(value)]
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """The numbers that a target takes: those from ``low`` to ``high``.
+
+    Other numbers count as the nearer bound in training, and are scored as they are in testing.
+    """
+
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        for name in ("low", "high"):  # plain floats: they are written down with a run
+            object.__setattr__(self, name, check_finite_number(getattr(self, name), name))
+        if not self.low < self.high:
+            raise InputError(f"`low` must be less than `high`; got {self.low:g} and {self.high:g}.")
+
+    def text(self, value: float) -> str:
+        """Return one number as people read it."""
+        return "-" if math.isnan(value) else f"{value:.4g}"
+
+
+Target: TypeAlias = Labels | Bounds
 
 
 @dataclass(frozen=True)
@@ -32,7 +97,7 @@ Inputs: TypeAlias = Tensor | ImageFiles
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Inputs and, for each task's name, targets.
+    """Inputs and targets, by the names of the targets.
 
     Attributes
     ----------
@@ -77,8 +142,9 @@ class Source:
         Such as "cifar-100"; for people and for records.
     train, test : Split
         The official split; ``test`` is None where there is none.
-    tasks : dict of Classes or Range
-        What is asked for, by name: class names, or the bounds of a number in the training part.
+    targets : dict of Labels or Bounds
+        What can be predicted, by name: class names, or the bounds of a number in the training part.
+        :func:`hyperproto.spaces.tasks_for` makes tasks of them.
     preprocessing : Preprocessing
         What is done to every input; it travels with the model.
     augment : Augment or None
@@ -88,6 +154,6 @@ class Source:
     name: str
     train: Split
     test: Split | None
-    tasks: dict[str, Classes | Range]
+    targets: dict[str, Target]
     preprocessing: Preprocessing
     augment: Augment | None = None

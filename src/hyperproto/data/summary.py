@@ -9,8 +9,7 @@ from torch import Tensor
 
 from hyperproto.data.decode import open_image
 from hyperproto.data.preprocessing import ImagePreprocessing
-from hyperproto.data.source import ImageFiles, Source, Split
-from hyperproto.spaces import Classes, Range
+from hyperproto.data.source import MISSING, Bounds, ImageFiles, Labels, Source, Split
 
 __all__ = ["describe_source", "preview"]
 
@@ -22,11 +21,11 @@ def describe_source(source: Source) -> dict[str, Any]:
         "name": source.name,
         "examples": {name: len(split) for name, split in parts.items()},
         "inputs": _inputs(source.train),
-        "tasks": {
-            name: {"kind": "classes", **_classes(task, name, parts)}
-            if isinstance(task, Classes)
-            else {"kind": "range", **_range(task, name, parts)}
-            for name, task in source.tasks.items()
+        "targets": {
+            name: {"kind": "classes", **_classes(known, name, parts)}
+            if isinstance(known, Labels)
+            else {"kind": "range", **_range(known, name, parts)}
+            for name, known in source.targets.items()
         },
         "preprocessing": source.preprocessing.to_dict(),
     }
@@ -41,21 +40,21 @@ def _inputs(split: Split) -> str:
     return f"{split.inputs.shape[1]} columns of numbers, {int(split.inputs.isnan().sum())} cells empty"
 
 
-def _classes(task: Classes, name: str, parts: dict[str, Split]) -> dict[str, Any]:
-    found: dict[str, Any] = {"classes": task.num_classes, "names": list(task.names or ())}
+def _classes(labels: Labels, name: str, parts: dict[str, Split]) -> dict[str, Any]:
+    found: dict[str, Any] = {"classes": labels.num_classes, "names": list(labels.names)}
     for part, split in parts.items():
         ids = split.targets[name]
-        counts = torch.bincount(ids[task.present(ids)], minlength=task.num_classes)
+        counts = torch.bincount(ids[ids != MISSING], minlength=labels.num_classes)
         least, most = int(counts.min()), int(counts.max())
-        found[part] = {"least": least, "most": most, "missing": int((~task.present(ids)).sum())}
+        found[part] = {"least": least, "most": most, "missing": int((ids == MISSING).sum())}
     return found
 
 
-def _range(task: Range, name: str, parts: dict[str, Split]) -> dict[str, Any]:
-    found: dict[str, Any] = {"low": task.low, "high": task.high}
+def _range(bounds: Bounds, name: str, parts: dict[str, Split]) -> dict[str, Any]:
+    found: dict[str, Any] = {"low": bounds.low, "high": bounds.high}
     for part, split in parts.items():
         values = split.targets[name]
-        beyond = int(((values < task.low) | (values > task.high)).sum())
+        beyond = int(((values < bounds.low) | (values > bounds.high)).sum())
         found[part] = {"beyond": beyond, "missing": int(values.isnan().sum())}
     return found
 
@@ -81,8 +80,4 @@ def _pixels(split: Split, row: int) -> NDArray[np.uint8]:
 
 
 def _caption(source: Source, row: int) -> str:
-    said = []
-    for name, task in source.tasks.items():
-        value = task.decode(source.train.targets[name][row : row + 1])[0]
-        said.append(f"{value:.4g}" if isinstance(value, float) else str(value) if value is not None else "-")
-    return ", ".join(said)
+    return ", ".join(known.text(source.train.targets[name][row].item()) for name, known in source.targets.items())

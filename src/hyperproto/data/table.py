@@ -9,10 +9,8 @@ from hyperproto._core.errors import InputError
 from hyperproto.data.columns import Column, class_names, column, numbers, read_columns
 from hyperproto.data.preprocessing import Augment, Preprocessing, TablePreprocessing, large_image_preprocessing
 from hyperproto.data.publication import check_files_exist
-from hyperproto.data.source import ImageFiles, Inputs, Source, Split, select
-from hyperproto.data.targets import Unseen, class_targets, class_task, held_out_rows, range_task
-from hyperproto.spaces import Classes, Range
-from hyperproto.spaces.tasks import Task
+from hyperproto.data.source import ImageFiles, Inputs, Labels, Source, Split, Target, select
+from hyperproto.data.targets import Unseen, class_targets, find_bounds, find_labels, held_out_rows
 
 __all__ = ["read_table"]
 
@@ -31,9 +29,9 @@ def read_table(
     unseen: Unseen = "error",
     size: int = 224,
     resize: int | None = None,
-    tasks: Mapping[str, Task] | None = None,
+    targets: Mapping[str, Target] | None = None,
 ) -> Source:
-    """Read a table (.csv, .tsv, .parquet) of images or of numbers, with one task for each target column.
+    """Read a table (.csv, .tsv, .parquet) of images or of numbers, with one target for each column to predict.
 
     Parameters
     ----------
@@ -54,22 +52,22 @@ def read_table(
         What a class in the test table is that training never saw.
     size, resize : int
         For images: what the network gets, and the shorter side before the centre is cut out (8/7 of ``size``).
-    tasks : mapping of str to Classes or Range, optional
-        Those of a model that is trained already: class names and bounds are then its own, not those of the data, and
-        ``unseen`` goes for the training part too.
+    targets : mapping of str to Labels or Bounds, optional
+        Those of a trained model: class names and bounds are then its own, not those of the data, and ``unseen`` goes
+        for the training part too.
 
     Returns
     -------
     Source
         Class names are sorted; numbers beyond the bounds are scored as they are in testing.
     """
-    path, given, known = Path(path), dict(bounds or {}), dict(tasks or {})
+    path, given, known = Path(path), dict(bounds or {}), dict(targets or {})
     table = read_columns(path)
     _check_choices(table, path, image, columns, classes, ranges, given)
     names = [image] if image else list(columns or (name for name in table if name not in (*classes, *ranges)))
     if not names:
         raise InputError(f'"{path}" must have a column to learn from beside {", ".join((*classes, *ranges))}.')
-    labels = {name: _classes(known.get(name)) or class_task(name, class_names(table[name])) for name in classes}
+    labels = {name: find_labels(name, class_names(table[name]), known.get(name)) for name in classes}
     strict: Unseen = unseen if known else "error"
     train = _split(table, path, names, labels, ranges, is_image=image is not None, unseen=strict)
     held: Split | None = None
@@ -82,25 +80,15 @@ def read_table(
         ids = [train.targets[name] for name in classes]
         kept, out = held_out_rows(ids, len(train), share=held_out, seed=seed)
         train, held = select(train, kept), select(train, out) if len(out) else None
-    found = {
-        name: _range(known.get(name)) or range_task(name, train.targets[name], given.get(name)) for name in ranges
-    }
+    found = {name: find_bounds(name, train.targets[name], given.get(name) or known.get(name)) for name in ranges}
     return Source(
         name=path.stem,
         train=train,
         test=held,
-        tasks={**labels, **found},
+        targets={**labels, **found},
         preprocessing=_preprocessing(train.inputs, names, path, size, resize),
         augment=Augment(resized_crop=(0.08, 1.0), flip=True) if image else None,
     )
-
-
-def _classes(task: Task | None) -> Classes | None:
-    return task if isinstance(task, Classes) else None
-
-
-def _range(task: Task | None) -> Range | None:
-    return task if isinstance(task, Range) else None
 
 
 def _check_choices(
@@ -133,7 +121,7 @@ def _split(
     table: Mapping[str, Column],
     path: Path,
     names: Sequence[str],
-    labels: Mapping[str, Classes],
+    labels: Mapping[str, Labels],
     ranges: Sequence[str],
     *,
     is_image: bool,
@@ -141,8 +129,8 @@ def _split(
 ) -> Split:
     """Return all rows of one table; ``names`` are the columns to learn from."""
     targets = {
-        name: class_targets(name, task, class_names(column(table, name, path)), where=f'"{path}"', unseen=unseen)
-        for name, task in labels.items()
+        name: class_targets(name, known, class_names(column(table, name, path)), where=f'"{path}"', unseen=unseen)
+        for name, known in labels.items()
     }
     targets |= {name: numbers(column(table, name, path), name, path) for name in ranges}
     cells = {name: column(table, name, path) for name in names}

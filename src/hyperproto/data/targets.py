@@ -1,4 +1,4 @@
-"""From columns to tasks: class names and bounds come from the training part, and the test part is held to them."""
+"""From columns to targets: class names and bounds come from the training part, and go for the test part too."""
 
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
@@ -10,27 +10,28 @@ from hyperproto._core.checks import check_finite_number
 from hyperproto._core.errors import InputError
 from hyperproto._core.registry import choose
 from hyperproto._core.seeding import derive_seed
-from hyperproto.spaces import Classes, Range
-from hyperproto.spaces.tasks import MISSING
+from hyperproto.data.source import MISSING, Bounds, Labels, Target
 
-__all__ = ["Unseen", "class_targets", "class_task", "held_out_rows", "range_task"]
+__all__ = ["Unseen", "class_targets", "find_bounds", "find_labels", "held_out_rows"]
 
 Unseen: TypeAlias = Literal["error", "missing"]
 
 
-def class_task(name: str, labels: Sequence[str | None]) -> Classes:
-    """Return the classes that training labels name, sorted."""
+def find_labels(name: str, labels: Sequence[str | None], known: Target | None = None) -> Labels:
+    """Return the classes that training labels name, sorted, or those known already."""
+    if isinstance(known, Labels):
+        return known
     names = sorted({label for label in labels if label is not None})
     if len(names) < 2:
         held = f'only "{names[0]}"' if names else "only empty cells"
         raise InputError(
             f'"{name}" must name two classes or more in the training data; it holds {held}. Leave it out.'
         )
-    return Classes(names)
+    return Labels(names)
 
 
 def class_targets(
-    name: str, task: Classes, labels: Sequence[str | None], *, where: str, unseen: Unseen = "error"
+    name: str, known: Labels, labels: Sequence[str | None], *, where: str, unseen: Unseen = "error"
 ) -> Tensor:
     """Return class ids, shape (n,) of int64, -1 where a label is missing.
 
@@ -38,13 +39,13 @@ def class_targets(
     not scored for this task.
     """
     raises = choose(unseen, {"error": True, "missing": False}, what="rule for unseen labels")
-    ids = {known: k for k, known in enumerate(task.names or ())}
+    ids = {label: k for k, label in enumerate(known.names)}
     strange = sorted({label for label in labels if label is not None and label not in ids})
     if strange and raises:
         listed = ", ".join(f'"{label}"' for label in strange[:5]) + (", ..." if len(strange) > 5 else "")
         rows = sum(label is not None and label not in ids for label in labels)
         raise InputError(
-            f'"{name}" in {where} must be among the {task.num_classes} classes of the training data; it holds '
+            f'"{name}" in {where} must be among the {known.num_classes} classes of the training data; it holds '
             f"{listed} ({len(strange)} unseen in {rows} of {len(labels)} rows). Add training examples, or give "
             'unseen="missing" to leave those labels out.'
         )
@@ -52,14 +53,12 @@ def class_targets(
     return torch.tensor(found, dtype=torch.int64)
 
 
-def range_task(name: str, values: Tensor, bounds: tuple[float, float] | None = None) -> Range:
-    """Return the range between the extremes of the training values, or between bounds that are given.
-
-    Values beyond them count as the nearer bound in training, and are scored as they are in testing.
-    """
-    if bounds is not None:
-        low, high = (check_finite_number(bound, f"bounds of {name}") for bound in bounds)
-        return Range(low, high, outside="clip")
+def find_bounds(name: str, values: Tensor, known: Target | tuple[float, float] | None = None) -> Bounds:
+    """Return the extremes of the training values, or the bounds known already."""
+    if isinstance(known, Bounds):
+        return known
+    if isinstance(known, tuple | list):
+        return Bounds(*known)
     present = values[~values.isnan()]
     if not len(present):
         raise InputError(f'"{name}" must hold numbers in the training data; every cell is empty. Leave it out.')
@@ -69,7 +68,7 @@ def range_task(name: str, values: Tensor, bounds: tuple[float, float] | None = N
             f'"{name}" must vary in the training data; it is {low:g} in all of its {len(present)} rows, and a range '
             "needs two different bounds. Give bounds of your own, or leave it out."
         )
-    return Range(low, high, outside="clip")
+    return Bounds(low, high)
 
 
 def held_out_rows(labels: Sequence[Tensor], n: int, *, share: float, seed: int) -> tuple[Tensor, Tensor]:

@@ -11,8 +11,7 @@ from hyperproto._core.registry import choose
 from hyperproto.data.image_files import images_in
 from hyperproto.data.preprocessing import Augment, ImagePreprocessing
 from hyperproto.data.publication import Publication, check_files_exist, read_lines
-from hyperproto.data.source import ImageFiles, Source, Split
-from hyperproto.spaces import Classes
+from hyperproto.data.source import ImageFiles, Labels, Source, Split
 
 __all__ = ["TINY_IMAGENET", "read_tiny_imagenet"]
 
@@ -42,7 +41,7 @@ def read_tiny_imagenet(path: str | Path, *, names: Literal["words", "wnid"] = "w
     Returns
     -------
     Source
-        With the one task "class".
+        With the one target "class".
     """
     folder = TINY_IMAGENET.find(path)
     wnids = sorted(read_lines(folder / "wnids.txt"))
@@ -51,7 +50,7 @@ def read_tiny_imagenet(path: str | Path, *, names: Literal["words", "wnid"] = "w
         name="imagenet-200",
         train=_train(folder, wnids),
         test=_val(folder, wnids),
-        tasks={"class": Classes(called)},
+        targets={"class": Labels(called)},
         preprocessing=ImagePreprocessing(64),
         augment=Augment(padding=4, flip=True),
     )

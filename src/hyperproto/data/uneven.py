@@ -10,8 +10,7 @@ from hyperproto._core.checks import check_integer
 from hyperproto._core.errors import InputError
 from hyperproto._core.registry import choose
 from hyperproto._core.seeding import derive_seed
-from hyperproto.data.source import Source, Split, select
-from hyperproto.spaces import Classes
+from hyperproto.data.source import Labels, Source, Split, select
 
 __all__ = ["uneven_cifar100"]
 
@@ -43,9 +42,9 @@ def uneven_cifar100(
     check_integer(least, "least", at_least=1)
     check_integer(most, "most", at_least=least)
     is_uneven = choose(test, {"same": False, "uneven": True}, what="test set")
-    task = source.tasks["class"]
-    assert isinstance(task, Classes)
-    counts = torch.linspace(least, most, task.num_classes, dtype=torch.float64).round().long()
+    labels = source.targets["class"]
+    assert isinstance(labels, Labels)
+    counts = torch.linspace(least, most, labels.num_classes, dtype=torch.float64).round().long()
     held = source.test
     if held is not None and is_uneven:
         size = torch.bincount(held.targets["class"], minlength=len(counts))

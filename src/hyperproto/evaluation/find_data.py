@@ -7,9 +7,10 @@ from typing import Any
 
 from hyperproto._core.errors import InputError
 from hyperproto._core.registry import choose
-from hyperproto.data import Source, Split, read_source
+from hyperproto.data import Bounds, Labels, Source, Split, read_source
 from hyperproto.data.detect import OWN, SOURCES, detect
 from hyperproto.data.preprocessing import Preprocessing, TablePreprocessing, preprocessing_from_dict
+from hyperproto.data.source import Target
 from hyperproto.data.targets import Unseen
 from hyperproto.evaluation.matching import join
 from hyperproto.spaces import Range
@@ -53,7 +54,7 @@ def source_of(
     options |= _unseen(reader, unseen)
     other = path is not None and Path(path).resolve() != Path(described.get("path") or "").resolve()
     if reader in OWN and other:
-        options["tasks"] = _known(tasks, reader)
+        options["targets"] = _known(tasks, reader)
         if split is None:
             options = {key: value for key, value in options.items() if key != "test"} | {"held_out": 0.0}
     return read_recipe_source({**described, "options": options}, None if path is None else str(path))
@@ -94,7 +95,9 @@ def _options(
     """Return what a reader must know about data of which only the run is known."""
     if name not in OWN:
         return _unseen(name, unseen)
-    options: dict[str, Any] = {"unseen": unseen, "tasks": _known(tasks, name)} | ({"held_out": 0.0} if whole else {})
+    options: dict[str, Any] = {"unseen": unseen, "targets": _known(tasks, name)} | (
+        {"held_out": 0.0} if whole else {}
+    )
     if name == "image-folder":
         return options
     preprocessing = preprocessing_of(record)
@@ -109,9 +112,14 @@ def _options(
     return options | columns | {"columns": preprocessing.columns}
 
 
-def _known(tasks: Mapping[str, Task], reader: str) -> dict[str, Task]:
+def _known(tasks: Mapping[str, Task], reader: str) -> dict[str, Target]:
     """Return the run's tasks by the names the reader gives them; without class names there is nothing to know."""
-    known = {name: task for name, task in tasks.items() if isinstance(task, Range) or task.names is not None}
+    known: dict[str, Target] = {}
+    for name, task in tasks.items():
+        if isinstance(task, Range):
+            known[name] = Bounds(task.low, task.high)
+        elif task.names is not None:
+            known[name] = Labels(task.names)
     if reader == "image-folder" and len(known) == 1:
         return {"class": next(iter(known.values()))}  # its only task, whatever the run calls it
     return known

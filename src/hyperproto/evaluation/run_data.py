@@ -39,7 +39,7 @@ def read_run_data(
     source = data if isinstance(data, Source) else source_of(record, tasks, data, split=split, unseen=unseen)
     skip_corrupt = skip_corrupt or bool((record.recipe or {}).get("skip_corrupt"))  # as it was trained
     part, chosen = choose_split(source, split)
-    matched = match_targets(chosen, source.tasks, tasks, unseen=unseen)
+    matched = match_targets(chosen, source.targets, tasks, unseen=unseen)
     preprocessing = preprocessing_of(record, source)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".* cannot be read and are left out")  # `skipped` says so

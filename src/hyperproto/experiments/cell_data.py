@@ -10,10 +10,9 @@ from torch import Tensor
 
 from hyperproto._core.errors import InputError
 from hyperproto._core.seeding import derive_seed
-from hyperproto.data import Arrays, ImageData, ImagePreprocessing, Source, Split, training_data
-from hyperproto.data.source import select
+from hyperproto.data import Arrays, ImageData, ImagePreprocessing, Labels, Source, Split, training_data
+from hyperproto.data.source import Target, select
 from hyperproto.experiments.spec import Options, Spec
-from hyperproto.spaces import Classes, Range
 from hyperproto.training.sources import describe_data, read_recipe_source
 
 __all__ = ["cell_source", "prepared", "thin_out"]
@@ -64,32 +63,31 @@ def _source(
     assert source.test is not None
     source = replace(
         source,
-        train=thin_out(source.train, source.tasks, train_images, "train"),
-        test=thin_out(source.test, source.tasks, test_images, "test"),
+        train=thin_out(source.train, source.targets, train_images, "train"),
+        test=thin_out(source.test, source.targets, test_images, "test"),
     )
     return source if size is None else _resized(source, size)
 
 
 def _first_classes(source: Source, classes: int) -> Source:
     """Keep the first classes of the one class task."""
-    ((name, task),) = [(name, task) for name, task in source.tasks.items() if isinstance(task, Classes)]
-    if task.num_classes < classes:
+    ((name, known),) = [(name, known) for name, known in source.targets.items() if isinstance(known, Labels)]
+    if known.num_classes < classes:
         raise InputError(
-            f'"{source.name}" must have {classes} classes for this cell; it has {task.num_classes}. Is it whole?'
+            f'"{source.name}" must have {classes} classes for this cell; it has {known.num_classes}. Is it whole?'
         )
-    names = task.names
-    kept = replace(task, classes=classes if names is None else names[:classes])
+    kept = Labels(known.names[:classes])
     splits = [
         split if split is None else select(split, (split.targets[name] < classes).nonzero().flatten())
         for split in (source.train, source.test)
     ]
     assert splits[0] is not None
-    return replace(source, train=splits[0], test=splits[1], tasks=source.tasks | {name: kept})
+    return replace(source, train=splits[0], test=splits[1], targets=source.targets | {name: kept})
 
 
 def _hold_out(source: Source, images: int) -> Source:
     """Take training examples away and measure on them: the test data are not looked at."""
-    kept = draw_share(source.train, source.tasks, images, "held out")
+    kept = draw_share(source.train, source.targets, images, "held out")
     rest = torch.ones(len(source.train), dtype=torch.bool).index_fill(0, kept, False).nonzero().flatten()
     return replace(source, train=select(source.train, rest), test=select(source.train, kept))
 
@@ -100,20 +98,20 @@ def _only_tasks(source: Source, tasks: tuple[str, ...]) -> Source:
         for split in (source.train, source.test)
     ]
     assert kept[0] is not None
-    return replace(source, train=kept[0], test=kept[1], tasks={name: source.tasks[name] for name in tasks})
+    return replace(source, train=kept[0], test=kept[1], targets={name: source.targets[name] for name in tasks})
 
 
-def thin_out(split: Split, tasks: Mapping[str, Classes | Range], images: int | None, part: str) -> Split:
+def thin_out(split: Split, targets: Mapping[str, Target], images: int | None, part: str) -> Split:
     """Return so many examples, each class in its share, drawn once for all cells and left in the file's order."""
     if images is None or images >= len(split):
         return split
-    return select(split, draw_share(split, tasks, images, "thin out", part))
+    return select(split, draw_share(split, targets, images, "thin out", part))
 
 
-def draw_share(split: Split, tasks: Mapping[str, Classes | Range], images: int, *purpose: str) -> Tensor:
+def draw_share(split: Split, targets: Mapping[str, Target], images: int, *purpose: str) -> Tensor:
     """Return which examples a draw takes, each class in its share, in the file's order. Shape (images,)."""
     order = torch.randperm(len(split), generator=torch.Generator().manual_seed(derive_seed(DRAW, *purpose)))
-    labels = next((split.targets[name] for name, task in tasks.items() if isinstance(task, Classes)), None)
+    labels = next((split.targets[name] for name, known in targets.items() if isinstance(known, Labels)), None)
     if labels is not None:
         order = order[torch.argsort(_depth(labels[order]), stable=True)]
     return order[:images].sort().values

@@ -26,6 +26,7 @@ from hyperproto.spaces import (
     Space,
     SquaredCosine,
     TaskSpace,
+    tasks_for,
 )
 from hyperproto.spaces.losses import ClassLoss
 from hyperproto.spaces.weighing import weigh_tasks
@@ -39,7 +40,7 @@ SPHERES: dict[str, type[Space]] = {"sphere": Space, "composite": CompositeSpace}
 
 def cell_space(spec: Spec, source: Source, places: Places) -> TaskSpace:
     """Build the output space of a cell for its data's tasks; targets are dicts by name."""
-    tasks = source.tasks
+    tasks = tasks_for(source.targets)
     with torch.random.fork_rng():
         torch.manual_seed(derive_seed(spec.seed, "space"))  # squared error off several axes has a layer of its own
         if spec.space in SPHERES:
@@ -65,7 +66,7 @@ def _weighed(spec: Spec, tasks: Tasks) -> Tasks:
 
 def _on_sphere(spec: Spec, source: Source, places: Places) -> dict[str, Classes | Range]:
     """Give the classes their prototypes and their loss; each range takes one axis."""
-    tasks = source.tasks
+    tasks = tasks_for(source.targets)
     ranges = sum(isinstance(task, Range) for task in tasks.values())
     made: dict[str, Classes | Range] = dict(tasks)
     for name, task in tasks.items():

@@ -115,7 +115,7 @@ def _measured(spec: Spec, places: Places) -> dict[str, Any]:
     """Measure the separation of prototypes: nothing is trained."""
     num_classes, names = cast(int, spec.classes), None
     if spec.prototypes == "word2vec" and places.words is not None and places.data is not None:
-        names = cast(Any, cell_source(spec, places.data).tasks["class"]).names
+        names = cast(Any, cell_source(spec, places.data).targets["class"]).names
     held = describe_prototypes(cell_prototypes(spec, num_classes, cast(int, spec.dim), names, places))
     measures = {f"separation/{name}": value for name, value in held["separation"].items()}
     return _untrained({"prototypes": held}, measures)

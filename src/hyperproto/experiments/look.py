@@ -38,7 +38,7 @@ def look_at_sphere(run: Run, source: Source, test: Arrays | ImageData, spec: Spe
         "labels": shown.targets["digit"].tolist(),
         "values": [round(value, 2) for value in shown.targets["angle"].tolist()],
         "prototypes": [[round(value, 6) for value in row] for row in prototypes["digit"].vectors.tolist()],
-        "names": list(source.tasks["digit"].names or ()),  # type: ignore[union-attr]  # digits are classes
+        "names": list(source.targets["digit"].names),  # type: ignore[union-attr]  # digits are classes
         "side": SIDE,
         "images": base64.b64encode(small.numpy().tobytes()).decode(),
     }

@@ -1,4 +1,4 @@
-"""Shelf 5: backbones, one a file. ``out_dim`` is an argument, prototypes are not."""
+"""Backbones. ``out_dim`` is an argument, prototypes are not."""
 
 from hyperproto.models.backbone import BACKBONES, Backbone
 from hyperproto.models.create import create_backbone, default_backbone

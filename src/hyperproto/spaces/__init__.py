@@ -17,7 +17,7 @@ from hyperproto.spaces.negatives import SampledCosineSoftmax
 from hyperproto.spaces.protocol import OutputSpace, Targets
 from hyperproto.spaces.space import Space
 from hyperproto.spaces.task_space import TaskSpace
-from hyperproto.spaces.tasks import Classes, Range
+from hyperproto.spaces.tasks import Classes, Range, tasks_for
 from hyperproto.spaces.top_k import TopK
 from hyperproto.spaces.weighing import weigh_tasks
 
@@ -42,5 +42,6 @@ __all__ = [
     "default_loss",
     "squared_cosine_grad",
     "squared_cosine_loss",
+    "tasks_for",
     "weigh_tasks",
 ]

@@ -1,6 +1,6 @@
 """What can be asked of an output: which class it is, or which number between two bounds."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -10,13 +10,12 @@ from torch import Tensor
 from hyperproto._core.checks import check_finite_number
 from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto._core.registry import choose, unknown_choice
+from hyperproto.data.source import MISSING, Bounds, Labels
 from hyperproto.prototypes import Prototypes
 from hyperproto.prototypes.prototypes import parse_classes
 from hyperproto.spaces.losses import LOSSES, ClassLoss, SquaredCosine, check_labels
 
-__all__ = ["MISSING", "Classes", "Range", "Task", "check_numbers", "task_from_dict"]
-
-MISSING = -1  # the class id of a label that is not there; for numbers it is NaN
+__all__ = ["MISSING", "Classes", "Range", "Task", "check_numbers", "task_from_dict", "tasks_for"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,6 +195,20 @@ class Range:
 
 
 Task: TypeAlias = Classes | Range
+
+
+def tasks_for(targets: Mapping[str, Labels | Bounds]) -> dict[str, Task]:
+    """Return the tasks of predicting what a data set has: classes for labels, ranges for numbers.
+
+    Numbers beyond the bounds count as the nearer bound in training, and are scored as they are in testing.
+
+    >>> tasks_for({"angle": Bounds(0, 180)})
+    {'angle': Range(low=0.0, high=180.0, margin=0.0, outside='clip', weight=1.0)}
+    """
+    return {
+        name: Classes(found.names) if isinstance(found, Labels) else Range(found.low, found.high, outside="clip")
+        for name, found in targets.items()
+    }
 
 
 def task_from_dict(values: dict[str, Any], prototypes: Prototypes | None = None) -> Task:

@@ -10,7 +10,7 @@ from hyperproto._core.errors import InputError
 from hyperproto._core.processes import from_first
 from hyperproto.data import Source
 from hyperproto.models import Backbone
-from hyperproto.spaces import Classes, OutputSpace, Space, TaskSpace
+from hyperproto.spaces import Classes, OutputSpace, Space, TaskSpace, tasks_for
 from hyperproto.training.beginnings import begun, stored_recipe
 from hyperproto.training.checkpoint import read_checkpoint
 from hyperproto.training.checks import check_settings
@@ -59,7 +59,7 @@ def train(
     check_log(log, place)
     with begun(place, recipe):
         source = hold_out(recipe, read_recipe_source(recipe.data))
-        settings = check_settings(settings_of(settle(recipe, source.tasks, source.train)) | options)
+        settings = check_settings(settings_of(settle(recipe, tasks_for(source.targets), source.train)) | options)
         made = _build(recipe, source)
         return _fit(recipe, source, made, place, settings, say, options)
 
@@ -89,7 +89,11 @@ def resume_run(
     recipe, has_config = from_first(lambda: stored_recipe(place))
     source = hold_out(recipe, read_recipe_source(recipe.data, path))
     # what a rule decided is taken from the run: the rule may be another one by now
-    settings = read_run(place).settings if has_config else settings_of(settle(recipe, source.tasks, source.train))
+    settings = (
+        read_run(place).settings
+        if has_config
+        else settings_of(settle(recipe, tasks_for(source.targets), source.train))
+    )
     made = _rebuild(recipe, place) if has_config else _build(recipe, source)
     _check_tasks(made.space, source, place)
     if say is not None:
@@ -98,7 +102,7 @@ def resume_run(
 
 
 def _build(recipe: Recipe, source: Source) -> Loaded:
-    space = build_space(recipe, source.tasks, source.train)
+    space = build_space(recipe, tasks_for(source.targets), source.train)
     with torch.random.fork_rng():
         seed_weights(recipe)
         return Loaded(build_network(recipe, source.preprocessing, space.dim), space)
@@ -114,7 +118,9 @@ def _rebuild(recipe: Recipe, folder: Path) -> Loaded:
 def _check_tasks(space: OutputSpace, source: Source, folder: Path) -> None:
     """Raise a sentence where data ask for other classes or other bounds than a run was begun with."""
     assert isinstance(space, TaskSpace)
-    before, now = ({name: _meaning(task) for name, task in tasks.items()} for tasks in (space.tasks, source.tasks))
+    before, now = (
+        {name: _meaning(task) for name, task in tasks.items()} for tasks in (space.tasks, tasks_for(source.targets))
+    )
     for name in before | now:
         if before.get(name) != now.get(name):
             raise InputError(

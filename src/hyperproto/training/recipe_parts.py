@@ -11,7 +11,7 @@ from hyperproto._core.errors import InputError
 from hyperproto._core.processes import from_first
 from hyperproto._core.seeding import derive_seed
 from hyperproto.codes.best import MATRIX_POINTS
-from hyperproto.data import Arrays, ImageData, ImagePreprocessing, Source, Split, training_data
+from hyperproto.data import Arrays, ImageData, ImagePreprocessing, Labels, Source, Split, training_data
 from hyperproto.data.preprocessing import Preprocessing
 from hyperproto.data.source import select
 from hyperproto.data.targets import held_out_rows
@@ -208,7 +208,7 @@ def hold_out(recipe: Recipe, source: Source) -> Source:
     if not recipe.valid_share:
         return source
     train = source.train
-    labels = [train.targets[name] for name, task in source.tasks.items() if isinstance(task, Classes)]
+    labels = [train.targets[name] for name, known in source.targets.items() if isinstance(known, Labels)]
     seed = derive_seed(recipe.seed, "validation")
     kept, held = held_out_rows(labels, len(train), share=recipe.valid_share, seed=seed)
     if not len(held):

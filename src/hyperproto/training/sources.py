@@ -58,7 +58,7 @@ def describe_data(path: str | Path, reader: str | None = None, *, seed: int = 0,
     name = str(path) if built_in else reader or detect(place)
     read = choose(name, READERS, what="data set")
     given = {key: value for key, value in options.items() if value not in (None, (), [], {})}
-    known = [key for key in inspect.signature(read).parameters if key not in ("path", "tasks")]  # plain values only
+    known = [key for key in inspect.signature(read).parameters if key not in ("path", "targets")]  # plain values only
     for key in given:
         if key not in known:
             raise _unknown_option(key, known, name)
