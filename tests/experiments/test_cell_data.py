@@ -4,10 +4,9 @@ import pytest
 import torch
 
 from hyperproto._core.errors import InputError
-from hyperproto.data import Split
+from hyperproto.data import Bounds, Labels, Split
 from hyperproto.experiments.cell_data import cell_source, thin_out
 from hyperproto.experiments.spec import Spec
-from hyperproto.spaces import Classes, Range
 
 
 def make_split(labels):
@@ -17,7 +16,7 @@ def make_split(labels):
 
 def test_each_class_keeps_its_share():
     labels = torch.tensor([0] * 60 + [1] * 30 + [2] * 10)
-    kept = thin_out(make_split(labels), {"class": Classes(3)}, 50, "train")
+    kept = thin_out(make_split(labels), {"class": Labels("abc")}, 50, "train")
     assert torch.bincount(kept.targets["class"]).tolist() == [30, 15, 5]
     rows = kept.inputs[:, 0]
     assert (rows[1:] > rows[:-1]).all()  # the file's order, nothing twice
@@ -26,15 +25,15 @@ def test_each_class_keeps_its_share():
 
 def test_the_draw_is_the_same_every_time_and_not_the_first_rows():
     split = make_split(torch.arange(40) % 4)
-    first, again = (thin_out(split, {"class": Classes(4)}, 8, "train").inputs for _ in range(2))
+    first, again = (thin_out(split, {"class": Labels("abcd")}, 8, "train").inputs for _ in range(2))
     assert torch.equal(first, again)
     assert not torch.equal(first[:, 0], torch.arange(8.0))
 
 
 def test_numbers_alone_are_drawn_too_and_enough_is_left_alone():
     split = Split(torch.arange(10.0)[:, None], {"year": torch.arange(10.0)})
-    assert len(thin_out(split, {"year": Range(0, 9)}, 4, "test")) == 4
-    assert thin_out(split, {"year": Range(0, 9)}, 10, "test") is split
+    assert len(thin_out(split, {"year": Bounds(0, 9)}, 4, "test")) == 4
+    assert thin_out(split, {"year": Bounds(0, 9)}, 10, "test") is split
 
 
 def test_a_smaller_image_has_a_smaller_crop(small_places):
