@@ -15,7 +15,7 @@ import torch
 
 import hyperproto as hp
 from hyperproto.data import load_digits
-from hyperproto.evaluation.confidence import Concentration, ConformalInterval, ConformalSets, Temperature
+from hyperproto.evaluation.confidence import ConformalInterval, ConformalSets, Temperature
 from hyperproto.experiments.digits import TEN_DIGITS, digit_network
 from hyperproto.metrics import expected_calibration_error, negative_log_likelihood
 
@@ -26,10 +26,6 @@ SPACES: dict[str, Callable[[], hp.OutputSpace]] = {
     "softmax cross-entropy": lambda: hp.ConventionalSpace(hp.Classes(TEN_DIGITS)),
 }
 BEFORE = {"sphere, D = 10, cosine softmax": hp.CosineSoftmax().scale}  # otherwise 1
-METHODS = {
-    "temperature": Temperature.fit,
-    "concentration per class": lambda cosines, labels: Concentration.fit(cosines, labels, 10),
-}
 
 Row = dict[str, float]
 
@@ -37,14 +33,8 @@ Row = dict[str, float]
 def measure() -> tuple[str, list[dict[str, object]]]:
     rows = []
     for name, build in SPACES.items():
-        held = [outputs(build(), seed) for seed in SEEDS]
-        for method in METHODS if name.startswith("sphere") else ["temperature"]:
-            found = [
-                row
-                for seed, (scores, labels) in enumerate(held)
-                for row in splits_of(scores, labels, name, method, seed)
-            ]
-            rows.append({"output": name, "fitted": method, **summarise(found)})
+        found = [row for seed in SEEDS for row in splits_of(*outputs(build(), seed), name, seed)]
+        rows.append({"output": name, "fitted": "temperature", **summarise(found)})
     found = [row for seed in SEEDS for row in splits_of_numbers(seed)]
     rows.append({"output": "sphere, D = 3, diabetes (Eq. 7)", "fitted": "interval", **summarise(found)})
     return "Calibration error, %, and coverage, %, over 20 random splits for each of 5 networks", rows
@@ -63,11 +53,11 @@ def outputs(space: hp.OutputSpace, seed: int) -> tuple[np.ndarray, ...]:
     return scores.numpy(), labels[held].numpy()
 
 
-def splits_of(scores: np.ndarray, labels: np.ndarray, name: str, method: str, seed: int) -> list[Row]:
+def splits_of(scores: np.ndarray, labels: np.ndarray, name: str, seed: int) -> list[Row]:
     before, rows = Temperature(BEFORE.get(name, 1.0)), []
     for split in range(SPLITS):
         fit, test = np.array_split(np.random.default_rng([seed, split]).permutation(len(labels)), 2)
-        model = METHODS[method](scores[fit], labels[fit])
+        model = Temperature.fit(scores[fit], labels[fit])
         sure, unsure = (m.probabilities(scores[test]) for m in (model, before))
         row = {
             "accuracy": float((scores[test].argmax(axis=1) == labels[test]).mean()),

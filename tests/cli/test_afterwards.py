@@ -91,9 +91,9 @@ def test_a_calibrated_run_is_evaluated_with_its_promises_and_with_unknown_rows(c
     assert (code, err) == (0, "")
     for words in (
         "side: calibration error",
-        "side: sets that hold the right one, stated 80 %",
+        "side: coverage of sets, stated 80 %",
         "side: known called unknown, stated 20 %",
-        "height: intervals that hold the true one, stated 80 %",
+        "height: coverage of intervals, stated 80 %",
         "side: AUROC",
         "side: unknown let in with 95 % of known",
         "side: AUPR",

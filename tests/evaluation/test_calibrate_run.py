@@ -10,13 +10,14 @@ from hyperproto.evaluation import (
     Calibration,
     ClassCalibration,
     ConformalInterval,
+    Temperature,
     calibrate_run,
     evaluate_run,
     fit_calibration,
     predict_files,
     read_calibration,
+    uncalibrated,
 )
-from hyperproto.evaluation.fit_calibration import uncalibrated
 from hyperproto.metrics import expected_calibration_error
 from tests.evaluation.conftest import write_images, write_numbers
 from tests.training.conftest import make_blobs, make_network
@@ -59,17 +60,17 @@ def test_a_run_that_is_not_calibrated_answers_as_before(table):
     assert isinstance(answer["height"], float)
     found = evaluate_run(folder, data)
     assert not found.calibrated
-    assert found.tasks["height"].intervals is None
-    assert np.isnan(found.tasks["side"].sure.coverage)
+    assert found.tasks["height"].confidence is None
+    assert np.isnan(found.tasks["side"].confidence.coverage)
 
 
-def test_the_calibration_error_without_a_calibration_is_that_of_bare_cosines(table):
+def test_the_calibration_error_without_a_calibration_is_that_of_cosines_times_ten(table):
     folder, data = table
     network, space = hp.load(folder)
     inputs, targets = _inputs(data, network, space, folder)
     cosines = space.scores(network(inputs))["side"].detach().double()
-    expected = expected_calibration_error(torch.softmax(cosines, dim=1), targets)
-    assert evaluate_run(folder, data).tasks["side"].sure.calibration_error == pytest.approx(expected, abs=1e-6)
+    expected = expected_calibration_error(torch.softmax(10 * cosines, dim=1), targets)
+    assert evaluate_run(folder, data).tasks["side"].confidence.calibration_error == pytest.approx(expected, abs=1e-6)
 
 
 def test_predictions_of_a_calibrated_run_say_how_sure_they_are(table):
@@ -99,15 +100,18 @@ def test_evaluation_measures_the_promises(table, tmp_path):
     calibrate_run(folder, data, coverage=0.8, reject=0.2)
     found = evaluate_run(folder, data)
     assert (found.calibrated, found.fitted_here) == (True, True)
-    sure, intervals = found.tasks["side"].sure, found.tasks["height"].intervals
-    assert (sure.stated_coverage, sure.stated_rejection, intervals.stated_coverage) == (0.8, 0.2, 0.8)
-    assert sure.coverage >= 0.8  # on what it was fitted on
-    assert 1 <= sure.set_size <= 2
-    assert sure.rejection == pytest.approx(11 / 60)  # 61 * 0.8 = 48.8: the 49th of 60 scores is let in still
+    sets, intervals = (found.tasks[name].confidence for name in ("side", "height"))
+    assert (sets.stated_coverage, sets.stated_rejection, intervals.stated_coverage) == (0.8, 0.2, 0.8)
+    assert sets.coverage >= 0.8  # on what it was fitted on
+    assert 1 <= sets.set_size <= 2
+    assert sets.rejection == pytest.approx(11 / 60)  # 61 * 0.8 = 48.8: the 49th of 60 scores is let in still
     assert 48 / 60 <= intervals.coverage <= 49 / 60 + 1e-9  # the 49th may be lost to rounding
     other = evaluate_run(folder, write_numbers(tmp_path / "other.csv", n=30, seed=9))
     assert (other.calibrated, other.fitted_here) == (True, False)
-    assert json.loads(json.dumps(other.to_dict(), allow_nan=False))["tasks"]["side"]["sure"]["stated_coverage"] == 0.8
+    assert (
+        json.loads(json.dumps(other.to_dict(), allow_nan=False))["tasks"]["side"]["confidence"]["stated_coverage"]
+        == 0.8
+    )
 
 
 def test_unknown_images_are_measured_against_known_ones(images, tmp_path):
@@ -146,17 +150,17 @@ def test_a_calibration_for_other_weights_or_tasks_is_refused(table):
     space = hp.load(folder).space
     held = json.loads((folder / "calibration.json").read_text())
     for change, sentence in {
-        "weights": "was fitted for other weights than the run has now. Calibrate the run again",
-        "task": 'must speak of the tasks of its run; "colour" is none',
-        "format": "must be of format hyperproto.calibration/1; it says 2",
-        "tasks": "must hold its tasks, measures and origin by name",
-        "kind": 'Unknown kind of model "oracle"',
+        "weights": "must be fitted for the weights of its run; got others. Calibrate the run again",
+        "task": 'must be about the tasks of its run; got "color"',
+        "format": "must have the format hyperproto.calibration/1; got 2",
+        "tasks": "must have its tasks, measures and origin by name",
+        "kind": 'Unknown kind of calibration "oracle"',
     }.items():
         edited = json.loads(json.dumps(held))
         if change == "weights":
             edited["origin"]["weights"] = "0"
         elif change == "task":
-            edited["tasks"]["colour"] = edited["tasks"].pop("side")
+            edited["tasks"]["color"] = edited["tasks"].pop("side")
         elif change == "kind":
             edited["tasks"]["side"]["model"]["kind"] = "oracle"
         else:
@@ -173,46 +177,41 @@ def test_mistakes_get_a_sentence(table, image_run, tmp_path):
     folder, data = table
     with pytest.raises(ValueError, match="`coverage` must be less than 1; got 90"):
         calibrate_run(folder, data, coverage=90)
-    with pytest.raises(ValueError, match='Unknown method of calibration "temprature"'):
-        calibrate_run(folder, data, method="temprature")
-    with pytest.raises(ValueError, match="Data to calibrate on must have targets; it has none"):
+    with pytest.raises(ValueError, match="Data to calibrate on must have targets; got none"):
         calibrate_run(folder, (torch.zeros(3, 2), {}))
-    with pytest.raises(FileNotFoundError, match="must be a folder of images, or a table; there is none"):
+    with pytest.raises(FileNotFoundError, match="must be a folder of images, or a table; got nothing"):
         evaluate_run(folder, data, unknown=tmp_path / "none")
     assert not (folder / "calibration.json").exists()
     blobs = make_blobs(20)
     numbers = (blobs.inputs, blobs.targets["size"])
     space = hp.Space(3, hp.Range(-5, 5))
-    with pytest.raises(ValueError, match="`reject` needs a class task; these are numbers only"):
+    with pytest.raises(ValueError, match="`reject` must be left out where all tasks are numbers; got 0.1"):
         fit_calibration(make_network(), space, numbers, reject=0.1)
-    with pytest.raises(ValueError, match='`method` must be "temperature" for a ConventionalSpace'):
-        fit_calibration(make_network(), hp.ConventionalSpace(hp.Classes(3)), numbers, method="concentration")
     missing = (blobs.inputs, torch.full((20,), torch.nan))
-    with pytest.raises(ValueError, match='must have labels for "target"; it has none'):
+    with pytest.raises(ValueError, match='must have labels for "target"; got none'):
         fit_calibration(make_network(), space, missing)
 
 
-@pytest.mark.parametrize("method", ["temperature", "concentration", "concentrations"])
-def test_missing_labels_do_not_count_and_one_unnamed_task_is_called_target(method):
+def test_missing_labels_do_not_count_and_one_unnamed_task_is_called_target():
     blobs = make_blobs(40)
     labels = blobs.targets["kind"].clone()
     labels[25:] = -1
     space = hp.Space(3, hp.Classes(3))
-    whole = fit_calibration(make_network(), space, (blobs.inputs, labels), method=method, reject=0.2)
-    part = fit_calibration(make_network(), space, (blobs.inputs[:25], labels[:25]), method=method, reject=0.2)
+    whole = fit_calibration(make_network(), space, (blobs.inputs, labels), reject=0.2)
+    part = fit_calibration(make_network(), space, (blobs.inputs[:25], labels[:25]), reject=0.2)
     assert whole == part
     assert (list(whole.tasks), whole.examples) == (["target"], 25)
     assert set(whole.measures) == {"ece_before", "ece", "coverage", "set_size", "rejection"}
-    few = fit_calibration(make_network(), space, (blobs.inputs[:10], labels[:10]), method=method)
+    few = fit_calibration(make_network(), space, (blobs.inputs[:10], labels[:10]))
     assert few.measures == {}
 
 
 def test_bare_probabilities_have_the_scale_of_their_loss():
     softmax = hp.Space(3, hp.Classes(3, loss=hp.CosineSoftmax(scale=7)))
     assert uncalibrated(softmax)["target"].model.scale == 7
-    assert uncalibrated(hp.Space(3, hp.Classes(3)))["target"] == ClassCalibration(
-        uncalibrated(hp.ConventionalSpace(hp.Classes(3)))["target"].model, outlier="length"
-    )
+    assert uncalibrated(hp.Space(3, hp.Classes(3)))["target"] == ClassCalibration(Temperature(10.0))
+    conventional = uncalibrated(hp.ConventionalSpace(hp.Classes(3)))["target"]
+    assert conventional == ClassCalibration(Temperature(1.0), outlier="energy")
     assert uncalibrated(hp.Space(3, hp.Range(0, 1))) == {}
 
 

@@ -30,7 +30,7 @@ def test_what_docs_say_about_confidence_is_true(tmp_path, monkeypatch, capsys):
     names = {}
     for code in [blocks("using.md")[0], *blocks("confidence.md")]:
         exec(code, names)
-    assert names["sure"].tasks["class"].sure.calibration_error < 0.1
-    assert names["sure"].unknown["class"].auroc > 0.9
+    assert names["found"].tasks["class"].confidence.calibration_error < 0.1
+    assert names["found"].unknown["class"].auroc > 0.9
     assert names["answer"]["unknown"]
     assert "True" in capsys.readouterr().out

@@ -15,7 +15,7 @@ __all__ = ["Calibrate"]
 TELL = {
     "ece_before": "calibration error before",
     "ece": "calibration error",
-    "coverage": "share that holds the truth",
+    "coverage": "coverage",
     "set_size": "classes in a set",
     "width": "width of an interval",
     "rejection": "known called unknown",
@@ -33,13 +33,10 @@ class Calibrate:
     """Held-out data, nothing that was trained on; the test part of the run's own unless given."""
 
     coverage: float = 0.9
-    """How often sets and intervals must hold the truth."""
+    """How often sets and intervals must contain the truth."""
 
     reject: Annotated[float | None, arg(metavar="SHARE")] = None
     """Share of known inputs that may be called unknown, such as 0.05; without it none is."""
-
-    method: Literal["temperature", "concentration", "concentrations"] = "temperature"
-    """A scale; one von Mises-Fisher concentration; or one for each class."""
 
     split: Literal["test", "train", "all"] | None = None
     """Which part; the test part unless given, or all where the data has none."""
@@ -66,7 +63,6 @@ class Calibrate:
             self.data,
             coverage=self.coverage,
             reject=self.reject,
-            method=self.method,
             split=self.split,
             which=self.which,
             unseen=self.unseen,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from tyro.conf import Positional, arg
 
 if TYPE_CHECKING:
-    from hyperproto.evaluation import ClassReport, Evaluation, RangeReport, SureReport, UnknownReport
+    from hyperproto.evaluation import ClassReport, ConfidenceReport, Evaluation, RangeReport, UnknownReport
 
 __all__ = ["Evaluate"]
 
@@ -30,7 +30,7 @@ class Evaluate:
     """The weights after the last epoch, or after the best on validation data."""
 
     worst: int = 10
-    """How many classes to list, those least often found first; 0 lists none."""
+    """How many classes to list, those with the lowest recall first; 0 lists none."""
 
     pairs: int = 10
     """How many of the most frequent mistakes to list."""
@@ -116,21 +116,21 @@ def _missing(report: Any) -> list[tuple[str, str]]:
 
 
 def _class_rows(report: "ClassReport", calibrated: bool) -> list[tuple[str, str]]:
-    rows = [("among the first 5", _percent(report.top_5))] if report.top_5 == report.top_5 else []
-    rows.append(("mean over classes", _percent(report.mean_class_accuracy)))
-    return [*rows, *_sure_rows(report.sure, calibrated=calibrated), *_missing(report)]
+    rows = [("top-5 accuracy", _percent(report.top_5))] if report.top_5 == report.top_5 else []
+    rows.append(("mean class accuracy", _percent(report.mean_class_accuracy)))
+    return [*rows, *_confidence_rows(report.confidence, calibrated=calibrated), *_missing(report)]
 
 
-def _sure_rows(sure: "SureReport | None", *, calibrated: bool) -> list[tuple[str, str]]:
-    if sure is None:
+def _confidence_rows(report: "ConfidenceReport | None", *, calibrated: bool) -> list[tuple[str, str]]:
+    if report is None:
         return []
     how = "" if calibrated else " (not calibrated: hyperproto calibrate)"
-    rows = [("calibration error", f"{_percent(sure.calibration_error)}{how}")]
-    if sure.coverage == sure.coverage:
-        text = f"{_percent(sure.coverage)}, with {sure.set_size:.3g} classes"
-        rows.append((f"sets that hold the right one, {_stated(sure.stated_coverage)}", text))
-    if sure.rejection == sure.rejection:
-        rows.append((f"known called unknown, {_stated(sure.stated_rejection)}", _percent(sure.rejection)))
+    rows = [("calibration error", f"{_percent(report.calibration_error)}{how}")]
+    if report.coverage == report.coverage:
+        text = f"{_percent(report.coverage)}, with {report.set_size:.3g} classes"
+        rows.append((f"coverage of sets, {_stated(report.stated_coverage)}", text))
+    if report.rejection == report.rejection:
+        rows.append((f"known called unknown, {_stated(report.stated_rejection)}", _percent(report.rejection)))
     return rows
 
 
@@ -156,10 +156,10 @@ def _range_rows(report: "RangeReport") -> list[tuple[str, str]]:
     rows.append(("mean of predicted - true", f"{report.bias:+.4g}"))
     if report.beyond:
         rows.append((f"true values beyond {report.low:g} to {report.high:g}", _percent(report.beyond)))
-    held = report.intervals
+    held = report.confidence
     if held is not None:
         text = f"{_percent(held.coverage)}, {held.width:.4g} wide"
-        rows.append((f"intervals that hold the true one, {_stated(held.stated_coverage)}", text))
+        rows.append((f"coverage of intervals, {_stated(held.stated_coverage)}", text))
     return rows + _missing(report)
 
 
@@ -171,7 +171,7 @@ def _show_classes(console: Any, name: str, report: "ClassReport", worst: int) ->
     listed = sorted(there, key=lambda row: row.recall)[:worst]
     if listed:
         title = "all classes" if len(listed) == len(there) else f"the {len(listed)} worst of {len(there)} classes"
-        table = Table("class", "examples", "found", "right when said", title=escape(f"{name}: {title}"))
+        table = Table("class", "examples", "recall", "precision", title=escape(f"{name}: {title}"))
         for row in listed:
             table.add_row(escape(row.name), f"{row.support:,}", _percent(row.recall), _percent(row.precision))
         console.print(table)

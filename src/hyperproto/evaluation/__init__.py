@@ -1,25 +1,25 @@
 """Shelf 8: what one asks of a trained run."""
 
-from hyperproto.evaluation.calibrate_run import calibrate_run, read_calibration
+from hyperproto.evaluation.calibrate import calibrate_run, fit_calibration, read_calibration, uncalibrated
 from hyperproto.evaluation.confidence import (
     Calibration,
     ClassCalibration,
-    Concentration,
+    Confidence,
+    ConfidenceReport,
     ConformalInterval,
     ConformalSets,
     Rejection,
+    TaskOutputs,
     Temperature,
     outlier_score,
 )
 from hyperproto.evaluation.doctor import Examination, Finding, examination_of, examine_run
-from hyperproto.evaluation.evaluate_run import evaluate_run
-from hyperproto.evaluation.evaluation import ClassReport, ClassRow, Evaluation, Pair, RangeReport
-from hyperproto.evaluation.fit_calibration import fit_calibration
+from hyperproto.evaluation.evaluate import Evaluation, evaluate_run
 from hyperproto.evaluation.new_classes import Changed, ClassChange, add_classes, remove_classes, rename_classes
 from hyperproto.evaluation.predict_files import FilePredictions, predict_files
 from hyperproto.evaluation.predictions import Answers, Predictions, predict_split
+from hyperproto.evaluation.reports import ClassReport, ClassRow, Pair, RangeReport, UnknownReport
 from hyperproto.evaluation.runs import RunRow, list_runs, sort_runs
-from hyperproto.evaluation.sure_reports import IntervalReport, SureReport, UnknownReport
 
 __all__ = [
     "Answers",
@@ -29,20 +29,20 @@ __all__ = [
     "ClassChange",
     "ClassReport",
     "ClassRow",
-    "Concentration",
+    "Confidence",
+    "ConfidenceReport",
     "ConformalInterval",
     "ConformalSets",
     "Evaluation",
     "Examination",
     "FilePredictions",
     "Finding",
-    "IntervalReport",
     "Pair",
     "Predictions",
     "RangeReport",
     "Rejection",
     "RunRow",
-    "SureReport",
+    "TaskOutputs",
     "Temperature",
     "UnknownReport",
     "add_classes",
@@ -59,4 +59,5 @@ __all__ = [
     "remove_classes",
     "rename_classes",
     "sort_runs",
+    "uncalibrated",
 ]

@@ -10,7 +10,8 @@ from torch import nn
 from hyperproto._core.checks import check_integer
 from hyperproto._core.errors import InputError
 from hyperproto.data import ImageData
-from hyperproto.evaluation.calibrate_run import read_calibration
+from hyperproto.evaluation.calibrate import read_calibration
+from hyperproto.evaluation.confidence import Confidence
 from hyperproto.evaluation.predictions import Answers, Predictions, predict_split, score_name
 from hyperproto.evaluation.run_data import usual_batch_size
 from hyperproto.evaluation.unlabelled import read_unlabelled
@@ -104,9 +105,9 @@ def _tell(origins: list[dict[str, Any]], predictions: Predictions, space: Output
 
 
 def _numbers(answers: Answers) -> list[Any]:
-    if answers.intervals is None:
+    if answers.confidence is None or answers.confidence.intervals is None:
         return answers.predicted.tolist()
-    ends = answers.intervals.tolist()
+    ends = answers.confidence.intervals.tolist()
     return [
         {"value": value, "low": low, "high": high}
         for value, (low, high) in zip(answers.predicted.tolist(), ends, strict=True)
@@ -117,22 +118,22 @@ def _classes(answers: Answers, names: list[str], score: str) -> list[dict[str, A
     """Return ``{"name", "cosine", ..., "top"}`` for each row, with what a calibration adds."""
     assert answers.top is not None
     assert answers.top_scores is not None
-    columns = {score: answers.top_scores.tolist()}
-    if answers.probabilities is not None:
-        columns["probability"] = answers.probabilities.tolist()
+    columns, confidence = {score: answers.top_scores.tolist()}, answers.confidence or Confidence()
+    if confidence.probabilities is not None:
+        columns["probability"] = confidence.probabilities.tolist()
     told: list[dict[str, Any]] = []
     for row, ids in enumerate(answers.top.tolist()):
         top: list[dict[str, Any]] = [{"name": names[index]} for index in ids]
         for place, guess in enumerate(top):
             guess |= {key: held[row][place] for key, held in columns.items()}
         told.append({**top[0], "top": top})
-    if answers.set_sizes is not None and answers.set_members is not None:
-        ids, start = answers.set_members.tolist(), 0
-        for answer, size in zip(told, answers.set_sizes.tolist(), strict=True):
+    if confidence.set_sizes is not None and confidence.set_members is not None:
+        ids, start = confidence.set_members.tolist(), 0
+        for answer, size in zip(told, confidence.set_sizes.tolist(), strict=True):
             answer["set"] = [names[index] for index in ids[start : start + size]]
             start += size
-    if answers.accepted is not None:
-        for answer, accepted in zip(told, answers.accepted.tolist(), strict=True):
+    if confidence.accepted is not None:
+        for answer, accepted in zip(told, confidence.accepted.tolist(), strict=True):
             answer["unknown"] = not accepted
             answer["name"] = answer["name"] if accepted else UNKNOWN
     return told

@@ -10,8 +10,7 @@ from torch import Tensor, nn
 
 from hyperproto._core.checks import check_integer
 from hyperproto.data import Batches, as_dataset
-from hyperproto.evaluation.confidence.calibration import TaskCalibration
-from hyperproto.evaluation.sureness import sureness
+from hyperproto.evaluation.confidence import Confidence, TaskCalibration
 from hyperproto.spaces import Classes, OutputSpace, Space, Targets
 from hyperproto.spaces.space import PrototypeHead
 from hyperproto.spaces.task_space import TaskSpace
@@ -44,26 +43,15 @@ class Answers:
         What is true, where the data says so.
     top, top_scores : Tensor, shape (n, k), or None
         For classes of a space that gives scores: the k best, the predicted one first, and their cosines or logits.
-    probabilities : Tensor, shape (n, k), or None
-        Of those k. This and what follows is there where a calibration is.
-    outliers, accepted : Tensor, shape (n,), or None
-        How strange each input looks, and whether it is taken for known.
-    set_sizes, set_members : Tensor of int64, shape (n,) and (sum of sizes,), or None
-        Prediction sets: how many classes, and which, row after row, the most probable first.
-    intervals : Tensor, shape (n, 2), or None
-        Both ends, for numbers.
+    confidence : Confidence or None
+        What a calibration says about each answer, its probabilities of the k best.
     """
 
     predicted: Tensor
     targets: Tensor | None = None
     top: Tensor | None = None
     top_scores: Tensor | None = None
-    probabilities: Tensor | None = None
-    outliers: Tensor | None = None
-    accepted: Tensor | None = None
-    set_sizes: Tensor | None = None
-    set_members: Tensor | None = None
-    intervals: Tensor | None = None
+    confidence: Confidence | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,9 +117,9 @@ def predict_split(
             parts = gathered.setdefault(name, _Parts())
             parts.add(predicted, target, best)
             if name in fitted:
-                ids = None if best is None else best.ids
-                for key, part in sureness(fitted[name], predicted, scores, lengths(space, name, z), ids).items():
-                    parts.keep(key, part)
+                ids = None if best is None else best.ids.cpu()
+                norms = lengths(space, name, z)
+                parts.confidence.append(fitted[name].describe(predicted.cpu(), scores, norms, ids))
     answers = {name: parts.joined() for name, parts in gathered.items()}
     return Predictions(answers, mean_terms(sums), batches.size)
 
@@ -164,6 +152,7 @@ class _Parts:
     """What the batches so far had to say about one task, on the CPU."""
 
     held: dict[str, list[Tensor]] = field(default_factory=dict)
+    confidence: list[Confidence] = field(default_factory=list)
 
     def add(self, predicted: Tensor, target: Tensor | None, best: TopK | None) -> None:
         """Keep the answers to a batch."""
@@ -175,7 +164,8 @@ class _Parts:
             self.keep("top_scores", best.values)
 
     def joined(self) -> Answers:
-        return Answers(**{name: torch.cat(parts) for name, parts in self.held.items()})
+        confidence = Confidence.join(self.confidence) if self.confidence else None
+        return Answers(**{name: torch.cat(parts) for name, parts in self.held.items()}, confidence=confidence)
 
     def keep(self, name: str, part: Tensor) -> None:
         """Add what a batch had to say."""

@@ -5,13 +5,10 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.integrate import trapezoid
-from scipy.special import ive, log_softmax, softmax
+from scipy.special import log_softmax, softmax
 
 from hyperproto._core.errors import InputError, InputTypeError
-from hyperproto.evaluation.confidence import Concentration, Temperature
-from hyperproto.evaluation.confidence.concentration import log_normaliser, mean_cosine
-from hyperproto.sphere import normalize
+from hyperproto.evaluation.confidence import ClassCalibration, Rejection, TaskOutputs, Temperature
 
 
 def draw(scale: float, n: int = 4000, num_classes: int = 5, seed: int = 0):
@@ -48,10 +45,9 @@ def test_a_model_that_is_always_right_is_not_certain():
 @given(st.integers(0, 2**32 - 1), st.floats(1e-3, 1e3))
 def test_probabilities_sum_to_one_and_keep_the_order_of_cosines(seed, scale):
     cosines = np.random.default_rng(seed).uniform(-1, 1, (4, 6))
-    for model in (Temperature(scale), Concentration((scale,), dim=3)):
-        found = model.probabilities(cosines)
-        np.testing.assert_allclose(found.sum(axis=1), 1)
-        assert (found.max(axis=1) == found[np.arange(4), cosines.argmax(axis=1)]).all()
+    found = Temperature(scale).probabilities(cosines)
+    np.testing.assert_allclose(found.sum(axis=1), 1)
+    assert (found.max(axis=1) == found[np.arange(4), cosines.argmax(axis=1)]).all()
 
 
 def test_tensors_lists_and_arrays_give_the_same():
@@ -69,63 +65,10 @@ def test_rows_without_a_label_do_not_count():
     gaps = np.concatenate([labels, [-1] * 50])
     doubled = np.concatenate([cosines, cosines[::-1]])
     assert Temperature.fit(doubled, gaps) == Temperature.fit(cosines, labels)
-    assert Concentration.fit(doubled, gaps, 4) == Concentration.fit(cosines, labels, 4)
 
 
-@pytest.mark.parametrize("dim", [3, 10, 40])
-def test_the_mean_cosine_is_the_ratio_of_bessel_functions(dim):
-    for kappa in (5.0, 50.0, 400.0):
-        assert mean_cosine(kappa, dim) == pytest.approx(ive(dim / 2, kappa) / ive(dim / 2 - 1, kappa), rel=1e-9)
-
-
-def test_the_density_on_the_sphere_integrates_to_one():
-    cosine, width = np.linspace(-1, 1, 20001, retstep=True)
-    density = np.exp(7.0 * cosine + log_normaliser(np.array([7.0]), 3)[0])
-    assert 2 * np.pi * trapezoid(density, dx=width) == pytest.approx(1, rel=1e-6)
-
-
-@pytest.mark.parametrize("dim", [52, 54, 56, 200, 2048])
-def test_large_dimensions_stay_finite_and_concentrations_are_ordered(dim):
-    kappas = np.array([1e-3, 1.0, 100.0, 1e5])
-    assert np.isfinite(log_normaliser(kappas, dim)).all()
-    means = [mean_cosine(float(kappa), dim) for kappa in kappas]
-    assert means == sorted(means)
-    assert 0 <= means[0] < means[-1] < 1
-
-
-def test_a_concentration_is_found_again_from_points_drawn_with_it():
-    rng = np.random.default_rng(1)
-    # on S², the cosine w to the centre has density proportional to exp(kappa w)
-    kappas, centres = np.array([1.5, 6.0]), np.array([[1.0, 0, 0], [-1.0, 0, 0]])
-    labels = np.repeat([0, 1], 4000)
-    uniform = rng.uniform(size=8000)
-    along = 1 + np.log(uniform + (1 - uniform) * np.exp(-2 * kappas[labels])) / kappas[labels]
-    around = normalize(torch.from_numpy(rng.normal(size=(8000, 2)))).numpy() * np.sqrt(1 - along**2)[:, None]
-    points = np.column_stack([along * centres[labels, 0], around])
-    found = Concentration.fit(points @ centres.T, labels, 3)
-    np.testing.assert_allclose(found.kappas, kappas, rtol=0.1)
-    assert found.scale == pytest.approx(1, rel=0.1)
-    shared = Concentration.fit(points @ centres.T, labels, 3, per_class=False)
-    assert len(shared.kappas) == 1
-
-
-def test_a_shared_concentration_is_a_temperature():
-    cosines, labels = draw(6.0)
-    shared = Concentration.fit(cosines, labels, 10, per_class=False)
-    expected = Temperature.fit(cosines, labels)
-    assert shared.scale * shared.kappas[0] == pytest.approx(expected.scale, rel=1e-3)
-    np.testing.assert_allclose(shared.probabilities(cosines), expected.probabilities(cosines), atol=1e-3)
-
-
-def test_a_class_without_examples_takes_the_shared_concentration():
-    cosines, labels = draw(6.0, num_classes=3)
-    labels[labels == 2] = -1
-    found, shared = (Concentration.fit(cosines, labels, 10, per_class=each) for each in (True, False))
-    assert found.kappas[2] == pytest.approx(shared.kappas[0])
-
-
-@pytest.mark.parametrize("model", [Temperature(3.5), Concentration((2.0, 3.0), dim=4, scale=0.5)])
-def test_what_is_written_is_read_back(model):
+def test_what_is_written_is_read_back():
+    model = Temperature(3.5)
     assert type(model).from_dict(json.loads(json.dumps(model.to_dict()))) == model
 
 
@@ -146,9 +89,26 @@ def test_mistakes_are_named():
         Temperature(1.0).probabilities([["a", "b"]])
     with pytest.raises(InputError, match="`scale` must be finite and greater than 0; got 0"):
         Temperature(0)
-    with pytest.raises(InputError, match='A stored temperature must have the entry "scale"; it has none'):
+    with pytest.raises(InputError, match='A stored temperature must have the entry "scale"; got none'):
         Temperature.from_dict({})
-    with pytest.raises(InputError, match="`kappas` must be a list of numbers, one or one for each class; got 3"):
-        Concentration(3, dim=4)
-    with pytest.raises(InputError, match="`cosines` must have 2 columns, one per concentration; got"):
-        Concentration((1.0, 2.0), dim=4).probabilities([[0.1, 0.2, 0.3]])
+    with pytest.raises(InputError, match="A stored rejection must be of that kind; got temperature"):
+        Rejection.from_dict(Temperature(1.0).to_dict())
+
+
+def test_a_calibration_by_concentrations_asks_to_calibrate_again():
+    stored = ClassCalibration(Temperature(2.0)).to_dict()
+    stored["model"] = {"kind": "concentration", "kappas": [2.0], "dim": 4, "scale": 0.5}
+    with pytest.raises(InputError, match=r"must be fitted by temperature; got concentrations.* Calibrate again\."):
+        ClassCalibration.from_dict(stored)
+
+
+def test_outputs_of_classes_are_measured_by_a_fit_to_their_other_half():
+    cosines, labels = draw(6.0, n=400)
+    outputs = TaskOutputs(cosines, labels, np.ones(400))
+    found = outputs.cross_measure(ClassCalibration(Temperature(1.0)), coverage=0.8, reject=0.1)
+    assert set(found) == {"ece_before", "ece", "coverage", "set_size", "rejection"}
+    assert found["ece"] < 0.1 < found["ece_before"]
+    assert found["coverage"] == pytest.approx(0.8, abs=0.1)
+    assert set(outputs.cross_measure(coverage=None)) == {"ece"}
+    assert outputs.rows(np.arange(19)).cross_measure() == {}
+    assert outputs.fit(reject=0.1) == ClassCalibration.fit(cosines, labels, np.ones(400), reject=0.1)

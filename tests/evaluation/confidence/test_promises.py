@@ -13,7 +13,7 @@ from hyperproto.evaluation.confidence import (
     Rejection,
     outlier_score,
 )
-from hyperproto.evaluation.confidence.fields import conformal_quantile
+from hyperproto.evaluation.confidence.conformal import conformal_quantile
 
 
 def test_the_quantile_is_the_smallest_score_that_keeps_the_promise():
@@ -138,15 +138,15 @@ def test_mistakes_are_named():
         Rejection.fit([0.5], 0)
     with pytest.raises(InputError, match="`predictions` must be as many as `truths`; got 1 and 2"):
         ConformalInterval.fit([1.0], [1.0, 2.0])
-    with pytest.raises(InputError, match="`truths` must hold at least one that is not missing; all 1 are"):
+    with pytest.raises(InputError, match="`truths` must hold at least one that is not missing; got 1 missing"):
         ConformalInterval.fit([1.0], [np.nan])
     with pytest.raises(InputError, match="`low` must be less than `high`; got 2 and 1"):
         ConformalInterval(0.5, 0.9, 2, 1)
     with pytest.raises(InputError, match='Unknown outlier score "cosin".*Did you mean "cosine"'):
         outlier_score([[0.5]], kind="cosin")
-    with pytest.raises(InputError, match='The outlier score "length" needs `norms`'):
+    with pytest.raises(InputError, match='`norms` must be the lengths .* for the outlier score "length"; got none'):
         outlier_score([[0.5]], kind="length")
-    with pytest.raises(InputError, match="`norms` must be 1 lengths, one per row; got 2, the least 1.0"):
+    with pytest.raises(InputError, match="`norms` must be 1 lengths, one per row of `cosines`; got 2, the small"):
         outlier_score([[0.5]], [1.0, 2.0])
-    with pytest.raises(InputError, match='A stored rejection must have the entry "rate"; it has none'):
+    with pytest.raises(InputError, match='A stored rejection must have the entry "rate"; got none'):
         Rejection.from_dict({"threshold": 1.0})

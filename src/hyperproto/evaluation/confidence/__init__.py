@@ -1,24 +1,25 @@
-"""How sure an answer is: probabilities, sets and intervals with a stated coverage, and when to say "unknown".
+"""Confidence: probabilities, sets and intervals with a stated coverage, and when to answer "unknown".
 
-Everything here takes cosines, probabilities or numbers as numpy arrays or torch tensors, is fitted on held-out data,
-and gives numpy arrays back. Values are frozen, and plain in ``to_dict``.
+Everything here takes scores, probabilities or numbers as numpy arrays or torch tensors, is fitted on data that was
+not trained on, and returns numpy arrays. Runs and estimators share it. Values are frozen, and plain in ``to_dict``.
 """
 
-from hyperproto.evaluation.confidence.calibration import Calibration, ClassCalibration
-from hyperproto.evaluation.confidence.concentration import Concentration
+from hyperproto.evaluation.confidence.base import Confidence, ConfidenceReport, TaskCalibration
+from hyperproto.evaluation.confidence.calibration import Calibration, ClassCalibration, TaskOutputs, Temperature
 from hyperproto.evaluation.confidence.conformal import ConformalInterval, ConformalSets
-from hyperproto.evaluation.confidence.outliers import OUTLIER_SCORES, outlier_score
-from hyperproto.evaluation.confidence.rejection import Rejection
-from hyperproto.evaluation.confidence.temperature import Temperature
+from hyperproto.evaluation.confidence.outliers import OUTLIER_SCORES, Rejection, outlier_score
 
 __all__ = [
     "OUTLIER_SCORES",
     "Calibration",
     "ClassCalibration",
-    "Concentration",
+    "Confidence",
+    "ConfidenceReport",
     "ConformalInterval",
     "ConformalSets",
     "Rejection",
+    "TaskCalibration",
+    "TaskOutputs",
     "Temperature",
     "outlier_score",
 ]

@@ -1,50 +1,114 @@
-"""Everything that was fitted on held-out data, task by task, as one value."""
+"""Everything that is fitted on data that was not trained on: of one task, and of all tasks of a run."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Self, TypeAlias
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from scipy.optimize import minimize_scalar
+from scipy.special import log_softmax, softmax
 
 from hyperproto._core.arrays import Numbers, Values, labelled, to_labels, to_numbers
-from hyperproto._core.checks import check_integer
+from hyperproto._core.checks import check_finite_number, check_integer
 from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto._core.registry import choose
-from hyperproto.evaluation.confidence.concentration import Concentration
+from hyperproto.evaluation.confidence.base import (
+    Confidence,
+    ConfidenceReport,
+    StoredValue,
+    TaskCalibration,
+    stored_entry,
+)
 from hyperproto.evaluation.confidence.conformal import ConformalInterval, ConformalSets
-from hyperproto.evaluation.confidence.fields import get_field
-from hyperproto.evaluation.confidence.outliers import OUTLIER_SCORES, outlier_score
-from hyperproto.evaluation.confidence.rejection import Rejection
-from hyperproto.evaluation.confidence.temperature import Temperature
+from hyperproto.evaluation.confidence.outliers import OUTLIER_SCORES, Rejection, outlier_score
+from hyperproto.metrics import calibration_error
 
-__all__ = ["METHODS", "Calibration", "ClassCalibration", "TaskCalibration"]
+__all__ = ["Calibration", "ClassCalibration", "TaskOutputs", "Temperature"]
 
 FORMAT = "hyperproto.calibration/1"
-METHODS = ("temperature", "concentration", "concentrations")
-"""A scale; one von Mises-Fisher concentration; or one for each class."""
+SMALLEST_SCALE, LARGEST_SCALE = 1e-3, 1e5  # that are tried
+FEWEST = 20  # examples of which halves are compared
 
 
 @dataclass(frozen=True)
-class ClassCalibration:
+class Temperature(StoredValue, kind="temperature"):
+    r"""A softmax over scaled cosines, its scale fitted on data that was not trained on.
+
+    .. math:: p(k \mid z) = \frac{\exp(s \cos\theta_{z, p_k})}{\sum_j \exp(s \cos\theta_{z, p_j})}
+
+    The class with the largest cosine stays the most probable one. Logits of other spaces work too.
+
+    Parameters
+    ----------
+    scale : float
+        s, the inverse of a temperature.
+
+    Examples
+    --------
+    >>> Temperature(2.0).probabilities([[1.0, -1.0]]).round(3)
+    array([[0.982, 0.018]])
+    """
+
+    scale: float
+
+    def __post_init__(self) -> None:
+        check_finite_number(self.scale, "scale", above=0)
+
+    @classmethod
+    def fit(cls, cosines: Values, labels: Values) -> Self:
+        """Choose the scale that makes the labels most likely; the negative log-likelihood is convex in it.
+
+        The labels count n times and a uniform distribution once: where every example is right the likelihood alone
+        would ask for an infinite scale, and so for certainty that n examples cannot give.
+
+        Parameters
+        ----------
+        cosines : array, shape (n, num_classes)
+        labels : array of integers, shape (n,)
+            -1 where missing; those rows do not count.
+        """
+        scores, ids = labelled(cosines, labels, "cosines")
+        n, num_classes = scores.shape
+        target = np.full(scores.shape, 1 / (num_classes * (n + 1)))
+        target[np.arange(n), ids] += n / (n + 1)
+
+        def loss(log_scale: float) -> float:
+            rows: Numbers = log_softmax(np.exp(log_scale) * scores, axis=1)
+            return float(-np.sum(target * rows) / n)
+
+        bounds = np.log(SMALLEST_SCALE), np.log(LARGEST_SCALE)
+        return cls(float(np.exp(minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 1e-6}).x)))
+
+    def probabilities(self, cosines: Values) -> Numbers:
+        """Return one probability per class, rows summing to 1. Shape (n, num_classes)."""
+        return np.asarray(softmax(self.scale * to_numbers(cosines, "cosines", ndim=2), axis=1))
+
+
+@dataclass(frozen=True)
+class ClassCalibration(TaskCalibration, kind="classes"):
     """A class task: probabilities and, where they were asked for, sets and a threshold for unknown inputs.
 
     Parameters
     ----------
-    model : Temperature or Concentration
+    model : Temperature
     sets : ConformalSets, optional
     rejection : Rejection, optional
     outlier : str, default "length"
         Which :func:`~hyperproto.evaluation.confidence.outliers.outlier_score` the threshold is about.
     """
 
-    model: Temperature | Concentration
+    model: Temperature
     sets: ConformalSets | None = None
     rejection: Rejection | None = None
     outlier: str = "length"
 
     def __post_init__(self) -> None:
         choose(self.outlier, OUTLIER_SCORES, what="outlier score")
+        for value, kind in ((self.model, Temperature), (self.sets, ConformalSets), (self.rejection, Rejection)):
+            if value is not None and not isinstance(value, kind):
+                raise InputTypeError("A class calibration", f"have a {kind.__name__}", type(value).__name__)
 
     @classmethod
     def fit(
@@ -53,13 +117,11 @@ class ClassCalibration:
         labels: Values,
         norms: Values | None = None,
         *,
-        dim: int = 2,
         coverage: float | None = 0.9,
         reject: float | None = None,
-        method: str = "temperature",
         outlier: str | None = None,
     ) -> Self:
-        """Fit everything on the same held-out examples.
+        """Fit everything on the same examples, none of which was trained on.
 
         Parameters
         ----------
@@ -68,82 +130,176 @@ class ClassCalibration:
             -1 where missing; those rows do not count.
         norms : array, shape (n,), optional
             Lengths of the outputs.
-        dim : int
-            Axes that the task reads; only concentrations need it.
         coverage : float, optional
             Of prediction sets; None fits none.
         reject : float, optional
             Share of known inputs that may be called unknown; None fits no threshold.
-        method : {"temperature", "concentration", "concentrations"}
-            A scale; one von Mises-Fisher concentration; or one for each class.
         outlier : str, optional
             As ``kind`` of :func:`~hyperproto.evaluation.confidence.outliers.outlier_score`.
         """
-        choose(method, dict.fromkeys(METHODS), what="method of calibration")
-        array, ids = labelled(cosines, labels, "cosines")
-        model: Temperature | Concentration
-        if method == "temperature":
-            model = Temperature.fit(array, ids)
-        else:
-            model = Concentration.fit(array, ids, dim, per_class=method == "concentrations")
-        sets = None if coverage is None else ConformalSets.fit(model.probabilities(array), ids, coverage)
-        bare = cls(model, sets, None, outlier or ("cosine" if norms is None else "length"))
+        scores, ids = labelled(cosines, labels, "cosines")
+        model = Temperature.fit(scores, ids)
+        sets = None if coverage is None else ConformalSets.fit(model.probabilities(scores), ids, coverage)
+        outlier = outlier or ("cosine" if norms is None else "length")
         if reject is None:
-            return bare
-        present = to_labels(labels, len(np.asarray(labels)), array.shape[1]) >= 0
+            return cls(model, sets, None, outlier)
+        present = to_labels(labels, len(np.asarray(labels)), scores.shape[1]) >= 0
         lengths = None if norms is None else to_numbers(norms, "norms", ndim=1)[present]
-        return cls(model, sets, Rejection.fit(bare.outliers(array, lengths), reject), bare.outlier)
+        unusual = outlier_score(scores, lengths, kind=outlier, scale=model.scale)
+        return cls(model, sets, Rejection.fit(unusual, reject), outlier)
 
     def probabilities(self, cosines: Values) -> Numbers:
         """Return one probability per class, shape (n, num_classes)."""
         return self.model.probabilities(cosines)
 
     def outliers(self, cosines: Values, norms: Values | None = None) -> Numbers:
-        """Return how strange each input looks, shape (n,)."""
-        model = self.model
-        scale = model.scale if isinstance(model, Temperature) else model.scale * float(np.mean(model.kappas))
-        return outlier_score(cosines, norms, kind=self.outlier, scale=scale)
+        """Return how unusual each input is, shape (n,)."""
+        return outlier_score(cosines, norms, kind=self.outlier, scale=self.model.scale)
 
     def accept(self, cosines: Values, norms: Values | None = None) -> npt.NDArray[np.bool_]:
-        """Return which inputs look known, shape (n,); all of them where no threshold was fitted."""
+        """Return which inputs are taken for known, shape (n,); all of them where no threshold was fitted."""
         scores = self.outliers(cosines, norms)
         return np.ones(len(scores), dtype=bool) if self.rejection is None else self.rejection.accept(scores)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        return {
-            "kind": "classes",
-            "model": self.model.to_dict(),
-            "sets": None if self.sets is None else self.sets.to_dict(),
-            "rejection": None if self.rejection is None else self.rejection.to_dict(),
-            "outlier": self.outlier,
-        }
-
-    @classmethod
-    def from_dict(cls, held: Mapping[str, Any]) -> Self:
-        """Return what :meth:`to_dict` described."""
-        described, sets, rejection, outlier = (
-            get_field(held, key, "calibration") for key in ("model", "sets", "rejection", "outlier")
-        )
-        models: dict[str, type[Temperature | Concentration]] = {
-            "temperature": Temperature,
-            "concentration": Concentration,
-        }
-        model = choose(get_field(described, "kind", "model"), models, what="kind of model").from_dict(described)
-        return cls(
-            model,
-            None if sets is None else ConformalSets.from_dict(sets),
-            None if rejection is None else Rejection.from_dict(rejection),
-            outlier,
+    def describe(
+        self, predicted: Values, scores: Values | None = None, norms: Values | None = None, top: Values | None = None
+    ) -> Confidence:
+        """Return probabilities, outlier scores, sets and rejections; see :class:`TaskCalibration`."""
+        if scores is None:
+            return Confidence()
+        probabilities, outliers = self.probabilities(scores), self.outliers(scores, norms)
+        order = np.argsort(-probabilities, axis=1, kind="stable")
+        inside = None if self.sets is None else self.sets.sets(probabilities)
+        first = np.asarray(predicted)[:, None] if top is None else np.asarray(top)
+        return Confidence(
+            probabilities=np.take_along_axis(probabilities, first, axis=1),
+            outliers=outliers,
+            accepted=None if self.rejection is None else self.rejection.accept(outliers),
+            set_sizes=None if inside is None else inside.sum(axis=1),
+            set_members=None if inside is None else order[np.take_along_axis(inside, order, axis=1)],
         )
 
+    def report(self, confidence: Confidence, predicted: Values, targets: Values) -> ConfidenceReport | None:
+        """Measure the calibration error, coverage and rejections; None where no label is there."""
+        labels = np.asarray(targets)
+        present = labels >= 0
+        if confidence.probabilities is None or not present.any():
+            return None
+        coverage = set_size = rejection = math.nan
+        if confidence.set_sizes is not None and confidence.set_members is not None:
+            rows = np.repeat(np.arange(len(labels)), confidence.set_sizes)
+            covered = np.bincount(rows, weights=confidence.set_members == labels[rows], minlength=len(labels))
+            coverage, set_size = float(covered[present].mean()), float(confidence.set_sizes[present].mean())
+        if confidence.accepted is not None:
+            rejection = float(1 - confidence.accepted[present].mean())
+        return ConfidenceReport(
+            calibration_error(confidence.probabilities[present, 0], (np.asarray(predicted) == labels)[present]),
+            stated_coverage=math.nan if self.sets is None else self.sets.coverage,
+            coverage=coverage,
+            set_size=set_size,
+            stated_rejection=math.nan if self.rejection is None else self.rejection.rate,
+            rejection=rejection,
+        )
 
-TaskCalibration: TypeAlias = ClassCalibration | ConformalInterval
+
+@dataclass(frozen=True, eq=False)
+class TaskOutputs:
+    """One task's outputs for examples that were not trained on: what a calibration is fitted to and measured on.
+
+    Attributes
+    ----------
+    scores : array, shape (n, num_classes) for classes, (n,) for numbers
+        Cosines or logits of all classes, or the predicted numbers.
+    targets : array, shape (n,)
+        Class ids, or the true numbers.
+    norms : array, shape (n,)
+        Lengths of the outputs.
+    """
+
+    scores: npt.NDArray[Any]
+    targets: npt.NDArray[Any]
+    norms: npt.NDArray[Any]
+
+    @property
+    def predicted(self) -> npt.NDArray[Any]:
+        """Class ids or numbers, shape (n,)."""
+        return self.scores if self.scores.ndim == 1 else self.scores.argmax(axis=1)
+
+    def rows(self, index: npt.NDArray[Any]) -> "TaskOutputs":
+        """Return some of the examples."""
+        return TaskOutputs(self.scores[index], self.targets[index], self.norms[index])
+
+    def labeled(self) -> "TaskOutputs":
+        """Return the examples whose label is there."""
+        floating = self.targets.dtype.kind == "f"
+        return self.rows(~np.isnan(self.targets) if floating else self.targets >= 0)
+
+    def fit(
+        self,
+        *,
+        coverage: float | None = 0.9,
+        reject: float | None = None,
+        outlier: str | None = None,
+        low: float = -math.inf,
+        high: float = math.inf,
+    ) -> TaskCalibration:
+        """Fit a :class:`ClassCalibration`, or a :class:`ConformalInterval` within the bounds of numbers."""
+        if self.scores.ndim == 1:
+            assert coverage is not None
+            return ConformalInterval.fit(self.scores, self.targets, coverage, low=low, high=high)
+        return ClassCalibration.fit(
+            self.scores, self.targets, self.norms, coverage=coverage, reject=reject, outlier=outlier
+        )
+
+    def measure(self, calibration: TaskCalibration) -> ConfidenceReport | None:
+        """Report whether what a calibration says about these examples is true."""
+        scores = None if self.scores.ndim == 1 else self.scores
+        confidence = calibration.describe(self.predicted, scores, self.norms)
+        return calibration.report(confidence, self.predicted, self.targets)
+
+    def cross_measure(self, before: TaskCalibration | None = None, **options: Any) -> dict[str, float]:
+        """Measure each half of the examples by a fit to the other half, and average; empty below 20 examples.
+
+        Measured on the examples that it was fitted on, a calibration would look too good.
+
+        Parameters
+        ----------
+        before : ClassCalibration, optional
+            Adds the calibration error of this one.
+        **options
+            Of :meth:`fit`.
+
+        Returns
+        -------
+        dict of float
+            For classes "ece", and "ece_before", "coverage", "set_size", "rejection" where those were fitted; for
+            numbers "coverage" and "width".
+        """
+        n = len(self.targets)
+        if n < FEWEST:
+            return {}
+        halves = [self.rows(part) for part in np.array_split(np.random.default_rng(0).permutation(n), 2)]
+        found: list[dict[str, float]] = []
+        for fitted, measured in (halves, halves[::-1]):
+            report = measured.measure(fitted.fit(**options))
+            first = None if before is None else measured.measure(before)
+            if report is None:
+                return {}
+            values = {
+                "ece_before": math.nan if first is None else first.calibration_error,
+                "ece": report.calibration_error,
+                "coverage": report.coverage,
+                "set_size": report.set_size,
+                "width": report.width,
+                "rejection": report.rejection,
+            }
+            found.append({name: value for name, value in values.items() if not math.isnan(value)})
+        return {name: (found[0][name] + found[1][name]) / 2 for name in found[0]}
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """What was fitted on held-out data, and how well it does on data that it was not fitted on.
+    """What was fitted for the tasks of a run, and how well it does on data that it was not fitted on.
 
     Attributes
     ----------
@@ -152,10 +308,9 @@ class Calibration:
     examples : int
         How many were fitted on.
     measures : dict of float
-        Each half of the examples measured by a fit to the other half: calibration error before and after, coverage,
-        size of sets, width of intervals, share of known inputs rejected.
+        What :meth:`TaskOutputs.cross_measure` returns, by "task/measure", or "measure" of an unnamed task.
     origin : dict of str
-        Which data, which part, which weights.
+        Which data, which split, which weights.
     """
 
     tasks: dict[str, TaskCalibration]
@@ -177,19 +332,17 @@ class Calibration:
         }
 
     @classmethod
-    def from_dict(cls, held: Mapping[str, Any]) -> Self:
-        """Return what :meth:`to_dict` described; of another format, say so."""
-        found = get_field(held, "format", "calibration")
+    def from_dict(cls, stored: Mapping[str, Any]) -> Self:
+        """Return what :meth:`to_dict` described."""
+        found = stored_entry(stored, "format", "calibration")
         if found != FORMAT:
-            raise InputError(f"A calibration must be of format {FORMAT}; it says {found}. Calibrate the run again.")
+            raise InputError("A stored calibration", f"have the format {FORMAT}", found, "Calibrate the run again.")
         tasks, examples, measures, origin = (
-            get_field(held, key, "calibration") for key in ("tasks", "examples", "measures", "origin")
+            stored_entry(stored, key, "calibration") for key in ("tasks", "examples", "measures", "origin")
         )
         if not all(isinstance(part, Mapping) for part in (tasks, measures, origin)):
-            raise InputTypeError("A calibration must hold its tasks, measures and origin by name. Calibrate again.")
-        kinds: dict[str, Any] = {"classes": ClassCalibration, "conformal_interval": ConformalInterval}
-        read = {
-            str(name): choose(get_field(task, "kind", "calibration"), kinds, what="kind of task").from_dict(task)
-            for name, task in tasks.items()
-        }
+            raise InputTypeError(
+                "A stored calibration", "have its tasks, measures and origin by name", advice="Calibrate again."
+            )
+        read = {str(name): TaskCalibration.from_dict(task) for name, task in tasks.items()}
         return cls(read, examples, {key: value for key, value in measures.items() if value is not None}, dict(origin))

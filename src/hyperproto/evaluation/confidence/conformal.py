@@ -1,11 +1,10 @@
-"""Sets and intervals that hold the truth as often as they say, whatever the model: split conformal prediction.
+"""Sets and intervals that contain the truth as often as they say, whatever the model: split conformal prediction.
 
-The promise is about new data drawn like the held-out data that was fitted on, on average over both. It does not hold
-class by class, nor for data from elsewhere.
+The promise is about new data drawn like the data that was fitted on, on average over both. It does not hold class by
+class, nor for data from elsewhere.
 """
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -14,25 +13,45 @@ import numpy.typing as npt
 
 from hyperproto._core.arrays import Numbers, Values, labelled, to_numbers
 from hyperproto._core.checks import check_finite_number
-from hyperproto._core.errors import InputError
-from hyperproto.evaluation.confidence.fields import (
-    check_share,
-    check_threshold,
-    conformal_quantile,
-    finite_or_none,
-    get_field,
-)
+from hyperproto._core.errors import InputError, arg
+from hyperproto.evaluation.confidence.base import Confidence, ConfidenceReport, StoredValue, TaskCalibration
 
-__all__ = ["ConformalInterval", "ConformalSets"]
+__all__ = ["ConformalInterval", "ConformalSets", "check_share", "check_threshold", "conformal_quantile"]
+
+
+def check_share(value: Any, name: str) -> float:
+    """Return a share strictly between 0 and 1."""
+    share = check_finite_number(value, name, above=0)
+    if share >= 1:
+        raise InputError(name, "be less than 1", repr(value), "Give a share such as 0.95, not a percentage.")
+    return share
+
+
+def check_threshold(value: Any, name: str) -> float:
+    """Return a threshold; None stands for infinity."""
+    return math.inf if value is None or value == math.inf else check_finite_number(value, name)
+
+
+def conformal_quantile(scores: Numbers, coverage: float) -> float:
+    r"""Return the score that a new one does not exceed with probability at least ``coverage``.
+
+    .. math:: \hat q = s_{(\lceil (n + 1)\, c \rceil)}
+
+    The new score and the n known ones, exchangeable, are equally likely to stand in each of n + 1 places; hence
+    n + 1. Where n is too small for the coverage, infinity: only that keeps the promise.
+    """
+    # a little less, so that 0.9 * 10 = 9.000000000000001 is still the ninth
+    rank = math.ceil((len(scores) + 1) * coverage - 1e-9)
+    return math.inf if rank > len(scores) else float(np.partition(scores, rank - 1)[rank - 1])
 
 
 @dataclass(frozen=True)
-class ConformalSets:
+class ConformalSets(StoredValue, kind="conformal_sets"):
     """The classes whose probability is not too small: those with 1 - p at most a threshold.
 
     Of all sets with a given coverage these are the smallest on average [1]_. Where the model is right more often than
-    the coverage asks for, some sets would have to be empty to miss often enough; unless ``empty`` allows that, the
-    most probable class is always in, and the coverage is above the stated one.
+    the coverage asks for, some sets would have to be empty to miss often enough; where ``empty`` does not allow that,
+    the most probable class is always in, and the coverage is above the stated one.
 
     Parameters
     ----------
@@ -58,7 +77,7 @@ class ConformalSets:
 
     @classmethod
     def fit(cls, probabilities: Values, labels: Values, coverage: float = 0.9, *, empty: bool = False) -> Self:
-        """Choose the threshold on held-out data.
+        """Choose the threshold on data that was not trained on.
 
         Parameters
         ----------
@@ -66,7 +85,7 @@ class ConformalSets:
         labels : array of integers, shape (n,)
             -1 where missing; those rows do not count.
         coverage : float, default 0.9
-            How often the set must hold the right class, between 0 and 1.
+            How often the set must contain the right class, between 0 and 1.
         empty : bool, default False
         """
         array, ids = labelled(probabilities, labels, "probabilities")
@@ -81,23 +100,9 @@ class ConformalSets:
             inside[np.arange(len(array)), array.argmax(axis=1)] = True
         return inside
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        return {
-            "kind": "conformal_sets",
-            "threshold": finite_or_none(self.threshold),
-            "coverage": self.coverage,
-            "empty": self.empty,
-        }
-
-    @classmethod
-    def from_dict(cls, held: Mapping[str, Any]) -> Self:
-        """Return what :meth:`to_dict` described."""
-        return cls(*(get_field(held, key, "conformal set") for key in ("threshold", "coverage", "empty")))
-
 
 @dataclass(frozen=True)
-class ConformalInterval:
+class ConformalInterval(TaskCalibration, kind="conformal_interval"):
     """A number plus or minus a radius, within the bounds of its range.
 
     Parameters
@@ -107,7 +112,7 @@ class ConformalInterval:
     coverage : float
         What was asked for.
     low, high : float, optional
-        Bounds; without them an interval ends nowhere else than at its radius.
+        Bounds at which intervals are cut off (default: none).
     """
 
     radius: float
@@ -124,7 +129,7 @@ class ConformalInterval:
                 check_finite_number(value, name)
         check_share(self.coverage, "coverage")
         if not self.low < self.high:
-            raise InputError(f"`low` must be less than `high`; got {self.low!r} and {self.high!r}.")
+            raise InputError("low", f"be less than {arg('high')}", f"{self.low!r} and {self.high!r}")
 
     @classmethod
     def fit(
@@ -136,24 +141,24 @@ class ConformalInterval:
         low: float = -math.inf,
         high: float = math.inf,
     ) -> Self:
-        """Choose the radius on held-out data.
+        """Choose the radius on data that was not trained on.
 
         Parameters
         ----------
         predictions, truths : array, shape (n,)
             Rows whose truth is NaN do not count. A truth beyond the bounds counts as missed whatever the radius.
         coverage : float, default 0.9
-            How often the interval must hold the true number, between 0 and 1.
+            How often the interval must contain the true number, between 0 and 1.
         low, high : float, optional
             Bounds of the range.
         """
         true = to_numbers(truths, "truths", ndim=1, finite=False)
         present = ~np.isnan(true)
         if not present.any():
-            raise InputError(f"`truths` must hold at least one that is not missing; all {len(true)} are.")
+            raise InputError("truths", "hold at least one that is not missing", f"{len(true)} missing ones")
         found = to_numbers(predictions, "predictions", ndim=1)
         if found.shape != true.shape:
-            raise InputError(f"`predictions` must be as many as `truths`; got {len(found)} and {len(true)}.")
+            raise InputError("predictions", f"be as many as {arg('truths')}", f"{len(found)} and {len(true)}")
         beyond = (true < low) | (true > high)
         misses = np.where(beyond, np.inf, np.abs(found - true))[present]
         return cls(conformal_quantile(misses, check_share(coverage, "coverage")), coverage, low, high)
@@ -164,17 +169,20 @@ class ConformalInterval:
         ends = np.stack([found - self.radius, found + self.radius], axis=1)
         return np.clip(ends, self.low, self.high)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        return {
-            "kind": "conformal_interval",
-            "radius": finite_or_none(self.radius),
-            "coverage": self.coverage,
-            "low": finite_or_none(self.low),
-            "high": finite_or_none(self.high),
-        }
+    def describe(
+        self, predicted: Values, scores: Values | None = None, norms: Values | None = None, top: Values | None = None
+    ) -> Confidence:
+        """Return the intervals around numbers; see :class:`TaskCalibration`."""
+        return Confidence(intervals=self.intervals(predicted))
 
-    @classmethod
-    def from_dict(cls, held: Mapping[str, Any]) -> Self:
-        """Return what :meth:`to_dict` described."""
-        return cls(*(get_field(held, key, "interval") for key in ("radius", "coverage", "low", "high")))
+    def report(self, confidence: Confidence, predicted: Values, targets: Values) -> ConfidenceReport | None:
+        """Measure coverage and width; None where no true number is there."""
+        truth = to_numbers(targets, "targets", ndim=1, finite=False)
+        present = ~np.isnan(truth)
+        if confidence.intervals is None or not present.any():
+            return None
+        low, high = confidence.intervals[present].T
+        inside = (low <= truth[present]) & (truth[present] <= high)
+        return ConfidenceReport(
+            stated_coverage=self.coverage, coverage=float(inside.mean()), width=float((high - low).mean())
+        )

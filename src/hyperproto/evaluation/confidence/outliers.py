@@ -1,65 +1,47 @@
-"""How strange an input looks, from its cosines to all prototypes and the length of the output; larger is stranger."""
+"""How unusual an input is, from its cosines to all prototypes and the length of its output; and when to reject it."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import entr, logsumexp, softmax
 
 from hyperproto._core.arrays import Numbers, Values, to_numbers
 from hyperproto._core.checks import check_finite_number
-from hyperproto._core.errors import InputError
+from hyperproto._core.errors import InputError, arg
 from hyperproto._core.registry import choose
+from hyperproto.evaluation.confidence.base import StoredValue
+from hyperproto.evaluation.confidence.conformal import check_share, check_threshold, conformal_quantile
 
-__all__ = ["OUTLIER_SCORES", "outlier_score"]
+__all__ = ["OUTLIER_SCORES", "Rejection", "outlier_score"]
 
-POWER = 0.2  # of the length; from digits of which three were held out, where 0.1 to 0.3 do nearly as well
-
-
-def _far(scores: Numbers, norms: Numbers | None, scale: float) -> Numbers:
-    """1 - the largest cosine: far from every prototype."""
-    held: Numbers = 1 - np.max(scores, axis=1)
-    return held
+POWER = 0.2  # of the length; chosen on digits with three classes left out, where 0.1 to 0.3 do nearly as well
 
 
-def _far_or_faint(scores: Numbers, norms: Numbers | None, scale: float) -> Numbers:
+def _length(scores: Numbers, norms: Numbers | None, scale: float) -> Numbers:
     """Minus the largest cosine times a root of |z|: the loss leaves |z| free, and it is small for the unfamiliar."""
     if norms is None:
-        raise InputError('The outlier score "length" needs `norms`, the lengths |z| of the outputs. Pass them too.')
-    held: Numbers = -np.max(scores, axis=1) * norms**POWER
-    return held
+        raise InputError("norms", 'be the lengths |z| of the outputs for the outlier score "length"', "none")
+    return np.asarray(-np.max(scores, axis=1) * norms**POWER)
 
 
-def _unsure(scores: Numbers, norms: Numbers | None, scale: float) -> Numbers:
-    """1 - the largest probability."""
-    held: Numbers = 1 - np.max(softmax(scale * scores, axis=1), axis=1)
-    return held
-
-
-def _energy(scores: Numbers, norms: Numbers | None, scale: float) -> Numbers:
-    """Minus the logarithm of the sum of exponentials, on the scale of the scores."""
-    return -np.asarray(logsumexp(scale * scores, axis=1)) / scale
-
-
-def _entropy(scores: Numbers, norms: Numbers | None, scale: float) -> Numbers:
-    """The entropy of the probabilities, in nats."""
-    return np.asarray(entr(softmax(scale * scores, axis=1)).sum(axis=1))
-
-
-def _close_call(scores: Numbers, norms: Numbers | None, scale: float) -> Numbers:
+def _margin(scores: Numbers, norms: Numbers | None, scale: float) -> Numbers:
     """Minus the gap between the largest and the second largest score."""
     if scores.shape[1] == 1:
         return np.zeros(len(scores))
     best = np.partition(scores, -2, axis=1)[:, -2:]
-    return best[:, 0] - best[:, 1]
+    return np.asarray(best[:, 0] - best[:, 1])
 
 
 OUTLIER_SCORES: dict[str, Callable[[Numbers, Numbers | None, float], Numbers]] = {
-    "length": _far_or_faint,
-    "cosine": _far,
-    "probability": _unsure,
-    "energy": _energy,
-    "entropy": _entropy,
-    "margin": _close_call,
+    "length": _length,
+    "cosine": lambda scores, norms, scale: 1 - np.max(scores, axis=1),
+    "probability": lambda scores, norms, scale: 1 - np.max(softmax(scale * scores, axis=1), axis=1),
+    "energy": lambda scores, norms, scale: -np.asarray(logsumexp(scale * scores, axis=1)) / scale,
+    "entropy": lambda scores, norms, scale: entr(softmax(scale * scores, axis=1)).sum(axis=1),
+    "margin": _margin,
 }
 """By name; each takes scores (n, num_classes), norms (n,) or None, and a scale, and returns (n,)."""
 
@@ -67,7 +49,7 @@ OUTLIER_SCORES: dict[str, Callable[[Numbers, Numbers | None, float], Numbers]] =
 def outlier_score(
     cosines: Values, norms: Values | None = None, *, kind: str | None = None, scale: float = 1.0
 ) -> Numbers:
-    """Return how strange each input looks, larger for stranger. Shape (n,).
+    """Return how unusual each input is, larger for more unusual ones. Shape (n,).
 
     Parameters
     ----------
@@ -77,8 +59,8 @@ def outlier_score(
         Lengths |z| of the outputs on the axes of the class task.
     kind : {"length", "cosine", "probability", "energy", "entropy", "margin"}, optional
         Minus the largest cosine times the fifth root of the length; 1 - the largest cosine; 1 - the largest
-        probability; the energy; the entropy; the gap to the second class. "length" where norms are given, else
-        "cosine".
+        probability; the energy; the entropy; the gap to the second class (default: "length" with norms, "cosine"
+        without).
     scale : float, default 1
         Of the softmax behind "probability", "energy" and "entropy", as :class:`Temperature` has it.
 
@@ -96,7 +78,45 @@ def outlier_score(
     scores = to_numbers(cosines, "cosines", ndim=2)
     lengths = None if norms is None else to_numbers(norms, "norms", ndim=1)
     if lengths is not None and (len(lengths) != len(scores) or lengths.min() < 0):
-        raise InputError(
-            f"`norms` must be {len(scores)} lengths, one per row; got {len(lengths)}, the least {lengths.min()}."
-        )
+        got = f"{len(lengths)}, the smallest {lengths.min()}"
+        raise InputError("norms", f"be {len(scores)} lengths, one per row of {arg('cosines')}", got)
     return chosen(scores, lengths, scale)
+
+
+@dataclass(frozen=True)
+class Rejection(StoredValue, kind="rejection"):
+    """Reject what is more unusual than nearly all of the known data.
+
+    Parameters
+    ----------
+    threshold : float
+        Largest outlier score that is accepted; infinity, where too little data was fitted on, accepts everything.
+    rate : float
+        Share of known inputs that may be rejected.
+    """
+
+    threshold: float
+    rate: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "threshold", check_threshold(self.threshold, "threshold"))
+        check_share(self.rate, "rate")
+
+    @classmethod
+    def fit(cls, scores: Values, rate: float = 0.05) -> Self:
+        """Choose the threshold on data of the known classes that was not trained on.
+
+        A new known input is rejected with a probability of at most ``rate``, and where scores do not tie of at least
+        ``rate - 1 / (n + 1)``.
+
+        Parameters
+        ----------
+        scores : array, shape (n,)
+            Outlier scores, larger for more unusual inputs.
+        rate : float, default 0.05
+        """
+        return cls(conformal_quantile(to_numbers(scores, "scores", ndim=1), 1 - check_share(rate, "rate")), rate)
+
+    def accept(self, scores: Values) -> npt.NDArray[np.bool_]:
+        """Return which inputs are taken for known, shape (n,)."""
+        return to_numbers(scores, "scores", ndim=1) <= self.threshold

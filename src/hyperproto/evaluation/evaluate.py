@@ -1,25 +1,64 @@
-"""A stored run on its test data, or on other data."""
+"""Measure a stored run on its test data, or on other data."""
 
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from torch import nn
 
-from hyperproto._core.errors import InputError
+from hyperproto._core.errors import InputError, MissingDataError
+from hyperproto._core.files import plain
 from hyperproto.data import ImageData
 from hyperproto.data.targets import Unseen
-from hyperproto.evaluation.calibrate_run import read_calibration
-from hyperproto.evaluation.evaluation import TOP, Evaluation, report_task
-from hyperproto.evaluation.fit_calibration import uncalibrated
-from hyperproto.evaluation.predictions import Predictions, predict_split
+from hyperproto.evaluation.calibrate import read_calibration, uncalibrated
+from hyperproto.evaluation.predictions import predict_split
+from hyperproto.evaluation.reports import TOP, ClassReport, RangeReport, UnknownReport, report_task, report_unknown
 from hyperproto.evaluation.run_data import read_run_data, tasks_of, usual_batch_size
-from hyperproto.evaluation.sure_reports import UnknownReport, report_unknown
 from hyperproto.evaluation.unlabelled import read_unlabelled
 from hyperproto.spaces import OutputSpace
 from hyperproto.spaces.task_space import TaskSpace
-from hyperproto.training import RunRecord, load, read_run
+from hyperproto.training import load, read_run
 
-__all__ = ["evaluate_run"]
+__all__ = ["Evaluation", "evaluate_run"]
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What :func:`evaluate_run` returns.
+
+    Attributes
+    ----------
+    run, data, split, which : str
+        Which run, on what, and with which weights.
+    examples : int
+    measures : dict of float
+        Accuracy and mean absolute error, named and computed as in training.
+    tasks : dict of ClassReport or RangeReport
+    skipped : tuple of str
+        Images that cannot be read and were left out.
+    calibrated, fitted_here : bool
+        Whether the run is calibrated for these weights, and whether on this very data: then its confidence looks
+        better than it is.
+    unknown : dict of UnknownReport
+        For each class task how well unknown inputs are detected, where some were given.
+    """
+
+    run: str
+    data: str
+    split: str
+    which: str
+    examples: int
+    measures: dict[str, float]
+    tasks: dict[str, ClassReport | RangeReport]
+    skipped: tuple[str, ...] = ()
+    calibrated: bool = False
+    fitted_here: bool = False
+    unknown: dict[str, UnknownReport] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON: None for what is not a number."""
+        values: dict[str, Any] = plain(asdict(self))
+        return values
 
 
 def evaluate_run(
@@ -46,7 +85,7 @@ def evaluate_run(
         Other data than the run's own. Classes of a path or a Source are matched to those of the run by name; what is
         a data set already must be prepared as it was for training.
     split : {"test", "train", "all"}, optional
-        Which part; the test part unless given, or all where the data has none.
+        Which split (default: "test", or "all" where the data has no test split).
     which : {"last", "best"}
         The weights after the last epoch, or after the best.
     unseen : {"error", "missing"}
@@ -56,10 +95,10 @@ def evaluate_run(
     pairs : int, default 10
         How many of the most frequent mistakes to keep.
     batch_size : int, optional
-        As in the run's own validation unless given.
+        (default: that of the run's own validation).
     unknown : path, or data that is prepared already; optional
         Inputs of none of the classes: a folder of images at any depth, or a table for a run on a table. How well they
-        are told from the data evaluated on is reported too.
+        are detected is reported too.
     network, space : optional
         For a network or a space that is not one of ours, as for :func:`~hyperproto.training.loading.load`.
     """
@@ -73,12 +112,18 @@ def evaluate_run(
     size = batch_size or usual_batch_size(record)
     predictions = predict_split(network, space, dataset, batch_size=size, top=TOP, calibration=fitted)
     if not predictions.measures:
-        raise InputError("Data to evaluate on must have targets; it has none. `predict` answers without.")
-    strange: dict[str, UnknownReport] = {}
+        raise InputError("Data to evaluate on", "have targets", "none", "To predict, no targets are needed.")
+    unknown_reports: dict[str, UnknownReport] = {}
     if unknown is not None:
-        inputs = _unknown_inputs(record, unknown, skip_corrupt)
-        answered = predict_split(network, space, inputs, batch_size=size, top=1, calibration=fitted)
-        strange = _report_unknown(predictions, answered)
+        if isinstance(unknown, str | Path):
+            if not Path(unknown).exists():
+                raise MissingDataError(f'"{unknown}"', "be a folder of images, or a table", "nothing")
+            unknown = read_unlabelled(record, [Path(unknown)], skip_corrupt=skip_corrupt)[0]
+        others = predict_split(network, space, unknown, batch_size=size, top=1, calibration=fitted)
+        found = {task: report_unknown(answers, others.tasks[task]) for task, answers in predictions.tasks.items()}
+        unknown_reports = {task: report for task, report in found.items() if report is not None}
+        if not unknown_reports:
+            raise InputError("unknown", "be left out where all tasks are numbers: only classes can be unknown")
     return Evaluation(
         run=str(folder),
         data=name,
@@ -93,25 +138,5 @@ def evaluate_run(
         skipped=tuple(map(str, dataset.skipped)) if isinstance(dataset, ImageData) else (),
         calibrated=calibration is not None,
         fitted_here=calibration is not None and (name, part) == tuple(map(calibration.origin.get, ("data", "split"))),
-        unknown=strange,
+        unknown=unknown_reports,
     )
-
-
-def _unknown_inputs(record: RunRecord, unknown: Any, skip_corrupt: bool) -> Any:
-    """Return inputs of none of the classes, as the network takes them."""
-    if not isinstance(unknown, str | Path):
-        return unknown
-    if not Path(unknown).exists():
-        raise FileNotFoundError(f'"{unknown}" must be a folder of images, or a table; there is none. Check the path.')
-    return read_unlabelled(record, [Path(unknown)], skip_corrupt=skip_corrupt)[0]
-
-
-def _report_unknown(known: Predictions, unknown: Predictions) -> dict[str, UnknownReport]:
-    found = {
-        task: report_unknown(answers, unknown.tasks[task])
-        for task, answers in known.tasks.items()
-        if answers.outliers is not None
-    }
-    if not found:
-        raise InputError("Unknown inputs are told apart by classes; this run predicts numbers only.")
-    return found

@@ -1,0 +1,198 @@
+"""Fit the confidence of a network, and keep it in the folder of a run as ``calibration.json``."""
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from accelerate import Accelerator
+from torch import nn
+
+from hyperproto._core.errors import InputError
+from hyperproto._core.files import check_can_write, read_json, write_json
+from hyperproto.data import Batches, as_dataset
+from hyperproto.data.targets import Unseen
+from hyperproto.evaluation.confidence import (
+    Calibration,
+    ClassCalibration,
+    TaskCalibration,
+    TaskOutputs,
+    Temperature,
+)
+from hyperproto.evaluation.predictions import by_name, in_form, lengths
+from hyperproto.evaluation.run_data import read_run_data, tasks_of, usual_batch_size
+from hyperproto.spaces import Classes, OutputSpace, Range, Space
+from hyperproto.spaces.task_space import TaskSpace
+from hyperproto.training import load, read_run
+from hyperproto.training.evaluate import outputs
+from hyperproto.training.loading import CALIBRATION
+
+__all__ = ["calibrate_run", "fit_calibration", "read_calibration", "uncalibrated"]
+
+UNFITTED_SCALE = 10.0  # of cosines, where neither the loss nor a calibration gives one
+
+
+def calibrate_run(
+    folder: str | Path,
+    data: Any = None,
+    *,
+    coverage: float = 0.9,
+    reject: float | None = None,
+    split: str | None = None,
+    which: str = "last",
+    unseen: Unseen = "error",
+    skip_corrupt: bool = False,
+    batch_size: int | None = None,
+    network: nn.Module | None = None,
+    space: OutputSpace | None = None,
+) -> Calibration:
+    """Fit the confidence of a stored run on data that was not trained on, and write it into the run's folder.
+
+    From then on :func:`~hyperproto.evaluation.predict_files` gives probabilities, sets and intervals and may answer
+    "unknown", and :func:`~hyperproto.evaluation.evaluate_run` measures them.
+
+    Parameters
+    ----------
+    folder : path
+        The run.
+    data : path, Source, or what ``hp.evaluate`` takes; optional
+        Data that was not trained on (default: the test split of the run's own). To report a test result, evaluate on
+        other data than this.
+    coverage : float, default 0.9
+        How often sets and intervals must contain the truth.
+    reject : float, optional
+        Share of known inputs that may be called unknown (default: none is).
+    split, which, unseen, skip_corrupt, batch_size, network, space
+        As for :func:`~hyperproto.evaluation.evaluate_run`.
+    """
+    record = read_run(folder)
+    check_can_write(record.folder / CALIBRATION)
+    network, space = load(folder, which=which, network=network, space=space)
+    tasks = tasks_of(space)
+    assert isinstance(space, TaskSpace)
+    name, part, dataset = read_run_data(record, tasks, data, split=split, unseen=unseen, skip_corrupt=skip_corrupt)
+    found = fit_calibration(
+        network,
+        space,
+        dataset,
+        coverage=coverage,
+        reject=reject,
+        batch_size=batch_size or usual_batch_size(record),
+        origin={"data": name, "split": part, "which": which, "weights": _fingerprint(record.folder, which)},
+    )
+    write_json(record.folder / CALIBRATION, found.to_dict())
+    return found
+
+
+def fit_calibration(
+    network: nn.Module,
+    space: TaskSpace,
+    data: Any,
+    *,
+    coverage: float = 0.9,
+    reject: float | None = None,
+    batch_size: int = 512,
+    origin: dict[str, str] | None = None,
+) -> Calibration:
+    """Fit probabilities, sets, intervals and, if asked for, a threshold for unknown inputs.
+
+    Parameters
+    ----------
+    network, space
+        As trained.
+    data : pair (inputs, targets), Arrays, ImageData or Dataset
+        Nothing that the network was trained on.
+    coverage : float, default 0.9
+        How often sets and intervals must contain the truth.
+    reject : float, optional
+        Share of known inputs that may be called unknown.
+    batch_size : int, default 512
+    origin : dict of str, optional
+        Kept with the result.
+    """
+    before = uncalibrated(space)
+    if reject is not None and not before:
+        raise InputError("reject", "be left out where all tasks are numbers", reject)
+    tasks: dict[str, TaskCalibration] = {}
+    measures: dict[str, float] = {}
+    examples = 0
+    for name, found in _gather(network, space, data, batch_size).items():
+        labeled = found.labeled()
+        if not len(labeled.targets):
+            raise InputError("Data to calibrate on", f'have labels for "{name}"', "none")
+        task = space.tasks[name]
+        options: dict[str, Any] = {"coverage": coverage}
+        if isinstance(task, Range):
+            options |= {"low": task.low, "high": task.high}
+        else:
+            options |= {"reject": reject, "outlier": "length" if isinstance(space, Space) else "energy"}
+        tasks[name] = labeled.fit(**options)
+        examples = max(examples, len(labeled.targets))
+        prefix = "" if space.bare else f"{name}/"
+        measured = labeled.cross_measure(before.get(name), **options)
+        measures |= {prefix + key: value for key, value in measured.items()}
+    return Calibration(tasks, examples, measures, origin or {})
+
+
+def uncalibrated(space: TaskSpace) -> dict[str, TaskCalibration]:
+    """Return the probabilities that class tasks have by themselves: the scale of their loss, or 10; 1 for logits."""
+    sphere = isinstance(space, Space)
+    return {
+        name: ClassCalibration(
+            Temperature(float(getattr(task.loss, "scale", UNFITTED_SCALE)) if sphere else 1.0),
+            outlier="length" if sphere else "energy",
+        )
+        for name, task in space.tasks.items()
+        if isinstance(task, Classes)
+    }
+
+
+def read_calibration(folder: str | Path, space: OutputSpace, *, which: str = "last") -> Calibration | None:
+    """Return what :func:`calibrate_run` wrote; None where it did not, or for the other weights of the run.
+
+    Parameters
+    ----------
+    folder : path
+        The run.
+    space : OutputSpace
+        That of the run, to check against.
+    which : {"last", "best"}
+        The weights that are to be used.
+    """
+    path = Path(folder) / CALIBRATION
+    if not path.is_file():
+        return None
+    found = Calibration.from_dict(read_json(path))
+    if found.origin.get("which") != which:
+        return None
+    if found.origin.get("weights") != _fingerprint(Path(folder), which):
+        raise InputError(f'"{path}"', "be fitted for the weights of its run", "others", "Calibrate the run again.")
+    tasks = tasks_of(space)
+    for name, task in found.tasks.items():
+        if name not in tasks or isinstance(task, ClassCalibration) != isinstance(tasks[name], Classes):
+            raise InputError(f'"{path}"', "be about the tasks of its run", f'"{name}"', "Calibrate the run again.")
+    return found
+
+
+@torch.no_grad()
+def _gather(network: nn.Module, space: TaskSpace, data: Any, batch_size: int) -> dict[str, TaskOutputs]:
+    """Run the network over the data, and keep scores, truths and lengths by task."""
+    parts: dict[str, list[tuple[Any, ...]]] = {}
+    batches = Batches(as_dataset(data, name="data"), batch_size, shuffle=False)
+    for z, targets in outputs(network, space, batches, Accelerator().device):
+        predictions = space.predict(z)
+        truth = in_form(predictions, targets)
+        if truth is None:
+            raise InputError("Data to calibrate on", "have targets", "none")
+        scores, true = by_name(space.scores(z)), by_name(truth)
+        for name, predicted in by_name(predictions).items():
+            values = predicted if predicted.is_floating_point() else scores[name]
+            kept = values.float().cpu().numpy(), true[name].cpu().numpy(), lengths(space, name, z).numpy()
+            parts.setdefault(name, []).append(kept)
+    return {name: TaskOutputs(*map(np.concatenate, zip(*kept, strict=True))) for name, kept in parts.items()}
+
+
+def _fingerprint(folder: Path, which: str) -> str:
+    with (folder / f"{which}.safetensors").open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
