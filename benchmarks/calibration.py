@@ -16,8 +16,8 @@ import torch
 import hyperproto as hp
 from hyperproto.data import load_digits
 from hyperproto.evaluation.confidence import ConformalInterval, ConformalSets, Temperature
-from hyperproto.experiments.digits import TEN_DIGITS, digit_network
 from hyperproto.metrics import expected_calibration_error, negative_log_likelihood
+from hyperproto.reproduction.rotated_digits import TEN_DIGITS, digit_network
 
 EPOCHS, SEEDS, SPLITS, COVERAGES = 10, range(5), 20, (0.9, 0.95)
 SPACES: dict[str, Callable[[], hp.OutputSpace]] = {

@@ -6,7 +6,7 @@ import torch
 
 import hyperproto as hp
 from hyperproto.data import load_digits
-from hyperproto.experiments.digits import TEN_DIGITS, digit_network
+from hyperproto.reproduction.rotated_digits import TEN_DIGITS, digit_network
 
 EPOCHS, SEEDS = 20, (0, 1, 2)
 SPACES = {

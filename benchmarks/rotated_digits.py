@@ -8,7 +8,7 @@ other seeds, and tested on the held-out quarter.
 import math
 import statistics
 
-from hyperproto.experiments.rotated_digits import SPACES, Row, compare
+from hyperproto.reproduction.rotated_digits import SPACES, Row, compare
 
 RATES, TRIED, SEEDS = (0.1, 0.2, 0.4, 0.8), (3, 4, 5), (0, 1, 2)
 

@@ -23,11 +23,11 @@ SHELVES = {
     "metrics": 6,
     "training": 7,
     "evaluation": 8,
-    "experiments": 8,
     "estimators": 9,
     "report": 9,
+    "reproduction": 10,
     "loading": 10,
-    "cli": 10,
+    "cli": 11,
 }
 
 
@@ -97,7 +97,6 @@ def test_importing_the_package_loads_nothing_heavy():
         ["predict", "--help"],
         ["runs", "--help"],
         ["reproduce", "--help"],
-        ["report", "--help"],
     ],
 )
 def test_help_loads_nothing_heavy(arguments):

@@ -8,8 +8,8 @@ from tyro.conf import arg
 
 if TYPE_CHECKING:
     from hyperproto.data import Arrays
-    from hyperproto.experiments.rotated_digits import Row
     from hyperproto.report import SphereView
+    from hyperproto.reproduction.rotated_digits import Row
 
 __all__ = ["Demo"]
 
@@ -33,8 +33,8 @@ class Demo:
 
         from hyperproto._core.errors import InputError
         from hyperproto._core.extras import require
-        from hyperproto.experiments.rotated_digits import EPOCHS, compare
         from hyperproto.report import draw_sphere, write_sphere_page
+        from hyperproto.reproduction.rotated_digits import EPOCHS, compare
 
         for module in ("matplotlib", "plotly"):  # better said now than after the training
             require(module, extra="plots", purpose="The demo")
@@ -68,8 +68,8 @@ def _print_table(rows: "list[Row]") -> None:
 
 def _view(row: "Row", held: "Arrays", seed: int) -> "SphereView | None":
     """Return what there is to see where the output space is a sphere."""
-    from hyperproto.experiments.rotated_digits import DIGITS, held_out_pictures, outputs_on_sphere
     from hyperproto.report import SphereView
+    from hyperproto.reproduction.rotated_digits import DIGITS, held_out_pictures, outputs_on_sphere
     from hyperproto.spaces import Space
 
     if row.run is None or not isinstance(row.run.space, Space):

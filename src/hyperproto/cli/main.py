@@ -17,7 +17,6 @@ from hyperproto.cli.doctor import Doctor
 from hyperproto.cli.evaluate import Evaluate
 from hyperproto.cli.place import Place
 from hyperproto.cli.predict import Predict
-from hyperproto.cli.report import Report
 from hyperproto.cli.reproduce import Reproduce
 from hyperproto.cli.runs import Runs
 from hyperproto.cli.train import Train
@@ -33,7 +32,6 @@ VERBS: dict[str, Any] = {
     "evaluate": Evaluate,
     "place": Place,
     "predict": Predict,
-    "report": Report,
     "reproduce": Reproduce,
     "runs": Runs,
     "train": Train,

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from tyro.conf import Positional, arg
 
 if TYPE_CHECKING:
-    from hyperproto.experiments.experiment import Experiment
-    from hyperproto.experiments.places import Places
-    from hyperproto.experiments.plan import Plan
-    from hyperproto.experiments.runner import Outcome
+    from hyperproto.reproduction.experiment import Experiment
+    from hyperproto.reproduction.places import Places
+    from hyperproto.reproduction.plan import Plan
+    from hyperproto.reproduction.runner import Outcome
 
 __all__ = ["Reproduce"]
 
@@ -59,10 +59,9 @@ class Reproduce:
     def run(self) -> None:
         """Plan, run, report; cells that failed are named at the end, and the exit code is 1."""
         from hyperproto._core.errors import InputError
-        from hyperproto.cli.report import has_records, show_report
-        from hyperproto.experiments.find import find_experiment
-        from hyperproto.experiments.places import Places
-        from hyperproto.experiments.plan import make_plan
+        from hyperproto.reproduction.find import find_experiment
+        from hyperproto.reproduction.places import Places
+        from hyperproto.reproduction.plan import make_plan
 
         experiment = find_experiment(self.name)
         failed: list[Outcome] = []
@@ -80,15 +79,15 @@ class Reproduce:
                     "Give --data DIR, and what else they ask for."
                 )
             failed = self._run_cells(experiment, places, len(plan.todo))
-        if not failed or has_records(experiment, self.scale, self.results):
-            show_report(experiment, self.scale, self.results)
+        if not failed or _has_records(experiment, self.scale, self.results):
+            _show_report(experiment, self.scale, self.results)
         if failed:
             _print_failed(failed)
             sys.exit(1)
 
     def _run_cells(self, experiment: "Experiment", places: "Places", cells: int) -> "list[Outcome]":
         """Run what is to be done and return what failed."""
-        from hyperproto.experiments.runner import run_experiment
+        from hyperproto.reproduction.runner import run_experiment
 
         ended = run_experiment(
             experiment,
@@ -125,7 +124,7 @@ class _Teller:
 
 
 def _describe(spec: object) -> str:
-    from hyperproto.experiments.spec import Spec
+    from hyperproto.reproduction.spec import Spec
 
     assert isinstance(spec, Spec)
     kind = {"deep-ncm": f"deep NCM, {spec.mean}", "conventional": "conventional"}.get(spec.space, "")
@@ -161,7 +160,7 @@ def _print_plan(experiment: "Experiment", plan: "Plan", scale: str, jobs: int | 
     """Print every cell and how long it will take here, then the protocol."""
     import os
 
-    from hyperproto.experiments.estimate import estimate_seconds
+    from hyperproto.reproduction.estimate import estimate_seconds
 
     print(experiment.title)
     total = 0.0
@@ -181,7 +180,7 @@ def _print_plan(experiment: "Experiment", plan: "Plan", scale: str, jobs: int | 
 
 def _print_protocol(experiment: "Experiment", plan: "Plan", scale: str) -> None:
     """Print the settings of the cells, and what of them is not the paper's."""
-    from hyperproto.experiments.summary import differences
+    from hyperproto.reproduction.summary import differences
 
     settings = {
         f"{spec.data}: {spec.network}, {spec.epochs} epochs, batch {spec.batch_size}, rate {spec.lr:g} "
@@ -204,3 +203,29 @@ def _duration(seconds: float) -> str:
         if seconds < limit:
             return f"{seconds / unit:.0f} {name}"
     return f"{seconds / 3600:.1f} h" if seconds < 200_000 else f"{seconds / 86_400:.1f} days"
+
+
+def _has_records(experiment: "Experiment", scale: str, results: Path) -> bool:
+    """Whether any cell is done."""
+    from hyperproto.reproduction.records import find_record
+
+    return any(find_record(results, spec, experiment.name) is not None for spec in experiment.cells(scale))
+
+
+def _show_report(experiment: "Experiment", scale: str, results: Path) -> None:
+    """Print the table and say what was written."""
+    from hyperproto._core.errors import InputError
+    from hyperproto.cli.console import table_console
+    from hyperproto.reproduction.terminal import print_grid
+    from hyperproto.reproduction.write import write_report
+
+    if not _has_records(experiment, scale, results):
+        raise InputError(
+            f'"{results / "cells"}"',
+            f"hold records of {experiment.name} at scale {scale}",
+            "none",
+            f"Run hyperproto reproduce {experiment.name} --scale {scale} --data DIR first.",
+        )
+    grid, written = write_report(experiment, scale, results, results / "reports")
+    print_grid(grid, table_console())
+    print(f"Written to {results / 'reports'}: " + ", ".join(path.name for path in written))

@@ -1,1 +1,0 @@
-"""Shelf 8: experiments; each module reads like the table or figure it makes."""

@@ -1,0 +1,123 @@
+"""A table or figure of the paper: its cells, and beside each what the paper prints."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from hyperproto._core.registry import choose
+from hyperproto.reproduction.spec import Spec
+
+__all__ = ["SEEDS", "Entry", "Experiment", "Printed"]
+
+# mean and spread, by row and column
+PrintedTable: TypeAlias = Mapping[Any, Mapping[Any, Sequence[float | None]]]
+
+# paper: three seeds. On a small machine two, the fewest that have a spread.
+SEEDS = {"full": (0, 1, 2), "cpu": (0, 1), "smoke": (0, 1)}
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A number as the paper prints it; it never fills in for a run of ours."""
+
+    mean: float
+    std: float | None = None
+
+    @classmethod
+    def find(cls, table: "PrintedTable", row: Any, column: Any) -> "Printed | None":
+        """Look up a mean, and a spread where there is one, by row and column; None where the paper has nothing."""
+        values = table.get(row, {}).get(column)
+        return None if values is None else cls(*values)  # type: ignore[arg-type]  # a mean is never None
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One place of a table.
+
+    Attributes
+    ----------
+    row, column : str
+        Headings. Entries of one row and several columns stand side by side.
+    spec : Spec
+        Of the first seed.
+    measure : str
+        What is shown of a run, such as "class/accuracy".
+    paper : Printed or None
+        What the paper has there.
+    past : bool
+        Whether the row goes past the paper.
+    num_seeds : int, optional
+        Fewer than the table's, for what is only kept for comparison.
+    """
+
+    row: str
+    column: str
+    spec: Spec
+    measure: str
+    paper: Printed | None = None
+    past: bool = False
+    num_seeds: int | None = None
+
+    def cells(self, seeds: Sequence[int]) -> dict[int, Spec]:
+        """Return its cell of each seed."""
+        return {seed: self.spec.with_seed(seed) for seed in seeds[: self.num_seeds]}
+
+    @property
+    def percent(self) -> bool:
+        """Whether the measure is a share, printed times 100."""
+        return self.measure.endswith("/accuracy")
+
+    @property
+    def smaller_is_better(self) -> bool:
+        """Whether the measure is an error."""
+        return self.measure.endswith("/mae")
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A table or figure by name.
+
+    Attributes
+    ----------
+    name : str
+        What ``hyperproto reproduce`` takes.
+    title : str
+        A line above it.
+    entries : callable
+        From a scale to the entries, row by row.
+    decimals : int
+        Printed digits after the point.
+    notes : tuple of str
+        Printed below.
+    figure : str
+        "" for a table, else what to draw: "curves", "sphere" or "idea".
+    compare : tuple of str
+        Rows that every other one of the same measure is tested against, in pairs of equal seeds; empty tests none.
+    trained : bool
+        Whether seeds make a difference: placements have none.
+    num_seeds : int, optional
+        How many, where the scale does not decide it.
+    """
+
+    name: str
+    title: str
+    entries: Callable[[str], Sequence[Entry]]
+    decimals: int = 1
+    notes: tuple[str, ...] = ()
+    figure: str = ""
+    compare: tuple[str, ...] = ()
+    trained: bool = True
+    num_seeds: int | None = None
+
+    def seeds(self, scale: str) -> tuple[int, ...]:
+        """Return the seeds of a scale."""
+        every = choose(scale, SEEDS, what="scale")
+        if self.num_seeds is not None and scale != "smoke":
+            return tuple(range(self.num_seeds))
+        return every if self.trained else every[:1]
+
+    def cells(self, scale: str) -> list[Spec]:
+        """Return the cells of a scale, each once: by seed, then by data set, so that one reading serves many."""
+        specs = [spec for entry in self.entries(scale) for spec in entry.cells(self.seeds(scale)).values()]
+        every = {spec.address: spec for spec in specs}.values()
+        return sorted(every, key=lambda spec: (spec.seed, spec.data))

@@ -1,0 +1,30 @@
+"""Figures 1 and 2: the idea. Prototypes on the sphere; one output that moves towards its own, or towards a circle."""
+
+from hyperproto.reproduction.experiment import Entry, Experiment
+from hyperproto.reproduction.scales import at_scale
+from hyperproto.reproduction.spec import Spec
+
+__all__ = ["EXPERIMENT"]
+
+STEPS, RATE = 200, 1.0
+ROWS = {"Classification": ("classes",), "Regression": ("range",)}
+COLUMNS = {"cosine before": "cosine/first", "cosine after": "cosine/last"}
+
+
+def entries(scale: str) -> list[Entry]:
+    """Return the two pictures: an output drawn at random, moved by the gradient of Equation 1 or of Equation 7."""
+    made = []
+    for row, tasks in ROWS.items():
+        spec = Spec(kind="idea", tasks=tasks, classes=12, dim=3, prototypes="ours", epochs=STEPS, lr=RATE)
+        made += [Entry(row, column, at_scale(spec, scale), measure) for column, measure in COLUMNS.items()]
+    return made
+
+
+EXPERIMENT = Experiment(
+    name="figure-idea",
+    title="Figures 1 and 2: an output moves to its prototype (cosine 1), or to the circle of its value (cosine 0)",
+    entries=entries,
+    decimals=3,
+    figure="idea",
+    trained=False,
+)

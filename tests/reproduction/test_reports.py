@@ -1,0 +1,160 @@
+"""Reports say ours beside the paper's, in every form, from records alone."""
+
+import csv
+import io
+import re
+import sys
+
+import pytest
+from rich.console import Console
+
+from hyperproto.reproduction.dots import row_bands
+from hyperproto.reproduction.experiment import Entry, Experiment, Printed
+from hyperproto.reproduction.find import find_experiment
+from hyperproto.reproduction.grid import make_grid
+from hyperproto.reproduction.records import FORMAT, write_record
+from hyperproto.reproduction.spec import Spec
+from hyperproto.reproduction.summary import summarise
+from hyperproto.reproduction.terminal import print_grid
+from hyperproto.reproduction.texts import to_csv, to_latex, to_markdown
+from hyperproto.reproduction.write import write_report
+
+OURS, THEIRS = Spec(dim=3, prototypes="ours"), Spec(dim=3, prototypes="one-hot")
+VALUES = {("ours", 0): 0.5, ("ours", 1): 0.54, ("one-hot", 0): 0.45, ("one-hot", 1): 0.46}
+
+
+def make_experiment(figure=""):
+    entries = [
+        Entry("One-hot | & <b>", "3 %", THEIRS, "class/accuracy", Printed(62.1, 0.1)),
+        Entry("Ours", "3 %", OURS, "class/accuracy", past=True),
+        Entry("Ours", "never", Spec(dim=4, prototypes="ours"), "class/accuracy", past=True),
+    ]
+    return Experiment(
+        "own", "Own", lambda scale: entries, figure=figure, compare=("One-hot | & <b>",), notes=("A note.",)
+    )
+
+
+@pytest.fixture
+def results(tmp_path):
+    for (kind, seed), value in VALUES.items():
+        spec = (OURS if kind == "ours" else THEIRS).with_seed(seed)
+        epochs = [{"epoch": i, "valid": {"class/accuracy": value * (i + 1) / 3}} for i in range(3)]
+        record = {
+            "format": FORMAT,
+            "address": spec.address,
+            "spec": spec.to_dict(),
+            "state": "done",
+            "epochs": epochs,
+        }
+        record |= {"protocol": {"train": 10, "parameters": 5}, "measures": {"class/accuracy": value}, "look": None}
+        write_record(tmp_path, "own", record)
+    return tmp_path
+
+
+def make(results, scale="full", figure=""):
+    experiment = make_experiment(figure)
+    return make_grid(experiment, scale, summarise(experiment, scale, results))
+
+
+def test_markdown_has_the_papers_value_in_brackets(results):
+    text = to_markdown(make(results))
+    assert "| One-hot \\| & <b> | 45.5 ± 0.7 [2 of 3 seeds] (62.1 ± 0.1) |  |" in text
+    assert "| Ours * | **52.0 ± 2.8 [2 of 3 seeds]** |" in text
+    assert "over 3 seeds" in text
+    assert "- A note." in text
+    assert 'Paired t-test over seeds, "Ours" against "One-hot | & <b>": 3 %: p = 0.14.' in text
+
+
+def test_what_was_not_run_is_said_and_the_papers_value_never_stands_in(tmp_path):
+    grid = make(tmp_path)
+    text = to_markdown(grid)
+    assert "| One-hot \\| & <b> | not run (62.1 ± 0.1) |" in text
+    assert "9 of 9 runs behind these numbers are not done." in text
+    assert "**" not in text
+
+
+def test_csv_has_numbers_in_full(results):
+    first, second, third = csv.DictReader(io.StringIO(to_csv(make(results))))
+    assert float(first["mean"]) == pytest.approx(45.5)
+    assert [first[key] for key in ("paper_mean", "paper_std", "seeds", "seeds_asked")] == ["62.1", "0.1", "2", "3"]
+    assert second["past_the_paper"] == "True"
+    assert 0 < float(second["p_value"]) < 1
+    assert len(second["cells"].split()) == 2
+    assert third["mean"] == ""
+
+
+def test_latex_is_escaped_and_has_the_paper_below(results):
+    text = to_latex(make(results))
+    assert r" & 3 \% & never \\" in text
+    assert r"One-hot | \& <b> & 45.5 $\pm$ 0.7" in text
+    assert r"{\scriptsize \quad paper} & {\scriptsize 62.1 $\pm$ 0.1} &  \\" in text
+    assert text.count(r"\midrule") == 2  # below the head, and before what goes past the paper
+    assert text.count("{") == text.count("}")
+
+
+def test_the_terminal_shows_both(results):
+    console = Console(width=120, record=True, file=io.StringIO())
+    print_grid(make(results), console)
+    text = console.export_text()
+    for part in ("52.0 ± 2.8", "62.1 ± 0.1", "past the paper", "One-hot | & <b>", "A note."):
+        assert part in text
+
+
+def test_a_report_is_written_in_every_form(results, tmp_path):
+    _, written = write_report(make_experiment("curves"), "full", results, tmp_path / "reports")
+    assert [path.name for path in written] == [
+        *("own-full.md", "own-full.csv", "own-full.tex", "own-full.html", "own-full.png", "own-full.svg")
+    ]
+    page = (tmp_path / "reports" / "own-full.html").read_text(encoding="utf-8")
+    assert "One-hot | &amp; &lt;b&gt;" in page
+    assert "<b>" not in page
+    assert "data:image/png;base64," in page
+    assert OURS.address in page
+    assert (tmp_path / "reports" / "own-full.png").read_bytes().startswith(b"\x89PNG")
+    assert "<svg" in (tmp_path / "reports" / "own-full.svg").read_text(encoding="utf-8")[:1000]
+
+
+def test_a_table_is_drawn_too_with_every_row_and_what_was_not_run(results, tmp_path):
+    _, written = write_report(make_experiment(), "full", results, tmp_path / "reports")
+    assert [path.name for path in written[-2:]] == ["own-full.png", "own-full.svg"]
+    assert written[-2].read_bytes().startswith(b"\x89PNG")
+    drawn = re.findall(r"<!-- (.*?) -->", written[-1].read_text(encoding="utf-8"))  # matplotlib's texts
+    for text in (
+        "One-hot | &amp; &lt;b&gt;",
+        "Ours",
+        "3 %",
+        "never",
+        "not run",
+        "accuracy, %",
+        "as the paper prints it",
+    ):
+        assert text in drawn
+
+
+def test_rows_of_other_measures_have_a_band_of_their_own(tmp_path):
+    for name, bands in (("table6", 2), ("table2", 1), ("table4", 1)):
+        experiment = find_experiment(name)
+        grid = make_grid(experiment, "full", summarise(experiment, "full", tmp_path))
+        found = row_bands(grid)
+        assert len(found) == bands
+        assert sum(found, ()) == grid.rows
+
+
+def test_columns_stand_in_the_order_of_the_fullest_row(tmp_path):
+    experiment = find_experiment("table1")
+    grid = make_grid(experiment, "full", summarise(experiment, "full", tmp_path))
+    assert grid.columns[:4] == tuple(f"CIFAR-100 {dim}" for dim in (10, 25, 50, 100))
+    assert grid.columns[4:] == tuple(f"ImageNet-200 {dim}" for dim in (25, 50, 100, 200))
+
+
+def test_without_the_package_that_draws_numbers_are_reported_all_the_same(results, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    _, written = write_report(make_experiment(), "full", results, tmp_path / "reports")
+    assert {path.suffix for path in written} == {".md", ".csv", ".tex", ".html"}
+    assert "No pictures: Drawing a table needs matplotlib" in written[0].read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("figure", ["", "curves"])
+def test_nothing_is_drawn_without_records(figure, tmp_path):
+    _, written = write_report(make_experiment(figure), "full", tmp_path, tmp_path / "reports")
+    assert {path.suffix for path in written} == {".md", ".csv", ".tex", ".html"}

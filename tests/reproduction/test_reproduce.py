@@ -1,0 +1,107 @@
+"""The command line of the reproduction: what is planned, what is printed, what is written."""
+
+import subprocess
+import sys
+
+import pytest
+
+from hyperproto._core.errors import InputError
+from hyperproto._version import __version__
+from hyperproto.cli.main import main
+from hyperproto.reproduction import runner
+from tests.data import layouts
+
+
+def test_the_idea_is_drawn_from_nothing(tmp_path, capsys):
+    folders = ["--results", str(tmp_path / "results"), "--runs", str(tmp_path / "runs"), "--jobs", "1"]
+    main(["reproduce", "figure-idea", *folders])
+    out = capsys.readouterr().out
+    assert "[2/2]" in out
+    assert "cosine after" in out
+    reports = tmp_path / "results" / "reports"
+    for name in ("figure-idea-cpu.png", "figure-idea-cpu.svg", "figure-idea-cpu-sphere.html", "figure-idea-cpu.html"):
+        assert (reports / name).stat().st_size > 1000
+    before = (reports / "figure-idea-cpu.csv").read_text()
+    main(["reproduce", "figure-idea", "--report-only", "--results", str(tmp_path / "results")])
+    assert (reports / "figure-idea-cpu.csv").read_text() == before
+
+
+def test_rotated_mnist_shows_the_sphere(tmp_path, capsys):
+    layouts.write_mnist(tmp_path / "data")
+    folders = ["--results", str(tmp_path / "results"), "--runs", str(tmp_path / "runs"), "--jobs", "1"]
+    main(["reproduce", "figure-rotated-mnist", "--scale", "smoke", "--data", str(tmp_path / "data"), *folders])
+    assert "[4/4]" in capsys.readouterr().out
+    written = {path.name for path in (tmp_path / "results" / "reports").iterdir()}
+    stem = "figure-rotated-mnist-smoke"
+    assert {f"{stem}-1.png", f"{stem}-1.svg", f"{stem}-1-sphere.html", f"{stem}.md", f"{stem}.tex"} <= written
+    assert "images" in (tmp_path / "results" / "reports" / f"{stem}-1-sphere.html").read_text(encoding="utf-8")
+
+
+def test_a_dry_run_prints_cells_protocol_and_time_and_runs_nothing(tmp_path, capsys):
+    layouts.write_mnist(tmp_path / "data")
+    folders = ["--results", str(tmp_path / "results"), "--runs", str(tmp_path / "runs"), "--jobs", "2"]
+    arguments = ["--scale", "smoke", "--data", str(tmp_path / "data"), "--dry-run"]
+    main(["reproduce", "figure-rotated-mnist", *arguments, *folders])
+    out = capsys.readouterr().out
+    assert out.count("to do  ") == 4
+    assert "rotated-mnist: rotated-mnist, 2 epochs, batch 6, rate 0.01 (paper, loss sum)" in out
+    assert "epochs 2 (paper: 250)" in out
+    assert "4 cells to do, 0 done, 0 left out; about" in out
+    assert not (tmp_path / "results").exists()
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize("failing", [["one-hot"], ["one-hot", "paper", "ours"]])
+def test_what_is_done_is_reported_and_what_failed_is_named(failing, tmp_path, capsys, monkeypatch):
+    run = runner.run_cell
+
+    def run_or_fail(spec, places):
+        if spec.prototypes in failing:
+            raise InputError(f"{spec.prototypes} must not be.")
+        return run(spec, places)
+
+    monkeypatch.setattr(runner, "run_cell", run_or_fail)
+    folders = ["--results", str(tmp_path / "results"), "--runs", str(tmp_path / "runs"), "--jobs", "1"]
+    with pytest.raises(SystemExit, match="1"):
+        main(["reproduce", "table2", "--scale", "smoke", *folders])
+    told = capsys.readouterr()
+    assert f"hyperproto: {len(failing)} cell" in told.err
+    for kind in failing:
+        assert f"{kind}, D = 3, seed 0: {kind} must not be." in told.err
+    assert (tmp_path / "results" / "reports" / "table2-smoke.md").is_file() == (len(failing) == 1)
+    assert ("Our placement" in told.out) == (len(failing) == 1)
+
+
+def test_the_module_is_the_command():
+    told = subprocess.run(
+        [sys.executable, "-m", "hyperproto", "--version"], capture_output=True, text=True, check=True
+    )
+    assert told.stdout == f"hyperproto {__version__}\n"
+
+
+def test_cells_left_out_are_counted(tmp_path, capsys):
+    main(["reproduce", "table2", "--scale", "smoke", "--dry-run", "--results", str(tmp_path)])
+    out = capsys.readouterr().out
+    assert "1 cell left out: it needs the authors' prototypes: --authors DIR." in out
+    assert "3 cells to do, 0 done, 2 left out" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["reproduce", "tabel1"], 'Unknown table or figure "tabel1"'),
+        (
+            ["reproduce", "table1", "--report-only", "--results", "nowhere"],
+            'cells" must hold records of table1 at scale cpu; got none',
+        ),
+        (
+            ["reproduce", "table1", "--report-only", "--results", "nowhere"],
+            "got none. Run hyperproto",
+        ),
+        (["reproduce", "table1", "--data", "nowhere"], '--data must be there; "nowhere" is not'),
+    ],
+)
+def test_mistakes_are_answered_by_a_sentence(arguments, sentence, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(arguments)
+    assert sentence in capsys.readouterr().err

@@ -1,0 +1,162 @@
+"""Cells are planned, spread, left out and answered for."""
+
+import importlib.util
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from hyperproto._core.errors import InputError, MissingExtraError
+from hyperproto.reproduction.estimate import estimate_seconds, seconds_an_image
+from hyperproto.reproduction.experiment import Entry, Experiment
+from hyperproto.reproduction.find import find_experiment
+from hyperproto.reproduction.places import Places
+from hyperproto.reproduction.plan import make_plan
+from hyperproto.reproduction.records import comparable, find_record
+from hyperproto.reproduction.runner import run_experiment
+from hyperproto.reproduction.spec import Spec
+
+
+def two_placements():
+    """Return an experiment of two cells that train nothing."""
+    specs = [Spec(kind="separation", classes=k, dim=3, prototypes="ours", epochs=0, scale="smoke") for k in (3, 4)]
+    return Experiment(
+        "own", "Own", lambda scale: [Entry(str(s.classes), "min", s, "separation/min") for s in specs], trained=False
+    )
+
+
+@pytest.fixture
+def places(tmp_path):
+    return Places(results=tmp_path / "results", runs=tmp_path / "runs")
+
+
+def test_cells_without_their_data_are_left_out_with_the_reason(places):
+    plan = make_plan(find_experiment("table1"), "smoke", places)
+    assert not plan.todo
+    reasons = {reason for _, reason in plan.skipped}
+    assert any("docs/data.md" in reason for reason in reasons)
+    plan = make_plan(find_experiment("table2"), "full", places)
+    assert {spec.prototypes: reason for spec, reason in plan.skipped} == {
+        "word2vec": "it needs word vectors: --words FILE, or the authors' with --authors DIR",
+        "authors": "it needs the authors' prototypes: --authors DIR",
+    }
+
+
+def test_the_authors_sizes_are_told_apart(small_places):
+    assert not make_plan(find_experiment("table2"), "smoke", replace(small_places, results=small_places.runs)).skipped
+    plan = make_plan(find_experiment("table2"), "full", replace(small_places, results=small_places.runs))
+    reasons = {spec.prototypes: reason for spec, reason in plan.skipped}
+    assert "no sgd prototypes of 100 classes in 100 dimensions" in reasons["authors"]
+
+
+def test_processes_give_the_records_of_one(places, tmp_path):
+    alone = replace(places, results=tmp_path / "alone")
+    run_experiment(two_placements(), "smoke", alone, jobs=1)
+    told = []
+    run_experiment(two_placements(), "smoke", places, jobs=2, say=told.append)
+    assert len(told) == 2
+    for spec in two_placements().cells("smoke"):
+        assert comparable(find_record(places.results, spec)) == comparable(find_record(alone.results, spec))
+
+
+def test_a_failing_cell_does_not_stop_the_others(places, monkeypatch):
+    from hyperproto.reproduction import runner
+
+    run = runner.run_cell
+
+    def run_or_fail(spec, where):
+        if spec.classes == 3:
+            raise InputError("Three must not be.")
+        return run(spec, where)
+
+    monkeypatch.setattr(runner, "run_cell", run_or_fail)
+    ended = run_experiment(two_placements(), "smoke", places, jobs=1)
+    assert [(held.spec.classes, held.state, held.failure) for held in ended] == [
+        (3, "failed", "Three must not be."),
+        (4, "done", ""),
+    ]
+    assert [spec.classes for spec in make_plan(two_placements(), "smoke", places).done] == [4]
+
+
+def test_prototypes_that_do_not_fit_the_data_leave_a_cell_out(small_places, tmp_path):
+    """The authors have prototypes of 46 schools; the data at hand may have fewer, which shows when they are read."""
+    authors = tmp_path / "authors"
+    (authors / "sgd").mkdir(parents=True)
+    np.save(authors / "sgd" / "prototypes-2d-46c.npy", np.random.default_rng(0).normal(size=(46, 2)))
+    places = replace(small_places, authors=authors, results=tmp_path)
+    table = find_experiment("table6")
+    only = replace(table, entries=lambda scale: [e for e in table.entries(scale) if e.spec.prototypes == "authors"])
+    told = []
+    run_experiment(only, "smoke", places, jobs=1, say=told.append)
+    assert {outcome.state for outcome in told} == {"left out"}
+    assert "no sgd prototypes of 2 classes in 2 dimensions" in told[0].failure
+
+
+def test_a_record_of_something_else_is_refused(places):
+    first, second = two_placements().cells("smoke")
+    run_experiment(two_placements(), "smoke", places, jobs=1)
+    folder = places.results / "cells" / "own"
+    (folder / f"{first.address}.json").write_text((folder / f"{second.address}.json").read_text())
+    with pytest.raises(InputError, match="must be the record of the cell that its name says; it is not"):
+        make_plan(two_placements(), "smoke", places)
+
+
+def test_other_word_vectors_do_not_pass_for_those_of_a_record(small_places, tmp_path):
+    places = replace(small_places, results=tmp_path)
+    run_experiment(find_experiment("table2"), "smoke", places, jobs=1)
+    words = tmp_path / "words.txt"
+    rng = np.random.default_rng(0)
+    words.write_text("".join(f"{w} {' '.join(map(str, rng.normal(size=4)))}\n" for w in ("apple", "bear", "chair")))
+    with pytest.raises(InputError, match=r'has "the authors\' sem", not "words.txt". Give --results another folder'):
+        make_plan(find_experiment("table2"), "smoke", replace(places, words=words))
+    other = replace(places, words=words, results=tmp_path / "other")
+    run_experiment(find_experiment("table2"), "smoke", other, jobs=1)
+    spec = next(s for s in find_experiment("table2").cells("smoke") if s.prototypes == "word2vec")
+    assert find_record(other.results, spec)["protocol"]["words"] == "words.txt"
+
+
+def test_an_unknown_backend_is_answered(places):
+    with pytest.raises(InputError, match='Unknown backend "dusk".* Did you mean "dask"'):
+        run_experiment(two_placements(), "smoke", places, backend="dusk")
+
+
+HAS_DASK = importlib.util.find_spec("distributed") is not None
+
+
+@pytest.mark.skipif(HAS_DASK, reason="Dask is installed: the other test uses it")
+def test_without_dask_a_sentence_says_what_to_type(places):
+    with pytest.raises(MissingExtraError, match=r'pip install "hyperproto\[dask\]"'):
+        run_experiment(two_placements(), "smoke", places, jobs=2, backend="dask")
+
+
+@pytest.mark.skipif(not HAS_DASK, reason="Dask is not installed: pip install 'hyperproto[dask]'")
+@pytest.mark.filterwarnings("ignore")  # Dask's own, of which there are many
+def test_a_local_dask_cluster_runs_cells(places):
+    from distributed import LocalCluster
+
+    with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster:
+        run_experiment(two_placements(), "smoke", places, backend="dask", scheduler=cluster.scheduler_address)
+    assert len(make_plan(two_placements(), "smoke", places).done) == 2
+
+
+def test_an_estimate_grows_with_epochs_and_images():
+    spec = Spec(dim=10, network="resnet-8", size=8, train_images=100, test_images=30, epochs=2)
+    once = estimate_seconds(spec)
+    assert once > 0
+    assert estimate_seconds(replace(spec, epochs=4)) == pytest.approx(2 * once)
+    assert estimate_seconds(replace(spec, train_images=210)) == pytest.approx(2 * once)  # 100 + 30/3, 210 + 30/3
+
+
+def test_an_estimate_counts_processor_time_not_waiting(monkeypatch):
+    """Others who use the machine make a step take longer, not cost more."""
+    monkeypatch.setattr("time.perf_counter", lambda: pytest.fail("looked at the clock"))
+    clock = iter([0, 8, 10, 16, 20, 30, 40, 47])  # steps of 8, 6, 10 and 7 seconds
+    monkeypatch.setattr("time.process_time", lambda: next(clock))
+    seconds_an_image.cache_clear()
+    assert seconds_an_image("resnet-8", (), 3, 32, 10) == pytest.approx(6 / 64)
+    seconds_an_image.cache_clear()
+
+
+def test_jobs_must_be_a_number(places):
+    with pytest.raises(InputError, match="`jobs` must be"):
+        run_experiment(two_placements(), "smoke", places, jobs=0)

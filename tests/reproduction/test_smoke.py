@@ -1,0 +1,98 @@
+"""Every table and figure runs in small: two seeds, interrupted once, resumed."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from hyperproto.reproduction.cells import run_cell
+from hyperproto.reproduction.find import experiment_names, find_experiment
+from hyperproto.reproduction.plan import make_plan
+from hyperproto.reproduction.records import comparable, find_record
+from hyperproto.reproduction.runner import run_experiment
+from hyperproto.reproduction.write import write_report
+from hyperproto.training.run import RunFolder
+
+WITHOUT_TRAINING = {"table2", "figure-idea"}
+
+
+class Interrupted:
+    """Stands in for whoever presses Ctrl-C after the first checkpoint."""
+
+    def __init__(self, monkeypatch):
+        self.count, write = 0, RunFolder.write_checkpoint
+
+        def write_and_stop(folder, checkpoint):
+            write(folder, checkpoint)
+            self.count += 1
+            if self.count == 1:
+                raise KeyboardInterrupt
+
+        monkeypatch.setattr(RunFolder, "write_checkpoint", write_and_stop)
+
+
+def test_every_name_of_the_paper_is_there():
+    tables = {f"table{number}" for number in range(1, 8)}
+    figures = {"figure-deepncm", "figure-rotated-mnist", "figure-epochs", "figure-idea"}
+    assert {name for name in experiment_names() if not name.startswith("past-")} == tables | figures
+    assert all(find_experiment(name).name == name for name in experiment_names())
+
+
+@pytest.mark.parametrize("name", experiment_names())
+def test_a_name_runs_to_its_end_over_an_interrupt(name, small_places, monkeypatch):
+    experiment = find_experiment(name)
+    begun = make_plan(experiment, "smoke", small_places)
+    if begun.todo and name not in WITHOUT_TRAINING:
+        interrupted = Interrupted(monkeypatch)
+        with pytest.raises(KeyboardInterrupt, match="run the same command again to go on"):
+            run_experiment(experiment, "smoke", small_places, jobs=1)
+        assert interrupted.count == 1
+        assert (small_places.runs / "cells" / begun.todo[0].address / "checkpoint.safetensors").is_file()
+    run_experiment(experiment, "smoke", small_places, jobs=1)
+    ended = make_plan(experiment, "smoke", small_places)
+    assert not ended.todo
+    assert {spec.seed for spec in ended.done} == ({0} if name in WITHOUT_TRAINING else {0, 1})
+    for entry in experiment.entries("smoke"):
+        record = find_record(small_places.results, entry.spec, name)
+        assert record is None or record["state"] == "diverged" or entry.measure in record["measures"]
+
+
+@pytest.mark.parametrize("name", experiment_names())
+def test_a_name_is_reported_from_its_records(name, small_places, tmp_path, monkeypatch):
+    experiment = find_experiment(name)
+    run_experiment(experiment, "smoke", small_places, jobs=1)
+    monkeypatch.setattr("hyperproto.reproduction.cells.fit", lambda *_, **__: pytest.fail("trained to redraw"))
+    grid, written = write_report(experiment, "smoke", small_places.results, tmp_path)
+    assert {path.suffix for path in written} == {".md", ".csv", ".tex", ".html", ".png", ".svg"}
+    run = [held for held in grid.cells.values() if held.entry.spec.prototypes != "authors"]
+    assert all(len(held.records) == len(held.seeds) for held in run)
+
+
+def test_an_interrupted_cell_ends_as_if_it_had_never_been(small_places, tmp_path, monkeypatch):
+    spec = find_experiment("figure-deepncm").cells("smoke")[1]
+    assert spec.space == "deep-ncm"  # which learns, too
+    straight = run_cell(spec, replace(small_places, runs=tmp_path / "straight"))
+    Interrupted(monkeypatch)
+    with pytest.raises(KeyboardInterrupt):
+        run_cell(spec, replace(small_places, runs=tmp_path / "interrupted"))
+    resumed = run_cell(spec, replace(small_places, runs=tmp_path / "interrupted"))
+    assert json.dumps(comparable(straight)) == json.dumps(comparable(resumed))
+
+
+def test_a_finished_cell_is_not_run_again(small_places, monkeypatch):
+    experiment = find_experiment("figure-rotated-mnist")
+    run_experiment(experiment, "smoke", small_places, jobs=1)
+    monkeypatch.setattr("hyperproto.reproduction.runner.run_cell", lambda *_: pytest.fail("ran again"))
+    assert run_experiment(experiment, "smoke", small_places, jobs=1) == []
+    assert len(make_plan(experiment, "smoke", small_places).done) == 4
+
+
+def test_a_record_has_no_times_outside_of_times(small_places):
+    experiment = find_experiment("figure-rotated-mnist")
+    run_experiment(experiment, "smoke", small_places, jobs=1)
+    record = find_record(small_places.results, experiment.cells("smoke")[0])
+    assert len(record["epochs"]) == 2
+    assert {"digit/accuracy", "angle/mae"} <= set(record["epochs"][0]["valid"])
+    assert record["times"]["epochs"]
+    assert "seconds" not in json.dumps(comparable(record))
+    assert len(json.dumps(record)) < 100_000

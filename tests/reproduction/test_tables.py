@@ -1,0 +1,100 @@
+"""The tables hold what the paper prints, and Table 2 comes out as it must."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from hyperproto._core.errors import InputError
+from hyperproto.reproduction.experiment import Printed
+from hyperproto.reproduction.find import experiment_names, find_experiment
+from hyperproto.reproduction.grid import make_grid
+from hyperproto.reproduction.places import Places
+from hyperproto.reproduction.runner import run_experiment
+from hyperproto.reproduction.summary import summarise
+from hyperproto.reproduction.texts import to_markdown
+
+ROOT = Path(__file__).parents[2]
+
+
+def printed(name):
+    return {(e.row, e.column): e.paper for e in find_experiment(name).entries("full") if e.paper}
+
+
+def test_values_are_those_the_paper_prints():
+    assert printed("table1")["This paper", "CIFAR-100 50"] == Printed(64.7, 0.2)
+    assert printed("table1")["Word2vec", "ImageNet-200 200"] == Printed(30.0, 0.4)
+    assert printed("table3")["w/ privileged info", "5"] == Printed(37.0, 0.8)
+    assert printed("table4")["Softmax CE over cosines", "CIFAR-100, 500 a class"] == Printed(55.5, 0.2)
+    assert printed("table5")["MSE", "S2 1e-2"] == Printed(339.9, 0.0)
+    assert printed("table6")["Art style (accuracy): This paper", "0.25"] == Printed(54.5)
+    assert printed("table7")["One-hot", "ImageNet-200 200"] == Printed(60.4)
+
+
+@pytest.mark.parametrize("name", experiment_names())
+def test_a_row_to_compare_with_stands_in_the_columns_of_others(name):
+    experiment = find_experiment(name)
+    held = {(entry.row, entry.column) for entry in experiment.entries("cpu")}
+    for row in experiment.compare:
+        assert any((row, column) in held for other, column in held if other != row), row
+
+
+def test_no_printed_value_is_missing():
+    counts = {"table1": 18, "table2": 9, "table3": 12, "table4": 7, "table5": 8, "table6": 20, "table7": 14}
+    assert {name: len(printed(name)) for name in counts} == counts
+
+
+@pytest.mark.parametrize("name", experiment_names())
+@pytest.mark.parametrize("scale", ["full", "cpu", "smoke"])
+def test_no_place_of_a_table_has_two_entries(name, scale):
+    places = [(entry.row, entry.column) for entry in find_experiment(name).entries(scale)]
+    assert len(places) == len(set(places))
+
+
+def test_one_hot_stands_only_where_there_is_an_axis_for_every_class():
+    columns = [entry.column for entry in find_experiment("table1").entries("full") if entry.row == "One-hot"]
+    assert columns == ["CIFAR-100 100", "ImageNet-200 200"]
+
+
+def test_table_2_ours_is_farther_apart_than_the_papers(tmp_path):
+    table = find_experiment("table2")
+    ours = replace(
+        table, entries=lambda scale: [e for e in table.entries(scale) if e.row in ("Our placement", "One-hot")]
+    )
+    run_experiment(ours, "full", Places(results=tmp_path, runs=tmp_path), jobs=1)
+    found = {(held.entry.row, held.entry.column): held.mean for held in summarise(ours, "full", tmp_path)}
+    assert found["Our placement", "min"] > 0.95
+    assert found["Our placement", "min"] == pytest.approx(100 / 99, abs=1e-9)
+    assert found["Our placement", "mean"] == pytest.approx(100 / 99, abs=1e-9)  # which nothing exceeds
+    assert [found["One-hot", column] for column in ("min", "mean", "max")] == [1, 1, 1]
+    assert "K/(K-1) = 100/99 = 1.0101" in table.notes[0]
+    text = to_markdown(make_grid(ours, "full", summarise(ours, "full", tmp_path)))
+    for line in (line for line in text.splitlines() if line.startswith(("| One-hot", "| Our placement"))):
+        assert line.replace("*", "") in (ROOT / "README.md").read_text(encoding="utf-8").replace("*", "")
+
+
+def test_an_unknown_name_is_answered():
+    with pytest.raises(InputError, match='Unknown table or figure "figure-ncm".* Did you mean "figure-deepncm"'):
+        find_experiment("figure-ncm")
+
+
+def test_a_file_without_an_experiment_is_answered(tmp_path):
+    (tmp_path / "mine.py").write_text("EXPERIMENT = 3\n")
+    with pytest.raises(InputError, match="must have an EXPERIMENT, an Experiment; it has none"):
+        find_experiment(str(tmp_path / "mine.py"))
+    with pytest.raises(InputError, match="must be a Python file with an EXPERIMENT; there is none"):
+        find_experiment(str(tmp_path / "yours.py"))
+
+
+def test_a_new_table_is_the_one_file_that_contributing_shows(small_places, tmp_path):
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    (block,) = [block for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "EXPERIMENT" in block]
+    (tmp_path / "table8.py").write_text(block)
+    table = find_experiment(str(tmp_path / "table8.py"))
+    places = replace(small_places, results=tmp_path)
+    run_experiment(table, "smoke", places, jobs=1)
+    found = {held.entry.row: held for held in summarise(table, "smoke", tmp_path)}
+    assert len(found["Batch 128"].values) == 2
+    assert found["Batch 128"].entry.paper == Printed(65.0, 0.3)
+    assert [spec.batch_size for spec in table.cells("full")[:2]] == [128, 512]
