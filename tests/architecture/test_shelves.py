@@ -13,6 +13,7 @@ ROOT = Path(hyperproto.__file__).parent
 SHELVES = {
     "_core": 0,
     "_version": 0,
+    "defaults": 0,
     "sphere": 1,
     "codes": 2,
     "priors": 3,

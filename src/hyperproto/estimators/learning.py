@@ -15,7 +15,7 @@ from hyperproto.estimators.weighing import WEIGHT, WeightedSpace
 from hyperproto.models import create_backbone, default_backbone
 from hyperproto.spaces import Space
 from hyperproto.training import Run, fit
-from hyperproto.training.layout import to_device
+from hyperproto.training.outputs import stack_outputs
 
 __all__ = ["build_network", "hold_out", "outputs_of", "rows_of", "train_network"]
 
@@ -103,10 +103,6 @@ def train_network(
     return run
 
 
-@torch.no_grad()
 def outputs_of(network: nn.Module, inputs: Tensor) -> Tensor:
     """Return the outputs of inputs, shape (n, dim), a part at a time."""
-    device = next(network.parameters()).device
-    parts = torch.split(inputs, AT_ONCE if inputs.ndim == 2 else AT_ONCE // 16)
-    z = [network(to_device(part, device)) for part in parts]
-    return z[0] if len(z) == 1 else torch.cat(z)
+    return stack_outputs(network, inputs, batch_size=AT_ONCE if inputs.ndim == 2 else AT_ONCE // 16)

@@ -15,7 +15,8 @@ from hyperproto.spaces import Classes, OutputSpace, Space, Targets
 from hyperproto.spaces.space import PrototypeHead
 from hyperproto.spaces.task_space import TaskSpace
 from hyperproto.spaces.top_k import TopK
-from hyperproto.training.evaluate import add_terms, mean_terms, measure, outputs
+from hyperproto.training.evaluate import add_terms, mean_terms, measure
+from hyperproto.training.outputs import network_outputs
 
 __all__ = [
     "Answers",
@@ -106,7 +107,9 @@ def predict_split(
     gathered: dict[str, _Parts] = {}
     fitted = calibration or {}
     sums: dict[str, tuple[float, int]] = {}
-    for z, targets in outputs(network, space, batches, Accelerator().device):
+    device = Accelerator().device
+    space.to(device)
+    for z, targets in network_outputs(network, batches, device=device):
         predictions = space.predict(z)
         truth = in_form(predictions, targets)
         if truth is not None:

@@ -14,7 +14,7 @@ from hyperproto.spaces import OutputSpace
 from hyperproto.spaces.task_space import TaskSpace
 from hyperproto.spaces.tasks import Task
 from hyperproto.training import RunRecord
-from hyperproto.training.evaluate import validation_batch_size
+from hyperproto.training.settings import ResolvedSettings
 
 __all__ = ["read_run_data", "tasks_of", "usual_batch_size"]
 
@@ -59,6 +59,6 @@ def tasks_of(space: OutputSpace) -> dict[str, Task]:
 def usual_batch_size(record: RunRecord) -> int:
     """Return how many examples the run validated at once, so that measures agree with its own to the bit."""
     try:
-        return min(MOST_AT_ONCE, validation_batch_size(record.settings))
+        return min(MOST_AT_ONCE, ResolvedSettings.from_dict(record.settings).validation_batch_size)
     except (KeyError, TypeError, ValueError, ZeroDivisionError):
         return 512

@@ -7,6 +7,7 @@ from typing import Any
 from hyperproto._core.checks import check_integer
 from hyperproto._core.errors import InputError
 from hyperproto._core.registry import choose, unknown_choice
+from hyperproto.defaults import choose_backbone
 from hyperproto.models.backbone import BACKBONES, Backbone
 from hyperproto.models.libraries import LibraryNetwork
 
@@ -40,19 +41,7 @@ def create_backbone(name: str, **config: Any) -> Backbone:
 
 
 def default_backbone(out_dim: int, shape: Sequence[int]) -> Backbone:
-    """Build a network for inputs of a shape: a start that suits a small machine.
-
-    ====================================  =======================
-    input                                 network
-    ====================================  =======================
-    a row of a table                      ``mlp``
-    grey, square, even, at most 16 px     ``digit-net``
-    at most 40 px                         ``resnet-8``
-    at most 80 px                         ``resnet-20``
-    larger                                ``resnet-3463-small``
-    ====================================  =======================
-
-    The residual ones have ``feature_norm=True``, so that outputs do not start out in nearly one direction.
+    """Build a network for inputs of a shape, as :func:`hyperproto.defaults.choose_backbone` says.
 
     Parameters
     ----------
@@ -67,18 +56,12 @@ def default_backbone(out_dim: int, shape: Sequence[int]) -> Backbone:
     8
     """
     shape = [check_integer(length, "shape", at_least=1) for length in shape]
-    if len(shape) == 1:
-        return create_backbone("mlp", out_dim=out_dim, in_features=shape[0])
-    if len(shape) != 3:
+    if len(shape) not in (1, 3):
         raise InputError(
             f"`shape` must be that of a row (columns,) or an image (channels, height, width); got {tuple(shape)}."
         )
-    channels, height, width = shape
-    size = max(height, width)
-    if channels == 1 and height == width <= 16 and size % 2 == 0:
-        return create_backbone("digit-net", out_dim=out_dim, size=size)
-    name = "resnet-8" if size <= 40 else "resnet-20" if size <= 80 else "resnet-3463-small"
-    return create_backbone(name, out_dim=out_dim, channels=channels, feature_norm=True)
+    name, options = choose_backbone(shape)
+    return create_backbone(name, out_dim=out_dim, **options)
 
 
 def _check_settings(name: str, build: Callable[..., Backbone], config: dict[str, Any]) -> None:

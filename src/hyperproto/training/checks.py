@@ -8,51 +8,20 @@ from accelerate import Accelerator
 from torch import Tensor, nn
 from torch.utils.data import default_collate
 
-from hyperproto._core.checks import check_finite_number, check_finite_rows, check_integer, check_output_width
+from hyperproto._core.checks import check_finite_rows, check_output_width
 from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto._core.registry import choose
 from hyperproto.data import Arrays, ImageData
 from hyperproto.data.arrays import AnyDataset
+from hyperproto.defaults import InputKind
 from hyperproto.spaces import OutputSpace, Range, Targets
 from hyperproto.spaces.task_space import TaskSpace
 from hyperproto.training.best import monitored
 from hyperproto.training.evaluate import measure
-from hyperproto.training.layout import to_device
-from hyperproto.training.schedule import SCHEDULES
+from hyperproto.training.outputs import move
+from hyperproto.training.settings import ResolvedSettings, TrainSettings
 
-__all__ = ["check_batches", "check_data", "check_keep", "check_monitor", "check_outputs", "check_settings"]
-
-
-def check_settings(given: dict[str, Any]) -> dict[str, Any]:
-    """Return the settings of a run, as plain numbers and known names."""
-    names = (
-        "epochs",
-        "batch_size",
-        "lr",
-        "momentum",
-        "weight_decay",
-        "schedule",
-        "reduction",
-        "seed",
-        "accumulate",
-        "patience",
-        "monitor",
-        "mixed_precision",
-    )
-    settings = {name: given[name] for name in names}
-    for name, least in (("epochs", 1), ("batch_size", 1), ("seed", 0), ("accumulate", 1)):
-        settings[name] = check_integer(settings[name], name, at_least=least)
-    settings["lr"] = check_finite_number(settings["lr"], "lr", above=0)
-    for name in ("momentum", "weight_decay"):
-        settings[name] = check_finite_number(settings[name], name, at_least=0)
-    if settings["patience"] is not None:
-        settings["patience"] = check_integer(settings["patience"], "patience", at_least=1)
-    check_finite_number(given["checkpoint_seconds"], "checkpoint_seconds", at_least=0)
-    choose(settings["schedule"], SCHEDULES, what="schedule")
-    choose(settings["reduction"], {"sum": 0, "mean": 0}, what="reduction for training")
-    if settings["mixed_precision"] is not None:
-        choose(settings["mixed_precision"], {"no": 0, "bf16": 0, "fp16": 0}, what="mixed precision")
-    return settings
+__all__ = ["check_batches", "check_data", "check_keep", "check_monitor", "check_outputs"]
 
 
 def check_keep(keep: str, folder: Any, valid: Any) -> None:
@@ -77,8 +46,8 @@ def check_data(space: OutputSpace, data: AnyDataset | None, *, scored: bool = Fa
 
 
 @torch.no_grad()
-def check_outputs(network: nn.Module, space: OutputSpace, data: AnyDataset, accelerator: Accelerator) -> None:
-    """Try the network on one example, before anything is written: do inputs, weights and space fit together?"""
+def check_outputs(network: nn.Module, space: OutputSpace, data: AnyDataset, accelerator: Accelerator) -> InputKind:
+    """Try the network on one example, before anything is written; return what kind of input it takes."""
     inputs, _ = _first_example(data)
     weight = next(network.parameters(), None)
     if weight is not None and inputs.is_floating_point() and inputs.dtype == torch.float64 != weight.dtype:
@@ -89,12 +58,13 @@ def check_outputs(network: nn.Module, space: OutputSpace, data: AnyDataset, acce
     z = _try(network, inputs, accelerator)
     check_output_width(z, space.dim)
     check_finite_rows(z, what="The network's output", hint="Look for NaN in its weights.")
+    return "images" if isinstance(inputs, Tensor) and inputs.ndim == 4 else "rows"
 
 
-def check_batches(settings: dict[str, Any], network: nn.Module, data: AnyDataset, accelerator: Accelerator) -> int:
+def check_batches(settings: ResolvedSettings, network: nn.Module, data: AnyDataset, accelerator: Accelerator) -> int:
     """Return how many examples each process must get in a step: 2 where the network cannot train on one, else 1."""
     n: int = len(data)  # type: ignore[arg-type]  # map-style data sets have a length
-    size, processes, accumulate = settings["batch_size"], accelerator.num_processes, settings["accumulate"]
+    size, processes, accumulate = settings.batch_size, accelerator.num_processes, settings.accumulate
     fewest, last = min(size, n) // processes, n % size // processes
     part = fewest if accumulate == 1 else min(fewest, -(-size // (processes * accumulate)))
     got = f"batch_size={size}, {processes} process{'es' * (processes > 1)}, accumulate={accumulate}, {n} examples"
@@ -116,7 +86,7 @@ def _needs_two(network: nn.Module, data: AnyDataset, accelerator: Accelerator) -
     inputs, _ = _first_example(data)
     with torch.random.fork_rng():
         try:
-            copy.deepcopy(network).train()(to_device(inputs, accelerator.device))
+            copy.deepcopy(network).train()(move(inputs, accelerator.device))
         except ValueError as error:
             return "more than 1 value per channel" in str(error)
         except Exception:  # a network that cannot be copied, or has trouble that training will meet and name
@@ -126,7 +96,7 @@ def _needs_two(network: nn.Module, data: AnyDataset, accelerator: Accelerator) -
 
 @torch.no_grad()
 def check_monitor(
-    settings: dict[str, Any],
+    settings: TrainSettings,
     network: nn.Module,
     space: OutputSpace,
     valid: AnyDataset | None,
@@ -134,17 +104,17 @@ def check_monitor(
 ) -> None:
     """Say at once that a measure to monitor will not be there."""
     for name in ("patience", "monitor"):
-        if valid is None and settings[name] is not None:
+        if valid is None and getattr(settings, name) is not None:
             raise InputError(f"`{name}` compares epochs by validation data, and there is none. Pass valid=...")
-    if valid is None or settings["monitor"] is None:
+    if valid is None or settings.monitor is None:
         return
     inputs, targets = _first_example(valid)
     try:
         predictions = space.predict(_try(network, inputs, accelerator))
     except InputError:
         return  # an untrained network may point nowhere; the first epoch will tell
-    measures = measure(predictions, to_device(targets, accelerator.device))
-    monitored({"valid": dict.fromkeys(measures, 0.0)}, settings["monitor"])
+    measures = measure(predictions, move(targets, accelerator.device))
+    monitored({"valid": dict.fromkeys(measures, 0.0)}, settings.monitor)
 
 
 def _within_bounds(space: OutputSpace, targets: Targets) -> Targets:
@@ -166,7 +136,7 @@ def _first_example(data: AnyDataset) -> tuple[Any, Any]:
 def _try(network: nn.Module, inputs: Any, accelerator: Accelerator) -> Tensor:
     was_training = network.training
     try:
-        z: Tensor = network.eval()(to_device(inputs, accelerator.device))
+        z: Tensor = network.eval()(move(inputs, accelerator.device))
         return z
     finally:
         network.train(was_training)

@@ -13,6 +13,7 @@ from torch.nn.parallel import DistributedDataParallel
 from hyperproto._core.processes import check_met, meet_other_processes
 from hyperproto.spaces import OutputSpace, Targets
 from hyperproto.spaces.task_space import Head
+from hyperproto.training.settings import ResolvedSettings
 
 __all__ = ["Objective", "accelerator_for", "prepare", "share_buffers"]
 
@@ -52,10 +53,10 @@ class Objective(nn.Module):
 
 
 def prepare(
-    network: nn.Module, space: OutputSpace, settings: dict[str, Any], accelerator: Accelerator
+    network: nn.Module, space: OutputSpace, settings: ResolvedSettings, accelerator: Accelerator
 ) -> tuple[nn.Module, torch.optim.Optimizer]:
     """Wrap network and space for the device, the precision and the number of processes at hand."""
-    objective = Objective(network, space, settings["reduction"])
+    objective = Objective(network, space, settings.reduction)
     if accelerator.num_processes > 1:
         for _, buffer in space.named_buffers():
             torch.distributed.broadcast(buffer, src=0)
@@ -67,9 +68,9 @@ def prepare(
     prepared: nn.Module = accelerator.prepare(objective)
     optimizer = torch.optim.SGD(
         prepared.parameters(),
-        lr=settings["lr"],
-        momentum=settings["momentum"],
-        weight_decay=settings["weight_decay"],
+        lr=settings.lr,
+        momentum=settings.momentum,
+        weight_decay=settings.weight_decay,
     )
     return prepared, optimizer
 

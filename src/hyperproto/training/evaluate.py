@@ -1,6 +1,5 @@
 """How good a network is on data it did not train on."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -12,9 +11,9 @@ from hyperproto._core.processes import meet_other_processes
 from hyperproto.data import Batches, as_dataset
 from hyperproto.metrics import absolute_error_terms, accuracy_terms
 from hyperproto.spaces import OutputSpace, Targets
-from hyperproto.training.layout import lay_out, to_device
+from hyperproto.training.outputs import network_outputs
 
-__all__ = ["add_terms", "evaluate", "mean_terms", "measure", "outputs", "validation_batch_size"]
+__all__ = ["add_terms", "evaluate", "mean_terms", "measure"]
 
 
 @torch.no_grad()
@@ -41,37 +40,13 @@ def evaluate(
     rank, world = accelerator.process_index, accelerator.num_processes
     batches = Batches(as_dataset(data, name="data"), batch_size, shuffle=False, rank=rank, world=world)
     sums: dict[str, tuple[float, int]] = {}
-    for z, targets in outputs(network, space, batches, accelerator.device):
+    space.to(accelerator.device)
+    for z, targets in network_outputs(network, batches, device=accelerator.device):
         add_terms(sums, measure(space.predict(z), targets))
     totals: dict[str, tuple[float, int]] = {}
     for part in gather_object([sums]):  # a process may have had no example, and so no measure
         add_terms(totals, part)
     return mean_terms(totals)
-
-
-@torch.no_grad()
-def outputs(
-    network: nn.Module, space: OutputSpace, batches: Batches, device: torch.device
-) -> Iterator[tuple[Tensor, Any]]:
-    """Yield the outputs, shape (n, dim), and the targets of each batch, in evaluation mode; every example once."""
-    network.to(device)
-    channels_last = lay_out(network)
-    space.to(device)
-    was_training = network.training
-    network.eval()
-    try:
-        for inputs, targets in batches.epoch():
-            if len(inputs):
-                z = network(to_device(inputs, device, channels_last=channels_last))
-                yield z, to_device(targets, device)
-    finally:
-        network.train(was_training)
-
-
-def validation_batch_size(settings: dict[str, Any]) -> int:
-    """Return how many examples a run with these settings validates at once: more than it can hold gradients of."""
-    at_once = -(-int(settings["batch_size"]) // int(settings["accumulate"]))
-    return max(at_once, min(512, 4 * at_once))
 
 
 def mean_terms(totals: dict[str, tuple[float, int]]) -> dict[str, float]:

@@ -12,7 +12,7 @@ from hyperproto._core.registry import choose
 from hyperproto.spaces import OutputSpace
 from hyperproto.training.best import best_epoch
 from hyperproto.training.building import build_network, build_space
-from hyperproto.training.layout import lay_out
+from hyperproto.training.outputs import use_channels_last
 from hyperproto.training.run import FORMAT
 from hyperproto.training.weights import fill, read_tensors
 
@@ -143,7 +143,7 @@ def rebuild(folder: str | Path, *, network: nn.Module | None = None, space: Outp
         if config["space"] is None:
             raise InputError(f'The space of "{folder}" is not one of ours. Build it and pass space=...')
         space = build_space(config["space"], folder)
-    lay_out(network)
+    use_channels_last(network)
     return Loaded(network, space)
 
 

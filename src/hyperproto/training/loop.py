@@ -17,14 +17,15 @@ from hyperproto.training.best import best_epoch, out_of_patience
 from hyperproto.training.checkpoint import Checkpoint, Parts, restore, take
 from hyperproto.training.draws import seed_draws
 from hyperproto.training.engine import share_buffers
-from hyperproto.training.evaluate import evaluate, validation_batch_size
+from hyperproto.training.evaluate import evaluate
 from hyperproto.training.failure import explain_failure
 from hyperproto.training.gradients import Gradients, take_step
-from hyperproto.training.layout import to_device
 from hyperproto.training.logs import TensorBoardLog
+from hyperproto.training.outputs import move
 from hyperproto.training.pauses import Pauses
 from hyperproto.training.progress import TrainingProgress
 from hyperproto.training.run import Run, RunFolder
+from hyperproto.training.settings import ResolvedSettings
 from hyperproto.training.watch import LossWatch
 from hyperproto.training.weights import fill, weights_of
 
@@ -61,7 +62,7 @@ class Loop:
     valid: AnyDataset | None
     gradients: Gradients
     rate: Callable[[float], float]
-    settings: dict[str, Any]
+    settings: ResolvedSettings
     folder: Path | None
     store: RunFolder | None
     log: TensorBoardLog | None
@@ -80,8 +81,8 @@ class Loop:
             self.save(None, 0, 0)  # from here on the run can be resumed, initial weights included
         else:
             restore(checkpoint, self.parts)
-        monitor, patience = self.settings["monitor"], self.settings["patience"]
-        for epoch in range(first, self.settings["epochs"]):
+        monitor, patience = self.settings.monitor, self.settings.patience
+        for epoch in range(first, self.settings.epochs):
             if out_of_patience(self.run.history, monitor, patience):
                 break
             within = checkpoint if epoch == first and start > 0 else None
@@ -110,7 +111,7 @@ class Loop:
         if self.remark is not None:
             record["remark"], self.remark = self.remark, None
         self.run.history.append(record)
-        if self.keep_best and best_epoch(self.run.history, self.settings["monitor"]) == len(self.run.history) - 1:
+        if self.keep_best and best_epoch(self.run.history, self.settings.monitor) == len(self.run.history) - 1:
             self.best = weights_of(self.parts.network, self.parts.space)
         times = {"epoch": epoch, "steps": len(self.batches) - start, "seconds": time.perf_counter() - started}
         self.end_epoch(epoch, times)
@@ -138,8 +139,8 @@ class Loop:
                 group["lr"] = lr
             if unseen:
                 self.check_targets(epoch, step, batch[1])
-            inputs = to_device(batch[0], device, channels_last=self.channels_last)
-            targets = to_device(batch[1], device)
+            inputs = move(batch[0], device, channels_last=self.channels_last)
+            targets = move(batch[1], device)
             loss, z = self.gradients(inputs, targets)
             watch.see(loss)
             take_step(parts.optimizer, parts.accelerator)
@@ -161,14 +162,14 @@ class Loop:
     def rate_at(self, epoch: int, step: int) -> float:
         """Return the learning rate of a step of an epoch."""
         steps = len(self.batches)
-        return float(self.settings["lr"] * self.rate((epoch * steps + step) / (self.settings["epochs"] * steps)))
+        return float(self.settings.lr * self.rate((epoch * steps + step) / (self.settings.epochs * steps)))
 
     def validate(self) -> dict[str, float]:
         """Measure on validation data, in larger batches than training can hold gradients of."""
         if self.valid is None:
             return {}
         share_buffers(self.parts.network, self.parts.accelerator)
-        size, accelerator = validation_batch_size(self.settings), self.parts.accelerator
+        size, accelerator = self.settings.validation_batch_size, self.parts.accelerator
         return evaluate(self.parts.network, self.parts.space, self.valid, batch_size=size, accelerator=accelerator)
 
     def end_epoch(self, epoch: int, times: dict[str, Any]) -> None:

@@ -13,7 +13,6 @@ from hyperproto.models import Backbone
 from hyperproto.spaces import Classes, OutputSpace, Space, TaskSpace, tasks_for
 from hyperproto.training.beginnings import begun, stored_recipe
 from hyperproto.training.checkpoint import read_checkpoint
-from hyperproto.training.checks import check_settings
 from hyperproto.training.fit import fit
 from hyperproto.training.loading import Loaded, read_run, rebuild
 from hyperproto.training.logs import check_log
@@ -21,6 +20,7 @@ from hyperproto.training.protocol import settings_of
 from hyperproto.training.recipe_parts import build_data, build_network, build_space, hold_out, seed_weights, settle
 from hyperproto.training.recipe_values import Recipe
 from hyperproto.training.run import CHECKPOINT, Run, class_prototypes
+from hyperproto.training.settings import TrainSettings
 from hyperproto.training.sources import describe_data, read_recipe_source
 
 __all__ = ["Recipe", "describe_data", "read_recipe_source", "resume_run", "train"]
@@ -55,11 +55,11 @@ def train(
     options: dict[str, Any] = {"progress": progress, "log": log, "checkpoint_seconds": checkpoint_seconds}
     if resume and place is not None and place.is_dir() and any(place.iterdir()):
         return resume_run(place, say=say, **options)
-    settings = check_settings(settings_of(recipe) | options)  # before data are read, which may take long
+    TrainSettings(**settings_of(recipe))  # checked before data are read, which may take long
     check_log(log, place)
     with begun(place, recipe):
         source = hold_out(recipe, read_recipe_source(recipe.data))
-        settings = check_settings(settings_of(settle(recipe, tasks_for(source.targets), source.train)) | options)
+        settings = settings_of(settle(recipe, tasks_for(source.targets), source.train))
         made = _build(recipe, source)
         return _fit(recipe, source, made, place, settings, say, options)
 

@@ -20,7 +20,7 @@ from hyperproto.prototypes.likeness import points_by_likeness
 from hyperproto.spaces import Space
 from hyperproto.sphere import normalize
 from hyperproto.training import Run, fit
-from hyperproto.training.evaluate import outputs
+from hyperproto.training.outputs import network_outputs
 from hyperproto.training.run import class_prototypes
 
 __all__ = ["extend_by_means", "extend_by_prior", "extend_by_training", "mean_directions"]
@@ -43,7 +43,9 @@ def mean_directions(
     axes = class_axes(space, task)
     batches = Batches(Arrays(inputs, groups), batch_size, shuffle=False)
     sums = torch.zeros(count, axes.stop - axes.start, dtype=torch.float64)
-    for z, group in outputs(network, space, batches, Accelerator().device):
+    device = Accelerator().device
+    space.to(device)
+    for z, group in network_outputs(network, batches, device=device):
         part = z[:, axes].cpu().double()
         check_directions(part)
         sums.index_add_(0, group.cpu(), normalize(part))

@@ -1,0 +1,279 @@
+"""The one place that decides what nobody chose: pure functions of plain numbers.
+
+The command line, the estimators, ``hp.fit`` and ``loss="auto"`` all ask here, so the same data get the same sphere,
+the same loss and the same schedule whichever way they come in. The values are those that did best in recorded runs
+(``hyperproto reproduce past-tuning``, ``past-short-runs`` and ``past-joint``, and ``benchmarks/estimators.py``).
+Imports nothing, so that anything can ask.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+__all__ = [
+    "IMAGE_SIZE",
+    "MARGIN",
+    "MAX_CLASSES_OF_PRIOR",
+    "MAX_CLASSES_OF_SUM",
+    "MOMENTUM",
+    "SCHEDULE",
+    "WEIGHT_DECAY",
+    "Defaults",
+    "InputKind",
+    "choose",
+    "choose_backbone",
+    "choose_dim",
+    "choose_loss",
+    "choose_margin",
+    "choose_rate",
+    "choose_steps",
+    "simplex_scale",
+    "uses_prior",
+]
+
+InputKind = Literal["rows", "sparse rows", "images"]
+
+MAX_CLASS_AXES = 256  # of one class task: with more, prototypes are hardly better separated and steps cost more
+SPARE_AXES = 7  # where numbers are alone: on a circle an output on the wrong side cannot get around the poles
+MAX_CLASSES_OF_SUM = 10_000  # beyond, a sum over all classes costs more than a small network
+MAX_CLASSES_OF_PRIOR = 4000  # a prior holds a number for every pair of classes
+MARGIN = 0.1  # where classes and numbers share a sphere: near a pole classes cannot be told apart
+MOMENTUM, WEIGHT_DECAY, SCHEDULE = 0.9, 1e-4, "one-cycle"
+IMAGE_SIZE = 224  # pixels a side, of images of any size
+MIN_STEPS = 60  # of training altogether, however few the examples
+DOUBT = 0.001  # the probability that an output at its prototype may leave to all other classes
+
+# The paper's rate is for a sum over the batch; the others are for a mean.
+SUM_RATE = 0.01
+MEAN_RATES = {"cosine_softmax": 0.2, "sampled_cosine_softmax": 0.2, "free_norm_softmax": 0.2, "power_cosine": 1.0}
+COMPOSITE_RATE, JOINT_RATE, OTHER_RATE = 0.3, 0.1, 0.1
+ROW_RATE = 0.3  # tables, by a softmax over the classes or for numbers alone
+
+
+@dataclass(frozen=True)
+class Defaults:
+    """Everything that can be left open, decided.
+
+    Attributes
+    ----------
+    dim : int
+        Axes of the sphere.
+    loss : str
+        A key of :data:`hyperproto.losses.LOSSES`, for every class task.
+    prior : bool
+        Whether prototypes are placed by a data-driven prior.
+    margin : float
+        How far numbers stay from the poles.
+    reduction, lr : {"sum", "mean"}, float
+        How the losses of a batch become one, and the rate at the peak of the schedule.
+    batch_size, epochs, schedule : int, int, str
+        As for :func:`hyperproto.fit`.
+    scaling : {"standardize", "pixels"}
+        Columns to mean 0 and standard deviation 1, or pixels by fixed numbers.
+    image_size : int
+        Pixels a side of images that come in any size.
+    """
+
+    dim: int
+    loss: str
+    prior: bool
+    margin: float
+    reduction: Literal["sum", "mean"]
+    lr: float
+    batch_size: int
+    epochs: int
+    schedule: str
+    scaling: Literal["standardize", "pixels"]
+    image_size: int
+
+
+def choose(
+    class_counts: Sequence[int], num_ranges: int, num_examples: int, inputs: InputKind, *, dim: int | None = None
+) -> Defaults:
+    """Decide everything from the tasks, the number of examples and the kind of input.
+
+    Parameters
+    ----------
+    class_counts : sequence of int
+        The number of classes of each class task.
+    num_ranges : int
+        How many numbers are predicted.
+    num_examples : int
+        Examples to train on.
+    inputs : {"rows", "sparse rows", "images"}
+        What the network gets.
+    dim : int, optional
+        Axes of the sphere, where they are chosen already.
+
+    Examples
+    --------
+    >>> chosen = choose([100], 0, 50_000, "images")
+    >>> chosen.dim, chosen.loss, chosen.lr, chosen.epochs
+    (99, 'free_norm_softmax', 0.2, 20)
+    """
+    chosen_dim = choose_dim(class_counts, num_ranges) if dim is None else dim
+    loss = choose_loss(max(class_counts, default=0), class_axes(class_counts, num_ranges, chosen_dim))
+    reduction, lr = choose_rate(loss, inputs, num_classes=max(class_counts, default=0), num_ranges=num_ranges)
+    epochs, batch_size = choose_steps(num_examples, inputs)
+    return Defaults(
+        dim=chosen_dim,
+        loss=loss,
+        prior=uses_prior(class_counts, num_ranges, chosen_dim),
+        margin=choose_margin(bool(class_counts)),
+        reduction=reduction,
+        lr=lr,
+        batch_size=batch_size,
+        epochs=epochs,
+        schedule=SCHEDULE,
+        scaling="pixels" if inputs == "images" else "standardize",
+        image_size=IMAGE_SIZE,
+    )
+
+
+def choose_dim(class_counts: Sequence[int], num_ranges: int = 0) -> int:
+    """Return the axes of a sphere: K - 1 for each task of K classes, from 2 to 256, and one for each number.
+
+    K - 1 axes hold the simplex, in which all classes are equally far apart. Numbers alone get seven more.
+
+    >>> choose_dim([10]), choose_dim([2]), choose_dim([1000]), choose_dim([40], 1), choose_dim([], 1)
+    (9, 2, 256, 40, 8)
+    """
+    if not class_counts:
+        return num_ranges + SPARE_AXES
+    return sum(min(max(2, count - 1), MAX_CLASS_AXES) for count in class_counts) + num_ranges
+
+
+def class_axes(class_counts: Sequence[int], num_ranges: int, dim: int) -> int:
+    """Return the axes that are left for the largest class task; each of the others gets its simplex first."""
+    others = sorted(class_counts)[:-1]
+    return max(1, dim - num_ranges - sum(max(2, count - 1) for count in others))
+
+
+def choose_loss(num_classes: int, dim: int) -> str:
+    """Return the name of the loss for K classes in D dimensions.
+
+    ===================  ==========================  =====================
+    dimensions           up to 10,000 classes        beyond
+    ===================  ==========================  =====================
+    D >= K - 1           ``free_norm_softmax``       ``squared_cosine``
+    D < K - 1            ``free_norm_softmax``       ``power_cosine``
+    ===================  ==========================  =====================
+
+    Classes must compete, and an output must be able to say that it does not know: products with outputs of any
+    length do both, at every D. Beyond 10,000 classes a step must not cost more with every class. From D = K - 1 on
+    prototypes form a simplex, all others are equally far away, and Equation 1 is enough; with fewer dimensions a far
+    class must not count for more than a near one. Without classes it is Equation 1 too.
+
+    >>> choose_loss(100, 10), choose_loss(20_000, 256), choose_loss(20_000, 20_000), choose_loss(0, 8)
+    ('free_norm_softmax', 'power_cosine', 'squared_cosine', 'squared_cosine')
+    """
+    if 0 < num_classes <= MAX_CLASSES_OF_SUM:
+        return "free_norm_softmax"
+    return "squared_cosine" if dim >= num_classes - 1 else "power_cosine"
+
+
+def uses_prior(class_counts: Sequence[int], num_ranges: int, dim: int) -> bool:
+    """Return whether to place prototypes by a data-driven prior: where the one class task has no room for a simplex.
+
+    Fixed points in few dimensions are hard to reach from where the data put the classes, unless neighbors on the
+    sphere are neighbors in the data.
+
+    >>> uses_prior([100], 0, 99), uses_prior([100], 0, 10), uses_prior([100], 1, 10)
+    (False, True, False)
+    """
+    return len(class_counts) == 1 and not num_ranges and dim + 1 < class_counts[0] <= MAX_CLASSES_OF_PRIOR
+
+
+def choose_margin(has_classes: bool, loss: str = "free_norm_softmax") -> float:
+    """Return how far numbers stay from the poles: 0.1 next to classes that are not trained by Equation 1, else 0."""
+    return MARGIN if has_classes and loss != "squared_cosine" else 0.0
+
+
+def choose_rate(
+    loss: str, inputs: InputKind, *, num_classes: int = 1, num_ranges: int = 0
+) -> tuple[Literal["sum", "mean"], float]:
+    """Return how the losses of a batch become one, and the learning rate.
+
+    Parameters
+    ----------
+    loss : str
+        The name of a class loss, or "composite" or "conventional" for those spaces.
+    inputs : {"rows", "sparse rows", "images"}
+        What the network gets.
+    num_classes, num_ranges : int
+        Of the largest class task, 0 where there is none; and how many numbers are predicted.
+
+    >>> choose_rate("squared_cosine", "images"), choose_rate("free_norm_softmax", "images", num_ranges=1)
+    (('sum', 0.01), ('mean', 0.1))
+    """
+    if loss == "squared_cosine":
+        alone = num_classes == 0 and inputs != "images"
+        return ("mean", ROW_RATE) if alone else ("sum", SUM_RATE)
+    if loss == "composite":
+        return "mean", COMPOSITE_RATE
+    if num_ranges:
+        return "mean", JOINT_RATE
+    if inputs != "images" and loss in ("free_norm_softmax", "cosine_softmax"):
+        return "mean", ROW_RATE
+    return "mean", MEAN_RATES.get(loss, OTHER_RATE)
+
+
+def choose_steps(num_examples: int, inputs: InputKind) -> tuple[int, int]:
+    """Return the number of epochs and the batch size.
+
+    Images come in batches of 128, for 20 epochs; rows of a table in equal batches of at most 64, for 15. There are
+    more epochs where that would be fewer than 60 steps.
+
+    >>> choose_steps(50_000, "images"), choose_steps(1437, "rows"), choose_steps(142, "rows")
+    ((20, 128), (15, 63), (20, 48))
+    """
+    epochs, largest = (20, 128) if inputs == "images" else (15, 64)
+    steps = math.ceil(num_examples / largest)
+    batch_size = largest if inputs == "images" else math.ceil(num_examples / steps)
+    return max(epochs, math.ceil(MIN_STEPS / steps)), batch_size
+
+
+def choose_backbone(shape: Sequence[int]) -> tuple[str, dict[str, Any]]:
+    """Return the name and the options of a network for inputs of a shape: a start that suits a small machine.
+
+    ====================================  =======================
+    input                                 network
+    ====================================  =======================
+    a row of a table                      ``mlp``
+    gray, square, even, at most 16 px     ``digit-net``
+    at most 40 px                         ``resnet-8``
+    at most 80 px                         ``resnet-20``
+    larger                                ``resnet-3463-small``
+    ====================================  =======================
+
+    The residual ones have ``feature_norm=True``, so that outputs do not start out in nearly one direction.
+
+    >>> choose_backbone((3, 32, 32))
+    ('resnet-8', {'channels': 3, 'feature_norm': True})
+    """
+    if len(shape) == 1:
+        return "mlp", {"in_features": shape[0], "hidden": (100,), "norm": "layer"}
+    channels, height, width = shape
+    size = max(height, width)
+    if channels == 1 and height == width <= 16 and size % 2 == 0:
+        return "digit-net", {"size": size}
+    name = "resnet-8" if size <= 40 else "resnet-20" if size <= 80 else "resnet-3463-small"
+    return name, {"channels": channels, "feature_norm": True}
+
+
+def simplex_scale(num_classes: int) -> float:
+    r"""Return the least scale of cosines at which an output can be certain of its class, to one decimal.
+
+    .. math:: s = \frac{K-1}{K} \ln \frac{(K-1)(1-e)}{e}, \qquad e = 0.001
+
+    With a smaller one even a perfect output is penalized; an unscaled softmax over 100 cosines cannot give a class
+    more than 2.7 %.
+
+    >>> simplex_scale(100), simplex_scale(2), simplex_scale(1)
+    (11.4, 3.5, 1.0)
+    """
+    if num_classes < 2:
+        return 1.0
+    others = num_classes - 1
+    return round(others / num_classes * math.log(others * (1 - DOUBT) / DOUBT), 1)

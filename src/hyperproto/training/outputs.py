@@ -1,0 +1,92 @@
+"""Running a network over data: the one place that does it outside of training steps."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from hyperproto.data import Arrays, Batches, ImageData, as_dataset
+from hyperproto.models import Backbone
+
+__all__ = ["move", "network_outputs", "stack_outputs", "use_channels_last"]
+
+
+@torch.no_grad()
+def network_outputs(
+    network: nn.Module,
+    data: Any,
+    *,
+    batch_size: int = 512,
+    rows: Tensor | None = None,
+    device: torch.device | None = None,
+) -> Iterator[tuple[Tensor, Any]]:
+    """Yield outputs, shape (n, dim), and targets batch by batch: in evaluation mode, without gradients.
+
+    Parameters
+    ----------
+    network : nn.Module
+        Moved to ``device``; its mode is restored at the end.
+    data : pair (inputs, targets), Arrays, ImageData, Dataset or Batches
+        Every example once, in order.
+    batch_size : int, default 512
+        Examples at a time; ``Batches`` have their own.
+    rows : Tensor of int64, shape (m,), optional
+        Run over these examples of Arrays or ImageData alone.
+    device : torch.device, optional
+        Where to compute, and where outputs and targets are; default: where the network is.
+    """
+    if device is None:
+        device = next((parameter.device for parameter in network.parameters()), torch.device("cpu"))
+    network.to(device)
+    channels_last = use_channels_last(network)
+    was_training = network.training
+    network.eval()
+    try:
+        for inputs, targets in _batches(data, batch_size, rows):
+            if len(inputs):
+                yield network(move(inputs, device, channels_last=channels_last)), move(targets, device)
+    finally:
+        network.train(was_training)
+
+
+def stack_outputs(network: nn.Module, inputs: Tensor, *, batch_size: int = 512) -> Tensor:
+    """Return the outputs of inputs of shape (n, ...), where the network is. Shape (n, dim)."""
+    return torch.cat([z for z, _ in network_outputs(network, (inputs, {}), batch_size=batch_size)])
+
+
+def _batches(data: Any, batch_size: int, rows: Tensor | None) -> Iterator[tuple[Any, Any]]:
+    if isinstance(data, Batches):
+        yield from data.epoch()
+        return
+    dataset = as_dataset(data, name="data")
+    if rows is None:
+        yield from Batches(dataset, batch_size, shuffle=False).epoch()
+        return
+    ids = list(torch.split(rows, batch_size))
+    assert isinstance(dataset, Arrays | ImageData), "other data sets have no rows to choose"
+    yield from dataset.batches(ids) if isinstance(dataset, ImageData) else (dataset[some] for some in ids)
+
+
+def use_channels_last(network: nn.Module) -> bool:
+    """Store the weights of our own convolutional networks channels last, and return whether that was done.
+
+    On a CPU this saves a tenth of training and a third of evaluation. A user's own network stays as it is: a
+    ``view`` of its activations may rely on the usual order. Values, names and files are the same either way.
+    """
+    if not isinstance(network, Backbone) or not any(isinstance(part, nn.Conv2d) for part in network.modules()):
+        return False
+    if next(network.parameters()).device.type == "mps":
+        return False
+    network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    return True
+
+
+def move(value: Any, device: torch.device, *, channels_last: bool = False) -> Any:
+    """Move a tensor to a device, or each of a dict of them."""
+    if not isinstance(value, Tensor):
+        return {name: move(tensor, device, channels_last=channels_last) for name, tensor in value.items()}
+    if device.type == "mps" and value.dtype == torch.float64:
+        value = value.float()  # MPS has no float64
+    value = value.to(device, non_blocking=True)
+    return value.contiguous(memory_format=torch.channels_last) if channels_last and value.ndim == 4 else value
