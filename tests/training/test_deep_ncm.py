@@ -49,7 +49,18 @@ def fit(folder, mean, *, stop_after=-1, **settings):
     space.observe = counted
     blobs = make_blobs()
     data = blobs.inputs, {"kind": blobs.targets["kind"]}
-    return hp.fit(make_network(), space, data, valid=data, epochs=3, batch_size=30, folder=folder, **settings)
+    return hp.fit(
+        make_network(),
+        space,
+        data,
+        valid=data,
+        epochs=3,
+        batch_size=30,
+        reduction="sum",
+        lr=0.01,
+        folder=folder,
+        **settings,
+    )
 
 
 @pytest.mark.parametrize("mean", two_means.FORMS)

@@ -228,7 +228,7 @@ def test_network_and_space_in_the_wrong_order_get_a_sentence(blobs, blob_space):
         ({"batch_size": 2.5}, TypeError, "`batch_size` must be a whole number; got 2.5"),
         ({"lr": -1.0}, ValueError, "`lr` must be finite and greater than 0; got -1.0"),
         ({"schedule": "onecycle"}, ValueError, 'Unknown schedule "onecycle".*Did you mean "one-cycle"?'),
-        ({"reduction": "none"}, ValueError, 'Unknown reduction for training "none"'),
+        ({"reduction": "none"}, ValueError, 'Unknown reduction "none"'),
         ({"accumulate": 0}, ValueError, "`accumulate` must be at least 1; got 0"),
         ({"patience": 0}, ValueError, "`patience` must be at least 1; got 0"),
         ({"patience": 3}, ValueError, "`patience` compares epochs by validation data, and there is none"),
