@@ -25,8 +25,8 @@ from hyperproto.evaluation.run_data import read_run_data, tasks_of, usual_batch_
 from hyperproto.spaces import Classes, OutputSpace, Range, Space
 from hyperproto.spaces.task_space import TaskSpace
 from hyperproto.training import load, read_run
-from hyperproto.training.evaluate import outputs
 from hyperproto.training.loading import CALIBRATION
+from hyperproto.training.outputs import network_outputs
 
 __all__ = ["calibrate_run", "fit_calibration", "read_calibration", "uncalibrated"]
 
@@ -180,7 +180,9 @@ def _gather(network: nn.Module, space: TaskSpace, data: Any, batch_size: int) ->
     """Run the network over the data, and keep scores, truths and lengths by task."""
     parts: dict[str, list[tuple[Any, ...]]] = {}
     batches = Batches(as_dataset(data, name="data"), batch_size, shuffle=False)
-    for z, targets in outputs(network, space, batches, Accelerator().device):
+    device = Accelerator().device
+    space.to(device)
+    for z, targets in network_outputs(network, batches, device=device):
         predictions = space.predict(z)
         truth = in_form(predictions, targets)
         if truth is None:
