@@ -20,12 +20,13 @@ from hyperproto.metrics import expected_calibration_error, negative_log_likeliho
 from hyperproto.reproduction.rotated_digits import TEN_DIGITS, digit_network
 
 EPOCHS, SEEDS, SPLITS, COVERAGES = 10, range(5), 20, (0.9, 0.95)
+SOFTMAX = hp.losses.CosineSoftmax(16.0)
 SPACES: dict[str, Callable[[], hp.OutputSpace]] = {
     "sphere, D = 10 (Eq. 1)": lambda: hp.Space(10, hp.Classes(TEN_DIGITS)),
-    "sphere, D = 10, cosine softmax": lambda: hp.Space(10, hp.Classes(TEN_DIGITS, loss=hp.CosineSoftmax())),
-    "softmax cross-entropy": lambda: hp.ConventionalSpace(hp.Classes(TEN_DIGITS)),
+    "sphere, D = 10, cosine softmax": lambda: hp.Space(10, hp.Classes(TEN_DIGITS, loss=SOFTMAX)),
+    "softmax cross-entropy": lambda: hp.baselines.ConventionalSpace(hp.Classes(TEN_DIGITS)),
 }
-BEFORE = {"sphere, D = 10, cosine softmax": hp.CosineSoftmax().scale}  # otherwise 1
+BEFORE = {"sphere, D = 10, cosine softmax": SOFTMAX.cosine_scale(10)}  # otherwise 1
 
 Row = dict[str, float]
 

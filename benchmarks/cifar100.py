@@ -73,6 +73,6 @@ def train(source: Source, name: str, seed: int, settings: dict[str, object]) -> 
 def output_space(name: str, source: Source) -> OutputSpace:
     names = source.targets["class"].names  # type: ignore[union-attr]
     if name == "softmax":
-        return hp.ConventionalSpace({"class": hp.Classes(names)})
-    loss = hp.SquaredCosine() if name == "squared" else hp.CosineSoftmax()
+        return hp.baselines.ConventionalSpace({"class": hp.Classes(names)})
+    loss = hp.losses.SquaredCosine() if name == "squared" else hp.losses.CosineSoftmax(16.0)
     return hp.Space(100, {"class": hp.Classes(hp.place(names, 100), loss=loss)})

@@ -12,7 +12,7 @@ EPOCHS, SEEDS = 20, (0, 1, 2)
 SPACES = {
     "sphere, D = 10 (Eq. 1)": lambda: hp.Space(10, hp.Classes(TEN_DIGITS)),
     "sphere, D = 3 (Eq. 1)": lambda: hp.Space(3, hp.Classes(TEN_DIGITS)),
-    "softmax cross-entropy": lambda: hp.ConventionalSpace(hp.Classes(TEN_DIGITS)),
+    "softmax cross-entropy": lambda: hp.baselines.ConventionalSpace(hp.Classes(TEN_DIGITS)),
 }
 
 

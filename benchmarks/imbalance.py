@@ -14,15 +14,16 @@ from hyperproto.models import create_backbone
 
 SEEDS = range(10)
 COUNTS = np.geomspace(2, 100, 10).round().astype(int)  # 2, 3, 5, 7, 11, 18, 27, 42, 65, 100
+SOFTMAX = hp.losses.CosineSoftmax(16.0)
 SPACES = {
-    "sphere, cosine softmax": lambda: hp.Space(9, hp.Classes(10, loss=hp.CosineSoftmax())),
+    "sphere, cosine softmax": lambda: hp.Space(9, hp.Classes(10, loss=SOFTMAX)),
     "sphere, Eq. 1": lambda: hp.Space(9, hp.Classes(10)),
-    "softmax cross-entropy": lambda: hp.ConventionalSpace(hp.Classes(10)),
+    "softmax cross-entropy": lambda: hp.baselines.ConventionalSpace(hp.Classes(10)),
 }
 SPACES_BALANCED = {
-    "sphere, cosine softmax": lambda w: hp.Space(9, hp.Classes(10, loss=hp.CosineSoftmax(), class_weights=w)),
+    "sphere, cosine softmax": lambda w: hp.Space(9, hp.Classes(10, loss=SOFTMAX, class_weights=w)),
     "sphere, Eq. 1": lambda w: hp.Space(9, hp.Classes(10, class_weights=w)),
-    "softmax cross-entropy": lambda w: hp.ConventionalSpace(hp.Classes(10, class_weights=w)),
+    "softmax cross-entropy": lambda w: hp.baselines.ConventionalSpace(hp.Classes(10, class_weights=w)),
 }
 
 

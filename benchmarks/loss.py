@@ -4,7 +4,8 @@ import torch
 from torch.nn import functional
 
 from benchmarks.timing import compare
-from hyperproto import Classes, Prototypes, Space, squared_cosine_loss
+from hyperproto import Classes, Prototypes, Space
+from hyperproto.losses import squared_cosine_loss
 
 SIZES = ((128, 25), (1024, 128), (4096, 128))
 NUM_CLASSES = 100

@@ -18,8 +18,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from benchmarks.timing import compare, seconds
-from hyperproto import SquaredCosine
-from hyperproto.spaces import SampledCosineSoftmax
+from hyperproto.losses import SampledCosineSoftmax, SquaredCosine
 from hyperproto.spaces.top_k import nearest_prototypes
 
 BATCH, DIM, MILLION = 128, 128, 1_000_000
@@ -29,9 +28,9 @@ K_BEST = 10
 ROUNDS = {1: 40, 128: 4}  # searches, by how many outputs at once
 LOSSES = {
     "squared cosine": SquaredCosine(),
-    "softmax, the batch's classes": SampledCosineSoftmax(),
-    "softmax, and 512 random": SampledCosineSoftmax(negatives=512, kind="random"),
-    "softmax, and the 4 nearest of each": SampledCosineSoftmax(negatives=4, kind="hardest"),
+    "softmax, the batch's classes": SampledCosineSoftmax(16.0),
+    "softmax, and 512 random": SampledCosineSoftmax(16.0, negatives=512, kind="random"),
+    "softmax, and the 4 nearest of each": SampledCosineSoftmax(16.0, negatives=4, kind="hardest"),
 }
 
 

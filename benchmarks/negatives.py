@@ -10,18 +10,18 @@ import time
 import torch
 from torch import Tensor, nn
 
-from hyperproto import Classes, CosineSoftmax, Space, SquaredCosine, place
-from hyperproto.spaces import SampledCosineSoftmax
+from hyperproto import Classes, Space, place
+from hyperproto.losses import CosineSoftmax, SampledCosineSoftmax, SquaredCosine
 
 NUM_CLASSES, DIM, INPUTS = 1000, 64, 32
 TRAIN, TEST = 20, 5  # examples a class
 SPREAD, EPOCHS, BATCH, RATE = 0.42, 12, 128, 2e-3
 SEEDS = (1, 2, 3)
 LOSSES = {
-    "all classes": CosineSoftmax(),
-    "the batch's": SampledCosineSoftmax(),
-    "the batch's and 128 random": SampledCosineSoftmax(negatives=128, kind="random"),
-    "the batch's and the 4 nearest of each": SampledCosineSoftmax(negatives=4, kind="hardest"),
+    "all classes": CosineSoftmax(16.0),
+    "the batch's": SampledCosineSoftmax(16.0),
+    "the batch's and 128 random": SampledCosineSoftmax(16.0, negatives=128, kind="random"),
+    "the batch's and the 4 nearest of each": SampledCosineSoftmax(16.0, negatives=4, kind="hardest"),
     "squared, the right class only": SquaredCosine(),
 }
 

@@ -24,9 +24,12 @@ KNOWN = 7
 SPHERE = {"largest cosine": "cosine", "cosine and length": "length"}
 ROWS: dict[str, tuple[Callable[[], hp.OutputSpace], dict[str, str]]] = {
     "sphere, D = 10 (Eq. 1)": (lambda: hp.Space(10, hp.Classes(KNOWN)), SPHERE),
-    "sphere, D = 10, cosine softmax": (lambda: hp.Space(10, hp.Classes(KNOWN, loss=hp.CosineSoftmax())), SPHERE),
+    "sphere, D = 10, cosine softmax": (
+        lambda: hp.Space(10, hp.Classes(KNOWN, loss=hp.losses.CosineSoftmax(16.0))),
+        SPHERE,
+    ),
     "softmax cross-entropy": (
-        lambda: hp.ConventionalSpace(hp.Classes(KNOWN)),
+        lambda: hp.baselines.ConventionalSpace(hp.Classes(KNOWN)),
         {"largest probability": "probability", "energy": "energy"},
     ),
 }

@@ -16,80 +16,52 @@ from typing import TYPE_CHECKING, Any
 from hyperproto._version import __version__
 
 if TYPE_CHECKING:
-    from hyperproto import codes, data, estimators, evaluation, metrics, models, sphere
-    from hyperproto.codes import Certificate
-    from hyperproto.evaluation import add_classes, remove_classes, rename_classes
-    from hyperproto.loading import load
-    from hyperproto.prototypes import Prototypes, Suggestion, place, separation_bound, suggest_dim
-    from hyperproto.spaces import (
-        CauchySoftmax,
-        Classes,
-        CompositeSpace,
-        ConventionalSpace,
-        CosineSoftmax,
-        DeepNCM,
-        FreeNormSoftmax,
-        OutputSpace,
-        PowerCosine,
-        Range,
-        SampledCosineSoftmax,
-        Space,
-        SquaredCosine,
-        squared_cosine_loss,
+    from hyperproto import (
+        baselines,
+        codes,
+        data,
+        estimators,
+        evaluation,
+        losses,
+        metrics,
+        models,
+        priors,
+        prototypes,
+        spaces,
+        sphere,
+        training,
     )
+    from hyperproto.loading import load
+    from hyperproto.prototypes import Prototypes, place, separation_bound, suggest_dim
+    from hyperproto.spaces import Classes, CompositeSpace, OutputSpace, Range, Space
     from hyperproto.training import Run, evaluate, fit
 
 _HOMES = {
-    "CauchySoftmax": "spaces",
-    "Certificate": "codes",
     "Classes": "spaces",
     "CompositeSpace": "spaces",
-    "ConventionalSpace": "spaces",
-    "CosineSoftmax": "spaces",
-    "DeepNCM": "spaces",
-    "FreeNormSoftmax": "spaces",
     "OutputSpace": "spaces",
-    "PowerCosine": "spaces",
     "Prototypes": "prototypes",
     "Range": "spaces",
     "Run": "training",
-    "SampledCosineSoftmax": "spaces",
     "Space": "spaces",
-    "SquaredCosine": "spaces",
-    "Suggestion": "prototypes",
-    "add_classes": "evaluation",
     "evaluate": "training",
     "fit": "training",
     "load": "loading",
     "place": "prototypes",
-    "remove_classes": "evaluation",
-    "rename_classes": "evaluation",
     "separation_bound": "prototypes",
     "suggest_dim": "prototypes",
-    "squared_cosine_loss": "spaces",
 }
-_SHELVES = ("codes", "data", "estimators", "evaluation", "metrics", "models", "priors", "sphere")
 
 __all__ = [
-    "CauchySoftmax",
-    "Certificate",
     "Classes",
     "CompositeSpace",
-    "ConventionalSpace",
-    "CosineSoftmax",
-    "DeepNCM",
-    "FreeNormSoftmax",
     "OutputSpace",
-    "PowerCosine",
     "Prototypes",
     "Range",
     "Run",
-    "SampledCosineSoftmax",
     "Space",
-    "SquaredCosine",
-    "Suggestion",
     "__version__",
-    "add_classes",
+    "baselines",
     "codes",
     "data",
     "estimators",
@@ -97,24 +69,25 @@ __all__ = [
     "evaluation",
     "fit",
     "load",
+    "losses",
     "metrics",
     "models",
     "place",
     "priors",
-    "remove_classes",
-    "rename_classes",
+    "prototypes",
     "separation_bound",
+    "spaces",
     "sphere",
-    "squared_cosine_loss",
     "suggest_dim",
+    "training",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name in _SHELVES:
-        return import_module(f"hyperproto.{name}")
     if name in _HOMES:
         return getattr(import_module(f"hyperproto.{_HOMES[name]}"), name)
+    if name in __all__:
+        return import_module(f"hyperproto.{name}")
     raise AttributeError(f"module 'hyperproto' has no attribute {name!r}")
 
 

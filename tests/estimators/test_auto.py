@@ -1,7 +1,7 @@
 import pytest
 
-from hyperproto import CosineSoftmax, SquaredCosine
 from hyperproto.estimators.auto import choose_dim, choose_loss, choose_steps, lay_out_classes
+from hyperproto.losses import CosineSoftmax, SquaredCosine
 
 
 @pytest.mark.parametrize("num_classes", [2, 3, 10, 65])

@@ -7,8 +7,8 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
-from hyperproto import CosineSoftmax
 from hyperproto.estimators import HypersphericalClassifier
+from hyperproto.losses import CosineSoftmax
 
 
 def test_points_lie_on_the_sphere_and_cosines_are_to_the_prototypes(three_kinds):
@@ -116,7 +116,7 @@ def test_confidence_is_fitted_on_rows_that_were_held_out(three_kinds):
     X, y = three_kinds
     model = HypersphericalClassifier(calibrate=True, reject=0.2, validation_fraction=0.3, random_state=0).fit(X, y)
     assert len(model.held_.norms) == 27
-    assert model.temperature_.scale != CosineSoftmax().scale
+    assert model.temperature_.scale != CosineSoftmax().cosine_scale(len(model.classes_))
     assert 0 < model.calibration_error_ < 0.3
     np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)
     answers = model.predict(np.concatenate([X, 0 * X[:1]]))

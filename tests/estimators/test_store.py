@@ -52,7 +52,7 @@ def test_regressors_and_several_tasks_come_back(a_slope, tmp_path):
     assert back.bounds_ == regressor.bounds_
     np.testing.assert_array_equal(back.predict_interval(X), regressor.predict_interval(X))
     table = np.stack([(X[:, 0] > 0).astype(object), y.astype(object)], axis=1)
-    several = HypersphericalMultiTask(epochs=3, loss=hp.CosineSoftmax(scale=8), random_state=0).fit(X, table)
+    several = HypersphericalMultiTask(epochs=3, loss=hp.losses.CosineSoftmax(scale=8), random_state=0).fit(X, table)
     several.save(tmp_path / "several")
     back = hp.load(tmp_path / "several")
     assert back.predict(X).tolist() == several.predict(X).tolist()
@@ -62,7 +62,12 @@ def test_regressors_and_several_tasks_come_back(a_slope, tmp_path):
 
 @pytest.mark.parametrize(
     "loss",
-    [hp.FreeNormSoftmax(gain=2.0), hp.CauchySoftmax(width=0.3), hp.SampledCosineSoftmax(scale=8.0), hp.PowerCosine()],
+    [
+        hp.losses.FreeNormSoftmax(gain=2.0),
+        hp.losses.CauchySoftmax(width=0.3),
+        hp.losses.SampledCosineSoftmax(scale=8.0),
+        hp.losses.PowerCosine(),
+    ],
 )
 def test_every_loss_comes_back(three_kinds, tmp_path, loss):
     X, y = three_kinds

@@ -207,10 +207,10 @@ def test_missing_labels_do_not_count_and_one_unnamed_task_is_called_target():
 
 
 def test_bare_probabilities_have_the_scale_of_their_loss():
-    softmax = hp.Space(3, hp.Classes(3, loss=hp.CosineSoftmax(scale=7)))
+    softmax = hp.Space(3, hp.Classes(3, loss=hp.losses.CosineSoftmax(scale=7)))
     assert uncalibrated(softmax)["target"].model.scale == 7
     assert uncalibrated(hp.Space(3, hp.Classes(3)))["target"] == ClassCalibration(Temperature(10.0))
-    conventional = uncalibrated(hp.ConventionalSpace(hp.Classes(3)))["target"]
+    conventional = uncalibrated(hp.baselines.ConventionalSpace(hp.Classes(3)))["target"]
     assert conventional == ClassCalibration(Temperature(1.0), outlier="energy")
     assert uncalibrated(hp.Space(3, hp.Range(0, 1))) == {}
 

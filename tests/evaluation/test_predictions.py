@@ -42,7 +42,7 @@ def test_of_very_many_classes_no_score_for_every_pair_is_made(monkeypatch):
 
 
 def test_equal_scores_never_put_another_class_before_the_prediction():
-    space = hp.ConventionalSpace(hp.Classes(50))
+    space = hp.baselines.ConventionalSpace(hp.Classes(50))
     answers = predict_split(
         torch.nn.Identity(), space, (torch.zeros(3, 50), torch.zeros(3, dtype=torch.int64)), top=2
     )

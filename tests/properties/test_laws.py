@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from hyperproto import Classes, Prototypes, Range, Space, place
-from hyperproto.spaces import squared_cosine_grad, squared_cosine_loss
+from hyperproto.losses import squared_cosine_grad, squared_cosine_loss
 from hyperproto.sphere import normalize
 
 seeds = st.integers(0, 2**32 - 1)

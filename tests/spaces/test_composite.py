@@ -7,7 +7,7 @@ import torch
 
 import hyperproto as hp
 from hyperproto._core.errors import InputError
-from hyperproto.spaces.config import space_from_dict, space_to_dict
+from hyperproto.baselines import space_from_dict, space_to_dict
 
 NAN = float("nan")
 

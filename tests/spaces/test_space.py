@@ -8,8 +8,9 @@ import pytest
 import torch
 from torch.nn import functional
 
-from hyperproto import Classes, ConventionalSpace, CosineSoftmax, OutputSpace, Range, Space, place
-from hyperproto.spaces import squared_cosine_grad, squared_cosine_loss
+from hyperproto import Classes, OutputSpace, Range, Space, place
+from hyperproto.baselines import ConventionalSpace
+from hyperproto.losses import CosineSoftmax, squared_cosine_grad, squared_cosine_loss
 
 NAMES = ["2", "3", "4", "5", "7"]
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from hyperproto import Classes, CosineSoftmax, Prototypes, Range, place
+from hyperproto import Classes, Prototypes, Range, place
+from hyperproto.losses import CosineSoftmax
 from hyperproto.spaces.tasks import task_from_dict
 
 
@@ -27,7 +28,7 @@ def test_names_and_ids_translate_both_ways():
 
 
 def test_bad_classes_get_a_sentence():
-    with pytest.raises(TypeError, match="`loss` must be one of hp.SquaredCosine"):
+    with pytest.raises(TypeError, match="`loss` must be one of hp.losses.SquaredCosine"):
         Classes(3, loss="squared")
     with pytest.raises(ValueError, match="`weight` must be finite and greater than 0; got 0"):
         Classes(3, weight=0)

@@ -37,7 +37,7 @@ def test_two_processes_keep_the_means_that_one_keeps(tmp_path):
 
 def fit(folder, mean, *, stop_after=-1, **settings):
     """Train, and ask to stop after so many steps."""
-    space = hp.DeepNCM(3, {"kind": hp.Classes(["a", "b", "c"])}, mean=mean, condense_every=3)
+    space = hp.baselines.DeepNCM(3, {"kind": hp.Classes(["a", "b", "c"])}, mean=mean, condense_every=3)
     observe, seen = space.observe, []
 
     def counted(z, targets):
@@ -83,7 +83,7 @@ def test_it_learns_and_comes_back_in_one_line(tmp_path):
     run = fit(tmp_path / "run", "decay")
     assert run.metrics["kind/accuracy"] > 0.9
     _, space = hp.load(tmp_path / "run", network=make_network(seed=3))
-    assert isinstance(space, hp.DeepNCM)
+    assert isinstance(space, hp.baselines.DeepNCM)
     assert torch.equal(space.means, run.space.means)
     assert space.options() == run.space.options()
 
@@ -96,7 +96,7 @@ def test_resuming_with_another_form_gets_a_sentence(tmp_path):
 
 def test_the_wider_regression_is_trained_with_the_network_and_comes_back(tmp_path):
     torch.manual_seed(0)
-    space = hp.ConventionalSpace(hp.Range(-1, 1), width=3, clamp="train")
+    space = hp.baselines.ConventionalSpace(hp.Range(-1, 1), width=3, clamp="train")
     before = space.heads[0].layer.weight.clone()
     blobs = make_blobs()
     data = blobs.inputs, blobs.targets["size"]

@@ -149,7 +149,7 @@ def test_a_non_finite_loss_stops_the_run_and_says_where(blobs, blob_space):
 def test_the_batch_of_a_non_finite_loss_is_named_and_saved(blobs, tmp_path):
     data = make_blobs()
     data.inputs[33, 0] = 1e38  # finite, and too much for the network
-    space = hp.ConventionalSpace(kind=hp.Classes(3), size=hp.Range(-1, 1))
+    space = hp.baselines.ConventionalSpace(kind=hp.Classes(3), size=hp.Range(-1, 1))
     network = torch.nn.Sequential(make_network(4), torch.nn.Linear(4, 4))
     with torch.no_grad():
         network[1].weight.fill_(1e20)

@@ -341,7 +341,7 @@ def test_few_dimensions_get_a_look_at_the_examples(generator):
     space = build_space(recipe, {"kind": hp.Classes(6)}, seen)
     cosines = space.prototypes["kind"].vectors @ space.prototypes["kind"].vectors.T
     assert cosines[0, 1] > cosines[0, 2]
-    assert space.tasks["kind"].loss == hp.FreeNormSoftmax()
+    assert space.tasks["kind"].loss == hp.losses.FreeNormSoftmax()
     assert "projected" in space.prototypes["kind"].certificate.method
 
 
@@ -426,7 +426,7 @@ def test_a_prior_places_like_classes_together(tmp_path):
     cosine = space.prototypes["kind"].vectors @ space.prototypes["kind"].vectors.T
     assert cosine[0, 2] > cosine[0, 1]
     assert space.tasks["age"].margin == 0.2
-    assert isinstance(space.tasks["kind"].loss, hp.CosineSoftmax)
+    assert isinstance(space.tasks["kind"].loss, hp.losses.CosineSoftmax)
     with pytest.raises(ValueError, match="got both"):
         Recipe(recipe.data, prior="a", prototypes="b")
     with pytest.raises(ValueError, match='belong to the sphere; got space="conventional"'):

@@ -89,10 +89,10 @@ def test_a_network_of_ones_own_is_passed_in(tmp_path, blobs, blob_space):
 
 def test_a_baseline_comes_back_too(tmp_path, digits):
     train, _ = digits
-    space = hp.ConventionalSpace(hp.Classes(10))
+    space = hp.baselines.ConventionalSpace(hp.Classes(10))
     hp.fit(DigitNet(10, width=4), space, train, epochs=1, folder=tmp_path / "run", lr=1e-4)
     _, loaded = hp.load(tmp_path / "run")
-    assert isinstance(loaded, hp.ConventionalSpace)
+    assert isinstance(loaded, hp.baselines.ConventionalSpace)
     assert loaded.dim == 10
 
 

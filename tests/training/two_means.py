@@ -19,7 +19,7 @@ def main(path: str) -> None:
     data.targets["kind"][::4] = -1
     held = {}
     for mean in FORMS:
-        space = hp.DeepNCM(3, {"kind": hp.Classes(3)}, mean=mean, condense_every=3)
+        space = hp.baselines.DeepNCM(3, {"kind": hp.Classes(3)}, mean=mean, condense_every=3)
         network = make_network()
         data_of_kind = data.inputs, {"kind": data.targets["kind"]}
         hp.fit(network, space, data_of_kind, epochs=2, batch_size=16, lr=0.01)

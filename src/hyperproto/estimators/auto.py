@@ -7,9 +7,9 @@ from hyperproto._core.checks import check_integer
 from hyperproto._core.registry import choose
 from hyperproto.codes import known_max_cosine
 from hyperproto.codes.best import MATRIX_POINTS
+from hyperproto.losses import LOSSES, ClassLoss
 from hyperproto.priors import from_data
 from hyperproto.prototypes import Prototypes, place
-from hyperproto.spaces.losses import LOSSES, ClassLoss
 
 __all__ = ["choose_dim", "choose_loss", "choose_range_dim", "choose_steps", "lay_out_classes", "scale_of"]
 
@@ -69,9 +69,9 @@ def choose_loss(loss: str | ClassLoss, num_classes: int, *, beside_numbers: bool
     return built
 
 
-def scale_of(loss: ClassLoss) -> float:
+def scale_of(loss: ClassLoss, num_classes: int) -> float:
     """Return what cosines are multiplied by for probabilities until held-out data says better."""
-    return float(getattr(loss, "scale", UNFITTED_SCALE))
+    return loss.cosine_scale(num_classes) or UNFITTED_SCALE
 
 
 def choose_steps(epochs: int | str, batch_size: int | str, n: int) -> tuple[int, int]:

@@ -226,7 +226,7 @@ class HypersphericalClassifier(ClassifierMixin, ClassesChange):  # type: ignore[
         """Fit the temperature and the threshold on what was held out, or take the loss's own scale."""
         task = self.space_.tasks[TARGET]
         assert isinstance(task, Classes)
-        scale = scale_of(task.loss)
+        scale = scale_of(task.loss, task.num_classes)
         self.temperature_ = Temperature(scale)
         self.calibration_error_: float | None = None
         self.rejection_: Rejection | None = None

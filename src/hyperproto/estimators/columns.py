@@ -10,9 +10,9 @@ from torch import Tensor
 
 from hyperproto._core.checks import check_finite_number
 from hyperproto._core.errors import InputError
+from hyperproto.losses import ClassLoss
 from hyperproto.prototypes import Prototypes
 from hyperproto.spaces import Classes, Range
-from hyperproto.spaces.losses import ClassLoss
 
 __all__ = ["ClassColumn", "Column", "NumberColumn", "column_from_dict"]
 

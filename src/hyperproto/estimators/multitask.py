@@ -227,7 +227,7 @@ class HypersphericalMultiTask(ClassesChange):
         self.temperatures_ = {}
         for name, task in self.space_.tasks.items():
             if isinstance(task, Classes):
-                scale = scale_of(task.loss)
+                scale = scale_of(task.loss, task.num_classes)
                 self.temperatures_[name] = Temperature(scale)
                 if self.held_ is not None:
                     fitted = Temperature.fit(self.held_.scores[name], self.held_.targets[name])

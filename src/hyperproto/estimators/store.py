@@ -19,14 +19,14 @@ from hyperproto._core.errors import InputError
 from hyperproto._core.files import new_folder, read_json, replacing, write_json
 from hyperproto._core.registry import choose
 from hyperproto._version import __version__
+from hyperproto.baselines import space_to_dict
 from hyperproto.data import Arrays
 from hyperproto.estimators.columns import column_from_dict
 from hyperproto.estimators.held import Held
 from hyperproto.estimators.inputs import Standardise
+from hyperproto.losses import LOSSES
 from hyperproto.models import Backbone
 from hyperproto.spaces import Space
-from hyperproto.spaces.config import space_to_dict
-from hyperproto.spaces.losses import LOSSES
 from hyperproto.training.building import build_network, build_space
 from hyperproto.training.run import class_prototypes
 from hyperproto.training.weights import fill, read_tensors, weights_of

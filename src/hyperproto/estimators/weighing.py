@@ -9,8 +9,8 @@ from torch import Tensor
 
 from hyperproto._core.errors import InputTypeError
 from hyperproto._core.registry import choose, unknown_choice
+from hyperproto.losses import Reduction
 from hyperproto.spaces import OutputSpace, Space, Targets
-from hyperproto.spaces.losses import Reduction
 
 __all__ = ["WEIGHT", "WeightedSpace", "weigh_classes"]
 

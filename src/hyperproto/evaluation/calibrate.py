@@ -140,7 +140,7 @@ def uncalibrated(space: TaskSpace) -> dict[str, TaskCalibration]:
     sphere = isinstance(space, Space)
     return {
         name: ClassCalibration(
-            Temperature(float(getattr(task.loss, "scale", UNFITTED_SCALE)) if sphere else 1.0),
+            Temperature((task.loss.cosine_scale(task.num_classes) or UNFITTED_SCALE) if sphere else 1.0),
             outlier="length" if sphere else "energy",
         )
         for name, task in space.tasks.items()

@@ -8,28 +8,14 @@ from typing import Any, cast
 import torch
 
 from hyperproto._core.seeding import derive_seed
+from hyperproto.baselines import ConventionalSpace, DeepNCM, weigh_tasks
 from hyperproto.data import Source
+from hyperproto.losses import CauchySoftmax, ClassLoss, CosineSoftmax, FreeNormSoftmax, PowerCosine, SquaredCosine
 from hyperproto.models import Backbone, create_backbone
 from hyperproto.reproduction.cell_prototypes import cell_prototypes
 from hyperproto.reproduction.places import Places
 from hyperproto.reproduction.spec import Spec
-from hyperproto.spaces import (
-    CauchySoftmax,
-    Classes,
-    CompositeSpace,
-    ConventionalSpace,
-    CosineSoftmax,
-    DeepNCM,
-    FreeNormSoftmax,
-    PowerCosine,
-    Range,
-    Space,
-    SquaredCosine,
-    TaskSpace,
-    tasks_for,
-)
-from hyperproto.spaces.losses import ClassLoss
-from hyperproto.spaces.weighing import weigh_tasks
+from hyperproto.spaces import Classes, CompositeSpace, Range, Space, TaskSpace, tasks_for
 from hyperproto.training.look import look_at
 
 __all__ = ["cell_network", "cell_space"]

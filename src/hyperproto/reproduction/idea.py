@@ -5,9 +5,9 @@ from typing import Any, cast
 import torch
 from torch import Tensor
 
+from hyperproto.losses import cosine_loss
 from hyperproto.prototypes import Prototypes
 from hyperproto.reproduction.spec import Spec
-from hyperproto.spaces.losses import cosine_loss
 from hyperproto.sphere import normalize
 
 __all__ = ["trace_output"]

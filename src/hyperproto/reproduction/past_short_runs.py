@@ -1,6 +1,6 @@
 """Past the paper: five epochs on CIFAR-100, depth 8, and how much of softmax's accuracy a fixed sphere keeps.
 
-The rows follow one rule, :func:`hyperproto.spaces.default.default_loss`; rates are those that
+The rows follow one rule, :func:`hyperproto.losses.get_loss`; rates are those that
 :mod:`~hyperproto.reproduction.past_tuning` found on held-out images. The last row is the rule that stood before, with
 one seed: its test accuracy was seen before the rule was changed, on trials that were too short.
 """

@@ -10,10 +10,11 @@ import torch
 from torch import Tensor
 
 from hyperproto._core.errors import NonFiniteLossError
+from hyperproto.baselines import ConventionalSpace
 from hyperproto.data import Arrays, load_rotated_digits
 from hyperproto.data.digits import ROTATED_DIGITS
 from hyperproto.models import DigitNet
-from hyperproto.spaces import Classes, CompositeSpace, ConventionalSpace, OutputSpace, Range, Space
+from hyperproto.spaces import Classes, CompositeSpace, OutputSpace, Range, Space
 from hyperproto.training import Run, fit
 
 __all__ = [

@@ -62,14 +62,14 @@ class Spec:
     prototypes : str, optional
         One of :data:`PROTOTYPES`, for the classes of a sphere.
     loss, loss_scale, loss_options : {"squared", "softmax", "free", "power", "cauchy"}, float, pairs
-        Equation 1; cross-entropy over cosines times the scale; :mod:`~hyperproto.spaces.free_norm`; or
-        :mod:`~hyperproto.spaces.heavy_tails`; the last three with options.
+        Equation 1; cross-entropy over cosines times the scale; :mod:`~hyperproto.losses.softmax`; or
+        :mod:`~hyperproto.losses.softmax`; the last three with options.
     margin : float
         Of a range on the sphere.
     mean : str, optional
         Of Deep NCM: "condensation", "decay" or "online".
     clamp, width : str, int
-        Of squared error: see :class:`~hyperproto.spaces.conventional.ConventionalSpace`.
+        Of squared error: see :class:`~hyperproto.baselines.ConventionalSpace`.
     task_weight : float, optional
         w of Table 6 for the range, 1 - w for the classes; None is the plain sum.
     epochs, batch_size, lr, momentum, weight_decay, schedule, reduction, augment

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from torch import Tensor, nn
 
-from hyperproto.spaces.losses import Reduction
+from hyperproto.losses import Reduction
 
 __all__ = ["OutputSpace", "Targets"]
 

@@ -10,9 +10,9 @@ from hyperproto._core.checks import check_directions, check_integer, check_outpu
 from hyperproto._core.errors import InputError
 from hyperproto._core.processes import from_first
 from hyperproto.codes import Certificate
+from hyperproto.losses import cosine_loss
 from hyperproto.prototypes import Prototypes, place
 from hyperproto.spaces.layout import deal_axes
-from hyperproto.spaces.losses import cosine_loss
 from hyperproto.spaces.task_space import Head, TaskSpace, parse_tasks
 from hyperproto.spaces.tasks import Classes, Range, Task
 from hyperproto.spaces.top_k import TopK, nearest_prototypes

@@ -10,7 +10,8 @@ from torch import Tensor, nn
 from hyperproto._core.checks import check_output_width
 from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto._core.registry import choose
-from hyperproto.spaces.losses import REDUCTIONS, Reduction, check_labels
+from hyperproto.losses import Reduction
+from hyperproto.losses.class_loss import REDUCTIONS, check_labels
 from hyperproto.spaces.protocol import OutputSpace, Targets
 from hyperproto.spaces.tasks import Classes, Range, Task, check_numbers
 

@@ -11,9 +11,10 @@ from hyperproto._core.checks import check_finite_number
 from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto._core.registry import choose, unknown_choice
 from hyperproto.data.source import MISSING, Bounds, Labels
+from hyperproto.losses import LOSSES, ClassLoss, SquaredCosine
+from hyperproto.losses.class_loss import check_labels
 from hyperproto.prototypes import Prototypes
 from hyperproto.prototypes.prototypes import parse_classes
-from hyperproto.spaces.losses import LOSSES, ClassLoss, SquaredCosine, check_labels
 
 __all__ = ["MISSING", "Classes", "Range", "Task", "check_numbers", "task_from_dict", "tasks_for"]
 
@@ -43,7 +44,7 @@ class Classes:
     def __post_init__(self) -> None:
         check_finite_number(self.weight, "weight", above=0)
         if not isinstance(self.loss, tuple(LOSSES.values())):
-            known = ", ".join(f"hp.{loss.__name__}()" for loss in LOSSES.values())
+            known = ", ".join(f"hp.losses.{loss.__name__}()" for loss in LOSSES.values())
             raise InputTypeError(f"`loss` must be one of {known}; got {self.loss!r}.")
         if not isinstance(self.classes, Prototypes):
             num_classes, names = parse_classes(self.classes)

@@ -13,10 +13,10 @@ import torch
 from torch import nn
 
 from hyperproto._core.errors import HyperprotoError, InputError
+from hyperproto.baselines import space_from_dict
 from hyperproto.models import create_backbone
 from hyperproto.prototypes import Prototypes
 from hyperproto.spaces import OutputSpace
-from hyperproto.spaces.config import space_from_dict
 
 __all__ = ["build_network", "build_space", "stored_prototypes"]
 

@@ -10,29 +10,18 @@ import torch
 from hyperproto._core.errors import InputError
 from hyperproto._core.processes import from_first
 from hyperproto._core.seeding import derive_seed
+from hyperproto.baselines import ConventionalSpace
 from hyperproto.codes.best import MATRIX_POINTS
 from hyperproto.data import Arrays, ImageData, ImagePreprocessing, Labels, Source, Split, training_data
 from hyperproto.data.preprocessing import Preprocessing
 from hyperproto.data.source import select
 from hyperproto.data.targets import held_out_rows
+from hyperproto.losses import CauchySoftmax, ClassLoss, CosineSoftmax, FreeNormSoftmax, PowerCosine, SquaredCosine
+from hyperproto.losses.lookup import MANY_CLASSES, default_loss
 from hyperproto.models import BACKBONES, Backbone, LibraryNetwork, create_backbone, default_backbone
 from hyperproto.prototypes import Prototypes, place
 from hyperproto.prototypes.place import check_dim
-from hyperproto.spaces import (
-    CauchySoftmax,
-    Classes,
-    CompositeSpace,
-    ConventionalSpace,
-    CosineSoftmax,
-    FreeNormSoftmax,
-    PowerCosine,
-    Range,
-    Space,
-    SquaredCosine,
-    TaskSpace,
-)
-from hyperproto.spaces.default import MANY_CLASSES, default_loss, simplex_scale
-from hyperproto.spaces.losses import ClassLoss
+from hyperproto.spaces import Classes, CompositeSpace, Range, Space, TaskSpace
 from hyperproto.training.look import can_be_looked_at, look_at
 from hyperproto.training.protocol import paper_backbone
 from hyperproto.training.recipe_values import Recipe
@@ -60,7 +49,7 @@ SHORT_NAMES = {
 }
 LOSSES: dict[str, Callable[[int], ClassLoss]] = {
     "squared": lambda num_classes: SquaredCosine(),
-    "softmax": lambda num_classes: CosineSoftmax(simplex_scale(num_classes)),
+    "softmax": lambda num_classes: CosineSoftmax(),
     "free": lambda num_classes: FreeNormSoftmax(),
     "power": lambda num_classes: PowerCosine(),
     "cauchy": lambda num_classes: CauchySoftmax(),

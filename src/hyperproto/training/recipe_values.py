@@ -28,7 +28,7 @@ class Recipe:
         Of the sphere; None is :func:`~hyperproto.training.recipe_parts.auto_dim`.
     loss : {"auto", "squared", "softmax", "free", "power", "cauchy"}
         For classes on the sphere: Equation 1, cross-entropy over scaled cosines or with lengths free, or those of
-        :mod:`~hyperproto.spaces.heavy_tails`. "auto" is :func:`~hyperproto.spaces.default.default_loss`, and in the
+        :mod:`~hyperproto.losses.softmax`. "auto" is :func:`~hyperproto.losses.get_loss`, and in the
         paper's protocol Equation 1.
     margin : float
         Keeps numbers away from the poles; None is 0.1 beside classes with the loss "free" and in a composite space,

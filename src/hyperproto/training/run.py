@@ -46,10 +46,10 @@ from hyperproto._core.files import (
     write_json_lines,
 )
 from hyperproto._version import __version__
+from hyperproto.baselines import space_to_dict
 from hyperproto.models import Backbone
 from hyperproto.prototypes import Prototypes
 from hyperproto.spaces import OutputSpace, Space
-from hyperproto.spaces.config import space_to_dict
 from hyperproto.training.best import best_epoch
 from hyperproto.training.checkpoint import Checkpoint
 from hyperproto.training.weights import weights_of

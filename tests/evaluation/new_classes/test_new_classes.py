@@ -244,4 +244,4 @@ def test_what_cannot_be_gets_a_sentence(run, options, sentence):
 
 def test_only_a_sphere_takes_new_classes():
     with pytest.raises(TypeError, match="Classes come and go on a sphere.*got a ConventionalSpace"):
-        add_classes((torch.nn.Linear(6, 3), hp.ConventionalSpace(hp.Classes(OLD))), FEW[0], named(FEW[1]))
+        add_classes((torch.nn.Linear(6, 3), hp.baselines.ConventionalSpace(hp.Classes(OLD))), FEW[0], named(FEW[1]))

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from hyperproto._core.registry import choose
+from hyperproto.baselines.conventional import ConventionalSpace
+from hyperproto.baselines.deep_ncm import DeepNCM
 from hyperproto.prototypes import Prototypes
 from hyperproto.spaces.composite import CompositeSpace
-from hyperproto.spaces.conventional import ConventionalSpace
-from hyperproto.spaces.deep_ncm import DeepNCM
 from hyperproto.spaces.protocol import OutputSpace
 from hyperproto.spaces.space import Space
 from hyperproto.spaces.task_space import TaskSpace

@@ -6,13 +6,8 @@ import pytest
 import torch
 from torch.nn import functional
 
-from hyperproto.spaces.losses import (
-    CosineSoftmax,
-    cosine_loss,
-    cosine_loss_grad,
-    squared_cosine_grad,
-    squared_cosine_loss,
-)
+from hyperproto.losses import CosineSoftmax, cosine_loss, squared_cosine_grad, squared_cosine_loss
+from hyperproto.losses.cosine import cosine_loss_grad
 from hyperproto.sphere import normalize
 
 

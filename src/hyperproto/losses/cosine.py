@@ -1,40 +1,22 @@
-r"""The one loss, :math:`(\text{target} - \cos\theta)^2`, its closed-form gradient, and its named uses.
+r"""The one loss of the paper, :math:`(\text{target} - \cos\theta)^2`, and its closed-form gradient.
 
-Classification wishes the cosine to the class prototype to be 1 (Equation 1); regression wishes the cosine to the
-upper pole to be r (Equation 7). Everything is checked by shape and dtype only, so that nothing here waits for a
-device or breaks a compiled graph.
+Classification asks for a cosine of 1 to the class prototype (Equation 1), regression for a cosine of r to the upper
+pole (Equation 7). Everything is checked by shape and dtype only, so that nothing here waits for a device or breaks a
+compiled graph.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from hyperproto._core.checks import check_finite_number, check_output_width
-from hyperproto._core.errors import InputError, InputTypeError
-from hyperproto._core.registry import choose
-from hyperproto.spaces.free_norm import FreeNormSoftmax
-from hyperproto.spaces.heavy_tails import CauchySoftmax, PowerCosine
-from hyperproto.spaces.negatives import SampledCosineSoftmax
+from hyperproto._core.errors import InputError
+from hyperproto.losses.class_loss import ClassLoss, Reduction, check_labels, reduce
 from hyperproto.sphere import normalize, working_dtype
 
-__all__ = [
-    "LOSSES",
-    "REDUCTIONS",
-    "ClassLoss",
-    "CosineSoftmax",
-    "Reduction",
-    "SquaredCosine",
-    "check_labels",
-    "cosine_loss",
-    "reduce",
-    "squared_cosine_grad",
-    "squared_cosine_loss",
-]
-
-Reduction: TypeAlias = Literal["mean", "sum", "none"]
+__all__ = ["PowerCosine", "SquaredCosine", "cosine_loss", "squared_cosine_grad", "squared_cosine_loss"]
 
 
 def cosine_loss(z: Tensor, marks: Tensor, target: Tensor | float) -> Tensor:
@@ -187,7 +169,7 @@ def squared_cosine_grad(z: Tensor, prototypes: Tensor, labels: Tensor) -> Tensor
 
 
 @dataclass(frozen=True)
-class SquaredCosine:
+class SquaredCosine(ClassLoss):
     """Equation 1: only the prototype of the right class is looked at, whatever the number of classes."""
 
     name = "squared_cosine"
@@ -200,50 +182,33 @@ class SquaredCosine:
 
 
 @dataclass(frozen=True)
-class CosineSoftmax:
-    """Cross-entropy over scaled cosines to all prototypes; learns faster, at a cost that grows with K.
+class PowerCosine(ClassLoss):
+    r"""Equation 1 with another exponent: the wish ``cos(z, p_y) = 1``, and how much a far miss counts.
 
-    differs from paper: its own cosine softmax (55.5 % on CIFAR-100) has no scale, ``CosineSoftmax(scale=1)``.
+    .. math:: \ell_i = \bigl(1 + \varepsilon - \cos\theta_{z_i,\,p_{y_i}}\bigr)^q
+
+    Parameters
+    ----------
+    q : float, default 0.5
+        2 is the paper (:class:`~hyperproto.losses.SquaredCosine` is the same, fused); the less, the less a far
+        class counts. Its cost does not depend on the number of classes.
+    floor : float, default 1e-4
+        ε, which keeps the gradient of a root finite at the prototype.
     """
 
-    scale: float = 16.0
+    q: float = 0.5
+    floor: float = 1e-4
 
-    name = "cosine_softmax"
+    name = "power_cosine"
 
     def __post_init__(self) -> None:
-        check_finite_number(self.scale, "scale", above=0)
+        check_finite_number(self.q, "q", above=0)
+        check_finite_number(self.floor, "floor", at_least=0)
+        if self.q < 1 and self.floor == 0:
+            raise InputError(f"`floor` must be greater than 0 for q = {self.q:g}: a root is steep at 0. Try 1e-4.")
 
     def __call__(self, z: Tensor, prototypes: Tensor, labels: Tensor) -> Tensor:
         """Return the loss of each row, shape (n,)."""
-        wide = z.to(working_dtype(z.dtype))
-        with torch.autocast(z.device.type, enabled=False):
-            logits = (self.scale * normalize(wide)) @ prototypes.to(wide.dtype).mT
-            return torch.nn.functional.cross_entropy(logits, labels, reduction="none")
-
-
-ClassLoss: TypeAlias = (
-    SquaredCosine | CosineSoftmax | FreeNormSoftmax | PowerCosine | CauchySoftmax | SampledCosineSoftmax
-)
-LOSSES: dict[str, type[ClassLoss]] = {
-    loss.name: loss
-    for loss in (SquaredCosine, CosineSoftmax, FreeNormSoftmax, PowerCosine, CauchySoftmax, SampledCosineSoftmax)
-}
-
-REDUCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
-    "mean": torch.mean,
-    "sum": torch.sum,
-    "none": torch.Tensor.clone,
-}
-
-
-def reduce(values: Tensor, reduction: str) -> Tensor:
-    """Return the mean, the sum, or the values themselves."""
-    return choose(reduction, REDUCTIONS, what="reduction")(values)
-
-
-def check_labels(labels: Tensor, n: int, *, name: str = "labels") -> None:
-    """Check shape and dtype of class labels, not their values."""
-    if labels.dtype.is_floating_point or labels.dtype in (torch.bool, torch.complex64, torch.complex128):
-        raise InputTypeError(f"`{name}` must be class ids of an integer dtype; got {labels.dtype}.")
-    if labels.shape != (n,):
-        raise InputError(f"`{name}` must have shape ({n},), one per row of `z`; got {tuple(labels.shape)}.")
+        u = normalize(z.to(working_dtype(z.dtype)))
+        cosine = (u * prototypes.index_select(0, labels).to(u.dtype)).sum(dim=1)
+        return (1 + self.floor - cosine).clamp_min(self.floor) ** self.q

@@ -5,8 +5,8 @@ import copy
 import pytest
 import torch
 
-from hyperproto import Classes, DeepNCM, Range
-from hyperproto.spaces.config import space_from_dict, space_to_dict
+from hyperproto import Classes, Range
+from hyperproto.baselines import DeepNCM, space_from_dict, space_to_dict
 from tests.reference.deep_ncm import SlowDeepNCM
 
 FORMS = ("condensation", "decay", "online")

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 import hyperproto as hp
-from hyperproto.spaces import CosineSoftmax, SampledCosineSoftmax, neighbours
-from hyperproto.spaces.config import space_from_dict, space_to_dict
+from hyperproto.baselines import space_from_dict, space_to_dict
+from hyperproto.losses import CosineSoftmax, SampledCosineSoftmax, sampled
 from hyperproto.sphere import normalize
 
 
@@ -115,27 +115,27 @@ def points_as_prototypes(num_classes):
     return hp.Prototypes.from_tensor(points(num_classes), method="random")
 
 
-def test_the_list_of_neighbours_is_made_once_and_anew_when_prototypes_change(monkeypatch):
+def test_the_list_of_sampled_is_made_once_and_anew_when_prototypes_change(monkeypatch):
     made = []
-    monkeypatch.setattr(neighbours, "_make", lambda p, m: made.append(m) or torch.zeros(len(p), m, dtype=torch.int32))
+    monkeypatch.setattr(sampled, "_make", lambda p, m: made.append(m) or torch.zeros(len(p), m, dtype=torch.int32))
     prototypes = points(10)
     for _ in range(3):
-        neighbours.neighbour_list(prototypes, 2)
+        sampled.neighbor_list(prototypes, 2)
     assert made == [2]
     prototypes[0] = prototypes[1]
-    neighbours.neighbour_list(prototypes, 2)
+    sampled.neighbor_list(prototypes, 2)
     assert made == [2, 2]
-    before = len(neighbours._MADE)
+    before = len(sampled._MADE)
     del prototypes
     gc.collect()
-    assert len(neighbours._MADE) == before - 1
+    assert len(sampled._MADE) == before - 1
 
 
-def test_of_many_classes_neighbours_are_near_others_of_the_same_cell(monkeypatch):
-    monkeypatch.setattr(neighbours, "EXACT", 100)
-    monkeypatch.setattr(neighbours, "CELL", 40)
+def test_of_many_classes_sampled_are_near_others_of_the_same_cell(monkeypatch):
+    monkeypatch.setattr(sampled, "EXACT", 100)
+    monkeypatch.setattr(sampled, "CELL", 40)
     prototypes = points(301, 3)
-    found = neighbours.neighbour_list(prototypes, 4).long()
+    found = sampled.neighbor_list(prototypes, 4).long()
     assert found.shape == (301, 4)
     assert not (found == torch.arange(301).unsqueeze(1)).any()
     cosines = (prototypes[found] * prototypes.unsqueeze(1)).sum(dim=2)
@@ -143,9 +143,9 @@ def test_of_many_classes_neighbours_are_near_others_of_the_same_cell(monkeypatch
     assert (cosines.diff(dim=1) <= 1e-12).all()
 
 
-def test_coinciding_prototypes_are_each_others_neighbours_not_their_own():
+def test_coinciding_prototypes_are_each_others_sampled_not_their_own():
     prototypes = points(1).repeat(5, 1)
-    found = neighbours.neighbour_list(prototypes, 2)
+    found = sampled.neighbor_list(prototypes, 2)
     assert found.shape == (5, 2)
     assert (found[0] != 0).all()
 
@@ -155,7 +155,7 @@ def test_coinciding_prototypes_are_each_others_neighbours_not_their_own():
     [
         ({"kind": "hard"}, 'Unknown kind of negatives "hard".*Did you mean "hardest"'),
         ({"kind": "random"}, "`negatives` must be at least 1; got 0"),
-        ({"negatives": 4}, '`negatives` must be 0 with kind "batch"'),
+        ({"negatives": 4}, '`negatives` must be 0 with kind="batch"'),
         ({"scale": 0.0}, "`scale` must be finite and greater than 0"),
     ],
 )

@@ -28,7 +28,8 @@ def weigh_tasks(tasks: Mapping[str, Task], weight: float) -> dict[str, Task]:
 
     Examples
     --------
-    >>> from hyperproto.spaces import Classes, ConventionalSpace, Range
+    >>> from hyperproto.baselines import ConventionalSpace
+    >>> from hyperproto.spaces import Classes, Range
     >>> space = ConventionalSpace(weigh_tasks({"style": Classes(46), "year": Range(1000, 1932)}, 0.25))
     >>> space.tasks["style"].weight, space.tasks["year"].weight
     (0.75, 0.25)

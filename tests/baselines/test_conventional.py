@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from hyperproto import Classes, ConventionalSpace, CosineSoftmax, Prototypes, Range, Space, place
-from hyperproto.spaces import weigh_tasks
-from hyperproto.spaces.config import space_from_dict, space_to_dict
+from hyperproto import Classes, Prototypes, Range, Space, place
+from hyperproto.baselines import ConventionalSpace, space_from_dict, space_to_dict, weigh_tasks
+from hyperproto.losses import CosineSoftmax
 from tests.reference import baselines as slow
 
 

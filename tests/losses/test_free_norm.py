@@ -6,7 +6,7 @@ from torch.nn import functional
 
 import hyperproto as hp
 from hyperproto._core.errors import InputError
-from hyperproto.spaces import default_loss
+from hyperproto.losses.lookup import default_loss
 from hyperproto.sphere import normalize
 
 
@@ -18,16 +18,16 @@ def batch(generator, n=7, num_classes=5, dim=4):
 
 def test_it_is_cosine_softmax_with_the_length_as_scale(generator):
     z, prototypes, labels = batch(generator)
-    rows = hp.FreeNormSoftmax(gain=1.5)(z, prototypes, labels)
+    rows = hp.losses.FreeNormSoftmax(gain=1.5)(z, prototypes, labels)
     for row, one, label in zip(rows, z, labels, strict=True):
-        alone = hp.CosineSoftmax(scale=1.5 * float(one.norm()))(one[None], prototypes, label[None])
+        alone = hp.losses.CosineSoftmax(scale=1.5 * float(one.norm()))(one[None], prototypes, label[None])
         torch.testing.assert_close(row[None], alone)
 
 
 def test_on_a_one_hot_sphere_it_is_softmax(generator):
     z, _, labels = batch(generator, dim=5)
     torch.testing.assert_close(
-        hp.FreeNormSoftmax()(z, torch.eye(5, dtype=torch.float64), labels),
+        hp.losses.FreeNormSoftmax()(z, torch.eye(5, dtype=torch.float64), labels),
         functional.cross_entropy(z, labels, reduction="none"),
     )
 
@@ -35,7 +35,7 @@ def test_on_a_one_hot_sphere_it_is_softmax(generator):
 def test_doubt_is_a_short_output_and_certainty_a_long_one(generator):
     _, prototypes, _ = batch(generator)
     z = torch.tensor([[0.0], [1.0], [8.0]], dtype=torch.float64) * prototypes[:1]
-    right, wrong = (hp.FreeNormSoftmax()(z, prototypes, torch.full((3,), k)) for k in (0, 1))
+    right, wrong = (hp.losses.FreeNormSoftmax()(z, prototypes, torch.full((3,), k)) for k in (0, 1))
     assert right[0].exp() == pytest.approx(5)
     assert right[0] > right[1] > right[2]
     assert wrong[0] < wrong[1] < wrong[2]
@@ -43,11 +43,13 @@ def test_doubt_is_a_short_output_and_certainty_a_long_one(generator):
 
 def test_gradients_agree_with_differences(generator):
     z, prototypes, labels = batch(generator)
-    assert torch.autograd.gradcheck(lambda z: hp.FreeNormSoftmax(2.0)(z, prototypes, labels), (z.requires_grad_(),))
+    assert torch.autograd.gradcheck(
+        lambda z: hp.losses.FreeNormSoftmax(2.0)(z, prototypes, labels), (z.requires_grad_(),)
+    )
 
 
 def test_the_class_is_still_the_nearest_by_angle(generator):
-    space = hp.Space(3, hp.Classes(6, loss=hp.FreeNormSoftmax()))
+    space = hp.Space(3, hp.Classes(6, loss=hp.losses.FreeNormSoftmax()))
     z = torch.randn(20, 3, generator=generator)
     assert torch.equal(space.predict(z), space.predict(100 * z))
 
@@ -57,8 +59,8 @@ def test_half_precision_is_summed_in_single(dtype, generator):
     z, prototypes, labels = batch(generator)
     half = z.to(dtype).requires_grad_()
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        rows = hp.FreeNormSoftmax()(half, prototypes.float(), labels)
-    torch.testing.assert_close(rows, hp.FreeNormSoftmax()(half.float(), prototypes.float(), labels))
+        rows = hp.losses.FreeNormSoftmax()(half, prototypes.float(), labels)
+    torch.testing.assert_close(rows, hp.losses.FreeNormSoftmax()(half.float(), prototypes.float(), labels))
     rows.sum().backward()
     assert half.grad.dtype == dtype
 
@@ -66,14 +68,14 @@ def test_half_precision_is_summed_in_single(dtype, generator):
 @pytest.mark.parametrize(
     ("num_classes", "dim", "options", "loss"),
     [
-        (2, 2, {}, hp.FreeNormSoftmax()),
-        (10_000, 5, {}, hp.FreeNormSoftmax()),
-        (10_001, 5, {}, hp.PowerCosine()),
-        (10_001, 10_000, {}, hp.SquaredCosine()),
-        (10_001, 9_999, {}, hp.PowerCosine()),
-        (20_000, 5, {"bounded": False}, hp.FreeNormSoftmax()),
-        (100, 99, {"bounded": True}, hp.SquaredCosine()),
-        (100, 98, {"bounded": True}, hp.PowerCosine()),
+        (2, 2, {}, hp.losses.FreeNormSoftmax()),
+        (10_000, 5, {}, hp.losses.FreeNormSoftmax()),
+        (10_001, 5, {}, hp.losses.PowerCosine()),
+        (10_001, 10_000, {}, hp.losses.SquaredCosine()),
+        (10_001, 9_999, {}, hp.losses.PowerCosine()),
+        (20_000, 5, {"bounded": False}, hp.losses.FreeNormSoftmax()),
+        (100, 99, {"bounded": True}, hp.losses.SquaredCosine()),
+        (100, 98, {"bounded": True}, hp.losses.PowerCosine()),
     ],
 )
 def test_the_rule_for_who_does_not_choose(num_classes, dim, options, loss):
@@ -82,4 +84,4 @@ def test_the_rule_for_who_does_not_choose(num_classes, dim, options, loss):
 
 def test_a_gain_must_be_positive():
     with pytest.raises(InputError, match="`gain`"):
-        hp.FreeNormSoftmax(gain=0)
+        hp.losses.FreeNormSoftmax(gain=0)
