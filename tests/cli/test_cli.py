@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from hyperproto import Prototypes, __version__
-from hyperproto.cli.main import main
+from hyperproto.cli.main import VERBS, main
 
 
 def run(capsys, *arguments):
@@ -56,8 +56,8 @@ def test_place_keeps_room_and_extends_a_file(capsys, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["place", "1", "3"], "`classes` must be at least 2; got 1"),
-        (["place", "3", "1"], "`dim` must be at least 2; got 1"),
+        (["place", "1", "3"], "K must be at least 2; got 1"),
+        (["place", "3", "1"], "D must be at least 2; got 1"),
         (["place", "30", "3", "--method", "papr"], 'Did you mean "paper"?'),
         (["place", "3", "3", "-o", "/no/such/folder/p"], '"/no/such/folder" must be a folder'),
         (["train", "--folder", "/proc/nowhere", "--epochs", "1"], "cannot be written"),
@@ -82,6 +82,25 @@ def test_a_mistake_prints_one_sentence_and_exits_with_2(capsys, arguments, sente
 def test_an_unknown_option_exits_with_2(capsys):
     assert run(capsys, "place", "3", "3", "--colour", "red")[0] == 2
     assert run(capsys, "plaice")[0] == 2
+
+
+def test_a_mistyped_option_names_the_nearest_of_its_verb_alone(capsys):
+    code, out, err = run(capsys, "evaluate", "runs/a", "--outptu", "x")
+    assert (code, out) == (2, "")
+    assert "--output" in err
+    assert "hyperproto place" not in err
+    assert "hyperproto evaluate --help" in err
+
+
+def test_the_help_lists_the_version_and_hides_defaults_of_none(capsys):
+    code, out, _ = run(capsys, "--help")
+    assert code == 0
+    assert "--version" in out
+    for verb in VERBS:
+        code, out, _ = run(capsys, verb, "--help")
+        assert code == 0
+        assert "default: None" not in out
+        assert "{None" not in out
 
 
 def test_an_unknown_verb_gets_one_sentence_with_the_nearest(capsys):

@@ -137,7 +137,7 @@ def test_classes_are_renamed():
         (lambda p: p.remove(["cat", "dog"]), "At least 2 classes must stay; removing 2 leaves 1"),
         (lambda p: p.remove("cat"), 'got one string, "cat"'),
         (lambda p: p.rename({"owl": "bat"}), 'Unknown class "owl"'),
-        (lambda p: p.rename({"cat": "dog"}), '"dog" stands 2 times'),
+        (lambda p: p.rename({"cat": "dog"}), 'must differ; got "dog" 2 times'),
         (lambda p: place(3, 3).rename({"cat": "dog"}), "have no names to change"),
         (lambda p: place(3, 3).extend(["owl"]), "give their number, 1"),
         (lambda p: place(3, 3).remove([3]), "`classes` must be ids below 3; got 3"),

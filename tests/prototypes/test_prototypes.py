@@ -120,16 +120,16 @@ def test_an_npy_file_that_needs_pickle_is_refused(tmp_path):
 
 
 def test_rows_that_are_not_unit_get_a_sentence():
-    with pytest.raises(ValueError, match="row 1 has norm 2 \\(1 of 2 rows"):
+    with pytest.raises(ValueError, match="got norm 2 in row 1 \\(1 of 2 rows"):
         Prototypes.from_tensor(torch.tensor([[1.0, 0.0], [0.0, 2.0]]), method="test")
-    with pytest.raises(ValueError, match="row 0 has norm nan"):
+    with pytest.raises(ValueError, match="got norm nan in row 0"):
         Prototypes.from_tensor(torch.tensor([[math.nan, 0.0], [0.0, 1.0]]), method="test")
 
 
 def test_names_must_fit():
     with pytest.raises(ValueError, match="must name each of the 2 prototypes; got 3 names"):
         Prototypes.from_tensor(torch.eye(2), ["a", "b", "c"], method="test")
-    with pytest.raises(ValueError, match='"a" stands 2 times'):
+    with pytest.raises(ValueError, match='must differ; got "a" 2 times'):
         place(["a", "b", "a"], 2)
-    with pytest.raises(TypeError, match="name 1 is 3"):
+    with pytest.raises(TypeError, match="got 3 as name 1"):
         place(["a", 3], 2)

@@ -86,7 +86,7 @@ def test_a_space_of_numbers_has_no_best_classes():
 
 def test_no_direction_is_an_error_and_so_is_no_k():
     space = hp.Space(3, hp.Classes(4))
-    with pytest.raises(ValueError, match="`z` has no direction in 1 of 2 rows"):
+    with pytest.raises(ValueError, match="`z` must have a direction; got norm 0 in 1 of 2 rows"):
         space.top_k(torch.tensor([[1.0, 0, 0], [0, 0, 0]]), 1)
     with pytest.raises(ValueError, match="`k` must be at least 1; got 0"):
         space.top_k(points(1), 0)

@@ -102,13 +102,13 @@ def test_a_folder_that_is_taken_or_cannot_be_written_gets_a_sentence(tmp_path, b
 
     (tmp_path / "taken").mkdir()
     (tmp_path / "taken" / "thesis.tex").write_text("")
-    with pytest.raises(ValueError, match="already exists and is not empty. Choose another"):
+    with pytest.raises(ValueError, match="must be new or empty; got one with files. Choose another"):
         attempt(tmp_path / "taken")
     attempt(tmp_path / "run")
     with pytest.raises(ValueError, match="Continue the run in it with resume=True"):
         attempt(tmp_path / "run")
     (tmp_path / "file").write_text("")
-    with pytest.raises(ValueError, match="must be a folder; it is a file"):
+    with pytest.raises(ValueError, match="must be a folder; got a file"):
         attempt(tmp_path / "file")
     with pytest.raises(ValueError, match="cannot be written"):
         attempt("/proc/no-such-place")

@@ -19,37 +19,33 @@ Values: TypeAlias = Union[npt.ArrayLike, "Tensor"]  # a string has no |
 
 
 def to_numbers(values: Values, name: str, *, ndim: int, finite: bool = True) -> Numbers:
-    """Return a float64 array with ``ndim`` axes and at least one row; ``finite`` also looks at the values."""
-    held: Any = values
-    if hasattr(held, "detach"):
-        held = held.detach().cpu().double().numpy()  # numpy has no bfloat16
-    array = np.asarray(held)
+    """Return a float64 array with ``ndim`` axes and at least one row; ``finite`` also checks the values."""
+    tensor: Any = values  # made double, since numpy has no bfloat16
+    array = np.asarray(tensor.detach().cpu().double() if hasattr(tensor, "detach") else values)
     if array.dtype.kind not in "fiub":
-        raise InputTypeError(f"`{name}` must be numbers; got {array.dtype}.")
+        raise InputTypeError(name, "be numbers", array.dtype)
     if array.ndim != ndim or not len(array):
         shape = "(n, num_classes)" if ndim == 2 else "(n,)"
-        raise InputError(f"`{name}` must have shape {shape} with at least one row; got {array.shape}.")
+        raise InputError(name, f"have shape {shape} with at least one row", array.shape)
     array = array.astype(np.float64)
     if finite and not np.isfinite(array).all():
         rows = np.flatnonzero(~np.isfinite(array).reshape(len(array), -1).all(axis=1))
-        raise InputError(
-            f"`{name}` must be finite; {len(rows)} of {len(array)} rows are not (first: row {rows[0]}). "
-            "Look for NaN in the inputs."
-        )
+        got = f"NaN or infinity in {len(rows)} of {len(array)} rows (first: row {rows[0]})"
+        raise InputError(name, "be finite", got, "Look for NaN in the inputs.")
     return array
 
 
 def to_labels(labels: Values, n: int, num_classes: int) -> npt.NDArray[np.int64]:
     """Return class ids in [-1, num_classes), one per row; -1 is a missing one."""
-    held: Any = labels
-    array = np.asarray(held.detach().cpu().numpy() if hasattr(held, "detach") else held)
+    tensor: Any = labels
+    array = np.asarray(tensor.detach().cpu() if hasattr(tensor, "detach") else labels)
     if array.dtype.kind not in "iu":
-        raise InputTypeError(f"`labels` must be class ids of an integer dtype; got {array.dtype}.")
+        raise InputTypeError("labels", "be class ids of an integer dtype", array.dtype)
     if array.shape != (n,):
-        raise InputError(f"`labels` must have shape ({n},), one per row; got {array.shape}.")
+        raise InputError("labels", f"have shape ({n},), one per row", array.shape)
     if len(array) and not (array.min() >= -1 and array.max() < num_classes):
         wrong = array[(array < -1) | (array >= num_classes)]
-        raise InputError(f"`labels` must lie in [0, {num_classes}), or be -1 where missing; got {wrong[0]}.")
+        raise InputError("labels", f"lie in [0, {num_classes}), or be -1 where missing", wrong[0])
     return array.astype(np.int64)
 
 
@@ -59,5 +55,5 @@ def labelled(scores: Values, labels: Values, name: str) -> tuple[Numbers, npt.ND
     ids = to_labels(labels, len(array), array.shape[1])
     present = ids >= 0
     if not present.any():
-        raise InputError(f"`labels` must hold at least one that is not missing; all {len(ids)} are.")
+        raise InputError("labels", "hold at least one that is not missing", f"{len(ids)} missing ones")
     return array[present], ids[present]

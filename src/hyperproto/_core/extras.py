@@ -26,6 +26,5 @@ def require(module: str, *, extra: str, purpose: str) -> Any:
         package = module.partition(".")[0]
         if (error.name or "").partition(".")[0] != package:
             raise  # the package is there and something inside it is broken
-        raise MissingExtraError(
-            f'{purpose} needs {package}, which is not installed. Type: pip install "hyperproto[{extra}]"'
-        ) from None
+        advice = f'Type: pip install "hyperproto[{extra}]"'
+        raise MissingExtraError(f"{purpose} needs {package}, which is not installed.", advice=advice) from None

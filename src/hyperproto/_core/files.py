@@ -1,4 +1,4 @@
-"""Writing so that nothing already written is lost: beside, then renamed."""
+"""Files written so that nothing already there is lost: a temporary file first, then renamed."""
 
 import glob
 import json
@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from hyperproto._core.errors import InputError
+from hyperproto._core.errors import InputError, arg
 
 __all__ = [
     "append_json_line",
@@ -28,23 +28,30 @@ __all__ = [
 
 
 def check_can_write(path: str | Path) -> None:
-    """Raise a sentence where a file cannot be written; worth asking before long work."""
+    """Raise an error where a file cannot be written; worth checking before long work."""
     path = Path(path)
     if path.is_dir():
-        raise InputError(f'"{path}" is a folder; a file is to be written there. Give a file name inside it.')
+        raise InputError(f'"{path}"', "be a file to write", "a folder", "Give a file name inside it.")
     if not path.parent.is_dir():
-        raise InputError(f'"{path.parent}" must be a folder to write "{path.name}" into. Create it first.')
+        raise InputError(f'"{path.parent}"', f'be a folder to write "{path.name}" into', advice="Create it first.")
+    _try_writing(path.parent, f'"{path}"')
+
+
+def _try_writing(folder: Path, what: str) -> None:
     try:
-        with tempfile.TemporaryFile(dir=path.parent):
+        with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise InputError(f'"{path}" cannot be written: {reason}. Choose another place.') from None
+        raise _not_writable(what, error) from None
+
+
+def _not_writable(what: str, error: OSError) -> InputError:
+    return InputError(f"{what} cannot be written: {error.strerror or error}.", advice="Choose another place.")
 
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[Path]:
-    """Give a temporary path beside ``path``; rename it over ``path`` once the block has succeeded.
+    """Give a temporary path next to ``path``; rename it to ``path`` once the block has succeeded.
 
     A reader sees the old file or the new one, never half of either, and a failure leaves the old one alone. Contents
     reach the disk before the new name does, and the name before this returns, so a power cut is no exception.
@@ -53,18 +60,18 @@ def replacing(path: str | Path) -> Iterator[Path]:
     check_can_write(path)
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
     os.close(handle)
-    beside = Path(name)
+    temporary = Path(name)
     try:
-        yield beside
-        with beside.open("rb") as written:
+        yield temporary
+        with temporary.open("rb") as written:
             os.fsync(written.fileno())
         mask = os.umask(0)
         os.umask(mask)
-        beside.chmod(0o666 & ~mask)  # mkstemp makes private files; these are ordinary ones
-        beside.replace(path)
+        temporary.chmod(0o666 & ~mask)  # mkstemp makes private files; these are ordinary ones
+        temporary.replace(path)
         _sync_folder(path.parent)
     finally:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
 def remove_unfinished(folder: Path, names: Collection[str]) -> None:
@@ -79,7 +86,7 @@ def unfinished(folder: Path, names: Collection[str]) -> list[Path]:
 
 
 def _sync_folder(path: Path) -> None:
-    """Make sure that a new name is on disk; some systems cannot open a folder, and need not."""
+    """Write a new name to disk; some systems cannot open a folder, and need not."""
     with suppress(OSError):
         handle = os.open(path, os.O_RDONLY)
         try:
@@ -89,10 +96,10 @@ def _sync_folder(path: Path) -> None:
 
 
 def write_json(path: str | Path, value: Any) -> None:
-    """Write ``value`` as indented JSON, beside and renamed."""
+    """Write ``value`` as indented JSON, by :func:`replacing`."""
     text = json.dumps(plain(value), indent=2, allow_nan=False) + "\n"
-    with replacing(path) as beside:
-        beside.write_text(text, encoding="utf-8")
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
 
 
 def append_json_line(path: str | Path, value: Any) -> None:
@@ -102,9 +109,9 @@ def append_json_line(path: str | Path, value: Any) -> None:
 
 
 def write_json_lines(path: str | Path, values: Iterable[Any]) -> None:
-    """Write each of ``values`` as one line of JSON, beside and renamed."""
-    with replacing(path) as beside:
-        beside.write_text("".join(map(_line, values)), encoding="utf-8")
+    """Write each of ``values`` as one line of JSON, by :func:`replacing`."""
+    with replacing(path) as temporary:
+        temporary.write_text("".join(map(_line, values)), encoding="utf-8")
 
 
 def read_json_lines(path: str | Path) -> list[Any]:
@@ -116,7 +123,7 @@ def read_json_lines(path: str | Path) -> list[Any]:
         try:
             values.append(json.loads(line))
         except (ValueError, RecursionError) as error:
-            raise InputError(f'Line {number} of "{path}" is not readable as JSON ({error}).') from None
+            raise _not_json(f'Line {number} of "{path}"', error) from None
     return values
 
 
@@ -136,27 +143,30 @@ def plain(value: Any) -> Any:
 
 
 def read_json(path: str | Path) -> Any:
-    """Read a JSON file, or say in a sentence why it cannot be read."""
+    """Read a JSON file."""
     try:
         return json.loads(Path(path).read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:  # also numbers of too many digits, brackets nested too deep
-        raise InputError(f'"{path}" is not readable as JSON ({error}). It may be cut short.') from None
+        raise _not_json(f'"{path}"', error) from None
 
 
-def new_folder(path: str | Path, *, apart_from: Collection[str] = ()) -> Path:
-    """Create a folder that must not hold anything yet, apart from files of the given names."""
+def _not_json(what: str, error: Exception) -> InputError:
+    return InputError(f"{what} is not readable as JSON ({error}).", advice="It may be cut short.")
+
+
+def new_folder(path: str | Path, *, except_for: Collection[str] = ()) -> Path:
+    """Create a folder that must not hold anything yet, except for files of the given names."""
     path = Path(path)
     if path.exists() and not path.is_dir():
-        raise InputError(f'"{path}" must be a folder; it is a file. Choose another name.')
-    if path.is_dir() and any(held.name not in apart_from for held in path.iterdir()):
-        run = (path / "config.json").is_file()
-        advice = "Continue the run in it with resume=True, or choose another." if run else "Choose another."
-        raise InputError(f'Folder "{path}" already exists and is not empty. {advice}')
+        raise InputError(f'"{path}"', "be a folder", "a file", "Choose another name.")
+    if path.is_dir() and any(file.name not in except_for for file in path.iterdir()):
+        advice = "Choose another."
+        if (path / "config.json").is_file():
+            advice = f"Continue the run in it with {arg('resume', True)}, or choose another."
+        raise InputError(f'Folder "{path}"', "be new or empty", "one with files", advice)
     try:
         path.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=path):
-            pass  # the folder can really be written to
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise InputError(f'Folder "{path}" cannot be written: {reason}. Choose another place.') from None
+        raise _not_writable(f'Folder "{path}"', error) from None
+    _try_writing(path, f'Folder "{path}"')
     return path

@@ -16,7 +16,7 @@ T = TypeVar("T")
 def meet_other_processes() -> None:
     """Connect with the other processes, where there are any and it has not happened yet.
 
-    Left to itself, Accelerate takes processes without a graphics card for so many lonely ones.
+    By default, Accelerate treats each process without a graphics card as the only one.
     """
     if _started() == 1:
         return
@@ -26,11 +26,11 @@ def meet_other_processes() -> None:
 
     if not PartialState._shared_state:
         PartialState(cpu=not (torch.cuda.is_available() or is_xpu_available()))
-        atexit.register(_part)
+        atexit.register(_leave)
 
 
 def is_first() -> bool:
-    """Whether this process is the one that writes and speaks."""
+    """Whether this process is the one that writes files and prints."""
     return int(os.environ.get("RANK", "0")) == 0
 
 
@@ -52,17 +52,19 @@ def check_met(processes: int) -> None:
     """Raise where Accelerate was set up, by somebody else, to see fewer processes than were started."""
     if processes != _started():
         raise InputError(
-            f"{_started()} processes were started, and Accelerate sees {processes}, so each would train alone. "
-            "Without a graphics card, create your Accelerator with cpu=True."
+            "Accelerate",
+            f"see all {_started()} processes that were started",
+            f"{processes}, so each would train alone",
+            "Without a graphics card, create your Accelerator with cpu=True.",
         )
 
 
-def _part() -> None:
-    """Take leave of the others; a process that just ends may abort on the way, and torchrun take it for failed."""
+def _leave() -> None:
+    """Leave the group; a process that just ends may abort, and torchrun then counts it as failed."""
     import torch
 
     if torch.distributed.is_initialized():
-        gc.collect()  # what still holds on to the group would outlive it
+        gc.collect()  # references to the group would outlive it
         torch.distributed.destroy_process_group()
 
 

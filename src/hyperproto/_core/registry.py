@@ -1,4 +1,4 @@
-"""Choosing by name, with a helping hand for typos."""
+"""Choosing by name, with the nearest option for a typo."""
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
@@ -11,22 +11,28 @@ __all__ = ["choose", "unknown_choice"]
 T = TypeVar("T")
 
 
-def unknown_choice(name: object, options: Iterable[str], *, what: str) -> InputError:
+def unknown_choice(name: object, options: Iterable[str], *, argument: str = "", what: str = "") -> InputError:
     """Return the error for a name that is not among the options, suggesting the nearest one.
 
+    ``argument`` is the argument that carries the name; without one, ``what`` says what the name stands for.
+
+    >>> print(unknown_choice("papr", ["auto", "paper"], argument="method"))
+    `method` must be one of "auto", "paper"; got "papr". Did you mean "paper"?
     >>> print(unknown_choice("papr", ["auto", "paper"], what="placement method"))
     Unknown placement method "papr". Choose from: "auto", "paper". Did you mean "paper"?
     """
     options = list(options)
     near = get_close_matches(str(name), options, n=1, cutoff=0.5)
-    hint = f' Did you mean "{near[0]}"?' if near else ""
+    advice = f'Did you mean "{near[0]}"?' if near else ""
     listed = ", ".join(f'"{option}"' for option in options)
-    return InputError(f'Unknown {what} "{name}". Choose from: {listed}.{hint}')
+    if argument:
+        return InputError(argument, f"be one of {listed}", f'"{name}"', advice)
+    return InputError(f'Unknown {what} "{name}".', advice=f"Choose from: {listed}. {advice}".rstrip())
 
 
-def choose(name: str, options: Mapping[str, T], *, what: str) -> T:
-    """Return ``options[name]``, or raise a sentence that lists the options."""
+def choose(name: str, options: Mapping[str, T], *, argument: str = "", what: str = "") -> T:
+    """Return ``options[name]``, or raise the error of :func:`unknown_choice`."""
     try:
         return options[name]
     except (KeyError, TypeError):
-        raise unknown_choice(name, options, what=what) from None
+        raise unknown_choice(name, options, argument=argument, what=what) from None

@@ -94,7 +94,7 @@ class LogitHead(Head):
 
     def predict(self, z: Tensor) -> Tensor:
         """Return the class of the largest logit."""
-        check_finite_rows(z, what="`z`", hint="Look for NaN in the inputs.")
+        check_finite_rows(z, "z", advice="Look for NaN in the inputs.")
         return self.scores(z).argmax(dim=1)
 
 
@@ -124,5 +124,5 @@ class NumberHead(Head):
 
     def predict(self, z: Tensor) -> Tensor:
         """Return the number on its own scale, within the bounds."""
-        check_finite_rows(z, what="`z`", hint="Look for NaN in the inputs.")
+        check_finite_rows(z, "z", advice="Look for NaN in the inputs.")
         return self.bounds.from_cosine(2 * self.scores(z) - 1)

@@ -75,7 +75,7 @@ class MeanHead(Head):
 
     def predict(self, z: Tensor) -> Tensor:
         """Return the class whose mean is nearest."""
-        check_finite_rows(z, what="`z`", hint="Look for NaN in the inputs.")
+        check_finite_rows(z, "z", advice="Look for NaN in the inputs.")
         return self._logits(z).argmax(dim=1)
 
     def _logits(self, z: Tensor) -> Tensor:

@@ -2,12 +2,13 @@
 
 import sys
 from collections.abc import Sequence
-from dataclasses import fields
-from typing import Any, get_args, get_origin, get_type_hints
+from dataclasses import fields, is_dataclass
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 import tyro
+from tyro.conf import DisallowNone, FlagCreatePairsOff, OmitSubcommandPrefixes, Positional, arg, subcommand
 
-from hyperproto._core.errors import HyperprotoError, InputError
+from hyperproto._core.errors import HyperprotoError, InputError, python_name
 from hyperproto._core.registry import unknown_choice
 from hyperproto._version import __version__
 from hyperproto.cli.calibrate import Calibrate
@@ -24,7 +25,9 @@ from hyperproto.cli.wording import in_options
 
 __all__ = ["main"]
 
-VERBS: dict[str, Any] = {
+# One dataclass per verb, with a method ``run``. Its fields are the options, named like the keywords of the function
+# that it calls; where an option has another name, the class has a table ``KEYWORDS: ClassVar = {keyword: field}``.
+VERBS: dict[str, type[Any]] = {
     "calibrate": Calibrate,
     "data": Data,
     "demo": Demo,
@@ -36,6 +39,8 @@ VERBS: dict[str, Any] = {
     "runs": Runs,
     "train": Train,
 }
+POSITIONAL = get_args(Positional[str])[1]
+SAY_DEFAULT = arg(help_behavior_hint=lambda default: "" if default in ("None", "") else f"(default: {default})")
 ABOUT = "Hyperspherical prototype networks: classify and regress on one sphere, laid out before training."
 
 
@@ -45,12 +50,18 @@ def main(argv: Sequence[str] | None = None) -> None:
     if arguments == ["--version"]:
         print(f"hyperproto {__version__}")
         return
+    name = arguments[0] if arguments else ""
     try:
-        _check(arguments)
-        verb = tyro.extras.subcommand_cli_from_dict(VERBS, prog="hyperproto", description=ABOUT, args=arguments)
-        with in_options(verb):
-            verb.run()
-    except (HyperprotoError, OSError) as error:
+        if not name or name.startswith("-"):
+            _print_help(arguments)
+        elif name not in VERBS:
+            raise unknown_choice(name, VERBS, what="verb")
+        else:
+            _parse(name, arguments[1:]).run()
+    except HyperprotoError as error:
+        print(f"hyperproto: {_in_options(error, VERBS.get(name))}", file=sys.stderr)
+        sys.exit(2)
+    except OSError as error:
         print(f"hyperproto: {error}", file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt as error:
@@ -58,23 +69,68 @@ def main(argv: Sequence[str] | None = None) -> None:
         sys.exit(130)
 
 
-def _check(arguments: Sequence[str]) -> None:
-    """Refuse a verb that is none, and a list given in two parts, of which only the last would count."""
-    if not arguments or arguments[0].startswith("-"):
-        return
-    name, *rest = arguments
-    if name not in VERBS:
-        raise unknown_choice(name, VERBS, what="verb")
-    given = [word.partition("=")[0].replace("_", "-") for word in rest]
-    hints = get_type_hints(VERBS[name])
-    for field in fields(VERBS[name]):
-        flag = "--" + field.name.replace("_", "-")
-        if any(get_origin(hint) is tuple for hint in (hints[field.name], *get_args(hints[field.name]))) and (
-            given.count(flag) > 1
-        ):
-            raise InputError(
-                f"{flag} must be given once; got it {given.count(flag)} times. List all after one: {flag} A B."
-            )
+def _print_help(arguments: list[str]) -> None:
+    """Let tyro print the verbs, or what is wrong with options that stand before any verb."""
+    listed = tuple(Annotated[Any, subcommand(key, constructor=verb)] for key, verb in VERBS.items())
+    verbs: Any = Union[listed]  # noqa: UP007  # of as many types as there are verbs
+
+    def hyperproto(
+        verb: OmitSubcommandPrefixes[verbs],
+        *,
+        version: Annotated[FlagCreatePairsOff[bool], arg(help_behavior_hint="")] = False,
+    ) -> None:
+        """Accept what only the help lists.
+
+        Args:
+            verb: What to do.
+            version: Print the version and exit.
+        """
+
+    tyro.cli(hyperproto, prog="hyperproto", description=ABOUT, args=arguments)
+
+
+def _parse(name: str, words: list[str]) -> Any:
+    """Return the verb with its options; for an option it does not know, tyro suggests the nearest of this verb."""
+    given = [word.partition("=")[0].replace("_", "-") for word in words]
+    for key, hint in _fields(VERBS[name]).items():
+        flag = _flag(key)
+        if (count := given.count(flag)) > 1 and any(get_origin(part) is tuple for part in get_args(hint)):
+            raise InputError(flag, "be given once", f"it {count} times", f"List all after one: {flag} A B.")
+    return tyro.cli(VERBS[name], prog=f"hyperproto {name}", args=words, config=[DisallowNone])
+
+
+def _fields(verb: Any) -> dict[str, Any]:
+    """Return the types of a verb's options, those of nested groups among them, and hide that a default is None."""
+    hints = get_type_hints(verb, include_extras=True)
+    found: dict[str, Any] = {}
+    for field in fields(verb):
+        plain = get_type_hints(verb)[field.name]
+        if is_dataclass(plain):
+            found |= _fields(plain)
+        else:
+            found[field.name] = verb.__annotations__[field.name] = Annotated[hints[field.name], SAY_DEFAULT]
+    return found
+
+
+def _in_options(error: HyperprotoError, verb: Any) -> str:
+    """Return the sentence of an error, with the names of a verb's options where it mentions keywords."""
+    options = {} if verb is None else _fields(verb)
+    keywords = getattr(verb, "KEYWORDS", {})
+
+    def spell(name: str, value: str) -> str:
+        key = keywords.get(name, name)
+        if key not in options:
+            return python_name(name, value)
+        if POSITIONAL in (marks := get_args(options[key])):
+            return next((str(mark.metavar) for mark in marks if getattr(mark, "metavar", None)), key.upper())
+        return _flag(key) if value in ("", "True") else f"{_flag(key)} {value.strip(chr(34))}"
+
+    sentence = error.format(spell)
+    return sentence if error.rule else in_options(sentence, set(options))
+
+
+def _flag(key: str) -> str:
+    return "--" + key.replace("_", "-")
 
 
 if __name__ == "__main__":

@@ -1,19 +1,11 @@
 """Advice in the words of whoever reads it: keywords for Python, options for the command line."""
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any, get_args, get_type_hints
-
-from tyro.conf import Positional
-
-from hyperproto._core.errors import HyperprotoError
 
 __all__ = ["in_options"]
 
 RENAMED = {"ranges": "range", "prior_missing": "missing"}  # options that are called otherwise than their keywords
 KEYWORD = re.compile(r'`(?P<quoted>\w+)`|(?<![\w"/.-])(?P<key>[a-z_]+)=(?P<value>True|\.\.\.|"\w+"|\d+)')
-POSITIONAL = get_args(Positional[str])[1]
 PHRASES = {
     'Choose split "train" or "all"': "Add --split train or --split all",
     "Name one of them": "Add --name and one of them",
@@ -21,21 +13,10 @@ PHRASES = {
 }
 
 
-@contextmanager
-def in_options(verb: Any) -> Iterator[None]:
-    """Name options of a verb where an error speaks of keywords of a function; names that are no options stay."""
-    hints = get_type_hints(type(verb), include_extras=True)
-    known = {name for name, hint in hints.items() if POSITIONAL not in get_args(hint)}
-    try:
-        yield
-    except HyperprotoError as error:
-        raise type(error)(_in_options(str(error), known)) from None
-
-
-def _in_options(sentence: str, known: set[str]) -> str:
+def in_options(sentence: str, known: set[str]) -> str:
     """Rewrite `key`, key=True, key="value", key=value and "Pass key=...".
 
-    >>> _in_options("`held_out` is 2. Replace it, or pass skip_corrupt=True.", {"held_out", "skip_corrupt"})
+    >>> in_options("`held_out` is 2. Replace it, or pass skip_corrupt=True.", {"held_out", "skip_corrupt"})
     '--held-out is 2. Replace it, or add --skip-corrupt.'
     """
     for phrase, better in PHRASES.items():

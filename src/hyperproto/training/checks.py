@@ -42,7 +42,7 @@ def check_data(space: OutputSpace, data: AnyDataset | None, *, scored: bool = Fa
     space.check(_within_bounds(space, data.targets) if scored else data.targets)
     if isinstance(data, Arrays) and data.inputs.is_floating_point():
         hint = "Remove those rows, or fill in the missing values."
-        check_finite_rows(data.inputs, what="The inputs", hint=hint)
+        check_finite_rows(data.inputs, "The inputs", advice=hint)
 
 
 @torch.no_grad()
@@ -57,7 +57,7 @@ def check_outputs(network: nn.Module, space: OutputSpace, data: AnyDataset, acce
         )
     z = _try(network, inputs, accelerator)
     check_output_width(z, space.dim)
-    check_finite_rows(z, what="The network's output", hint="Look for NaN in its weights.")
+    check_finite_rows(z, "The network's output", advice="Look for NaN in its weights.")
     return "images" if isinstance(inputs, Tensor) and inputs.ndim == 4 else "rows"
 
 

@@ -142,7 +142,7 @@ class RunFolder:
         """Write prototypes, then the config: where there is a config, there are prototypes."""
         if (self.path / RECIPE).exists():
             _check_recipe(self.path)
-        new_folder(self.path, apart_from=[RECIPE])
+        new_folder(self.path, except_for=[RECIPE])
         with self._explained("config.json", 10_000):
             every = class_prototypes(space).values()
             placed = {f"prototypes.{index}.safetensors": prototypes for index, prototypes in enumerate(every)}
@@ -235,7 +235,7 @@ def clear_false_start(folder: Path) -> None:
     leftovers = unfinished(folder, [RECIPE, STARTING, "config.json", *ours])
     if (folder / RECIPE).exists():
         _check_recipe(folder)
-    new_folder(folder, apart_from=[RECIPE, *ours, *(path.name for path in leftovers)])
+    new_folder(folder, except_for=[RECIPE, *ours, *(path.name for path in leftovers)])
     for path in [*leftovers, *(folder / name for name in ours if name != STARTING), folder / STARTING]:
         path.unlink(missing_ok=True)
 

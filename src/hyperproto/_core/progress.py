@@ -1,0 +1,73 @@
+"""One progress bar for all long work: on standard error where it is a terminal, and silent elsewhere."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+__all__ = ["ProgressBar", "progress_bar"]
+
+REFRESH = 0.1  # seconds between updates: updating more often costs more than it shows
+
+
+class ProgressBar:
+    """What :func:`progress_bar` gives; every method does nothing where no bar is shown."""
+
+    def __init__(self, bar: Any = None, task: Any = None) -> None:
+        self._bar, self._task, self._due = bar, task, 0.0
+
+    @property
+    def shown(self) -> bool:
+        """Whether there is a bar at all; callers can skip computing what only the bar would show."""
+        return self._bar is not None
+
+    def update(
+        self,
+        completed: float,
+        *,
+        total: float | None = None,
+        description: str | None = None,
+        note: str | Callable[[], str] | None = None,
+    ) -> None:
+        """Show how much is completed, at most ten times a second; a callable ``note`` is called only then."""
+        if self._bar is None or (now := time.monotonic()) < self._due:
+            return
+        self._due = now + REFRESH
+        fields = {} if note is None else {"note": note() if callable(note) else note}
+        self._bar.update(self._task, completed=completed, total=total, description=description, **fields)
+
+    def print(self, line: str) -> None:
+        """Print a line above the bar."""
+        if self._bar is not None:
+            self._bar.console.print(line, highlight=False)
+
+
+@contextmanager
+def progress_bar(
+    description: str, total: float | None = None, *, show: bool | None = None, in_bytes: bool = False
+) -> Iterator[ProgressBar]:
+    """Show a bar while the block runs.
+
+    Parameters
+    ----------
+    description : str
+        What is being done, left of the bar.
+    total : float, optional
+        How much there is to do; unknown by default, and :meth:`ProgressBar.update` can tell it later.
+    show : bool, optional
+        True and False decide; None (default) shows the bar where standard error is a terminal.
+    in_bytes : bool
+        The numbers are bytes of a file.
+    """
+    from rich.console import Console
+
+    console = Console(stderr=True, force_terminal=show)
+    if not console.is_terminal:
+        yield ProgressBar()
+        return
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+    amount = DownloadColumn() if in_bytes else TextColumn("{task.fields[note]}")
+    columns = TextColumn("{task.description}"), BarColumn(), amount, TimeRemainingColumn()
+    with Progress(*columns, console=console, transient=True) as bar:
+        yield ProgressBar(bar, bar.add_task(description, total=total, note=""))
