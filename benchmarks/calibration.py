@@ -12,11 +12,12 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
+from sklearn.metrics import log_loss
 
 import hyperproto as hp
 from hyperproto.data import load_digits
 from hyperproto.evaluation.confidence import ConformalInterval, ConformalSets, Temperature
-from hyperproto.metrics import expected_calibration_error, negative_log_likelihood
+from hyperproto.metrics import expected_calibration_error
 from hyperproto.reproduction.rotated_digits import TEN_DIGITS, digit_network
 
 EPOCHS, SEEDS, SPLITS, COVERAGES = 10, range(5), 20, (0.9, 0.95)
@@ -64,7 +65,7 @@ def splits_of(scores: np.ndarray, labels: np.ndarray, name: str, seed: int) -> l
             "accuracy": float((scores[test].argmax(axis=1) == labels[test]).mean()),
             "ECE before": expected_calibration_error(unsure, labels[test]),
             "ECE": expected_calibration_error(sure, labels[test]),
-            "NLL": negative_log_likelihood(sure, labels[test]),
+            "NLL": log_loss(labels[test], sure, labels=np.arange(sure.shape[1])),
         }
         for coverage in COVERAGES:
             for empty in (True, False):

@@ -73,10 +73,10 @@ def measures(outliers: np.ndarray, scores: np.ndarray, labels: np.ndarray) -> di
         rejected.append(1 - Rejection.fit(fit, RATE).accept(test).mean())
     return {
         "accuracy": float(right[known].mean()),
-        "AUROC": found.auroc,
-        "FPR at 95 %": found.fpr_at_95,
-        "AUPR": found.aupr,
-        "OSCR": found.oscr,
+        "AUROC": found["auroc"],
+        "FPR at 95 %": found["fpr_at_95"],
+        "AUPR": found["aupr"],
+        "OSCR": found["oscr"],
         "known rejected at 5 %": float(np.mean(rejected)),
     }
 

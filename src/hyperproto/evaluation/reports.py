@@ -8,15 +8,7 @@ from torch import Tensor
 
 from hyperproto.evaluation.confidence import ConfidenceReport, TaskCalibration
 from hyperproto.evaluation.predictions import Answers
-from hyperproto.metrics import (
-    bias,
-    confusion_pairs,
-    count_classes,
-    error_quantiles,
-    measure_open_set,
-    share_beyond,
-    top_accuracy,
-)
+from hyperproto.metrics import confusion_pairs, count_classes, error_quantiles, measure_open_set, top_accuracy
 from hyperproto.spaces import Classes, Range
 from hyperproto.spaces.tasks import Task
 
@@ -81,7 +73,7 @@ class RangeReport:
 
 @dataclass(frozen=True)
 class UnknownReport:
-    """Inputs of none of the classes against known ones; see :class:`~hyperproto.metrics.OpenSetMeasures`.
+    """Inputs of none of the classes against known ones; see :func:`~hyperproto.metrics.measure_open_set`.
 
     ``rejection`` is the share of unknown inputs that is called unknown; NaN where no threshold was fitted.
     """
@@ -119,40 +111,40 @@ def report_unknown(known: Answers, unknown: Answers) -> UnknownReport | None:
     right = (known.predicted == known.targets).numpy()[present]
     found = measure_open_set(known.confidence.outliers[present], outliers, right)
     rejection = math.nan if accepted is None else float(1 - accepted.mean())
-    return UnknownReport(int(np.sum(present)), len(outliers), **vars(found), rejection=rejection)
+    return UnknownReport(int(np.sum(present)), len(outliers), **found, rejection=rejection)
 
 
 def _report_classes(
     task: Classes, answers: Answers, labels: Tensor, pairs: int, confidence: ConfidenceReport | None
 ) -> ClassReport:
     task.check(labels, "labels")
-    counts = count_classes(answers.predicted, labels, task.num_classes)
     names = [str(index) for index in range(task.num_classes)] if task.names is None else list(task.names)
-    support, recall = counts.support.tolist(), counts.recall
-    columns = (names, support, recall.tolist(), counts.precision.tolist())
+    support, recall, precision = count_classes(answers.predicted, labels, task.num_classes)
+    columns = (names, support.tolist(), recall.tolist(), precision.tolist())
     mistakes = confusion_pairs(answers.predicted, labels, most=pairs)
     known = answers.top is not None and task.num_classes > TOP
     return ClassReport(
-        labels=sum(support),
-        missing=len(labels) - sum(support),
+        labels=int(support.sum()),
+        missing=len(labels) - int(support.sum()),
         top_5=top_accuracy(answers.top[:, :TOP], labels) if known and answers.top is not None else math.nan,
-        mean_class_accuracy=float(recall.nanmean()),
+        mean_class_accuracy=float(recall[support > 0].mean()) if support.any() else math.nan,
         classes=tuple(ClassRow(*row) for row in zip(*columns, strict=True)),
-        pairs=tuple(Pair(names[true], names[wrong], n, n / support[true]) for true, wrong, n in mistakes),
+        pairs=tuple(Pair(names[true], names[wrong], n, n / int(support[true])) for true, wrong, n in mistakes),
         confidence=confidence,
     )
 
 
 def _report_range(task: Range, predicted: Tensor, values: Tensor, confidence: ConfidenceReport | None) -> RangeReport:
-    missing = int(values.isnan().sum())
+    present = ~values.isnan()
+    there = values[present].double()
     quantiles = error_quantiles(predicted, values, LEVELS)
     return RangeReport(
-        labels=len(values) - missing,
-        missing=missing,
+        labels=len(there),
+        missing=len(values) - len(there),
         low=task.low,
         high=task.high,
         quantiles={f"{100 * level:g}": error for level, error in zip(LEVELS, quantiles, strict=True)},
-        bias=bias(predicted, values),
-        beyond=share_beyond(values, task.low, task.high),
+        bias=float((predicted[present].double() - there).mean()),
+        beyond=float(((there < task.low) | (there > task.high)).double().mean()),
         confidence=confidence,
     )

@@ -1,0 +1,174 @@
+"""Whether probabilities are true, and how well unknown inputs are detected; by scikit-learn where it can."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hyperproto._core.arrays import Numbers, Values, labelled, to_numbers
+from hyperproto._core.checks import check_finite_number, check_integer
+from hyperproto._core.errors import InputError, arg
+
+__all__ = [
+    "ReliabilityBins",
+    "calibration_error",
+    "expected_calibration_error",
+    "false_positive_rate_at",
+    "measure_open_set",
+    "open_set_classification_rate",
+    "reliability_bins",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class ReliabilityBins:
+    """How often the predicted class is right, by its probability.
+
+    Attributes
+    ----------
+    edges : array, shape (bins + 1,)
+        From 0 to 1; a bin includes its upper edge.
+    counts : array of int64, shape (bins,)
+    confidence, accuracy : array, shape (bins,)
+        Mean largest probability and share that is right; NaN where a bin is empty.
+    """
+
+    edges: Numbers
+    counts: npt.NDArray[np.int64]
+    confidence: Numbers
+    accuracy: Numbers
+
+
+def reliability_bins(probabilities: Values, labels: Values, *, bins: int = 15) -> ReliabilityBins:
+    """Sort examples by their largest probability into bins of equal width.
+
+    Parameters
+    ----------
+    probabilities : array, shape (n, num_classes)
+    labels : array of integers, shape (n,)
+    bins : int, default 15
+
+    Examples
+    --------
+    >>> found = reliability_bins([[0.9, 0.1], [0.7, 0.3], [0.6, 0.4]], [0, 1, 0], bins=2)
+    >>> found.counts, found.accuracy.round(3)
+    (array([0, 3]), array([  nan, 0.667]))
+    """
+    array, ids = labelled(probabilities, labels, "probabilities")
+    return _sort_into_bins(array.max(axis=1), array.argmax(axis=1) == ids, bins)
+
+
+def calibration_error(confidence: Values, right: Values, *, bins: int = 15) -> float:
+    """Return the expected calibration error from the confidence of predictions and whether each is right.
+
+    Parameters
+    ----------
+    confidence : array, shape (n,)
+        In [0, 1].
+    right : array of bool, shape (n,)
+    bins : int, default 15
+
+    Examples
+    --------
+    >>> round(calibration_error([0.9, 0.8], [True, False], bins=1), 3)
+    0.35
+    """
+    stated, hits = to_numbers(confidence, "confidence", ndim=1), to_numbers(right, "right", ndim=1)
+    if stated.shape != hits.shape:
+        raise InputError("right", f"be as many as {arg('confidence')}", f"{len(hits)} and {len(stated)}")
+    found = _sort_into_bins(stated, hits, bins)
+    gaps = np.nan_to_num(np.abs(found.accuracy - found.confidence))
+    return float(np.sum(gaps * found.counts) / np.sum(found.counts))
+
+
+def expected_calibration_error(probabilities: Values, labels: Values, *, bins: int = 15) -> float:
+    r"""Return the mean distance between the probability of predictions and how often they are right.
+
+    .. math:: \mathrm{ECE} = \sum_b \frac{n_b}{n} \bigl| \mathrm{acc}_b - \mathrm{conf}_b \bigr|
+
+    Guo et al., "On Calibration of Modern Neural Networks", ICML 2017. Even of a perfect model it is above 0 for
+    finite n, since the shares in the bins scatter.
+
+    Examples
+    --------
+    >>> round(expected_calibration_error([[0.9, 0.1], [0.8, 0.2]], [0, 1], bins=1), 3)
+    0.35
+    """
+    array, ids = labelled(probabilities, labels, "probabilities")
+    return calibration_error(array.max(axis=1), array.argmax(axis=1) == ids, bins=bins)
+
+
+def measure_open_set(known: Values, unknown: Values, right: Values) -> dict[str, float]:
+    """Return the four measures that papers on unknown classes print.
+
+    Parameters
+    ----------
+    known, unknown : array, shape (n,) and (m,)
+        Outlier scores, larger for more unusual inputs.
+    right : array of bool, shape (n,)
+        Whether the class of each known input was predicted rightly.
+
+    Returns
+    -------
+    dict of float
+        "auroc", the chance that an unknown input has a larger score than a known one; "fpr_at_95", see
+        :func:`false_positive_rate_at`; "aupr", the average precision of finding unknown inputs, which depends on how
+        many there are; "oscr", see :func:`open_set_classification_rate`.
+    """
+    from sklearn.metrics import average_precision_score, roc_auc_score
+
+    truth, scores = _detection(known, unknown)
+    return {
+        "auroc": float(roc_auc_score(truth, scores)),
+        "fpr_at_95": false_positive_rate_at(known, unknown),
+        "aupr": float(average_precision_score(truth, scores)),
+        "oscr": open_set_classification_rate(known, unknown, right),
+    }
+
+
+def false_positive_rate_at(known: Values, unknown: Values, *, rate: float = 0.95) -> float:
+    """Return the share of unknown inputs accepted by the smallest threshold that accepts ``rate`` of the known ones.
+
+    Known inputs are the positive ones here, as in the literature; that is "FPR at 95 % TPR".
+
+    >>> false_positive_rate_at([0.1, 0.2, 0.3, 0.4], [0.25, 0.9], rate=0.75)
+    0.5
+    """
+    check_finite_number(rate, "rate", above=0, at_most=1)
+    inside = to_numbers(known, "known", ndim=1)
+    rank = int(np.ceil(rate * len(inside) - 1e-9))
+    return float((to_numbers(unknown, "unknown", ndim=1) <= np.sort(inside)[max(rank, 1) - 1]).mean())
+
+
+def open_set_classification_rate(known: Values, unknown: Values, right: Values) -> float:
+    """Return the share of known inputs accepted and right, averaged over the share of unknown inputs accepted.
+
+    The area under the OSCR curve of Dhamija et al., "Reducing Network Agnostophobia", NeurIPS 2018; at most the
+    accuracy, which it reaches where every unknown input has a larger score than every known one. Equals count half.
+
+    >>> open_set_classification_rate([0.1, 0.4], [0.3, 0.9], [True, True])
+    0.75
+    """
+    from sklearn.metrics import roc_auc_score
+
+    inside, hits = to_numbers(known, "known", ndim=1), to_numbers(right, "right", ndim=1).astype(bool)
+    if hits.shape != inside.shape:
+        raise InputError("right", f"be as many as {arg('known')}", f"{len(hits)} and {len(inside)}")
+    return float(roc_auc_score(*_detection(inside[hits], unknown)) * hits.mean()) if hits.any() else 0.0
+
+
+def _detection(known: Values, unknown: Values) -> tuple[npt.NDArray[np.int64], Numbers]:
+    """Return unknown inputs as the positive class, and all scores."""
+    inside, outside = to_numbers(known, "known", ndim=1), to_numbers(unknown, "unknown", ndim=1)
+    return np.repeat([0, 1], [len(inside), len(outside)]), np.concatenate([inside, outside])
+
+
+def _sort_into_bins(confidence: Numbers, right: npt.NDArray[Any], bins: int) -> ReliabilityBins:
+    bins = check_integer(bins, "bins", at_least=1)
+    edges = np.linspace(0, 1, bins + 1)
+    place = np.clip(np.searchsorted(edges, confidence, side="left") - 1, 0, bins - 1)
+    counts = np.bincount(place, minlength=bins)
+    with np.errstate(invalid="ignore"):
+        means = (np.bincount(place, weights=column, minlength=bins) / counts for column in (confidence, right))
+        return ReliabilityBins(edges, counts, *means)
