@@ -53,7 +53,7 @@ def test_check_names_an_image_that_is_a_web_page(capsys, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ([], "it holds none"),
+        ([], "got none"),
         (["--name", "cub-200"], 'Did you mean "cub-200-2011"'),
         (["--name", "cifar-100"], "the publisher has it at https://www.cs.toronto.edu/~kriz/cifar.html"),
         (["--name", "mnist", "--classes", "a"], "name columns of a table"),

@@ -1,7 +1,7 @@
 import pytest
 
 from hyperproto.data import read_source
-from hyperproto.data.detect import SOURCES, detect
+from hyperproto.data.readers import BUILT_IN, READERS, detect
 from hyperproto.data.summary import describe_source, preview
 from tests.data import layouts
 
@@ -17,7 +17,7 @@ WRITERS = {
 
 
 def test_every_source_has_a_small_copy():
-    assert set(WRITERS) == set(SOURCES)
+    assert set(WRITERS) == {name for name, reader in READERS.items() if name not in BUILT_IN and not reader.variant}
 
 
 @pytest.mark.parametrize("name", WRITERS)
@@ -41,7 +41,7 @@ def test_the_python_version_and_the_archives_of_cifar_are_known(tmp_path):
 def test_two_data_sets_in_one_place_must_be_told_apart(tmp_path):
     layouts.write_mnist(tmp_path)
     layouts.write_cub200(tmp_path)
-    with pytest.raises(ValueError, match='it holds "cub-200-2011", "mnist". Name one of them'):
+    with pytest.raises(ValueError, match='got "cub-200-2011", "mnist". Name one of them'):
         read_source(tmp_path)
     assert len(read_source(tmp_path, "mnist").train) == 40
     with pytest.raises(ValueError, match='Unknown data set "minst".*Did you mean "mnist"'):
@@ -51,9 +51,9 @@ def test_two_data_sets_in_one_place_must_be_told_apart(tmp_path):
 
 
 def test_nothing_known_is_a_sentence(tmp_path):
-    with pytest.raises(ValueError, match="must hold data of a known layout; it holds none"):
+    with pytest.raises(ValueError, match="must hold data of a known layout; got none"):
         detect(tmp_path)
-    with pytest.raises(FileNotFoundError, match="there is none. Check the path"):
+    with pytest.raises(FileNotFoundError, match="must be an existing folder or file of data. Check the path"):
         detect(tmp_path / "nowhere")
     (tmp_path / "notes.txt").write_text("")
     with pytest.raises(ValueError, match="must hold data of a known layout"):

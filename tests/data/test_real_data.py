@@ -21,7 +21,7 @@ from hyperproto.data import (
     uneven_cifar100,
     verify_images,
 )
-from hyperproto.data.detect import SOURCES
+from hyperproto.data.readers import READERS
 
 FOLDER = os.environ.get("HYPERPROTO_DATA", "")
 pytestmark = [
@@ -31,7 +31,7 @@ pytestmark = [
 
 
 def have(name):
-    if not SOURCES[name].is_at(Path(FOLDER)):
+    if not READERS[name].is_at(Path(FOLDER)):
         pytest.skip(f"{name} is not in {FOLDER}")
 
 

@@ -7,17 +7,15 @@ from pathlib import Path
 import pytest
 import torch
 
-from hyperproto.data import SOURCES
+from hyperproto.data.readers import BUILT_IN, READERS
 from hyperproto.data.source import select
 from hyperproto.training import Recipe, describe_data, recipe, train
-from hyperproto.training.sources import BUILT_IN, READERS
 
 FOLDER = os.environ.get("HYPERPROTO_DATA", "")
 pytestmark = [
     pytest.mark.real_data,
     pytest.mark.skipif(not FOLDER, reason="HYPERPROTO_DATA does not name a folder of data sets"),
 ]
-BASE = {"cifar-100-uneven": "cifar-100", "rotated-mnist": "mnist"}
 PUBLISHED = [name for name in READERS if name not in (*BUILT_IN, "table", "image-folder")]
 
 
@@ -29,10 +27,10 @@ def few(source, n=48):
 
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_a_few_steps_on_real_images(name, tmp_path, monkeypatch):
-    if not SOURCES[BASE.get(name, name)].is_at(Path(FOLDER)):
+    if not READERS[name].is_at(Path(FOLDER)):
         pytest.skip(f"{name} is not in {FOLDER}")
-    whole = recipe.read_recipe_source
-    monkeypatch.setattr(recipe, "read_recipe_source", lambda data: few(whole(data)))
+    whole = recipe.read_data
+    monkeypatch.setattr(recipe, "read_data", lambda data: few(whole(data)))
     size = {"size": 64} if name in ("cub-200-2011", "omniart") else {}
     small = {"backbone": "resnet", "backbone_options": {"depth": 8, "width": 8}, "batch_size": 16}
     run = train(Recipe(describe_data(FOLDER, name, **size), epochs=4, loss="softmax", **small), tmp_path / "run")

@@ -15,7 +15,7 @@ from PIL import Image
 import hyperproto as hp
 from hyperproto.cli.main import main
 from hyperproto.data import Split
-from hyperproto.training import Recipe, describe_data, look, read_recipe_source, read_run, resume_run, train
+from hyperproto.training import Recipe, describe_data, look, read_data, read_run, resume_run, train
 from hyperproto.training.protocol import settings_of
 from hyperproto.training.recipe_parts import auto_dim, build_network, build_space, settle
 from tests.data import layouts
@@ -57,7 +57,7 @@ def test_each_data_set_is_read_counted_and_trained_on(reader, tmp_path):
     config = read_run(tmp_path / "run").config
     assert (config["data"]["train"], config["data"]["valid"]) == counts
     assert json.loads((tmp_path / "run" / "recipe.json").read_text()) == config["recipe"]
-    source = read_recipe_source(config["recipe"]["data"])
+    source = read_data(config["recipe"]["data"])
     assert config["preprocessing"]["kind"] == source.preprocessing.to_dict()["kind"]
     for task in config["space"]["tasks"]:
         known = source.targets[task["name"]]
@@ -70,18 +70,18 @@ def test_each_data_set_is_read_counted_and_trained_on(reader, tmp_path):
 def test_variants_are_read_by_name(tmp_path):
     path = layouts.write_mnist(tmp_path)
     data = describe_data(path, "rotated-mnist", seed=5)
-    source = read_recipe_source(data)
+    source = read_data(data)
     assert (source.name, data["options"]) == ("rotated-mnist", {"seed": 5})
-    again = read_recipe_source(json.loads(json.dumps(data)))
+    again = read_data(json.loads(json.dumps(data)))
     assert torch.equal(again.train.inputs, source.train.inputs)
     path = layouts.write_cifar100_binary(tmp_path)
-    uneven = read_recipe_source(describe_data(path, "cifar-100-uneven", least=1, most=3))
+    uneven = read_data(describe_data(path, "cifar-100-uneven", least=1, most=3))
     assert torch.bincount(uneven.train.targets["class"]).tolist() == [1, 2, 3]
 
 
 def test_data_are_described_by_plain_values_or_a_sentence(tmp_path):
     assert describe_data("digits", seed=2) == {"reader": "digits", "path": "", "options": {"seed": 2}}
-    with pytest.raises(FileNotFoundError, match='"nowhere" must be a folder or file of data; there is none'):
+    with pytest.raises(FileNotFoundError, match='"nowhere" must be an existing folder or file of data'):
         describe_data("nowhere", "mnist")
     with pytest.raises(ValueError, match='Unknown option for reading "cub-200-2011" "sise".*Did you mean "size"'):
         describe_data(layouts.write_cub200(tmp_path), sise=3)
@@ -153,8 +153,8 @@ def test_a_killed_command_is_resumed_to_the_same_bits(unbroken, tmp_path):
 
 
 def test_data_that_come_with_a_library_are_at_no_path(tmp_path):
-    with pytest.raises(ValueError, match="comes with scikit-learn and is at no path"):
-        read_recipe_source(describe_data("digits"), tmp_path)
+    with pytest.raises(ValueError, match='must be left out for "digits", which comes with scikit-learn'):
+        read_data(describe_data("digits"), tmp_path)
 
 
 def test_moved_data_are_asked_for_and_their_test_table_moves_along(tmp_path):
@@ -164,7 +164,9 @@ def test_moved_data_are_asked_for_and_their_test_table_moves_along(tmp_path):
     data = describe_data(path, **NUMBERS, test=first / "test.csv")
     train(Recipe(data, **QUICK), tmp_path / "run")
     first.rename(tmp_path / "second")
-    with pytest.raises(FileNotFoundError, match='must be at ".*first/numbers.csv"; there is nothing.*--data PATH'):
+    with pytest.raises(
+        FileNotFoundError, match='must still be at ".*first/numbers.csv". If they were moved, give data=PATH'
+    ):
         resume_run(tmp_path / "run")
     run = resume_run(tmp_path / "run", path=tmp_path / "second" / "numbers.csv")
     assert len(run.history) == 1

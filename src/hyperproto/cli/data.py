@@ -48,7 +48,7 @@ class Data:
         """Read, describe, verify, draw."""
         from hyperproto._core.errors import InputError
         from hyperproto._core.files import check_can_write
-        from hyperproto.data.detect import detect
+        from hyperproto.data.readers import detect
 
         if self.sheet is not None:
             check_can_write(self.sheet)
@@ -70,14 +70,14 @@ class Data:
 
     def _check_source(self, name: str) -> None:
         from hyperproto._core.errors import InputError
-        from hyperproto.data.detect import SOURCES, read_source
+        from hyperproto.data.readers import READERS, read_source
         from hyperproto.data.summary import describe_source, preview
         from hyperproto.report.contact_sheet import draw_contact_sheet
 
         options = {"image": self.image, "classes": self.classes, "ranges": self.range}
         source = read_source(self.path, name, **(options if name == "table" else {}))
-        publication = SOURCES[name].publication
-        report = describe_source(source) | {"published": list(publication.counts) if publication else [0, 0]}
+        info = READERS[name].info
+        report = describe_source(source) | {"published": list(info.counts) if info else [0, 0]}
         report["unreadable"] = _unreadable(source) if self.verify else None
         if self.json:
             print(json.dumps(report))

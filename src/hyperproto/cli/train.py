@@ -168,9 +168,9 @@ class Train:
     def _train(self, say: Any) -> None:
         from hyperproto._core.processes import from_first
         from hyperproto.cli.train_parts import recipe_from, report, saying_how_to_go_on
+        from hyperproto.data.readers import BUILT_IN, data_name
         from hyperproto.training import train
         from hyperproto.training.beginnings import claim_folder
-        from hyperproto.training.sources import BUILT_IN, data_name
 
         recipe = recipe_from(vars(self))
         folder = self.folder

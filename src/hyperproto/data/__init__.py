@@ -2,9 +2,8 @@
 
 from hyperproto.data.arrays import Arrays, as_dataset
 from hyperproto.data.batches import Batches
-from hyperproto.data.cifar100 import read_cifar100
+from hyperproto.data.cifar100 import read_cifar100, uneven_cifar100
 from hyperproto.data.cub200 import read_cub200
-from hyperproto.data.detect import SOURCES, read_source
 from hyperproto.data.digits import load_digits, load_rotated_digits
 from hyperproto.data.image_files import verify_images
 from hyperproto.data.image_folder import read_image_folder
@@ -13,13 +12,13 @@ from hyperproto.data.mnist import read_mnist, rotated_mnist
 from hyperproto.data.omniart import read_omniart
 from hyperproto.data.prepare import training_data
 from hyperproto.data.preprocessing import Augment, ImagePreprocessing, TablePreprocessing
+from hyperproto.data.readers import READERS, describe_data, read_data, read_source
 from hyperproto.data.source import Bounds, ImageFiles, Labels, Source, Split
 from hyperproto.data.table import read_table
 from hyperproto.data.tiny_imagenet import read_tiny_imagenet
-from hyperproto.data.uneven import uneven_cifar100
 
 __all__ = [
-    "SOURCES",
+    "READERS",
     "Arrays",
     "Augment",
     "Batches",
@@ -32,10 +31,12 @@ __all__ = [
     "Split",
     "TablePreprocessing",
     "as_dataset",
+    "describe_data",
     "load_digits",
     "load_rotated_digits",
     "read_cifar100",
     "read_cub200",
+    "read_data",
     "read_image_folder",
     "read_mnist",
     "read_omniart",

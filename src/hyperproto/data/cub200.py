@@ -6,12 +6,12 @@ import torch
 
 from hyperproto._core.errors import InputError
 from hyperproto.data.preprocessing import Augment, large_image_preprocessing
-from hyperproto.data.publication import Publication, check_files_exist, read_lines
+from hyperproto.data.publication import DatasetInfo, check_files_exist, read_lines
 from hyperproto.data.source import ImageFiles, Labels, Source, Split, select
 
 __all__ = ["CUB200", "read_cub200"]
 
-CUB200 = Publication(
+CUB200 = DatasetInfo(
     title="CUB-200-2011",
     url="https://www.vision.caltech.edu/datasets/cub_200_2011/",
     layout='the unpacked "CUB_200_2011/"',

@@ -9,7 +9,7 @@ from hyperproto.data.preprocessing import Augment, large_image_preprocessing
 from hyperproto.data.source import ImageFiles, Source, Split, Target, select
 from hyperproto.data.targets import Unseen, class_targets, find_labels, held_out_rows
 
-__all__ = ["looks_like_image_folder", "read_image_folder"]
+__all__ = ["is_image_folder", "read_image_folder"]
 
 TEST_FOLDERS = ("test", "val", "valid", "validation")
 
@@ -75,7 +75,7 @@ def read_image_folder(
     )
 
 
-def looks_like_image_folder(path: str | Path) -> bool:
+def is_image_folder(path: str | Path) -> bool:
     """Whether subfolders of the folder, or of "train" in it, hold images."""
     inside = _train_folder(Path(path))
     return inside.is_dir() and any(images_in(folder) for folder in _subfolders(inside))

@@ -10,7 +10,7 @@ from hyperproto._core.errors import InputError
 from hyperproto._core.registry import choose
 from hyperproto.data.columns import class_names, column, numbers, read_columns
 from hyperproto.data.preprocessing import Augment, large_image_preprocessing
-from hyperproto.data.publication import Publication, check_files_exist
+from hyperproto.data.publication import DatasetInfo, check_files_exist
 from hyperproto.data.source import ImageFiles, Labels, Source, Split
 from hyperproto.data.targets import Unseen, class_targets, find_bounds, find_labels
 
@@ -18,7 +18,7 @@ __all__ = ["OMNIART", "read_omniart"]
 
 SCRIPT_BOUNDS = (1000.0, 1932.0)  # fixed in the authors' script; the paper takes the training minimum and maximum
 
-OMNIART = Publication(
+OMNIART = DatasetInfo(
     title="OmniArt",
     url="http://isis-data.science.uva.nl/strezoski/ (described in arXiv:1708.00684)",
     layout='"train_complete.csv", "test_complete.csv" and the images as "train/ID.jpg" and "test/ID.jpg"',

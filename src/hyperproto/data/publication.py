@@ -6,11 +6,11 @@ from pathlib import Path
 
 from hyperproto._core.errors import InputError, MissingDataError
 
-__all__ = ["Publication", "check_files_exist", "read_lines"]
+__all__ = ["DatasetInfo", "check_files_exist", "read_lines"]
 
 
 @dataclass(frozen=True)
-class Publication:
+class DatasetInfo:
     """A published data set.
 
     Attributes

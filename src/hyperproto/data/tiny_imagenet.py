@@ -10,14 +10,14 @@ from hyperproto._core.errors import InputError
 from hyperproto._core.registry import choose
 from hyperproto.data.image_files import images_in
 from hyperproto.data.preprocessing import Augment, ImagePreprocessing
-from hyperproto.data.publication import Publication, check_files_exist, read_lines
+from hyperproto.data.publication import DatasetInfo, check_files_exist, read_lines
 from hyperproto.data.source import ImageFiles, Labels, Source, Split
 
 __all__ = ["TINY_IMAGENET", "read_tiny_imagenet"]
 
 ANNOTATIONS = "val/val_annotations.txt"
 
-TINY_IMAGENET = Publication(
+TINY_IMAGENET = DatasetInfo(
     title="Tiny ImageNet (ImageNet-200)",
     url="http://cs231n.stanford.edu/tiny-imagenet-200.zip",
     layout='the unpacked "tiny-imagenet-200/"',

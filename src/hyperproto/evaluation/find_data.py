@@ -8,15 +8,14 @@ from typing import Any
 from hyperproto._core.errors import InputError
 from hyperproto._core.registry import choose
 from hyperproto.data import Bounds, Labels, Source, Split, read_source
-from hyperproto.data.detect import OWN, SOURCES, detect
 from hyperproto.data.preprocessing import Preprocessing, TablePreprocessing, preprocessing_from_dict
+from hyperproto.data.readers import OWN, READERS, detect, read_data
 from hyperproto.data.source import Target
 from hyperproto.data.targets import Unseen
 from hyperproto.evaluation.matching import join
 from hyperproto.spaces import Range
 from hyperproto.spaces.tasks import Task
 from hyperproto.training import RunRecord
-from hyperproto.training.sources import read_recipe_source
 
 __all__ = ["choose_split", "preprocessing_of", "source_of"]
 
@@ -57,7 +56,7 @@ def source_of(
         options["targets"] = _known(tasks, reader)
         if split is None:
             options = {key: value for key, value in options.items() if key != "test"} | {"held_out": 0.0}
-    return read_recipe_source({**described, "options": options}, None if path is None else str(path))
+    return read_data({**described, "options": options}, None if path is None else str(path))
 
 
 def choose_split(source: Source, split: str | None) -> tuple[str, Split]:
@@ -127,5 +126,5 @@ def _known(tasks: Mapping[str, Task], reader: str) -> dict[str, Target]:
 
 def _unseen(reader: str, unseen: Unseen) -> dict[str, Any]:
     """Return the rule for unseen classes, for readers that have one."""
-    takes = reader in SOURCES and "unseen" in inspect.signature(SOURCES[reader].read).parameters
+    takes = reader in READERS and "unseen" in inspect.signature(READERS[reader].read).parameters
     return {"unseen": unseen} if takes else {}

@@ -11,9 +11,9 @@ from torch import Tensor
 from hyperproto._core.errors import InputError
 from hyperproto._core.seeding import derive_seed
 from hyperproto.data import Arrays, ImageData, ImagePreprocessing, Labels, Source, Split, training_data
+from hyperproto.data.readers import describe_data, read_data
 from hyperproto.data.source import Target, select
 from hyperproto.reproduction.spec import Options, Spec
-from hyperproto.training.sources import describe_data, read_recipe_source
 
 __all__ = ["cell_source", "prepared", "thin_out"]
 
@@ -56,7 +56,7 @@ def _source(
     tasks: tuple[str, ...],
     data: Path,
 ) -> Source:
-    source = read_recipe_source(describe_data(data, reader, **{"seed": DRAW, **dict(options)}))
+    source = read_data(describe_data(data, reader, **{"seed": DRAW, **dict(options)}))
     source = source if classes is None else _first_classes(source, classes)
     source = source if not tasks else _only_tasks(source, tasks)
     source = source if held_out is None else _hold_out(source, held_out)

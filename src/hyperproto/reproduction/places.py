@@ -3,12 +3,11 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from hyperproto.data import SOURCES
+from hyperproto.data import READERS
 from hyperproto.reproduction.spec import Spec
 
-__all__ = ["AUTHORS_NAMES", "BASE_READERS", "Places", "what_is_missing"]
+__all__ = ["AUTHORS_NAMES", "Places", "what_is_missing"]
 
-BASE_READERS = {"cifar-100-uneven": "cifar-100", "rotated-mnist": "mnist"}
 AUTHORS_NAMES = {"cifar-100": "cifar100", "cifar-100-uneven": "cifar100", "imagenet-200": "imagenet200"}
 WORDY = ("word2vec", "paper-prior", "ours-prior")
 
@@ -76,8 +75,7 @@ def what_is_missing(spec: Spec, places: Places, num_classes: int, axes: int) -> 
 
 
 def _has_data(reader: str, places: Places) -> bool:
-    base = SOURCES[BASE_READERS.get(reader, reader)]
-    return places.data is not None and places.data.exists() and bool(base.is_at(places.data))
+    return places.data is not None and places.data.exists() and bool(READERS[reader].is_at(places.data))
 
 
 def _no_file(places: Places, kind: str, num_classes: int, axes: int) -> str:

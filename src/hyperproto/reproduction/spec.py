@@ -43,7 +43,7 @@ class Spec:
     kind : {"train", "separation", "idea"}
         A network to train; prototypes to measure, without one; or one output that moves by Equation 2 or 7.
     data, options : str, pairs
-        A reader of :data:`hyperproto.training.sources.READERS`, and its options. Chance in data is fixed by the
+        A reader of :data:`hyperproto.data.readers.READERS`, and its options. Chance in data is fixed by the
         option ``seed``, never by the cell's: all seeds see the same images, so that methods are compared in pairs.
     classes : int, optional
         Keep this many, the first of the file; None keeps all.

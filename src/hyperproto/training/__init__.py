@@ -3,7 +3,7 @@
 from hyperproto.training.evaluate import evaluate
 from hyperproto.training.fit import fit
 from hyperproto.training.loading import Loaded, RunRecord, load, read_run, rebuild
-from hyperproto.training.recipe import Recipe, describe_data, read_recipe_source, resume_run, train
+from hyperproto.training.recipe import Recipe, describe_data, read_data, resume_run, train
 from hyperproto.training.run import Run
 
 __all__ = [
@@ -15,7 +15,7 @@ __all__ = [
     "evaluate",
     "fit",
     "load",
-    "read_recipe_source",
+    "read_data",
     "read_run",
     "rebuild",
     "resume_run",

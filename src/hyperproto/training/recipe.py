@@ -9,6 +9,7 @@ import torch
 from hyperproto._core.errors import InputError
 from hyperproto._core.processes import from_first
 from hyperproto.data import Source
+from hyperproto.data.readers import describe_data, read_data
 from hyperproto.models import Backbone
 from hyperproto.spaces import Classes, OutputSpace, Space, TaskSpace, tasks_for
 from hyperproto.training.beginnings import begun, stored_recipe
@@ -21,9 +22,8 @@ from hyperproto.training.recipe_parts import build_data, build_network, build_sp
 from hyperproto.training.recipe_values import Recipe
 from hyperproto.training.run import CHECKPOINT, Run, class_prototypes
 from hyperproto.training.settings import TrainSettings
-from hyperproto.training.sources import describe_data, read_recipe_source
 
-__all__ = ["Recipe", "describe_data", "read_recipe_source", "resume_run", "train"]
+__all__ = ["Recipe", "describe_data", "read_data", "resume_run", "train"]
 
 
 def train(
@@ -87,7 +87,7 @@ def resume_run(
     place = Path(folder)
     options: dict[str, Any] = {"progress": progress, "log": log, "checkpoint_seconds": checkpoint_seconds}
     recipe, has_config = from_first(lambda: stored_recipe(place))
-    source = hold_out(recipe, read_recipe_source(recipe.data, path))
+    source = hold_out(recipe, read_data(recipe.data, path))
     # what a rule decided is taken from the run: the rule may be another one by now
     settings = (
         read_run(place).settings

@@ -17,7 +17,7 @@ class Recipe:
     Attributes
     ----------
     data : dict
-        ``{"reader": ..., "path": ..., "options": ...}``, from :func:`~hyperproto.training.sources.describe_data`.
+        ``{"reader": ..., "path": ..., "options": ...}``, from :func:`~hyperproto.data.readers.describe_data`.
     protocol : {"short", "paper"}
         Where the settings come from that are None: a short one-cycle schedule, or what the paper did on this data.
     backbone, backbone_options : str, dict

@@ -1,0 +1,176 @@
+"""Every kind of data that can be read: how it is recognized, and which options its reader takes."""
+
+import inspect
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hyperproto._core.errors import InputError, MissingDataError, arg
+from hyperproto._core.registry import choose, unknown_choice
+from hyperproto.data.cifar100 import CIFAR100, locate_cifar100, read_cifar100, read_uneven_cifar100
+from hyperproto.data.columns import is_table
+from hyperproto.data.cub200 import CUB200, read_cub200
+from hyperproto.data.digits_source import read_digits, read_rotated_digits
+from hyperproto.data.image_folder import is_image_folder, read_image_folder
+from hyperproto.data.mnist import MNIST, locate_mnist, read_mnist, read_rotated_mnist
+from hyperproto.data.omniart import OMNIART, read_omniart
+from hyperproto.data.publication import DatasetInfo
+from hyperproto.data.source import Source
+from hyperproto.data.table import read_table
+from hyperproto.data.tiny_imagenet import TINY_IMAGENET, read_tiny_imagenet
+
+__all__ = ["BUILT_IN", "OWN", "READERS", "Reader", "data_name", "describe_data", "detect", "read_data", "read_source"]
+
+
+@dataclass(frozen=True)
+class Reader:
+    """How to read one kind of data.
+
+    Attributes
+    ----------
+    read : callable
+        Takes a path, unless the data come with a library, and options by keyword; returns a Source.
+    is_at : callable
+        Whether such data are at a path.
+    info : DatasetInfo, optional
+        Who published it; None for data of the user's own.
+    variant : bool
+        Made from published data that another reader recognizes, so it is never detected and must be named.
+    """
+
+    read: Callable[..., Source]
+    is_at: Callable[[Path], Any]
+    info: DatasetInfo | None = None
+    variant: bool = False
+
+
+READERS: dict[str, Reader] = {
+    "cifar-100": Reader(read_cifar100, locate_cifar100, CIFAR100),
+    "imagenet-200": Reader(read_tiny_imagenet, TINY_IMAGENET.locate, TINY_IMAGENET),
+    "cub-200-2011": Reader(read_cub200, CUB200.locate, CUB200),
+    "omniart": Reader(read_omniart, OMNIART.locate, OMNIART),
+    "mnist": Reader(read_mnist, locate_mnist, MNIST),
+    "table": Reader(read_table, is_table),
+    "image-folder": Reader(read_image_folder, is_image_folder),
+    "cifar-100-uneven": Reader(read_uneven_cifar100, locate_cifar100, CIFAR100, variant=True),
+    "rotated-mnist": Reader(read_rotated_mnist, locate_mnist, MNIST, variant=True),
+    "digits": Reader(read_digits, lambda path: False),
+    "rotated-digits": Reader(read_rotated_digits, lambda path: False),
+}
+
+BUILT_IN = ("digits", "rotated-digits")
+"""Data that come with scikit-learn and have no path."""
+
+OWN = ("table", "image-folder")
+"""Data of the user's own, without an official split: the reader holds some out."""
+
+
+def detect(path: str | Path) -> str:
+    """Return the name in :data:`READERS` of the data at ``path`` or in a subfolder with the publisher's name."""
+    path = Path(path)
+    if not path.exists():
+        raise MissingDataError(f'"{path}"', "be an existing folder or file of data", advice="Check the path.")
+    found = [name for name, reader in READERS.items() if not reader.variant and reader.is_at(path)]
+    published = [name for name in found if name not in OWN]
+    if len(published) > 1:
+        listed = ", ".join(f'"{name}"' for name in published)
+        raise InputError(f'"{path}"', "hold one data set where none is named", listed, "Name one of them.")
+    if not found:
+        raise InputError(
+            f'"{path}"',
+            "hold data of a known layout",
+            "none",
+            "Known are CIFAR-100, Tiny ImageNet, CUB-200-2011, OmniArt and MNIST as published, a folder with a "
+            "subfolder of images for each class, and tables (.csv, .tsv, .parquet); see docs/data.md.",
+        )
+    return (published or found)[0]
+
+
+def read_source(path: str | Path, name: str | None = None, **options: Any) -> Source:
+    """Read the data at ``path``.
+
+    Parameters
+    ----------
+    path : str or Path
+        A data set, or the folder that holds it.
+    name : str, optional
+        One of :data:`READERS` (default: detected).
+    **options
+        For the reader of that kind, such as ``size=64`` or ``classes=["style"]``.
+    """
+    return choose(name or detect(path), READERS, what="data set").read(path, **options)
+
+
+def describe_data(path: str | Path, reader: str | None = None, *, seed: int = 0, **options: Any) -> dict[str, Any]:
+    """Return ``{"reader": ..., "path": ..., "options": ...}``, plain values from which :func:`read_data` reads again.
+
+    Parameters
+    ----------
+    path : str or Path
+        A data set, a folder of images, a table; or "digits" or "rotated-digits", which come with scikit-learn.
+    reader : str, optional
+        One of :data:`READERS` (default: detected). "cifar-100-uneven" and "rotated-mnist" are never detected.
+    seed : int
+        Fixes what is held out, kept or rotated, for readers that draw.
+    **options
+        For the reader; None or nothing leaves one out.
+    """
+    if reader is None and str(path) in BUILT_IN:
+        reader = str(path)
+    place = Path(path).absolute()
+    if reader not in BUILT_IN and not place.exists():
+        raise MissingDataError(f'"{path}"', "be an existing folder or file of data", advice="Check the path.")
+    name = reader or detect(place)
+    read = choose(name, READERS, what="data set").read
+    given = {key: value for key, value in options.items() if value not in (None, (), [], {})}
+    known = [key for key in inspect.signature(read).parameters if key not in ("path", "targets")]  # plain values only
+    for key in given:
+        if not known:
+            raise InputError(f'Options for reading "{name}"', "be left out, for there are none", f'"{key}"')
+        if key not in known:
+            raise unknown_choice(key, known, what=f'option for reading "{name}"')
+    if "seed" in known:
+        given.setdefault("seed", seed)
+    if name == "table" and "test" in given:
+        given["test"] = str(Path(given["test"]).absolute())
+    return {"reader": name, "path": "" if name in BUILT_IN else str(place), "options": given}
+
+
+def read_data(data: dict[str, Any], path: str | Path | None = None) -> Source:
+    """Read the data that :func:`describe_data` described.
+
+    Parameters
+    ----------
+    data : dict
+        ``{"reader": ..., "path": ..., "options": ...}``, as :func:`describe_data` returns and a run's config holds.
+    path : str or Path, optional
+        Where the data are now, if they were moved.
+    """
+    name, options = data["reader"], dict(data["options"])
+    read = choose(name, READERS, what="data set").read
+    if name in BUILT_IN:
+        if path is not None and str(path) != name:
+            raise InputError("data", f'be left out for "{name}", which comes with scikit-learn', f'"{path}"')
+        return read(**options)
+    place = Path(data["path"] if path is None else path).absolute()
+    if not place.exists():
+        raise MissingDataError(
+            "The data", f'still be at "{place}"', advice=f"If they were moved, give {arg('data', 'PATH')}."
+        )
+    if path is not None and name == "table" and "test" in options:
+        moved = place.parent / os.path.relpath(options["test"], Path(data["path"]).parent)  # together with its table
+        options["test"] = str(moved if moved.exists() else options["test"])
+    return read(place, **options)
+
+
+def data_name(data: dict[str, Any]) -> str:
+    """Return a short name for files: that of a published data set, or of the user's own folder or table.
+
+    >>> data_name({"reader": "table", "path": "/home/ann/My paintings.csv", "options": {}})
+    'My-paintings'
+    """
+    name = Path(data["path"]).stem if data["reader"] in OWN else data["reader"]
+    return re.sub(r"[^\w.-]+", "-", name).strip("-.") or "data"
