@@ -164,9 +164,7 @@ def test_moved_data_are_asked_for_and_their_test_table_moves_along(tmp_path):
     data = describe_data(path, **NUMBERS, test=first / "test.csv")
     train(Recipe(data, **QUICK), tmp_path / "run")
     first.rename(tmp_path / "second")
-    with pytest.raises(
-        FileNotFoundError, match='must still be at ".*first/numbers.csv"..*data=PATH'
-    ):
+    with pytest.raises(FileNotFoundError, match='must still be at ".*first/numbers.csv"..*data=PATH'):
         resume_run(tmp_path / "run")
     run = resume_run(tmp_path / "run", path=tmp_path / "second" / "numbers.csv")
     assert len(run.history) == 1

@@ -58,7 +58,7 @@ def train(
     TrainSettings(**settings_of(recipe))  # checked before data are read, which may take long
     check_log(log, place)
     with begun(place, recipe):
-        source = hold_out(recipe, read_recipe_source(recipe.data))
+        source = hold_out(recipe, read_data(recipe.data))
         settings = settings_of(settle(recipe, tasks_for(source.targets), source.train))
         made = _build(recipe, source)
         return _fit(recipe, source, made, place, settings, say, options)
