@@ -80,7 +80,7 @@ def test_arrays_need_no_names(tmp_path):
 @pytest.mark.parametrize("prior", [TABLE, TABLE @ TABLE.T, from_vectors(TABLE)], ids=["vectors", "matrix", "prior"])
 @pytest.mark.parametrize("names", [None, ("a", "b", "c", "d")])
 def test_a_prior_for_another_number_of_classes_is_told(prior, names):
-    with pytest.raises(InputError, match="must be for the 4 classes asked for; got one for 3"):
+    with pytest.raises(InputError, match="must be for the 4 classes to place; got one for 3"):
         as_prior(prior, names, 4)
 
 
@@ -101,13 +101,13 @@ def test_a_prior_can_be_used_for_some_of_its_classes():
 
 
 def test_a_square_array_of_vectors_is_pointed_to_its_constructor():
-    with pytest.raises(InputError, match="must be symmetric; .*priors.from_vectors for one vector a class"):
+    with pytest.raises(InputError, match="must be symmetric; .*priors.from_vectors for one vector per class"):
         as_prior(np.array([[1.0, 2.0], [0.0, 1.0]]), None, 2)
 
 
 def test_what_needs_names_asks_for_them(tmp_path):
     for prior in ({"cat": [1.0]}, TREE, vector_file(tmp_path), "wordnet"):
-        with pytest.raises(InputError, match="looked up by class name; only the number of classes was given"):
+        with pytest.raises(InputError, match="looked up by class name; got only the number of classes"):
             as_prior(prior, None, 3)
 
 
@@ -125,7 +125,7 @@ def test_what_is_no_prior_is_told():
 
 
 def test_a_prior_made_by_hand_is_checked():
-    with pytest.raises(InputError, match="`known` must hold one bool for each of the 2 classes"):
+    with pytest.raises(InputError, match="`known` must have one bool for each of the 2 classes"):
         Prior(np.eye(2), np.ones(3, dtype=bool), "by hand")
     with pytest.raises(InputError, match="must be symmetric"):
         Prior(np.array([[1.0, 0.0], [1.0, 1.0]]), np.ones(2, dtype=bool), "by hand")

@@ -3,7 +3,7 @@ import pytest
 
 from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto.priors import from_taxonomy
-from hyperproto.priors.hierarchy import check_hierarchy, heights, path_similarity
+from hyperproto.priors.taxonomy import ancestors, check_taxonomy, path_similarity
 
 #                 thing
 #        animal          vehicle
@@ -60,7 +60,7 @@ def test_similarity_falls_with_the_steps_between_two_classes(tmp_path, kind):
     prior = from_taxonomy(MAKERS[kind](tmp_path), NAMES)
     np.testing.assert_allclose(prior.similarity, 1 / (1 + np.array(STEPS)))
     assert prior.known.all()
-    assert prior.remarks == ()
+    assert prior.notes == ()
     assert prior.source.endswith("(5 of 5 classes)")
 
 
@@ -70,7 +70,7 @@ def test_names_not_in_the_taxonomy_are_listed_or_free():
     prior = from_taxonomy(EDGES, ("cat", "zebra", "dog"), missing="free")
     assert prior.known.tolist() == [True, False, True]
     np.testing.assert_allclose(prior.similarity[0], [1, 0, 1 / 3])
-    with pytest.raises(InputError, match="A taxonomy is looked up by class name"):
+    with pytest.raises(InputError, match="`names` must be given: a taxonomy is looked up by class name"):
         from_taxonomy(EDGES, None)
 
 
@@ -83,7 +83,7 @@ def test_names_not_in_the_taxonomy_are_listed_or_free():
     ],
 )
 def test_a_cycle_is_named(extra, cycle):
-    with pytest.raises(InputError, match=f"must not turn back on itself; the taxonomy has a cycle: {cycle}"):
+    with pytest.raises(InputError, match=f"must have no cycle; the taxonomy has one: {cycle}"):
         from_taxonomy(EDGES + extra, ("cat", "dog"))
 
 
@@ -103,7 +103,7 @@ def test_a_folder_that_stands_at_two_places_is_told(tmp_path):
 def test_faulty_files_are_told(tmp_path):
     with pytest.raises(InputError, match='must have two columns, child and parent; line 2 has 3: "a", "b", "c"'):
         from_taxonomy(as_file(tmp_path, "x,y\na,b,c\n"), ("x", "y"))
-    with pytest.raises(InputError, match="must have a row for each child and its parent; it has none"):
+    with pytest.raises(InputError, match="must have a row for each child and its parent; got none"):
         from_taxonomy(as_file(tmp_path, "child,parent\n"), ("x", "y"))
     (tmp_path / "tree.csv").write_bytes(b"caf\xe9,drink\n")
     with pytest.raises(InputError, match="must be a CSV file in UTF-8"):
@@ -114,17 +114,17 @@ def test_faulty_files_are_told(tmp_path):
         from_taxonomy([("a", "b"), 7], ("a", "b"))
 
 
-def test_two_names_of_one_node_are_remarked_on():
+def test_two_names_of_one_node_are_noted():
     prior = from_taxonomy(EDGES, ("cat", "Cat", "dog"))
-    assert prior.remarks == (
-        '1 pair of classes is the same to the prior, which cannot tell them apart: "cat" and "Cat".',
+    assert prior.notes == (
+        '1 pair of classes is identical to the prior, which cannot distinguish them: "cat" and "Cat".',
     )
 
 
 def test_the_shorter_of_two_ways_up_counts():
     parents = {"a": ["long", "top"], "long": ["longer"], "longer": ["top"], "b": ["top"], "top": []}
-    check_hierarchy(parents, where="the taxonomy")
-    above = [heights(node, parents.__getitem__) for node in ("a", "b", "longer")]
+    check_taxonomy(parents, where="the taxonomy")
+    above = [ancestors(node, parents.__getitem__) for node in ("a", "b", "longer")]
     assert above[0] == {"a": 0, "long": 1, "top": 1, "longer": 2}
     np.testing.assert_allclose(1 / path_similarity(above) - 1, [[0, 2, 2], [2, 0, 2], [2, 2, 0]])
 

@@ -1,9 +1,12 @@
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto.priors import from_vectors
+from hyperproto.priors.vectors import joined_key, match_words, possible_words
 
 WORDS = {"maple": [1.0, 0.0], "tree": [1.0, 1.0], "fox": [0.0, 2.0]}
 
@@ -75,15 +78,15 @@ def test_the_length_of_a_vector_does_not_matter(scale):
     np.testing.assert_allclose(prior.similarity[0], [1, 0.96, -1], rtol=1e-12)
 
 
-def test_duplicates_are_remarked_on_and_not_refused():
+def test_duplicates_are_noted_and_not_refused():
     table = np.array([[1.0, 2.0], [0.0, 1.0], [2.0, 4.0]])
     prior = from_vectors(table, ("crane", "fox", "crane_bird"))
-    assert prior.remarks == (
-        '1 pair of classes is the same to the prior, which cannot tell them apart: "crane" and "crane_bird".',
+    assert prior.notes == (
+        '1 pair of classes is identical to the prior, which cannot distinguish them: "crane" and "crane_bird".',
     )
-    assert from_vectors(table[:2]).remarks == ()
-    assert from_vectors(np.ones((5, 2))).remarks == (
-        "10 pairs of classes are the same to the prior, which cannot tell them apart: "
+    assert from_vectors(table[:2]).notes == ()
+    assert from_vectors(np.ones((5, 2))).notes == (
+        "10 pairs of classes are identical to the prior, which cannot distinguish them: "
         "0 and 1, 0 and 2, 0 and 3, 0 and 4, 1 and 2 and 5 more.",
         "The prior says nothing: every pair of classes is equally similar.",
     )
@@ -99,26 +102,26 @@ def test_a_zero_vector_names_the_class():
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_what_is_not_finite_names_the_class(bad):
     table = np.array([[1.0, 0.0], [0.0, bad]])
-    with pytest.raises(InputError, match="must be finite; that of class 1 holds NaN or infinity"):
+    with pytest.raises(InputError, match="must be finite; that of class 1 contains NaN or infinity"):
         from_vectors(table)
-    with pytest.raises(InputError, match='that of class "b" holds NaN or infinity'):
+    with pytest.raises(InputError, match='that of class "b" contains NaN or infinity'):
         from_vectors(table, ("a", "b"))
 
 
 def test_faulty_vectors_are_told():
-    with pytest.raises(InputError, match='must have one dimension; "maple" has 2 numbers and "oak" has 3'):
+    with pytest.raises(InputError, match='`vectors` must have one dimension; "maple" has 2 numbers and "oak" has 3'):
         from_vectors(WORDS | {"oak": [1, 2, 3]}, ("maple", "oak"))
     with pytest.raises(InputError, match=r'The vector of "oak" must be one row of numbers; got shape \(1, 2\)'):
         from_vectors(WORDS | {"oak": [[1, 2]]}, ("maple", "oak"))
     with pytest.raises(InputTypeError, match='The vector of "oak" must be numbers; got'):
         from_vectors(WORDS | {"oak": ["a", "b"]}, ("maple", "oak"))
-    with pytest.raises(InputTypeError, match="Vectors must be numbers in rows of one length"):
+    with pytest.raises(InputTypeError, match="`vectors` must be numbers in rows of one length"):
         from_vectors([[1, 2], [3]])
-    with pytest.raises(InputError, match=r"Vectors must be a matrix with one row a class; got shape \(2,\)"):
+    with pytest.raises(InputError, match=r"`vectors` must be a matrix with one row per class; got shape \(2,\)"):
         from_vectors(np.ones(2))
     with pytest.raises(InputError, match="`names` must name each of the 2 classes of the prior; got 3"):
         from_vectors(np.eye(2), ("a", "b", "c"))
-    with pytest.raises(InputError, match="A vector is looked up by class name"):
+    with pytest.raises(InputError, match="`names` must be given: a vector is looked up by class name"):
         from_vectors(WORDS)
     with pytest.raises(InputError, match='Unknown choice for missing classes "fre".*Did you mean "free"'):
         from_vectors(WORDS, ("maple",), missing="fre")
@@ -129,3 +132,50 @@ def test_equal_vectors_are_equally_similar_to_every_other():
     vectors[93] = 3 * vectors[50]  # rounding must not put the two into an order
     similarity = np.delete(from_vectors(vectors).similarity, [50, 93], axis=0)
     np.testing.assert_array_equal(similarity[:, 93], similarity[:, 50])
+
+
+@pytest.mark.parametrize(
+    ("name", "vocabulary", "expected"),
+    [
+        ("apple", {"apple", "Apple"}, ("apple",)),
+        ("Apple", {"apple"}, ("apple",)),
+        ("paris", {"Paris"}, ("Paris",)),
+        ("usa", {"USA"}, ("USA",)),
+        ("maple_tree", {"maple_tree", "maple", "tree"}, ("maple_tree",)),
+        ("Maple-Tree", {"maple tree", "mapletree"}, ("maple tree",)),
+        ("lawn/mower", {"lawnmower", "lawn", "mower"}, ("lawnmower",)),
+        ("new_york", {"New_York"}, ("New_York",)),
+        ("sweet pepper", {"sweet", "Pepper"}, ("sweet", "Pepper")),
+        ("001.Black_footed_Albatross", {"black", "footed", "albatross"}, ("black", "footed", "albatross")),
+        ("maple_tree", {"maple"}, ()),
+        ("glasses", {"glass"}, ()),
+        ("_", {"maple"}, ()),
+        ("Ka\u0308se", {"k\u00e4se"}, ("k\u00e4se",)),
+    ],
+)
+def test_a_name_is_matched_whole_before_in_parts(name, vocabulary, expected):
+    assert match_words(name, vocabulary.__contains__) == expected
+
+
+def test_a_name_that_stands_in_the_vocabulary_is_taken_as_it_stands():
+    assert match_words("Maple_Tree", {"Maple_Tree", "maple_tree"}.__contains__) == ("Maple_Tree",)
+
+
+def test_the_words_a_name_lacks_are_told():
+    with pytest.raises(InputError, match='"sweet_peper" lacks "peper"'):
+        from_vectors({"sweet": [1.0], "apple": [1.0]}, ("sweet_peper", "apple"))
+
+
+words = st.lists(st.text("abAB", min_size=1, max_size=3), min_size=1, max_size=3)
+
+
+@given(words, st.sampled_from("_- /"), st.sets(st.text("abAB_- ", max_size=7)))
+def test_no_word_is_asked_for_that_a_reader_leaves_out(parts, separator, vocabulary):
+    name = separator.join(parts)
+    kept = possible_words([name]) & vocabulary
+    assert match_words(name, kept.__contains__) == match_words(name, vocabulary.__contains__)
+
+
+@given(words)
+def test_names_differing_in_case_and_separators_have_one_key(parts):
+    assert len({joined_key(s.join(parts).lower()) for s in "_- /"} | {joined_key("_".join(parts).upper())}) == 1

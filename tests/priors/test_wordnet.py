@@ -68,7 +68,7 @@ def test_names_and_imagenets_identifiers_give_path_similarity(wordnet):
 def test_a_compound_that_wordnet_lacks_is_its_last_word(wordnet):
     prior = from_wordnet(("aquarium_fish", "dog"))
     assert prior.similarity[0, 1] == pytest.approx(1 / 4)
-    assert prior.remarks == ('1 of 2 names are taken by their last word: "aquarium_fish".',)
+    assert prior.notes == ('1 of 2 names are found by their last word: "aquarium_fish".',)
 
 
 def test_names_not_in_wordnet_are_listed_or_free(wordnet):

@@ -91,8 +91,6 @@ def read_weight(given: str) -> float | Literal["auto"]:
 def read_prior(asked: "Place", names: tuple[str, ...] | None, num_classes: int) -> "Prior | None":
     """Return the prior asked for, for the classes in their order."""
     from hyperproto.priors import Missing, as_prior, from_confusion
-    from hyperproto.priors.matrix_files import read_matrix_table
-    from hyperproto.priors.word_vectors import read_array_file
 
     if asked.prior is None:
         return None
@@ -100,9 +98,5 @@ def read_prior(asked: "Place", names: tuple[str, ...] | None, num_classes: int) 
     if asked.confusion is None:
         return as_prior(asked.prior, names, num_classes, missing=missing)
     choose(asked.confusion, {"near": 0, "far": 0}, what="place for confusable classes")
-    path = Path(asked.prior)
-    held = read_matrix_table(path) if path.suffix.lower() in (".csv", ".tsv") and path.is_file() else None
-    table, called = held or read_array_file(path)
-    named = names if called is None else tuple(called)
-    made = from_confusion(table, similar=cast(Any, asked.confusion), names=named, missing=missing)
+    made = from_confusion(Path(asked.prior), similar=cast(Any, asked.confusion), names=names, missing=missing)
     return as_prior(made, names, num_classes, missing=missing)

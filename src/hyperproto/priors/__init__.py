@@ -1,18 +1,17 @@
-"""What people know about their classes, as a similarity that placement can use.
+"""Shelf 3: what people know about their classes, as a similarity that placement can use.
 
 Word vectors, a taxonomy, WordNet, a similarity or a confusion matrix, the training examples themselves: each becomes
-a :class:`Prior`. `as_prior` tells them apart by looking, but for the examples; the ``from_`` functions say outright
-what is meant.
+a :class:`Prior`. `as_prior` recognizes all but the confusion matrix and the training examples, which have ``from_``
+functions of their own, as every kind has.
 """
 
 from hyperproto.priors.accept import as_prior
-from hyperproto.priors.examples import from_data
+from hyperproto.priors.data_driven import from_data
 from hyperproto.priors.matrices import from_confusion, from_similarity
 from hyperproto.priors.prior import Missing, Prior
-from hyperproto.priors.taxonomy import from_taxonomy
+from hyperproto.priors.taxonomy import from_taxonomy, from_wordnet
 from hyperproto.priors.vectors import from_vectors
-from hyperproto.priors.word_vectors import from_word_vectors
-from hyperproto.priors.wordnet import from_wordnet
+from hyperproto.priors.word_vector_files import from_word_vectors
 
 __all__ = [
     "Missing",

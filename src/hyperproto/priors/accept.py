@@ -1,4 +1,4 @@
-"""One door for whatever people have: look at it, and call the constructor it is meant for."""
+"""Accept any kind of prior: recognize it, and call its constructor."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -7,14 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hyperproto._core.errors import InputError, InputTypeError
-from hyperproto.priors.matrices import from_similarity
-from hyperproto.priors.matrix_files import read_matrix_table
-from hyperproto.priors.prior import Missing, Prior
-from hyperproto.priors.taxonomy import from_taxonomy
+from hyperproto.priors.matrices import from_similarity, read_matrix_table
+from hyperproto.priors.prior import Missing, Prior, check_missing, require_names
+from hyperproto.priors.taxonomy import from_taxonomy, from_wordnet
 from hyperproto.priors.vectors import as_array, from_vectors, is_array, is_vocabulary
-from hyperproto.priors.word_vectors import from_word_vectors, read_array_file
-from hyperproto.priors.wording import check_missing, need_names
-from hyperproto.priors.wordnet import from_wordnet
+from hyperproto.priors.word_vector_files import from_word_vectors, read_array_file
 
 __all__ = ["as_prior"]
 
@@ -27,15 +24,15 @@ def as_prior(
     missing: Missing = "error",
     progress: bool | None = None,
 ) -> Prior:
-    """Return a prior for K classes from what is at hand.
+    """Return a prior for K classes from any of the forms that :func:`hyperproto.place` accepts.
 
     Parameters
     ----------
     prior : object
         A :class:`Prior`; a path to a file of word vectors, to a taxonomy in CSV or to nested folders; ``"wordnet"``;
-        an array or tensor of shape (num_classes, any), which is a similarity matrix if it is square and one vector a
-        class otherwise; a mapping or gensim-like object from word to vector; a mapping or pairs from child to parent.
-        Call a ``from_`` function first where this guesses wrong.
+        an array or tensor of shape (num_classes, any), which is a similarity matrix if it is square and one vector
+        per class otherwise; a mapping or gensim-like object from word to vector; a mapping or pairs from child to
+        parent. Call a ``from_`` function first where this recognizes the wrong one.
     names : tuple of str, or None
         The class names, for everything that is looked up by name.
     num_classes : int
@@ -56,8 +53,10 @@ def as_prior(
         made = made.ordered(names)
     if made.num_classes != num_classes:
         raise InputError(
-            f"The prior must be for the {num_classes} classes asked for; got one for "
-            f"{made.num_classes}: {made.source}. Give one row a class, in the order of the classes."
+            "prior",
+            f"be for the {num_classes} classes to place",
+            f"one for {made.num_classes}: {made.source}",
+            "Give one row per class, in the order of the classes.",
         )
     return made
 
@@ -68,20 +67,20 @@ def _made(prior: object, names: tuple[str, ...] | None, missing: Missing, progre
     if isinstance(prior, str | Path):
         return _from_path(prior, names, missing, progress)
     if _is_taxonomy(prior):
-        return from_taxonomy(prior, names, missing=missing)  # type: ignore[arg-type]  # just looked
+        return from_taxonomy(prior, names, missing=missing)  # type: ignore[arg-type]  # just checked
     if is_vocabulary(prior):
         return from_vectors(prior, names, missing=missing)
     if is_array(prior):
         return _from_matrix(prior, names)
     raise InputTypeError(
-        f"`prior` must be a path, an array, a mapping, a gensim-like object or a Prior; got {type(prior).__name__}."
+        "prior", "be a path, an array, a mapping, a gensim-like object or a Prior", type(prior).__name__
     )
 
 
 def _from_path(prior: str | Path, names: tuple[str, ...] | None, missing: Missing, progress: bool | None) -> Prior:
     path = Path(prior)
     if prior == "wordnet" and not path.exists():
-        return from_wordnet(need_names(names, what="WordNet"), missing=missing)
+        return from_wordnet(require_names(names, what="WordNet"), missing=missing)
     table_file = path.suffix.lower() in (".csv", ".tsv")
     if table_file and path.is_file() and (matrix := read_matrix_table(path)) is not None:
         square, called = matrix
@@ -97,7 +96,7 @@ def _from_path(prior: str | Path, names: tuple[str, ...] | None, missing: Missin
 
 def _from_matrix(matrix: object, names: tuple[str, ...] | None, *, called: str = "") -> Prior:
     """Return the prior of an array in class order; a square one is a similarity matrix."""
-    table = as_array(matrix, what="A prior")
+    table = as_array(matrix, what="prior")
     names = _fitting(names, table)
     if table.shape[0] == table.shape[1]:
         return from_similarity(table, names, source=f"similarity matrix{called}")
@@ -105,12 +104,12 @@ def _from_matrix(matrix: object, names: tuple[str, ...] | None, *, called: str =
 
 
 def _fitting(names: tuple[str, ...] | None, table: NDArray[np.float64]) -> tuple[str, ...] | None:
-    """Return the names where there is one for each row; a wrong count is said at the border."""
+    """Return the names where there is one for each row; `as_prior` checks the count."""
     return names if names is not None and len(names) == len(table) else None
 
 
 def _is_taxonomy(prior: object) -> bool:
-    """Say whether a value maps or pairs names with names."""
+    """Return whether a value maps or pairs names with names."""
     if isinstance(prior, Mapping):
         return bool(prior) and all(isinstance(value, str) for value in prior.values())
     return isinstance(prior, list | tuple) and bool(prior) and all(_is_pair(pair) for pair in prior)

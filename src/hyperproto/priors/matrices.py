@@ -1,18 +1,19 @@
-"""A matrix over pairs of classes as a prior: similarities, or how often one is taken for the other."""
+"""A matrix over pairs of classes as a prior: similarities, or how often one is mistaken for the other."""
 
+import csv
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hyperproto._core.errors import InputError
 from hyperproto._core.registry import unknown_choice
-from hyperproto.priors.prior import Missing, Prior, build_prior
+from hyperproto.priors.prior import Missing, Prior, build_prior, class_label, handle_missing
 from hyperproto.priors.vectors import as_array
-from hyperproto.priors.wording import check_missing, label, settle_missing
+from hyperproto.priors.word_vector_files import read_array_file
 
-__all__ = ["from_confusion", "from_similarity"]
-
-PEOPLED = "the rows of the confusion matrix that hold samples"
+__all__ = ["from_confusion", "from_similarity", "read_matrix_table"]
 
 
 def from_similarity(
@@ -25,7 +26,7 @@ def from_similarity(
     matrix : array or tensor, shape (num_classes, num_classes)
         Symmetric and finite. Distances are smaller where closer: pass them negated.
     names : tuple of str, optional
-        The classes of its rows; given, the prior can be used for them in any order.
+        The classes of its rows; with them, the prior can be used for these classes in any order.
     source : str, default "similarity matrix"
         What the certificate calls it.
 
@@ -36,7 +37,7 @@ def from_similarity(
     """
     similarity = as_array(matrix, what="A similarity matrix")
     if similarity.shape[0] == similarity.shape[1]:
-        np.fill_diagonal(similarity, 0.0)  # not read, so it may hold anything
+        np.fill_diagonal(similarity, 0.0)  # not read, so any value is allowed
     known = np.ones(len(similarity), dtype=bool)
     checked = Prior(similarity, known, source, (), names)
     return build_prior(checked.similarity, known, source, (), names)
@@ -55,10 +56,11 @@ def from_confusion(
 
     Parameters
     ----------
-    matrix : array or tensor, shape (num_classes, num_classes)
-        Counts or rates, a row for each true class; it need not be symmetric.
+    matrix : array, tensor or path; shape (num_classes, num_classes)
+        Counts or rates, a row for each true class; it need not be symmetric. Or a path to it, as ``.npy`` or as CSV,
+        which may name the classes.
     similar : {"near", "far"}
-        "near" puts classes that are taken for each other close, as semantics does; "far" keeps them apart, so that
+        "near" puts classes that are mistaken for each other close, as semantics does; "far" separates them, so that
         the pairs a network finds hard get the room.
     names : tuple of str, optional
         The classes of its rows.
@@ -70,25 +72,69 @@ def from_confusion(
     >>> from_confusion([[8, 2], [0, 5]], similar="far").similarity[0, 1].item()
     -0.1
     """
-    check_missing(missing)
     if similar not in ("near", "far"):
         raise unknown_choice(similar, ("near", "far"), what="place for confusable classes")
+    if isinstance(matrix, str | Path):
+        path = Path(matrix)
+        is_text = path.suffix.lower() in (".csv", ".tsv") and path.is_file()
+        matrix, called = (read_matrix_table(path) if is_text else None) or read_array_file(path)
+        names = names if called is None else tuple(called)
     counts = as_array(matrix, what="A confusion matrix")
     if counts.shape[0] != counts.shape[1]:
-        raise InputError(f"A confusion matrix must be square, true classes by predicted; got shape {counts.shape}.")
+        raise InputError("A confusion matrix", "be square, true classes by predicted", f"shape {counts.shape}")
     bad = np.argwhere(~(np.isfinite(counts) & (counts >= 0)))
     if len(bad):
         i, j = bad[0]
         raise InputError(
-            f"A confusion matrix must hold counts or rates, finite and not negative; the entry of class "
-            f"{label(i, names)} taken for {label(j, names)} is {counts[i, j]:.4g} ({len(bad)} such entries)."
+            "A confusion matrix",
+            f"contain counts or rates, finite and not negative; the entry of class {class_label(i, names)} mistaken "
+            f"for {class_label(j, names)} is {counts[i, j]:.4g} ({len(bad)} such entries)",
         )
     totals = counts.sum(axis=1)
     known = totals > 0
-    called = names or tuple(str(index) for index in range(len(counts)))
-    absent = [name for name, seen in zip(called, known, strict=True) if not seen]
-    remarks = settle_missing(absent, len(counts), missing=missing, where=PEOPLED, advice="Count some samples of them")
+    absent = [names[index] if names else str(index) for index in np.flatnonzero(~known)]
+    where = "the rows of the confusion matrix that have samples"
+    notes = handle_missing(absent, len(counts), missing=missing, where=where, advice="Count some samples of them")
     rates = counts / np.where(known, totals, 1.0)[:, None]
     sign = 1.0 if similar == "near" else -1.0
     source = f"confusion matrix, confusable classes {similar}"
-    return build_prior(sign * (rates + rates.T) / 2, known, source, remarks, names)
+    return build_prior(sign * (rates + rates.T) / 2, known, source, notes, names)
+
+
+def read_matrix_table(path: Path) -> tuple[NDArray[np.float64], tuple[str, ...] | None] | None:
+    """Return the K x K matrix of a CSV or TSV file and the names of its classes; None where it is no such matrix.
+
+    The first row or the first column may name the classes. A table of two columns of text is a taxonomy, not a
+    matrix.
+    """
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            lines = csv.reader(file, delimiter="\t" if path.suffix.lower() == ".tsv" else ",")
+            rows = [[cell.strip() for cell in row] for row in lines if any(cell.strip() for cell in row)]
+    except (UnicodeDecodeError, csv.Error):
+        return None
+    if not rows or len(rows[-1]) < 3 or not _is_number(rows[-1][-1]):
+        return None
+    across = None if all(_is_number(cell) for cell in rows[0][1:]) else rows.pop(0)
+    down = None if all(_is_number(row[0]) for row in rows) else [row.pop(0) for row in rows]
+    if across is not None and len(across) == len(rows) + 1:
+        across = across[1:]
+    if down is not None and across is not None and down != across:
+        raise InputError(f'"{path}"', "name its rows and columns alike; they differ")
+    for number, row in enumerate(rows, 1):
+        if len(row) != len(rows) or not all(_is_number(cell) for cell in row):
+            raise InputError(
+                f'"{path}"',
+                f"contain a square of numbers, {len(rows)} in each row; row {number} has {len(row)} cells or text "
+                "among them",
+            )
+    names = down or across
+    return np.array(rows, dtype=np.float64), None if names is None else tuple(names)
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True

@@ -1,22 +1,36 @@
-"""The prior itself: how close each pair of classes should be, and which classes it speaks of."""
+"""The prior itself: how close each pair of classes should be, and which classes it knows."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hyperproto._core.checks import check_names
-from hyperproto._core.errors import InputError
-from hyperproto.priors.wording import label, listed
+from hyperproto._core.errors import InputError, arg
+from hyperproto._core.registry import unknown_choice
 
-__all__ = ["Missing", "Prior", "build_prior", "coinciding"]
+__all__ = [
+    "FREE",
+    "Missing",
+    "Prior",
+    "build_prior",
+    "check_missing",
+    "class_label",
+    "handle_missing",
+    "identical_pairs",
+    "quoted",
+    "require_names",
+]
 
 Missing = Literal["error", "free"]
 
+FREE = arg("missing", '"free"')  # as advice
 SYMMETRY = 1e-6  # of the largest entry: float32 matrices computed as a product are this far from symmetric
-SAME = 1e-9  # similarities of 1 up to this are two classes the prior cannot tell apart
+SAME = 1e-9  # similarities of 1 up to this are two classes the prior cannot distinguish
+SUGGEST_FROM = 20_000  # words: comparing with more takes long enough to be felt
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,14 +40,14 @@ class Prior:
     Attributes
     ----------
     similarity : ndarray of float64, shape (num_classes, num_classes)
-        Symmetric; larger is closer. Only the order and spacing off the diagonal count: the diagonal holds the largest
-        entry or 1. Rows and columns of classes without prior are 0 off the diagonal and are not to be read.
+        Symmetric; larger is closer. Only the order and spacing off the diagonal count: the diagonal is the largest
+        entry or 1. Rows and columns of classes without prior are 0 off the diagonal and must not be read.
     known : ndarray of bool, shape (num_classes,)
         False where a class has no prior and is placed without.
     source : str
         Where it came from, for the certificate.
-    remarks : tuple of str
-        What is worth knowing about it, such as classes it cannot tell apart; one sentence each.
+    notes : tuple of str
+        What is worth knowing about it, such as classes it cannot distinguish; one sentence each.
     names : tuple of str, or None
         The classes of the rows where they are known, so that a prior can be put into another order.
     """
@@ -41,7 +55,7 @@ class Prior:
     similarity: NDArray[np.float64]
     known: NDArray[np.bool_]
     source: str
-    remarks: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     names: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
@@ -50,12 +64,13 @@ class Prior:
         _check_similarity(self.similarity, self.names)
         if self.known.shape != self.similarity.shape[:1] or self.known.dtype != np.bool_:
             raise InputError(
-                f"`known` must hold one bool for each of the {len(self.similarity)} classes; "
-                f"got shape {self.known.shape} of {self.known.dtype}."
+                "known",
+                f"have one bool for each of the {self.num_classes} classes",
+                f"shape {self.known.shape} of {self.known.dtype}",
             )
         if self.names is not None and len(self.names) != self.num_classes:
             raise InputError(
-                f"`names` must name each of the {self.num_classes} classes of the prior; got {len(self.names)} names."
+                "names", f"name each of the {self.num_classes} classes of the prior", f"{len(self.names)} names"
             )
 
     @property
@@ -79,31 +94,35 @@ class Prior:
         absent = [name for name in names if name not in row]
         if absent:
             raise InputError(
-                f"The prior must be for the classes asked for; {len(absent)} of {len(names)} are not in it: "
-                f"{listed(absent)}. It is for {listed(self.names, limit=3)}."
+                "prior",
+                f"be for the classes to place; {len(absent)} of {len(names)} are not in it: {quoted(absent)}",
+                advice=f"It is for {quoted(self.names, limit=3)}.",
             )
         rows = np.array([row[name] for name in names])
-        return Prior(self.similarity[np.ix_(rows, rows)], self.known[rows], self.source, self.remarks, names)
+        return Prior(self.similarity[np.ix_(rows, rows)], self.known[rows], self.source, self.notes, names)
 
 
 def _check_similarity(similarity: NDArray[np.float64], names: tuple[str, ...] | None) -> None:
     """Check that a matrix is square, finite and symmetric, naming the first class that is off."""
     if similarity.ndim != 2 or similarity.shape[0] != similarity.shape[1]:
-        raise InputError(f"A similarity matrix must be square, classes by classes; got shape {similarity.shape}.")
+        raise InputError("A similarity matrix", "be square, classes by classes", f"shape {similarity.shape}")
     bad = np.flatnonzero(~np.isfinite(similarity).all(axis=1))
     if len(bad):
         raise InputError(
-            f"A similarity matrix must be finite; the row of class {label(bad[0], names)} is not "
-            f"({len(bad)} of {len(similarity)} rows). Look for NaN where it was computed."
+            "A similarity matrix",
+            f"be finite; the row of class {class_label(bad[0], names)} is not ({len(bad)} of {len(similarity)} rows)",
+            advice="Search for NaN where it was computed.",
         )
-    apart = similarity - similarity.T
-    np.abs(apart, out=apart)  # of many classes each K x K counts
-    if apart.size and apart.max() > SYMMETRY * np.abs(similarity).max():
-        i, j = np.unravel_index(apart.argmax(), apart.shape)
+    difference = similarity - similarity.T
+    np.abs(difference, out=difference)  # of many classes each K x K counts
+    if difference.size and difference.max() > SYMMETRY * np.abs(similarity).max():
+        i, j = np.unravel_index(difference.argmax(), difference.shape)
         raise InputError(
-            f"A similarity matrix must be symmetric; classes {label(i, names)} and {label(j, names)} have "
-            f"{similarity[i, j]:.4g} one way and {similarity[j, i]:.4g} the other. Average it with its transpose; "
-            "use priors.from_confusion for counts of mistakes, or priors.from_vectors for one vector a class."
+            "A similarity matrix",
+            f"be symmetric; classes {class_label(i, names)} and {class_label(j, names)} have "
+            f"{similarity[i, j]:.4g} one way and {similarity[j, i]:.4g} the other",
+            advice="Average it with its transpose; use priors.from_confusion for counts of mistakes, or "
+            "priors.from_vectors for one vector per class.",
         )
 
 
@@ -111,12 +130,12 @@ def build_prior(
     similarity: NDArray[np.float64],
     known: NDArray[np.bool_],
     source: str,
-    remarks: Iterable[str] = (),
+    notes: Iterable[str] = (),
     names: tuple[str, ...] | None = None,
 ) -> Prior:
     """Return a prior from a checked matrix: exactly symmetric, the diagonal largest, unknown classes blank.
 
-    The source gains how many classes the prior speaks of.
+    The source gains how many classes the prior knows.
     """
     similarity = similarity + similarity.T
     similarity /= 2
@@ -124,19 +143,101 @@ def build_prior(
     off = ~np.eye(len(similarity), dtype=bool) & np.outer(known, known)
     smallest, largest = similarity.min(where=off, initial=np.inf), similarity.max(where=off, initial=-np.inf)
     np.fill_diagonal(similarity, max(1.0, largest))
-    remarks = list(remarks)
+    notes = list(notes)
     if off.sum() > 2 and smallest == largest:
-        remarks.append("The prior says nothing: every pair of classes is equally similar.")
+        notes.append("The prior says nothing: every pair of classes is equally similar.")
     counted = f"{source} ({known.sum()} of {len(known)} classes)"
-    return Prior(similarity, known, counted, tuple(remarks), names)
+    return Prior(similarity, known, counted, tuple(notes), names)
 
 
-def coinciding(similarity: NDArray[np.float64], known: NDArray[np.bool_], names: tuple[str, ...] | None) -> list[str]:
-    """Return a remark where pairs of known classes have similarity 1, the similarity of a class to itself."""
+def identical_pairs(
+    similarity: NDArray[np.float64], known: NDArray[np.bool_], names: tuple[str, ...] | None
+) -> list[str]:
+    """Return a note where pairs of known classes have similarity 1, the similarity of a class to itself."""
     pairs = np.argwhere(np.triu(similarity > 1 - SAME, k=1) & np.outer(known, known))
     if not len(pairs):
         return []
-    shown = ", ".join(f"{label(i, names)} and {label(j, names)}" for i, j in pairs[:5])
+    shown = ", ".join(f"{class_label(i, names)} and {class_label(j, names)}" for i, j in pairs[:5])
     more = f" and {len(pairs) - 5} more" if len(pairs) > 5 else ""
     count = "1 pair of classes is" if len(pairs) == 1 else f"{len(pairs)} pairs of classes are"
-    return [f"{count} the same to the prior, which cannot tell them apart: {shown}{more}."]
+    return [f"{count} identical to the prior, which cannot distinguish them: {shown}{more}."]
+
+
+def class_label(index: int | np.integer, names: Sequence[str] | None) -> str:
+    """Return the name of a class in quotes, or its number where there are no names."""
+    return str(int(index)) if names is None else f'"{names[int(index)]}"'
+
+
+def quoted(names: Sequence[str], *, limit: int = 10) -> str:
+    """Return names in quotes, the first few of them.
+
+    >>> quoted(["cat", "dog", "bird"], limit=2)
+    '"cat", "dog" and 1 more'
+    """
+    shown = ", ".join(f'"{name}"' for name in names[:limit])
+    return f"{shown} and {len(names) - limit} more" if len(names) > limit else shown
+
+
+def check_missing(missing: str) -> None:
+    """Check the choice of what happens to classes without prior."""
+    if missing not in ("error", "free"):
+        raise unknown_choice(missing, ("error", "free"), what="choice for missing classes")
+
+
+def require_names(names: tuple[str, ...] | None, *, what: str) -> tuple[str, ...]:
+    """Return the class names, which ``what`` is looked up by."""
+    if names is None:
+        raise InputError("names", f"be given: {what} is looked up by class name", "only the number of classes")
+    return names
+
+
+def handle_missing(
+    absent: Sequence[str],
+    total: int,
+    *,
+    missing: str,
+    where: str,
+    vocabulary: Iterable[str] = (),
+    reason: str = "",
+    advice: str = "Rename them",
+) -> list[str]:
+    """Raise where classes have no prior and must have one, or return the note that they are placed without.
+
+    Parameters
+    ----------
+    absent : sequence of str
+        Class names that were not found.
+    total : int
+        How many classes there are.
+    missing : {"error", "free"}
+        What to do about them.
+    where : str
+        Where they were not found.
+    vocabulary : iterable of str
+        The names that could be found, for a suggestion.
+    reason : str, default ""
+        A sentence on why the first was not found.
+    advice : str, default "Rename them"
+        What to do about it, other than placing them without prior.
+    """
+    check_missing(missing)
+    if not absent:
+        return []
+    words = list(vocabulary)
+    near = get_close_matches(absent[0], words, n=1, cutoff=0.6) if len(words) <= SUGGEST_FROM else []
+    suggestion = f'Did you mean "{near[0]}"? ' if near else ""
+    if len(absent) == total:
+        raise InputError(
+            "prior",
+            f"know the classes; none of the {total} is in {where}: {quoted(absent)}",
+            advice=f"Check that it is for these classes. {suggestion}".strip(),
+        )
+    if missing == "free":
+        return [
+            f"{len(absent)} of {total} classes are not in {where} and are placed without prior: {quoted(absent)}."
+        ]
+    raise InputError(
+        "Every class",
+        f"be in {where}; {len(absent)} of {total} are not: {quoted(absent)}",
+        advice=f"{f'{reason} ' if reason else ''}{suggestion}{advice}, or use {FREE} to place them without prior.",
+    )

@@ -1,21 +1,38 @@
-"""A taxonomy as a prior: classes are as similar as the way between them in the tree is short."""
+"""A taxonomy as a prior: classes are as similar as the path between them in the tree is short. WordNet is one.
+
+WordNet comes from the copy that nltk has installed; nothing is downloaded.
+"""
 
 import csv
 import os
-from collections.abc import Iterable, Mapping, Sequence
+import re
+import warnings
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hyperproto._core.errors import InputError, InputTypeError
-from hyperproto.priors.hierarchy import check_hierarchy, heights, path_similarity
-from hyperproto.priors.names import joined_key
-from hyperproto.priors.prior import Missing, Prior, build_prior, coinciding
-from hyperproto.priors.wording import check_missing, listed, need_names, settle_missing
+from hyperproto._core.errors import InputError, InputTypeError, MissingDataError
+from hyperproto._core.extras import require
+from hyperproto.priors.prior import (
+    Missing,
+    Prior,
+    build_prior,
+    handle_missing,
+    identical_pairs,
+    quoted,
+    require_names,
+)
+from hyperproto.priors.vectors import joined_key, split_words
 
-__all__ = ["from_taxonomy"]
+__all__ = ["ancestors", "check_taxonomy", "from_taxonomy", "from_wordnet", "path_similarity"]
 
 Edges = Iterable[tuple[str, str]]
+Node = TypeVar("Node", bound=Hashable)
+WNID = re.compile(r"n\d{8}")  # as ImageNet names its classes: n and the offset of a noun in WordNet 3.0
 
 
 def from_taxonomy(
@@ -39,17 +56,120 @@ def from_taxonomy(
     >>> from_taxonomy(tree, ("cat", "dog", "fox")).similarity[0].round(3).tolist()
     [1.0, 0.333, 0.25]
     """
-    check_missing(missing)
-    names = need_names(names, what="A taxonomy")
+    names = require_names(names, what="a taxonomy")
     parents, labels, source = _read(taxonomy)
-    check_hierarchy(parents, where=f"the {source}")
+    check_taxonomy(parents, where=f"the {source}")
     nodes = _nodes_of(names, labels, source)
     absent = [name for name, node in zip(names, nodes, strict=True) if node is None]
     vocabulary = list(dict.fromkeys(labels.values()))
-    remarks = settle_missing(absent, len(names), missing=missing, where=f"the {source}", vocabulary=vocabulary)
-    above = [{} if node is None else heights(node, parents.__getitem__) for node in nodes]
-    similarity, known = path_similarity(above), np.array([node is not None for node in nodes])
-    return build_prior(similarity, known, source, [*remarks, *coinciding(similarity, known, names)], names)
+    notes = handle_missing(absent, len(names), missing=missing, where=f"the {source}", vocabulary=vocabulary)
+    above = [{} if node is None else ancestors(node, parents.__getitem__) for node in nodes]
+    return _path_prior(above, names, source, notes)
+
+
+def from_wordnet(names: tuple[str, ...], *, missing: Missing = "error") -> Prior:
+    """Return the prior of WordNet's hierarchy of nouns: 1 / (1 + steps between two classes).
+
+    A name is its first noun synset. A name such as ``n01443537`` is the synset of that offset, as in ImageNet; those
+    need WordNet 3.0, which is what nltk calls "wordnet". A name of several words that WordNet does not have is its
+    last word, the head of an English compound (``aquarium_fish`` is a fish), with a note.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Class names or ImageNet's identifiers.
+    missing : {"error", "free"}, default "error"
+        What happens to names that are not in WordNet: an error that lists them, or placement without prior.
+    """
+    wordnet = require("nltk.corpus", extra="wordnet", purpose="A prior from WordNet").wordnet
+    try:
+        wordnet.ensure_loaded()
+    except LookupError:
+        raise InputError(
+            "A prior from WordNet needs WordNet's data, which nltk does not find. "
+            "Type: python -m nltk.downloader wordnet"
+        ) from None
+    synsets, heads = [], []
+    for name in names:
+        synset = _synset(wordnet, name)
+        if synset is None and len(words := split_words(name)) > 1:
+            synset = _synset(wordnet, words[-1])
+            heads += [name] if synset is not None else []
+        synsets.append(synset)
+    absent = [name for name, synset in zip(names, synsets, strict=True) if synset is None]
+    notes = handle_missing(absent, len(names), missing=missing, where="WordNet")
+    if heads:
+        notes.append(f"{len(heads)} of {len(names)} names are found by their last word: {quoted(heads)}.")
+    above = [{} if synset is None else ancestors(synset, _hypernyms) for synset in synsets]
+    return _path_prior(above, names, f"WordNet {wordnet.get_version()}", notes)
+
+
+def _path_prior(
+    above: Sequence[Mapping[Any, int]], names: tuple[str, ...], source: str, notes: Iterable[str]
+) -> Prior:
+    similarity, known = path_similarity(above), np.array([bool(nodes) for nodes in above])
+    return build_prior(similarity, known, source, [*notes, *identical_pairs(similarity, known, names)], names)
+
+
+def check_taxonomy(parents: Mapping[str, Sequence[str]], *, where: str) -> None:
+    """Check that a taxonomy has one root and no cycle.
+
+    Parameters
+    ----------
+    parents : mapping from each node to its parents
+        Several parents are allowed, as in WordNet; the root has none.
+    where : str
+        What to call it in the message.
+    """
+    try:
+        TopologicalSorter(parents).prepare()
+    except CycleError as error:
+        cycle = " > ".join(f'"{node}"' for node in reversed(error.args[1]))
+        raise InputError(
+            "A taxonomy", f"have no cycle; {where} has one: {cycle}", advice="Remove one of these rows."
+        ) from None
+    roots = [node for node, above in parents.items() if not above]
+    if len(roots) > 1:
+        raise InputError(
+            "A taxonomy",
+            f"have one root; {where} has {len(roots)}: {quoted(roots)}",
+            advice="Give them a common parent, so that every two classes are connected.",
+        )
+
+
+def ancestors(node: Node, parents: Callable[[Node], Iterable[Node]]) -> dict[Node, int]:
+    """Return every ancestor of a node, itself included, with the fewest steps up to it."""
+    above = {node: 0}
+    frontier, step = [node], 0
+    while frontier:
+        step += 1
+        frontier = [p for p in dict.fromkeys(p for n in frontier for p in parents(n)) if p not in above]
+        above.update(dict.fromkeys(frontier, step))
+    return above
+
+
+def path_similarity(above: Sequence[Mapping[Node, int]]) -> NDArray[np.float64]:
+    r"""Return WordNet's path similarity of every pair of classes.
+
+    .. math:: S_{ij} = \frac{1}{1 + \min_h \bigl(d(i, h) + d(j, h)\bigr)}
+
+    where h runs over the ancestors that i and j share. It is 0 where they share none.
+
+    Parameters
+    ----------
+    above : sequence of mappings, length num_classes
+        For each class its ancestors and the steps up to them, as `ancestors` gives; empty for a class without prior.
+    """
+    members: dict[Node, list[tuple[int, int]]] = {}
+    for index, nodes in enumerate(above):
+        for node, steps in nodes.items():
+            members.setdefault(node, []).append((index, steps))
+    length = np.full((len(above), len(above)), np.inf)
+    for below in members.values():  # a class is below few nodes, so this is near K² in all
+        rows, steps = np.array(below).T
+        block = np.ix_(rows, rows)
+        length[block] = np.minimum(length[block], np.add.outer(steps, steps))
+    return 1 / (1 + length)
 
 
 def _read(taxonomy: object) -> tuple[dict[str, list[str]], dict[str, str], str]:
@@ -60,29 +180,25 @@ def _read(taxonomy: object) -> tuple[dict[str, list[str]], dict[str, str], str]:
             parents, labels = _folders(path)
             return parents, labels, f"folders of {path.resolve().name}"
         if not path.is_file():
-            raise FileNotFoundError(f'No taxonomy at "{path}": neither a CSV file nor a folder is there.')
-        parents, source = _parents(_rows(path)), f"taxonomy {path.name}"
+            raise MissingDataError(f'No taxonomy at "{path}": neither a CSV file nor a folder is there.')
+        edges, source = _rows(path), f"taxonomy {path.name}"
     else:
-        parents, source = _parents(_pairs(taxonomy)), "taxonomy"
-    return parents, {node: node for node in parents}, source
-
-
-def _parents(edges: Edges) -> dict[str, list[str]]:
-    parents: dict[str, list[str]] = {}
+        edges, source = _pairs(taxonomy), "taxonomy"
+    parents = {}
     for child, parent in edges:
         above = parents.setdefault(child, [])
         if parent:
             parents.setdefault(parent, [])
             if parent not in above:
                 above.append(parent)
-    return parents
+    return parents, {node: node for node in parents}, source
 
 
-def _pairs(taxonomy: object) -> list[tuple[str, str]]:
-    pairs = list(taxonomy.items()) if isinstance(taxonomy, Mapping) else list(taxonomy)  # type: ignore[call-overload]
+def _pairs(taxonomy: Any) -> list[tuple[str, str]]:
+    pairs = list(taxonomy.items() if isinstance(taxonomy, Mapping) else taxonomy)
     for index, pair in enumerate(pairs):
         if not (isinstance(pair, Sequence) and len(pair) == 2 and all(isinstance(node, str) for node in pair)):
-            raise InputTypeError(f"A taxonomy must be pairs (child, parent) of names; pair {index} is {pair!r:.60}.")
+            raise InputTypeError("A taxonomy", f"be pairs (child, parent) of names; pair {index} is {pair!r:.60}")
     return [(child.strip(), parent.strip()) for child, parent in pairs]
 
 
@@ -91,7 +207,7 @@ def _rows(path: Path) -> list[tuple[str, str]]:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InputError(f'"{path}" must be a CSV file in UTF-8 ({error}).') from None
+        raise InputError(f'"{path}"', f"be a CSV file in UTF-8 ({error})") from None
     first = text.partition("\n")[0]
     delimiter = max(",;\t", key=first.count)
     edges, child = [], 0
@@ -101,19 +217,20 @@ def _rows(path: Path) -> list[tuple[str, str]]:
             continue
         if len(cells) != 2:
             raise InputError(
-                f'"{path}" must have two columns, child and parent; line {number} has {len(cells)}: {listed(cells)}.'
+                f'"{path}"',
+                f"have two columns, child and parent; line {number} has {len(cells)}: {quoted(cells)}",
             )
         if number == 1 and "parent" in [cell.lower() for cell in cells]:
             child = 1 if cells[0].lower() == "parent" else 0
             continue
         edges.append((cells[child], cells[1 - child]))
     if not edges:
-        raise InputError(f'"{path}" must have a row for each child and its parent; it has none.')
+        raise InputError(f'"{path}"', "have a row for each child and its parent", "none")
     return edges
 
 
 def _folders(root: Path) -> tuple[dict[str, list[str]], dict[str, str]]:
-    """Return the folder that each folder lies in, and each one's name; links and hidden folders are left out."""
+    """Return the parent of each folder, and each one's name; links and hidden folders are left out."""
     parents: dict[str, list[str]] = {str(root): []}
     labels = {str(root): root.resolve().name}
     waiting = [str(root)]
@@ -128,7 +245,7 @@ def _folders(root: Path) -> tuple[dict[str, list[str]], dict[str, str]]:
 
 
 def _nodes_of(names: tuple[str, ...], labels: Mapping[str, str], source: str) -> list[str | None]:
-    """Return the node of each name: the one called just so, else the one that differs in case and separators."""
+    """Return the node of each name: the one with exactly that name, else one that differs in case and separators."""
     exact: dict[str, list[str]] = {}
     alike: dict[str, list[str]] = {}
     for node, called in labels.items():
@@ -139,8 +256,27 @@ def _nodes_of(names: tuple[str, ...], labels: Mapping[str, str], source: str) ->
         nodes = exact.get(name) or alike.get(joined_key(name)) or []
         if len(nodes) > 1:
             raise InputError(
-                f'Each class must be at one place in a taxonomy; the {source} has "{name}" at {len(nodes)}: '
-                f"{listed(nodes, limit=3)}. Keep one, or name it differently."
+                "Each class",
+                f'be at one place in a taxonomy; the {source} has "{name}" at {len(nodes)}: {quoted(nodes, limit=3)}',
+                advice="Keep one, or name it differently.",
             )
         found.append(nodes[0] if nodes else None)
     return found
+
+
+def _synset(wordnet: Any, name: str) -> Any:
+    """Return the synset of a name, or None."""
+    if WNID.fullmatch(name):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of an offset without synset; None says it
+            return wordnet.synset_from_pos_and_offset("n", int(name[1:]))
+    words = split_words(name)
+    for form in dict.fromkeys(["_".join(words), "-".join(words), "".join(words)]):
+        found = wordnet.synsets(form.lower(), pos="n")
+        if found:
+            return found[0]
+    return None
+
+
+def _hypernyms(synset: Any) -> list[Any]:
+    return [*synset.hypernyms(), *synset.instance_hypernyms()]

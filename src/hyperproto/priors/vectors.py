@@ -1,15 +1,31 @@
-"""Vectors as a prior: the cosine between two classes is their similarity."""
+"""Vectors as a prior: the cosine between two classes is their similarity. Words are found by class name.
 
+``maple_tree`` is looked up unchanged, then in lower case, then with other separators (``maple tree``,
+``maple-tree``, ``mapletree``) and other case (``Maple_Tree``), and then as the average of ``maple`` and ``tree``;
+only if every one of its words is found is a name found. Plurals are left alone: ``glasses`` is not ``glass``.
+"""
+
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
+from unicodedata import normalize
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hyperproto._core.errors import InputError, InputTypeError
-from hyperproto.priors.names import lacking_words, match
-from hyperproto.priors.prior import Missing, Prior, build_prior, coinciding
-from hyperproto.priors.wording import check_missing, label, listed, need_names, settle_missing
+from hyperproto.priors.prior import (
+    FREE,
+    Missing,
+    Prior,
+    build_prior,
+    check_missing,
+    class_label,
+    handle_missing,
+    identical_pairs,
+    quoted,
+    require_names,
+)
 
 __all__ = [
     "ClassVectors",
@@ -20,13 +36,20 @@ __all__ = [
     "from_vectors",
     "is_array",
     "is_vocabulary",
+    "joined_key",
     "look_up",
+    "match_words",
+    "possible_words",
+    "split_words",
 ]
+
+SEPARATORS = re.compile(r"[\s_\-/]+")
+NUMBERED = re.compile(r"^\d+\.(?=[^\W\d])")  # CUB-200-2011 numbers its names: 001.Black_footed_Albatross
 DIGITS = 12  # of a cosine: a product of matrices gives equal vectors cosines that differ in the sixteenth
 
 
 class ClassVectors(NamedTuple):
-    """A vector for each class, before anything is made of them.
+    """A vector for each class.
 
     Attributes
     ----------
@@ -35,14 +58,14 @@ class ClassVectors(NamedTuple):
     known : ndarray of bool, shape (num_classes,)
     source : str
         Where they came from.
-    remarks : tuple of str
+    notes : tuple of str
         What is worth knowing about them.
     """
 
     table: NDArray[np.float64]
     known: NDArray[np.bool_]
     source: str
-    remarks: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def from_vectors(
@@ -53,10 +76,10 @@ def from_vectors(
     Parameters
     ----------
     vectors : array or tensor of shape (num_classes, any), mapping, or gensim-like object
-        One row a class, in class order; or something that gives a vector for a word: a dict, gensim's
+        One row per class, in class order; or something that gives a vector for a word: a dict, gensim's
         ``KeyedVectors``, or a model that has them as ``wv``.
     names : tuple of str, optional
-        Class names; needed where vectors are looked up by word, as :mod:`hyperproto.priors.names` says.
+        Class names; needed where vectors are looked up by word, as :mod:`hyperproto.priors.vectors` says.
     missing : {"error", "free"}, default "error"
         What happens to names without vector: an error that lists them, or placement without prior.
     source : str, default "vectors"
@@ -74,25 +97,27 @@ def from_vectors(
 def find_vectors(
     vectors: object, names: tuple[str, ...] | None, *, missing: Missing = "error", source: str = "vectors"
 ) -> ClassVectors:
-    """Return the vector of each class, from whatever :func:`from_vectors` takes."""
+    """Return the vector of each class, from whatever :func:`from_vectors` accepts."""
     check_missing(missing)
     if not is_vocabulary(vectors):
-        table = as_array(vectors, what="Vectors")
+        table = as_array(vectors, what="vectors")
         return ClassVectors(table, np.ones(len(table), dtype=bool), source)
     vocabulary: Any = getattr(vectors, "wv", vectors)
-    held: Any = getattr(vocabulary, "key_to_index", vocabulary)  # fastText's claims to contain every word
-    words = [key for key in held if isinstance(key, str)] if isinstance(held, Mapping) else None
-    names = need_names(names, what="A vector")
-    return look_up(names, held.__contains__, vocabulary.__getitem__, missing=missing, source=source, vocabulary=words)
+    index: Any = getattr(vocabulary, "key_to_index", vocabulary)  # fastText's claims to contain every word
+    words = [key for key in index if isinstance(key, str)] if isinstance(index, Mapping) else []
+    names = require_names(names, what="a vector")
+    return look_up(
+        names, index.__contains__, vocabulary.__getitem__, missing=missing, source=source, vocabulary=words
+    )
 
 
 def is_array(value: object) -> bool:
-    """Say whether a value is an array, a tensor, or nested sequences of numbers."""
+    """Return whether a value is an array, a tensor, or nested sequences of numbers."""
     return hasattr(value, "__array__") or isinstance(value, list | tuple)
 
 
 def is_vocabulary(value: object) -> bool:
-    """Say whether a value answers to words with vectors, as a dict or gensim's objects do."""
+    """Return whether a value answers to words with vectors, as a dict or gensim's objects do."""
     if hasattr(value, "wv") or hasattr(value, "key_to_index"):
         return True
     return hasattr(value, "__contains__") and hasattr(value, "__getitem__") and not is_array(value)
@@ -100,17 +125,19 @@ def is_vocabulary(value: object) -> bool:
 
 def as_array(value: Any, *, what: str) -> NDArray[np.float64]:
     """Return numbers from an array, a tensor on any device, or nested sequences as a matrix of float64."""
+    try:
+        array = _as_numpy(value)
+    except (TypeError, ValueError) as error:
+        raise InputTypeError(what, "be numbers in rows of one length", f"{type(value).__name__} ({error})") from None
+    if array.ndim != 2 or 0 in array.shape:
+        raise InputError(what, "be a matrix with one row per class", f"shape {array.shape}")
+    return array
+
+
+def _as_numpy(value: Any) -> NDArray[np.float64]:
     if hasattr(value, "detach"):
         value = value.detach().cpu().double().numpy()
-    try:
-        array = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputTypeError(
-            f"{what} must be numbers in rows of one length; got {type(value).__name__} ({error})."
-        ) from None
-    if array.ndim != 2 or 0 in array.shape:
-        raise InputError(f"{what} must be a matrix with one row a class; got shape {array.shape}.")
-    return array
+    return np.array(value, dtype=np.float64)
 
 
 def look_up(
@@ -120,55 +147,49 @@ def look_up(
     *,
     missing: Missing,
     source: str,
-    vocabulary: Iterable[str] | None = None,
-    remarks: Iterable[str] = (),
+    vocabulary: Iterable[str] = (),
+    notes: Iterable[str] = (),
 ) -> ClassVectors:
     """Return the vectors of names whose words have some: ``has`` says which do and ``get`` gives them."""
-    words = [match(name, has) for name in names]
+    words = [match_words(name, has) for name in names]
     absent = [name for name, found in zip(names, words, strict=True) if not found]
-    lacking = lacking_words(absent[0], has) if absent else []
-    reason = f'"{absent[0]}" lacks {listed(lacking)}.' if lacking and lacking != absent[:1] else ""
-    told = settle_missing(
+    lacking = [word for name in absent[:1] for word in split_words(name) if not any(map(has, _cases(word)))]
+    reason = f'"{absent[0]}" lacks {quoted(lacking)}.' if lacking and lacking != absent[:1] else ""
+    found_out = handle_missing(
         absent, len(names), missing=missing, where=f"the {source}", vocabulary=vocabulary, reason=reason
     )
     known = np.array([bool(found) for found in words])
     rows = {word: _one_vector(get(word), word) for found in words for word in found}
-    _check_one_length(rows)
-    table = np.zeros((len(names), len(next(iter(rows.values())))))
+    first, dim = next((word, len(vector)) for word, vector in rows.items())
+    for word, vector in rows.items():
+        if len(vector) != dim:
+            raise InputError(
+                "vectors", f'have one dimension; "{first}" has {dim} numbers and "{word}" has {len(vector)}'
+            )
+    table = np.zeros((len(names), dim))
     for index in np.flatnonzero(known):
         table[index] = np.mean([rows[word] for word in words[index]], axis=0)
     averaged = [name for name, found in zip(names, words, strict=True) if len(found) > 1]
     if averaged:
-        told.append(
-            f"{len(averaged)} of {len(names)} names are averages of their words' vectors: {listed(averaged)}."
+        found_out.append(
+            f"{len(averaged)} of {len(names)} names are averages of their words' vectors: {quoted(averaged)}."
         )
-    return ClassVectors(table, known, source, (*remarks, *told))
+    return ClassVectors(table, known, source, (*notes, *found_out))
 
 
 def _one_vector(value: Any, word: str) -> NDArray[np.float64]:
-    if hasattr(value, "detach"):
-        value = value.detach().cpu().double().numpy()
     try:
-        vector = np.asarray(value, dtype=np.float64)
+        vector = _as_numpy(value)
     except (TypeError, ValueError):
-        raise InputTypeError(f'The vector of "{word}" must be numbers; got {value!r:.60}.') from None
+        raise InputTypeError(f'The vector of "{word}"', "be numbers", f"{value!r:.60}") from None
     if vector.ndim != 1 or not len(vector):
-        raise InputError(f'The vector of "{word}" must be one row of numbers; got shape {vector.shape}.')
+        raise InputError(f'The vector of "{word}"', "be one row of numbers", f"shape {vector.shape}")
     return vector
 
 
-def _check_one_length(rows: Mapping[str, NDArray[np.float64]]) -> None:
-    first, dim = next((word, len(vector)) for word, vector in rows.items())
-    other = next((word for word, vector in rows.items() if len(vector) != dim), None)
-    if other is not None:
-        raise InputError(
-            f'Vectors must have one dimension; "{first}" has {dim} numbers and "{other}" has {len(rows[other])}.'
-        )
-
-
 def cosine_prior(vectors: ClassVectors, names: tuple[str, ...] | None) -> Prior:
-    """Return the prior of vectors: finite, none of them zero, duplicates remarked on."""
-    table, known, source, remarks = vectors
+    """Return the prior of vectors: finite, none of them zero, with a note on duplicates."""
+    table, known, source, notes = vectors
     check_rows(table, known, names)
     largest = np.abs(table).max(axis=1)
     unit = table / np.where(known, largest, 1.0)[:, None]  # first by the largest entry, so that no square overflows
@@ -176,20 +197,71 @@ def cosine_prior(vectors: ClassVectors, names: tuple[str, ...] | None) -> Prior:
     similarity = unit @ unit.T
     np.clip(similarity, -1.0, 1.0, out=similarity)
     np.round(similarity, DIGITS, out=similarity)
-    return build_prior(similarity, known, source, [*remarks, *coinciding(similarity, known, names)], names)
+    return build_prior(similarity, known, source, [*notes, *identical_pairs(similarity, known, names)], names)
 
 
 def check_rows(table: NDArray[np.float64], known: NDArray[np.bool_], names: tuple[str, ...] | None) -> None:
-    """Check that every vector that is there is finite and has a direction."""
+    """Check that the vector of every known class is finite and has a direction."""
     bad = np.flatnonzero(~np.isfinite(table).all(axis=1))
     if len(bad):
         raise InputError(
-            f"Vectors of a prior must be finite; that of class {label(bad[0], names)} holds NaN or infinity "
-            f"({len(bad)} of {len(table)} classes). Repair the vectors, or leave that class out of them."
+            "Vectors of a prior",
+            f"be finite; that of class {class_label(bad[0], names)} contains NaN or infinity "
+            f"({len(bad)} of {len(table)} classes)",
+            advice="Repair the vectors, or leave that class out of them.",
         )
     zero = np.flatnonzero(~table.any(axis=1) & known)
     if len(zero):
         raise InputError(
-            f"Vectors of a prior must have a direction; that of class {label(zero[0], names)} is zero "
-            f'({len(zero)} of {len(table)} classes). Leave it out, with missing="free", to place it without prior.'
+            "Vectors of a prior",
+            f"have a direction; that of class {class_label(zero[0], names)} is zero "
+            f"({len(zero)} of {len(table)} classes)",
+            advice=f"Leave it out, with {FREE}, to place it without prior.",
         )
+
+
+def split_words(name: str) -> list[str]:
+    """Return the words of a name, accents joined to their letters: folders of macOS separate them.
+
+    >>> split_words("001.Black_footed Albatross")
+    ['Black', 'footed', 'Albatross']
+    """
+    return [word for word in SEPARATORS.split(NUMBERED.sub("", normalize("NFC", name).strip())) if word]
+
+
+def joined_key(name: str) -> str:
+    """Return a form in which names that differ only in case and separators are equal.
+
+    >>> joined_key("Maple-Tree") == joined_key("maple_tree")
+    True
+    """
+    return "".join(split_words(name)).lower() or name
+
+
+def possible_words(names: Iterable[str]) -> set[str]:
+    """Return every word that :func:`look_up` may ask for, so that a reader can skip all others."""
+    wanted: set[str] = set()
+    for name in names:
+        wanted.update(_whole_forms(name))
+        for word in split_words(name):
+            wanted.update(_cases(word))
+    return wanted - {""}
+
+
+def match_words(name: str, has: Callable[[str], bool]) -> tuple[str, ...]:
+    """Return the words whose average is the vector of a name: one where the whole is known, none if not found."""
+    for form in _whole_forms(name):
+        if has(form):
+            return (form,)
+    found = tuple(next(filter(has, _cases(word)), "") for word in split_words(name))
+    return found if all(found) else ()
+
+
+def _whole_forms(name: str) -> list[str]:
+    words = split_words(name)
+    cased = [words, [w.lower() for w in words], [w.capitalize() for w in words], [w.upper() for w in words]]
+    return list(dict.fromkeys([name, name.lower(), *(s.join(form) for form in cased for s in ("_", " ", "-", ""))]))
+
+
+def _cases(word: str) -> list[str]:
+    return list(dict.fromkeys([word, word.lower(), word.capitalize(), word.upper()]))

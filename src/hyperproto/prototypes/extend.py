@@ -94,7 +94,7 @@ def _where_prior_wants(
         left = np.delete(left, (left @ point).argmax(), axis=0)  # its room is gone
     method = f"{prototypes.certificate.method}; {count} where the prior wants them ({effort})"
     meaning = request.measure(np.concatenate([old, added]), weight)
-    remark = " ".join(held.remarks)
+    remark = " ".join(held.notes)
     return _join(prototypes, added, names, left, method=method, seed=seed, meaning=meaning, remark=remark)
 
 

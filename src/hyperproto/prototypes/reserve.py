@@ -64,7 +64,7 @@ def with_unknown(prior: Prior, count: int) -> Prior:
     similarity = np.zeros((size + count, size + count))
     similarity[:size, :size] = prior.similarity
     known = np.concatenate([prior.known, np.zeros(count, dtype=bool)])
-    return Prior(similarity, known, prior.source, prior.remarks)
+    return Prior(similarity, known, prior.source, prior.notes)
 
 
 def _order(points: Array, num_classes: int, *, in_order: bool, seed: int) -> NDArray[np.intp]:

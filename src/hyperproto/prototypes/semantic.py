@@ -34,7 +34,7 @@ def place_with_prior(method: str, request: Request) -> Code:
             f"it speaks of {len(request.members)}."
         )
     code, weight = SEMANTIC_METHODS[method](request)
-    remarks = [code.certificate.remark, *request.prior.remarks]
+    remarks = [code.certificate.remark, *request.prior.notes]
     if len(request.anchors) < len(request.members):
         remarks.append(f"Eq. 6 over {len(request.anchors)} sampled anchors, not all {len(request.members)} classes.")
     certificate = replace(

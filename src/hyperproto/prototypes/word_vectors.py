@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from hyperproto._core.checks import check_integer, check_names
 from hyperproto._core.errors import InputError
+from hyperproto.priors.prior import class_label
 from hyperproto.priors.vectors import ClassVectors, check_rows, find_vectors
-from hyperproto.priors.word_vectors import read_word_vectors
-from hyperproto.priors.wording import label
+from hyperproto.priors.word_vector_files import read_word_vectors
 from hyperproto.prototypes.prototypes import Prototypes
 
 __all__ = ["principal_components", "word_vector_prototypes"]
@@ -67,7 +67,7 @@ def word_vector_prototypes(
     if len(lost):
         raise InputError(
             f"Every class must differ from the average of all in the first {dim} components; class "
-            f"{label(lost[0], given)} does not ({len(lost)} of {len(table)} classes). Raise dim."
+            f"{class_label(lost[0], given)} does not ({len(lost)} of {len(table)} classes). Raise dim."
         )
     found = Prototypes.from_tensor(
         torch.from_numpy(reduced / lengths[:, None]), given, method=f"principal components of {source}"

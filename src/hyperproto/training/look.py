@@ -6,7 +6,7 @@ from torch import Tensor
 from hyperproto.data import ImagePreprocessing, Split
 from hyperproto.data.stored import PathList, decode_all
 from hyperproto.priors import Prior, from_data
-from hyperproto.priors.examples import draw_examples
+from hyperproto.priors.data_driven import draw_examples
 from hyperproto.spaces import Classes
 
 __all__ = ["can_be_looked_at", "look_at"]

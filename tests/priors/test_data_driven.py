@@ -1,23 +1,23 @@
 """The training examples as a prior: classes that look alike are similar."""
 
+import numpy as np
 import pytest
 import torch
 
 import hyperproto as hp
 from hyperproto._core.errors import InputError, InputTypeError
-from hyperproto.priors import from_data, patches
-from hyperproto.priors.examples import discriminant_means
-from hyperproto.priors.patches import patch_features
+from hyperproto.priors import data_driven, from_data
+from hyperproto.priors.data_driven import discriminant_means, patch_features
 
 
-def clusters(generator, centres, each=40):
-    labels = torch.arange(len(centres)).repeat_interleave(each)
-    return centres[labels] + 0.3 * torch.randn(len(labels), centres.shape[1], generator=generator), labels
+def clusters(generator, centers, each=40):
+    labels = torch.arange(len(centers)).repeat_interleave(each)
+    return centers[labels] + 0.3 * torch.randn(len(labels), centers.shape[1], generator=generator), labels
 
 
 def test_near_classes_are_similar(generator):
-    centres = torch.tensor([[5.0, 0, 0], [5.0, 1.0, 0], [-5.0, 0, 1.0], [-5.0, 0, 0]])
-    prior = from_data(*clusters(generator, centres), ("a", "b", "c", "d"))
+    centers = torch.tensor([[5.0, 0, 0], [5.0, 1.0, 0], [-5.0, 0, 1.0], [-5.0, 0, 0]])
+    prior = from_data(*clusters(generator, centers), ("a", "b", "c", "d"))
     assert prior.similarity[0, 1] > 0.5 > prior.similarity[0, 2]
     assert prior.similarity[2, 3] > 0.5
     assert "160 examples by columns" in prior.source
@@ -26,10 +26,10 @@ def test_near_classes_are_similar(generator):
 
 def test_scatter_is_made_round(generator):
     # along the second axis classes differ by much less, but there they hardly scatter
-    centres = torch.tensor([[1.0, 0.0], [-1.0, 0.0], [1.0, 0.5], [-1.0, 0.5]], dtype=torch.float64)
+    centers = torch.tensor([[1.0, 0.0], [-1.0, 0.0], [1.0, 0.5], [-1.0, 0.5]], dtype=torch.float64)
     labels = torch.arange(4).repeat_interleave(500)
     noise = torch.randn(2000, 2, generator=generator, dtype=torch.float64) * torch.tensor([1.0, 0.1])
-    means = discriminant_means(centres[labels] + noise, labels)
+    means = discriminant_means(centers[labels] + noise, labels)
     first, second = (abs(means[i] - means[j]).max() for i, j in ((0, 1), (0, 2)))
     assert first == pytest.approx(2.0, rel=0.2)  # in standard deviations
     assert second == pytest.approx(0.5 / (0.9 * 0.1**2 + 0.1 * 0.505) ** 0.5, rel=0.2)  # shrunk towards a ball
@@ -50,8 +50,8 @@ def test_a_class_with_one_example_among_many_is_seen():
 
 def test_very_many_columns_are_mixed(generator):
     pairs = torch.randn(2, 2_500, generator=generator)
-    centres = pairs.repeat_interleave(2, dim=0) + 0.3 * torch.randn(4, 2_500, generator=generator)
-    prior = from_data(*clusters(generator, centres))
+    centers = pairs.repeat_interleave(2, dim=0) + 0.3 * torch.randn(4, 2_500, generator=generator)
+    prior = from_data(*clusters(generator, centers))
     assert min(prior.similarity[0, 1], prior.similarity[2, 3]) > 0.5 > prior.similarity[0, 2]
 
 
@@ -62,8 +62,8 @@ def test_a_class_in_the_very_middle_is_free():
 
 
 def test_it_is_a_prior_for_placement(generator):
-    centres = torch.tensor([[4.0, 0, 0], [4.0, 1.5, 0], [-4.0, 0, 1.5], [-4.0, 0, 0], [0, 6.0, 0], [0, 6.0, 1.5]])
-    prior = from_data(*clusters(generator, centres))
+    centers = torch.tensor([[4.0, 0, 0], [4.0, 1.5, 0], [-4.0, 0, 1.5], [-4.0, 0, 0], [0, 6.0, 0], [0, 6.0, 1.5]])
+    prior = from_data(*clusters(generator, centers))
     placed = hp.place(6, 3, prior=prior, effort="fast", workers=1)
     cosines = placed.vectors @ placed.vectors.T
     assert cosines[0, 1] > cosines[0, 2]
@@ -83,7 +83,7 @@ def test_images_are_told_apart_by_their_patches(generator):
 def test_patches_do_not_depend_on_how_images_are_batched(generator, monkeypatch):
     images = torch.randint(0, 256, (30, 3, 20, 20), generator=generator, dtype=torch.uint8)
     features = patch_features(images)
-    monkeypatch.setattr(patches, "BATCH", 7)
+    monkeypatch.setattr(data_driven, "BATCH", 7)
     torch.testing.assert_close(patch_features(images), features, atol=1e-4, rtol=0)
     monkeypatch.undo()
     assert features.isfinite().all()
@@ -115,9 +115,9 @@ def test_one_example_a_class_is_enough():
     [
         (torch.zeros(4), torch.arange(4), InputError, r"\(n, features\)"),
         (torch.zeros(4, 2), torch.zeros(4), InputTypeError, "4 integer class ids"),
-        (torch.zeros(4, 2), torch.full((4,), -1), InputError, "all are missing"),
+        (torch.zeros(4, 2), torch.full((4,), -1), InputError, "only missing ones"),
         (torch.full((4, 2), torch.inf), torch.arange(4), InputError, "finite"),
-        (torch.full((4, 3, 8, 8), torch.nan), torch.arange(4), InputError, "the images hold NaN"),
+        (torch.full((4, 3, 8, 8), torch.nan), torch.arange(4), InputError, "got images with NaN"),
     ],
 )
 def test_bad_examples_get_a_sentence(inputs, labels, error, said):
@@ -128,3 +128,13 @@ def test_bad_examples_get_a_sentence(inputs, labels, error, said):
 def test_a_label_beyond_the_names_gets_a_sentence():
     with pytest.raises(InputError, match="below 2"):
         from_data(torch.eye(3), torch.arange(3), ("a", "b"))
+
+
+def test_cosines_are_those_of_scikit_learn(generator):
+    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+
+    x, labels = clusters(generator, torch.randn(6, 10, generator=generator))
+    model = LinearDiscriminantAnalysis(solver="eigen", shrinkage=0.1).fit(x.double().numpy(), labels.numpy())
+    theirs, ours = (model.means_ - model.means_.mean(axis=0)) @ model.scalings_, discriminant_means(x, labels)
+    unit = [means / np.linalg.norm(means, axis=1, keepdims=True) for means in (ours, theirs)]
+    np.testing.assert_allclose(unit[0] @ unit[0].T, unit[1] @ unit[1].T, atol=1e-5)

@@ -48,7 +48,7 @@ def test_every_format_gives_the_same_prior(tmp_path, form, packed):
     np.testing.assert_allclose(prior.similarity, expected, atol=1e-7)
     assert prior.known.all()
     assert prior.source == f"word vectors {path.name} (3 of 3 classes)"
-    assert prior.remarks == ('1 of 3 names are averages of their words\' vectors: "cat_fish".',)
+    assert prior.notes == ('1 of 3 names are averages of their words\' vectors: "cat_fish".',)
 
 
 def write(tmp_path, content, name="words.txt"):
@@ -95,7 +95,7 @@ def test_names_not_in_the_vectors_can_be_placed_without_prior(tmp_path):
     assert prior.known.tolist() == [False, True, True]
     assert prior.similarity[0].tolist() == [1, 0, 0]
     assert prior.source == "word vectors words.txt (2 of 3 classes)"
-    assert prior.remarks == (
+    assert prior.notes == (
         '1 of 3 classes are not in the word vectors words.txt and are placed without prior: "zebra".',
     )
 
@@ -109,7 +109,7 @@ def test_a_file_that_knows_none_of_the_classes_is_an_error_even_so(tmp_path):
 @pytest.mark.parametrize(("fault", "count"), [("dog 1.0 0.0", 2), ("dog 1.0 0.0 1 2", 4)])
 def test_a_line_of_the_wrong_dimension_is_named(tmp_path, names, fault, count):
     path = write(tmp_path, lines().replace("dog 1.0 0.0 0.001", fault))
-    with pytest.raises(InputError, match=rf'must hold 3 numbers a line, .*; line 3 \("dog"\) has {count}\.'):
+    with pytest.raises(InputError, match=rf'must have 3 numbers per line, .*; line 3 \("dog"\) has {count}\.'):
         from_word_vectors(path, names)
 
 
@@ -134,44 +134,44 @@ def test_a_needed_word_among_the_numbers_is_named(tmp_path):
 @pytest.mark.parametrize("kept", [-1, -20, 4 + 4 + 3])
 def test_a_binary_file_cut_short_is_told(tmp_path, kept):
     path = write(tmp_path, raw(newline=b"")[:kept], "words.bin")
-    with pytest.raises(InputError, match=r"must hold 4 words with 3 float32 .* it ends after \d. It is cut short"):
+    with pytest.raises(InputError, match=r"must have 4 words with 3 float32 .* it ends after \d. It is cut short"):
         from_word_vectors(path, ("the", "cat"))
 
 
 @pytest.mark.parametrize("form", ["glove.txt", "google.bin"])
 def test_a_gzipped_file_cut_short_is_told(tmp_path, form):
     path = write(tmp_path, gzip.compress(FORMS[form])[:-12], f"{form}.gz")
-    with pytest.raises(InputError, match=r"cannot be unpacked .*It is cut short"):
+    with pytest.raises(InputError, match=r"must be readable by gzip .*It is cut short"):
         from_word_vectors(path, ("the", "cat"))
 
 
-def test_a_text_file_shortened_below_its_header_is_remarked_on(tmp_path):
+def test_a_text_file_shortened_below_its_header_is_noted(tmp_path):
     prior = from_word_vectors(write(tmp_path, "1000 3\n" + lines()), ("the", "cat"))
-    assert prior.remarks == ('"words.txt" holds 4 words where its first line says 1,000.',)
+    assert prior.notes == ('"words.txt" has 4 words where its first line says 1,000.',)
 
 
 def test_nan_in_a_needed_vector_names_the_class(tmp_path):
     path = write(tmp_path, lines().replace("dog 1.0", "dog nan"))
-    with pytest.raises(InputError, match='must be finite; that of class "dog" holds NaN'):
+    with pytest.raises(InputError, match='must be finite; that of class "dog" contains NaN'):
         from_word_vectors(path, ("cat", "dog"))
     assert from_word_vectors(path, ("cat", "the")).known.all()
 
 
 @pytest.mark.parametrize("content", ["hello\nworld\n", "", b"\x00\x01\x02\x03" * 50])
 def test_a_file_that_holds_no_vectors_is_told(tmp_path, content):
-    with pytest.raises(InputError, match="must hold word vectors; its first line is neither"):
+    with pytest.raises(InputError, match="must contain word vectors; its first line is neither"):
         from_word_vectors(write(tmp_path, content), ("cat", "dog"))
 
 
 def test_a_pickle_is_not_read(tmp_path):
-    with pytest.raises(InputError, match="it is a zip or pickle file. Write it with gensim's save_word2vec_format"):
+    with pytest.raises(InputError, match="got a zip or pickle file. Write it with gensim's save_word2vec_format"):
         from_word_vectors(write(tmp_path, b"\x80\x04\x95" + b"x" * 50, "model.kv"), ("cat", "dog"))
 
 
 def test_a_missing_file_and_missing_names_are_told(tmp_path):
     with pytest.raises(FileNotFoundError, match="No word vectors at .*Nothing is downloaded for you"):
         from_word_vectors(tmp_path / "glove.txt", ("cat", "dog"))
-    with pytest.raises(InputError, match="A word vector is looked up by class name; only the number"):
+    with pytest.raises(InputError, match="a word vector is looked up by class name; got only the number"):
         from_word_vectors(write(tmp_path, lines()), None)
 
 
@@ -206,11 +206,11 @@ def test_faulty_arrays_are_told(tmp_path):
     path = tmp_path / "words.npy"
     np.save(path, np.ones((4, 3)))
     (tmp_path / "words.txt").write_text("a\nb\n")
-    with pytest.raises(InputError, match='words.txt" must name each of the 4 rows of "words.npy", .* it has 2'):
+    with pytest.raises(InputError, match='words.txt" must name each of the 4 rows of "words.npy", .* got 2'):
         from_word_vectors(path, ("a", "b"))
     path.write_bytes(path.read_bytes()[:-8])
     with pytest.raises(InputError, match=r"must be a readable .npy file of numbers .*It may be cut short"):
         from_word_vectors(path, ("a", "b"))
     np.save(path, np.ones(4))
-    with pytest.raises(InputError, match=r"must hold a matrix with one row a word or class; got shape \(4,\)"):
+    with pytest.raises(InputError, match=r"must contain a matrix with one row per word or class; got shape \(4,\)"):
         from_word_vectors(path, ("a", "b"))

@@ -1,0 +1,241 @@
+r"""The data-driven prior: classes are as similar as their training examples, before anything is trained.
+
+Class means in the space where the scatter within classes is round (Fisher's linear discriminant): their cosines say
+which classes a network will find hard to distinguish, on these very data, without names or word vectors. In few
+dimensions neighbors on the sphere share mistakes, so this is the prior to train with.
+
+Images are first described by their responses to patches drawn from the images themselves, after Coates, Ng and Lee,
+"An analysis of single-layer networks in unsupervised feature learning" (2011): patches get equal brightness and
+contrast, are whitened, compared with a few hundred of their own, and averaged over quarters of the image.
+"""
+
+from typing import cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn import functional
+
+from hyperproto._core.checks import check_integer
+from hyperproto._core.errors import InputError, InputTypeError
+from hyperproto._core.seeding import derive_seed
+from hyperproto.priors.prior import Missing, Prior, handle_missing
+from hyperproto.priors.vectors import ClassVectors, cosine_prior
+
+__all__ = ["discriminant_means", "draw_examples", "from_data", "patch_features"]
+
+MOST_EXAMPLES = 25_000  # more change little: a mean of 100 is known to a tenth of the scatter
+COMPONENTS = 128  # principal components that are kept; scatter is estimated in so many dimensions
+WIDEST = 2_000  # columns of which those are found exactly; of more, among as many random mixtures of them
+SHRINKAGE = 0.1  # of the scatter towards a ball, so that directions of little scatter do not count for all
+
+SIZE = 16  # pixels per side that images are reduced to
+PATCH = 5
+FILTERS = 192
+PATCHES = 20_000  # that the whitening is estimated from
+PATCH_IMAGES = 500  # that they are drawn from
+CONTRAST = 0.04  # of the range of a pixel: flat patches stay flat
+FLOOR = 0.1  # of a variance, in whitening
+THRESHOLD = 0.8
+BATCH = 250
+
+
+def from_data(
+    inputs: Tensor | NDArray[np.generic],
+    labels: Tensor | NDArray[np.generic],
+    names: tuple[str, ...] | None = None,
+    *,
+    num_classes: int | None = None,
+    missing: Missing = "error",
+    seed: int = 0,
+) -> Prior:
+    """Return the prior in which classes are as similar as their training examples.
+
+    Parameters
+    ----------
+    inputs : Tensor or array, shape (n, features) or (n, channels, height, width)
+        Training examples. At most 25,000 are used, each class in its share.
+    labels : Tensor or array of integers, shape (n,)
+        Their classes; negative where missing.
+    names : tuple of str, optional
+        Class names, in the order of the ids.
+    num_classes : int, optional
+        K (default: the number of names, or one more than the largest label).
+    missing : {"error", "free"}, default "error"
+        What happens to classes without an example: an error that lists them, or placement without prior.
+    seed : int, default 0
+        Which examples and patches are drawn.
+
+    Examples
+    --------
+    >>> x = torch.tensor([[0.0, 0.1], [0.2, 0.0], [3.0, 0.2], [3.1, 0.0], [0.0, 9.0], [0.3, 9.1]])
+    >>> prior = from_data(x, torch.tensor([0, 0, 1, 1, 2, 2]))
+    >>> bool(prior.similarity[0, 1] > prior.similarity[0, 2])
+    True
+    """
+    seed = check_integer(seed, "seed", at_least=0)
+    examples, ids = _check_examples(inputs, labels)
+    if num_classes is None:
+        num_classes = len(names) if names is not None else int(ids.max()) + 1
+    if int(ids.max()) >= num_classes:
+        raise InputError("labels", f"be class ids below {num_classes}, the number of classes", int(ids.max()))
+    drawn = draw_examples(ids, seed=seed)
+    examples, ids = examples[drawn], ids[drawn]
+    known = np.bincount(ids.numpy(), minlength=num_classes) > 0
+    absent = [names[k] if names is not None else str(k) for k in np.flatnonzero(~known)]
+    notes = handle_missing(absent, num_classes, missing=missing, where="the examples")
+    features = patch_features(examples, seed=seed) if examples.ndim == 4 else _standardized(examples)
+    if features.shape[1] > WIDEST:
+        features = _mixed(features, seed)
+    table = np.zeros((num_classes, min(COMPONENTS, features.shape[1])))
+    means = discriminant_means(features, ids)
+    table[known, : means.shape[1]] = means
+    if missing == "free":
+        known &= table.any(axis=1)  # a class in the very middle is like no other
+    what = "patches of images" if examples.ndim == 4 else "columns"
+    return cosine_prior(ClassVectors(table, known, f"{len(ids)} examples by {what}", tuple(notes)), names)
+
+
+def discriminant_means(features: Tensor, ids: Tensor) -> NDArray[np.float64]:
+    r"""Return the class means once the scatter within classes is round. Shape (classes with examples, components).
+
+    .. math:: w_k = L^{-1} (m_k - m), \qquad L L^T = (1 - s)\,\Sigma + s\,\tfrac{tr \Sigma}{d}\,I
+
+    with :math:`m_k` the mean of class k, m the mean of the means, and :math:`\Sigma` the covariance about them.
+    Their cosines are those of scikit-learn's ``LinearDiscriminantAnalysis(solver="eigen", shrinkage=0.1)``, which
+    refuses what happens here: a single class, one example per class, classes without scatter.
+    """
+    centered = (features - features.mean(dim=0)).double()
+    _, _, axes = torch.linalg.svd(centered.T @ centered / len(centered))
+    reduced = centered @ axes[: min(COMPONENTS, axes.shape[0])].T
+    _, row = torch.unique(ids, return_inverse=True)
+    counts = torch.bincount(row).double().unsqueeze(1)
+    means = torch.zeros(len(counts), reduced.shape[1], dtype=torch.float64).index_add_(0, row, reduced) / counts
+    rest = reduced - means[row]
+    scatter = rest.T @ rest / len(rest)
+    ball = scatter.trace() / len(scatter)
+    if ball == 0:  # one example per class: there is no scatter to make round
+        scatter, ball = torch.eye(len(scatter), dtype=torch.float64), torch.tensor(1.0, dtype=torch.float64)
+    shrunk = (1 - SHRINKAGE) * scatter + SHRINKAGE * ball * torch.eye(len(scatter), dtype=torch.float64)
+    placed = torch.linalg.solve_triangular(torch.linalg.cholesky(shrunk), (means - means.mean(dim=0)).T, upper=False)
+    return cast(NDArray[np.float64], placed.T.numpy())
+
+
+def _check_examples(inputs: object, labels: object) -> tuple[Tensor, Tensor]:
+    examples, ids = torch.as_tensor(inputs).cpu(), torch.as_tensor(labels).cpu()
+    if examples.ndim not in (2, 4):
+        raise InputError(
+            "inputs",
+            "have shape (n, features) or (n, channels, height, width)",
+            tuple(examples.shape),
+            "Flatten each example to one row.",
+        )
+    if ids.is_floating_point() or ids.dtype == torch.bool or ids.shape != examples.shape[:1]:
+        raise InputTypeError(
+            "labels", f"be {len(examples)} integer class ids", f"{ids.dtype}, shape {tuple(ids.shape)}"
+        )
+    if examples.dtype == torch.bool:
+        examples = examples.to(torch.uint8)
+    if examples.ndim == 4 and examples.is_floating_point() and not bool(examples.isfinite().all()):
+        raise InputError("inputs", "be finite", "images with NaN or infinity", "Drop those first.")
+    if not bool((ids >= 0).any()):
+        raise InputError("labels", "contain at least one class id", "only missing ones")
+    return examples, ids.long()
+
+
+def draw_examples(ids: Tensor, *, seed: int, most: int = MOST_EXAMPLES) -> Tensor:
+    """Return which examples to use: all that have a label, or a draw in which each class keeps its share."""
+    present = (ids >= 0).nonzero().flatten()
+    if len(present) <= most:
+        return present
+    generator = torch.Generator().manual_seed(derive_seed(seed, "examples of a prior"))
+    order = present[torch.randperm(len(present), generator=generator)]
+    by_class = order[torch.argsort(ids[order], stable=True)]
+    wide = torch.float64 if len(by_class) >= 2**24 else torch.float32  # which represents ids up to there
+    every = torch.linspace(0, len(by_class) - 1, most, dtype=wide).round().long()  # evenly through the classes
+    drawn = by_class[every]
+    rare = by_class[~torch.isin(ids[by_class], ids[drawn])]
+    return torch.cat([drawn, rare]).sort().values
+
+
+def _mixed(features: Tensor, seed: int) -> Tensor:
+    """Return random mixtures of very many columns, which keep distances (Johnson and Lindenstrauss)."""
+    generator = torch.Generator().manual_seed(derive_seed(seed, "mixtures of a prior"))
+    mixing = torch.randn(features.shape[1], WIDEST, generator=generator, dtype=features.dtype)
+    mixed: Tensor = features @ mixing / float(features.shape[1]) ** 0.5
+    return mixed
+
+
+def _standardized(table: Tensor) -> Tensor:
+    """Return a table with columns of mean 0 and spread 1; entries that are missing (NaN) are 0."""
+    values = table.double()
+    if bool(values.isinf().any()):
+        raise InputError("inputs", "be finite, or NaN where missing", "infinity", "Drop those rows first.")
+    values = (values - values.nanmean(dim=0)).nan_to_num(0.0)
+    spread = values.std(dim=0, correction=0)
+    return values / spread.masked_fill(spread == 0, 1)
+
+
+def patch_features(images: Tensor, *, seed: int = 0) -> Tensor:
+    """Return each image's responses to patches and its coarse colors.
+
+    Parameters
+    ----------
+    images : Tensor, shape (n, channels, height, width)
+        uint8, or floating point on any scale.
+    seed : int
+        Which patches are drawn.
+
+    Returns
+    -------
+    Tensor of float32, shape (n, features), each column of mean 0 and spread 1.
+    """
+    scale = 255.0 if images.dtype == torch.uint8 else max(float(images.abs().amax()), 1e-12)
+    generator = torch.Generator().manual_seed(derive_seed(seed, "patches of a prior"))
+    some = torch.randperm(len(images), generator=generator)[:PATCH_IMAGES]
+    filters = _filters(_patches(_small(images[some], scale)), generator)
+    features = torch.cat([_responses(_small(batch, scale), filters) for batch in torch.split(images, BATCH)])
+    spread = features.std(dim=0, correction=0)
+    return (features - features.mean(dim=0)) / spread.masked_fill(spread == 0, 1)
+
+
+def _small(images: Tensor, scale: float) -> Tensor:
+    """Return images of 16 x 16 pixels, by averages, on a scale from 0 to 1."""
+    return functional.adaptive_avg_pool2d(images.float() / scale, SIZE)
+
+
+def _patches(images: Tensor) -> Tensor:
+    """Return every patch, all of one brightness and contrast. Shape (n, places, patch)."""
+    patches = functional.unfold(images, PATCH).mT
+    patches = patches - patches.mean(dim=2, keepdim=True)
+    return patches / (patches.std(dim=2, keepdim=True) + CONTRAST)
+
+
+def _filters(patches: Tensor, generator: torch.Generator) -> Tensor:
+    """Return whitened patches as filters for patches that are not, each of sum 0. Shape (filters, patch)."""
+    flat = patches.flatten(0, 1)
+    flat = flat[torch.randperm(len(flat), generator=generator)[:PATCHES]]
+    values, axes = torch.linalg.eigh((flat.T @ flat / len(flat)).double())
+    whiten = (axes @ torch.diag((values + FLOOR).rsqrt()) @ axes.T).float()
+    filters: Tensor = functional.normalize(flat[:FILTERS] @ whiten, dim=1) @ whiten
+    return filters - filters.mean(dim=1, keepdim=True)
+
+
+def _responses(images: Tensor, filters: Tensor) -> Tensor:
+    """Return what passes a threshold on either side, averaged over quarters, and the colors of a 4 x 4 grid."""
+    kernels = filters.view(len(filters), images.shape[1], PATCH, PATCH)
+    # filters of sum 0 do not see a patch's brightness: its contrast is all that is left to divide by
+    answers = functional.conv2d(images, kernels).div_(_spread(images) + CONTRAST)
+    half = answers.shape[-1] // 2
+    above = functional.avg_pool2d((answers - THRESHOLD).relu_(), half).flatten(1)
+    below = functional.avg_pool2d(answers.neg_().sub_(THRESHOLD).relu_(), half).flatten(1)
+    return torch.cat([above, below, functional.avg_pool2d(images, 4).flatten(1)], dim=1)
+
+
+def _spread(images: Tensor) -> Tensor:
+    """Return the standard deviation of the patch at every place. Shape (n, 1, side, side)."""
+    entries = images.shape[1] * PATCH * PATCH
+    mean = functional.avg_pool2d(images.mean(dim=1, keepdim=True), PATCH, stride=1)
+    square = functional.avg_pool2d(images.square().mean(dim=1, keepdim=True), PATCH, stride=1)
+    return (square - mean.square()).clamp_min(0).mul(entries / (entries - 1)).sqrt()
