@@ -28,7 +28,7 @@ __all__ = [
     "choose_margin",
     "choose_rate",
     "choose_steps",
-    "simplex_scale",
+    "class_axes",
     "uses_prior",
 ]
 
@@ -42,7 +42,6 @@ MARGIN = 0.1  # where classes and numbers share a sphere: near a pole classes ca
 MOMENTUM, WEIGHT_DECAY, SCHEDULE = 0.9, 1e-4, "one-cycle"
 IMAGE_SIZE = 224  # pixels a side, of images of any size
 MIN_STEPS = 60  # of training altogether, however few the examples
-DOUBT = 0.001  # the probability that an output at its prototype may leave to all other classes
 
 # The paper's rate is for a sum over the batch; the others are for a mean.
 SUM_RATE = 0.01
@@ -260,20 +259,3 @@ def choose_backbone(shape: Sequence[int]) -> tuple[str, dict[str, Any]]:
         return "digit-net", {"size": size}
     name = "resnet-8" if size <= 40 else "resnet-20" if size <= 80 else "resnet-3463-small"
     return name, {"channels": channels, "feature_norm": True}
-
-
-def simplex_scale(num_classes: int) -> float:
-    r"""Return the least scale of cosines at which an output can be certain of its class, to one decimal.
-
-    .. math:: s = \frac{K-1}{K} \ln \frac{(K-1)(1-e)}{e}, \qquad e = 0.001
-
-    With a smaller one even a perfect output is penalized; an unscaled softmax over 100 cosines cannot give a class
-    more than 2.7 %.
-
-    >>> simplex_scale(100), simplex_scale(2), simplex_scale(1)
-    (11.4, 3.5, 1.0)
-    """
-    if num_classes < 2:
-        return 1.0
-    others = num_classes - 1
-    return round(others / num_classes * math.log(others * (1 - DOUBT) / DOUBT), 1)

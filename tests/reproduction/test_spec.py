@@ -12,7 +12,7 @@ from hyperproto.reproduction.cell_space import cell_network
 from hyperproto.reproduction.experiment import SEEDS
 from hyperproto.reproduction.find import experiment_names, find_experiment
 from hyperproto.reproduction.spec import Spec
-from hyperproto.training.schedule import SCHEDULES
+from hyperproto.spec import SCHEDULES
 
 WHOLE = ("cifar-100-uneven", "cub-200-2011")  # of which the cpu scale takes all training images
 UNTRAINED = ("table2", "figure-idea")

@@ -13,8 +13,8 @@ from hyperproto.evaluation.matching import match_targets
 from hyperproto.spaces import OutputSpace
 from hyperproto.spaces.task_space import TaskSpace
 from hyperproto.spaces.tasks import Task
+from hyperproto.spec import ResolvedSettings
 from hyperproto.training import RunRecord
-from hyperproto.training.settings import ResolvedSettings
 
 __all__ = ["read_run_data", "tasks_of", "usual_batch_size"]
 

@@ -16,10 +16,10 @@ from hyperproto.data.arrays import AnyDataset
 from hyperproto.defaults import InputKind
 from hyperproto.spaces import OutputSpace, Range, Targets
 from hyperproto.spaces.task_space import TaskSpace
+from hyperproto.spec import ResolvedSettings, TrainSettings
 from hyperproto.training.best import monitored
 from hyperproto.training.evaluate import measure
 from hyperproto.training.outputs import move
-from hyperproto.training.settings import ResolvedSettings, TrainSettings
 
 __all__ = ["check_batches", "check_data", "check_keep", "check_monitor", "check_outputs"]
 

@@ -12,7 +12,9 @@ from hyperproto._core.checks import check_finite_number
 from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto.data import Batches, as_dataset
 from hyperproto.data.arrays import AnyDataset
-from hyperproto.spaces import OutputSpace
+from hyperproto.defaults import InputKind
+from hyperproto.spaces import Classes, CompositeSpace, OutputSpace, Space, TaskSpace
+from hyperproto.spec import SCHEDULES, ResolvedSettings, TrainSettings
 from hyperproto.training.checkpoint import Checkpoint, Parts, machine_of, share
 from hyperproto.training.checks import (
     check_batches,
@@ -30,8 +32,6 @@ from hyperproto.training.pauses import Pauses
 from hyperproto.training.progress import TrainingProgress
 from hyperproto.training.resume import find_checkpoint, remark_on
 from hyperproto.training.run import Run, RunFolder, describe_run
-from hyperproto.training.schedule import SCHEDULES
-from hyperproto.training.settings import ResolvedSettings, TrainSettings
 
 __all__ = ["fit"]
 
@@ -86,7 +86,7 @@ def fit(
         Whether to show a progress bar; by default where standard error is a terminal. "lines" prints one line per
         epoch where it is not.
     **keywords
-        Fields of :class:`~hyperproto.training.settings.TrainSettings`, in addition to ``settings`` or instead of it:
+        Fields of :class:`~hyperproto.spec.TrainSettings`, in addition to ``settings`` or instead of it:
         ``fit(network, space, train, epochs=20, lr=0.01)``.
 
     Returns
@@ -113,7 +113,7 @@ def fit(
         space.to(accelerator.device)
         inputs = check_outputs(network, space, train_data, accelerator)
         check_monitor(asked, network, space, valid_data, accelerator)
-        resolved = asked.resolve(space, _length(train_data) or 1, inputs)
+        resolved = _resolve(asked, space, _length(train_data) or 1, inputs)
         config = describe_run(
             network,
             space,
@@ -208,3 +208,17 @@ def _open(store: RunFolder | None, run: Run, config: dict[str, Any], resume: boo
 
 def _length(data: AnyDataset | None) -> int | None:
     return None if data is None else len(data)  # type: ignore[arg-type]  # map-style data sets have a length
+
+
+def _resolve(settings: TrainSettings, space: OutputSpace, examples: int, inputs: InputKind) -> ResolvedSettings:
+    """Choose what the settings leave open, by what the space is trained with."""
+    tasks = list(space.tasks.values()) if isinstance(space, TaskSpace) else []
+    counts = [task.num_classes for task in tasks if isinstance(task, Classes)]
+    loss = "conventional"
+    if isinstance(space, CompositeSpace):
+        loss = "composite"
+    elif isinstance(space, Space):
+        names = {task.loss.name for task in tasks if isinstance(task, Classes)}
+        loss = names.pop() if len(names) == 1 else "squared_cosine"
+    largest, numbers = max(counts, default=0), len(tasks) - len(counts)
+    return settings.resolve(loss, examples, inputs, num_classes=largest, num_ranges=numbers)

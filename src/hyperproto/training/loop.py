@@ -13,6 +13,7 @@ from hyperproto._core.errors import InputError, NonFiniteLossError
 from hyperproto._core.seeding import derive_seed
 from hyperproto.data import Arrays, Batches, ImageData
 from hyperproto.data.arrays import AnyDataset
+from hyperproto.spec import ResolvedSettings
 from hyperproto.training.best import best_epoch, out_of_patience
 from hyperproto.training.checkpoint import Checkpoint, Parts, restore, take
 from hyperproto.training.draws import seed_draws
@@ -25,7 +26,6 @@ from hyperproto.training.outputs import move
 from hyperproto.training.pauses import Pauses
 from hyperproto.training.progress import TrainingProgress
 from hyperproto.training.run import Run, RunFolder
-from hyperproto.training.settings import ResolvedSettings
 from hyperproto.training.watch import LossWatch
 from hyperproto.training.weights import fill, weights_of
 

@@ -12,6 +12,7 @@ from hyperproto.data import Source
 from hyperproto.data.readers import describe_data, read_data
 from hyperproto.models import Backbone
 from hyperproto.spaces import Classes, OutputSpace, Space, TaskSpace, tasks_for
+from hyperproto.spec import TrainSettings
 from hyperproto.training.beginnings import begun, stored_recipe
 from hyperproto.training.checkpoint import read_checkpoint
 from hyperproto.training.fit import fit
@@ -21,7 +22,6 @@ from hyperproto.training.protocol import settings_of
 from hyperproto.training.recipe_parts import build_data, build_network, build_space, hold_out, seed_weights, settle
 from hyperproto.training.recipe_values import Recipe
 from hyperproto.training.run import CHECKPOINT, Run, class_prototypes
-from hyperproto.training.settings import TrainSettings
 
 __all__ = ["Recipe", "describe_data", "read_data", "resume_run", "train"]
 

@@ -1,0 +1,398 @@
+"""One description of a run, in plain values: data, network, space, and how to train.
+
+The command line fills it in from its options, the paper's tables write it down for each of their cells, and a run's
+folder stores it; :mod:`hyperproto.training.build` makes data, network and space of it. None means that
+:mod:`hyperproto.defaults` chooses. Imports nothing heavy.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Literal, Self, TypeVar
+
+from hyperproto._core.checks import check_finite_number, check_integer
+from hyperproto._core.errors import InputError, arg
+from hyperproto._core.registry import choose, unknown_choice
+from hyperproto.defaults import (
+    MOMENTUM,
+    OTHER_RATE,
+    SCHEDULE,
+    SUM_RATE,
+    WEIGHT_DECAY,
+    InputKind,
+    choose_rate,
+    choose_steps,
+)
+
+__all__ = [
+    "SCHEDULES",
+    "DataSpec",
+    "NetworkSpec",
+    "ResolvedSettings",
+    "RunSpec",
+    "SpaceSpec",
+    "TrainSettings",
+    "paper_backbone",
+    "paper_settings",
+]
+
+T = TypeVar("T")
+
+
+def one_cycle(progress: float) -> float:
+    """Rise linearly over the first quarter, then fall to zero along a half cosine; suits short budgets.
+
+    >>> [round(one_cycle(p), 3) for p in (0, 0.25, 0.625, 1)]
+    [0.04, 1.0, 0.5, 0.0]
+    """
+    if progress < 0.25:
+        return 0.04 + 0.96 * progress / 0.25
+    return 0.5 * (1 + math.cos(math.pi * (progress - 0.25) / 0.75))
+
+
+def paper_steps(progress: float) -> float:
+    """Divide by ten after 100 and after 200 of 250 epochs, at the same shares of any length.
+
+    >>> [paper_steps(epoch / 250) for epoch in (0, 99, 100, 200)]
+    [1.0, 1.0, 0.1, 0.01]
+    """
+    return 1.0 if progress < 100 / 250 else 0.1 if progress < 200 / 250 else 0.01
+
+
+SCHEDULES: dict[str, Callable[[float], float]] = {
+    "one-cycle": one_cycle,
+    "paper": paper_steps,
+    "constant": lambda progress: 1.0,
+}
+"""Learning rates as functions of progress from 0 to 1: nothing to store, nothing to restore."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainSettings:
+    """Stochastic gradient descent, in full. None lets :mod:`hyperproto.defaults` choose by the space and the data."""
+
+    epochs: int | None = None
+    """Passes over the training data (default: 20 for images, 15 for tables, more where that is under 60 steps)."""
+
+    batch_size: int | None = None
+    """Examples per step, of all processes together (default: 128 for images, at most 64 for tables)."""
+
+    lr: float | None = None
+    """Learning rate at the peak of the schedule (default: 0.01 for a summed loss, else 0.1 to 1, by the loss)."""
+
+    momentum: float = MOMENTUM
+    """Momentum of stochastic gradient descent."""
+
+    weight_decay: float = WEIGHT_DECAY
+    """Weight decay of stochastic gradient descent."""
+
+    schedule: Literal["one-cycle", "paper", "constant"] | None = None
+    """How the learning rate changes; "paper" divides it by ten after 40 % and 80 % (default: one-cycle)."""
+
+    reduction: Literal["sum", "mean"] | None = None
+    """How the losses of a batch become one (default: the sum for the paper's squared cosine loss, else the mean)."""
+
+    seed: int = 0
+    """Seed of the weights, the order of examples, and what is drawn from the data."""
+
+    accumulate: int = 1
+    """Compute each batch in this many parts, to save memory; batch normalization sees the parts."""
+
+    patience: int | None = None
+    """Stop after this many epochs without improvement on validation data (default: never)."""
+
+    monitor: str | None = None
+    """The validation measure that compares epochs, such as style/accuracy (default: the first)."""
+
+    mixed_precision: Literal["no", "bf16", "fp16"] | None = None
+    """Precision of the network's computations (default: bf16 on a GPU that has it, else full precision)."""
+
+    def __post_init__(self) -> None:
+        for name, least in (("epochs", 1), ("batch_size", 1), ("seed", 0), ("accumulate", 1), ("patience", 1)):
+            self._check(name, check_integer, at_least=least)
+        self._check("lr", check_finite_number, above=0)
+        self._check("momentum", check_finite_number, at_least=0)
+        self._check("weight_decay", check_finite_number, at_least=0)
+        _check_choices(self, schedule=SCHEDULES, reduction=("sum", "mean"), mixed_precision=("no", "bf16", "fp16"))
+
+    def _check(self, name: str, check: Callable[..., float], **limits: float) -> None:
+        """Check a number that is given, and store it as a number of Python's own."""
+        if getattr(self, name) is not None:
+            object.__setattr__(self, name, check(getattr(self, name), name, **limits))
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Build settings by their names."""
+        return _from_dict(cls, values)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, as a run's config stores them."""
+        return asdict(self)
+
+    def replace_missing(self, **values: Any) -> Self:
+        """Return the settings with these values where they are None."""
+        return type(self)(**{**self.to_dict(), **{k: v for k, v in values.items() if getattr(self, k) is None}})
+
+    def resolve(
+        self, loss: str, num_examples: int, inputs: InputKind, *, num_classes: int, num_ranges: int
+    ) -> "ResolvedSettings":
+        """Return the settings with everything chosen: what is given stays, the rest follows from the arguments.
+
+        Parameters
+        ----------
+        loss : str
+            The name of the class loss, or "composite" or "conventional" for those spaces.
+        num_examples : int
+            Examples to train on.
+        inputs : {"rows", "sparse rows", "images"}
+            What the network gets.
+        num_classes, num_ranges : int
+            Of the largest class task, 0 where there is none; and how many numbers are predicted.
+        """
+        reduction, lr = choose_rate(loss, inputs, num_classes=num_classes, num_ranges=num_ranges)
+        if self.reduction not in (None, reduction):
+            lr = SUM_RATE if self.reduction == "sum" else OTHER_RATE
+        epochs, batch_size = choose_steps(num_examples, inputs)
+        chosen = {"epochs": epochs, "batch_size": batch_size, "lr": lr, "schedule": SCHEDULE, "reduction": reduction}
+        return ResolvedSettings(**self.replace_missing(**chosen).to_dict())
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResolvedSettings(TrainSettings):
+    """:class:`TrainSettings` in which nothing is left to choose."""
+
+    epochs: int
+    batch_size: int
+    lr: float
+    schedule: Literal["one-cycle", "paper", "constant"]
+    reduction: Literal["sum", "mean"]
+
+    @property
+    def validation_batch_size(self) -> int:
+        """How many examples are validated at once: more than there is memory for gradients of."""
+        at_once = -(-self.batch_size // self.accumulate)
+        return max(at_once, min(512, 4 * at_once))
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataSpec:
+    """Which data, how they are read, and which part of them."""
+
+    reader: str
+    """A key of :data:`hyperproto.data.readers.READERS`."""
+
+    path: str = ""
+    """Where the data are; empty for those that come with a library."""
+
+    options: dict[str, Any] = field(default_factory=dict)
+    """Options of the reader, in plain values."""
+
+    first_classes: int | None = None
+    """Use only this many classes, the first of the data (default: all)."""
+
+    tasks: tuple[str, ...] = ()
+    """Predict only these targets (default: all)."""
+
+    train_examples: int | None = None
+    """Use this many training examples, each class in proportion (default: all)."""
+
+    test_examples: int | None = None
+    """Use this many test examples, each class in proportion (default: all)."""
+
+    valid_examples: int | None = None
+    """Validate on this many of the training examples instead of the test data, each class in proportion."""
+
+    valid_share: float = 0.0
+    """Validate on this share of the training data instead of the test data."""
+
+    image_size: int | None = None
+    """Pixels per side that the network gets (default: as the reader says)."""
+
+    augment: bool = True
+    """Vary training images by crops and flips."""
+
+    keep: Literal["auto", "memory", "stream"] = "auto"
+    """Decode images once into memory, or again in every epoch."""
+
+    workers: int | None = None
+    """Processes that decode images (default: one per core)."""
+
+    skip_corrupt: bool = False
+    """Leave out images that cannot be read, instead of stopping at the first."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tasks", tuple(self.tasks))
+        _check_choices(self, keep=("auto", "memory", "stream"))
+        check_finite_number(self.valid_share, "valid_share", at_least=0)
+        if self.valid_share >= 1:
+            raise InputError("valid_share", "be less than 1, a share of the training data", self.valid_share)
+
+    def read_options(self) -> dict[str, Any]:
+        """Return what :func:`hyperproto.data.readers.read_data` takes."""
+        return {"reader": self.reader, "path": self.path, "options": dict(self.options)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkSpec:
+    """Which network."""
+
+    backbone: str | None = None
+    """The network, such as resnet-32 or timm:resnet18, see docs/backbones.md (default: by the shape of inputs)."""
+
+    backbone_options: dict[str, Any] = field(default_factory=dict)
+    """Its options, such as depth=8 width=32."""
+
+    def __post_init__(self) -> None:
+        if self.backbone_options and self.backbone is None:
+            raise InputError("backbone_options", f"come with a named {arg('backbone')}", advice="Name one.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpaceSpec:
+    """Which output space: the sphere, or what it is compared with."""
+
+    kind: Literal["sphere", "composite", "conventional", "deep-ncm"] = "sphere"
+    """The sphere; one point on it for a class and a number together; softmax and squared error; or class means."""
+
+    dim: int | None = None
+    """Dimensions of the sphere (default: K - 1 for K classes, at most 256, and one for each number)."""
+
+    loss: str = "auto"
+    """Loss of classes on the sphere: a key of :data:`hyperproto.losses.LOSSES`, or "auto"."""
+
+    loss_options: dict[str, Any] = field(default_factory=dict)
+    """Arguments of the loss."""
+
+    margin: float | None = None
+    """Keeps numbers away from the poles (default: 0.1 next to classes and in a composite space, else 0)."""
+
+    prototypes: str | None = None
+    """A file of placed prototypes, or a name for prototypes that whoever builds the space brings along."""
+
+    prior: str | None = None
+    """Place prototypes by what is known about the classes: a file (see hyperproto place), "data" for a data-driven
+    prior, or "none" (default: data, where classes are more than a simplex of D dimensions has corners)."""
+
+    missing: Literal["error", "free"] = "error"
+    """What to do with classes that the prior does not know: stop, or place them without it."""
+
+    mean: Literal["condensation", "decay", "online"] | None = None
+    """How Deep NCM updates its class means."""
+
+    clamp: Literal["train", "test", "none"] = "test"
+    """When the conventional space clamps numbers to their bounds."""
+
+    width: int = 1
+    """Axes from which the conventional space reads a number."""
+
+    task_weight: float | None = None
+    """The weight w of numbers in Table 6, with 1 - w for classes (default: the plain sum)."""
+
+    def __post_init__(self) -> None:
+        _check_choices(self, kind=("sphere", "composite", "conventional", "deep-ncm"), missing=("error", "free"))
+        if self.prototypes and self.prior not in (None, "none"):
+            raise InputError("prior", f"be left out where {arg('prototypes')} are placed already", f'"{self.prior}"')
+        if self.kind == "conventional" and (self.prototypes or self.prior or self.dim):
+            raise InputError(
+                f"{arg('prototypes')}, {arg('prior')} and {arg('dim')}", "be left out of a conventional space"
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSpec:
+    """What one run is, in full; nothing about where its results go."""
+
+    data: DataSpec
+    network: NetworkSpec = field(default_factory=NetworkSpec)
+    space: SpaceSpec = field(default_factory=SpaceSpec)
+    train: TrainSettings = field(default_factory=TrainSettings)
+    protocol: Literal["short", "paper"] = "short"
+    """Where values come from that are None: :mod:`hyperproto.defaults`, or what the paper did."""
+
+    def __post_init__(self) -> None:
+        _check_choices(self, protocol=("short", "paper"))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, as a run's config stores them."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Rebuild what :meth:`to_dict` described, or the flat recipe of a run of format hyperproto.run/1."""
+        if "data" not in values:
+            raise InputError("A description of a run", "say which data it is about", sorted(values))
+        if "train" not in values:
+            return cls.from_dict(_from_recipe(values))
+        parts: dict[str, Any] = {"data": DataSpec, "network": NetworkSpec, "space": SpaceSpec, "train": TrainSettings}
+        return _from_dict(cls, {k: _from_dict(parts[k], v) if k in parts else v for k, v in values.items()})
+
+
+PAPER_READERS: dict[str, dict[str, Any]] = {
+    # batch 128, in the authors' scripts 64 for the large images; rate 0.01, for OmniArt 0.001
+    "cifar-100": {"backbone": "resnet-32"},
+    "cifar-100-uneven": {"backbone": "resnet-32"},
+    "imagenet-200": {"backbone": "resnet-32"},
+    "cub-200-2011": {"backbone": "resnet-3463", "batch_size": 64},
+    "omniart": {"backbone": "resnet-3463", "batch_size": 64, "lr": 0.001},
+    "rotated-mnist": {"backbone": "rotated-mnist"},
+}
+"""What the paper did differently on each data set."""
+
+
+def paper_settings(reader: str) -> dict[str, Any]:
+    """Return the settings of the paper for a data set.
+
+    >>> paper_settings("omniart")
+    {'epochs': 250, 'batch_size': 64, 'lr': 0.001, 'schedule': 'paper'}
+    """
+    known = PAPER_READERS.get(reader, {})
+    batch_size, lr = known.get("batch_size", 128), known.get("lr", SUM_RATE)
+    return {"epochs": 250, "batch_size": batch_size, "lr": lr, "schedule": "paper"}
+
+
+def paper_backbone(reader: str, shape: tuple[int, ...]) -> str | None:
+    """Return the network the paper used on a data set, or on the one most like it; None for a table."""
+    if len(shape) == 1:
+        return None
+    unknown = "resnet-32" if shape[-1] <= 80 else "resnet-3463"
+    return str(PAPER_READERS.get(reader, {}).get("backbone", unknown))
+
+
+def _from_dict(kind: type[T], values: Mapping[str, Any]) -> T:
+    """Build a dataclass by the names of its fields, or suggest the nearest name."""
+    known = [item.name for item in fields(kind)]  # type: ignore[arg-type]  # a dataclass
+    for name in values:
+        if name not in known:
+            raise unknown_choice(name, known, what=f"field of {kind.__name__}")
+    return kind(**values)
+
+
+def _check_choices(values: Any, **known: Any) -> None:
+    """Check that each field is None or one of the names known for it."""
+    for name, options in known.items():
+        if getattr(values, name) is not None:
+            choose(getattr(values, name), dict.fromkeys(options), what=name.replace("_", " "))
+
+
+def _from_recipe(recipe: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the nested description for the flat one that runs of format hyperproto.run/1 stored."""
+    losses = {
+        "squared": "squared_cosine",
+        "softmax": "cosine_softmax",
+        "free": "free_norm_softmax",
+        "power": "power_cosine",
+        "cauchy": "cauchy_softmax",
+    }
+    named = {"prior_missing": "missing"}
+    flat = {named.get(name, name): value for name, value in recipe.items()}
+    data = {**flat.pop("data"), **{name: flat.pop(name) for name in list(flat) if name in _names(DataSpec)}}
+    space = {name: flat.pop(name) for name in list(flat) if name in _names(SpaceSpec)}
+    space |= {"kind": flat.pop("space", "sphere"), "loss": losses.get(space.get("loss", ""), "auto")}
+    space["prior"] = "data" if space.get("prior") == "examples" else space.get("prior")
+    network = {name: flat.pop(name) for name in list(flat) if name in _names(NetworkSpec)}
+    train = {name: flat.pop(name) for name in list(flat) if name in _names(TrainSettings)}
+    return {"data": data, "network": network, "space": space, "train": train, **flat}
+
+
+def _names(kind: Any) -> set[str]:
+    return {item.name for item in fields(kind)}

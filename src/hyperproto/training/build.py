@@ -1,0 +1,332 @@
+"""From the description of a run to its data, its network and its space: the one place that builds them."""
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeAlias, cast
+
+import torch
+from torch import Tensor
+
+from hyperproto._core.errors import InputError, arg
+from hyperproto._core.processes import from_first
+from hyperproto._core.seeding import derive_seed
+from hyperproto.baselines import ConventionalSpace, DeepNCM, weigh_tasks
+from hyperproto.data import Arrays, ImageData, ImagePreprocessing, Labels, Source, Split, training_data
+from hyperproto.data.preprocessing import Preprocessing
+from hyperproto.data.readers import read_data
+from hyperproto.data.source import select
+from hyperproto.data.stored import PathList, decode_all
+from hyperproto.data.targets import held_out_rows
+from hyperproto.defaults import MARGIN, InputKind, choose_dim, choose_loss, choose_margin, class_axes, uses_prior
+from hyperproto.losses import get_loss
+from hyperproto.models import BACKBONES, Backbone, LibraryNetwork, create_backbone, default_backbone
+from hyperproto.priors import Prior, from_data
+from hyperproto.priors.data_driven import draw_examples
+from hyperproto.prototypes import Prototypes, place
+from hyperproto.prototypes.place import check_dim
+from hyperproto.spaces import Classes, CompositeSpace, Range, Space, TaskSpace, tasks_for
+from hyperproto.spec import DataSpec, RunSpec, SpaceSpec, paper_backbone, paper_settings
+
+__all__ = [
+    "build_data",
+    "build_network",
+    "build_source",
+    "build_space",
+    "draw_in_proportion",
+    "input_shape",
+    "prior_from_data",
+    "resolve_spec",
+]
+
+Data: TypeAlias = Arrays | ImageData
+Tasks: TypeAlias = Mapping[str, Classes | Range]
+
+DRAW = 0  # seed of which examples are kept: every run of the same description sees the same
+FILES = 5_000  # that are decoded for a data-driven prior: fifty of each of a hundred classes
+SIDE = 32  # pixels they are decoded at; twice what patches are taken at
+
+
+def build_source(spec: DataSpec, *, seed: int = 0, path: str | Path | None = None) -> Source:
+    """Read data and cut them down as a description says.
+
+    Parameters
+    ----------
+    spec : DataSpec
+        Which data.
+    seed : int
+        Of the run; it fixes which share is validated on.
+    path : path, optional
+        Where the data are now, if they were moved.
+    """
+    source = read_data(spec.read_options(), path)
+    if spec.first_classes is not None:
+        source = _first_classes(source, spec.first_classes)
+    if spec.tasks:
+        source = _only_tasks(source, spec.tasks)
+    if spec.valid_examples is not None:
+        chosen = draw_in_proportion(source.train, source, spec.valid_examples, "held out")
+        source = _validate_on(source, chosen)
+    elif spec.valid_share:
+        source = _validate_on(source, _draw_share(source, spec.valid_share, seed))
+    train = _thinned(source, source.train, spec.train_examples, "train")
+    test = None if source.test is None else _thinned(source, source.test, spec.test_examples, "test")
+    source = replace(source, train=train, test=test)
+    return source if spec.image_size is None else _resized(source, spec.image_size)
+
+
+def build_data(spec: DataSpec, source: Source) -> tuple[Data, Data | None]:
+    """Return what to train on, and what to measure on during training."""
+    options: Any = {"keep": spec.keep, "workers": spec.workers, "skip_corrupt": spec.skip_corrupt}
+    augment = source.augment if spec.augment else None
+    train = training_data(source.train, source.preprocessing, augment, **options)
+    return train, None if source.test is None else training_data(source.test, source.preprocessing, **options)
+
+
+def resolve_spec(spec: RunSpec, source: Source) -> RunSpec:
+    """Return the description with everything chosen that it leaves open, as the data ask for."""
+    counts = [known.num_classes for known in source.targets.values() if isinstance(known, Labels)]
+    numbers = len(source.targets) - len(counts)
+    space, paper = spec.space, spec.protocol == "paper"
+    dim = choose_dim(counts, numbers) if space.dim is None else check_dim(space.dim)
+    loss = space.loss
+    if loss == "auto":
+        chosen = counts and space.kind == "sphere" and not paper
+        loss = choose_loss(max(counts), class_axes(counts, numbers, dim)) if chosen else "squared_cosine"
+    prior = space.prior
+    if prior is None and not space.prototypes and space.kind == "sphere" and loss == "free_norm_softmax":
+        prior = "data" if uses_prior(counts, numbers, dim) and _has_prior(source.train) else None
+    margin = space.margin
+    if margin is None:
+        margin = MARGIN if space.kind == "composite" else choose_margin(bool(counts), loss)
+    given_dim = space.dim if space.prototypes or space.kind == "conventional" else dim
+    train = spec.train.replace_missing(mixed_precision=_best_precision())
+    if paper:
+        train = train.replace_missing(**paper_settings(spec.data.reader))
+    inputs: InputKind = "images" if isinstance(source.preprocessing, ImagePreprocessing) else "rows"
+    trained = {"sphere": loss, "composite": "composite"}.get(space.kind, "conventional")
+    return replace(
+        spec,
+        space=replace(space, dim=given_dim, loss=loss, prior=prior, margin=margin),
+        train=train.resolve(
+            trained, len(source.train), inputs, num_classes=max(counts, default=0), num_ranges=numbers
+        ),
+    )
+
+
+def build_space(spec: RunSpec, source: Source, prototypes: Prototypes | None = None) -> TaskSpace:
+    """Build the output space of a resolved description; targets and predictions are dicts by name.
+
+    Parameters
+    ----------
+    spec : RunSpec
+        As :func:`resolve_spec` returns it.
+    source : Source
+        What the data ask for, and the examples of a data-driven prior.
+    prototypes : Prototypes, optional
+        For the classes, where the caller brings them along.
+    """
+    space = spec.space
+    tasks: Tasks = tasks_for(source.targets)
+    if space.kind in ("sphere", "composite"):
+        tasks, dim = _on_sphere(space, tasks, source, prototypes)
+    else:
+        dim = cast(int, space.dim)
+    if space.task_weight is not None:
+        tasks = weigh_tasks(tasks, space.task_weight)
+    with torch.random.fork_rng():
+        torch.manual_seed(derive_seed(spec.train.seed, "space"))  # numbers off several axes have a layer of their own
+        if space.kind == "conventional":
+            return ConventionalSpace(tasks, clamp=cast(Any, space.clamp), width=space.width)
+        if space.kind == "deep-ncm":
+            return DeepNCM(dim, tasks, mean=cast(Any, space.mean))
+        return (CompositeSpace if space.kind == "composite" else Space)(dim, tasks)
+
+
+def build_network(spec: RunSpec, preprocessing: Preprocessing, out_dim: int) -> Backbone:
+    """Build the network of a description, its weights drawn from the seed of the run."""
+    shape = input_shape(preprocessing)
+    name, options = spec.network.backbone, spec.network.backbone_options
+    if name is None and spec.protocol == "paper":
+        name = paper_backbone(spec.data.reader, shape)
+    with torch.random.fork_rng():
+        torch.manual_seed(derive_seed(spec.train.seed, "weights"))
+        if name is None:
+            return default_backbone(out_dim, shape)
+        known = dict(zip(("channels", "size"), shape, strict=False)) if len(shape) == 3 else {"in_features": shape[0]}
+        build = LibraryNetwork if ":" in name else BACKBONES.get(name)
+        taken = inspect.signature(build).parameters if build else {}
+        fitting = {key: value for key, value in known.items() if key in taken}
+        return create_backbone(name, out_dim=out_dim, **(fitting | options))
+
+
+def input_shape(preprocessing: Preprocessing) -> tuple[int, ...]:
+    """Return the shape of one input: (channels, size, size), or (columns,)."""
+    if isinstance(preprocessing, ImagePreprocessing):
+        return preprocessing.channels, preprocessing.size, preprocessing.size
+    return (len(preprocessing.columns),)
+
+
+def prior_from_data(split: Split, name: str, labels: Labels) -> Prior | None:
+    """Return the data-driven prior for the classes of a target: rows and pixels as they are, files by a sample.
+
+    None where fewer than three classes have examples: of two, neither is nearer to one than the other.
+    """
+    ids, inputs = split.targets[name], split.inputs
+    if not isinstance(inputs, Tensor):
+        rows = draw_examples(ids, seed=0, most=FILES)
+        ids = ids[rows]
+        small = ImagePreprocessing(SIDE, mean=(0.5,) * 3, std=(1.0,) * 3)
+        paths = PathList(inputs.paths[row] for row in rows.tolist())
+        pixels, corrupt = decode_all(paths, small, keep=True, skip_corrupt=True, workers=0)
+        inputs = torch.from_numpy(pixels).permute(0, 3, 1, 2)
+        ids[list(corrupt)] = -1
+    if len(torch.unique(ids[ids >= 0])) < 3:
+        return None
+    prior = from_data(inputs, ids, tuple(labels.names), num_classes=labels.num_classes, missing="free")
+    return prior if prior.known.sum() >= 3 else None
+
+
+def draw_in_proportion(split: Split, source: Source, examples: int, *purpose: str) -> Tensor:
+    """Return which examples a draw takes, each class in proportion, in the order of the file. Shape (examples,)."""
+    order = torch.randperm(len(split), generator=torch.Generator().manual_seed(derive_seed(DRAW, *purpose)))
+    labels = next((split.targets[name] for name, known in source.targets.items() if isinstance(known, Labels)), None)
+    if labels is not None:
+        order = order[torch.argsort(_depth(labels[order]), stable=True)]
+    return order[:examples].sort().values
+
+
+def _depth(labels: Tensor) -> Tensor:
+    """Return how deep in its class each example lies, (rank + 1/2) / size, shape (n,)."""
+    known = labels + 1  # -1 is a missing label, a class of its own here
+    counts = torch.bincount(known)
+    by_class = torch.argsort(known, stable=True)
+    rank = torch.empty_like(known)
+    rank[by_class] = torch.arange(len(known)) - (counts.cumsum(0) - counts)[known[by_class]]
+    return (rank.double() + 0.5) / counts[known]
+
+
+def _draw_share(source: Source, share: float, seed: int) -> Tensor:
+    """Return the training examples to validate on: a share of each class."""
+    labels = [source.train.targets[name] for name, known in source.targets.items() if isinstance(known, Labels)]
+    _, chosen = held_out_rows(labels, len(source.train), share=share, seed=derive_seed(seed, "validation"))
+    if not len(chosen):
+        raise InputError("valid_share", f"hold out an example of {len(source.train)} at least", f"{share:g}")
+    return chosen
+
+
+def _validate_on(source: Source, chosen: Tensor) -> Source:
+    """Put some of the training examples in place of the test data, before anything else uses training examples."""
+    rest = torch.ones(len(source.train), dtype=torch.bool).index_fill(0, chosen, False).nonzero().flatten()
+    return replace(source, train=select(source.train, rest), test=select(source.train, chosen))
+
+
+def _thinned(source: Source, split: Split, examples: int | None, part: str) -> Split:
+    if examples is None or examples >= len(split):
+        return split
+    return select(split, draw_in_proportion(split, source, examples, "thin out", part))
+
+
+def _first_classes(source: Source, classes: int) -> Source:
+    """Keep the first classes of the one class task."""
+    name, known = _only_class_target(source, "first_classes")
+    if known.num_classes < classes:
+        raise InputError(f'"{source.name}"', f"have {classes} classes", known.num_classes, "Is it complete?")
+
+    def kept(split: Split) -> Split:
+        return select(split, (split.targets[name] < classes).nonzero().flatten())
+
+    test = None if source.test is None else kept(source.test)
+    targets = source.targets | {name: Labels(known.names[:classes])}
+    return replace(source, train=kept(source.train), test=test, targets=targets)
+
+
+def _only_tasks(source: Source, names: tuple[str, ...]) -> Source:
+    """Keep the targets of these names."""
+
+    def kept(split: Split) -> Split:
+        return Split(split.inputs, {name: split.targets[name] for name in names})
+
+    test = None if source.test is None else kept(source.test)
+    targets = {name: source.targets[name] for name in names}
+    return replace(source, train=kept(source.train), test=test, targets=targets)
+
+
+def _resized(source: Source, size: int) -> Source:
+    """Have the network see another size; the padding of a random crop shrinks with the image."""
+    before = source.preprocessing
+    if not isinstance(before, ImagePreprocessing):
+        raise InputError("image_size", "be left out for rows of a table", size)
+    factor = size / before.size
+    resize = size if before.resize is None else round(before.resize * factor)
+    augment = source.augment
+    if augment is not None and augment.padding:
+        augment = replace(augment, padding=max(1, round(augment.padding * factor)))
+    return replace(source, preprocessing=replace(before, size=size, resize=resize), augment=augment)
+
+
+def _on_sphere(space: SpaceSpec, tasks: Tasks, source: Source, given: Prototypes | None) -> tuple[Tasks, int]:
+    """Give classes their loss and their prototypes, and numbers their margin; return the tasks and the dimension."""
+    made: dict[str, Classes | Range] = {}
+    for name, task in tasks.items():
+        if isinstance(task, Range):
+            made[name] = replace(task, margin=space.margin or 0.0)
+        else:
+            made[name] = replace(task, loss=get_loss(space.loss, **space.loss_options))
+    if given is None and not space.prototypes and space.prior in (None, "none"):
+        return made, cast(int, space.dim)
+    name, labels = _only_class_target(source, "prototypes" if space.prototypes else "prior")
+    numbers = len(made) - 1
+    if given is None and space.prototypes:
+        given = _load_prototypes(space.prototypes, labels, name)
+    if given is None:
+        axes = cast(int, space.dim) - numbers
+        given = from_first(lambda: _place(space, source, name, labels, axes))
+    made[name] = replace(cast(Classes, made[name]), classes=given)
+    return made, given.dim + numbers if space.dim is None else space.dim
+
+
+def _place(space: SpaceSpec, source: Source, name: str, labels: Labels, axes: int) -> Prototypes:
+    """Place prototypes by a prior: one that is given, or a data-driven one."""
+    prior: Any = space.prior
+    method = "auto"
+    if prior == "data":
+        if not _has_prior(source.train):
+            raise InputError("prior", "be left out where inputs are neither rows nor images", '"data"')
+        prior = prior_from_data(source.train, name, labels)
+        method = "project" if prior is not None and axes < labels.num_classes - 1 else method
+    missing = cast(Any, space.missing)
+    return place(labels.names, axes, prior=prior, missing=missing, method=method, effort="fast", progress=False)
+
+
+def _load_prototypes(path: str, labels: Labels, name: str) -> Prototypes:
+    """Return the prototypes of a file in the order of the data's classes; without names, in the file's own."""
+    placed = Prototypes.load(path)
+    if placed.num_classes != labels.num_classes or (placed.names and set(placed.names) != set(labels.names)):
+        strange = sorted(set(placed.names or ()) - set(labels.names))
+        raise InputError(
+            f'"{path}"',
+            f'have one prototype for each of the {labels.num_classes} classes of "{name}"',
+            f'others, such as "{strange[0]}"' if strange else f"{placed.num_classes} prototypes",
+            "Place them for these classes: hyperproto place --names FILE D -o FILE.",
+        )
+    order = [placed.names.index(known) for known in labels.names] if placed.names else list(range(len(labels.names)))
+    return Prototypes(placed.vectors[order], placed.certificate, tuple(labels.names))
+
+
+def _only_class_target(source: Source, asked: str) -> tuple[str, Labels]:
+    found = [(name, known) for name, known in source.targets.items() if isinstance(known, Labels)]
+    if len(found) != 1:
+        raise InputError(arg(asked), "be left out unless the data have one class task", f"{len(found)} class tasks")
+    return found[0]
+
+
+def _has_prior(split: Split) -> bool:
+    """Return whether these are rows, images or image files, of which a data-driven prior can be made."""
+    return not isinstance(split.inputs, Tensor) or split.inputs.ndim in (2, 4)
+
+
+def _best_precision() -> str | None:
+    """Return bf16 where the hardware computes in it; on a CPU it is slower."""
+    return "bf16" if torch.cuda.is_available() and torch.cuda.is_bf16_supported(including_emulation=False) else None
