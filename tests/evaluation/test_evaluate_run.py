@@ -8,8 +8,8 @@ import torch
 import hyperproto as hp
 from hyperproto.data import read_image_folder, training_data
 from hyperproto.evaluation import Answers, evaluate_run
-from hyperproto.evaluation.find_data import _unseen
 from hyperproto.evaluation.reports import report_task
+from hyperproto.evaluation.run_data import _unseen_option
 from tests.evaluation.conftest import write_images, write_numbers
 from tests.training.conftest import make_network
 
@@ -52,7 +52,7 @@ def test_a_run_with_a_recipe_finds_its_own_test_data(table_run):
 
 
 def test_a_run_without_a_recipe_says_so(image_run):
-    with pytest.raises(ValueError, match="does not know its data. Say where it is: --data PATH"):
+    with pytest.raises(ValueError, match="does not know its data. Say where it is: data=PATH"):
         evaluate_run(image_run.folder)
 
 
@@ -77,8 +77,8 @@ def test_data_of_a_single_class_or_number_is_evaluated_by_what_the_run_knows(ima
 
 def test_the_rule_for_unseen_classes_reaches_every_reader_that_has_one():
     for reader in ("table", "image-folder", "omniart"):
-        assert _unseen(reader, "missing") == {"unseen": "missing"}
-    assert _unseen("cifar-100", "missing") == _unseen("rotated-mnist", "missing") == {}
+        assert _unseen_option(reader, "missing") == {"unseen": "missing"}
+    assert _unseen_option("cifar-100", "missing") == _unseen_option("rotated-mnist", "missing") == {}
 
 
 def test_a_value_beyond_the_bounds_is_scored_as_it_is(table_run, tmp_path):
@@ -129,7 +129,7 @@ def test_a_class_the_run_does_not_know_is_named_or_left_out(image_run, tmp_path)
     folder = write_images(tmp_path / "more", ("dark", "purple", "light"), n=3)
     with pytest.raises(ValueError, match=r'among the 3 classes of the training data; it holds "purple" \(1 unseen'):
         evaluate_run(image_run.folder, folder)
-    with pytest.raises(ValueError, match=r'among the 3 classes of the run; the data also holds "purple" \(1 unknown'):
+    with pytest.raises(ValueError, match=r'among the 3 classes of the run; got "purple" \(1 unknown'):
         evaluate_run(image_run.folder, read_image_folder(folder))
     found = evaluate_run(image_run.folder, folder, unseen="missing").tasks["class"]
     assert (found.labels, found.missing) == (6, 3)
@@ -138,12 +138,12 @@ def test_a_class_the_run_does_not_know_is_named_or_left_out(image_run, tmp_path)
 def test_data_of_another_kind_gets_a_sentence(image_run, table_run, tmp_path):
     with pytest.raises(ValueError, match="must have classes called"):
         evaluate_run(table_run.folder, image_run.source)
-    with pytest.raises(ValueError, match='Unknown part of the data "tset". Choose from: "test", "train", "all"'):
+    with pytest.raises(ValueError, match='Unknown split of the data "tset". Choose from: "test", "train", "all"'):
         evaluate_run(image_run.folder, image_run.data, split="tset")
     without = read_image_folder(write_images(tmp_path / "more"), held_out=0)
-    with pytest.raises(ValueError, match="has no test part"):
+    with pytest.raises(ValueError, match="must have a test split; got none. Choose split=train or split=all"):
         evaluate_run(image_run.folder, without, split="test")
-    with pytest.raises(ValueError, match="takes images, and which column of a table"):
+    with pytest.raises(ValueError, match="must know which column of a table has its images; got none"):
         evaluate_run(image_run.folder, table_run.data)
     with pytest.raises(ValueError, match="must have targets"):
         evaluate_run(table_run.folder, (torch.zeros(2, 2), {}))

@@ -54,15 +54,17 @@ def test_an_empty_cell_is_the_mean_and_targets_need_not_be_there(table_run, tmp_
 
 
 def test_mistakes_get_a_sentence(image_run, table_run, tmp_path):
-    with pytest.raises(ValueError, match="at least one file"):
+    with pytest.raises(ValueError, match="`paths` must be at least one file; got none"):
         predict_files(image_run.folder, [])
-    with pytest.raises(FileNotFoundError, match="must be an image file or a folder; there is none"):
+    with pytest.raises(FileNotFoundError, match="must be an image file or a folder; got nothing"):
         predict_files(image_run.folder, [tmp_path / "none.png"])
-    with pytest.raises(ValueError, match="must hold images; it holds none"):
+    with pytest.raises(ValueError, match="must hold images; got none"):
         predict_files(image_run.folder, [tmp_path])
-    with pytest.raises(ValueError, match='The run takes images; ".*numbers.csv" is a table'):
+    with pytest.raises(
+        ValueError, match='numbers.csv" must be an image or a folder of images, as the run takes images; got a table'
+    ):
         predict_files(image_run.folder, [table_run.data])
-    with pytest.raises(ValueError, match='rows of a table with columns a, b; ".*0.png" is none'):
+    with pytest.raises(ValueError, match='0.png" must be a table .* with columns a, b; got another file'):
         predict_files(table_run.folder, [image_run.data / "test" / "dark" / "0.png"])
     (tmp_path / "short.csv").write_text("a\n1\n")
     with pytest.raises(ValueError, match='Unknown column of ".*short.csv" "b"'):

@@ -1,6 +1,6 @@
 """Shelf 8: what one asks of a trained run."""
 
-from hyperproto.evaluation.calibrate import calibrate_run, fit_calibration, read_calibration, uncalibrated
+from hyperproto.evaluation.calibrate import calibrate_run, fit_calibration, uncalibrated
 from hyperproto.evaluation.confidence import (
     Calibration,
     ClassCalibration,
@@ -16,9 +16,9 @@ from hyperproto.evaluation.confidence import (
 from hyperproto.evaluation.doctor import Examination, Finding, examination_of, examine_run
 from hyperproto.evaluation.evaluate import Evaluation, evaluate_run
 from hyperproto.evaluation.new_classes import Changed, ClassChange, add_classes, remove_classes, rename_classes
-from hyperproto.evaluation.predict_files import FilePredictions, predict_files
-from hyperproto.evaluation.predictions import Answers, Predictions, predict_split
+from hyperproto.evaluation.predict import Answers, FilePredictions, Predictions, predict_files, predict_split
 from hyperproto.evaluation.reports import ClassReport, ClassRow, Pair, RangeReport, UnknownReport
+from hyperproto.evaluation.run_data import read_calibration
 from hyperproto.evaluation.runs import RunRow, list_runs, sort_runs
 
 __all__ = [

@@ -1,16 +1,13 @@
 """Fit the confidence of a network, and keep it in the folder of a run as ``calibration.json``."""
 
-import hashlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
-from accelerate import Accelerator
 from torch import nn
 
 from hyperproto._core.errors import InputError
-from hyperproto._core.files import check_can_write, read_json, write_json
+from hyperproto._core.files import check_can_write, write_json
 from hyperproto.data import Batches, as_dataset
 from hyperproto.data.targets import Unseen
 from hyperproto.evaluation.confidence import (
@@ -20,15 +17,13 @@ from hyperproto.evaluation.confidence import (
     TaskOutputs,
     Temperature,
 )
-from hyperproto.evaluation.predictions import by_name, in_form, lengths
-from hyperproto.evaluation.run_data import read_run_data, tasks_of, usual_batch_size
+from hyperproto.evaluation.predict import by_name, output_norms, space_outputs
+from hyperproto.evaluation.run_data import fingerprint, open_run, read_run_data, usual_batch_size
 from hyperproto.spaces import Classes, OutputSpace, Range, Space
 from hyperproto.spaces.task_space import TaskSpace
-from hyperproto.training import load, read_run
 from hyperproto.training.loading import CALIBRATION
-from hyperproto.training.outputs import network_outputs
 
-__all__ = ["calibrate_run", "fit_calibration", "read_calibration", "uncalibrated"]
+__all__ = ["calibrate_run", "fit_calibration", "uncalibrated"]
 
 UNFITTED_SCALE = 10.0  # of cosines, where neither the loss nor a calibration gives one
 
@@ -66,20 +61,19 @@ def calibrate_run(
     split, which, unseen, skip_corrupt, batch_size, network, space
         As for :func:`~hyperproto.evaluation.evaluate_run`.
     """
-    record = read_run(folder)
+    record, network, opened = open_run(folder, which=which, network=network, space=space)
     check_can_write(record.folder / CALIBRATION)
-    network, space = load(folder, which=which, network=network, space=space)
-    tasks = tasks_of(space)
-    assert isinstance(space, TaskSpace)
-    name, part, dataset = read_run_data(record, tasks, data, split=split, unseen=unseen, skip_corrupt=skip_corrupt)
+    name, part, dataset = read_run_data(
+        record, opened.tasks, data, split=split, unseen=unseen, skip_corrupt=skip_corrupt
+    )
     found = fit_calibration(
         network,
-        space,
+        opened,
         dataset,
         coverage=coverage,
         reject=reject,
         batch_size=batch_size or usual_batch_size(record),
-        origin={"data": name, "split": part, "which": which, "weights": _fingerprint(record.folder, which)},
+        origin={"data": name, "split": part, "which": which, "weights": fingerprint(record.folder, which)},
     )
     write_json(record.folder / CALIBRATION, found.to_dict())
     return found
@@ -148,53 +142,16 @@ def uncalibrated(space: TaskSpace) -> dict[str, TaskCalibration]:
     }
 
 
-def read_calibration(folder: str | Path, space: OutputSpace, *, which: str = "last") -> Calibration | None:
-    """Return what :func:`calibrate_run` wrote; None where it did not, or for the other weights of the run.
-
-    Parameters
-    ----------
-    folder : path
-        The run.
-    space : OutputSpace
-        That of the run, to check against.
-    which : {"last", "best"}
-        The weights that are to be used.
-    """
-    path = Path(folder) / CALIBRATION
-    if not path.is_file():
-        return None
-    found = Calibration.from_dict(read_json(path))
-    if found.origin.get("which") != which:
-        return None
-    if found.origin.get("weights") != _fingerprint(Path(folder), which):
-        raise InputError(f'"{path}"', "be fitted for the weights of its run", "others", "Calibrate the run again.")
-    tasks = tasks_of(space)
-    for name, task in found.tasks.items():
-        if name not in tasks or isinstance(task, ClassCalibration) != isinstance(tasks[name], Classes):
-            raise InputError(f'"{path}"', "be about the tasks of its run", f'"{name}"', "Calibrate the run again.")
-    return found
-
-
-@torch.no_grad()
 def _gather(network: nn.Module, space: TaskSpace, data: Any, batch_size: int) -> dict[str, TaskOutputs]:
-    """Run the network over the data, and keep scores, truths and lengths by task."""
+    """Run the network over the data, and keep scores, truths and norms by task."""
     parts: dict[str, list[tuple[Any, ...]]] = {}
     batches = Batches(as_dataset(data, name="data"), batch_size, shuffle=False)
-    device = Accelerator().device
-    space.to(device)
-    for z, targets in network_outputs(network, batches, device=device):
-        predictions = space.predict(z)
-        truth = in_form(predictions, targets)
-        if truth is None:
+    for z, predictions, targets in space_outputs(network, space, batches):
+        if targets is None:
             raise InputError("Data to calibrate on", "have targets", "none")
-        scores, true = by_name(space.scores(z)), by_name(truth)
+        scores, truth = by_name(space.scores(z)), by_name(targets)
         for name, predicted in by_name(predictions).items():
             values = predicted if predicted.is_floating_point() else scores[name]
-            kept = values.float().cpu().numpy(), true[name].cpu().numpy(), lengths(space, name, z).numpy()
+            kept = values.float().cpu().numpy(), truth[name].cpu().numpy(), output_norms(space, name, z).numpy()
             parts.setdefault(name, []).append(kept)
     return {name: TaskOutputs(*map(np.concatenate, zip(*kept, strict=True))) for name, kept in parts.items()}
-
-
-def _fingerprint(folder: Path, which: str) -> str:
-    with (folder / f"{which}.safetensors").open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -10,14 +10,17 @@ from hyperproto._core.errors import InputError, MissingDataError
 from hyperproto._core.files import plain
 from hyperproto.data import ImageData
 from hyperproto.data.targets import Unseen
-from hyperproto.evaluation.calibrate import read_calibration, uncalibrated
-from hyperproto.evaluation.predictions import predict_split
+from hyperproto.evaluation.calibrate import uncalibrated
+from hyperproto.evaluation.predict import predict_split
 from hyperproto.evaluation.reports import TOP, ClassReport, RangeReport, UnknownReport, report_task, report_unknown
-from hyperproto.evaluation.run_data import read_run_data, tasks_of, usual_batch_size
-from hyperproto.evaluation.unlabelled import read_unlabelled
+from hyperproto.evaluation.run_data import (
+    open_run,
+    read_calibration,
+    read_run_data,
+    read_unlabeled,
+    usual_batch_size,
+)
 from hyperproto.spaces import OutputSpace
-from hyperproto.spaces.task_space import TaskSpace
-from hyperproto.training import load, read_run
 
 __all__ = ["Evaluation", "evaluate_run"]
 
@@ -102,15 +105,13 @@ def evaluate_run(
     network, space : optional
         For a network or a space that is not one of ours, as for :func:`~hyperproto.training.loading.load`.
     """
-    record = read_run(folder)
-    network, space = load(folder, which=which, network=network, space=space)
-    tasks = tasks_of(space)
-    assert isinstance(space, TaskSpace)
+    record, network, opened = open_run(folder, which=which, network=network, space=space)
+    tasks = opened.tasks
     name, part, dataset = read_run_data(record, tasks, data, split=split, unseen=unseen, skip_corrupt=skip_corrupt)
-    calibration = read_calibration(folder, space, which=which)
-    fitted = uncalibrated(space) | ({} if calibration is None else calibration.tasks)
+    calibration = read_calibration(folder, opened, which=which)
+    fitted = uncalibrated(opened) | ({} if calibration is None else calibration.tasks)
     size = batch_size or usual_batch_size(record)
-    predictions = predict_split(network, space, dataset, batch_size=size, top=TOP, calibration=fitted)
+    predictions = predict_split(network, opened, dataset, batch_size=size, top=TOP, calibration=fitted)
     if not predictions.measures:
         raise InputError("Data to evaluate on", "have targets", "none", "To predict, no targets are needed.")
     unknown_reports: dict[str, UnknownReport] = {}
@@ -118,8 +119,8 @@ def evaluate_run(
         if isinstance(unknown, str | Path):
             if not Path(unknown).exists():
                 raise MissingDataError(f'"{unknown}"', "be a folder of images, or a table", "nothing")
-            unknown = read_unlabelled(record, [Path(unknown)], skip_corrupt=skip_corrupt)[0]
-        others = predict_split(network, space, unknown, batch_size=size, top=1, calibration=fitted)
+            unknown = read_unlabeled(record, [Path(unknown)], skip_corrupt=skip_corrupt)[0]
+        others = predict_split(network, opened, unknown, batch_size=size, top=1, calibration=fitted)
         found = {task: report_unknown(answers, others.tasks[task]) for task, answers in predictions.tasks.items()}
         unknown_reports = {task: report for task, report in found.items() if report is not None}
         if not unknown_reports:

@@ -7,7 +7,7 @@ import numpy as np
 from torch import Tensor
 
 from hyperproto.evaluation.confidence import ConfidenceReport, TaskCalibration
-from hyperproto.evaluation.predictions import Answers
+from hyperproto.evaluation.predict import Answers
 from hyperproto.metrics import confusion_pairs, count_classes, error_quantiles, measure_open_set, top_accuracy
 from hyperproto.spaces import Classes, Range
 from hyperproto.spaces.tasks import Task

@@ -1,24 +1,97 @@
-"""The data to ask a run about: its own, other data, or data that is prepared already."""
+"""What a stored run brings: network, space and calibration; its own data, other data, inputs without labels."""
 
+import hashlib
+import inspect
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from hyperproto._core.errors import InputError
-from hyperproto.data import Source, training_data
+import torch
+from torch import Tensor, nn
+
+from hyperproto._core.errors import InputError, InputTypeError, MissingDataError, arg
+from hyperproto._core.files import read_json
+from hyperproto._core.registry import choose
+from hyperproto.data import Arrays, Bounds, ImageData, ImageFiles, Labels, Source, Split, training_data
+from hyperproto.data.columns import column, is_table, numbers, read_columns
+from hyperproto.data.image_files import EXTENSIONS
+from hyperproto.data.preprocessing import Preprocessing, TablePreprocessing, preprocessing_from_dict
+from hyperproto.data.readers import OWN, READERS, detect, read_data
+from hyperproto.data.source import MISSING, Target
 from hyperproto.data.targets import Unseen
-from hyperproto.evaluation.find_data import choose_split, preprocessing_of, source_of
-from hyperproto.evaluation.matching import match_targets
-from hyperproto.spaces import OutputSpace
+from hyperproto.evaluation.confidence import Calibration, ClassCalibration
+from hyperproto.spaces import Classes, OutputSpace, Range
 from hyperproto.spaces.task_space import TaskSpace
 from hyperproto.spaces.tasks import Task
 from hyperproto.spec import ResolvedSettings
-from hyperproto.training import RunRecord
+from hyperproto.training import RunRecord, load, read_run
+from hyperproto.training.loading import CALIBRATION
 
-__all__ = ["read_run_data", "tasks_of", "usual_batch_size"]
+__all__ = [
+    "fingerprint",
+    "open_run",
+    "read_calibration",
+    "read_run_data",
+    "read_run_source",
+    "read_unlabeled",
+    "usual_batch_size",
+]
 
-MOST_AT_ONCE = 2**14  # whatever a config says
+LARGEST_BATCH = 2**14  # whatever a config says
+
+
+def open_run(
+    folder: str | Path, *, which: str = "last", network: nn.Module | None = None, space: OutputSpace | None = None
+) -> tuple[RunRecord, nn.Module, TaskSpace]:
+    """Return the record, the network and the space of a run whose space says what its tasks are."""
+    record = read_run(folder)
+    network, space = load(folder, which=which, network=network, space=space)
+    if not isinstance(space, TaskSpace):
+        advice = "hp.evaluate measures any space."
+        raise InputTypeError("space", "say what its tasks are, as hp.Space does", type(space).__name__, advice)
+    return record, network, space
+
+
+def read_calibration(folder: str | Path, space: OutputSpace, *, which: str = "last") -> Calibration | None:
+    """Return what ``calibrate_run`` wrote; None where it did not, or for the other weights of the run.
+
+    Parameters
+    ----------
+    folder : path
+        The run.
+    space : OutputSpace
+        That of the run, to check against.
+    which : {"last", "best"}
+        The weights that are to be used.
+    """
+    path = Path(folder) / CALIBRATION
+    if not path.is_file():
+        return None
+    found = Calibration.from_dict(read_json(path))
+    if found.origin.get("which") != which:
+        return None
+    if found.origin.get("weights") != fingerprint(Path(folder), which):
+        raise InputError(f'"{path}"', "be fitted for the weights of its run", "others", "Calibrate the run again.")
+    tasks = space.tasks if isinstance(space, TaskSpace) else {}
+    for name, task in found.tasks.items():
+        if name not in tasks or isinstance(task, ClassCalibration) != isinstance(tasks[name], Classes):
+            raise InputError(f'"{path}"', "be about the tasks of its run", f'"{name}"', "Calibrate the run again.")
+    return found
+
+
+def fingerprint(folder: Path, which: str) -> str:
+    """Return a hash of weights, by which a calibration knows what it was fitted for."""
+    with (folder / f"{which}.safetensors").open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def usual_batch_size(record: RunRecord) -> int:
+    """Return how many examples the run validated at once, so that measures agree with its own to the bit."""
+    try:
+        return min(LARGEST_BATCH, ResolvedSettings.from_dict(record.settings).validation_batch_size)
+    except (KeyError, TypeError, ValueError, ZeroDivisionError):
+        return 512
 
 
 def read_run_data(
@@ -30,35 +103,239 @@ def read_run_data(
     unseen: Unseen = "error",
     skip_corrupt: bool = False,
 ) -> tuple[str, str, Any]:
-    """Return the name of the data, the name of the part, and that part as the network takes it.
+    """Return the name of the data, the name of the split, and that split as the network takes it.
 
-    Parameters are those of :func:`~hyperproto.evaluation.evaluate_run.evaluate_run`.
+    Parameters are those of :func:`~hyperproto.evaluation.evaluate_run`.
     """
     if data is not None and not isinstance(data, str | Path | Source):
         return "data", split or "all", data
-    source = data if isinstance(data, Source) else source_of(record, tasks, data, split=split, unseen=unseen)
+    source = data if isinstance(data, Source) else read_run_source(record, tasks, data, split=split, unseen=unseen)
+    name = split or ("all" if source.test is None else "test")
+    chosen = _choose_split(source, name)
+    matched = Split(chosen.inputs, _match_targets(chosen.targets, source.targets, tasks, unseen))
     skip_corrupt = skip_corrupt or bool((record.recipe or {}).get("skip_corrupt"))  # as it was trained
-    part, chosen = choose_split(source, split)
-    matched = match_targets(chosen, source.targets, tasks, unseen=unseen)
-    preprocessing = preprocessing_of(record, source)
+    return source.name, name, _prepare(matched, _preprocessing(record, source), skip_corrupt)
+
+
+def read_run_source(
+    record: RunRecord,
+    tasks: Mapping[str, Task],
+    path: str | Path | None = None,
+    *,
+    split: str | None = None,
+    unseen: Unseen = "error",
+) -> Source:
+    """Read the data that a run was trained on, or other data the same way.
+
+    Parameters
+    ----------
+    record : RunRecord
+        What the run's folder says.
+    tasks : mapping of Classes or Range
+        Those of the run's space.
+    path : path, optional
+        Other data. It is read as the run's own was; where the run does not say how, as what it is detected to be.
+    split : {"test", "train", "all"}, optional
+        Other data without a test split is taken whole, where this names no split.
+    unseen : {"error", "missing"}
+        What an example of a class is that training never saw.
+    """
+    described = record.recipe.get("data") if isinstance(record.recipe, dict) else None
+    if not isinstance(described, dict) or "reader" not in described:
+        if path is None:
+            advice = f"Say where it is: {arg('data', 'PATH')}."
+            raise InputError(f'The run "{record.folder}" does not know its data.', advice=advice)
+        described = {"reader": detect(path), "path": None}
+    reader, options = described["reader"], dict(described.get("options") or {})
+    options |= _unseen_option(reader, unseen)
+    original = described.get("path")
+    other = path is not None and (original is None or Path(path).resolve() != Path(original).resolve())
+    if reader in OWN and other:
+        options["targets"] = _known_targets(tasks, reader)
+        if original is None and reader == "table":
+            options |= _table_columns(record, tasks)
+        if split is None:
+            options = {key: value for key, value in options.items() if key != "test"} | {"held_out": 0.0}
+    return read_data({**described, "options": options}, None if path is None else str(path))
+
+
+def _choose_split(source: Source, name: str) -> Split:
+    choose(name, {"test": 0, "train": 0, "all": 0}, what="split of the data")
+    if name == "train" or (name == "all" and source.test is None):
+        return source.train
+    if source.test is None:
+        advice = f"Choose {arg('split', 'train')} or {arg('split', 'all')}."
+        raise InputError(f'The data "{source.name}"', "have a test split", "none", advice)
+    if name == "test":
+        return source.test
+    first, second = source.train, source.test
+    targets = {key: torch.cat([target, second.targets[key]]) for key, target in first.targets.items()}
+    if isinstance(first.inputs, ImageFiles):
+        assert isinstance(second.inputs, ImageFiles)
+        return Split(ImageFiles((*first.inputs.paths, *second.inputs.paths)), targets)
+    assert isinstance(second.inputs, Tensor)
+    return Split(torch.cat([first.inputs, second.inputs]), targets)
+
+
+def _prepare(split: Split, preprocessing: Preprocessing, skip_corrupt: bool) -> Arrays | ImageData:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".* cannot be read and are left out")  # `skipped` says so
-        return source.name, part, training_data(matched, preprocessing, skip_corrupt=skip_corrupt)
+        return training_data(split, preprocessing, skip_corrupt=skip_corrupt)
 
 
-def tasks_of(space: OutputSpace) -> dict[str, Task]:
-    """Return the tasks of a space that says what they are."""
-    if not isinstance(space, TaskSpace):
+def _preprocessing(record: RunRecord, source: Source | None = None) -> Preprocessing:
+    """Return what is done to each input: as the run stored it, else as its own data has it."""
+    stored = record.preprocessing
+    if stored is None:
+        if source is not None and record.recipe is not None:
+            return source.preprocessing
         raise InputError(
-            f"A space to evaluate must say what its tasks are, as hp.Space does; got {type(space).__name__}. "
-            "hp.evaluate measures any."
+            f'The run "{record.folder}" does not say how its inputs were prepared.',
+            advice="Train with hp.fit(..., preprocessing=source.preprocessing), or give evaluate_run data that is "
+            "prepared already.",
         )
-    return space.tasks
-
-
-def usual_batch_size(record: RunRecord) -> int:
-    """Return how many examples the run validated at once, so that measures agree with its own to the bit."""
     try:
-        return min(MOST_AT_ONCE, ResolvedSettings.from_dict(record.settings).validation_batch_size)
-    except (KeyError, TypeError, ValueError, ZeroDivisionError):
-        return 512
+        return preprocessing_from_dict(stored)
+    except (AttributeError, KeyError, TypeError) as error:
+        raise InputError(f'The preprocessing of "{record.folder}"', "be complete", repr(error)) from None
+
+
+def _known_targets(tasks: Mapping[str, Task], reader: str) -> dict[str, Target]:
+    """Return the run's tasks by the names the reader gives them; without class names there is nothing to know."""
+    known: dict[str, Target] = {}
+    for name, task in tasks.items():
+        if isinstance(task, Range):
+            known[name] = Bounds(task.low, task.high)
+        elif task.names is not None:
+            known[name] = Labels(task.names)
+    if reader == "image-folder" and len(known) == 1:
+        return {"class": next(iter(known.values()))}  # its only task, whatever the run calls it
+    return known
+
+
+def _table_columns(record: RunRecord, tasks: Mapping[str, Task]) -> dict[str, Any]:
+    """Return which columns of a table a run takes that does not say how its data was read."""
+    preprocessing = _preprocessing(record)
+    if not isinstance(preprocessing, TablePreprocessing):
+        advice = "Read the table with hp.data.read_table and pass it to evaluate_run."
+        raise InputError(f'The run "{record.folder}"', "know which column of a table has its images", "none", advice)
+    ranges = [name for name, task in tasks.items() if isinstance(task, Range)]
+    classes = [name for name in tasks if name not in ranges]
+    return {"classes": classes, "ranges": ranges, "columns": preprocessing.columns}
+
+
+def _unseen_option(reader: str, unseen: Unseen) -> dict[str, Any]:
+    """Return the rule for unseen classes, for readers that have one."""
+    takes = reader in READERS and "unseen" in inspect.signature(READERS[reader].read).parameters
+    return {"unseen": unseen} if takes else {}
+
+
+def _match_targets(
+    targets: Mapping[str, Tensor], found: Mapping[str, Target], tasks: Mapping[str, Task], unseen: Unseen
+) -> dict[str, Tensor]:
+    """Return the targets of a run by its names and class ids; one on either side is matched whatever its name."""
+    matched = {}
+    for name, task in tasks.items():
+        source = next(iter(found)) if name not in found and len(tasks) == len(found) == 1 else name
+        if source not in found or isinstance(found[source], Labels) != isinstance(task, Classes):
+            kind = "classes" if isinstance(task, Classes) else "numbers"
+            listed = ", ".join(f'"{known}"' for known in found)
+            raise InputError("The data", f'have {kind} called "{name}", as the run does', listed)
+        labels = found[source]
+        if isinstance(task, Classes) and isinstance(labels, Labels):
+            matched[name] = _match_classes(name, targets[source], labels, task, unseen)
+        else:
+            matched[name] = targets[source]
+    return matched
+
+
+def _match_classes(name: str, ids: Tensor, found: Labels, task: Classes, unseen: Unseen) -> Tensor:
+    """Return the run's ids of the data's classes, by their names."""
+    raises = choose(unseen, {"error": True, "missing": False}, what="rule for unseen labels")
+    if task.names is None:
+        if found.num_classes != task.num_classes:
+            rule = f"have {task.num_classes} classes, as the run does, where they have no names"
+            raise InputError(f'"{name}"', rule, found.num_classes)
+        return ids
+    known = {label: index for index, label in enumerate(task.names)}
+    lookup = torch.tensor([*(known.get(label, MISSING) for label in found.names), MISSING])  # -1, missing, stays so
+    matched = lookup[ids]
+    unknown = torch.unique(ids[(matched == MISSING) & (ids != MISSING)]).tolist()
+    if unknown and raises:
+        listed = ", ".join(f'"{found.names[index]}"' for index in unknown[:5]) + (", ..." if len(unknown) > 5 else "")
+        rows = int(torch.isin(ids, torch.tensor(unknown)).sum())
+        raise InputError(
+            f'"{name}"',
+            f"be among the {task.num_classes} classes of the run",
+            f"{listed} ({len(unknown)} unknown in {rows} of {len(ids)} examples)",
+            f"To leave those out: {arg('unseen', 'missing')}.",
+        )
+    return matched
+
+
+def read_unlabeled(
+    record: RunRecord, paths: Iterable[Path], *, skip_corrupt: bool = False
+) -> tuple[Arrays | ImageData, list[dict[str, Any]]]:
+    """Return inputs without targets, prepared as the run's training data was, and where each came from.
+
+    Parameters
+    ----------
+    record : RunRecord
+        What the run's folder says.
+    paths : iterable of Path
+        Image files and folders of such, at any depth; for a run on a table, tables that have its columns, or the
+        column of its images.
+    skip_corrupt : bool, default False
+        Leave out images that cannot be read; otherwise the first of them is named in an error.
+    """
+    preprocessing = _preprocessing(record)
+    inputs: Tensor | ImageFiles
+    if isinstance(preprocessing, TablePreprocessing):
+        inputs, origins = _read_rows(paths, preprocessing)
+    else:
+        options = dict((record.recipe or {}).get("data", {}).get("options", {}))
+        files, origins = _find_images(paths, options.get("image"))
+        inputs = ImageFiles(tuple(files))
+    data = _prepare(Split(inputs, {}), preprocessing, skip_corrupt)
+    if isinstance(inputs, ImageFiles) and isinstance(data, ImageData) and data.skipped:
+        left_out = set(data.skipped)
+        origins = [origin for origin, path in zip(origins, inputs.paths, strict=True) if path not in left_out]
+    return data, origins
+
+
+def _find_images(paths: Iterable[Path], image_column: str | None) -> tuple[list[Path], list[dict[str, Any]]]:
+    """Return image files, for a folder those in it and below, for a table those it names; and where each is from."""
+    files: list[Path] = []
+    origins: list[dict[str, Any]] = []
+    for path in paths:
+        if path.is_dir():
+            inside = sorted(p for p in path.rglob("*") if p.suffix.lower() in EXTENSIONS and p.name[0] != ".")
+            if not inside:
+                raise InputError(f'Folder "{path}"', "hold images", "none")
+        elif not path.is_file():
+            raise MissingDataError(f'"{path}"', "be an image file or a folder", "nothing", "Check the path.")
+        elif not is_table(path):
+            inside = [path]
+        elif image_column is None:
+            raise InputError(f'"{path}"', "be an image or a folder of images, as the run takes images", "a table")
+        else:
+            cells = column(read_columns(path), image_column, path)
+            files += [path.parent / str(cell) for cell in cells]
+            origins += [{"file": str(path), "row": row, image_column: str(cell)} for row, cell in enumerate(cells, 1)]
+            continue
+        files += inside
+        origins += [{"file": str(file)} for file in inside]
+    return files, origins
+
+
+def _read_rows(paths: Iterable[Path], preprocessing: TablePreprocessing) -> tuple[Tensor, list[dict[str, Any]]]:
+    parts, origins = [], []
+    for path in paths:
+        if not is_table(path):
+            wanted = ", ".join(preprocessing.columns[:5]) + (", ..." if len(preprocessing.columns) > 5 else "")
+            raise InputError(f'"{path}"', f"be a table (.csv, .tsv, .parquet) with columns {wanted}", "another file")
+        table = read_columns(path)
+        cells = [numbers(column(table, name, path), name, path) for name in preprocessing.columns]
+        parts.append(torch.stack(cells, dim=1).float())
+        origins += [{"file": str(path), "row": row} for row in range(1, len(cells[0]) + 1)]
+    return torch.cat(parts), origins

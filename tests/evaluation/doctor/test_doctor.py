@@ -247,4 +247,4 @@ def test_the_command_without_data_says_so(capsys, tmp_path):
     code, out, _ = run_verb(capsys, "doctor", str(tmp_path / "run"))
     assert code == 0
     assert "Not looked for, as no outputs could be seen: zero norms" in out
-    assert "does not know its data. Say where it is: --data PATH." in out
+    assert "does not know its data. Say where it is: data=PATH." in out

@@ -11,8 +11,7 @@ from hyperproto.data import Source
 from hyperproto.evaluation.doctor import of_outputs, of_tasks, of_training
 from hyperproto.evaluation.doctor.finding import Examination, Finding
 from hyperproto.evaluation.doctor.seen import Part, Seen, look_at
-from hyperproto.evaluation.find_data import source_of
-from hyperproto.evaluation.run_data import read_run_data
+from hyperproto.evaluation.run_data import read_run_data, read_run_source
 from hyperproto.spaces import OutputSpace
 from hyperproto.spaces.task_space import TaskSpace
 from hyperproto.training import RunRecord, load, read_run
@@ -89,7 +88,7 @@ def _look(
     network, space = load(record.folder, which=which, network=network, space=space)
     if not isinstance(space, TaskSpace):
         raise InputError(f"Outputs of a space of your own, {type(space).__name__}, cannot be looked at.")
-    source = data if isinstance(data, Source) else source_of(record, space.tasks, data, split="train")
+    source = data if isinstance(data, Source) else read_run_source(record, space.tasks, data, split="train")
     names = ["train", "test"] if source.test is not None else ["train"]
     data_of = {name: read_run_data(record, space.tasks, source, split=name, unseen="missing")[2] for name in names}
     parts = (look_at(name, network, space, held) for name, held in data_of.items())

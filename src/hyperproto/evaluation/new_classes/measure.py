@@ -8,7 +8,7 @@ from hyperproto.data import Arrays
 from hyperproto.evaluation.new_classes.models import Model
 from hyperproto.evaluation.new_classes.report import ClassChange
 from hyperproto.evaluation.new_classes.spaces import class_task
-from hyperproto.evaluation.predictions import predict_split
+from hyperproto.evaluation.predict import predict_split
 from hyperproto.metrics import accuracy_terms
 from hyperproto.prototypes import Prototypes
 from hyperproto.spaces import Space

@@ -1,0 +1,284 @@
+"""Predictions for a whole data set, and for files without labels."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from accelerate import Accelerator
+from torch import Tensor, nn
+
+from hyperproto._core.checks import check_integer
+from hyperproto._core.errors import InputError
+from hyperproto.data import Batches, ImageData, as_dataset
+from hyperproto.evaluation.confidence import Confidence, TaskCalibration
+from hyperproto.evaluation.run_data import read_calibration, read_unlabeled, usual_batch_size
+from hyperproto.spaces import Classes, OutputSpace, Space, Targets
+from hyperproto.spaces.space import PrototypeHead
+from hyperproto.spaces.task_space import TaskSpace
+from hyperproto.spaces.top_k import TopK
+from hyperproto.training import load, read_run
+from hyperproto.training.evaluate import add_terms, mean_terms, measure
+from hyperproto.training.outputs import network_outputs
+
+__all__ = ["Answers", "FilePredictions", "Predictions", "predict_files", "predict_split"]
+
+UNNAMED = "target"  # what the one task of a space is called that takes and gives bare tensors
+UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """One task's predictions.
+
+    Attributes
+    ----------
+    predicted : Tensor, shape (n,)
+        Class ids as int64, or numbers.
+    targets : Tensor, shape (n,), or None
+        What is true, where the data says so.
+    top, top_scores : Tensor, shape (n, k), or None
+        For classes of a space that gives scores: the k best, the predicted one first, and their cosines or logits.
+    confidence : Confidence or None
+        What a calibration says about each prediction, its probabilities of the k best.
+    """
+
+    predicted: Tensor
+    targets: Tensor | None = None
+    top: Tensor | None = None
+    top_scores: Tensor | None = None
+    confidence: Confidence | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """Predictions by task, and the measures as training reports them.
+
+    Attributes
+    ----------
+    tasks : dict of Answers
+        One unnamed task is called "target".
+    measures : dict of float
+        What :func:`~hyperproto.training.evaluate.evaluate` returns; empty where the data has no targets.
+    examples : int
+        n.
+    """
+
+    tasks: dict[str, Answers]
+    measures: dict[str, float]
+    examples: int
+
+
+@torch.no_grad()
+def predict_split(
+    network: nn.Module,
+    space: OutputSpace,
+    data: Any,
+    *,
+    batch_size: int = 512,
+    top: int = 5,
+    calibration: Mapping[str, TaskCalibration] | None = None,
+) -> Predictions:
+    """Run a network over a data set in evaluation mode; every example once, the last uneven batch included.
+
+    Of the scores of all classes only the ``top`` best of each example are kept.
+
+    Parameters
+    ----------
+    network, space
+        As :func:`~hyperproto.training.loading.load` returns them.
+    data : pair (inputs, targets), Arrays, ImageData or Dataset
+        Targets in the form the space takes; an empty dict where there are none.
+    batch_size : int, default 512
+        Measures agree to the bit with those of training where this is the same too.
+    top : int, default 5
+        How many classes to keep for each example.
+    calibration : mapping of ClassCalibration or ConformalInterval, optional
+        By task; gives each prediction its confidence.
+    """
+    top = check_integer(top, "top", at_least=1)
+    dataset = as_dataset(data, name="data")
+    batches = Batches(dataset, check_integer(batch_size, "batch_size", at_least=1), shuffle=False)
+    tensors: dict[str, dict[str, list[Tensor]]] = {}
+    confidence: dict[str, list[Confidence]] = {}
+    sums: dict[str, tuple[float, int]] = {}
+    for z, predictions, targets in space_outputs(network, space, batches):
+        if targets is not None:
+            add_terms(sums, measure(predictions, targets))
+        truth = {} if targets is None else by_name(targets)
+        for name, predicted in by_name(predictions).items():
+            fitted = (calibration or {}).get(name)
+            scores, best = _rank(space, name, z, predicted, top, all_scores=fitted is not None)
+            parts = {"predicted": predicted, "targets": truth.get(name)}
+            parts |= {} if best is None else {"top": best.ids, "top_scores": best.values}
+            for key, part in parts.items():
+                if part is not None:
+                    tensors.setdefault(name, {}).setdefault(key, []).append(part.cpu())
+            if fitted is not None:
+                norms, ids = output_norms(space, name, z), None if best is None else best.ids.cpu()
+                confidence.setdefault(name, []).append(fitted.describe(predicted.cpu(), scores, norms, ids))
+    answers = {
+        name: Answers(
+            **{key: torch.cat(parts) for key, parts in columns.items()},
+            confidence=Confidence.join(confidence[name]) if name in confidence else None,
+        )
+        for name, columns in tensors.items()
+    }
+    return Predictions(answers, mean_terms(sums), batches.size)
+
+
+@torch.no_grad()
+def space_outputs(
+    network: nn.Module, space: OutputSpace, batches: Batches
+) -> Iterator[tuple[Tensor, Targets, Targets | None]]:
+    """Yield outputs, predictions, and targets in the form of the predictions, None where there are none."""
+    device = Accelerator().device
+    space.to(device)
+    for z, targets in network_outputs(network, batches, device=device):
+        predictions = space.predict(z)
+        if isinstance(predictions, Tensor) and isinstance(targets, Mapping) and len(targets) == 1:
+            targets = next(iter(targets.values()))  # data by name, and a space with one unnamed task
+        yield z, predictions, None if isinstance(targets, Mapping) and not targets else targets
+
+
+def by_name(values: Targets) -> dict[str, Tensor]:
+    """Return tensors by task, whatever form they came in."""
+    return {UNNAMED: values} if isinstance(values, Tensor) else dict(values)
+
+
+def output_norms(space: OutputSpace, task: str, z: Tensor) -> Tensor:
+    """Return the lengths of the outputs on the axes that a task reads, shape (n,) of float64 on the CPU."""
+    head: Any = space.heads[space.names.index(task)] if isinstance(space, TaskSpace) else None
+    part: Tensor = z if head is None else z[:, head.axes]
+    return part.cpu().double().square().sum(dim=1).sqrt()
+
+
+def _rank(
+    space: OutputSpace, task: str, z: Tensor, predicted: Tensor, top: int, *, all_scores: bool = False
+) -> tuple[Tensor | None, TopK | None]:
+    """Return the scores of all classes and the ``top`` best, the predicted one first; None where there are none.
+
+    Of so many classes that ``predict`` goes through them in blocks, all scores are only made where asked for.
+    """
+    if not isinstance(space, TaskSpace) or not isinstance(space.tasks[task], Classes):
+        return None, None
+    head: Any = space.heads[space.names.index(task)]
+    if isinstance(head, PrototypeHead) and head.many(z):
+        return head.scores(z) if all_scores else None, head.top_k(z, top)
+    scores: Tensor = head.scores(z)
+    # the predicted class first, whatever order topk gives equals
+    ids = scores.scatter(1, predicted[:, None], torch.inf).topk(min(top, scores.shape[1]), dim=1).indices
+    return scores, TopK(scores.gather(1, ids), ids)
+
+
+@dataclass(frozen=True)
+class FilePredictions:
+    """What :func:`predict_files` returns.
+
+    Attributes
+    ----------
+    rows : list of dict
+        ``{"file": ..., "predictions": {task: ...}}`` in the order of the files; a table's also have "row", from 1. A
+        class task's prediction is ``{"name", "cosine", "top": [{"name", "cosine"}, ...]}``, a range's a number.
+        Spaces other than the sphere have "score" in place of "cosine". Where the run is calibrated for these weights
+        each class also has its "probability"; a class task's prediction also the names in its "set" and, where a
+        threshold was fitted, whether it is "unknown", in which case that is its "name"; a range's prediction is
+        ``{"value", "low", "high"}``.
+    skipped : tuple of Path
+        Images that cannot be read and were left out.
+    """
+
+    rows: list[dict[str, Any]]
+    skipped: tuple[Path, ...] = ()
+
+
+def predict_files(
+    folder: str | Path,
+    paths: Iterable[str | Path],
+    *,
+    top: int = 3,
+    which: str = "last",
+    skip_corrupt: bool = False,
+    network: nn.Module | None = None,
+    space: OutputSpace | None = None,
+) -> FilePredictions:
+    """Predict images, or the rows of tables, prepared as the training data of a stored run was.
+
+    Parameters
+    ----------
+    folder : path
+        The run.
+    paths : iterable of path
+        Image files and folders of such, at any depth; for a run on a table, tables that have its columns, or the
+        column of its images.
+    top : int, default 3
+        How many classes to name for each class task.
+    which : {"last", "best"}
+        The weights after the last epoch, or after the best.
+    skip_corrupt : bool, default False
+        Leave out images that cannot be read; otherwise the first of them is named in an error.
+    network, space : optional
+        For a network or a space that is not one of ours, as for :func:`~hyperproto.training.loading.load`.
+    """
+    record, top = read_run(folder), check_integer(top, "top", at_least=1)
+    given = [Path(path) for path in paths]
+    if not given:
+        raise InputError("paths", "be at least one file", "none")
+    network, space = load(folder, which=which, network=network, space=space)
+    data, origins = read_unlabeled(record, given, skip_corrupt=skip_corrupt)
+    calibration = read_calibration(folder, space, which=which)
+    found = predict_split(
+        network,
+        space,
+        data,
+        batch_size=usual_batch_size(record),
+        top=top,
+        calibration=None if calibration is None else calibration.tasks,
+    )
+    columns = {name: _describe(space, name, answers) for name, answers in found.tasks.items()}
+    rows = [
+        {**origin, "predictions": {name: column[row] for name, column in columns.items()}}
+        for row, origin in enumerate(origins)
+    ]
+    return FilePredictions(rows, data.skipped if isinstance(data, ImageData) else ())
+
+
+def _describe(space: OutputSpace, name: str, answers: Answers) -> list[Any]:
+    """Return what :class:`FilePredictions` says about one task, row by row."""
+    task = space.tasks.get(name) if isinstance(space, TaskSpace) else None
+    confidence = answers.confidence or Confidence()
+    if isinstance(task, Classes) and answers.top is not None and answers.top_scores is not None:
+        names = [str(index) for index in range(task.num_classes)] if task.names is None else list(task.names)
+        columns = {"cosine" if isinstance(space, Space) else "score": answers.top_scores.tolist()}
+        return _describe_classes(answers.top.tolist(), columns, confidence, names)
+    values: list[Any] = answers.predicted.tolist()
+    if confidence.intervals is None:
+        return values
+    ends = confidence.intervals.tolist()
+    return [{"value": value, "low": low, "high": high} for value, (low, high) in zip(values, ends, strict=True)]
+
+
+def _describe_classes(
+    top: list[list[int]], columns: dict[str, list[list[float]]], confidence: Confidence, names: list[str]
+) -> list[dict[str, Any]]:
+    """Return ``{"name", "cosine", ..., "top"}`` for each row, with what a calibration adds."""
+    if confidence.probabilities is not None:
+        columns["probability"] = confidence.probabilities.tolist()
+    rows: list[dict[str, Any]] = []
+    for row, ids in enumerate(top):
+        classes: list[dict[str, Any]] = [
+            {"name": names[index], **{key: values[row][place] for key, values in columns.items()}}
+            for place, index in enumerate(ids)
+        ]
+        rows.append({**classes[0], "top": classes})
+    if confidence.set_sizes is not None and confidence.set_members is not None:
+        members, start = confidence.set_members.tolist(), 0
+        for answer, size in zip(rows, confidence.set_sizes.tolist(), strict=True):
+            answer["set"] = [names[index] for index in members[start : start + size]]
+            start += size
+    if confidence.accepted is not None:
+        for answer, accepted in zip(rows, confidence.accepted.tolist(), strict=True):
+            answer["unknown"] = not accepted
+            answer["name"] = answer["name"] if accepted else UNKNOWN
+    return rows
