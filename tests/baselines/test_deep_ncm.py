@@ -151,7 +151,7 @@ def test_bad_arguments_get_a_sentence(arguments, options, kind, sentence):
 
 
 def test_outputs_that_are_not_finite_get_a_sentence_in_prediction():
-    with pytest.raises(ValueError, match="`z` must be finite; 1 of 1 rows"):
+    with pytest.raises(ValueError, match="`z` must be finite; got NaN or infinity in 1 of 1 rows"):
         DeepNCM(2, Classes(2)).predict(torch.full((1, 2), torch.nan))
 
 
