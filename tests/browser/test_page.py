@@ -8,7 +8,7 @@ import pytest
 
 import hyperproto as hp
 from hyperproto.report import write_placement_page, write_sphere_page
-from tests.report.test_neighbours import prior
+from tests.report.test_neighbors import prior
 from tests.report.test_placement import STRANGE
 from tests.report.test_sphere import make_view
 
@@ -50,7 +50,7 @@ def test_the_page_draws_the_sphere_and_shows_the_point_it_is_asked_for(tmp_path)
 
 
 @pytest.mark.parametrize("dim", [2, 5])
-def test_the_page_of_a_placement_shows_the_neighbours_of_the_class_it_is_asked_for(tmp_path, dim):
+def test_the_page_of_a_placement_shows_the_neighbors_of_the_class_it_is_asked_for(tmp_path, dim):
     prototypes = hp.Prototypes.random(STRANGE, dim)
     write_placement_page(
         prototypes, tmp_path / "placed.html", title="Placed", similarity=prior(), groups=STRANGE, k=5

@@ -10,16 +10,14 @@ def read(path, mode):
         return np.asarray(image.convert(mode))
 
 
-def test_every_image_is_on_the_sheet_in_its_own_colour(tmp_path):
-    colours = [(255, 0, 0), (0, 255, 0), (0, 0, 255), (255, 255, 0), (0, 255, 255), (255, 0, 255), (9, 9, 200)]
-    pictures = [
-        (np.full((8, 8 + 300 * (i % 2), 3), colour, np.uint8), f"class {i}") for i, colour in enumerate(colours)
-    ]
+def test_every_image_is_on_the_sheet_in_its_own_color(tmp_path):
+    colors = [(255, 0, 0), (0, 255, 0), (0, 0, 255), (255, 255, 0), (0, 255, 255), (255, 0, 255), (9, 9, 200)]
+    pictures = [(np.full((8, 8 + 300 * (i % 2), 3), color, np.uint8), f"class {i}") for i, color in enumerate(colors)]
     draw_contact_sheet(pictures, tmp_path / "sheet.png")
     sheet = read(tmp_path / "sheet.png", "RGB")
-    for colour in colours:
-        assert (sheet == colour).all(axis=2).any()
-    assert sheet.shape[1] > sheet.shape[0] > 256  # six beside each other, and a second row
+    for color in colors:
+        assert (sheet == color).all(axis=2).any()
+    assert sheet.shape[1] > sheet.shape[0] > 256  # six next to each other, and a second row
 
 
 def test_captions_longer_than_their_image_are_shortened(tmp_path):
@@ -33,5 +31,5 @@ def test_captions_longer_than_their_image_are_shortened(tmp_path):
 
 
 def test_no_image_is_a_sentence(tmp_path):
-    with pytest.raises(ValueError, match="needs at least one image"):
+    with pytest.raises(ValueError, match="must hold at least one image"):
         draw_contact_sheet([], tmp_path / "sheet.png")

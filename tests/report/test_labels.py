@@ -3,9 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hyperproto.report.circle_labels import outward, spread
-from hyperproto.report.labels import place_labels
-from hyperproto.report.sphere_map import halves
+from hyperproto.report.labels import outward, place_labels, spread
+from hyperproto.report.placement_picture import halves
 from tests.report.test_projection import directions
 
 
@@ -18,18 +17,18 @@ def test_no_two_labels_meet_and_all_stay_inside(seed):
     rng = np.random.default_rng(seed)
     points = rng.uniform(0, 300, size=(25, 2))
     sizes = np.column_stack([rng.uniform(20, 60, size=25), np.full(25, 10.0)])
-    centres = place_labels(points, sizes, (0, 0, 300, 300))
-    placed = [i for i in range(25) if not np.isnan(centres[i, 0])]
+    centers = place_labels(points, sizes, (0, 0, 300, 300))
+    placed = [i for i in range(25) if not np.isnan(centers[i, 0])]
     assert len(placed) > 20
     for i in placed:
-        assert (centres[i] - sizes[i] / 2 >= 0).all()
-        assert (centres[i] + sizes[i] / 2 <= 300).all()
-        assert not any(boxes_meet(centres[i], centres[j], sizes[i], sizes[j]) for j in placed if j < i)
+        assert (centers[i] - sizes[i] / 2 >= 0).all()
+        assert (centers[i] + sizes[i] / 2 <= 300).all()
+        assert not any(boxes_meet(centers[i], centers[j], sizes[i], sizes[j]) for j in placed if j < i)
 
 
 def test_labels_without_room_are_left_out():
-    centres = place_labels(np.zeros((50, 2)), np.full((50, 2), 10.0), (-20, -20, 20, 20))
-    assert 0 < np.isnan(centres[:, 0]).sum() < 50
+    centers = place_labels(np.zeros((50, 2)), np.full((50, 2), 10.0), (-20, -20, 20, 20))
+    assert 0 < np.isnan(centers[:, 0]).sum() < 50
 
 
 @given(st.lists(st.floats(-4, 4), min_size=2, max_size=30))
@@ -58,7 +57,7 @@ def test_every_class_is_on_one_half_and_equal_areas_stay_equal():
         assert abs((radii < 0.5**0.5).mean() - 0.5) < 0.03  # half of the area holds half of the points
 
 
-def test_neighbours_across_the_rim_meet_left_to_right():
+def test_neighbors_across_the_rim_meet_left_to_right():
     turn = np.linspace(0, 2 * np.pi, 1000, endpoint=False)
     for vectors in (np.column_stack([np.cos(turn), np.sin(turn), 0 * turn]),):
         (_, front, front_ids), (_, back, back_ids) = halves(vectors)

@@ -8,13 +8,13 @@ from PIL import Image
 
 import hyperproto as hp
 from hyperproto.report import draw_placement, draw_trade_off, prior_groups, write_placement_page
-from hyperproto.report.facts import fact_rows
-from tests.report.test_neighbours import NAMES, prior
+from hyperproto.report.pages import fact_rows
+from tests.report.test_neighbors import NAMES, prior
 
 STRANGE = ["<b>", "@FIGURE@", "a & b", "$x$", '"quoted"', "</script>"]
 
 
-def colours_in(path) -> int:
+def colors_in(path) -> int:
     return len(set(Image.open(path).convert("RGB").resize((300, 300)).get_flattened_data()))
 
 
@@ -37,7 +37,7 @@ def test_the_picture_is_the_same_every_time(tmp_path):
 
 def test_a_png_shows_something_and_strange_names_are_drawn(tmp_path):
     draw_placement(hp.Prototypes.random(STRANGE, 3), tmp_path / "placed.png", groups=STRANGE)
-    assert colours_in(tmp_path / "placed.png") > 20
+    assert colors_in(tmp_path / "placed.png") > 20
 
 
 def test_names_without_room_are_counted(tmp_path):
@@ -51,7 +51,7 @@ def test_mistakes_are_explained(tmp_path):
         draw_placement(hp.place(NAMES, 3), tmp_path / "placed.pdf")
     with pytest.raises(ValueError, match="`groups` must give one group for each of the 6 classes; got 2"):
         draw_placement(hp.place(NAMES, 3), tmp_path / "placed.png", groups=["a", "b"])
-    with pytest.raises(ValueError, match="A trade-off needs one placement or more"):
+    with pytest.raises(ValueError, match="`rows` must hold at least one placement to draw; got none"):
         draw_trade_off([], tmp_path / "trade.png")
 
 
@@ -103,4 +103,4 @@ def test_the_trade_off_joins_the_sweep_and_marks_the_rest(tmp_path, monkeypatch)
     assert np.allclose(sweep.get_xydata(), [[0.2, 0.5], [0.3, 0.8], [0.4, 0.9]])  # in the order of the weights
     assert bound.get_xdata() == [0.1, 0.1]
     assert axes.get_legend_handles_labels()[1] == ["by weight of the prior", "auto", "lower bound 0.1000"]
-    assert colours_in(tmp_path / "trade.png") > 20
+    assert colors_in(tmp_path / "trade.png") > 20

@@ -3,7 +3,7 @@ import pytest
 
 from hyperproto.codes import polygon
 from hyperproto.report import project
-from hyperproto.report.layouts import keep_angles
+from hyperproto.report.projection import _keep_angles
 
 
 def directions(count: int, dim: int, seed: int = 0) -> np.ndarray:
@@ -12,7 +12,7 @@ def directions(count: int, dim: int, seed: int = 0) -> np.ndarray:
 
 
 def flock(groups: int = 6, each: int = 5, dim: int = 20) -> np.ndarray:
-    """Classes in tight groups: a picture that keeps neighbours must keep these."""
+    """Classes in tight groups: a picture that keeps neighbors must keep these."""
     near = np.repeat(directions(groups, dim), each, axis=0) + 0.1 * directions(groups * each, dim, seed=1)
     return near / np.linalg.norm(near, axis=1, keepdims=True)
 
@@ -33,7 +33,7 @@ def test_more_dimensions_are_projected_and_the_sentence_carries_the_error():
     assert not projection.is_exact
     assert f"off by {projection.error:.0f}° on average" in projection.sentence
     assert f"rank correlation {projection.rank_correlation:.2f}" in projection.sentence
-    assert f"{projection.neighbours_kept:.0%} are among its 5 nearest here (by chance 17%)" in projection.sentence
+    assert f"{projection.neighbors_kept:.0%} are among its 5 nearest here (by chance 17%)" in projection.sentence
 
 
 def test_the_error_is_the_mean_difference_of_angle_and_distance():
@@ -49,7 +49,7 @@ def test_the_error_is_the_mean_difference_of_angle_and_distance():
 
 def test_tight_groups_stay_together():
     projection = project(flock())
-    assert projection.neighbours_kept > 0.7
+    assert projection.neighbors_kept > 0.7
     groups = projection.points.reshape(6, 5, 2)
     middles = groups.mean(axis=1)
     nearest = np.linalg.norm(groups[:, :, None] - middles, axis=3).argmin(axis=2)
@@ -58,19 +58,19 @@ def test_tight_groups_stay_together():
 
 def test_each_way_keeps_what_it_says():
     vectors = directions(40, 8)
-    neighbours, angles = project(vectors, keep="neighbours"), project(vectors, keep="angles")
-    assert neighbours.neighbours_kept > angles.neighbours_kept
-    assert angles.error < neighbours.error
+    neighbors, angles = project(vectors, keep="neighbors"), project(vectors, keep="angles")
+    assert neighbors.neighbors_kept > angles.neighbors_kept
+    assert angles.error < neighbors.error
 
 
 def test_distances_that_fit_are_found_again():
     flat = np.random.default_rng(0).uniform(size=(10, 2))
     wanted = np.linalg.norm(flat[:, None] - flat, axis=2)
-    found = keep_angles(wanted, flat + 0.05 * directions(10, 2))
+    found = _keep_angles(wanted, flat + 0.05 * directions(10, 2))
     assert np.allclose(np.linalg.norm(found[:, None] - found, axis=2), wanted, atol=1e-3)
 
 
-@pytest.mark.parametrize("keep", ["neighbours", "angles"])
+@pytest.mark.parametrize("keep", ["neighbors", "angles"])
 def test_the_picture_is_the_same_every_time(keep):
     vectors = directions(20, 7)
     assert np.array_equal(project(vectors, keep=keep).points, project(vectors, keep=keep).points)
@@ -97,5 +97,5 @@ def test_mistakes_are_explained():
         project(np.eye(4), 4)
     with pytest.raises(ValueError, match=r"`vectors` must be finite, of shape .*; got shape \(3,\)"):
         project(np.ones(3))
-    with pytest.raises(ValueError, match='Unknown thing to keep "angle".*Did you mean "angles"'):
+    with pytest.raises(ValueError, match='`keep` must be one of .*; got "angle". Did you mean "angles"'):
         project(np.eye(4), keep="angle")

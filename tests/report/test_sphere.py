@@ -28,7 +28,7 @@ def test_the_pole_points_up():
     view = make_view()
     assert np.array_equal(view.xyz[:, 2], view.points[:, 0])
     assert np.allclose(view.prototypes_xyz[:, 2], 0)
-    with pytest.raises(ValueError, match="Only outputs on S² can be drawn"):
+    with pytest.raises(ValueError, match="`points` must lie on S²"):
         SphereView(np.ones((2, 4)), *[np.ones(2)] * 2, np.ones((2, 2)), ("a",), "x", np.ones((2, 8, 8)))
 
 
@@ -45,10 +45,10 @@ def test_the_page_carries_everything_it_needs(tmp_path):
     assert "<title>Points &amp; &lt;spheres&gt;</title>" in page
     assert "Plotly.newPlot" in page
     assert not re.search(r'<(script|link|img)[^>]+(src|href)="http', page)  # nothing is fetched
-    facts = json.loads(re.search(r"const facts = (.*);\n", page).group(1))
+    facts = json.loads(re.search(r"const data = (.*);\n", page).group(1))
     assert len(facts["names"]) == 70
     assert facts["sheet"].startswith("data:image/png;base64,")
-    assert "@" + "FACTS" not in page
+    assert "@" + "DATA" not in page
 
 
 def test_a_missing_extra_is_answered_by_the_line_to_type(monkeypatch):

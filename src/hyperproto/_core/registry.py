@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from hyperproto._core.errors import InputError
 
-__all__ = ["choose", "unknown_choice"]
+__all__ = ["choose", "nearest_name", "unknown_choice"]
 
 T = TypeVar("T")
 
@@ -22,12 +22,17 @@ def unknown_choice(name: object, options: Iterable[str], *, argument: str = "", 
     Unknown placement method "papr". Choose from: "auto", "paper". Did you mean "paper"?
     """
     options = list(options)
-    near = get_close_matches(str(name), options, n=1, cutoff=0.5)
-    advice = f'Did you mean "{near[0]}"?' if near else ""
+    advice = nearest_name(name, options)
     listed = ", ".join(f'"{option}"' for option in options)
     if argument:
         return InputError(argument, f"be one of {listed}", f'"{name}"', advice)
     return InputError(f'Unknown {what} "{name}".', advice=f"Choose from: {listed}. {advice}".rstrip())
+
+
+def nearest_name(name: object, options: Iterable[str]) -> str:
+    """Return the question whether the nearest of some names was meant, or nothing where none is near."""
+    near = get_close_matches(str(name), list(options), n=1, cutoff=0.5)
+    return f'Did you mean "{near[0]}"?' if near else ""
 
 
 def choose(name: str, options: Mapping[str, T], *, argument: str = "", what: str = "") -> T:

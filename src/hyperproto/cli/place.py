@@ -10,7 +10,7 @@ from tyro.conf import Positional, arg
 if TYPE_CHECKING:
     from hyperproto.priors import Prior
     from hyperproto.prototypes import Prototypes
-    from hyperproto.report import NeighbourTable
+    from hyperproto.report import NeighborTable
 
 __all__ = ["Place"]
 
@@ -158,7 +158,7 @@ class Place:
         from hyperproto.cli.place_inputs import read_weight
         from hyperproto.cli.place_tables import show_certificate
         from hyperproto.prototypes import place
-        from hyperproto.report import print_neighbours
+        from hyperproto.report import print_neighbors
 
         prototypes = place(
             self._classes,
@@ -184,16 +184,16 @@ class Place:
         else:
             show_certificate(report, self.output)
             if table is not None:
-                print_neighbours(table, limit=10 if self.of is None else len(table.rows))
+                print_neighbors(table, limit=10 if self.of is None else len(table.rows))
         self._draw(prototypes, held)
 
-    def _neighbours(self, prototypes: "Prototypes", held: "Prior | None") -> "NeighbourTable | None":
-        from hyperproto.report import compare_neighbours
+    def _neighbours(self, prototypes: "Prototypes", held: "Prior | None") -> "NeighborTable | None":
+        from hyperproto.report import compare_neighbors
 
         if self.neighbours is None or held is None:
             return None
         of = None if self.of is None else [name.strip() for name in self.of.split(",") if name.strip()]
-        return compare_neighbours(prototypes, held.similarity, known=held.known, classes=of, k=self.neighbours)
+        return compare_neighbors(prototypes, held.similarity, known=held.known, classes=of, k=self.neighbours)
 
     def _draw(self, prototypes: "Prototypes", held: "Prior | None") -> None:
         """Draw and write the page, where asked to."""

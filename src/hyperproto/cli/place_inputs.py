@@ -16,7 +16,7 @@ __all__ = ["check_extend", "check_goes_with_prior", "check_outputs", "check_swee
 
 def check_outputs(asked: "Place") -> None:
     """Check that every file asked for can be written."""
-    from hyperproto.report.picture_format import picture_format
+    from hyperproto.report.pictures import picture_format
 
     for path in (asked.output, asked.plot, asked.page):
         if path is not None:

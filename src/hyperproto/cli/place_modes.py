@@ -104,7 +104,7 @@ def compare(asked: "Place", num_classes: int) -> None:
             progress=lambda dim: status.update(f"placing {num_classes} in {dim} dimensions"),
         )
     if asked.plot is not None:
-        from hyperproto.report.separation_plot import draw_separation
+        from hyperproto.report.plots import draw_separation
 
         draw_separation(rows, asked.plot, num_classes=num_classes)
     if asked.json:

@@ -1,26 +1,25 @@
 """Shelf 9: pictures and pages, made from data alone."""
 
 from hyperproto.report.groups import prior_groups
-from hyperproto.report.neighbour_print import print_neighbours
-from hyperproto.report.neighbours import NeighbourRow, NeighbourTable, compare_neighbours
+from hyperproto.report.neighbors import NeighborRow, NeighborTable, compare_neighbors, print_neighbors
 from hyperproto.report.placement_page import write_placement_page
 from hyperproto.report.placement_picture import draw_placement
+from hyperproto.report.plots import draw_separation, draw_trade_off
 from hyperproto.report.projection import Projection, project
 from hyperproto.report.sphere_page import write_sphere_page
-from hyperproto.report.sphere_picture import draw_sphere
-from hyperproto.report.sphere_view import SphereView
-from hyperproto.report.trade_off_plot import draw_trade_off
+from hyperproto.report.sphere_picture import SphereView, draw_sphere
 
 __all__ = [
-    "NeighbourRow",
-    "NeighbourTable",
+    "NeighborRow",
+    "NeighborTable",
     "Projection",
     "SphereView",
-    "compare_neighbours",
+    "compare_neighbors",
     "draw_placement",
+    "draw_separation",
     "draw_sphere",
     "draw_trade_off",
-    "print_neighbours",
+    "print_neighbors",
     "prior_groups",
     "project",
     "write_placement_page",

@@ -21,7 +21,7 @@ PAPER, INK = (255, 255, 255), (40, 40, 40)
 def draw_contact_sheet(pictures: Sequence[tuple[NDArray[np.uint8], str]], path: str | Path) -> None:
     """Write images, each of shape (height, width, 3) and of any size, and their captions to a PNG file."""
     if not pictures:
-        raise InputError("A contact sheet needs at least one image; got none.")
+        raise InputError("pictures", "hold at least one image", "none")
     columns = min(COLUMNS, len(pictures))
     rows = math.ceil(len(pictures) / columns)
     sheet = Image.new("RGB", (GAP + columns * (CELL + GAP), GAP + rows * (CELL + CAPTION + GAP)), PAPER)
@@ -32,8 +32,8 @@ def draw_contact_sheet(pictures: Sequence[tuple[NDArray[np.uint8], str]], path: 
         image = _fitted(Image.fromarray(pixels))
         sheet.paste(image, (left + (CELL - image.width) // 2, top + (CELL - image.height) // 2))
         draw.text((left, top + CELL + 2), _shortened(caption, font), fill=INK, font=font)
-    with replacing(path) as beside:
-        sheet.save(beside, format="PNG")
+    with replacing(path) as temporary:
+        sheet.save(temporary, format="PNG")
 
 
 def _fitted(image: Image.Image) -> Image.Image:

@@ -1,4 +1,4 @@
-"""Groups of classes that belong together by the prior, named by their most typical members: for colours."""
+"""Groups of classes that belong together by the prior, named by their most typical members; each has a color."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,15 +8,15 @@ import numpy as np
 from hyperproto._core.checks import check_integer
 from hyperproto._core.errors import InputError
 
-__all__ = ["GROUP_COLOURS", "NO_PRIOR", "colours_of", "prior_groups"]
+__all__ = ["GROUP_COLORS", "NO_PRIOR", "colors_of", "prior_groups"]
 
-# dark enough to read a name in on white, and apart for most kinds of colour blindness; the first are Okabe and Ito's
-GROUP_COLOURS = (
+# dark enough to read a name in on white, and distinct to most color-blind people; the first are Okabe and Ito's
+GROUP_COLORS = (
     "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#8C6D00", "#56A0D3",
     "#7A0177", "#6B4226", "#5B8C00", "#3B3BB3", "#B22222", "#2F6F6F",
 )  # fmt: skip
 NO_PRIOR = "not in the prior"
-GREY = "#555555"
+GRAY = "#555555"
 TYPICAL = 3  # members that name a group
 
 
@@ -28,18 +28,18 @@ def prior_groups(
     Parameters
     ----------
     similarity : array, shape (K, K)
-        The prior, larger being nearer; its diagonal is not looked at.
+        The prior, larger being nearer; its diagonal is ignored.
     names : sequence of str
-        One name a class.
+        One name per class.
     num_groups : int, optional
-        How many groups; one for about eight classes by default, and twelve at most.
+        How many groups (default: one per eight classes or so, at most twelve).
     known : array of bool, shape (K,), optional
         Classes the prior knows; the others form a group of their own.
 
     Returns
     -------
     tuple of str
-        One label a class: its group's three most typical members.
+        One label per class: its group's three most typical members.
 
     Examples
     --------
@@ -52,9 +52,9 @@ def prior_groups(
 
     similarity = np.array(similarity, dtype=np.float64)
     if similarity.shape != (len(names),) * 2:
-        raise InputError(f"`similarity` must have shape ({len(names)}, {len(names)}); got {similarity.shape}.")
+        raise InputError("similarity", f"have shape ({len(names)}, {len(names)})", similarity.shape)
     ids = np.arange(len(names)) if known is None else np.flatnonzero(known)
-    wanted = min(max(2, round(len(ids) / 8)), len(GROUP_COLOURS)) if num_groups is None else num_groups
+    wanted = min(max(2, round(len(ids) / 8)), len(GROUP_COLORS)) if num_groups is None else num_groups
     wanted = check_integer(wanted, "num_groups", at_least=1)
     if len(ids) < 2:
         return (NO_PRIOR,) * len(names)
@@ -71,12 +71,12 @@ def prior_groups(
     return tuple(labels)
 
 
-def colours_of(groups: Sequence[object] | None, count: int) -> dict[str, str]:
-    """Return a colour for each group, in the order in which they are met; grey for classes outside the prior."""
+def colors_of(groups: Sequence[object] | None, count: int) -> dict[str, str]:
+    """Return a color for each group, in the order in which they are met; gray for classes outside the prior."""
     if groups is None:
-        return {"": GROUP_COLOURS[0]}
+        return {"": GROUP_COLORS[0]}
     if len(groups) != count:
-        raise InputError(f"`groups` must give one group for each of the {count} classes; got {len(groups)}.")
+        raise InputError("groups", f"give one group for each of the {count} classes", len(groups))
     met = [label for label in dict.fromkeys(map(str, groups)) if label != NO_PRIOR]
-    colours = {label: GROUP_COLOURS[i % len(GROUP_COLOURS)] for i, label in enumerate(met)}
-    return colours | {NO_PRIOR: GREY} if NO_PRIOR in map(str, groups) else colours
+    colors = {label: GROUP_COLORS[i % len(GROUP_COLORS)] for i, label in enumerate(met)}
+    return colors | {NO_PRIOR: GRAY} if NO_PRIOR in map(str, groups) else colors

@@ -1,7 +1,6 @@
-"""One self-contained page: placed classes to turn, and the neighbours of each in the prior and in the placement."""
+"""One self-contained page: placed classes to turn, and the neighbors of each in the prior and in the placement."""
 
 import html
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,20 +8,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hyperproto._core.extras import require
-from hyperproto._version import __version__
-from hyperproto.report.facts import fact_rows
-from hyperproto.report.html_page import write_page
-from hyperproto.report.named_vectors import named_vectors
-from hyperproto.report.neighbour_print import overlap_sentence
-from hyperproto.report.neighbours import Neighbour, NeighbourTable, compare_neighbours
-from hyperproto.report.placement_scene import scene
+from hyperproto.report.groups import colors_of
+from hyperproto.report.neighbors import Neighbor, NeighborTable, compare_neighbors, named_vectors, overlap_sentence
+from hyperproto.report.pages import coordinates, fact_rows, plot_html, sphere_grid, write_page
 from hyperproto.report.projection import project
 
 __all__ = ["write_placement_page"]
 
 TEMPLATE = Path(__file__).with_name("placement_page.html")
-PLOT = {"displaylogo": False, "responsive": True, "scrollZoom": True}
+NAMED = 400  # classes up to which every name is written; beyond, names come with the pointer
+PRIOR_LINE, PLACEMENT_LINE = "#D55E00", "#0072B2"
+CAMERA = {"eye": {"x": 1.1, "y": 0.85, "z": 0.5}}
+CIRCLE = {
+    "type": "circle",
+    "x0": -1,
+    "y0": -1,
+    "x1": 1,
+    "y1": 1,
+    "layer": "below",
+    "line": {"color": "#cccccc", "width": 1},
+}
+
+Array = NDArray[np.float64]
 
 
 def write_placement_page(
@@ -48,53 +55,41 @@ def write_placement_page(
     title : str
         The page's title.
     names : sequence of str, optional
-        One name a class; the prototypes' own by default, or their numbers.
+        One name per class (default: the prototypes' own, or their numbers).
     similarity : array, shape (K, K), optional
-        The prior, larger being nearer; without it only the placement's neighbours are shown.
+        The prior, larger being nearer; without it only the placement's neighbors are shown.
     known : array of bool, shape (K,), optional
-        Classes the prior knows; all by default.
+        Classes the prior knows (default: all).
     groups : sequence, length K, optional
-        Classes of one group share a colour; :func:`~hyperproto.report.groups.prior_groups` makes groups of a prior.
+        Classes of one group share a color; :func:`~hyperproto.report.groups.prior_groups` makes groups of a prior.
     k : int, default 5
-        How many neighbours on each side.
+        How many neighbors on each side.
     facts : mapping, optional
-        What to list beside the picture, nested or not; the prototypes' certificate by default.
+        What to list next to the picture, nested or not (default: the prototypes' certificate).
     """
-    writer = require("plotly.io", extra="plots", purpose="Writing the interactive page")
     vectors, names = named_vectors(prototypes, names)
-    table = compare_neighbours(vectors, similarity, names=names, known=known, k=k)
+    table = compare_neighbors(vectors, similarity, names=names, known=known, k=k)
     projection = project(vectors, min(3, vectors.shape[1]))
-    figure = writer.to_html(
-        scene(projection.points, names, groups, sphere=projection.is_exact),
-        include_plotlyjs=True,
-        full_html=False,
-        div_id="placement",
-        config=PLOT,
-    )
     if facts is None:
         certificate = getattr(prototypes, "certificate", None)
         facts = certificate.to_dict() if certificate is not None else {}
-    write_page(
-        path,
-        TEMPLATE,
-        title,
-        {
-            "DATA": json.dumps(_data(table, projection.points)).replace("<", "\\u003c"),
-            "FACTS": _fact_table({"classes": len(names), "dim": vectors.shape[1], **facts}),
-            "OVERLAP": html.escape(overlap_sentence(table)),
-            "SENTENCE": html.escape(projection.sentence),
-            "VERSION": __version__,
-            "FIGURE": figure,
-        },
-    )
+    rows = fact_rows({"classes": len(names), "dim": vectors.shape[1], **facts})
+    figure = _scene(projection.points, names, groups, sphere=projection.is_exact)
+    parts = {
+        "FACTS": "".join(f"<tr><th>{html.escape(n)}</th><td>{html.escape(v)}</td></tr>" for n, v in rows),
+        "OVERLAP": html.escape(overlap_sentence(table)),
+        "SENTENCE": html.escape(projection.sentence),
+        "FIGURE": plot_html(figure, name="placement", scrollZoom=True),
+    }
+    write_page(path, TEMPLATE, title, _data(table, projection.points), parts)
 
 
-def _data(table: NeighbourTable, points: NDArray[np.float64]) -> dict[str, Any]:
-    """Return what the page's script works with; neighbours are [class, value] pairs."""
+def _data(table: NeighborTable, points: Array) -> dict[str, Any]:
+    """Return what the page's script works with; neighbors are [class, value] pairs."""
     number = {row.name: i for i, row in enumerate(table.rows)}
 
-    def pairs(neighbours: tuple[Neighbour, ...] | None) -> list[list[float]] | None:
-        return None if neighbours is None else [[number[n.name], round(n.value, 3)] for n in neighbours]
+    def pairs(neighbors: tuple[Neighbor, ...] | None) -> list[list[float]] | None:
+        return None if neighbors is None else [[number[n.name], round(n.value, 3)] for n in neighbors]
 
     return {
         "names": [row.name for row in table.rows],
@@ -106,6 +101,75 @@ def _data(table: NeighbourTable, points: NDArray[np.float64]) -> dict[str, Any]:
     }
 
 
-def _fact_table(facts: Mapping[str, Any]) -> str:
-    rows = (f"<tr><th>{html.escape(n)}</th><td>{html.escape(v)}</td></tr>" for n, v in fact_rows(facts))
-    return "".join(rows)
+def _scene(points: Array, names: Sequence[str], groups: Sequence[object] | None, *, sphere: bool) -> dict[str, Any]:
+    """Return data and layout. The first two traces are the lines that the page's script fills.
+
+    Parameters
+    ----------
+    points : array, shape (K, 2) or (K, 3)
+        Where the classes are.
+    names : sequence of str
+        One per class.
+    groups : sequence, length K, optional
+        Classes of one group are one trace, and so can be hidden together in the legend.
+    sphere : bool
+        Whether the points lie on the circle or sphere, which is then drawn.
+    """
+    flat = points.shape[1] == 2
+    kind = "scatter" if flat else "scatter3d"
+    empty: dict[str, Any] = {axis: [] for axis in ("xy" if flat else "xyz")}
+    lines = [
+        {"type": kind, "mode": "lines", "line": {"color": color, "width": width, "dash": dash}, "name": name}
+        | {"hoverinfo": "skip", "showlegend": False, **empty}
+        for name, color, width, dash in (("prior", PRIOR_LINE, 3, "dot"), ("placement", PLACEMENT_LINE, 4, "solid"))
+    ]
+    clouds = []
+    labels = np.array([""] * len(names) if groups is None else [str(group) for group in groups], dtype=object)
+    for label, color in colors_of(groups, len(names)).items():
+        ids = [int(i) for i in np.flatnonzero(labels == label)]
+        clouds.append(_cloud(kind, points, ids, [names[i] for i in ids], label, color, len(names)))
+    grid = [sphere_grid()] if sphere and not flat else []
+    layout = _layout(flat=flat, legend=groups is not None)
+    return {"data": [*lines, *grid, *clouds], "layout": layout | ({"shapes": [CIRCLE]} if sphere and flat else {})}
+
+
+def _cloud(
+    kind: str, points: Array, ids: list[int], names: list[str], label: str, color: str, count: int
+) -> dict[str, Any]:
+    escaped = [html.escape(name) for name in names]
+    return {
+        "type": kind,
+        "mode": "markers+text" if count <= NAMED else "markers",
+        "text": escaped,
+        "hovertext": escaped,
+        "hoverinfo": "text",
+        "textposition": _sides(points[ids]) if kind == "scatter" else "top center",
+        "textfont": {"size": 11, "color": color},
+        "marker": {"size": 4 if kind == "scatter3d" else 8, "color": color},
+        "customdata": ids,
+        "name": html.escape(label),
+        **coordinates(points[ids]),
+    }
+
+
+def _sides(points: Array) -> list[str]:
+    """Return the side of each dot away from the middle, where its name does not lie on the circle."""
+    return [
+        f"middle {'right' if x > 0 else 'left'}" if abs(x) > 0.3 else f"{'top' if y > 0 else 'bottom'} center"
+        for x, y in points
+    ]
+
+
+def _layout(*, flat: bool, legend: bool) -> dict[str, Any]:
+    hidden = {"visible": False}
+    layout: dict[str, Any] = {
+        "showlegend": legend,
+        "legend": {"orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom", "font": {"size": 11}},
+        "margin": {"l": 0, "r": 0, "t": 0, "b": 0},
+        "hovermode": "closest",
+        "plot_bgcolor": "#ffffff",
+    }
+    if flat:
+        return layout | {"xaxis": hidden, "yaxis": {"visible": False, "scaleanchor": "x"}, "dragmode": "pan"}
+    axes = {"xaxis": hidden, "yaxis": hidden, "zaxis": hidden}
+    return layout | {"scene": {**axes, "aspectmode": "data", "camera": CAMERA}}

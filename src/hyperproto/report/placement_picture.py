@@ -1,4 +1,4 @@
-"""A still picture of placed classes, labelled with their names."""
+"""A still picture of placed classes with their names: a circle, two maps of a sphere, or a projection."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,22 +7,21 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hyperproto._core.extras import require
-from hyperproto._core.files import replacing
-from hyperproto.report.groups import colours_of
-from hyperproto.report.label_drawing import name_around, name_beside
-from hyperproto.report.named_vectors import named_vectors
-from hyperproto.report.picture_format import picture_format
+from hyperproto.report.groups import colors_of
+from hyperproto.report.labels import name_around, name_next_to
+from hyperproto.report.neighbors import named_vectors
+from hyperproto.report.pictures import new_picture, plain_text
 from hyperproto.report.projection import project
-from hyperproto.report.sphere_map import graticule, halves
 
-__all__ = ["draw_placement"]
+__all__ = ["draw_placement", "halves"]
 
 Array = NDArray[np.float64]
 
 SIDE = 9.0  # inches of a panel
 LEGEND_ROW, NOTE = 0.24, 0.57  # inches of a row of the legend, and of the sentence below
 LEGEND_COLUMNS = 3
+CANDIDATES = 500  # directions to look from, of which the one that cuts the fewest classes is taken
+RIM = 0.25  # cosine: classes nearer to the rim than this may lose their neighbors to the other map
 
 
 class Panel(NamedTuple):
@@ -55,72 +54,92 @@ def draw_placement(
     path : str or Path
         Ends in ``.png`` or ``.svg``.
     names : sequence of str, optional
-        One name a class; the prototypes' own by default, or their numbers.
+        One name per class (default: the prototypes' own, or their numbers).
     groups : sequence, length K, optional
-        Classes of one group share a colour; :func:`~hyperproto.report.groups.prior_groups` makes groups of a prior.
+        Classes of one group share a color; :func:`~hyperproto.report.groups.prior_groups` makes groups of a prior.
     title : str, optional
         Printed above.
     """
-    require("matplotlib", extra="plots", purpose="Drawing the placement")
-    import matplotlib as mpl
-
-    form = picture_format(path)
     vectors, names = named_vectors(prototypes, names)
-    colours = colours_of(groups, len(names))
-    own = [colours["" if groups is None else str(groups[i])] for i in range(len(names))]
+    colors = colors_of(groups, len(names))
+    own = [colors["" if groups is None else str(groups[i])] for i in range(len(names))]
     panels, note = _panels(np.asarray(vectors, dtype=np.float64))
-    figure, squares = _empty(panels, colours, title)
-    draw = name_around if vectors.shape[1] == 2 else name_beside
-    left_out = 0
-    for axes, panel in zip(squares, panels, strict=True):
-        left_out += draw(axes, panel.points, [names[i] for i in panel.ids], [own[i] for i in panel.ids])
-    note += f" {left_out} of {len(names)} names found no room." if left_out else ""
-    figure.text(0.5, 0.1 / figure.get_figheight(), note, ha="center", va="bottom", fontsize=8.5, color="#444444")
-    settings: dict[Any, Any] = {"svg.hashsalt": "hyperproto", "svg.fonttype": "none"}  # same bytes; names stay text
-    with mpl.rc_context(settings), replacing(path) as beside:
-        figure.savefig(beside, format=form, metadata={"Date": None} if form == "svg" else None)
+    rows = -(-len(colors) // LEGEND_COLUMNS) if len(colors) > 1 else 0
+    bottom = NOTE + rows * LEGEND_ROW
+    height = SIDE + bottom + (0.4 if title else 0.1)
+    draw = name_around if vectors.shape[1] == 2 else name_next_to
+    with new_picture(path, SIDE * len(panels), height, layout=None) as figure:
+        figure.suptitle(plain_text(title), y=1 - 0.15 / height, va="top", fontsize=14)
+        left_out = 0
+        for column, panel in enumerate(panels):
+            axes = figure.add_axes((column / len(panels), bottom / height, 1 / len(panels), SIDE / height))
+            _prepare(axes, panel)
+            left_out += draw(axes, panel.points, [names[i] for i in panel.ids], [own[i] for i in panel.ids])
+        if rows:
+            _add_legend(figure, colors, (NOTE - 0.15) / height)
+        note += f" {left_out} of {len(names)} names found no room." if left_out else ""
+        figure.text(0.5, 0.1 / height, note, ha="center", va="bottom", fontsize=8.5, color="#444444")
 
 
 def _panels(vectors: Array) -> tuple[list[Panel], str]:
     """Return what to draw, and the sentence below."""
     if vectors.shape[1] == 3:
-        maps = [Panel(title, points, ids, graticule(), 1.08) for title, points, ids in halves(vectors)]
+        circles = [_ring() * np.sqrt(2) * np.sin(np.deg2rad(away) / 2) for away in (30, 60, 90)]  # and the rim
+        maps = [Panel(title, points, ids, circles, 1.08) for title, points, ids in halves(vectors)]
         return maps, "Equal-area maps of the two halves of the sphere, seen from outside: left rim meets right rim."
     everyone = np.arange(len(vectors))
     if vectors.shape[1] == 2:
-        turn = np.linspace(0, 2 * np.pi, 361)
-        ring = np.column_stack([np.cos(turn), np.sin(turn)])
-        return [Panel("", vectors, everyone, [ring], 1.4)], "The circle of two dimensions, as it is."
+        return [Panel("", vectors, everyone, [_ring()], 1.4)], "The circle of two dimensions, as it is."
     projection = project(vectors, 2)
     points = projection.points / max(np.abs(projection.points).max(), 1e-300)
     return [Panel("", points, everyone, [], 1.08)], projection.sentence.replace(". Of", ".\nOf")
 
 
-def _empty(panels: list[Panel], colours: dict[str, str], title: str) -> tuple[Any, list[Any]]:
-    """Return a figure and its squares, with title and legend, but no classes yet."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+def _prepare(axes: Any, panel: Panel) -> None:
+    """Set the limits of a square, and draw its title and the lines behind the classes."""
+    axes.set(xlim=(-panel.reach, panel.reach), ylim=(-panel.reach, panel.reach), aspect="equal")
+    axes.set_axis_off()
+    axes.text(-1.02, 1.02, panel.title, va="top", fontsize=12, color="#444444")
+    for line in panel.guides:
+        axes.plot(*line.T, color="#cccccc", linewidth=0.6, zorder=0)
 
-    rows = -(-len(colours) // LEGEND_COLUMNS) if len(colours) > 1 else 0
-    bottom = NOTE + rows * LEGEND_ROW
-    width, height = SIDE * len(panels), SIDE + bottom + (0.4 if title else 0.1)
-    figure = Figure(figsize=(width, height), dpi=150)
-    FigureCanvasAgg(figure)
-    figure.suptitle(title.replace("$", r"\$"), y=1 - 0.15 / height, va="top", fontsize=14)
-    squares = []
-    for column, panel in enumerate(panels):
-        axes = figure.add_axes((column / len(panels), bottom / height, SIDE / width, SIDE / height))
-        axes.set(xlim=(-panel.reach, panel.reach), ylim=(-panel.reach, panel.reach), aspect="equal")
-        axes.set_axis_off()
-        axes.text(-1.02, 1.02, panel.title, va="top", fontsize=12, color="#444444")
-        for line in panel.guides:
-            axes.plot(*line.T, color="#cccccc", linewidth=0.6, zorder=0)
-        squares.append(axes)
-    if rows:
-        marks = [squares[0].scatter([], [], s=30, color=colour) for colour in colours.values()]
-        labels = [label.replace("$", r"\$") for label in colours]
-        place = (0.5, (NOTE - 0.15) / height)
-        figure.legend(
-            marks, labels, ncols=LEGEND_COLUMNS, fontsize=9, loc="lower center", bbox_to_anchor=place, frameon=False
-        )
-    return figure, squares
+
+def _add_legend(figure: Any, colors: dict[str, str], bottom: float) -> None:
+    marks = [figure.axes[0].scatter([], [], s=30, color=color) for color in colors.values()]
+    place = {"loc": "lower center", "bbox_to_anchor": (0.5, bottom), "ncols": LEGEND_COLUMNS}
+    figure.legend(marks, [plain_text(label) for label in colors], fontsize=9, frameon=False, **place)
+
+
+def halves(vectors: Array) -> list[tuple[str, Array, NDArray[np.int64]]]:
+    """Return title, points (n, 2) in the unit disc, and classes (n,) of the front and of the back.
+
+    Both are Lambert's azimuthal equal-area map, seen from outside: what leaves one map at its right rim enters the
+    other at the left.
+    """
+    front, right, up = _axes(vectors)
+    maps = []
+    for title, way, across in (("front", front, right), ("back", -front, -right)):
+        depth = vectors @ way
+        ids = np.flatnonzero(depth > 0 if title == "front" else depth >= 0)
+        flat = np.column_stack([vectors[ids] @ across, vectors[ids] @ up])
+        maps.append((title, flat / np.sqrt(1 + depth[ids])[:, None], ids))  # the rim, depth 0, has radius 1
+    return maps
+
+
+def _ring() -> Array:
+    turn = np.linspace(0, 2 * np.pi, 361)
+    return np.column_stack([np.cos(turn), np.sin(turn)])
+
+
+def _axes(vectors: Array) -> tuple[Array, Array, Array]:
+    """Return the direction to look from that keeps classes off the rim, and what is right and up from there."""
+    index = np.arange(CANDIDATES) + 0.5
+    height, turn = 1 - index / CANDIDATES, np.pi * (1 + 5**0.5) * index  # half a Fibonacci lattice
+    flat = np.sqrt(1 - height**2)
+    candidates = np.column_stack([flat * np.cos(turn), flat * np.sin(turn), height])
+    safe = np.minimum(np.abs(candidates @ vectors.T), RIM).sum(axis=1)
+    front = candidates[safe.argmax()]
+    helper = np.eye(3)[np.abs(front).argmin()]
+    up = helper - (helper @ front) * front
+    up /= np.linalg.norm(up)
+    return front, np.cross(up, front), up

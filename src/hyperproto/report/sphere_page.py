@@ -1,20 +1,16 @@
-"""One self-contained page: the sphere to turn with the mouse, and the image behind the point under it."""
+"""One self-contained page: the sphere to turn with the mouse, and the image of the point under it."""
 
 import base64
 import html
 import io
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from hyperproto._core.extras import require
-from hyperproto._version import __version__
-from hyperproto.report.html_page import write_page
-from hyperproto.report.sphere_grid import coordinates, sphere_grid
-from hyperproto.report.sphere_picture import CLASS_COLOURS
-from hyperproto.report.sphere_view import SphereView
+from hyperproto.report.pages import coordinates, plot_html, sphere_grid, write_page
+from hyperproto.report.pictures import CLASS_COLORS
+from hyperproto.report.sphere_picture import SphereView
 
 __all__ = ["write_sphere_page"]
 
@@ -25,16 +21,8 @@ COLUMNS = 32  # images in a row of the sheet that holds them all
 
 def write_sphere_page(view: SphereView, path: str | Path, *, title: str) -> None:
     """Write the page. It needs no network, and ``#point=17`` in its address shows point 17."""
-    io_module = require("plotly.io", extra="plots", purpose="Writing the interactive page")
-    figure = io_module.to_html(
-        _figure(view),
-        include_plotlyjs=True,
-        full_html=False,
-        div_id="sphere",
-        config={"displaylogo": False, "responsive": True},
-    )
     height, width = view.images.shape[1:]
-    facts = {
+    data = {
         "sheet": _image_sheet(view),
         "columns": COLUMNS,
         "width": width,
@@ -43,60 +31,42 @@ def write_sphere_page(view: SphereView, path: str | Path, *, title: str) -> None
         "values": [round(float(value), 1) for value in view.values],
         "valueName": view.value_name,
     }
-    parts = {"FACTS": json.dumps(facts).replace("<", "\\u003c"), "VERSION": __version__, "FIGURE": figure}
-    write_page(path, TEMPLATE, title, parts)
+    write_page(path, TEMPLATE, title, data, {"FIGURE": plot_html(_figure(view), name="sphere")})
 
 
 def _figure(view: SphereView) -> dict[str, Any]:
-    """Describe the plot: two clouds, one for each colouring, of which a button shows one."""
-    ids = list(range(len(view.points)))
-    by_class = [CLASS_COLOURS[label % len(CLASS_COLOURS)] for label in view.labels]
-    by_value = {
-        "color": view.values.tolist(),
-        "colorscale": "Viridis",
-        "colorbar": {"title": view.value_name},
-    }
-    clouds = [
-        _cloud(view.xyz, ids, {"color": by_class, "size": 4}, visible=True),
-        _cloud(view.xyz, ids, {**by_value, "size": 4}, visible=False),
-    ]
+    """Describe the plot: two clouds, one for each coloring, of which a button shows one."""
+    by_value = {"color": view.values.tolist(), "colorscale": "Viridis", "colorbar": {"title": view.value_name}}
+    cloud: dict[str, Any] = {"type": "scatter3d", "mode": "markers", "hoverinfo": "none", **coordinates(view.xyz)}
+    cloud["customdata"] = list(range(len(view.points)))
+    colors = [CLASS_COLORS[i % len(CLASS_COLORS)] for i in range(len(view.names))]
     names = {
         "type": "scatter3d",
         "mode": "text",
         "text": [html.escape(name) for name in view.names],
-        "textfont": {
-            "size": 20,
-            "color": [CLASS_COLOURS[i % len(CLASS_COLOURS)] for i in range(len(view.names))],
-        },
+        "textfont": {"size": 20, "color": colors},
         "hoverinfo": "skip",
         **coordinates(1.15 * view.prototypes_xyz),
     }
-    hidden = {"visible": False}
     buttons = [
         {"label": label, "method": "restyle", "args": [{"visible": [*shown, True, True]}]}
         for label, shown in (("by class", [True, False]), (f"by {view.value_name}", [False, True]))
     ]
+    menu = {"type": "buttons", "direction": "right", "x": 0.02, "y": 0.98, "xanchor": "left", "buttons": buttons}
+    hidden = {"visible": False}
     layout = {
         "showlegend": False,
         "margin": {"l": 0, "r": 0, "t": 0, "b": 0},
         "scene": {"xaxis": hidden, "yaxis": hidden, "zaxis": hidden, "aspectmode": "cube", "camera": CAMERA},
-        "updatemenus": [
-            {
-                "type": "buttons",
-                "direction": "right",
-                "x": 0.02,
-                "y": 0.98,
-                "xanchor": "left",
-                "buttons": buttons,
-            }
-        ],
+        "updatemenus": [menu],
     }
-    return {"data": [*clouds, names, sphere_grid()], "layout": layout}
-
-
-def _cloud(xyz: Any, ids: list[int], marker: dict[str, Any], *, visible: bool) -> dict[str, Any]:
-    shape = {"type": "scatter3d", "mode": "markers", "hoverinfo": "none", "visible": visible}
-    return {**shape, **coordinates(xyz), "customdata": ids, "marker": marker}
+    data = [
+        {**cloud, "marker": {"color": view.colors.tolist(), "size": 4}, "visible": True},
+        {**cloud, "marker": {**by_value, "size": 4}, "visible": False},
+        names,
+        sphere_grid(),
+    ]
+    return {"data": data, "layout": layout}
 
 
 def _image_sheet(view: SphereView) -> str:

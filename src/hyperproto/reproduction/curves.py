@@ -8,7 +8,7 @@ import numpy as np
 
 from hyperproto._core.extras import require
 from hyperproto._core.files import replacing
-from hyperproto.report.picture_format import picture_format
+from hyperproto.report.pictures import picture_format
 from hyperproto.reproduction.grid import Grid
 
 __all__ = ["draw_curves", "epoch_curve"]

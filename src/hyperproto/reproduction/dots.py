@@ -7,7 +7,7 @@ from typing import Any
 
 from hyperproto._core.extras import require
 from hyperproto._core.files import replacing
-from hyperproto.report.picture_format import picture_format
+from hyperproto.report.pictures import picture_format
 from hyperproto.reproduction.grid import Grid, ours
 from hyperproto.reproduction.summary import Summary
 

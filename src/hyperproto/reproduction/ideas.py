@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from hyperproto._core.extras import require
 from hyperproto._core.files import replacing
-from hyperproto.report.html_page import page_head
-from hyperproto.report.picture_format import picture_format
-from hyperproto.report.sphere_grid import coordinates, sphere_grid
+from hyperproto.report.pages import coordinates, page_head, sphere_grid
+from hyperproto.report.pictures import picture_format
 
 __all__ = ["draw_ideas", "write_idea_page"]
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hyperproto._version import __version__
-from hyperproto.report.html_page import page_head
+from hyperproto.report.pages import page_head
 from hyperproto.reproduction.grid import Grid, best_rows, ours, papers, what_ours_is
 
 __all__ = ["to_html"]

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from hyperproto.report.sphere_view import SphereView
+from hyperproto.report.sphere_picture import SphereView
 
 __all__ = ["sphere_view_of"]
 

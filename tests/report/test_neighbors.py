@@ -5,8 +5,8 @@ import pytest
 from rich.console import Console
 
 import hyperproto as hp
-from hyperproto.report import compare_neighbours, print_neighbours, prior_groups
-from hyperproto.report.nearest import nearest, nearest_placed
+from hyperproto.report import compare_neighbors, print_neighbors, prior_groups
+from hyperproto.report.neighbors import nearest
 from tests.report.test_projection import directions
 
 NAMES = ["cat", "dog", "car", "bus", "oak", "elm"]
@@ -18,19 +18,19 @@ def prior() -> np.ndarray:
     similarity = (similarity + similarity.T) / 2
     for i in (0, 2, 4):
         similarity[i, i + 1] = similarity[i + 1, i] = 0.9
-    np.fill_diagonal(similarity, np.nan)  # not looked at
+    np.fill_diagonal(similarity, np.nan)  # ignored
     return similarity
 
 
 def printed(table, **options) -> str:
     text = io.StringIO()
-    print_neighbours(table, Console(file=text, width=160), **options)
+    print_neighbors(table, Console(file=text, width=160), **options)
     return text.getvalue()
 
 
 def test_nearest_agrees_with_sorting_every_row():
     similarity = directions(30, 30) @ directions(30, 30).T
-    found = nearest(similarity, 4)
+    found = nearest(None, 4, similarity=similarity)
     for i in range(30):
         order = sorted((j for j in range(30) if j != i), key=lambda j: -similarity[i, j])
         assert found.ids[i].tolist() == order[:4]
@@ -39,15 +39,15 @@ def test_nearest_agrees_with_sorting_every_row():
 
 def test_blocks_change_nothing(monkeypatch):
     vectors = directions(23, 5)
-    whole, whole_prior = nearest_placed(vectors, 3), nearest(vectors @ vectors.T, 3)
-    monkeypatch.setattr("hyperproto.report.nearest.BLOCK_ENTRIES", 50)
-    assert np.array_equal(nearest_placed(vectors, 3).ids, whole.ids)
-    assert np.array_equal(nearest(vectors @ vectors.T, 3).ids, whole_prior.ids)
+    whole, whole_prior = nearest(vectors, 3), nearest(None, 3, similarity=vectors @ vectors.T)
+    monkeypatch.setattr("hyperproto.report.neighbors.BLOCK_ENTRIES", 50)
+    assert np.array_equal(nearest(vectors, 3).ids, whole.ids)
+    assert np.array_equal(nearest(None, 3, similarity=vectors @ vectors.T).ids, whole_prior.ids)
     assert np.array_equal(whole.ids, whole_prior.ids)
 
 
 def test_ties_come_in_the_order_of_the_classes_and_are_said():
-    table = compare_neighbours(hp.place(4, 3), k=2)
+    table = compare_neighbors(hp.place(4, 3), k=2)
     assert [[n.name for n in row.placement] for row in table.rows] == [["1", "2"], ["0", "2"], ["0", "1"], ["0", "1"]]
     assert all(row.tied for row in table.rows)
     assert "* others are as near as the last one listed" in printed(table)
@@ -57,7 +57,7 @@ def test_both_sides_and_what_they_share():
     vectors = (
         np.eye(6) + 0.5 * np.eye(6)[[1, 0, 4, 5, 2, 3]]
     )  # cat and dog are near; car stands with oak, bus with elm
-    table = compare_neighbours(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), prior(), names=NAMES, k=1)
+    table = compare_neighbors(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), prior(), names=NAMES, k=1)
     cat, car = table.rows[0], table.rows[2]
     assert cat.prior == (("dog", pytest.approx(0.9)),)
     assert cat.placement == (("dog", pytest.approx(0.8)),)
@@ -68,7 +68,7 @@ def test_both_sides_and_what_they_share():
 
 
 def test_only_the_classes_asked_for_are_answered():
-    table = compare_neighbours(directions(6, 4), prior(), names=NAMES, classes=["oak", "cat"], k=2)
+    table = compare_neighbors(directions(6, 4), prior(), names=NAMES, classes=["oak", "cat"], k=2)
     assert [row.name for row in table.rows] == ["oak", "cat"]
     assert table.rows[0].prior[0].name == "elm"
 
@@ -76,7 +76,7 @@ def test_only_the_classes_asked_for_are_answered():
 def test_a_class_outside_the_prior_has_no_prior_and_is_nobodys():
     similarity, known = prior(), np.array([True, False, True, True, True, True])
     similarity[1] = similarity[:, 1] = np.nan
-    table = compare_neighbours(directions(6, 4), similarity, names=NAMES, known=known, k=5)
+    table = compare_neighbors(directions(6, 4), similarity, names=NAMES, known=known, k=5)
     assert table.rows[1].prior is None
     assert all(n.name != "dog" for row in table.rows for n in row.prior or ())
     assert any(n.name == "dog" for row in table.rows for n in row.placement)
@@ -84,18 +84,18 @@ def test_a_class_outside_the_prior_has_no_prior_and_is_nobodys():
 
 
 def test_the_printed_table_ticks_shared_names_and_says_what_it_leaves_out():
-    table = compare_neighbours(hp.Prototypes.random(NAMES, 3), prior(), k=5)
+    table = compare_neighbors(hp.Prototypes.random(NAMES, 3), prior(), k=5)
     text = printed(table, limit=2)
     assert "dog" in text
     assert "✓" in text
     assert "5 of 5" in text  # five of five others
     assert "4 more classes" in text
     assert "100% are among the 5 nearest in the placement (mean of 6 classes; by chance 100%)" in text
-    assert "shared" not in printed(compare_neighbours(directions(6, 4), names=NAMES))
+    assert "shared" not in printed(compare_neighbors(directions(6, 4), names=NAMES))
 
 
 def test_a_name_is_text_not_markup():
-    table = compare_neighbours(directions(3, 3), names=["[red]a", "[/]", "c"], k=2)
+    table = compare_neighbors(directions(3, 3), names=["[red]a", "[/]", "c"], k=2)
     assert "[red]a" in printed(table)
 
 
@@ -109,18 +109,18 @@ def test_groups_follow_the_prior():
 def test_mistakes_are_explained():
     vectors = directions(6, 4)
     with pytest.raises(ValueError, match=r'must be among the 6 class names; got "cta". Did you mean "cat"'):
-        compare_neighbours(vectors, names=NAMES, classes=["cta"])
+        compare_neighbors(vectors, names=NAMES, classes=["cta"])
     with pytest.raises(ValueError, match=r"`similarity` must have shape \(6, 6\); got \(5, 5\)"):
-        compare_neighbours(vectors, np.eye(5))
+        compare_neighbors(vectors, np.eye(5))
     with pytest.raises(ValueError, match=r"`known` must have shape \(6,\)"):
-        compare_neighbours(vectors, np.eye(6), known=[True])
+        compare_neighbors(vectors, np.eye(6), known=[True])
     with pytest.raises(ValueError, match="`names` must name each of the 6 prototypes; got 2 names"):
-        compare_neighbours(vectors, names=["a", "b"])
+        compare_neighbors(vectors, names=["a", "b"])
     with pytest.raises(ValueError, match="two or more"):
-        compare_neighbours(vectors[:1])
+        compare_neighbors(vectors[:1])
     with pytest.raises(ValueError, match="`k` must be at least 1"):
-        compare_neighbours(vectors, k=0)
-    with pytest.raises(ValueError, match="row 2 holds NaN"):
-        nearest(np.where(np.eye(6)[[0, 1, 3, 2, 4, 5]], np.nan, 0), 2)
+        compare_neighbors(vectors, k=0)
+    with pytest.raises(ValueError, match="must hold numbers; got NaN in row 2"):
+        nearest(None, 2, similarity=np.where(np.eye(6)[[0, 1, 3, 2, 4, 5]], np.nan, 0))
     with pytest.raises(ValueError, match=r"`similarity` must have shape \(6, 6\)"):
         prior_groups(np.eye(5), NAMES)

@@ -1,0 +1,307 @@
+"""The nearest classes by the prior and by the placement, side by side."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hyperproto._core.checks import check_integer, check_names
+from hyperproto._core.errors import InputError
+from hyperproto._core.registry import nearest_name
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+__all__ = [
+    "Neighbor",
+    "NeighborRow",
+    "NeighborTable",
+    "compare_neighbors",
+    "named_vectors",
+    "nearest",
+    "overlap_sentence",
+    "print_neighbors",
+]
+
+Array = NDArray[np.float64]
+Ids = NDArray[np.int64]
+
+BLOCK_ENTRIES = 2**22  # similarities in memory at a time: 32 MB
+DIGITS = 9  # similarities that agree to here are listed in the order of the classes
+TIED = 5e-4  # and to here, they read the same in a table
+SHARED = "bold green"
+
+
+class Neighbor(NamedTuple):
+    """A class near another, and how near: the prior's similarity, or the cosine of the placement."""
+
+    name: str
+    value: float
+
+
+@dataclass(frozen=True)
+class NeighborRow:
+    """One class with its nearest.
+
+    Attributes
+    ----------
+    name : str
+        The class.
+    prior : tuple of Neighbor, or None
+        Its nearest by the prior; None where the prior does not know it, or there is none.
+    placement : tuple of Neighbor
+        Its nearest by the cosine of the prototypes.
+    tied : bool
+        Whether other classes are placed as near as the last of ``placement``, to three digits.
+    """
+
+    name: str
+    prior: tuple[Neighbor, ...] | None
+    placement: tuple[Neighbor, ...]
+    tied: bool = False
+
+    @property
+    def shared(self) -> frozenset[str]:
+        """The names on both sides."""
+        return frozenset(n.name for n in self.prior or ()) & frozenset(n.name for n in self.placement)
+
+
+@dataclass(frozen=True)
+class NeighborTable:
+    """Nearest classes of some or all classes, out of ``num_classes``, ``k`` on each side."""
+
+    rows: tuple[NeighborRow, ...]
+    k: int
+    num_classes: int
+
+    @property
+    def overlap(self) -> float | None:
+        """Mean share of the prior's nearest that are among the placement's; None without a prior."""
+        shares = [len(row.shared) / len(row.prior) for row in self.rows if row.prior]
+        return float(np.mean(shares)) if shares else None
+
+    @property
+    def chance(self) -> float:
+        """The overlap that a placement which ignores the prior has on average."""
+        return self.k / (self.num_classes - 1)
+
+
+def named_vectors(prototypes: Any, names: Sequence[str] | None) -> tuple[Array, tuple[str, ...]]:
+    """Return unit rows as an array, and one name per row: the given ones, the prototypes' own, or numbers."""
+    rows = getattr(prototypes, "vectors", prototypes)
+    vectors = rows.numpy(force=True) if hasattr(rows, "numpy") else np.asarray(rows)
+    if vectors.ndim != 2 or len(vectors) < 2:
+        raise InputError("prototypes", "have shape (num_classes, dim), two or more rows", vectors.shape)
+    names = getattr(prototypes, "names", None) if names is None else names
+    names = check_names(names) if names is not None else tuple(map(str, range(len(vectors))))
+    if len(names) != len(vectors):
+        raise InputError("names", f"name each of the {len(vectors)} prototypes", f"{len(names)} names")
+    return vectors, names
+
+
+def compare_neighbors(
+    prototypes: Any,
+    similarity: Any = None,
+    *,
+    names: Sequence[str] | None = None,
+    known: Any = None,
+    classes: Sequence[str] | None = None,
+    k: int = 5,
+) -> NeighborTable:
+    """Return the nearest classes by the prior and by the placement.
+
+    Parameters
+    ----------
+    prototypes : Prototypes, or array of shape (K, D)
+        What was placed: unit rows.
+    similarity : array, shape (K, K), optional
+        The prior, larger being nearer; its diagonal is ignored.
+    names : sequence of str, optional
+        One name per class (default: the prototypes' own, or their numbers).
+    known : array of bool, shape (K,), optional
+        Classes the prior knows (default: all).
+    classes : sequence of str, optional
+        Names of the classes to list (default: all).
+    k : int, default 5
+        How many neighbors on each side.
+    """
+    vectors, names = named_vectors(prototypes, names)
+    count = len(names)
+    known = np.ones(count, dtype=bool) if known is None else np.asarray(known, dtype=bool)
+    if similarity is not None and np.shape(similarity) != (count, count):
+        raise InputError("similarity", f"have shape ({count}, {count})", np.shape(similarity))
+    if known.shape != (count,):
+        raise InputError("known", f"have shape ({count},), one value per class", known.shape)
+    places = {name: i for i, name in enumerate(names)}
+    for name in classes or ():
+        if name not in places:
+            advice = nearest_name(name, names)
+            raise InputError("classes", f"be among the {count} class names", f'"{name}"', advice)
+    ids = np.arange(count) if classes is None else np.array([places[name] for name in classes], dtype=np.int64)
+    placed = nearest(vectors, k, classes=ids)
+    prior: dict[int, tuple[Neighbor, ...]] = {}
+    if similarity is not None and known.sum() > 1:
+        asked = ids[known[ids]]
+        found = nearest(None, k, similarity=similarity, classes=asked, known=known)
+        prior = {int(i): _named(found, row, names) for row, i in enumerate(asked)}
+    rows = [
+        NeighborRow(names[i], prior.get(int(i)), _named(placed, row, names), bool(placed.tied[row]))
+        for row, i in enumerate(ids)
+    ]
+    return NeighborTable(tuple(rows), placed.ids.shape[1], count)
+
+
+class Nearest(NamedTuple):
+    """The k nearest of n classes: ``ids`` and ``values`` of shape (n, k), nearest first; ``tied`` of shape (n,).
+
+    ``tied`` tells where a class that is not listed is as near as the last one that is, to three digits.
+    """
+
+    ids: Ids
+    values: Array
+    tied: NDArray[np.bool_]
+
+
+def nearest(vectors: Any, k: int, *, similarity: Any = None, classes: Any = None, known: Any = None) -> Nearest:
+    """Return the ``k`` nearest of each class: by the cosine of unit rows, in blocks, or by a matrix.
+
+    Parameters
+    ----------
+    vectors : array, shape (K, D), or None
+        Unit rows.
+    similarity : array, shape (K, K), optional
+        Larger is nearer, and the diagonal is ignored (default: the cosines of ``vectors``).
+    classes : array of int, shape (n,), optional
+        The classes to list neighbors of (default: all).
+    known : array of bool, shape (K,), optional
+        Classes the matrix knows; the others are nobody's neighbors.
+
+    Examples
+    --------
+    >>> nearest(None, 1, similarity=[[1, 0.5, 0.2], [0.5, 1, 0.9], [0.2, 0.9, 1]]).ids.ravel().tolist()
+    [1, 2, 1]
+    """
+    rows = np.asarray(vectors if similarity is None else similarity)
+    count = len(rows)
+    others = np.ones(count, dtype=bool) if known is None else np.asarray(known, dtype=bool)
+    k = min(check_integer(k, "k", at_least=1), int(others.sum()) - 1)
+    if k < 1:
+        raise InputError("similarity", "know two classes or more", int(others.sum()))
+    ids = np.arange(count) if classes is None else np.asarray(classes, dtype=np.int64)
+    parts = []
+    for own in _blocks(ids, count):
+        values = rows[own] @ rows.T if similarity is None else np.where(others, rows[own], -np.inf)
+        parts.append(nearest_rows(values, own, k))
+    return Nearest(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def nearest_rows(similarity: Array, own: Ids, k: int) -> Nearest:
+    """Return the ``k`` largest of each row but its own class; ties in the order of the classes.
+
+    Parameters
+    ----------
+    similarity : array, shape (n, K)
+        Rows of similarities.
+    own : array of int, shape (n,)
+        The class of each row.
+    k : int
+        Fewer than K.
+    """
+    values = similarity.astype(np.float64).round(DIGITS)
+    values[np.arange(len(own)), own] = -np.inf
+    if np.isnan(values).any():
+        row = own[int(np.isnan(values).any(axis=1).argmax())]
+        raise InputError("similarity", "hold numbers", f"NaN in row {row}", "Mark classes without any as unknown.")
+    last = -np.partition(-values, k - 1, axis=1)[:, k - 1 : k]
+    rows, columns = np.nonzero((values >= last) & np.isfinite(values))
+    order = np.lexsort((columns, -values[rows, columns], rows))
+    found = np.bincount(rows, minlength=len(own))
+    first = np.cumsum(found) - found
+    ids = columns[order][first[:, None] + np.arange(k)]
+    return Nearest(ids, np.take_along_axis(values, ids, axis=1), (values >= last - TIED).sum(axis=1) > k)
+
+
+def _blocks(ids: Ids, count: int) -> Iterator[Ids]:
+    size = max(1, BLOCK_ENTRIES // count)
+    for start in range(0, max(len(ids), 1), size):
+        yield ids[start : start + size]
+
+
+def _named(found: Nearest, row: int, names: tuple[str, ...]) -> tuple[Neighbor, ...]:
+    return tuple(Neighbor(names[i], float(v)) for i, v in zip(found.ids[row], found.values[row], strict=True))
+
+
+def print_neighbors(table: NeighborTable, console: "Console | None" = None, *, limit: int = 10) -> None:
+    """Print the nearest classes by prior and placement side by side; names on both sides stand out.
+
+    Parameters
+    ----------
+    table : NeighborTable
+        From :func:`compare_neighbors`.
+    console : rich Console, optional
+        Where to print (default: the terminal).
+    limit : int, default 10
+        Most rows. How many others there are is printed below the table.
+    """
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console() if console is None else console
+    has_prior = any(row.prior for row in table.rows)
+    printed = Table(title=f"The {table.k} nearest classes", show_lines=True)
+    printed.add_column("class")
+    if has_prior:
+        printed.add_column("in the prior (similarity)")
+    printed.add_column("in the placement (cosine)")
+    if has_prior:
+        printed.add_column("shared", justify="right")
+    for row in table.rows[:limit]:
+        printed.add_row(*_cells(row, has_prior=has_prior))
+    console.print(printed)
+    if has_prior:
+        console.print(overlap_sentence(table), markup=False, highlight=False)
+    if any(row.tied for row in table.rows[:limit]):
+        console.print("* others are as near as the last one listed, to three digits", highlight=False)
+    if len(table.rows) > limit:
+        console.print(f"{len(table.rows) - limit} more classes; name the ones to see.", highlight=False)
+
+
+def overlap_sentence(table: NeighborTable) -> str:
+    """Return how much the two sides of the whole table agree, and how much chance would."""
+    if table.overlap is None:
+        return "There is no prior to compare with."
+    counted, k = sum(row.prior is not None for row in table.rows), table.k
+    return (
+        f"Of the {k} nearest in the prior, {table.overlap:.0%} are among the {k} nearest in the placement "
+        f"(mean of {counted} classes; by chance {table.chance:.0%})."
+    )
+
+
+def _cells(row: NeighborRow, *, has_prior: bool) -> "list[Text | str]":
+    from rich.text import Text
+
+    placed = _listed(row.placement, row.shared)
+    if row.tied:
+        placed.append(" *")
+    name = Text(row.name)
+    if not has_prior:
+        return [name, placed]
+    if row.prior is None:
+        return [name, Text("not in the prior", style="dim"), placed, "–"]
+    return [name, _listed(row.prior, row.shared), placed, f"{len(row.shared)} of {len(row.prior)}"]
+
+
+def _listed(neighbors: tuple[Neighbor, ...], shared: frozenset[str]) -> "Text":
+    """Return one neighbor per line; shared ones have a tick too, for terminals without color."""
+    from rich.text import Text
+
+    text = Text()
+    width = max(len(n.name) for n in neighbors)
+    for index, (name, value) in enumerate(neighbors):
+        text.append("\n" if index else "")
+        both = name in shared
+        text.append(f"{name:<{width}} {value:6.3f}{' ✓' if both else ''}", style=SHARED if both else "")
+    return text

@@ -1,0 +1,95 @@
+"""What all pages have in common: they stand alone, need no network, and start alike."""
+
+import html
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hyperproto._core.extras import require
+from hyperproto._core.files import replacing
+from hyperproto._version import __version__
+
+__all__ = ["coordinates", "fact_rows", "page_head", "plot_html", "sphere_grid", "write_page"]
+
+STYLE = "body { margin: 0; font: 15px/1.45 system-ui, sans-serif; color: #222; background: #fff; }"
+
+
+def page_head(title: str) -> str:
+    """Return the start of a page; its own style and ``</head>`` follow."""
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{html.escape(title)}</title>\n<style>{STYLE}</style>\n"
+    )
+
+
+def write_page(path: str | Path, template: Path, title: str, data: Any, parts: Mapping[str, str]) -> None:
+    """Fill a template's ``@MARKS@`` in one pass, so that a name which looks like a mark stays a name.
+
+    ``data`` becomes JSON for the page's script; ``parts`` are HTML.
+    """
+    script = json.dumps(data).replace("<", "\\u003c")
+    filled = {"HEAD": page_head(title), "TITLE": html.escape(title), "DATA": script, "VERSION": __version__, **parts}
+    page = re.sub(r"@([A-Z]+)@", lambda mark: filled[mark[1]], template.read_text(encoding="utf-8"))
+    with replacing(path) as temporary:
+        temporary.write_text(page, encoding="utf-8")
+
+
+def plot_html(figure: dict[str, Any], *, name: str, **config: Any) -> str:
+    """Return a plotly figure as HTML that carries plotly with it, in an element called ``name``."""
+    writer = require("plotly.io", extra="plots", purpose="Writing the interactive page")
+    settings = {"displaylogo": False, "responsive": True, **config}
+    drawn: str = writer.to_html(figure, include_plotlyjs=True, full_html=False, div_id=name, config=settings)
+    return drawn
+
+
+def coordinates(points: NDArray[np.float64]) -> dict[str, list[float | None]]:
+    """Return the columns of points (n, 2) or (n, 3) under their axes, rounded for the page; NaN becomes a gap."""
+    axes = "xyz"[: points.shape[1]]
+    return {a: [None if np.isnan(v) else round(float(v), 4) for v in points[:, i]] for i, a in enumerate(axes)}
+
+
+def sphere_grid() -> dict[str, Any]:
+    """Return meridians and parallels of the unit sphere, for plotly, as one line with gaps."""
+    turn = np.linspace(0, 2 * np.pi, 73)
+    circle = np.column_stack([np.cos(turn), np.sin(turn)])
+    gap = np.full((1, 3), np.nan)
+    rings = []
+    for latitude in np.deg2rad(np.arange(-60, 61, 30)):
+        rings += [np.column_stack([circle * np.cos(latitude), np.full(len(turn), np.sin(latitude))]), gap]
+    for longitude in np.deg2rad(np.arange(0, 180, 30)):
+        flat = circle[:, :1] * [np.cos(longitude), np.sin(longitude)]
+        rings += [np.column_stack([flat, circle[:, 1]]), gap]
+    look = {"type": "scatter3d", "mode": "lines", "hoverinfo": "skip", "showlegend": False}
+    return {**look, "line": {"color": "#cccccc", "width": 1}, **coordinates(np.concatenate(rings))}
+
+
+def fact_rows(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return (name, value) pairs of a certificate or another dictionary; nested ones come last, with both names.
+
+    Examples
+    --------
+    >>> fact_rows({"max_cosine": 0.25, "agreement": {"ranked": 0.9}, "proved": True, "note": ""})
+    [('max cosine', '0.25'), ('proved', 'yes'), ('agreement: ranked', '0.9')]
+    """
+    rows, nested = [], []
+    for key, value in facts.items():
+        name = str(key).replace("_", " ")
+        if isinstance(value, Mapping):
+            nested += [(f"{name}: {inner}", text) for inner, text in fact_rows(value)]
+        elif value is not None and value != "":
+            rows.append((name, _fact(value)))
+    return rows + nested
+
+
+def _fact(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.9g}"
+    return ", ".join(map(_fact, value)) if isinstance(value, list | tuple) else str(value)

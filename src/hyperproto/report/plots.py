@@ -1,0 +1,117 @@
+"""Two plots of placements: separation over dimensions, and what a prior costs in separation."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from hyperproto._core.errors import InputError
+from hyperproto.report.pictures import new_picture, plain_text
+
+__all__ = ["TradeOffPoint", "draw_separation", "draw_trade_off"]
+
+LINES = (
+    ("random", "random", "#999999", ":"),
+    ("paper", "the paper's method (Eq. 5)", "#E69F00", "-"),
+    ("ours", "hyperproto", "#0072B2", "-"),
+    ("bound", "lower bound", "#000000", "--"),
+)
+# marker and color of each point with a label, in the order in which they come
+MARKS = (("D", "#D55E00"), ("s", "#009E73"), ("^", "#CC79A7"), ("v", "#8C6D00"), ("P", "#56A0D3"), ("X", "#7A0177"))
+SWEEP = "#0072B2"
+
+
+def draw_separation(rows: Sequence[Any], path: str | Path, *, num_classes: int) -> None:
+    """Draw the maximum cosine over dimensions and write PNG or SVG, whichever the name ends in.
+
+    Parameters
+    ----------
+    rows : sequence
+        The table of :func:`~hyperproto.prototypes.compare.compare_dims`.
+    path : str or Path
+        Ends in ``.png`` or ``.svg``.
+    num_classes : int
+        For the title.
+    """
+    with new_picture(path, 7, 4.5) as figure:
+        axes = figure.add_subplot()
+        dims = [row.dim for row in rows]
+        for name, label, color, style in LINES:
+            axes.plot(dims, [getattr(row, name) for row in rows], style, color=color, label=label, marker=".")
+        axes.set(xscale="log", xlabel="dimensions D", ylabel="maximum cosine (smaller is better)")
+        axes.set_xticks(dims, [str(dim) for dim in dims], minor=False)
+        axes.set_xticks([], minor=True)
+        axes.set_title(f"{num_classes} prototypes")
+        axes.grid(alpha=0.3)
+        axes.legend()
+
+
+class TradeOffPoint(Protocol):
+    """One placement: the weight of the prior, and the result."""
+
+    @property
+    def prior_weight(self) -> float:
+        """The weight of the prior."""
+
+    @property
+    def max_cosine(self) -> float:
+        """The separation: smaller is better."""
+
+    @property
+    def ranked(self) -> float:
+        """The share of triplets ranked as in the prior, by more than 0.01: larger is better."""
+
+    @property
+    def label(self) -> str:
+        """What this point is, such as "auto"; empty for a point of the sweep."""
+
+
+def draw_trade_off(
+    rows: Sequence[TradeOffPoint], path: str | Path, *, title: str = "", bound: float | None = None
+) -> None:
+    """Draw triplets ranked as the prior ranks them against the maximum cosine, and write PNG or SVG.
+
+    Parameters
+    ----------
+    rows : sequence
+        Points without a label are joined in the order of their ``prior_weight``; the others are marked and named.
+    path : str or Path
+        Ends in ``.png`` or ``.svg``.
+    title : str, optional
+        Printed above.
+    bound : float, optional
+        No placement has a smaller maximum cosine: drawn as a vertical line.
+    """
+    if not rows:
+        raise InputError("rows", "hold at least one placement to draw", "none")
+    with new_picture(path, 7.5, 5) as figure:
+        axes = figure.add_subplot()
+        _draw_sweep(axes, sorted((row for row in rows if not row.label), key=lambda row: row.prior_weight))
+        for index, row in enumerate(row for row in rows if row.label):
+            marker, color = MARKS[index % len(MARKS)]
+            mark = {"s": 70, "marker": marker, "color": color, "label": plain_text(row.label)}
+            axes.scatter(row.max_cosine, row.ranked, zorder=4, **mark)
+        if bound is not None:
+            axes.axvline(bound, color="black", linestyle="--", linewidth=1, label=f"lower bound {bound:.4f}")
+        axes.set_xlabel("maximum cosine (smaller is better)")
+        axes.set_ylabel("triplets ranked as in the prior (larger is better)")
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+        axes.set_title(plain_text(title))
+        axes.grid(alpha=0.3)
+        axes.margins(0.08)
+        axes.legend()
+
+
+def _draw_sweep(axes: Any, sweep: Sequence[TradeOffPoint]) -> None:
+    """Join the points of the sweep, each with its weight next to it where there is room."""
+    if not sweep:
+        return
+    x, y = [row.max_cosine for row in sweep], [row.ranked for row in sweep]
+    axes.plot(x, y, "-o", color=SWEEP, markersize=4, label="by weight of the prior")
+    wide, high = max(x) - min(x) or 1.0, max(y) - min(y) or 1.0
+    last: tuple[float, float] | None = None
+    for row in sweep:
+        here = row.max_cosine / wide, row.ranked / high
+        if last is None or (here[0] - last[0]) ** 2 + (here[1] - last[1]) ** 2 > 0.08**2:
+            offset = {"xytext": (5, -10), "textcoords": "offset points"}
+            axes.annotate(f"{row.prior_weight:g}", (row.max_cosine, row.ranked), color=SWEEP, fontsize=8, **offset)
+            last = here
