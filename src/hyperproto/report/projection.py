@@ -1,7 +1,7 @@
 """Prototypes of any dimension as points to draw, with what the drawing gets wrong.
 
-On the circle and on S² nothing is lost. Beyond, no picture can be right: many classes about 90° from each other do not
-fit into two or three dimensions. So a choice is made, of neighbors or of angles, and measured.
+On the circle and on S² nothing is lost. Beyond, no picture can be right: many classes about 90° from each other do
+not fit into two or three dimensions. So a choice is made, of neighbors or of angles, and measured.
 """
 
 from dataclasses import dataclass
