@@ -6,7 +6,6 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from hyperproto._core.extras import require
 from hyperproto._core.registry import choose
 from hyperproto._core.seeding import derive_seed
 from hyperproto.data.arrays import Arrays
@@ -83,7 +82,8 @@ def rotate(images: Tensor, degrees: Tensor) -> Tensor:
 
 
 def _all_digits() -> tuple[Tensor, Tensor]:
-    datasets = require("sklearn.datasets", extra="sklearn", purpose="Loading the digits")
+    from sklearn import datasets
+
     held = datasets.load_digits()
     images = torch.from_numpy(held.images).float().unsqueeze(1) / 16
     return images, torch.from_numpy(held.target).long()
