@@ -1,4 +1,4 @@
-"""``hyperproto doctor``: what is wrong with a stored run, how one sees it, and what to do."""
+"""``hyperproto doctor``: what is wrong with a stored run, the evidence, and what to do."""
 
 import json
 from dataclasses import dataclass
@@ -15,25 +15,25 @@ __all__ = ["Doctor"]
 
 @dataclass
 class Doctor:
-    """Look for what goes wrong in practice: collapsed outputs, too few dimensions, a learning rate far off."""
+    """Check a run for what goes wrong in practice: collapsed outputs, too few dimensions, a bad learning rate."""
 
     run_folder: Annotated[Positional[Path], arg(metavar="RUN")]
     """The folder of the run."""
 
     data: Annotated[Path | None, arg(metavar="PATH")] = None
-    """Data to look at outputs on, unless the run knows its own."""
+    """Data to check outputs on (default: the run's own)."""
 
     which: Literal["last", "best"] = "last"
     """The weights after the last epoch, or after the best on validation data."""
 
     json: bool = False
-    """Print for machines."""
+    """Print JSON."""
 
     def run(self) -> None:
         """Examine and print."""
-        from hyperproto.evaluation import examination_of
+        from hyperproto.evaluation import examine_run
 
-        found = examination_of(self.run_folder, self.data, which=self.which)
+        found = examine_run(self.run_folder, self.data, which=self.which)
         if self.json:
             print(json.dumps(found.to_dict()))
         else:
@@ -41,15 +41,21 @@ class Doctor:
 
 
 def _show(found: "Examination") -> None:
+    from hyperproto._core.errors import HyperprotoError
+
     for finding in found.findings:
-        print(f"{finding.severity}: {finding.name}")
-        print(f"  {finding.says}")
-        print(f"  {finding.advice}")
+        print(f"{finding.severity}: {finding.name}\n  {finding.message}\n  {finding.advice}")
     if not found.findings:
         print("Nothing found.")
-    print(f"Looked for {_listed(found.looked_for)}.")
-    if found.not_looked_for:
-        print(f"Not looked for, as no outputs could be seen: {_listed(found.not_looked_for)}. {found.reason}")
+    print(f"Checked for {_listed(found.checked)}.")
+    if found.unchecked:
+        error = found.problem
+        reason = error.format(_option) if isinstance(error, HyperprotoError) else str(error)
+        print(f"Not checked, without outputs: {_listed(found.unchecked)}. {reason}")
+
+
+def _option(name: str, value: str) -> str:
+    return f"--{name.replace('_', '-')} {value}".strip()
 
 
 def _listed(names: tuple[str, ...]) -> str:

@@ -13,7 +13,8 @@ from hyperproto.evaluation.confidence import (
     Temperature,
     outlier_score,
 )
-from hyperproto.evaluation.doctor import Examination, Finding, examination_of, examine_run
+from hyperproto.evaluation.doctor import Examination, examine_run
+from hyperproto.evaluation.doctor_checks import Finding
 from hyperproto.evaluation.evaluate import Evaluation, evaluate_run
 from hyperproto.evaluation.new_classes import Changed, ClassChange, add_classes, remove_classes, rename_classes
 from hyperproto.evaluation.predict import Answers, FilePredictions, Predictions, predict_files, predict_split
@@ -48,7 +49,6 @@ __all__ = [
     "add_classes",
     "calibrate_run",
     "evaluate_run",
-    "examination_of",
     "examine_run",
     "fit_calibration",
     "list_runs",

@@ -10,9 +10,9 @@ from torch import nn
 import hyperproto as hp
 from hyperproto._core.errors import NonFiniteLossError
 from hyperproto.data import Arrays, read_table, training_data
-from hyperproto.evaluation import Finding, examination_of, examine_run
-from hyperproto.evaluation.doctor import of_outputs, of_tasks, of_training
-from hyperproto.evaluation.doctor.seen import Part, Seen, look_at
+from hyperproto.evaluation import Finding, doctor_checks, examine_run
+from hyperproto.evaluation.doctor import split_outputs
+from hyperproto.evaluation.doctor_checks import Evidence, SplitOutputs
 from hyperproto.models import create_backbone
 from hyperproto.training import read_run
 from tests.cli.test_cli import run as run_verb
@@ -69,37 +69,36 @@ def altered(healthy, losses):
     """A record of a run with these losses."""
     record = read_run(healthy)
     record.history[:] = [{"epoch": i, "loss": loss, "lr": 0.5, "valid": {}} for i, loss in enumerate(losses)]
-    return Seen(record, hp.load(healthy).space)
+    return Evidence(record, hp.load(healthy).space)
 
 
-def test_a_healthy_run_has_no_finding_and_everything_was_looked_for(healthy):
-    found = examination_of(healthy)
+def test_a_healthy_run_has_no_finding_and_everything_was_checked(healthy):
+    found = examine_run(healthy)
     assert found.findings == ()
-    assert len(found.looked_for) == 11
-    assert (found.not_looked_for, found.reason) == ((), "")
-    assert examine_run(healthy) == []
+    assert len(found.checked) == 11
+    assert (found.unchecked, found.problem) == ((), None)
 
 
-def test_without_data_what_could_not_be_looked_for_is_told_with_the_reason(healthy, tmp_path):
+def test_without_data_what_could_not_be_checked_is_listed_with_the_reason(healthy, tmp_path):
     config = json.loads((healthy / "config.json").read_text())
     copy = tmp_path / "run"
     copy.mkdir()
     for file in healthy.iterdir():
         (copy / file.name).write_bytes(file.read_bytes())
     (copy / "config.json").write_text(json.dumps({**config, "recipe": None}))
-    found = examination_of(copy)
-    assert "collapsed outputs" in found.not_looked_for
-    assert "does not know its data" in found.reason
-    assert "a rising loss" in found.looked_for
+    found = examine_run(copy)
+    assert "collapsed outputs" in found.unchecked
+    assert "does not know its data" in str(found.problem)
+    assert "a rising loss" in found.checked
     with pytest.raises(FileNotFoundError, match="nowhere"):
-        examination_of(copy, "nowhere")
+        examine_run(copy, "nowhere")
 
 
 def test_a_relu_before_the_sphere_is_found(tmp_path):
     torch.manual_seed(3)
     network = nn.Sequential(nn.Linear(2, 4), nn.ReLU())
     folder = train(tmp_path / "run", write_table(tmp_path / "data.csv"), network=network, lr=1e-6, epochs=1)
-    findings = examine_run(folder, network=nn.Sequential(nn.Linear(2, 4), nn.ReLU()))
+    findings = examine_run(folder, network=nn.Sequential(nn.Linear(2, 4), nn.ReLU())).findings
     relu = next(finding for finding in findings if finding.name == "a ReLU before the sphere")
     assert relu.severity == "error"
     assert relu.evidence["least"] == 0
@@ -111,7 +110,7 @@ def test_collapsed_outputs_and_classes_never_predicted_are_found(tmp_path):
     with torch.no_grad():
         list(network.modules())[-1].bias.copy_(torch.tensor([100.0, 10, 10, 10]))
     folder = train(tmp_path / "run", write_table(tmp_path / "data.csv"), network=network, lr=1e-7, epochs=1)
-    findings = examine_run(folder)
+    findings = examine_run(folder).findings
     collapse = next(finding for finding in findings if finding.name == "collapsed outputs")
     assert collapse.evidence["mean_length"] > 0.99
     assert collapse.evidence["one_class"] == 1
@@ -123,38 +122,38 @@ def test_collapsed_outputs_and_classes_never_predicted_are_found(tmp_path):
 def test_outputs_that_have_no_reason_to_differ_are_not_collapsed(healthy):
     z = torch.ones(10, 4, dtype=torch.float64)
     same = {"side": torch.zeros(10, dtype=torch.int64), "height": torch.full((10,), 0.5)}
-    seen = Seen(read_run(healthy), hp.load(healthy).space, (Part("train", z, same, same),))
-    assert of_outputs.collapsed_outputs(seen) == []
+    seen = Evidence(read_run(healthy), hp.load(healthy).space, (SplitOutputs("train", z, same, same),))
+    assert list(doctor_checks.collapsed_outputs(seen)) == []
 
 
 def test_outputs_of_norm_zero_are_found_and_have_no_prediction(healthy):
     record, space = read_run(healthy), hp.Space(2, hp.Classes(3))
     data = Arrays(torch.tensor([[1.0, 0], [-1, -1], [0, 1]]), torch.tensor([0, 1, 2]))
-    part = look_at("train", nn.ReLU(), space, data)
+    part = split_outputs("train", nn.ReLU(), space, data)
     assert part.predicted["target"][1] == -1
-    (finding,) = of_outputs.zero_norms(Seen(record, space, (part,)))
+    (finding,) = doctor_checks.zero_norms(Evidence(record, space, (part,)))
     assert finding.evidence == {"zero": 1.0, "not_finite": 0.0, "outputs": 3.0}
 
 
-def test_of_much_data_some_is_looked_at_from_end_to_end():
+def test_of_much_data_some_is_checked_from_end_to_end():
     data = Arrays(torch.arange(1.0, 102.0).unsqueeze(1).repeat(1, 2), torch.arange(101) % 3)
-    part = look_at("train", nn.Identity(), hp.Space(2, hp.Classes(3)), data, most=5)
+    part = split_outputs("train", nn.Identity(), hp.Space(2, hp.Classes(3)), data, most=5)
     assert part.z[:, 0].tolist() == [1, 26, 51, 76, 101]
 
 
 def test_outputs_that_are_not_finite_are_counted(healthy):
     z = torch.ones(10, 4, dtype=torch.float64)
     z[3, 1] = torch.nan
-    seen = Seen(read_run(healthy), hp.load(healthy).space, (Part("train", z, {}, {}),))
-    (finding,) = of_outputs.zero_norms(seen)
+    seen = Evidence(read_run(healthy), hp.load(healthy).space, (SplitOutputs("train", z, {}, {}),))
+    (finding,) = doctor_checks.zero_norms(seen)
     assert finding.evidence == {"zero": 0.0, "not_finite": 1.0, "outputs": 10.0}
 
 
 @pytest.mark.parametrize(("classes", "dim", "severity"), [(10, 2, "error"), (30, 3, "warning"), (10, 3, "note")])
 def test_a_dimension_too_small_for_the_classes_is_found(healthy, classes, dim, severity):
     prototypes = hp.Prototypes.random(classes, dim)  # the bound is the same as for any other
-    seen = Seen(read_run(healthy), hp.Space(dim, hp.Classes(prototypes)))
-    findings = of_tasks.dimension_too_small(seen)
+    seen = Evidence(read_run(healthy), hp.Space(dim, hp.Classes(prototypes)))
+    findings = list(doctor_checks.dimension_too_small(seen))
     assert [finding.severity for finding in findings] == [severity]
     enough = int(findings[0].evidence["enough"])
     assert hp.separation_bound(classes, enough) <= 0.1 < hp.separation_bound(classes, enough - 1)
@@ -163,13 +162,13 @@ def test_a_dimension_too_small_for_the_classes_is_found(healthy, classes, dim, s
 def test_prototypes_closer_together_than_they_need_be_are_found(healthy):
     vectors = torch.tensor([[1.0, 0, 0, 0], [0.99, 0.141067, 0, 0], [0, 0, 1, 0]], dtype=torch.float64)
     prototypes = hp.Prototypes.from_tensor(hp.sphere.normalize(vectors), method="by hand")
-    seen = Seen(read_run(healthy), hp.Space(4, hp.Classes(prototypes)))
-    assert names(of_tasks.dimension_too_small(seen)) == ["prototypes badly separated"]
+    seen = Evidence(read_run(healthy), hp.Space(4, hp.Classes(prototypes)))
+    assert names(doctor_checks.dimension_too_small(seen)) == ["prototypes badly separated"]
 
 
 def test_targets_piling_up_at_a_bound_are_found(tmp_path):
     folder = train(tmp_path / "run", write_table(tmp_path / "data.csv", clip=0.5), classes=False, epochs=1)
-    finding = next(finding for finding in examine_run(folder) if finding.name == "targets at a bound")
+    finding = next(finding for finding in examine_run(folder).findings if finding.name == "targets at a bound")
     assert 0.1 < finding.evidence["at_low"] < 0.5
     assert 0.1 < finding.evidence["at_high"] < 0.5
     assert "margin" in finding.advice
@@ -179,7 +178,7 @@ def test_a_gap_between_train_and_test_is_found(tmp_path):
     network = create_backbone("mlp", out_dim=4, in_features=2, hidden=[128])
     path = write_table(tmp_path / "data.csv", noise=1.0, n=40)
     folder = train(tmp_path / "run", path, network=network, ranges=False, epochs=15, lr=0.3)
-    finding = next(finding for finding in examine_run(folder) if finding.name == "train/test gap")
+    finding = next(finding for finding in examine_run(folder).findings if finding.name == "train/test gap")
     assert finding.evidence["train"] > finding.evidence["test"] + 0.15
 
 
@@ -187,17 +186,20 @@ def test_a_gap_between_train_and_test_is_found(tmp_path):
 def test_a_gap_in_the_error_of_a_number_is_measured_by_its_range(healthy, predicted):
     space, values = hp.Space(3, height=hp.Range(-1, 1)), {"height": torch.zeros(9)}
     z = torch.ones(9, 3)
-    parts = (Part("train", z, values, values), Part("test", z, {"height": torch.full((9,), predicted)}, values))
-    assert len(of_tasks.train_test_gap(Seen(read_run(healthy), space, parts))) == (predicted > 0)
+    parts = (
+        SplitOutputs("train", z, values, values),
+        SplitOutputs("test", z, {"height": torch.full((9,), predicted)}, values),
+    )
+    assert len(list(doctor_checks.train_test_gap(Evidence(read_run(healthy), space, parts)))) == (predicted > 0)
 
 
 @pytest.mark.parametrize(
     ("losses", "check", "name"),
     [
-        ([1.0, 1.5, 2.0, 2.5, 2.5, 2.6], of_training.rising_loss, "rising loss"),
-        ([1.0, 0.999, 0.998, 0.999, 1.0], of_training.flat_loss, "flat loss"),
-        ([1.0, 0.9, 0.8, 0.7, 0.6], of_training.still_falling, "loss still falling"),
-        ([1.0, float("nan"), 1.0], of_training.loss_not_finite, "loss not finite"),
+        ([1.0, 1.5, 2.0, 2.5, 2.5, 2.6], doctor_checks.rising_loss, "rising loss"),
+        ([1.0, 0.999, 0.998, 0.999, 1.0], doctor_checks.flat_loss, "flat loss"),
+        ([1.0, 0.9, 0.8, 0.7, 0.6], doctor_checks.still_falling, "loss still falling"),
+        ([1.0, float("nan"), 1.0], doctor_checks.loss_not_finite, "loss not finite"),
     ],
 )
 def test_a_learning_rate_far_off_shows_in_the_losses(healthy, losses, check, name):
@@ -210,18 +212,18 @@ def test_a_learning_rate_far_off_shows_in_the_losses(healthy, losses, check, nam
 @pytest.mark.parametrize("losses", [[1.0, 0.5, 0.3, 0.25, 0.24, 0.24], [1.0, 2.0], []])
 def test_a_loss_that_falls_and_levels_off_or_has_no_course_yet_is_not_a_finding(healthy, losses):
     seen = altered(healthy, losses)
-    for check in (of_training.rising_loss, of_training.flat_loss, of_training.still_falling):
-        assert check(seen) == []
-    assert of_training.loss_not_finite(seen) == []
+    for check in (doctor_checks.rising_loss, doctor_checks.flat_loss, doctor_checks.still_falling):
+        assert list(check(seen)) == []
+    assert list(doctor_checks.loss_not_finite(seen)) == []
 
 
 def test_a_run_that_broke_off_at_a_loss_that_is_not_finite_can_be_examined(tmp_path):
     path = write_table(tmp_path / "data.csv")
     with pytest.raises(NonFiniteLossError, match="Lower lr"):
         train(tmp_path / "run", path, network=nn.Sequential(nn.Linear(2, 4), Breaks()), epochs=1)
-    found = examination_of(tmp_path / "run")
+    found = examine_run(tmp_path / "run")
     assert names(found.findings) == ["loss not finite"]
-    assert "No weights" in found.reason or "not one of ours" in found.reason
+    assert "No weights" in str(found.problem) or "not one of ours" in str(found.problem)
 
 
 class Breaks(nn.Module):
@@ -229,10 +231,10 @@ class Breaks(nn.Module):
         return x * float("inf") if torch.is_grad_enabled() else x
 
 
-def test_the_command_says_what_is_wrong_and_what_was_looked_for(capsys, healthy, tmp_path):
+def test_the_command_says_what_is_wrong_and_what_was_checked(capsys, healthy, tmp_path):
     code, out, err = run_verb(capsys, "doctor", str(healthy))
     assert (code, err) == (0, "")
-    assert out.startswith("Nothing found.\nLooked for a loss that is not finite")
+    assert out.startswith("Nothing found.\nChecked for a loss that is not finite")
     folder = train(tmp_path / "run", write_table(tmp_path / "data.csv", clip=0.5), classes=False, epochs=1)
     code, out, _ = run_verb(capsys, "doctor", str(folder))
     assert "warning: targets at a bound\n  height:" in out
@@ -246,5 +248,5 @@ def test_the_command_without_data_says_so(capsys, tmp_path):
     hp.fit(network, hp.Space(4, hp.Classes(3)), (inputs, labels), epochs=1, folder=tmp_path / "run", progress=False)
     code, out, _ = run_verb(capsys, "doctor", str(tmp_path / "run"))
     assert code == 0
-    assert "Not looked for, as no outputs could be seen: zero norms" in out
-    assert "does not know its data. Say where it is: data=PATH." in out
+    assert "Not checked, without outputs: zero norms" in out
+    assert "does not know its data. Say where it is: --data PATH." in out

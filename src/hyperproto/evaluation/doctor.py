@@ -1,0 +1,126 @@
+"""Examine a stored run for what goes wrong in practice."""
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from hyperproto._core.errors import HyperprotoError
+from hyperproto._core.files import plain
+from hyperproto.data import Arrays, ImageData, Source
+from hyperproto.evaluation.doctor_checks import FROM_DATA, FROM_FILES, Evidence, Finding, SplitOutputs
+from hyperproto.evaluation.run_data import open_run, read_run_data, read_run_source
+from hyperproto.spaces import Classes, OutputSpace
+from hyperproto.spaces.task_space import TaskSpace
+from hyperproto.spaces.tasks import MISSING
+from hyperproto.training import read_run
+from hyperproto.training.loading import rebuild
+from hyperproto.training.outputs import network_outputs
+
+__all__ = ["Examination", "examine_run"]
+
+MOST_EXAMPLES = 4096  # of a split: enough for every finding
+SEVERITIES = ("error", "warning", "note")
+
+
+@dataclass(frozen=True)
+class Examination:
+    """All findings, the worst first; what was checked, and what could not be checked and why.
+
+    ``problem`` is the error that kept the outputs from being checked, None where they were.
+    """
+
+    run: str
+    findings: tuple[Finding, ...]
+    checked: tuple[str, ...]
+    unchecked: tuple[str, ...] = ()
+    problem: HyperprotoError | OSError | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON: None for what is not a number."""
+        values: dict[str, Any] = plain({**vars(self), "findings": [asdict(finding) for finding in self.findings]})
+        return values | {"problem": None if self.problem is None else str(self.problem)}
+
+
+def examine_run(
+    folder: str | Path,
+    data: str | Path | Source | None = None,
+    *,
+    which: str = "last",
+    network: nn.Module | None = None,
+    space: OutputSpace | None = None,
+) -> Examination:
+    """Check a run for what goes wrong in practice.
+
+    Parameters
+    ----------
+    folder : path
+        The run.
+    data : path or Source, optional
+        Data to check outputs on (default: the run's own). Where there is none, only the run's files are checked.
+    which : {"last", "best"}
+        The weights after the last epoch, or after the best.
+    network, space : optional
+        For a network or a space that is not one of ours, as for :func:`~hyperproto.training.loading.load`.
+    """
+    problem: HyperprotoError | OSError | None = None
+    try:
+        evidence = _gather(folder, data, which, network, space)
+    except (HyperprotoError, OSError) as error:
+        if data is not None and (Path(folder) / f"{which}.safetensors").is_file():
+            raise
+        problem = error
+        record = read_run(folder)
+        evidence = Evidence(record, space or rebuild(folder, network=network or nn.Identity()).space)
+    checks = FROM_FILES | (FROM_DATA if evidence.splits else {})
+    findings = [finding for check in checks.values() for finding in check(evidence)]
+    findings.sort(key=lambda finding: SEVERITIES.index(finding.severity))
+    unchecked = () if evidence.splits else tuple(FROM_DATA)
+    return Examination(str(folder), tuple(findings), tuple(checks), unchecked, problem)
+
+
+def _gather(
+    folder: str | Path, data: Any, which: str, network: nn.Module | None, space: OutputSpace | None
+) -> Evidence:
+    """Return the outputs on the training split and, where there is one, the test split."""
+    record, network, opened = open_run(folder, which=which, network=network, space=space)
+    source = data if isinstance(data, Source) else read_run_source(record, opened.tasks, data, split="train")
+    names = ["train", "test"] if source.test is not None else ["train"]
+    splits = [
+        split_outputs(
+            name, network, opened, read_run_data(record, opened.tasks, source, split=name, unseen="missing")[2]
+        )
+        for name in names
+    ]
+    return Evidence(record, opened, tuple(splits))
+
+
+@torch.no_grad()
+def split_outputs(
+    name: str, network: nn.Module, space: TaskSpace, data: Arrays | ImageData, *, most: int = MOST_EXAMPLES
+) -> SplitOutputs:
+    """Run a network over at most ``most`` examples, spread evenly over the data, which may be sorted by class."""
+    rows = torch.linspace(0, len(data) - 1, min(most, len(data)), dtype=torch.float64).round().long()
+    outputs: list[Tensor] = []
+    targets: dict[str, list[Tensor]] = {task: [] for task in space.names}
+    for z, target in network_outputs(network, data, batch_size=256, rows=rows):
+        outputs.append(z)
+        named = {space.names[0]: target} if isinstance(target, Tensor) else target
+        for task, value in zip(space.names, named.values(), strict=True) if space.bare else named.items():
+            targets[task].append(value)
+    z = torch.cat(outputs)
+    return SplitOutputs(name, z, _predict(space, z), {task: torch.cat(parts) for task, parts in targets.items()})
+
+
+def _predict(space: TaskSpace, z: Tensor) -> dict[str, Tensor]:
+    """Predict from the rows that have a direction; the others have no prediction."""
+    usable = z.isfinite().all(dim=1) & (z.abs().amax(dim=1) > torch.finfo(z.dtype).tiny)
+    answers = space.predict(z[usable])
+    found = {}
+    for task, answer in ({space.names[0]: answers} if isinstance(answers, Tensor) else answers).items():
+        missing = MISSING if isinstance(space.tasks[task], Classes) else torch.nan
+        found[task] = answer.new_full((len(z),), missing)
+        found[task][usable] = answer
+    return found
