@@ -41,7 +41,7 @@ def test_a_png_shows_something_and_strange_names_are_drawn(tmp_path):
 
 
 def test_names_without_room_are_counted(tmp_path):
-    draw_placement(hp.place(600, 2), tmp_path / "placed.svg")
+    draw_placement(hp.place([f"a class with a long name {i}" for i in range(600)], 2), tmp_path / "placed.svg")
     text = (tmp_path / "placed.svg").read_text()
     assert re.search(r"\d+ of 600 names found no room", text)
 

@@ -1,4 +1,4 @@
-"""Classes as dots with their names, none of which covers another: next to the dot on a map, outward on a circle."""
+"""Classes as dots with their names, each at the nearest place around its dot where it covers no other."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from hyperproto.report.pictures import plain_text
 
-__all__ = ["name_around", "name_next_to", "outward", "place_labels", "spread"]
+__all__ = ["draw_names", "place_labels"]
 
 Array = NDArray[np.float64]
 
@@ -16,19 +16,20 @@ RINGS = (1.0, 1.6, 2.4, 3.4, 4.6, 6.0, 8.0, 10.5)  # distances from the point, i
 SIDEWAYS = 0.15  # line heights by which a name at the side of its point is better than one above it
 COVERED = 1.2  # line heights that covering another point is as bad as
 ROUNDS, MANY = 3, 300  # every name may move again, knowing where the others are; many have no room to
-PUSHES = 20_000  # at most: n names on one spot need about n² of them
 FONT, SMALL_FONT = 10.0, 5.0  # points
 ROOMY = 80  # names in one panel from which on the letters shrink
 FAR = 0.7  # label heights between a name and its dot from which on a line joins them
 LINE = {"linewidth": 0.5, "alpha": 0.6, "zorder": 2}
 
 
-def name_next_to(axes: Any, points: Array, names: list[str], colors: list[str]) -> int:
+def draw_names(axes: Any, points: Array, names: list[str], colors: list[str]) -> int:
     """Draw dots (n, 2) with their names around them; return how many names found no room."""
     if not names:
         return 0
     size = max(SMALL_FONT, FONT * min(1, ROOMY / len(names)) ** 0.4)
-    texts = _dots(axes, points, names, colors, size)
+    axes.scatter(*points.T, s=2.2 * size, c=colors, linewidths=0, zorder=3)
+    style = {"fontsize": size, "ha": "center", "va": "center", "zorder": 4}
+    texts = [axes.text(0, 0, plain_text(n), color=color, **style) for n, color in zip(names, colors, strict=True)]
     renderer = axes.figure.canvas.get_renderer()
     boxes = [text.get_window_extent(renderer) for text in texts]
     sizes = np.array([[box.width + 3, 1.1 * size * axes.figure.dpi / 72] for box in boxes])
@@ -44,33 +45,6 @@ def name_next_to(axes: Any, points: Array, names: list[str], colors: list[str]) 
         if np.linalg.norm(edge - spot) > FAR * extent[1]:
             axes.plot(*back.transform([spot, edge]).T, color=text.get_color(), **LINE)
     return int(np.isnan(centers[:, 0]).sum())
-
-
-def name_around(axes: Any, points: Array, names: list[str], colors: list[str]) -> int:
-    """Draw dots (n, 2) on the unit circle with their names outside; return how many names found no room."""
-    radius = axes.get_window_extent().width / (2 * axes.get_xlim()[1]) * 72 / axes.figure.dpi  # in points
-    line = 1.15 * 1.06  # of a letter's height, at the radius where names start
-    size = float(np.clip(2 * np.pi * radius / (len(names) * line), SMALL_FONT, FONT))
-    room = int(2 * np.pi * radius / (size * line))
-    step = -(-len(names) // room)  # where not all fit, every second or third is named
-    texts = _dots(axes, points, names, colors, size)
-    turn = np.arctan2(points[:, 1], points[:, 0])
-    named = np.argsort(turn, kind="stable")[::step]
-    for text in texts:
-        text.set_visible(False)
-    for i, angle in zip(named, spread(turn[named], size * line / radius), strict=True):
-        way = np.array([np.cos(angle), np.sin(angle)])
-        texts[i].set(visible=True, position=1.06 * way, **outward(float(angle)))
-        axes.plot(*np.array([1.01 * points[i], 1.05 * way]).T, color=colors[i], **LINE)
-    return len(names) - len(named)
-
-
-def _dots(axes: Any, points: Array, names: list[str], colors: list[str], size: float) -> list[Any]:
-    axes.scatter(*points.T, s=2.2 * size, c=colors, linewidths=0, zorder=3)
-    return [
-        axes.text(0, 0, plain_text(name), color=color, fontsize=size, ha="center", va="center", zorder=4)
-        for name, color in zip(names, colors, strict=True)
-    ]
 
 
 def place_labels(points: Array, sizes: Array, limits: tuple[float, float, float, float]) -> Array:
@@ -135,45 +109,3 @@ def _overlaps(places: Array, size: Array, centers: Array, sizes: Array) -> NDArr
     reach = (size + sizes) / 2
     across, along = (np.abs(places[:, None, axis] - centers[:, axis]) < reach[:, axis] for axis in (0, 1))
     return across & along
-
-
-def spread(angles: Array, gap: float) -> Array:
-    """Return angles near the given ones, in the same order around the circle, no two closer than ``gap``.
-
-    Parameters
-    ----------
-    angles : array, shape (n,)
-        In radians.
-    gap : float
-        At most ``2 π / n``, or it is taken to be that.
-
-    Examples
-    --------
-    >>> spread(np.array([1.0, 1.0, 3.0]), 0.5).round(2).tolist()
-    [0.75, 1.25, 3.0]
-    """
-    count = len(angles)
-    gap = min(gap, 2 * np.pi / count * (1 - 1e-9))
-    order = np.argsort(angles % (2 * np.pi), kind="stable")
-    moved = (angles % (2 * np.pi))[order]
-    for _ in range(PUSHES):
-        ahead = np.append(moved[1:], moved[0] + 2 * np.pi) - moved
-        push = np.maximum(gap - ahead, 0) / 2
-        if push.max() < 1e-4 * gap:
-            break
-        moved = moved - push + np.roll(push, 1)
-    result = np.empty(count)
-    result[order] = moved
-    return result
-
-
-def outward(angle: float) -> dict[str, float | str]:
-    """Return the settings of a text that reads outward from the circle, never upside down."""
-    degrees = float(np.degrees(angle)) % 360
-    flipped = 90 < degrees < 270
-    return {
-        "rotation": degrees - 180 if flipped else degrees,
-        "rotation_mode": "anchor",
-        "ha": "right" if flipped else "left",
-        "va": "center",
-    }

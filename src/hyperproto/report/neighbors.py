@@ -1,6 +1,6 @@
 """The nearest classes by the prior and by the placement, side by side."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -191,8 +191,9 @@ def nearest(vectors: Any, k: int, *, similarity: Any = None, classes: Any = None
     if k < 1:
         raise InputError("similarity", "know two classes or more", int(others.sum()))
     ids = np.arange(count) if classes is None else np.asarray(classes, dtype=np.int64)
-    parts = []
-    for own in _blocks(ids, count):
+    parts, size = [], max(1, BLOCK_ENTRIES // count)
+    for start in range(0, max(len(ids), 1), size):
+        own = ids[start : start + size]
         values = rows[own] @ rows.T if similarity is None else np.where(others, rows[own], -np.inf)
         parts.append(nearest_rows(values, own, k))
     return Nearest(*(np.concatenate(column) for column in zip(*parts, strict=True)))
@@ -222,12 +223,6 @@ def nearest_rows(similarity: Array, own: Ids, k: int) -> Nearest:
     first = np.cumsum(found) - found
     ids = columns[order][first[:, None] + np.arange(k)]
     return Nearest(ids, np.take_along_axis(values, ids, axis=1), (values >= last - TIED).sum(axis=1) > k)
-
-
-def _blocks(ids: Ids, count: int) -> Iterator[Ids]:
-    size = max(1, BLOCK_ENTRIES // count)
-    for start in range(0, max(len(ids), 1), size):
-        yield ids[start : start + size]
 
 
 def _named(found: Nearest, row: int, names: tuple[str, ...]) -> tuple[Neighbor, ...]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hyperproto.report.groups import colors_of
-from hyperproto.report.labels import name_around, name_next_to
+from hyperproto.report.labels import draw_names
 from hyperproto.report.neighbors import named_vectors
 from hyperproto.report.pictures import new_picture, plain_text
 from hyperproto.report.projection import project
@@ -67,14 +67,13 @@ def draw_placement(
     rows = -(-len(colors) // LEGEND_COLUMNS) if len(colors) > 1 else 0
     bottom = NOTE + rows * LEGEND_ROW
     height = SIDE + bottom + (0.4 if title else 0.1)
-    draw = name_around if vectors.shape[1] == 2 else name_next_to
     with new_picture(path, SIDE * len(panels), height, layout=None) as figure:
         figure.suptitle(plain_text(title), y=1 - 0.15 / height, va="top", fontsize=14)
         left_out = 0
         for column, panel in enumerate(panels):
             axes = figure.add_axes((column / len(panels), bottom / height, 1 / len(panels), SIDE / height))
             _prepare(axes, panel)
-            left_out += draw(axes, panel.points, [names[i] for i in panel.ids], [own[i] for i in panel.ids])
+            left_out += draw_names(axes, panel.points, [names[i] for i in panel.ids], [own[i] for i in panel.ids])
         if rows:
             _add_legend(figure, colors, (NOTE - 0.15) / height)
         note += f" {left_out} of {len(names)} names found no room." if left_out else ""
@@ -89,7 +88,7 @@ def _panels(vectors: Array) -> tuple[list[Panel], str]:
         return maps, "Equal-area maps of the two halves of the sphere, seen from outside: left rim meets right rim."
     everyone = np.arange(len(vectors))
     if vectors.shape[1] == 2:
-        return [Panel("", vectors, everyone, [_ring()], 1.4)], "The circle of two dimensions, as it is."
+        return [Panel("", vectors, everyone, [_ring()], 1.3)], "The circle of two dimensions, as it is."
     projection = project(vectors, 2)
     points = projection.points / max(np.abs(projection.points).max(), 1e-300)
     return [Panel("", points, everyone, [], 1.08)], projection.sentence.replace(". Of", ".\nOf")
