@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hyperproto.reproduction.places import Places
+from hyperproto.reproduction.placements import Places
 from tests.data import layouts
 
 

@@ -12,14 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from hyperproto.reproduction import cell_prototypes as module
-from hyperproto.reproduction.cell_prototypes import cell_prototypes
-from hyperproto.reproduction.find import find_experiment
-from hyperproto.reproduction.interrupts import all_or_nothing
-from hyperproto.reproduction.places import Places
-from hyperproto.reproduction.records import comparable, find_record
-from hyperproto.reproduction.runner import run_experiment
+from hyperproto.reproduction import placements as module
+from hyperproto.reproduction.experiment import find_experiment
+from hyperproto.reproduction.placements import Places, cell_prototypes
+from hyperproto.reproduction.records import find_record
 from hyperproto.reproduction.spec import Spec
+from tests.reproduction.helpers import comparable, run_experiment
 
 OWN = '''"""Three cells that take a moment."""
 
@@ -87,21 +85,21 @@ def test_ctrl_c_ends_all_processes_at_checkpoints_and_the_same_command_goes_on(s
         assert comparable(resumed) == comparable(find_record(straight.results, cell))
 
 
-def test_a_placement_that_was_interrupted_is_not_kept(tmp_path, monkeypatch):
-    def place_a_little(*_, **__):
-        with suppress(KeyboardInterrupt):  # as placing does: it returns the best so far
-            signal.raise_signal(signal.SIGINT)
-        return "unfinished"
+def test_an_interrupt_waits_for_the_placement_that_later_cells_read(tmp_path, monkeypatch):
+    finish = module.place
 
-    monkeypatch.setattr(module, "place", place_a_little)
-    places = Places(results=tmp_path / "results", runs=tmp_path / "runs")
-    with pytest.raises(KeyboardInterrupt):
-        cell_prototypes(Spec(kind="idea", dim=3, prototypes="ours"), 4, 3, None, places)
-    assert not list(tmp_path.rglob("*.safetensors"))
+    def place_interrupted(*arguments, **options):
+        signal.raise_signal(signal.SIGINT)
+        return finish(*arguments, **options)
 
-
-def test_a_block_that_nobody_interrupts_goes_on_and_signals_are_handed_back():
+    monkeypatch.setattr(module, "place", place_interrupted)
     before = signal.getsignal(signal.SIGINT)
-    with all_or_nothing():
-        assert signal.getsignal(signal.SIGINT) is not before
+    places, spec = (
+        Places(results=tmp_path / "results", runs=tmp_path / "runs"),
+        Spec(kind="idea", dim=3, prototypes="ours"),
+    )
+    with pytest.raises(KeyboardInterrupt):
+        cell_prototypes(spec, 4, 3, None, places)
     assert signal.getsignal(signal.SIGINT) is before
+    monkeypatch.setattr(module, "place", lambda *_, **__: pytest.fail("placed again"))
+    assert cell_prototypes(spec, 4, 3, None, places).separation().min == pytest.approx(4 / 3)

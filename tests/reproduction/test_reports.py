@@ -8,16 +8,12 @@ import sys
 import pytest
 from rich.console import Console
 
-from hyperproto.reproduction.dots import row_bands
-from hyperproto.reproduction.experiment import Entry, Experiment, Printed
-from hyperproto.reproduction.find import find_experiment
-from hyperproto.reproduction.grid import make_grid
-from hyperproto.reproduction.records import FORMAT, write_record
+from hyperproto.reproduction.experiment import Entry, Experiment, Printed, find_experiment
+from hyperproto.reproduction.figures import row_bands
+from hyperproto.reproduction.grid import make_grid, print_grid
+from hyperproto.reproduction.records import FORMAT, summarize, write_record
+from hyperproto.reproduction.reports import to_csv, to_latex, to_markdown, write_report
 from hyperproto.reproduction.spec import Spec
-from hyperproto.reproduction.summary import summarise
-from hyperproto.reproduction.terminal import print_grid
-from hyperproto.reproduction.texts import to_csv, to_latex, to_markdown
-from hyperproto.reproduction.write import write_report
 
 OURS, THEIRS = Spec(dim=3, prototypes="ours"), Spec(dim=3, prototypes="one-hot")
 VALUES = {("ours", 0): 0.5, ("ours", 1): 0.54, ("one-hot", 0): 0.45, ("one-hot", 1): 0.46}
@@ -53,7 +49,7 @@ def results(tmp_path):
 
 def make(results, scale="full", figure=""):
     experiment = make_experiment(figure)
-    return make_grid(experiment, scale, summarise(experiment, scale, results))
+    return make_grid(experiment, scale, summarize(experiment, scale, results))
 
 
 def test_markdown_has_the_papers_value_in_brackets(results):
@@ -118,7 +114,7 @@ def test_a_table_is_drawn_too_with_every_row_and_what_was_not_run(results, tmp_p
     _, written = write_report(make_experiment(), "full", results, tmp_path / "reports")
     assert [path.name for path in written[-2:]] == ["own-full.png", "own-full.svg"]
     assert written[-2].read_bytes().startswith(b"\x89PNG")
-    drawn = re.findall(r"<!-- (.*?) -->", written[-1].read_text(encoding="utf-8"))  # matplotlib's texts
+    drawn = re.findall(r"<text[^>]*>([^<]+)</text>", written[-1].read_text(encoding="utf-8"))
     for text in (
         "One-hot | &amp; &lt;b&gt;",
         "Ours",
@@ -134,7 +130,7 @@ def test_a_table_is_drawn_too_with_every_row_and_what_was_not_run(results, tmp_p
 def test_rows_of_other_measures_have_a_band_of_their_own(tmp_path):
     for name, bands in (("table6", 2), ("table2", 1), ("table4", 1)):
         experiment = find_experiment(name)
-        grid = make_grid(experiment, "full", summarise(experiment, "full", tmp_path))
+        grid = make_grid(experiment, "full", summarize(experiment, "full", tmp_path))
         found = row_bands(grid)
         assert len(found) == bands
         assert sum(found, ()) == grid.rows
@@ -142,7 +138,7 @@ def test_rows_of_other_measures_have_a_band_of_their_own(tmp_path):
 
 def test_columns_stand_in_the_order_of_the_fullest_row(tmp_path):
     experiment = find_experiment("table1")
-    grid = make_grid(experiment, "full", summarise(experiment, "full", tmp_path))
+    grid = make_grid(experiment, "full", summarize(experiment, "full", tmp_path))
     assert grid.columns[:4] == tuple(f"CIFAR-100 {dim}" for dim in (10, 25, 50, 100))
     assert grid.columns[4:] == tuple(f"ImageNet-200 {dim}" for dim in (25, 50, 100, 200))
 
@@ -151,7 +147,7 @@ def test_without_the_package_that_draws_numbers_are_reported_all_the_same(result
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     _, written = write_report(make_experiment(), "full", results, tmp_path / "reports")
     assert {path.suffix for path in written} == {".md", ".csv", ".tex", ".html"}
-    assert "No pictures: Drawing a table needs matplotlib" in written[0].read_text(encoding="utf-8")
+    assert "No pictures: Drawing a picture needs matplotlib" in written[0].read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("figure", ["", "curves"])

@@ -37,7 +37,7 @@ def test_rotated_mnist_shows_the_sphere(tmp_path, capsys):
     assert "images" in (tmp_path / "results" / "reports" / f"{stem}-1-sphere.html").read_text(encoding="utf-8")
 
 
-def test_a_dry_run_prints_cells_protocol_and_time_and_runs_nothing(tmp_path, capsys):
+def test_a_dry_run_prints_cells_and_protocol_and_runs_nothing(tmp_path, capsys):
     layouts.write_mnist(tmp_path / "data")
     folders = ["--results", str(tmp_path / "results"), "--runs", str(tmp_path / "runs"), "--jobs", "2"]
     arguments = ["--scale", "smoke", "--data", str(tmp_path / "data"), "--dry-run"]
@@ -46,7 +46,7 @@ def test_a_dry_run_prints_cells_protocol_and_time_and_runs_nothing(tmp_path, cap
     assert out.count("to do  ") == 4
     assert "rotated-mnist: rotated-mnist, 2 epochs, batch 6, rate 0.01 (paper, loss sum)" in out
     assert "epochs 2 (paper: 250)" in out
-    assert "4 cells to do, 0 done, 0 left out; about" in out
+    assert "4 cells to do, 0 done, 0 left out." in out
     assert not (tmp_path / "results").exists()
     assert not (tmp_path / "runs").exists()
 
@@ -82,7 +82,10 @@ def test_the_module_is_the_command():
 def test_cells_left_out_are_counted(tmp_path, capsys):
     main(["reproduce", "table2", "--scale", "smoke", "--dry-run", "--results", str(tmp_path)])
     out = capsys.readouterr().out
-    assert "1 cell left out: it needs the authors' prototypes: --authors DIR." in out
+    assert (
+        "1 cell left out: --authors must be the authors' folder with sgd prototypes of 3 classes in 3 dimensions."
+        in out
+    )
     assert "3 cells to do, 0 done, 2 left out" in out
 
 
@@ -98,7 +101,7 @@ def test_cells_left_out_are_counted(tmp_path, capsys):
             ["reproduce", "table1", "--report-only", "--results", "nowhere"],
             "got none. Run hyperproto",
         ),
-        (["reproduce", "table1", "--data", "nowhere"], '--data must be there; "nowhere" is not'),
+        (["reproduce", "table1", "--data", "nowhere"], '--data must exist; got "nowhere". Check the path.'),
     ],
 )
 def test_mistakes_are_answered_by_a_sentence(arguments, sentence, capsys):

@@ -7,14 +7,12 @@ import numpy as np
 import pytest
 
 from hyperproto._core.errors import InputError, MissingExtraError
-from hyperproto.reproduction.estimate import estimate_seconds, seconds_an_image
-from hyperproto.reproduction.experiment import Entry, Experiment
-from hyperproto.reproduction.find import find_experiment
-from hyperproto.reproduction.places import Places
-from hyperproto.reproduction.plan import make_plan
-from hyperproto.reproduction.records import comparable, find_record
-from hyperproto.reproduction.runner import run_experiment
+from hyperproto.reproduction.experiment import Entry, Experiment, find_experiment
+from hyperproto.reproduction.placements import Places
+from hyperproto.reproduction.records import find_record
+from hyperproto.reproduction.runner import make_plan
 from hyperproto.reproduction.spec import Spec
+from tests.reproduction.helpers import comparable, run_experiment
 
 
 def two_placements():
@@ -33,27 +31,27 @@ def places(tmp_path):
 def test_cells_without_their_data_are_left_out_with_the_reason(places):
     plan = make_plan(find_experiment("table1"), "smoke", places)
     assert not plan.todo
-    reasons = {reason for _, reason in plan.skipped}
-    assert any("docs/data.md" in reason for reason in reasons)
+    assert any("docs/data.md" in str(error) for _, error in plan.skipped)
     plan = make_plan(find_experiment("table2"), "full", places)
-    assert {spec.prototypes: reason for spec, reason in plan.skipped} == {
-        "word2vec": "it needs word vectors: --words FILE, or the authors' with --authors DIR",
-        "authors": "it needs the authors' prototypes: --authors DIR",
+    folder = "`authors` must be the authors' folder with {} prototypes of 100 classes in 100 dimensions."
+    assert {spec.prototypes: str(error) for spec, error in plan.skipped} == {
+        "word2vec": f"{folder.format('sem')} Or give word vectors: words=FILE.",
+        "authors": folder.format("sgd"),
     }
 
 
 def test_the_authors_sizes_are_told_apart(small_places):
     assert not make_plan(find_experiment("table2"), "smoke", replace(small_places, results=small_places.runs)).skipped
     plan = make_plan(find_experiment("table2"), "full", replace(small_places, results=small_places.runs))
-    reasons = {spec.prototypes: reason for spec, reason in plan.skipped}
-    assert "no sgd prototypes of 100 classes in 100 dimensions" in reasons["authors"]
+    reasons = {spec.prototypes: str(error) for spec, error in plan.skipped}
+    assert "with sgd prototypes of 100 classes in 100 dimensions; got /" in reasons["authors"]
 
 
 def test_processes_give_the_records_of_one(places, tmp_path):
     alone = replace(places, results=tmp_path / "alone")
     run_experiment(two_placements(), "smoke", alone, jobs=1)
     told = []
-    run_experiment(two_placements(), "smoke", places, jobs=2, say=told.append)
+    run_experiment(two_placements(), "smoke", places, jobs=2, on_end=told.append)
     assert len(told) == 2
     for spec in two_placements().cells("smoke"):
         assert comparable(find_record(places.results, spec)) == comparable(find_record(alone.results, spec))
@@ -71,9 +69,9 @@ def test_a_failing_cell_does_not_stop_the_others(places, monkeypatch):
 
     monkeypatch.setattr(runner, "run_cell", run_or_fail)
     ended = run_experiment(two_placements(), "smoke", places, jobs=1)
-    assert [(held.spec.classes, held.state, held.failure) for held in ended] == [
+    assert [(held.spec.classes, held.state, str(held.error)) for held in ended] == [
         (3, "failed", "Three must not be."),
-        (4, "done", ""),
+        (4, "done", "None"),
     ]
     assert [spec.classes for spec in make_plan(two_placements(), "smoke", places).done] == [4]
 
@@ -87,9 +85,9 @@ def test_prototypes_that_do_not_fit_the_data_leave_a_cell_out(small_places, tmp_
     table = find_experiment("table6")
     only = replace(table, entries=lambda scale: [e for e in table.entries(scale) if e.spec.prototypes == "authors"])
     told = []
-    run_experiment(only, "smoke", places, jobs=1, say=told.append)
+    run_experiment(only, "smoke", places, jobs=1, on_end=told.append)
     assert {outcome.state for outcome in told} == {"left out"}
-    assert "no sgd prototypes of 2 classes in 2 dimensions" in told[0].failure
+    assert "sgd prototypes of 2 classes in 2 dimensions" in str(told[0].error)
 
 
 def test_a_record_of_something_else_is_refused(places):
@@ -97,7 +95,7 @@ def test_a_record_of_something_else_is_refused(places):
     run_experiment(two_placements(), "smoke", places, jobs=1)
     folder = places.results / "cells" / "own"
     (folder / f"{first.address}.json").write_text((folder / f"{second.address}.json").read_text())
-    with pytest.raises(InputError, match="must be the record of the cell that its name says; it is not"):
+    with pytest.raises(InputError, match="must be the record of the cell that its name says. Remove it"):
         make_plan(two_placements(), "smoke", places)
 
 
@@ -107,7 +105,7 @@ def test_other_word_vectors_do_not_pass_for_those_of_a_record(small_places, tmp_
     words = tmp_path / "words.txt"
     rng = np.random.default_rng(0)
     words.write_text("".join(f"{w} {' '.join(map(str, rng.normal(size=4)))}\n" for w in ("apple", "bear", "chair")))
-    with pytest.raises(InputError, match=r'has "the authors\' sem", not "words.txt". Give --results another folder'):
+    with pytest.raises(InputError, match=r'be of the word vectors "words.txt"; got "the authors\' sem". Give'):
         make_plan(find_experiment("table2"), "smoke", replace(places, words=words))
     other = replace(places, words=words, results=tmp_path / "other")
     run_experiment(find_experiment("table2"), "smoke", other, jobs=1)
@@ -137,24 +135,6 @@ def test_a_local_dask_cluster_runs_cells(places):
     with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster:
         run_experiment(two_placements(), "smoke", places, backend="dask", scheduler=cluster.scheduler_address)
     assert len(make_plan(two_placements(), "smoke", places).done) == 2
-
-
-def test_an_estimate_grows_with_epochs_and_images():
-    spec = Spec(dim=10, network="resnet-8", size=8, train_images=100, test_images=30, epochs=2)
-    once = estimate_seconds(spec)
-    assert once > 0
-    assert estimate_seconds(replace(spec, epochs=4)) == pytest.approx(2 * once)
-    assert estimate_seconds(replace(spec, train_images=210)) == pytest.approx(2 * once)  # 100 + 30/3, 210 + 30/3
-
-
-def test_an_estimate_counts_processor_time_not_waiting(monkeypatch):
-    """Others who use the machine make a step take longer, not cost more."""
-    monkeypatch.setattr("time.perf_counter", lambda: pytest.fail("looked at the clock"))
-    clock = iter([0, 8, 10, 16, 20, 30, 40, 47])  # steps of 8, 6, 10 and 7 seconds
-    monkeypatch.setattr("time.process_time", lambda: next(clock))
-    seconds_an_image.cache_clear()
-    assert seconds_an_image("resnet-8", (), 3, 32, 10) == pytest.approx(6 / 64)
-    seconds_an_image.cache_clear()
 
 
 def test_jobs_must_be_a_number(places):

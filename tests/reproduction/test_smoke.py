@@ -6,12 +6,12 @@ from dataclasses import replace
 import pytest
 
 from hyperproto.reproduction.cells import run_cell
-from hyperproto.reproduction.find import experiment_names, find_experiment
-from hyperproto.reproduction.plan import make_plan
-from hyperproto.reproduction.records import comparable, find_record
-from hyperproto.reproduction.runner import run_experiment
-from hyperproto.reproduction.write import write_report
+from hyperproto.reproduction.experiment import experiment_names, find_experiment
+from hyperproto.reproduction.records import find_record
+from hyperproto.reproduction.reports import write_report
+from hyperproto.reproduction.runner import make_plan
 from hyperproto.training.run import RunFolder
+from tests.reproduction.helpers import comparable, run_experiment
 
 WITHOUT_TRAINING = {"table2", "figure-idea"}
 

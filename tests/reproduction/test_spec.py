@@ -9,8 +9,7 @@ import torch
 from hyperproto._core.errors import InputError
 from hyperproto.data import Augment, read_cifar100, read_cub200, read_omniart, read_tiny_imagenet
 from hyperproto.reproduction.cell_space import cell_network
-from hyperproto.reproduction.experiment import SEEDS
-from hyperproto.reproduction.find import experiment_names, find_experiment
+from hyperproto.reproduction.experiment import SEEDS, experiment_names, find_experiment
 from hyperproto.reproduction.spec import Spec
 from hyperproto.spec import SCHEDULES
 

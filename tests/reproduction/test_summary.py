@@ -3,11 +3,9 @@
 import pytest
 from scipy.stats import ttest_rel
 
-from hyperproto.reproduction.experiment import Entry, Experiment
-from hyperproto.reproduction.find import find_experiment
-from hyperproto.reproduction.records import FORMAT, write_record
+from hyperproto.reproduction.experiment import Entry, Experiment, find_experiment
+from hyperproto.reproduction.records import FORMAT, differences, summarize, write_record
 from hyperproto.reproduction.spec import Spec
-from hyperproto.reproduction.summary import differences, summarise
 
 OURS, THEIRS = Spec(dim=3, prototypes="ours"), Spec(dim=3, prototypes="one-hot")
 
@@ -27,7 +25,7 @@ def test_mean_spread_and_test_are_those_of_the_textbook(tmp_path):
     for seed in range(3):
         write(tmp_path, OURS.with_seed(seed), ours[seed])
         write(tmp_path, THEIRS.with_seed(seed), theirs[seed])
-    first, second = summarise(make_experiment(), "full", tmp_path)
+    first, second = summarize(make_experiment(), "full", tmp_path)
     assert first.mean == pytest.approx(53.666666666)
     assert first.std == pytest.approx(4.0414518843)  # n - 1 below
     assert first.p_value == pytest.approx(float(ttest_rel(ours, theirs).pvalue))
@@ -37,7 +35,7 @@ def test_mean_spread_and_test_are_those_of_the_textbook(tmp_path):
 
 def test_errors_are_not_shares(tmp_path):
     write(tmp_path, OURS, 12.5, measure="year/mae")
-    held = summarise(make_experiment("year/mae"), "full", tmp_path)[0]
+    held = summarize(make_experiment("year/mae"), "full", tmp_path)[0]
     assert held.mean == 12.5
     assert held.std is None
 
@@ -47,25 +45,25 @@ def test_only_seeds_that_both_have_are_paired_and_one_is_not_enough(tmp_path):
         write(tmp_path, OURS.with_seed(seed), 0.5 + 0.1 * seed)
     for seed in (1, 2):
         write(tmp_path, THEIRS.with_seed(seed), 0.4)
-    assert summarise(make_experiment(), "full", tmp_path)[0].p_value is None
+    assert summarize(make_experiment(), "full", tmp_path)[0].p_value is None
 
 
 def test_equal_gaps_have_no_p_value(tmp_path):
     for seed in range(3):
         write(tmp_path, OURS.with_seed(seed), 0.5)
         write(tmp_path, THEIRS.with_seed(seed), 0.5)
-    assert summarise(make_experiment(), "full", tmp_path)[0].p_value is None
+    assert summarize(make_experiment(), "full", tmp_path)[0].p_value is None
 
 
 def test_what_diverged_is_counted_and_not_averaged(tmp_path):
     write(tmp_path, OURS.with_seed(0), 0.5)
     write(tmp_path, OURS.with_seed(1), None, state="diverged")
-    held = summarise(make_experiment(), "full", tmp_path)[0]
+    held = summarize(make_experiment(), "full", tmp_path)[0]
     assert (held.mean, held.diverged, len(held.values), len(held.records)) == (50.0, 1, 1, 2)
 
 
 def test_nothing_done_is_nothing(tmp_path):
-    held = summarise(make_experiment(), "full", tmp_path)[0]
+    held = summarize(make_experiment(), "full", tmp_path)[0]
     assert (held.mean, held.std, held.values, held.diverged) == (None, None, {}, 0)
 
 

@@ -7,13 +7,12 @@ from pathlib import Path
 import pytest
 
 from hyperproto._core.errors import InputError
-from hyperproto.reproduction.experiment import Printed
-from hyperproto.reproduction.find import experiment_names, find_experiment
+from hyperproto.reproduction.experiment import Printed, experiment_names, find_experiment
 from hyperproto.reproduction.grid import make_grid
-from hyperproto.reproduction.places import Places
-from hyperproto.reproduction.runner import run_experiment
-from hyperproto.reproduction.summary import summarise
-from hyperproto.reproduction.texts import to_markdown
+from hyperproto.reproduction.placements import Places
+from hyperproto.reproduction.records import summarize
+from hyperproto.reproduction.reports import to_markdown
+from tests.reproduction.helpers import run_experiment
 
 ROOT = Path(__file__).parents[2]
 
@@ -63,13 +62,13 @@ def test_table_2_ours_is_farther_apart_than_the_papers(tmp_path):
         table, entries=lambda scale: [e for e in table.entries(scale) if e.row in ("Our placement", "One-hot")]
     )
     run_experiment(ours, "full", Places(results=tmp_path, runs=tmp_path), jobs=1)
-    found = {(held.entry.row, held.entry.column): held.mean for held in summarise(ours, "full", tmp_path)}
+    found = {(held.entry.row, held.entry.column): held.mean for held in summarize(ours, "full", tmp_path)}
     assert found["Our placement", "min"] > 0.95
     assert found["Our placement", "min"] == pytest.approx(100 / 99, abs=1e-9)
     assert found["Our placement", "mean"] == pytest.approx(100 / 99, abs=1e-9)  # which nothing exceeds
     assert [found["One-hot", column] for column in ("min", "mean", "max")] == [1, 1, 1]
     assert "K/(K-1) = 100/99 = 1.0101" in table.notes[0]
-    text = to_markdown(make_grid(ours, "full", summarise(ours, "full", tmp_path)))
+    text = to_markdown(make_grid(ours, "full", summarize(ours, "full", tmp_path)))
     for line in (line for line in text.splitlines() if line.startswith(("| One-hot", "| Our placement"))):
         assert line.replace("*", "") in (ROOT / "README.md").read_text(encoding="utf-8").replace("*", "")
 
@@ -81,9 +80,9 @@ def test_an_unknown_name_is_answered():
 
 def test_a_file_without_an_experiment_is_answered(tmp_path):
     (tmp_path / "mine.py").write_text("EXPERIMENT = 3\n")
-    with pytest.raises(InputError, match="must have an EXPERIMENT, an Experiment; it has none"):
+    with pytest.raises(InputError, match="must have an EXPERIMENT, an Experiment; got 3"):
         find_experiment(str(tmp_path / "mine.py"))
-    with pytest.raises(InputError, match="must be a Python file with an EXPERIMENT; there is none"):
+    with pytest.raises(InputError, match="must be a Python file with an EXPERIMENT; got no file"):
         find_experiment(str(tmp_path / "yours.py"))
 
 
@@ -94,7 +93,7 @@ def test_a_new_table_is_the_one_file_that_contributing_shows(small_places, tmp_p
     table = find_experiment(str(tmp_path / "table8.py"))
     places = replace(small_places, results=tmp_path)
     run_experiment(table, "smoke", places, jobs=1)
-    found = {held.entry.row: held for held in summarise(table, "smoke", tmp_path)}
+    found = {held.entry.row: held for held in summarize(table, "smoke", tmp_path)}
     assert len(found["Batch 128"].values) == 2
     assert found["Batch 128"].entry.paper == Printed(65.0, 0.3)
     assert [spec.batch_size for spec in table.cells("full")[:2]] == [128, 512]

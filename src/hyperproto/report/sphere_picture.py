@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from hyperproto._core.errors import InputError
 from hyperproto.report.pictures import CLASS_COLORS, new_picture
 
-__all__ = ["SphereView", "draw_sphere"]
+__all__ = ["SphereView", "draw_sphere", "sphere_panel"]
 
 ELEVATION, AZIMUTH = 22, 35  # degrees: where the viewer stands
 
@@ -70,8 +70,8 @@ def draw_sphere(view: SphereView, path: str | Path, *, title: str = "") -> None:
     with new_picture(path, 11, 5.6) as figure:
         if title:
             figure.suptitle(title)
-        by_value = _panel(figure, 121, f"Colored by {view.value_name}")
-        by_class = _panel(figure, 122, "Colored by class")
+        by_value = sphere_panel(figure, 121, f"Colored by {view.value_name}")
+        by_class = sphere_panel(figure, 122, "Colored by class")
         limits = {"cmap": "viridis", "vmin": view.values.min(), "vmax": view.values.max()}
         up, around = np.deg2rad([ELEVATION, AZIMUTH])
         viewer = np.array([np.cos(up) * np.cos(around), np.cos(up) * np.sin(around), np.sin(up)])
@@ -89,7 +89,7 @@ def draw_sphere(view: SphereView, path: str | Path, *, title: str = "") -> None:
                 panel.text(1.18 * x, 1.18 * y, z, name, color=color, ha="center", va="center", weight="bold")
 
 
-def _panel(figure: Any, position: int, title: str) -> Any:
+def sphere_panel(figure: Any, position: int, title: str) -> Any:
     """Add an empty sphere: a light grid, no axes."""
     panel = figure.add_subplot(position, projection="3d")
     across, down = np.mgrid[0 : 2 * np.pi : 37j, 0 : np.pi : 19j]

@@ -12,8 +12,7 @@ from hyperproto.baselines import ConventionalSpace, DeepNCM, weigh_tasks
 from hyperproto.data import Source
 from hyperproto.losses import CauchySoftmax, ClassLoss, CosineSoftmax, FreeNormSoftmax, PowerCosine, SquaredCosine
 from hyperproto.models import Backbone, create_backbone
-from hyperproto.reproduction.cell_prototypes import cell_prototypes
-from hyperproto.reproduction.places import Places
+from hyperproto.reproduction.placements import Places, cell_prototypes
 from hyperproto.reproduction.spec import Spec
 from hyperproto.spaces import Classes, CompositeSpace, Range, Space, TaskSpace, tasks_for
 from hyperproto.training.look import look_at

@@ -1,24 +1,29 @@
-"""A table or figure of the paper: its cells, and beside each what the paper prints."""
+"""A table or figure of the paper: its cells, and next to each what the paper prints."""
 
+import importlib.util
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
 from typing import Any, TypeAlias
 
-from hyperproto._core.registry import choose
+from hyperproto._core.errors import InputError
+from hyperproto._core.registry import choose, unknown_choice
 from hyperproto.reproduction.spec import Spec
 
-__all__ = ["SEEDS", "Entry", "Experiment", "Printed"]
+__all__ = ["SEEDS", "Entry", "Experiment", "Printed", "experiment_names", "find_experiment"]
 
 # mean and spread, by row and column
 PrintedTable: TypeAlias = Mapping[Any, Mapping[Any, Sequence[float | None]]]
 
 # paper: three seeds. On a small machine two, the fewest that have a spread.
 SEEDS = {"full": (0, 1, 2), "cpu": (0, 1), "smoke": (0, 1)}
+PREFIXES = ("table", "figure_", "past_")  # of modules that have an EXPERIMENT
 
 
 @dataclass(frozen=True)
 class Printed:
-    """A number as the paper prints it; it never fills in for a run of ours."""
+    """A number as the paper prints it; it never stands in for a run of ours."""
 
     mean: float
     std: float | None = None
@@ -32,18 +37,18 @@ class Printed:
 
 @dataclass(frozen=True)
 class Entry:
-    """One place of a table.
+    """One entry of a table.
 
     Attributes
     ----------
     row, column : str
-        Headings. Entries of one row and several columns stand side by side.
+        Headings.
     spec : Spec
         Of the first seed.
     measure : str
         What is shown of a run, such as "class/accuracy".
     paper : Printed or None
-        What the paper has there.
+        What the paper prints there.
     past : bool
         Whether the row goes past the paper.
     num_seeds : int, optional
@@ -121,3 +126,33 @@ class Experiment:
         specs = [spec for entry in self.entries(scale) for spec in entry.cells(self.seeds(scale)).values()]
         every = {spec.address: spec for spec in specs}.values()
         return sorted(every, key=lambda spec: (spec.seed, spec.data))
+
+
+def experiment_names() -> list[str]:
+    """Return what ``hyperproto reproduce`` takes, found by the names of the files; none is imported.
+
+    >>> "table1" in experiment_names()
+    True
+    """
+    found = [path.stem for path in Path(__file__).parent.glob("*.py") if path.stem.startswith(PREFIXES)]
+    return sorted(stem.replace("_", "-") for stem in found)
+
+
+def find_experiment(name: str) -> Experiment:
+    """Return an experiment by its name, or from a Python file that has one as ``EXPERIMENT``."""
+    if not name.endswith(".py"):
+        if name not in experiment_names():
+            raise unknown_choice(name, experiment_names(), what="table or figure")
+        module = import_module(f"hyperproto.reproduction.{name.replace('-', '_')}")
+    elif not Path(name).is_file():
+        raise InputError(f'"{name}"', "be a Python file with an EXPERIMENT", "no file", "Check the path.")
+    else:
+        spec = importlib.util.spec_from_file_location(Path(name).stem, name)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+    found = getattr(module, "EXPERIMENT", None)
+    if not isinstance(found, Experiment):
+        raise InputError(f'"{name}"', "have an EXPERIMENT, an Experiment", found, "CONTRIBUTING.md shows one.")
+    return found

@@ -1,12 +1,21 @@
-"""An experiment's numbers laid out as the paper's table: rows, columns, ours beside the paper's."""
+"""An experiment's numbers laid out as the paper's table, ours next to the paper's; in the terminal, too."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from hyperproto.reproduction.experiment import Experiment, Printed
-from hyperproto.reproduction.summary import Summary, differences
+from hyperproto.reproduction.records import Summary, differences
 
-__all__ = ["Grid", "best_rows", "make_grid", "ours", "paired_lines", "papers", "what_ours_is"]
+__all__ = ["Grid", "make_grid", "ours", "print_grid"]
+
+
+class Shown(NamedTuple):
+    """One place of the table as text; empty where it has no entry."""
+
+    ours: str = ""
+    paper: str = ""
+    is_best: bool = False
 
 
 @dataclass(frozen=True)
@@ -19,8 +28,8 @@ class Grid:
         In the order of the entries.
     cells : dict
         The summary of a row and column; a place may be empty.
-    remarks : tuple of str
-        What differs from the paper, what is not done, tests, and notes.
+    notes : tuple of str
+        What differs from the paper, what is not done, tests, and the experiment's own.
     """
 
     experiment: Experiment
@@ -28,83 +37,81 @@ class Grid:
     columns: tuple[str, ...]
     rows: tuple[str, ...]
     cells: dict[tuple[str, str], Summary]
-    remarks: tuple[str, ...]
+    notes: tuple[str, ...]
 
     def is_past(self, row: str) -> bool:
         """Whether a row goes past the paper."""
-        return any(held.entry.past for (name, _), held in self.cells.items() if name == row)
+        return any(summary.entry.past for (name, _), summary in self.cells.items() if name == row)
+
+    @property
+    def caption(self) -> str:
+        """What a number is: over how many seeds a mean is, unless nothing is trained."""
+        over = f", mean ± standard deviation over {len(self.experiment.seeds(self.scale))} seeds"
+        return f"Ours{over if self.experiment.trained else ''}"
+
+    def lines(self) -> Iterator[tuple[str, list[Shown]]]:
+        """Yield each row with what it shows in every column."""
+        best = {column: self._best_rows(column) for column in self.columns}
+        decimals = self.experiment.decimals
+        for row in self.rows:
+            line = []
+            for column in self.columns:
+                summary = self.cells.get((row, column))
+                if summary is None:
+                    line.append(Shown())
+                else:
+                    paper = _papers(summary.entry.paper, decimals)
+                    line.append(Shown(ours(summary, decimals), paper, row in best[column]))
+            yield row, line
+
+    def _best_rows(self, column: str) -> set[str]:
+        """Return the rows with the best mean of a column, one for each measure."""
+        best: dict[str, tuple[float, str]] = {}
+        for row in self.rows:
+            summary = self.cells.get((row, column))
+            if summary is None or summary.mean is None:
+                continue
+            value = -summary.mean if summary.entry.smaller_is_better else summary.mean
+            if summary.entry.measure not in best or value > best[summary.entry.measure][0]:
+                best[summary.entry.measure] = (value, row)
+        return {row for _, row in best.values()}
 
 
 def make_grid(experiment: Experiment, scale: str, summaries: Sequence[Summary]) -> Grid:
     """Lay out the summaries of an experiment."""
-    cells = {(held.entry.row, held.entry.column): held for held in summaries}
+    cells = {(summary.entry.row, summary.entry.column): summary for summary in summaries}
     rows = tuple(dict.fromkeys(row for row, _ in cells))
-    columns = _column_order(rows, cells)
-    remarks = (
-        *_unfinished(summaries),
-        *_changed(experiment, scale),
-        *paired_lines(experiment, summaries),
-        *experiment.notes,
-    )
-    return Grid(experiment, scale, columns, rows, cells, remarks)
-
-
-def _column_order(rows: Sequence[str], cells: dict[tuple[str, str], Summary]) -> tuple[str, ...]:
-    """Return the columns in the order of the fullest row: one that leaves some out would put its own first."""
-    held = [[column for name, column in cells if name == row] for row in rows]
-    return tuple(dict.fromkeys(column for columns in sorted(held, key=len, reverse=True) for column in columns))
+    # in the order of the fullest row: one that leaves some out would put its own first
+    by_row = sorted(([column for name, column in cells if name == row] for row in rows), key=len, reverse=True)
+    columns = tuple(dict.fromkeys(column for row in by_row for column in row))
+    notes = (*_unfinished(summaries), *_changed(experiment, scale), *_tests(summaries), *experiment.notes)
+    return Grid(experiment, scale, columns, rows, cells, notes)
 
 
 def ours(summary: Summary, decimals: int) -> str:
-    """Return our mean, spread and number of seeds in text.
-
-    The number of seeds is told where it is not all, and so is what diverged.
-    """
+    """Return our mean, spread, and the number of seeds where it is not all; or that all diverged or none was run."""
     if summary.mean is None:
         return f"diverged ({summary.diverged})" if summary.diverged else "not run"
     spread = "" if summary.std is None else f" ± {summary.std:.{decimals}f}"
-    short = (
-        "" if len(summary.values) == len(summary.seeds) else f" [{len(summary.values)} of {len(summary.seeds)} seeds]"
-    )
-    return f"{summary.mean:.{decimals}f}{spread}{short}"
+    done, asked = len(summary.values), len(summary.seeds)
+    return f"{summary.mean:.{decimals}f}{spread}" + ("" if done == asked else f" [{done} of {asked} seeds]")
 
 
-def papers(printed: Printed | None, decimals: int) -> str:
+def _papers(printed: Printed | None, decimals: int) -> str:
     """Return what the paper prints, with as many decimals as it has: never more than two."""
     if printed is None:
         return ""
     digits = min(decimals, 2)
-    spread = "" if printed.std is None else f" ± {printed.std:.{digits}f}"
-    return f"{printed.mean:.{digits}f}{spread}"
+    return f"{printed.mean:.{digits}f}" + ("" if printed.std is None else f" ± {printed.std:.{digits}f}")
 
 
-def best_rows(grid: Grid, column: str) -> set[str]:
-    """Return the rows with the best mean of a column, one for each measure."""
-    best: dict[str, tuple[float, str]] = {}
-    for row in grid.rows:
-        held = grid.cells.get((row, column))
-        if held is None or held.mean is None:
-            continue
-        value = -held.mean if held.entry.smaller_is_better else held.mean
-        if held.entry.measure not in best or value > best[held.entry.measure][0]:
-            best[held.entry.measure] = (value, row)
-    return {row for _, row in best.values()}
-
-
-def what_ours_is(grid: Grid) -> str:
-    """Say what stands in a place: over how many seeds a mean is, unless nothing is trained; fewer are told there."""
-    over = f", mean ± standard deviation over {len(grid.experiment.seeds(grid.scale))} seeds"
-    return f"Ours{over if grid.experiment.trained else ''}"
-
-
-def paired_lines(experiment: Experiment, summaries: Sequence[Summary]) -> list[str]:
+def _tests(summaries: Sequence[Summary]) -> list[str]:
     """Say what the paired tests found, a line for each row."""
     lines: dict[tuple[str, str], list[str]] = {}
-    for held in summaries:
-        if held.p_value is not None:
-            lines.setdefault((held.entry.row, held.against), []).append(
-                f"{held.entry.column}: p = {held.p_value:.2g}"
-            )
+    for summary in summaries:
+        if summary.p_value is not None:
+            found = lines.setdefault((summary.entry.row, summary.against), [])
+            found.append(f"{summary.entry.column}: p = {summary.p_value:.2g}")
     return [
         f'Paired t-test over seeds, "{row}" against "{against}": {"; ".join(found)}.'
         for (row, against), found in lines.items()
@@ -121,7 +128,30 @@ def _changed(experiment: Experiment, scale: str) -> list[str]:
 def _unfinished(summaries: Sequence[Summary]) -> list[str]:
     """Count runs, each once: several places may show one."""
     asked = {
-        held.entry.spec.with_seed(seed).address: seed in held.records for held in summaries for seed in held.seeds
+        summary.entry.spec.with_seed(seed).address: seed in summary.records
+        for summary in summaries
+        for seed in summary.seeds
     }
     lacking = list(asked.values()).count(False)
     return [f"{lacking} of {len(asked)} runs behind these numbers are not done."] if lacking else []
+
+
+def print_grid(grid: Grid, console: Any) -> None:
+    """Print ours, and below it what the paper has; the best of ours in a column is bold."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    caption = f"\n{grid.caption}" if grid.experiment.trained else ""
+    table = Table(title=escape(grid.experiment.title + caption), show_lines=True)
+    table.add_column("ours; the paper's below")
+    for column in grid.columns:
+        table.add_column(escape(column), justify="right")
+    for row, line in grid.lines():
+        cells = []
+        for shown in line:
+            text = f"[bold]{escape(shown.ours)}[/bold]" if shown.is_best else escape(shown.ours)
+            cells.append(f"{text}\n[dim]{shown.paper}[/dim]" if shown.paper else text)
+        table.add_row(escape(row) + ("\n[dim]past the paper[/dim]" if grid.is_past(row) else ""), *cells)
+    console.print(table)
+    for note in grid.notes:
+        console.print(escape(note), soft_wrap=True, highlight=False)

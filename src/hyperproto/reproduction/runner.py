@@ -1,68 +1,113 @@
-"""Running the cells of an experiment that are not done yet, here or on many machines."""
+"""Running the cells of an experiment that are not done yet, here or on many machines.
+
+Cells need no care when they are interrupted: a run that is killed resumes from its last checkpoint.
+"""
 
 import os
 import signal
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 import joblib
 import torch
 
 from hyperproto._core.checks import check_integer
-from hyperproto._core.errors import HyperprotoError, MissingDataError
+from hyperproto._core.errors import HyperprotoError, InputError, MissingDataError
 from hyperproto._core.extras import require
 from hyperproto._core.registry import choose
 from hyperproto.reproduction.cells import run_cell
 from hyperproto.reproduction.experiment import Experiment
-from hyperproto.reproduction.interrupts import Spreading, is_ending, running_a_cell, starting_workers
-from hyperproto.reproduction.places import WORDY, Places
-from hyperproto.reproduction.plan import make_plan, words_name
-from hyperproto.reproduction.records import write_record
+from hyperproto.reproduction.placements import WITH_WORDS, Places, check_available
+from hyperproto.reproduction.records import find_record, write_record
+from hyperproto.reproduction.scales import NUM_CLASSES
 from hyperproto.reproduction.spec import Spec
 
-__all__ = ["Outcome", "run_experiment"]
+__all__ = ["Outcome", "Plan", "make_plan", "run_plan"]
 
 BACKENDS = dict.fromkeys(("processes", "dask"))
+RANGES = {"omniart": ("year",), "rotated-mnist": ("angle",)}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What of an experiment is to be run, what is done already, and what cannot be run here and why."""
+
+    name: str
+    todo: tuple[Spec, ...]
+    done: tuple[Spec, ...]
+    skipped: tuple[tuple[Spec, MissingDataError], ...]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a cell: "done" or "diverged"; or "left out" or "failed", and the sentence that says why."""
+    """What came of a cell: "done" or "diverged"; or "left out" or "failed", and the error that says why."""
 
     spec: Spec
     state: str
     measures: dict[str, float]
-    failure: str = ""
+    error: Exception | None = None
 
 
-def run_experiment(
-    experiment: Experiment,
-    scale: str,
+def make_plan(experiment: Experiment, scale: str, places: Places) -> Plan:
+    """Find out which cells have a record, and which have their data here."""
+    todo, done, skipped = [], [], []
+    for spec in experiment.cells(scale):
+        record = find_record(places.results, spec, experiment.name)
+        if record is not None:
+            _check_words(record, spec, places)
+            done.append(spec)
+            continue
+        try:
+            check_available(spec, places, *_class_axes(spec))
+            todo.append(spec)
+        except MissingDataError as error:
+            skipped.append((spec, error))
+    return Plan(experiment.name, tuple(todo), tuple(done), tuple(skipped))
+
+
+def _class_axes(spec: Spec) -> tuple[int, int]:
+    """Return how many classes a cell has, and how many axes they take, before any data are read."""
+    ranges = [task for task in RANGES.get(spec.data, ()) if not spec.tasks or task in spec.tasks]
+    return spec.classes or NUM_CLASSES.get(spec.data, 0), (spec.dim or 0) - len(ranges)
+
+
+def _check_words(record: dict[str, Any], spec: Spec, places: Places) -> None:
+    """Raise where a record was made with other word vectors than are given now."""
+    before = record["protocol"].get("words")
+    if spec.prototypes in WITH_WORDS and (places.words or places.authors) and before != places.words_name:
+        raise InputError(
+            f"The record of cell {spec.address}",
+            f'be of the word vectors "{places.words_name}"',
+            f'"{before}"',
+            "Give --results another folder, or remove those records.",
+        )
+
+
+def run_plan(
+    plan: Plan,
     places: Places,
     *,
     jobs: int | None = None,
     backend: str = "processes",
     scheduler: str | None = None,
-    say: Callable[[Outcome], None] | None = None,
-    on_wish: Callable[[], None] | None = None,
+    on_end: Callable[[Outcome], None] | None = None,
 ) -> list[Outcome]:
     """Run every cell that is not done and can be run; each writes its record when it ends.
 
     Parameters
     ----------
     jobs : int, optional
-        Cells at a time, each on one thread, so that results do not depend on it; all cores unless given, or one
-        where there is a GPU.
+        Cells at a time, each on one thread, so that results do not depend on it (default: one per core, or one where
+        there is a GPU).
     backend : {"processes", "dask"}
         Of joblib. Workers of Dask must see the same folders.
     scheduler : str, optional
         Address of a Dask scheduler; without one, Dask starts workers here.
-    say : callable, optional
-        Is told of each cell that ends.
-    on_wish : callable, optional
-        Called at the first interrupt of cells that are spread over processes: these then end at a checkpoint.
+    on_end : callable, optional
+        Called with each cell that ends.
 
     Returns
     -------
@@ -74,87 +119,68 @@ def run_experiment(
     KeyboardInterrupt
         With a sentence that says how to go on.
     """
-    plan = make_plan(experiment, scale, places)
-    jobs = check_integer(jobs, "jobs", at_least=1) if jobs is not None else _jobs()
+    automatic = 1 if torch.cuda.is_available() else os.cpu_count() or 1
+    jobs = check_integer(jobs, "jobs", at_least=1) if jobs is not None else automatic
     choose(backend, BACKENDS, what="backend")
     ended = []
     try:
-        for outcome in _outcomes(experiment.name, plan.todo, places, jobs, backend, scheduler, on_wish):
+        for outcome in _outcomes(plan, places, jobs, backend, scheduler):
             ended.append(outcome)
-            if say is not None:
-                say(outcome)
+            if on_end is not None:
+                on_end(outcome)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(
-            f"Interrupted with {len(ended)} of {len(plan.todo)} cells ended; run the same command again to go on, "
-            "where those that were begun resume from their checkpoints."
+            f"Interrupted with {len(ended)} of {len(plan.todo)} cells ended; run the same command again to go on: "
+            "cells resume from their checkpoints."
         ) from None
     return ended
 
 
-def _outcomes(
-    name: str,
-    specs: Iterable[Spec],
-    places: Places,
-    jobs: int,
-    backend: str,
-    scheduler: str | None,
-    on_wish: Callable[[], None] | None,
-) -> Iterator[Outcome]:
+def _outcomes(plan: Plan, places: Places, jobs: int, backend: str, scheduler: str | None) -> Iterator[Outcome]:
     """Yield what comes of cells, as they end."""
-    todo = list(specs)
+    tasks = [joblib.delayed(_run_and_store)(plan.name, spec, places) for spec in plan.todo]
     if backend == "dask":
-        with _dask(scheduler):
-            run = joblib.Parallel(n_jobs=-1, batch_size=1, return_as="generator_unordered")
-            yield from cast(
-                Iterator[Outcome], run(joblib.delayed(_run_and_store)(name, spec, places) for spec in todo)
-            )
-    elif min(jobs, len(todo)) <= 1:
-        yield from (_run_and_store(name, spec, places) for spec in todo)  # here: an interrupt ends at a checkpoint
+        distributed = require("distributed", extra="dask", purpose="Spreading cells with Dask")
+        with distributed.Client(scheduler), joblib.parallel_config(backend="dask"):
+            yield from _unordered(tasks, -1)
+    elif min(jobs, len(tasks)) <= 1:
+        yield from (run(*arguments, **options) for run, arguments, options in tasks)
     else:
-        yield from _in_processes(name, todo, places, jobs, on_wish)
+        with _killing_workers(), joblib.parallel_config(backend="loky"):
+            with _blocked_interrupts():
+                ended = _unordered(tasks, jobs)
+            yield from ended
 
 
-def _in_processes(
-    name: str, todo: Sequence[Spec], places: Places, jobs: int, on_wish: Callable[[], None] | None
-) -> Iterator[Outcome]:
-    """Yield what comes of cells that are run by processes here, none of which outlives an interrupt."""
-    with Spreading(on_wish) as spreading, joblib.parallel_config(backend="loky"):
-        run = joblib.Parallel(n_jobs=jobs, batch_size=1, return_as="generator_unordered")
-        waiting = (spec for spec in todo if not spreading.asked)
-        with starting_workers():
-            ended = cast(
-                Iterator[Outcome], run(joblib.delayed(_run_in_worker)(name, spec, places) for spec in waiting)
-            )
-        try:
-            yield from (outcome for outcome in ended if outcome.state != "interrupted")
-        except joblib.externals.loky.process_executor.TerminatedWorkerError:
-            if not spreading.asked:
-                raise
-    if spreading.asked:
-        joblib.externals.loky.get_reusable_executor(max_workers=jobs, reuse=True).shutdown(
-            wait=True, kill_workers=True
-        )
-        if spreading.asked == signal.SIGTERM:
-            raise SystemExit(128 + signal.SIGTERM)
-        raise KeyboardInterrupt
+def _unordered(tasks: Sequence[Any], jobs: int) -> Iterator[Outcome]:
+    run = joblib.Parallel(n_jobs=jobs, batch_size=1, return_as="generator_unordered")
+    return cast(Iterator[Outcome], run(tasks))
 
 
 @contextmanager
-def _dask(scheduler: str | None) -> Iterator[None]:
-    distributed = require("distributed", extra="dask", purpose="Spreading cells with Dask")
-    with distributed.Client(scheduler), joblib.parallel_config(backend="dask"):
+def _blocked_interrupts() -> Iterator[None]:
+    """Start processes that never see the Ctrl-C which a terminal sends to all: they are ended by this one."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
-
-
-def _run_in_worker(name: str, spec: Spec, places: Places) -> Outcome:
-    """Run a cell in a process of its own, unless it has been asked to end."""
-    if is_ending():
-        return Outcome(spec, "interrupted", {})
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     try:
-        with running_a_cell():
-            return _run_and_store(name, spec, places)
-    except (KeyboardInterrupt, SystemExit):  # SystemExit: training that ended at a checkpoint because of SIGTERM
-        return Outcome(spec, "interrupted", {})
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def _killing_workers() -> Iterator[None]:
+    """Leave no worker behind when the block is interrupted, by SIGTERM too."""
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    try:
+        yield
+    except BaseException:
+        joblib.externals.loky.get_reusable_executor(reuse=True).shutdown(wait=True, kill_workers=True)
+        raise
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _run_and_store(name: str, spec: Spec, places: Places) -> Outcome:
@@ -163,17 +189,13 @@ def _run_and_store(name: str, spec: Spec, places: Places) -> Outcome:
     torch.set_num_threads(1)
     try:
         record = run_cell(spec, places)
-        if spec.prototypes in WORDY:
-            record["protocol"]["words"] = words_name(places)
+        if spec.prototypes in WITH_WORDS:
+            record["protocol"]["words"] = places.words_name
         write_record(places.results, name, record)
     except MissingDataError as error:  # seen only now: data may have fewer classes than are published
-        return Outcome(spec, "left out", {}, str(error))
+        return Outcome(spec, "left out", {}, error)
     except (HyperprotoError, OSError) as error:
-        return Outcome(spec, "failed", {}, str(error))
+        return Outcome(spec, "failed", {}, error)
     finally:
         torch.set_num_threads(threads)
     return Outcome(spec, record["state"], record["measures"])
-
-
-def _jobs() -> int:
-    return 1 if torch.cuda.is_available() else os.cpu_count() or 1

@@ -1,0 +1,189 @@
+"""Where things are on this machine, and from a cell to its prototypes: placed once, then read by every other cell."""
+
+import hashlib
+import json
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hyperproto._core.errors import MissingDataError, arg
+from hyperproto.data import READERS
+from hyperproto.priors import Prior
+from hyperproto.prototypes import Prototypes, place, word_vector_prototypes
+from hyperproto.reproduction.spec import Spec
+
+__all__ = ["WITH_WORDS", "Places", "cell_prototypes", "check_available", "describe_prototypes"]
+
+AUTHORS_NAMES = {"cifar-100": "cifar100", "cifar-100-uneven": "cifar100", "imagenet-200": "imagenet200"}
+FILES = {"authors": "sgd", "authors-prior": "sgd-sem"}
+WITH_WORDS = ("word2vec", "paper-prior", "ours-prior")
+DATA_DRIVEN = ("examples", "projected")
+METHODS = {
+    "paper": "paper",
+    "ours": "auto",
+    "optimised": "optimise",
+    "paper-prior": "paper",
+    "ours-prior": "auto",
+    "examples": "auto",
+    "projected": "project",
+}
+
+
+@dataclass(frozen=True)
+class Places:
+    """Folders and files of one machine; nothing of this is part of a cell's address.
+
+    Attributes
+    ----------
+    data : Path, optional
+        Holds data sets in their publishers' layouts.
+    words : Path, optional
+        Word vectors, as for a prior.
+    authors : Path, optional
+        The authors' ``prototypes`` folder: ``sgd``, ``sgd-sem`` and ``sem``.
+    results : Path
+        Records go to ``results/cells/NAME/ADDRESS.json``.
+    runs : Path
+        What is trained goes to ``runs/cells/ADDRESS``, placements to ``runs/prototypes``.
+    """
+
+    data: Path | None = None
+    words: Path | None = None
+    authors: Path | None = None
+    results: Path = Path("results")
+    runs: Path = Path("runs")
+
+    @property
+    def words_name(self) -> str:
+        """What a record knows word vectors by."""
+        return self.words.name if self.words is not None else "the authors' sem"
+
+    def has_data(self, reader: str) -> bool:
+        """Whether a data set is there."""
+        return self.data is not None and self.data.exists() and bool(READERS[reader].is_at(self.data))
+
+    def authors_file(self, kind: str, spec: Spec, num_classes: int, dim: int) -> Path:
+        """Return the authors' file of some prototypes; their word vectors ("sem") differ by data set."""
+        prefix = "prototypes" if kind == "sgd" else AUTHORS_NAMES.get(spec.data)
+        path = (self.authors or Path()) / kind / f"{prefix}-{dim}d-{num_classes}c.npy"
+        if self.authors is None or not path.is_file():
+            what = f"{kind} prototypes of {num_classes} classes in {dim} dimensions"
+            words = f"Or give word vectors: {arg('words', 'FILE')}." if kind == "sem" else ""
+            raise MissingDataError("authors", f"be the authors' folder with {what}", self.authors, words)
+        return path
+
+
+def check_available(spec: Spec, places: Places, num_classes: int, axes: int) -> None:
+    """Raise :class:`MissingDataError` where a cell lacks data or files here.
+
+    Parameters
+    ----------
+    num_classes, axes : int
+        Of the class task; the authors have files of some sizes only.
+    """
+    has_names = spec.prototypes in WITH_WORDS and places.words is not None
+    if (spec.kind == "train" or has_names) and not places.has_data(spec.data):
+        raise MissingDataError("data", f'hold "{spec.data}"', places.data, "docs/data.md says where to get it.")
+    if spec.prototypes in FILES:
+        places.authors_file(FILES[spec.prototypes], spec, num_classes, axes)
+    elif spec.prototypes in WITH_WORDS and places.words is None:
+        places.authors_file("sem", spec, num_classes, axes if spec.prototypes == "word2vec" else num_classes)
+
+
+def cell_prototypes(
+    spec: Spec,
+    num_classes: int,
+    axes: int,
+    names: Sequence[str] | None,
+    places: Places,
+    data_prior: Callable[[], Prior | None] | None = None,
+) -> Prototypes:
+    """Return the prototypes of a cell's class task, shape (num_classes, axes).
+
+    Placements do not depend on the cell's seed: the paper's tables vary the training, not the prototypes.
+    ``data_prior`` computes the data-driven prior, for placements that use it.
+    """
+    check_available(spec, places, num_classes, axes)
+    kind = str(spec.prototypes)
+    if kind == "one-hot":
+        made = Prototypes.one_hot(num_classes, axes)
+    elif kind == "random":
+        made = Prototypes.random(num_classes, axes, seed=0)
+    elif kind in FILES:
+        made = Prototypes.from_npy(places.authors_file(FILES[kind], spec, num_classes, axes))
+    elif kind == "word2vec" and places.words is not None:
+        made = word_vector_prototypes(places.words, names, axes, progress=False)
+    elif kind == "word2vec":
+        made = Prototypes.from_npy(places.authors_file("sem", spec, num_classes, axes))
+    else:
+        made = _placed(kind, spec, num_classes, axes, names, places, data_prior)
+    return Prototypes(made.vectors, made.certificate, None if names is None else tuple(names))
+
+
+def describe_prototypes(prototypes: Prototypes) -> dict[str, Any]:
+    """Return what a record says about prototypes: where they come from, how far apart, and a hash of their bits."""
+    separation = prototypes.separation()
+    return {
+        "method": prototypes.certificate.method,
+        "separation": {"min": separation.min, "mean": separation.mean, "max": separation.max},
+        "sha256": hashlib.sha256(prototypes.vectors.double().numpy(force=True).tobytes()).hexdigest(),
+    }
+
+
+def _placed(
+    kind: str,
+    spec: Spec,
+    num_classes: int,
+    axes: int,
+    names: Sequence[str] | None,
+    places: Places,
+    data_prior: Callable[[], Prior | None] | None,
+) -> Prototypes:
+    """Place, or read what was placed before."""
+    prior, source = _word_prior(spec, num_classes, names, places) if kind.endswith("-prior") else (None, "")
+    if kind in DATA_DRIVEN:
+        assert data_prior is not None, "a cell that is trained has examples"
+        prior, source = data_prior(), f"{spec.data} {spec.options} {spec.classes} {spec.train_images} {spec.held_out}"
+    asked = json.dumps([kind, num_classes, axes, list(names or ()) if prior is not None else [], source])
+    digest = hashlib.sha256(asked.encode()).hexdigest()[:12]
+    path = places.runs / "prototypes" / f"{kind}-{axes}d-{num_classes}c-{digest}.safetensors"
+    if path.is_file():
+        return Prototypes.load(path)
+    classes = num_classes if prior is None else list(names or map(str, range(num_classes)))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with _delayed_interrupt():
+        # workers: cells are spread over the cores already
+        made = place(classes, axes, prior=prior, seed=0, workers=1, progress=False, method=METHODS[kind])
+        made.save(path)
+    return made
+
+
+@contextmanager
+def _delayed_interrupt() -> Iterator[None]:
+    """Let Ctrl-C wait: an interrupted placement would return its best so far, and every later cell would read it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    received: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: received.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if received:
+        raise KeyboardInterrupt
+
+
+def _word_prior(spec: Spec, num_classes: int, names: Sequence[str] | None, places: Places) -> tuple[Any, str]:
+    """Return word vectors, and what to know them by."""
+    if places.words is not None:
+        return places.words, f"{places.words.name}, {places.words.stat().st_size} bytes"
+    path = places.authors_file("sem", spec, num_classes, num_classes)
+    vectors = np.load(path, allow_pickle=False)
+    return dict(zip(names or map(str, range(num_classes)), vectors, strict=True)), path.name

@@ -1,0 +1,177 @@
+"""The report of an experiment, from its records alone: Markdown, CSV, LaTeX, a page, and its figures."""
+
+import base64
+import csv
+import html
+import io
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from hyperproto._core.errors import MissingExtraError
+from hyperproto._core.files import replacing
+from hyperproto._version import __version__
+from hyperproto.report.pages import page_head
+from hyperproto.reproduction.experiment import Experiment
+from hyperproto.reproduction.figures import draw_figures
+from hyperproto.reproduction.grid import Grid, Shown, make_grid
+from hyperproto.reproduction.records import summarize
+
+__all__ = ["to_csv", "to_html", "to_latex", "to_markdown", "write_report"]
+
+FIELDS = (
+    *("name", "scale", "row", "column", "measure", "past_the_paper", "paper_mean", "paper_std", "mean", "std"),
+    *("seeds", "seeds_asked", "diverged", "p_value", "against", "cells"),
+)
+SPECIAL = str.maketrans(
+    {"%": r"\%", "&": r"\&", "_": r"\_", "#": r"\#", "~": r"\textasciitilde{}", "±": r"$\pm$", "²": "$^2$"}
+)
+STYLE = (
+    "body{margin:2em auto;max-width:75em;padding:0 1em}"
+    "table{border-collapse:collapse;display:block;overflow-x:auto}"
+    "th,td{padding:.35em .7em;border-bottom:1px solid #ccc;text-align:right}"
+    "th:first-child,td:first-child{text-align:left}td{white-space:nowrap}td:first-child{white-space:normal}"
+    ".paper{color:#666;font-size:.85em;font-weight:normal;display:block}"
+    ".past td:first-child{font-style:italic}.best{font-weight:bold}img{max-width:100%}code{font-size:.85em}"
+)
+
+
+def write_report(experiment: Experiment, scale: str, results: Path, folder: Path) -> tuple[Grid, list[Path]]:
+    """Write ``NAME-SCALE`` as .md, .csv, .tex and .html, figures as .png and .svg; nothing is trained.
+
+    Without the packages that draw, numbers are reported all the same.
+
+    Returns
+    -------
+    Grid, list of Path
+        The numbers, and what was written.
+    """
+    grid = make_grid(experiment, scale, summarize(experiment, scale, results))
+    folder.mkdir(parents=True, exist_ok=True)
+    stem = folder / f"{experiment.name}-{scale}"
+    pictures: list[Path] = []
+    try:
+        pictures = draw_figures(grid, stem)
+    except MissingExtraError as error:
+        grid = replace(grid, notes=(*grid.notes, f"No pictures: {error}."))
+    texts = {".md": to_markdown(grid), ".csv": to_csv(grid), ".tex": to_latex(grid), ".html": to_html(grid, pictures)}
+    written = []
+    for suffix, text in texts.items():
+        written.append(stem.with_name(stem.name + suffix))
+        with replacing(written[-1]) as file:
+            file.write_text(text, encoding="utf-8")
+    return grid, [*written, *pictures]
+
+
+def to_markdown(grid: Grid) -> str:
+    """Return the table with what the paper prints in brackets, and the notes."""
+    lines = [f"# {grid.experiment.title}", "", f"{grid.caption}; what the paper prints in brackets.", ""]
+    lines += [_markdown_line(["", *grid.columns]), _markdown_line(["---"] + ["---:"] * len(grid.columns))]
+    for row, line in grid.lines():
+        cells = [
+            (f"**{shown.ours}**" if shown.is_best else shown.ours) + (f" ({shown.paper})" if shown.paper else "")
+            for shown in line
+        ]
+        lines.append(_markdown_line([row + (" *" if grid.is_past(row) else ""), *cells]))
+    lines += ["", "\\* past the paper"] if any(map(grid.is_past, grid.rows)) else []
+    return "\n".join([*lines, "", *(f"- {note}" for note in grid.notes)]).rstrip() + "\n"
+
+
+def _markdown_line(cells: list[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def to_csv(grid: Grid) -> str:
+    """Return a line for every entry of the table, numbers in full."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(FIELDS)
+    for (row, column), summary in grid.cells.items():
+        entry, paper = summary.entry, summary.entry.paper
+        values = (
+            *(grid.experiment.name, grid.scale, row, column, entry.measure, entry.past),
+            *((None, None) if paper is None else (paper.mean, paper.std)),
+            *(summary.mean, summary.std, len(summary.values), len(summary.seeds), summary.diverged),
+            *(summary.p_value, summary.against),
+            " ".join(record["address"] for record in summary.records.values()),
+        )
+        writer.writerow(["" if value is None else value for value in values])
+    return text.getvalue()
+
+
+def to_latex(grid: Grid) -> str:
+    """Return a ``tabular`` for booktabs: ours, and the paper's below in small type."""
+    lines = [
+        f"% {grid.experiment.title}; scale {grid.scale}; {grid.caption}",
+        rf"\begin{{tabular}}{{l{'r' * len(grid.columns)}}}",
+        r"\toprule",
+        _latex_line(["", *(column.translate(SPECIAL) for column in grid.columns)]),
+        r"\midrule",
+    ]
+    first_past = next(filter(grid.is_past, grid.rows), None)
+    for row, line in grid.lines():
+        lines += [r"\midrule"] if row == first_past else []
+        mine = [(shown.ours.translate(SPECIAL), shown.is_best) for shown in line]
+        lines.append(_latex_line([row.translate(SPECIAL), *(rf"\textbf{{{s}}}" if best else s for s, best in mine)]))
+        if any(shown.paper for shown in line):
+            small = [rf"{{\scriptsize {shown.paper.translate(SPECIAL)}}}" if shown.paper else "" for shown in line]
+            lines.append(_latex_line([r"{\scriptsize \quad paper}", *small]))
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
+
+
+def _latex_line(cells: Sequence[str]) -> str:
+    return " & ".join(cells) + r" \\"
+
+
+def to_html(grid: Grid, pictures: Sequence[Path]) -> str:
+    """Return a page that needs no network: PNG pictures are part of it, pages with a sphere to turn are linked."""
+    images = "".join(
+        f'<p><img alt="{html.escape(path.stem)}" src="data:image/png;base64,'
+        f'{base64.b64encode(path.read_bytes()).decode()}"></p>'
+        for path in pictures
+        if path.suffix == ".png"
+    )
+    links = "".join(
+        f'<p><a href="{html.escape(path.name)}">{html.escape(path.name)}</a>: turn it with the mouse</p>'
+        for path in pictures
+        if path.suffix == ".html"
+    )
+    notes = "".join(f"<li>{html.escape(note)}</li>" for note in grid.notes)
+    head = "".join(f"<th>{html.escape(column)}</th>" for column in ("", *grid.columns))
+    body = "".join(
+        f'<tr class="{"past" if grid.is_past(row) else ""}"><td>{html.escape(row)}</td>'
+        f"{''.join(map(_html_cell, line))}</tr>"
+        for row, line in grid.lines()
+    )
+    return (
+        f"{page_head(grid.experiment.title)}<style>{STYLE}</style></head><body>"
+        f"<h1>{html.escape(grid.experiment.title)}</h1>"
+        f"<p>Scale {grid.scale}. {grid.caption}; below, in gray, what the paper prints. "
+        "Rows in italics go past it.</p>"
+        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><ul>{notes}</ul>{images}{links}"
+        f"<h2>Records</h2>{_html_records(grid)}<p>hyperproto {__version__}</p></body></html>\n"
+    )
+
+
+def _html_cell(shown: Shown) -> str:
+    below = f'<span class="paper">{shown.paper}</span>' if shown.paper else ""
+    return f'<td class="{"best" if shown.is_best else ""}">{html.escape(shown.ours)}{below}</td>'
+
+
+def _html_records(grid: Grid) -> str:
+    """Return the cell, data sizes, network and epochs behind each number."""
+    lines = {}
+    for summary in grid.cells.values():
+        for seed, record in summary.records.items():
+            spec, protocol = record["spec"], record["protocol"]
+            facts = [f"{spec['data']}, seed {seed}"]
+            if record["epochs"]:
+                facts.append(
+                    f"{protocol['train']:,} images, {protocol['parameters']:,} weights ({spec['network']}), "
+                    f"{len(record['epochs'])} of {spec['epochs']} epochs"
+                )
+            if protocol.get("prototypes"):
+                facts.append(protocol["prototypes"]["method"])
+            facts.append(record["state"])
+            lines[record["address"]] = f"<li><code>{record['address']}</code> {html.escape('; '.join(facts))}</li>"
+    return f"<ul>{''.join(lines.values())}</ul>"
