@@ -7,8 +7,7 @@ from sklearn.metrics import balanced_accuracy_score
 from sklearn.model_selection import train_test_split
 
 import hyperproto as hp
-from hyperproto.estimators import HypersphericalClassifier
-from hyperproto.estimators.auto import choose_steps
+from hyperproto.defaults import ROW_RATE, choose_steps
 from hyperproto.estimators.inputs import Standardise
 from hyperproto.models import create_backbone
 
@@ -69,8 +68,8 @@ def balanced_accuracy(name: str, weighed: bool, seed: int) -> float:
     scale = Standardise.fit(X)
     torch.manual_seed(seed)
     network = create_backbone("mlp", out_dim=space.dim, in_features=64, hidden=[100], norm="layer").double()
-    epochs, rows = choose_steps("auto", "auto", len(y))
-    settings = {"epochs": epochs, "batch_size": rows, "lr": HypersphericalClassifier().lr, "reduction": "mean"}
+    epochs, batch_size = choose_steps(len(y), "rows")
+    settings = {"epochs": epochs, "batch_size": batch_size, "lr": ROW_RATE, "reduction": "mean"}
     hp.fit(network, space, (scale(X), torch.from_numpy(y)), seed=seed, progress=False, **settings)
     with torch.no_grad():
         found = space.predict(network.eval()(scale(test)))

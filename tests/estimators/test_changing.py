@@ -24,7 +24,7 @@ def five_kinds():
 def three_first(five_kinds):
     X, y = five_kinds
     old = ~np.isin(y, ["bee", "fox"])
-    model = HypersphericalClassifier(dim=6, replay=5, **SETTINGS).fit(X[old], y[old])
+    model = HypersphericalClassifier(dim=6, loss="cosine_softmax", replay=5, **SETTINGS).fit(X[old], y[old])
     return model, X, y, old
 
 
@@ -64,19 +64,20 @@ def test_a_class_without_examples_comes_by_a_prior(three_first):
 def test_removing_and_renaming_keep_answers_confidence_and_the_order_of_classes(five_kinds):
     X, y = five_kinds
     model = HypersphericalClassifier(calibrate=True, reject=0.1, replay=3, **SETTINGS).fit(X, y)
-    cosines, held = model.cosines(X), len(model.held_.norms)
+    cosines, held = model.cosines(X), len(model.held_out_["target"].norms)
     model.rename_classes({"ant": "zebra"})
     assert model.classes_.tolist() == ["bee", "cat", "dog", "fox", "zebra"]
     np.testing.assert_allclose(model.cosines(X), cosines[:, [1, 2, 3, 4, 0]], atol=1e-12)
-    assert (model.classes_[model.held_.scores["target"].argmax(axis=1)] == "zebra").any()
+    assert (model.classes_[model.held_out_["target"].scores.argmax(axis=1)] == "zebra").any()
     report = model.remove_classes(["cat"], old_valid=(X[y == "dog"], y[y == "dog"]))
     assert model.classes_.tolist() == ["bee", "dog", "fox", "zebra"]
     assert report.old_examples == 40
     np.testing.assert_allclose(model.cosines(X), cosines[:, [1, 3, 4, 0]], atol=1e-12)
-    assert model.held_.scores["target"].shape == (len(model.held_.norms), 4)
-    assert 0 < len(model.held_.norms) < held
+    assert model.held_out_["target"].scores.shape == (len(model.held_out_["target"].norms), 4)
+    assert 0 < len(model.held_out_["target"].norms) < held
     right = (
-        model.classes_[model.held_.scores["target"].argmax(axis=1)] == model.classes_[model.held_.targets["target"]]
+        model.classes_[model.held_out_["target"].scores.argmax(axis=1)]
+        == model.classes_[model.held_out_["target"].targets]
     )
     assert right.mean() > 0.9
     assert model.conformal_sets(X).shape == (200, 4)
@@ -89,7 +90,10 @@ def test_confidence_is_fitted_again_when_classes_came(five_kinds, tmp_path):
     model = HypersphericalClassifier(calibrate=True, replay=4, **SETTINGS).fit(X[old], y[old])
     report = model.add_classes(X[~old], y[~old])
     assert "recalibrate" in report.remarks[-1]
-    with pytest.raises(ValueError, match=r"there is none. Fit with calibrate=True, or call recalibrate\(X, y\)"):
+    with pytest.raises(
+        ValueError,
+        match=r"held-out data; got none. Fit with calibrate=True, or call recalibrate\(X, y\)",
+    ):
         model.conformal_sets(X)
     assert model.recalibrate(X, y).calibration_error_ < 0.2
     assert model.conformal_sets(X).shape == (200, 5)
@@ -128,9 +132,9 @@ def test_one_of_several_columns_takes_new_classes(five_kinds):
 
 def test_what_cannot_be_is_answered_by_a_sentence(three_first):
     model, X, y, old = three_first
-    with pytest.raises(ValueError, match="New classes must be new; 'ant' is known already"):
+    with pytest.raises(ValueError, match="New classes must not be known already; got 'ant'"):
         model.add_classes(X, y)
-    with pytest.raises(ValueError, match=r"a list of what the old ones are, such as 'ant' \(<U3\); got int64"):
+    with pytest.raises(ValueError, match=r"of the same kind as the old ones, such as 'ant' \(<U3\); got int64"):
         model.add_classes(X[~old], np.arange(80))
     with pytest.raises(ValueError, match='Unknown class "cow". Choose from: "ant", "cat", "dog"'):
         model.remove_classes(["cow"])

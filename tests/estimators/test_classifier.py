@@ -8,7 +8,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
 from hyperproto.estimators import HypersphericalClassifier
-from hyperproto.losses import CosineSoftmax
 
 
 def test_points_lie_on_the_sphere_and_cosines_are_to_the_prototypes(three_kinds):
@@ -96,7 +95,7 @@ def test_partial_fit_learns_in_passes_and_knows_classes_that_have_not_come_yet(t
     for _ in range(15):
         model.partial_fit(X, y)
     assert model.score(X, y) > max(first, 0.9)
-    with pytest.raises(ValueError, match="must be among the 3 classes known; row 0 holds 'dog'"):
+    with pytest.raises(ValueError, match="must hold only the 3 known classes; got 'dog' in row 0"):
         model.partial_fit(X[:2], ["dog", "ant"])
     with pytest.raises(ValueError, match="as in the first call"):
         model.partial_fit(X, y, classes=["ant", "bee"])
@@ -115,8 +114,8 @@ def test_images_go_through_a_convolutional_network():
 def test_confidence_is_fitted_on_rows_that_were_held_out(three_kinds):
     X, y = three_kinds
     model = HypersphericalClassifier(calibrate=True, reject=0.2, validation_fraction=0.3, random_state=0).fit(X, y)
-    assert len(model.held_.norms) == 27
-    assert model.temperature_.scale != CosineSoftmax().cosine_scale(len(model.classes_))
+    assert len(model.held_out_["target"].norms) == 27
+    assert model.calibrations_["target"].model.scale != 10
     assert 0 < model.calibration_error_ < 0.3
     np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)
     answers = model.predict(np.concatenate([X, 0 * X[:1]]))
@@ -136,11 +135,11 @@ def test_wrong_settings_are_answered_by_a_sentence_at_fit(three_kinds):
         HypersphericalClassifier(dim=1).fit(X, y)
     with pytest.raises(ValueError, match='must be "auto" or "mlp" for a table; got "resnet-8"'):
         HypersphericalClassifier(backbone="resnet-8").fit(X, y)
-    with pytest.raises(ValueError, match=r"at least two classes to tell apart; got one class, 0\.0\."):
+    with pytest.raises(ValueError, match=r"at least two classes; got one class, 0\.0\."):
         HypersphericalClassifier().fit(X, np.zeros(90))
     with pytest.raises(ValueError, match=r"images of shape \(n, channels, height, width\); got \(90, 2, 2\)"):
         HypersphericalClassifier().fit(X.reshape(90, 2, 2), y)
-    with pytest.raises(ValueError, match="needs held-out data; there is none. Fit with calibrate=True"):
+    with pytest.raises(ValueError, match="must be fitted to held-out data; got none. Fit with calibrate=True"):
         HypersphericalClassifier(epochs=1).fit(X, y).conformal_sets(X)
-    with pytest.raises(ValueError, match="Weights must be 0 or more"):
+    with pytest.raises(ValueError, match="`sample_weight` must be at least 0"):
         HypersphericalClassifier(epochs=1).fit(X, y, sample_weight=-np.ones(90))

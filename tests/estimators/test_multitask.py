@@ -62,5 +62,5 @@ def test_sets_and_intervals_by_column(mixed):
 def test_a_dimension_that_is_too_small_is_answered_by_the_least(mixed):
     X, y = mixed
     assert HypersphericalMultiTask(dim=6, epochs=1).fit(X, y).space_.dim == 6
-    with pytest.raises(ValueError, match="so at least 5; got 4"):
+    with pytest.raises(ValueError, match="Raise `?dim`? by at least 1"):
         HypersphericalMultiTask(dim=4).fit(X, y)

@@ -33,7 +33,7 @@ def test_intervals_hold_the_truth_about_as_often_as_stated(a_slope):
     ends = model.predict_interval(X, coverage=0.8)
     assert ((ends[:, 0] <= y) & (y <= ends[:, 1])).mean() > 0.6
     assert (ends[:, 1] - ends[:, 0]).max() < np.ptp(y)
-    with pytest.raises(ValueError, match="needs held-out data"):
+    with pytest.raises(ValueError, match="must be fitted to held-out data"):
         HypersphericalRegressor(epochs=1).fit(X, y).predict_interval(X)
 
 

@@ -1,62 +1,84 @@
-"""What the estimators share: standardise, lay out a sphere, train by the one loop, read the answers off."""
+"""What the estimators share: scale inputs, build a sphere, train by the one loop, read the answers off."""
 
-from typing import Any, Self
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from typing import Any, Literal, Self, cast
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_consistent_length, check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
-from torch import Tensor
+from torch import Tensor, nn
 
-from hyperproto._core.checks import check_finite_number
-from hyperproto._core.errors import InputError
+from hyperproto._core.checks import check_finite_number, check_integers
+from hyperproto._core.errors import InputError, InputTypeError, arg
+from hyperproto._core.registry import choose
 from hyperproto._core.seeding import derive_seed
-from hyperproto.data import Arrays
-from hyperproto.estimators.auto import choose_dim, choose_loss, choose_range_dim, choose_steps, lay_out_classes
+from hyperproto.data import Arrays, ImagePreprocessing, Source, Split, TablePreprocessing
 from hyperproto.estimators.columns import ClassColumn, Column
-from hyperproto.estimators.held import Held
 from hyperproto.estimators.inputs import Standardise, as_dense
-from hyperproto.estimators.learning import build_network, hold_out, outputs_of, rows_of, train_network
 from hyperproto.estimators.store import save_estimator
-from hyperproto.spaces import Space
-from hyperproto.spaces.tasks import Task
+from hyperproto.estimators.weights import WEIGHT, WeightedSpace
+from hyperproto.evaluation.calibrate import uncalibrated
+from hyperproto.evaluation.confidence import ClassCalibration, ConformalInterval, ConformalSets
+from hyperproto.evaluation.confidence.calibration import TaskOutputs
+from hyperproto.models import create_backbone, default_backbone
+from hyperproto.spaces import OutputSpace, Space
+from hyperproto.spec import DataSpec, ResolvedSettings, RunSpec, SpaceSpec, TrainSettings
+from hyperproto.training import fit
+from hyperproto.training.build import build_space, resolve_spec
+from hyperproto.training.outputs import stack_outputs
 
 __all__ = ["SphereEstimator"]
 
+Rows = NDArray[np.intp]
+PARTIAL_RATE = 0.3  # of the learning rate, in partial_fit: its passes have no schedule in which the rate would fall
+BATCH = {2: 4096, 4: 256}  # rows of a table, or images, through the network at once in prediction
+
 
 class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """A network, a sphere with a task for each column, and how inputs and answers are translated."""
+    """A network, a sphere with a task for each column of ``y``, and what translates inputs and answers."""
 
     columns_: dict[str, Column]
-    held_: Held | None
+    held_out_: dict[str, TaskOutputs] | None
+    calibrations_: dict[str, ClassCalibration]
+    replay_: Arrays | None
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Return where inputs lie on the sphere, shape (n, dim): unit vectors."""
-        z = self._outputs(X)
-        points: NDArray[Any] = self.space_.project(z).cpu().numpy()
+        points: NDArray[Any] = self.space_.project(self._outputs(X)).cpu().numpy()
         return points
 
     def recalibrate(self, X: Any, y: Any) -> Self:
-        """Fit the confidence of predictions on rows that were not learned from, and that show every class.
+        """Fit the confidence of predictions to rows that were not trained on, with examples of every class.
 
-        Where ``fit`` held no rows out, after :meth:`partial_fit`, or after classes came.
+        For use where ``fit`` held no rows out, after :meth:`partial_fit`, or after classes were added.
         """
         check_is_fitted(self)
-        inputs = self._prepare(self._check_inputs(X, reset=False)).to(next(self.network_.parameters()).dtype)
-        targets = self._encode(y)
+        inputs, targets = self._inputs(X), self._encode(y)
         check_consistent_length(inputs, *targets.values())
-        self.held_ = Held.measure(self, inputs, targets, np.arange(len(inputs)))
-        return self._gain_confidence(asked=True)
+        self.held_out_ = self._answer(inputs, targets)
+        return self._calibrate()
 
     def save(self, folder: Any) -> None:
         """Write everything a prediction needs into a new folder; ``hp.load(folder)`` gives it back."""
         check_is_fitted(self)
         save_estimator(self, folder)
 
+    @abstractmethod
+    def _encode(self, y: Any) -> dict[str, Tensor]:
+        """Return the targets of ``y`` by column, as the space takes them."""
+
     @property
     def _n_features_out(self) -> int:
         return int(self.space_.dim)
+
+    @property
+    def _class_columns(self) -> dict[str, ClassColumn]:
+        return {name: column for name, column in self.columns_.items() if isinstance(column, ClassColumn)}
 
     def _check_inputs(self, X: Any, *, reset: bool, **options: Any) -> Any:
         """Return a dense float array of shape (n, features) or (n, channels, height, width); with ``y=...``, both."""
@@ -65,161 +87,226 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         )
         return (as_dense(checked[0]), checked[1]) if "y" in options else as_dense(checked)
 
-    def _learn(
+    def _fit(self, X: NDArray[Any], values: dict[str, NDArray[Any]], sample_weight: Any) -> Self:
+        """Build everything anew and train it on checked values."""
+        weight, seed = self._check_weight(X, values, sample_weight), self._draw_seed()
+        targets = self._to_targets(values)
+        train, valid, held_out = self._split(len(X), values, seed)
+        self._build(X, targets, train, weight, seed, use_prior=True)
+        inputs = self.inputs_(X)
+        settings = replace(self.settings_, patience=self.patience if len(valid) else None)
+        valid_rows = _rows(inputs, targets, valid) if len(valid) else None
+        self._train(_rows(inputs, targets, train), weight, train, settings, valid_rows)
+        self._keep_examples(Arrays(*_rows(inputs, targets, train)))
+        self.held_out_ = self._answer(*_rows(inputs, targets, held_out)) if len(held_out) else None
+        return self._calibrate()
+
+    def _partial_fit(self, X: NDArray[Any], values: dict[str, NDArray[Any]], sample_weight: Any) -> Self:
+        """Take one pass over checked values; the first call builds everything."""
+        weight, seed = self._check_weight(X, values, sample_weight), self._draw_seed()
+        targets, every = self._to_targets(values), np.arange(len(X))
+        first = not hasattr(self, "network_")
+        if first:
+            self._build(X, targets, every, weight, seed, use_prior=False)
+        inputs = self._prepare(X)
+        seed = seed if first else derive_seed(seed, "order", len(self.history_))
+        lr = self.settings_.lr * PARTIAL_RATE
+        settings = replace(self.settings_, lr=lr, epochs=1, schedule="constant", seed=seed)
+        self._train((inputs, targets), weight, every, settings, None)
+        self._keep_examples(Arrays(inputs, targets))
+        return self._calibrate() if first else self
+
+    def _check_weight(self, X: NDArray[Any], values: dict[str, NDArray[Any]], given: Any) -> NDArray[Any] | None:
+        """Return the weight of each row, that of its class included; None where all count the same."""
+        if len(X) < 2:
+            raise InputError("X", "hold at least 2 rows to learn from", f"1 sample, shape {X.shape}")
+        weight = None if given is None else _check_sample_weight(given, X, dtype=np.float64)
+        weight = self._weigh_classes(values, weight)
+        if weight is not None and not (weight.min() >= 0 and weight.max() > 0):
+            raise InputError(
+                "sample_weight", "be at least 0, and one of them greater", f"{weight.min():g} to {weight.max():g}"
+            )
+        return weight
+
+    def _weigh_classes(self, values: dict[str, NDArray[Any]], weight: NDArray[Any] | None) -> NDArray[Any] | None:
+        """Return the weight of each row times that of its class, where classes have weights."""
+        return weight
+
+    def _draw_seed(self) -> int:
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
+
+    def _to_targets(self, values: dict[str, NDArray[Any]]) -> dict[str, Tensor]:
+        return {name: column.encode(values[name]) for name, column in self.columns_.items()}
+
+    def _split(self, n: int, values: dict[str, NDArray[Any]], seed: int) -> tuple[Rows, Rows, Rows]:
+        """Return the rows to train on, to stop by, and to calibrate by; the last two may be empty.
+
+        They are disjoint: on rows that chose when to stop, the network and its confidence look better than they are.
+        """
+        train, valid, held_out = np.arange(n), np.arange(0), np.arange(0)
+        share = check_finite_number(self.validation_fraction, "validation_fraction", above=0, at_most=0.9)
+        labels = values[next(iter(self.columns_))] if len(self.columns_) == len(self._class_columns) == 1 else None
+        if self.calibrate or getattr(self, "reject", None) is not None:
+            train, held_out = _hold_out(train, share, seed, labels)
+        if self.early_stopping:
+            train, valid = _hold_out(train, share, seed + 1, labels)
+        return train, valid, held_out
+
+    def _build(
         self,
         X: NDArray[Any],
-        values: dict[str, NDArray[Any]],
-        sample_weight: Any,
+        targets: dict[str, Tensor],
+        rows: Rows,
+        weight: NDArray[Any] | None,
+        seed: int,
         *,
-        again: bool = False,
-        passes: int | None = None,
-    ) -> Self:
-        """Learn from checked values; ``again`` goes on from where the last call ended, for a number of passes."""
-        if len(X) < 2:
-            raise InputError(f"`X` must hold at least 2 rows to learn from; got 1 sample, shape {X.shape}.")
-        weight = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)
-        weight = self._weigh(values, weight)
-        if weight is not None and not (weight.min() >= 0 and weight.max() > 0):
-            raise InputError("Weights must be 0 or more, and at least one more than 0; all are 0 or one is negative.")
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        targets = {name: column.encode(values[name]) for name, column in self.columns_.items()}
-        train, valid, held = self._split(len(X), values, seed, once=passes is None)
-        if not again:
-            self.inputs_ = Standardise.fit(X[train], None if weight is None else weight[train])
-        inputs = self._prepare(X)
-        if not again:
-            self._lay_out(None if passes is not None else rows_of(inputs, targets, train))
-            self.network_ = build_network(self.backbone, self.hidden, self.space_.dim, inputs, seed)
-            self.history_: list[dict[str, Any]] = []
-        else:
-            inputs = inputs.to(next(self.network_.parameters()).dtype)
-        epochs, rows = choose_steps(self.epochs if passes is None else passes, self.batch_size, len(train))
-        run = train_network(
-            self.network_,
-            self.space_,
-            rows_of(inputs, targets, train),
-            rows_of(inputs, targets, valid) if len(valid) else None,
-            None if weight is None else weight[train],
-            epochs=epochs,
-            batch_size=rows,
-            lr=check_finite_number(self.lr, "lr", above=0) * (1.0 if passes is None else PARTIAL),
-            weight_decay=self.weight_decay,
-            schedule="one-cycle" if passes is None else "constant",
-            patience=self.patience if len(valid) else None,
-            seed=derive_seed(seed, "order", len(self.history_)) if again else seed,
+        use_prior: bool,
+    ) -> None:
+        """Measure the scale of the inputs, place the classes, and build the network."""
+        self.inputs_ = Standardise.fit(X[rows], None if weight is None else weight[rows])
+        inputs, known = _rows(self.inputs_(X), targets, rows)
+        shape = inputs.shape[1:]
+        preprocessing = TablePreprocessing((), (), ()) if len(shape) == 1 else ImagePreprocessing(int(shape[-1]))
+        described = {name: column.describe() for name, column in self.columns_.items()}
+        source = Source("arrays", Split(inputs, known), None, described, preprocessing)
+        self.space_ = self._build_space(source, seed, None if use_prior else "none")
+        self.network_ = self._build_network(inputs, seed)
+        self.history_: list[dict[str, Any]] = []
+        self.held_out_ = self.replay_ = None
+
+    def _build_space(self, source: Source, seed: int, prior: str | None) -> Space:
+        """Build the sphere, and note how to train on it: by the parameters, and what they leave open by the data."""
+        loss: Any = getattr(self, "loss", "auto")
+        options = {} if isinstance(loss, str) else asdict(loss)
+        space = SpaceSpec(
+            dim=_number_or_none(self.dim, "dim"),
+            loss=loss if isinstance(loss, str) else loss.name,
+            loss_options=options,
+            margin=_number_or_none(getattr(self, "margin", "auto"), "margin") if self._class_columns else 0.0,
+            prior=prior,
         )
+        given = {name: _number_or_none(getattr(self, name), name) for name in ("epochs", "batch_size", "lr")}
+        train = TrainSettings(**given, weight_decay=self.weight_decay, seed=seed)
+        spec = resolve_spec(RunSpec(data=DataSpec(reader="arrays"), space=space, train=train), source)
+        self.settings_ = cast(ResolvedSettings, spec.train)
+        return cast(Space, build_space(spec, source))
+
+    def _build_network(self, inputs: Tensor, seed: int) -> nn.Module:
+        """Build the network, its weights fixed by the seed and in the precision of the inputs."""
+        shape, out_dim = tuple(inputs.shape[1:]), self.space_.dim
+        with torch.random.fork_rng():
+            torch.manual_seed(seed)
+            if callable(self.backbone):
+                network = self.backbone(out_dim, shape)
+            elif not isinstance(self.backbone, str):
+                rule = 'be a name such as "auto" or "resnet-20", or a function (out_dim, shape) -> nn.Module'
+                raise InputTypeError("backbone", rule, type(self.backbone).__name__)
+            elif len(shape) == 1 and self.backbone in ("auto", "mlp"):
+                hidden = check_integers(list(self.hidden), "hidden", at_least=1)
+                network = create_backbone("mlp", out_dim=out_dim, in_features=shape[0], hidden=hidden, norm="layer")
+            elif self.backbone == "auto":
+                network = default_backbone(out_dim, shape)
+            elif len(shape) == 1:
+                raise InputError(
+                    "backbone", 'be "auto" or "mlp" for a table', f'"{self.backbone}", which takes images'
+                )
+            else:
+                channels = {} if self.backbone == "digit-net" else {"channels": shape[0]}
+                network = create_backbone(self.backbone, out_dim=out_dim, **channels)
+        if not isinstance(network, nn.Module):
+            raise InputTypeError("backbone", "give a torch module", type(network).__name__)
+        return network.to(inputs.dtype)
+
+    def _train(
+        self,
+        data: tuple[Tensor, dict[str, Tensor]],
+        weight: NDArray[Any] | None,
+        rows: Rows,
+        settings: TrainSettings,
+        valid: tuple[Tensor, dict[str, Tensor]] | None,
+    ) -> None:
+        """Train in place by the one loop, and leave the network ready to predict."""
+        inputs, targets = data
+        space: OutputSpace = self.space_
+        if weight is not None:
+            space = WeightedSpace(self.space_)
+            targets = {**targets, WEIGHT: torch.from_numpy(weight[rows] / weight[rows].mean())}
+        keep: Literal["last", "best"] = "last" if valid is None else "best"
+        run = fit(self.network_, space, (inputs, targets), settings, valid=valid, keep=keep, progress=False)
+        self.network_.eval()
         self.history_ += run.history
         self.n_iter_ = len(self.history_)
         self.loss_ = self.history_[-1]["loss"]
-        self._keep_examples(Arrays(*rows_of(inputs, targets, train)), again=again)
-        if passes is None:
-            self.held_ = Held.measure(self, inputs, targets, held) if len(held) else None
-        elif not again:
-            self.held_ = None
-        return self
 
-    def _weigh(self, values: dict[str, NDArray[Any]], weight: NDArray[Any] | None) -> NDArray[Any] | None:
-        """Return the weight of each row, that of its class included."""
-        return weight
-
-    def _held(self) -> Held:
-        """Return what held-out rows were answered."""
-        check_is_fitted(self)
-        if self.held_ is None:
-            raise InputError(
-                "This promise needs held-out data; there is none. Fit with calibrate=True, or call recalibrate(X, y)."
-            )
-        return self.held_
-
-    def _encode(self, y: Any) -> dict[str, Tensor]:
-        """Return the targets of ``y`` by column, as the space takes them."""
-        raise NotImplementedError
-
-    def _set_classes(self) -> None:
-        """Take note of the classes that ``columns_`` has now."""
-
-    def _gain_confidence(self, *, asked: bool = False) -> Self:
-        """Fit on what was held out what the settings ask for, or, where the user asked just now, all there is."""
-        return self
-
-    def _keep_examples(self, examples: Arrays, *, again: bool = False) -> None:
-        """Keep some examples for the day when classes come, where the settings ask for it."""
-        self.replay_: Arrays | None = None
-
-    def _labels(self, values: dict[str, NDArray[Any]]) -> NDArray[Any] | None:
-        """Return the labels to hold out in proportion of, where there is one column of them."""
-        columns = list(self.columns_.items())
-        return values[columns[0][0]] if len(columns) == 1 and isinstance(columns[0][1], ClassColumn) else None
-
-    def _split(
-        self, n: int, values: dict[str, NDArray[Any]], seed: int, *, once: bool
-    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-        """Return the rows to train on, to stop by, and to calibrate by; the last two may be none.
-
-        They are apart: data that chose the moment to stop flatters the network, and would flatter its confidence.
-        """
-        train, none = np.arange(n), np.arange(0)
-        share = check_finite_number(self.validation_fraction, "validation_fraction", above=0, at_most=0.9)
-        labels = self._labels(values)
-        train, held = (
-            hold_out(train, share, seed, labels)
-            if once and (self.calibrate or getattr(self, "reject", None) is not None)
-            else (train, none)
-        )
-        train, valid = hold_out(train, share, seed + 1, labels) if once and self.early_stopping else (train, none)
-        return train, valid, held
+    def _keep_examples(self, examples: Arrays) -> None:
+        """Keep some examples for when classes are added, where the parameters ask for it."""
+        self.replay_ = None
 
     def _prepare(self, X: NDArray[Any]) -> Tensor:
-        return self.inputs_(X)
+        """Return checked inputs as the network takes them."""
+        return self.inputs_(X).to(next(self.network_.parameters()).dtype)
 
-    def _lay_out(self, seen: tuple[Tensor, dict[str, Tensor]] | None) -> None:
-        """Lay out the sphere: an axis for each number, a block of axes for each column of classes."""
-        numbers = [name for name, column in self.columns_.items() if not isinstance(column, ClassColumn)]
-        blocks = {name: column for name, column in self.columns_.items() if isinstance(column, ClassColumn)}
-        sizes = self._block_sizes({name: len(column.classes) for name, column in blocks.items()}, len(numbers))
-        tasks: dict[str, Task] = {}
-        for name, column in self.columns_.items():
-            if isinstance(column, ClassColumn):
-                looked = None if seen is None else (seen[0], seen[1][name])
-                placed = lay_out_classes(len(column.classes), sizes[name], looked)
-                loss = choose_loss(self.loss, len(column.classes), beside_numbers=bool(numbers))
-                tasks[name] = column.task(placed, loss)
-            else:
-                tasks[name] = column.task(self.margin if blocks else 0.0)
-        dim = sum(sizes.values()) + len(numbers)
-        if not blocks:
-            dim = choose_range_dim(self.dim, len(numbers))
-        self.space_ = Space(dim, tasks)
-
-    def _block_sizes(self, counts: dict[str, int], numbers: int) -> dict[str, int]:
-        """Return how many axes each column of classes gets."""
-        if isinstance(self.dim, str) or not counts:
-            return {name: choose_dim(self.dim, count) for name, count in counts.items()}
-        left = choose_dim(self.dim, 2) - numbers
-        if left < 2 * len(counts):
-            raise InputError(
-                f"`dim` must give an axis to each number and two to each column of classes, so at least "
-                f'{numbers + 2 * len(counts)}; got {self.dim}. Leave it at "auto".'
-            )
-        share, more = divmod(left, len(counts))
-        return {name: share + (index < more) for index, name in enumerate(counts)}
+    def _inputs(self, X: Any) -> Tensor:
+        return self._prepare(self._check_inputs(X, reset=False))
 
     def _outputs(self, X: Any) -> Tensor:
         """Return the network's outputs for new inputs, shape (n, dim)."""
         check_is_fitted(self)
-        inputs = self._prepare(self._check_inputs(X, reset=False))
-        return outputs_of(self.network_, inputs.to(next(self.network_.parameters()).dtype))
+        return self._run(self._inputs(X))
+
+    def _run(self, inputs: Tensor) -> Tensor:
+        return stack_outputs(self.network_, inputs, batch_size=BATCH[inputs.ndim])
+
+    def _answer(self, inputs: Tensor, targets: dict[str, Tensor]) -> dict[str, TaskOutputs]:
+        """Return, by column, what the network says about rows that it was not trained on."""
+        z = self._run(inputs)
+        scores, answers, norms = self._scores(z), self._answers(z), z.norm(dim=1).cpu().numpy()
+        return {
+            name: TaskOutputs(scores[name] if name in self._class_columns else answers[name], target.numpy(), norms)
+            for name, target in targets.items()
+        }
 
     def _scores(self, z: Tensor) -> dict[str, NDArray[Any]]:
         """Return the cosines of outputs by column, shapes (n, num_classes) or (n,)."""
         scores: Any = self.space_.scores(z)
         return {name: score.cpu().numpy() for name, score in scores.items()}
 
-    def _predictions(self, X: Any) -> dict[str, NDArray[Any]]:
+    def _answers(self, z: Tensor) -> dict[str, NDArray[Any]]:
         """Return answers by column, in the dtype of the column."""
-        z = self._outputs(X)
-        answers: Any = self.space_.predict(z)
-        return {name: self.columns_[name].decode(answer) for name, answer in answers.items()}
+        predictions: Any = self.space_.predict(z)
+        return {name: self.columns_[name].decode(answer) for name, answer in predictions.items()}
+
+    def _calibrate(self) -> Self:
+        """Fit the confidence of each column of classes to held-out rows; without any, take the loss's own scale."""
+        if self.held_out_ is None:
+            self.calibrations_ = uncalibrated(self.space_)
+            return self
+        reject = getattr(self, "reject", None)
+        rows = {name: self.held_out_[name] for name in self._class_columns}
+        self.calibrations_ = {
+            name: ClassCalibration.fit(row.scores, row.targets, row.norms, coverage=None, reject=reject)
+            for name, row in rows.items()
+        }
+        return self
+
+    def _held_out(self) -> dict[str, TaskOutputs]:
+        """Return what was said about held-out rows."""
+        check_is_fitted(self)
+        if self.held_out_ is None:
+            advice = f"Fit with {arg('calibrate', True)}, or call recalibrate(X, y)."
+            raise InputError("Sets and intervals", "be fitted to held-out data", "none", advice)
+        return self.held_out_
+
+    def _sets(self, name: str, scores: NDArray[Any], coverage: float) -> NDArray[np.bool_]:
+        """Return which classes of a column to expect, shape (n, num_classes)."""
+        model, rows = self.calibrations_[name], self._held_out()[name]
+        fitted = ConformalSets.fit(model.probabilities(rows.scores), rows.targets, coverage)
+        return fitted.sets(model.probabilities(scores))
+
+    def _intervals(self, name: str, answers: NDArray[Any], coverage: float) -> NDArray[Any]:
+        """Return the ends of the intervals of a column of numbers, shape (n, 2)."""
+        rows = self._held_out()[name]
+        return ConformalInterval.fit(rows.scores, rows.targets, coverage).intervals(answers)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -230,4 +317,33 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return tags
 
 
-PARTIAL = 0.3  # of the rate, in the passes of partial_fit: they have no schedule in which it would fall
+def _number_or_none(value: Any, name: str) -> Any:
+    """Return a parameter, and None where it says "auto"."""
+    if not isinstance(value, str):
+        return value
+    choose(value, {"auto": None}, what=name.replace("_", " "))
+    return None
+
+
+def _rows(inputs: Tensor, targets: Mapping[str, Tensor], rows: Rows) -> tuple[Tensor, dict[str, Tensor]]:
+    """Return some rows of inputs and targets."""
+    if len(rows) == len(inputs):
+        return inputs, dict(targets)
+    ids = torch.from_numpy(rows)
+    return inputs.index_select(0, ids), {name: target.index_select(0, ids) for name, target in targets.items()}
+
+
+def _hold_out(rows: Rows, share: float, seed: int, labels: NDArray[Any] | None) -> tuple[Rows, Rows]:
+    """Return the rows to keep and those held out; in proportion to the classes where there are enough of each."""
+    from sklearn.model_selection import train_test_split
+
+    count = max(1, round(share * len(rows)))
+    if count >= len(rows):
+        raise InputError("validation_fraction", "leave rows to train on", f"{share:g} of {len(rows)} rows")
+    stratify = None if labels is None else labels[rows]
+    if stratify is not None:
+        _, counts = np.unique(stratify, return_counts=True)
+        if counts.min() < 2 or min(count, len(rows) - count) < len(counts):
+            stratify = None
+    kept, taken = train_test_split(rows, test_size=count, random_state=seed % 2**32, stratify=stratify)
+    return np.sort(kept), np.sort(taken)

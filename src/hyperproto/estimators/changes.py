@@ -1,20 +1,38 @@
-"""What classifiers can be told about their classes after they were fitted."""
+"""Adding, removing and renaming the classes of a fitted estimator.
 
+What is done, and measured, is :mod:`hyperproto.evaluation.new_classes`; here labels of any dtype become names and ids
+and back. Classes stay sorted, as in scikit-learn: new ones are put among the old, each with its prototype.
+"""
+
+from dataclasses import replace
 from typing import Any, Literal
 
+import numpy as np
+import torch
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from hyperproto._core.errors import InputError
+from hyperproto._core.registry import choose
+from hyperproto.data import Arrays
+from hyperproto.data.arrays import index_targets
 from hyperproto.estimators.base import SphereEstimator
-from hyperproto.estimators.changing import add_to, column_of, remove_from, rename_in
-from hyperproto.evaluation.new_classes import ClassChange
+from hyperproto.estimators.columns import ClassColumn
+from hyperproto.evaluation.confidence.calibration import TaskOutputs
+from hyperproto.evaluation.new_classes import Changed, ClassChange, add_classes, remove_classes, rename_classes
+from hyperproto.evaluation.new_classes.examples import join_examples
+from hyperproto.evaluation.new_classes.spaces import with_prototypes
+from hyperproto.spaces import Space
+from hyperproto.training.run import class_prototypes
 
-__all__ = ["ClassesChange"]
+__all__ = ["ClassChanges"]
 
-PASSES = 50  # over new and replayed examples: they are few, and twenty passes leave two similar classes as one
+EPOCHS = 50  # over new and replayed examples: they are few, and twenty leave two similar classes as one
+STALE = "Confidence was fitted before classes were added: fit it again by recalibrate(X, y), with examples of all."
 
 
-class ClassesChange(SphereEstimator):
-    """An estimator whose classes may come, go and be renamed, with a report of what that did to the others."""
+class ClassChanges(SphereEstimator):
+    """An estimator whose classes can change, with a report of what that did to the others."""
 
     def add_classes(
         self,
@@ -33,18 +51,18 @@ class ClassesChange(SphereEstimator):
         """Learn new classes, and return how good the old ones were before and are now.
 
         Prototypes of the old classes stay as they are, bit for bit. A warning says where the old classes lost more
-        than a point of accuracy. Confidence is to be fitted again, by :meth:`recalibrate`.
+        than a point of accuracy. Fit confidence again afterwards, by :meth:`recalibrate`.
 
         Parameters
         ----------
         X : array, shape (n, ...)
-            Examples of the new classes, a few each; how="prior" needs none.
+            Examples of the new classes, a few per class; how="prior" needs none.
         y : array, shape (n,)
             Their classes, of the kind the old ones are.
         how : {"mean", "train", "prior"}, default "mean"
             "mean" puts each new prototype at the mean direction of its examples, without training. "train" adds one
             far from the others and trains a copy of the network on the new examples and replayed old ones. "prior"
-            puts it among the old classes that a semantic prior likens it to, without any example.
+            puts it among the old classes that a prior says it is similar to, without any example.
         classes : array, optional
             The new classes, for how="prior".
         prior : optional
@@ -64,21 +82,136 @@ class ClassesChange(SphereEstimator):
         ClassChange
         """
         check_is_fitted(self)
-        more = {"classes": classes, "replay": replay, "old_valid": old_valid, "new_valid": new_valid}
+        name, old = self._find_column(column)
+        new = old.find_new(y if classes is None else classes)
+        both = np.concatenate([old.classes, new])
+        inputs, ids = None if X is None else self._inputs(X), None if y is None else old.encode_new(new, y)
+        if new_valid is not None:
+            settings["new_valid"] = self._inputs(new_valid[0]), old.encode_new(new, new_valid[1])
         if how == "train":
-            own = {"lr": self.lr, "weight_decay": self.weight_decay, "schedule": "one-cycle"}  # as ``fit`` has them
-            settings = {"epochs": PASSES, "progress": False} | own | settings
-        return add_to(self, column_of(self, column), X, y, how=how, prior=prior, **more, **settings)
+            own = {"lr": self.settings_.lr, "weight_decay": self.weight_decay}  # as ``fit`` has them
+            settings = {"epochs": EPOCHS, "progress": False, "schedule": "one-cycle"} | own | settings
+        changed = add_classes(
+            (self.network_, self._named_space(name)),
+            inputs,
+            ids,
+            how=how,
+            prior=prior,
+            names=ClassColumn(both).names[len(old.classes) :],
+            replay=self.replay_ if replay is None else self._arrays(replay),
+            old_valid=None if old_valid is None else self._arrays(old_valid),
+            task=name,
+            **settings,
+        )
+        order = self._accept(name, changed, both)
+        if self.replay_ is not None:
+            self._keep_new(name, order, None if inputs is None or ids is None else Arrays(inputs, {name: ids}))
+        if self.held_out_ is None:
+            return changed.report
+        self.held_out_ = None  # answers of another network, or to fewer classes
+        return replace(changed.report, remarks=(*changed.report.remarks, STALE))
 
     def remove_classes(self, classes: Any, *, old_valid: Any = None, column: str | None = None) -> ClassChange:
-        """Forget classes, and return how good the others were before and are now; nothing is trained.
+        """Remove classes, and return how good the others were before and are now; nothing is trained.
 
         ``old_valid`` and ``column`` are as in :meth:`add_classes`.
         """
         check_is_fitted(self)
-        return remove_from(self, column_of(self, column), classes, old_valid)
+        name, old = self._find_column(column)
+        ids = old.ids_of(classes)
+        examples = self.replay_ if old_valid is None else self._arrays(old_valid)
+        model = (self.network_, self._named_space(name))
+        changed = remove_classes(model, [old.names[index] for index in ids], old_valid=examples, task=name)
+        kept = np.setdiff1d(np.arange(len(old.classes)), ids)
+        self._accept(name, changed, old.classes[kept])
+        self._reorder(name, kept, len(old.classes))
+        return changed.report
 
     def rename_classes(self, names: Any, *, column: str | None = None) -> ClassChange:
-        """Call classes otherwise, ``{old: new}``; answers are the same but for the names."""
+        """Rename classes, ``{old: new}``; answers are the same but for the names."""
         check_is_fitted(self)
-        return rename_in(self, column_of(self, column), names)
+        name, old = self._find_column(column)
+        given = dict(names)
+        renamed = old.classes.astype(np.result_type(old.classes, old.check_kind(list(given.values()))))
+        renamed[old.ids_of(list(given))] = list(given.values())
+        if len(np.unique(renamed)) < len(renamed):
+            raise InputError("The classes", "differ after they are renamed", renamed.tolist())
+        pairs = zip(old.names, ClassColumn(renamed).names, strict=True)
+        model = (self.network_, self._named_space(name))
+        changed = rename_classes(model, {before: after for before, after in pairs if before != after}, task=name)
+        self._reorder(name, self._accept(name, changed, renamed), len(renamed))
+        return changed.report
+
+    def _set_classes(self) -> None:
+        """Set the public attributes that say which classes there are."""
+        raise NotImplementedError
+
+    def _find_column(self, given: str | None) -> tuple[str, ClassColumn]:
+        """Return the column of classes that is named, or the only one."""
+        columns = self._class_columns
+        if given is None and len(columns) != 1:
+            listed = ", ".join(f'"{name}"' for name in columns) or "none"
+            raise InputError("column", "name a column of classes, where there is not just one", f"none of: {listed}")
+        name = next(iter(columns)) if given is None else str(given)
+        return name, choose(name, columns, what="column of classes")
+
+    def _named_space(self, name: str) -> Space:
+        """Return the space with names for its classes, by which a prior knows them."""
+        placed = class_prototypes(self.space_)[name]
+        return with_prototypes(self.space_, name, replace(placed, names=self._class_columns[name].names))
+
+    def _arrays(self, data: Any) -> Arrays:
+        """Return a pair (X, y) of old classes as the network and the space take it."""
+        X, y = data
+        return Arrays(self._inputs(X), self._encode(y))
+
+    def _accept(self, name: str, changed: Changed, classes: NDArray[Any]) -> NDArray[np.intp]:
+        """Take over network, space and classes of a change, sorted; return the order that sorts the classes."""
+        order = np.argsort(classes, kind="stable")
+        space = changed.run.space
+        assert isinstance(space, Space)
+        placed = class_prototypes(space)[name]
+        rows = torch.from_numpy(order).to(placed.vectors.device)
+        sorted_rows = replace(placed, vectors=placed.vectors[rows].contiguous(), names=None)
+        self.space_ = with_prototypes(space, name, sorted_rows)
+        self.network_ = changed.run.network.eval()
+        self.history_ = [*self.history_, *changed.run.history]
+        self.n_iter_ = len(self.history_)
+        self.columns_ = {**self.columns_, name: ClassColumn(classes[order])}
+        self._set_classes()
+        return order
+
+    def _keep_new(self, name: str, order: NDArray[np.intp], new: Arrays | None) -> None:
+        """Keep examples of the new classes next to those of the old, under their present ids."""
+        assert self.replay_ is not None
+        both = self.replay_ if new is None else join_examples(self.replay_, new)
+        assert isinstance(both.targets, dict)
+        ids = _new_ids(order, len(order))[both.targets[name]]
+        self.replay_ = None
+        self._keep_examples(Arrays(both.inputs, {**both.targets, name: ids}))
+
+    def _reorder(self, name: str, order: NDArray[np.intp], before: int) -> None:
+        """Adapt what is kept to the present classes: class j of now was class ``order[j]`` of ``before``."""
+        ids = _new_ids(order, before)
+        if self.replay_ is not None:
+            assert isinstance(self.replay_.targets, dict)
+            targets = {**self.replay_.targets, name: ids[self.replay_.targets[name]]}
+            rows = (targets[name] >= 0).nonzero().flatten()
+            self.replay_ = Arrays(self.replay_.inputs[rows], index_targets(targets, rows))
+        if self.held_out_ is not None:
+            now = ids[torch.from_numpy(self.held_out_[name].targets)].numpy()
+            kept = {column: rows.rows(now >= 0) for column, rows in self.held_out_.items()}
+            kept[name] = TaskOutputs(kept[name].scores[:, order], now[now >= 0], kept[name].norms)
+            self.held_out_ = kept
+            self._calibrate()
+
+
+def _new_ids(order: NDArray[np.intp], before: int) -> torch.Tensor:
+    """Return the present id for each former id, -1 for those that were removed.
+
+    >>> _new_ids(np.array([2, 0]), 3).tolist()
+    [1, -1, 0]
+    """
+    ids = torch.full((before,), -1)
+    ids[torch.from_numpy(order)] = torch.arange(len(order))
+    return ids

@@ -1,4 +1,4 @@
-"""What is to be predicted, column by column: classes of any dtype, or numbers between bounds."""
+"""The columns of ``y``: classes of any dtype, or numbers between bounds; encoded for a space, and decoded."""
 
 from dataclasses import dataclass
 from typing import Any, Self, TypeAlias
@@ -9,19 +9,18 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from hyperproto._core.checks import check_finite_number
-from hyperproto._core.errors import InputError
-from hyperproto.losses import ClassLoss
-from hyperproto.prototypes import Prototypes
-from hyperproto.spaces import Classes, Range
+from hyperproto._core.errors import InputError, arg
+from hyperproto._core.registry import unknown_choice
+from hyperproto.data import Bounds, Labels
 
-__all__ = ["ClassColumn", "Column", "NumberColumn", "column_from_dict"]
+__all__ = ["ClassColumn", "Column", "NumberColumn", "column_from_dict", "with_unknown"]
 
 PLAIN = (str, int, float, bool)
 
 
 @dataclass(frozen=True, eq=False)
 class ClassColumn:
-    """A column of class names: strings, whole numbers, or whatever else can be sorted.
+    """A column of classes: strings, whole numbers, or whatever else can be sorted.
 
     Attributes
     ----------
@@ -32,9 +31,22 @@ class ClassColumn:
     classes: NDArray[Any]
 
     @classmethod
-    def fit(cls, labels: NDArray[Any]) -> Self:
-        """Take note of the classes there are."""
-        return cls(np.unique(labels))
+    def fit(cls, labels: NDArray[Any], name: str = "") -> Self:
+        """Find the classes in the labels, of which there must be two."""
+        classes = np.unique(labels)
+        if len(classes) < 2:
+            column = f'Column "{name}" of `y`' if name else "y"
+            raise InputError(column, "hold at least two classes", f"one class, {classes[:1].tolist()[0]!r}")
+        return cls(classes)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The classes as strings, by which a prior knows them."""
+        return tuple(str(value) for value in self.classes.tolist())
+
+    def describe(self) -> Labels:
+        """Return what a data set says about such a target."""
+        return Labels(self.names)
 
     def encode(self, labels: NDArray[Any]) -> Tensor:
         """Return class ids, shape (n,)."""
@@ -42,34 +54,74 @@ class ClassColumn:
         unknown = np.flatnonzero(self.classes[found] != labels)
         if len(unknown):
             raise InputError(
-                f"Every label in `y` must be among the {len(self.classes)} classes known; row {unknown[0]} holds "
-                f"{labels.tolist()[unknown[0]]!r}. Name all classes in the first call of partial_fit, or fit anew."
+                "y",
+                f"hold only the {len(self.classes)} known classes",
+                f"{labels.tolist()[unknown[0]]!r} in row {unknown[0]}",
+                "Name all classes in the first call of partial_fit, or fit again.",
             )
         return torch.from_numpy(found.astype(np.int64))
 
     def decode(self, ids: Tensor) -> NDArray[Any]:
-        """Return class names, shape (n,)."""
-        names: NDArray[Any] = self.classes[ids.cpu().numpy()]
-        return names
+        """Return classes, shape (n,)."""
+        labels: NDArray[Any] = self.classes[ids.cpu().numpy()]
+        return labels
 
-    def task(self, placed: Prototypes, loss: ClassLoss) -> Classes:
-        """Return the task for a space."""
-        return Classes(placed, loss=loss)
+    def check_kind(self, values: Any) -> NDArray[Any]:
+        """Return labels of other classes as an array, which must be of the kind that these classes are."""
+        old = self.classes
+        given = np.asarray(values) if old.dtype.kind != "O" else np.asarray(values, dtype=object)
+        kinds = "iu" if old.dtype.kind in "iu" else old.dtype.kind
+        if given.ndim != 1 or not len(given) or given.dtype.kind not in kinds:
+            raise InputError(
+                "New classes",
+                f"be a list of the same kind as the old ones, such as {old.tolist()[0]!r} ({old.dtype})",
+                f"{given.dtype} of shape {given.shape}",
+            )
+        return given
+
+    def find_new(self, labels: Any) -> NDArray[Any]:
+        """Return the new classes among labels, each once: in their order where each occurs once, else sorted."""
+        if labels is None:
+            raise InputError(
+                "y", "hold the classes of the new examples", "none", f"Or pass {arg('classes', '[...]')}."
+            )
+        found, first = np.unique(self.check_kind(labels), return_index=True)
+        known = np.isin(found, self.classes)
+        if known.any():
+            raise InputError(
+                "New classes",
+                "not be known already",
+                repr(found[known].tolist()[0]),
+                f"Pass examples of old classes as {arg('replay', '(X, y)')}, or to partial_fit.",
+            )
+        return found[np.argsort(first)] if len(first) == len(labels) else found
+
+    def encode_new(self, new: NDArray[Any], labels: Any) -> Tensor:
+        """Return the ids of labels of new classes, which count on from the old ones. Shape (n,)."""
+        order = np.argsort(new)
+        ids = ClassColumn(new[order]).encode(self.check_kind(labels))
+        return torch.from_numpy(order)[ids] + len(self.classes)
+
+    def ids_of(self, classes: Any) -> list[int]:
+        """Return the ids of some of the classes."""
+        known = self.classes.tolist()
+        for value in np.asarray(classes, dtype=object).tolist():
+            if value not in known:
+                raise unknown_choice(value, self.names, what="class")
+        return [known.index(value) for value in classes]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values; classes that JSON cannot hold are refused."""
         dtype, values = self.classes.dtype, self.classes.tolist()
         if dtype.kind in "mMSc" or any(not isinstance(value, PLAIN) for value in values):
-            raise InputError(
-                f"Classes must be strings, numbers or booleans to be saved; got dtype {dtype}. "
-                "Use pickle or joblib, or turn them into strings."
-            )
+            advice = "Use pickle or joblib, or turn them into strings."
+            raise InputError("The classes", "be strings, numbers or booleans to be saved", f"dtype {dtype}", advice)
         return {"kind": "classes", "dtype": "object" if dtype.kind == "O" else dtype.str, "classes": values}
 
 
 @dataclass(frozen=True, eq=False)
 class NumberColumn:
-    """A column of numbers: its bounds are the poles of the sphere.
+    """A column of numbers, whose bounds are the poles of the sphere.
 
     Attributes
     ----------
@@ -92,17 +144,17 @@ class NumberColumn:
             return cls(low - half, high + half)
         return cls(low, high)
 
+    def describe(self) -> Bounds:
+        """Return what a data set says about such a target."""
+        return Bounds(self.low, self.high)
+
     def encode(self, values: NDArray[Any]) -> Tensor:
-        """Return numbers, shape (n,), float64."""
-        return torch.from_numpy(np.ascontiguousarray(values, dtype=np.float64))
+        """Return numbers, shape (n,), float64; those beyond the bounds count as the bounds."""
+        return torch.from_numpy(np.clip(values, self.low, self.high, dtype=np.float64))
 
     def decode(self, numbers: Tensor) -> NDArray[Any]:
         """Return numbers, shape (n,), float64."""
         return numbers.cpu().double().numpy()
-
-    def task(self, margin: float) -> Range:
-        """Return the task for a space; numbers that come later and lie beyond the bounds count as the bounds."""
-        return Range(self.low, self.high, margin=margin, outside="clip")
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""
@@ -118,5 +170,21 @@ def column_from_dict(values: dict[str, Any]) -> Column:
         return NumberColumn(float(values["low"]), float(values["high"]))
     dtype = np.dtype(str(values["dtype"]))
     if dtype.kind not in "biufUO":
-        raise InputError(f"Stored classes must be strings, numbers or booleans; the file says {dtype}.")
+        raise InputError("Stored classes", "be strings, numbers or booleans", f"dtype {dtype}")
     return ClassColumn(np.array(values["classes"], dtype=dtype))
+
+
+def with_unknown(labels: NDArray[Any], accepted: NDArray[np.bool_], unknown: Any = None) -> NDArray[Any]:
+    """Return labels with ``unknown`` in place of those that are not accepted, shape (n,).
+
+    By default that is "unknown" for strings and -1 for numbers. Where it is of another kind than the labels, the
+    array holds objects, so that no label changes.
+
+    >>> with_unknown(np.array(["cat", "dog"]), np.array([True, False])).tolist()
+    ['cat', 'unknown']
+    """
+    if unknown is None:
+        unknown = -1 if labels.dtype.kind in "iuf" else "unknown"
+    same_kind = labels.dtype.kind == np.asarray(unknown).dtype.kind and labels.dtype.kind in "ifU"
+    answer: NDArray[Any] = np.where(accepted, labels if same_kind else labels.astype(object), unknown)
+    return answer

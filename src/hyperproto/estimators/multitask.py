@@ -10,16 +10,13 @@ from torch import Tensor
 
 from hyperproto._core.errors import InputError
 from hyperproto._core.registry import choose
-from hyperproto.estimators.auto import scale_of
-from hyperproto.estimators.changes import ClassesChange
-from hyperproto.estimators.columns import ClassColumn, Column, NumberColumn
-from hyperproto.evaluation.confidence import ConformalInterval, ConformalSets, Temperature
-from hyperproto.spaces import Classes
+from hyperproto.estimators.changes import ClassChanges
+from hyperproto.estimators.columns import ClassColumn, NumberColumn
 
 __all__ = ["HypersphericalMultiTask"]
 
 
-class HypersphericalMultiTask(ClassesChange):
+class HypersphericalMultiTask(ClassChanges):
     """Several columns at once, each of classes or of numbers, on one sphere and without weights between them.
 
     Parameters
@@ -28,12 +25,12 @@ class HypersphericalMultiTask(ClassesChange):
         What each column of ``y`` is. By "auto" floating-point columns are numbers, all others classes; in a table of
         objects, a column is one of numbers where all of its values are floats.
     dim : int or "auto"
-        Axes of the sphere; "auto" gives one to each number, and to each column of classes what
-        :func:`~hyperproto.estimators.auto.choose_dim` says. Where there are only numbers, seven more than numbers.
-    loss : {"auto", "cosine_softmax", "squared_cosine"}, or a loss
-        For the columns of classes; "auto" is Equation 1 where there are numbers too.
-    margin : float, default 0.1
-        Keeps numbers away from the poles, where classes cannot be told apart; 0 where there are only numbers.
+        Axes of the sphere; "auto" is :func:`hyperproto.defaults.choose_dim`.
+    loss : {"auto", "free_norm_softmax", "cosine_softmax", "squared_cosine", ...}, or a loss
+        For the columns of classes; "auto" is :func:`hyperproto.defaults.choose_loss`.
+    margin : float or "auto"
+        Keeps numbers away from the poles, where classes cannot be told apart; "auto" is 0.1, and 0 where there are
+        only numbers.
     backbone, hidden, epochs, batch_size, lr, weight_decay
     early_stopping, validation_fraction, patience, random_state
         As in :class:`~hyperproto.estimators.HypersphericalClassifier`. Early stopping goes by the first column.
@@ -66,12 +63,12 @@ class HypersphericalMultiTask(ClassesChange):
         tasks: Any = "auto",
         dim: int | str = "auto",
         loss: Any = "auto",
-        margin: float = 0.1,
+        margin: float | str = "auto",
         backbone: Any = "auto",
         hidden: Any = (100,),
         epochs: int | str = "auto",
         batch_size: int | str = "auto",
-        lr: float = 0.3,
+        lr: float | str = "auto",
         weight_decay: float = 1e-4,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
@@ -106,22 +103,16 @@ class HypersphericalMultiTask(ClassesChange):
         sample_weight : array, shape (n,), optional
         """
         X, columns = self._check(X, y, reset=True)
-        self._know(columns)
-        self._learn(X, self._values(columns), sample_weight)
-        return self._gain_confidence()
+        return self._fit(X, self._values(columns), sample_weight)
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Take one pass over some rows; the first call must hold every class, and fixes the bounds of numbers."""
-        again = hasattr(self, "network_")
-        X, columns = self._check(X, y, reset=not again)
-        if not again:
-            self._know(columns)
-        self._learn(X, self._values(columns), sample_weight, again=again, passes=1)
-        return self if again else self._gain_confidence()
+        X, columns = self._check(X, y, reset=not hasattr(self, "network_"))
+        return self._partial_fit(X, self._values(columns), sample_weight)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the answers, shape (n, columns): floats where all columns are numbers, else objects."""
-        answers = list(self._predictions(X).values())
+        answers = list(self._answers(self._outputs(X)).values())
         dtype = np.result_type(*answers) if len({a.dtype.kind for a in answers}) == 1 else np.dtype(object)
         table: NDArray[Any] = np.stack([answer.astype(dtype) for answer in answers], axis=1)
         return table[:, 0] if self.flat_ else table
@@ -131,9 +122,8 @@ class HypersphericalMultiTask(ClassesChange):
 
         Where ``y`` had shape (n,), the probabilities of its one column alone.
         """
-        scores = self._scores(self._outputs(X))
-        held = self.temperatures_
-        found = [held[name].probabilities(scores[name]) if name in held else None for name in self.names_]
+        scores, fitted = self._scores(self._outputs(X)), self.calibrations_
+        found = [fitted[name].probabilities(scores[name]) if name in fitted else None for name in self.names_]
         return found[0] if self.flat_ else found
 
     def cosines(self, X: Any) -> list[NDArray[Any]]:
@@ -142,30 +132,21 @@ class HypersphericalMultiTask(ClassesChange):
 
     def conformal_sets(self, X: Any, coverage: float = 0.9) -> dict[str, NDArray[np.bool_]]:
         """Return, for each column of classes, which to expect, shape (n, num_classes)."""
-        held, scores = self._held(), self._scores(self._outputs(X))
-        sets = {}
-        for name, temperature in self.temperatures_.items():
-            fitted = ConformalSets.fit(temperature.probabilities(held.scores[name]), held.targets[name], coverage)
-            sets[name] = fitted.sets(temperature.probabilities(scores[name]))
-        return sets
+        self._held_out()
+        scores = self._scores(self._outputs(X))
+        return {name: self._sets(name, scores[name], coverage) for name in self._class_columns}
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> dict[str, NDArray[Any]]:
         """Return, for each column of numbers, the ends of its intervals, shape (n, 2)."""
-        held, answers = self._held(), self._predictions(X)
-        names = [name for name, column in self.columns_.items() if isinstance(column, NumberColumn)]
-        return {
-            name: ConformalInterval.fit(held.scores[name], held.targets[name], coverage).intervals(answers[name])
-            for name in names
-        }
+        self._held_out()
+        answers = self._answers(self._outputs(X))
+        numbers = [name for name in self.names_ if name not in self._class_columns]
+        return {name: self._intervals(name, answers[name], coverage) for name in numbers}
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the mean over the columns of accuracy, for classes, and R², for numbers."""
-        found = self._predictions(X)
-        true = self._values(self._columns(y))
-        measures = {
-            name: accuracy_score if isinstance(column, ClassColumn) else r2_score
-            for name, column in self.columns_.items()
-        }
+        found, true = self._answers(self._outputs(X)), self._values(self._columns(y))
+        measures = {name: accuracy_score if name in self._class_columns else r2_score for name in self.names_}
         return float(np.mean([m(true[n], found[n], sample_weight=sample_weight) for n, m in measures.items()]))
 
     def _check(self, X: Any, y: Any, *, reset: bool) -> tuple[NDArray[Any], list[NDArray[Any]]]:
@@ -180,6 +161,15 @@ class HypersphericalMultiTask(ClassesChange):
             self.names_ = [str(name) for name in getattr(y, "columns", range(1 if self.flat_ else np.shape(y)[1]))]
         columns = self._columns(y)
         check_consistent_length(X, *columns)
+        if reset:
+            self.tasks_ = _choose_tasks(self.tasks, columns)
+            self.columns_ = {
+                name: ClassColumn.fit(column, name)
+                if task == "classes"
+                else NumberColumn.fit(column.astype(np.float64))
+                for name, task, column in zip(self.names_, self.tasks_, columns, strict=True)
+            }
+            self._set_classes()
         return X, columns
 
     def _columns(self, y: Any) -> list[NDArray[Any]]:
@@ -193,58 +183,21 @@ class HypersphericalMultiTask(ClassesChange):
         for column in columns:
             assert_all_finite(column, input_name="y")
         if len(columns) != len(self.names_):
-            raise InputError(f"`y` must have {len(self.names_)} columns, as in the first fit; got {len(columns)}.")
+            raise InputError("y", f"have {len(self.names_)} columns, as in the first fit", len(columns))
         return columns
 
-    def _know(self, columns: list[NDArray[Any]]) -> None:
-        """Decide what each column is, and take note of its classes or bounds."""
-        self.tasks_ = _choose_tasks(self.tasks, columns)
-        held: dict[str, Column] = {}
-        for name, task, values in zip(self.names_, self.tasks_, columns, strict=True):
-            held[name] = ClassColumn.fit(values) if task == "classes" else NumberColumn.fit(values.astype(np.float64))
-        for name, column in held.items():
-            if isinstance(column, ClassColumn) and len(column.classes) < 2:
-                raise InputError(f'Column "{name}" of `y` must hold at least two classes; got one class.')
-        self.columns_ = held
-        self._set_classes()
-
     def _set_classes(self) -> None:
-        columns = self.columns_.values()
-        self.classes_ = [column.classes if isinstance(column, ClassColumn) else None for column in columns]
+        classes = {name: column.classes for name, column in self._class_columns.items()}
+        self.classes_ = [classes.get(name) for name in self.columns_]
 
     def _encode(self, y: Any) -> dict[str, Tensor]:
-        values = self._values(self._columns(y if hasattr(y, "columns") else np.asarray(y)))
-        return {name: column.encode(values[name]) for name, column in self.columns_.items()}
+        return self._to_targets(self._values(self._columns(y if hasattr(y, "columns") else np.asarray(y))))
 
     def _values(self, columns: list[NDArray[Any]]) -> dict[str, NDArray[Any]]:
         return {
             name: values.astype(np.float64) if isinstance(self.columns_[name], NumberColumn) else values
             for name, values in zip(self.names_, columns, strict=True)
         }
-
-    def _gain_confidence(self, *, asked: bool = False) -> Self:
-        """Fit a temperature for each column of classes on what was held out, or take the loss's own scale."""
-        self.temperatures_ = {}
-        for name, task in self.space_.tasks.items():
-            if isinstance(task, Classes):
-                scale = scale_of(task.loss, task.num_classes)
-                self.temperatures_[name] = Temperature(scale)
-                if self.held_ is not None:
-                    fitted = Temperature.fit(self.held_.scores[name], self.held_.targets[name])
-                    self.temperatures_[name] = fitted
-        return self
-
-    def _stored(self) -> dict[str, Any]:
-        return {
-            "flat": self.flat_,
-            "tasks": self.tasks_,
-            "temperatures": [[name, temperature.to_dict()] for name, temperature in self.temperatures_.items()],
-        }
-
-    def _restore(self, stored: dict[str, Any]) -> None:
-        self.flat_, self.tasks_, self.names_ = bool(stored["flat"]), list(stored["tasks"]), list(self.columns_)
-        self._set_classes()
-        self.temperatures_ = {name: Temperature.from_dict(values) for name, values in stored["temperatures"]}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -267,7 +220,7 @@ def _choose_tasks(tasks: Any, columns: list[NDArray[Any]]) -> list[str]:
         choose(tasks, {"auto": 0}, what="tasks")
         return ["number" if column.dtype.kind == "f" else "classes" for column in columns]
     if len(tasks) != len(columns):
-        raise InputError(f"`tasks` must say what each of the {len(columns)} columns is; got {len(tasks)}.")
+        raise InputError("tasks", f"say what each of the {len(columns)} columns is", f"{len(tasks)} of them")
     for task in tasks:
         choose(task, {"classes": 0, "number": 0}, what="task")
     return list(tasks)

@@ -10,7 +10,6 @@ from torch import Tensor
 
 from hyperproto.estimators.base import SphereEstimator
 from hyperproto.estimators.columns import NumberColumn
-from hyperproto.evaluation.confidence import ConformalInterval
 
 __all__ = ["HypersphericalRegressor"]
 
@@ -23,7 +22,7 @@ class HypersphericalRegressor(RegressorMixin, SphereEstimator):  # type: ignore[
     Parameters
     ----------
     dim : int or "auto"
-        Axes of the sphere; "auto" is 8 (:func:`~hyperproto.estimators.auto.choose_range_dim`).
+        Axes of the sphere; "auto" is 8 (:func:`hyperproto.defaults.choose_dim`).
     bounds : pair of float, optional
         The numbers at the poles, beyond which no prediction lies; by default the extremes in ``y``.
     backbone, hidden, epochs, batch_size, lr, weight_decay
@@ -47,8 +46,6 @@ class HypersphericalRegressor(RegressorMixin, SphereEstimator):  # type: ignore[
     True
     """
 
-    loss = "auto"  # there is one for numbers, Equation 7
-
     def __init__(
         self,
         *,
@@ -58,7 +55,7 @@ class HypersphericalRegressor(RegressorMixin, SphereEstimator):  # type: ignore[
         hidden: Any = (100,),
         epochs: int | str = "auto",
         batch_size: int | str = "auto",
-        lr: float = 0.3,
+        lr: float | str = "auto",
         weight_decay: float = 1e-4,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
@@ -91,32 +88,31 @@ class HypersphericalRegressor(RegressorMixin, SphereEstimator):  # type: ignore[
         """
         X, y = self._check(X, y, reset=True)
         self.columns_ = {TARGET: NumberColumn.fit(y, self.bounds)}
-        return self._learn(X, {TARGET: y}, sample_weight)
+        return self._fit(X, {TARGET: y}, sample_weight)
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Take one pass over some rows; the first call fixes the bounds, so give ``bounds`` where more may come."""
-        again = hasattr(self, "network_")
-        X, y = self._check(X, y, reset=not again)
-        if not again:
+        """Take one pass over some rows; the first call fixes the bounds, so pass ``bounds`` where more may come."""
+        first = not hasattr(self, "network_")
+        X, y = self._check(X, y, reset=first)
+        if first:
             self.columns_ = {TARGET: NumberColumn.fit(y, self.bounds)}
-        return self._learn(X, {TARGET: y}, sample_weight, again=again, passes=1)
+        return self._partial_fit(X, {TARGET: y}, sample_weight)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return numbers, never beyond the bounds. Shape (n,)."""
-        return self._predictions(X)[TARGET]
+        """Return the numbers that the cosines to the upper pole stand for, shape (n,)."""
+        return self._answers(self._outputs(X))[TARGET]
 
     def cosines(self, X: Any) -> NDArray[Any]:
         """Return the cosine to the upper pole, shape (n,)."""
         return self._scores(self._outputs(X))[TARGET]
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> NDArray[Any]:
-        """Return the two ends of an interval that holds the true number as often as stated, shape (n, 2).
+        """Return the ends of intervals, shape (n, 2), that contain the true number as often as stated.
 
-        It may reach beyond the bounds: so may the truth.
+        They may reach beyond the bounds: so may the truth.
         """
-        held = self._held()
-        fitted = ConformalInterval.fit(held.scores[TARGET], held.targets[TARGET], coverage)
-        return fitted.intervals(self.predict(X))
+        self._held_out()
+        return self._intervals(TARGET, self.predict(X), coverage)
 
     @property
     def bounds_(self) -> tuple[float, float]:
@@ -131,9 +127,3 @@ class HypersphericalRegressor(RegressorMixin, SphereEstimator):  # type: ignore[
 
     def _encode(self, y: Any) -> dict[str, Tensor]:
         return {TARGET: self.columns_[TARGET].encode(column_or_1d(y, warn=True).astype(np.float64))}
-
-    def _stored(self) -> dict[str, Any]:
-        return {}
-
-    def _restore(self, stored: dict[str, Any]) -> None:
-        """Nothing more than every estimator has."""

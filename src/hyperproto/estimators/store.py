@@ -1,8 +1,8 @@
 """An estimator as a folder of JSON and safetensors, and back: nothing in it is executed.
 
-``estimator.json`` holds settings, columns and calibration; ``last.safetensors`` the weights; ``prototypes.*`` the
-marks. Where there are any, ``held.safetensors`` holds what held-out rows were answered, and ``replay.safetensors``
-the examples that were kept.
+``estimator.json`` holds parameters, columns and calibration; ``last.safetensors`` the weights; ``prototypes.*`` the
+prototypes. Where there are any, ``held_out.safetensors`` holds the outputs for held-out rows, and
+``replay.safetensors`` the examples that were kept.
 """
 
 import json
@@ -15,26 +15,30 @@ import sklearn
 import torch
 from safetensors.torch import save_file
 
-from hyperproto._core.errors import InputError
+from hyperproto._core.errors import InputError, arg
 from hyperproto._core.files import new_folder, read_json, replacing, write_json
 from hyperproto._core.registry import choose
 from hyperproto._version import __version__
 from hyperproto.baselines import space_to_dict
 from hyperproto.data import Arrays
 from hyperproto.estimators.columns import column_from_dict
-from hyperproto.estimators.held import Held
 from hyperproto.estimators.inputs import Standardise
+from hyperproto.evaluation.confidence import ClassCalibration
+from hyperproto.evaluation.confidence.calibration import TaskOutputs
 from hyperproto.losses import LOSSES
 from hyperproto.models import Backbone
 from hyperproto.spaces import Space
+from hyperproto.spec import ResolvedSettings
 from hyperproto.training.building import build_network, build_space
 from hyperproto.training.run import class_prototypes
 from hyperproto.training.weights import fill, read_tensors, weights_of
 
 __all__ = ["load_estimator", "save_estimator"]
 
-KIND, NUMBER = "hyperproto.estimator", 1
+KIND, NUMBER = "hyperproto.estimator", 2
 FORMAT = f"{KIND}/{NUMBER}"
+MULTITASK = ("flat_", "tasks_", "names_")  # what HypersphericalMultiTask has besides
+HELD_OUT, OUTPUTS = "held_out.safetensors", ("scores", "targets", "norms")
 
 
 def save_estimator(estimator: Any, folder: str | Path) -> None:
@@ -44,8 +48,11 @@ def save_estimator(estimator: Any, folder: str | Path) -> None:
     for index, prototypes in enumerate(class_prototypes(estimator.space_).values()):
         prototypes.save(place / f"prototypes.{index}.safetensors")
     _write_tensors(place / "last.safetensors", weights_of(estimator.network_, estimator.space_))
-    if estimator.held_ is not None:
-        _write_tensors(place / "held.safetensors", estimator.held_.to_tensors())
+    if estimator.held_out_ is not None:
+        numbered = enumerate(estimator.held_out_.values())  # a column's name may be anything
+        stored = {f"{part}.{index}": getattr(rows, part) for index, rows in numbered for part in OUTPUTS}
+        tensors = {name: torch.from_numpy(np.ascontiguousarray(value)) for name, value in stored.items()}
+        _write_tensors(place / HELD_OUT, tensors)
     if estimator.replay_ is not None:
         kept = {f"targets.{index}": ids for index, ids in enumerate(estimator.replay_.targets.values())}
         _write_tensors(place / "replay.safetensors", {"inputs": estimator.replay_.inputs, **kept})
@@ -55,10 +62,8 @@ def save_estimator(estimator: Any, folder: str | Path) -> None:
 def _describe(estimator: Any) -> dict[str, Any]:
     network = estimator.network_
     if not isinstance(network, Backbone):
-        raise InputError(
-            f"Only networks of ours can be saved whole; got {type(network).__name__}. Use pickle or joblib, or a "
-            "name of hyperproto.models.create_backbone for `backbone`."
-        )
+        advice = f"Use pickle or joblib, or a name of hyperproto.models.create_backbone for {arg('backbone')}."
+        raise InputError("The network", "be one of hyperproto.models to be saved", type(network).__name__, advice)
     names = getattr(estimator, "feature_names_in_", None)
     return {
         "format": FORMAT,
@@ -70,7 +75,9 @@ def _describe(estimator: Any) -> dict[str, Any]:
         "network": {"name": network.name, **network.config},
         "precision": str(next(network.parameters()).dtype).removeprefix("torch."),
         "space": space_to_dict(estimator.space_),
-        "confidence": estimator._stored(),
+        "calibrations": [fitted.to_dict() for fitted in estimator.calibrations_.values()],
+        "multitask": {name: getattr(estimator, name) for name in MULTITASK if hasattr(estimator, name)},
+        "settings": estimator.settings_.to_dict(),
         "history": estimator.history_,
         "versions": {
             "hyperproto": __version__,
@@ -100,8 +107,10 @@ def load_estimator(folder: str | Path) -> Any:
         _refill(estimator, described, folder)
     except (AttributeError, KeyError, TypeError, IndexError) as error:
         raise InputError(
-            f'"{folder / "estimator.json"}" cannot be read as an estimator ({type(error).__name__}: {error}). '
-            "It may have been edited."
+            f'"{folder / "estimator.json"}"',
+            "describe an estimator",
+            f"{type(error).__name__}: {error}",
+            "It may have been edited.",
         ) from None
     return estimator
 
@@ -111,14 +120,11 @@ def _read(folder: Path) -> dict[str, Any]:
     found = described.get("format") if isinstance(described, dict) else None
     kind, _, number = str(found).partition("/")
     if kind != KIND or not number.isdecimal():
-        raise InputError(f'"{folder}" must be an estimator of format {FORMAT}; it says {found}.')
+        raise InputError(f'"{folder}"', f"be an estimator of format {FORMAT}", found)
     if int(number) != NUMBER:
-        age, advice = ("newer", "Update hyperproto") if int(number) > NUMBER else ("older", "Fit and save it again")
         by = (described.get("versions") or {}).get("hyperproto", "unknown")
-        raise InputError(
-            f'"{folder}" was saved by {"a" if age == "newer" else "an"} {age} hyperproto (version {by}, format '
-            f"{number}); this is version {__version__}, which reads format {NUMBER}. {advice}."
-        )
+        advice = "Update hyperproto." if int(number) > NUMBER else "Fit it again and save it."
+        raise InputError(f'"{folder}"', f"be of format {NUMBER}", f"format {number}, by hyperproto {by}", advice)
     return dict(described)
 
 
@@ -132,17 +138,33 @@ def _refill(estimator: Any, described: dict[str, Any], folder: Path) -> None:
     estimator.columns_ = {str(column["name"]): column_from_dict(column) for column in described["columns"]}
     space = build_space(described["space"], folder)
     if not isinstance(space, Space):
-        raise InputError(f'The space of "{folder}" must be a sphere; it is {type(space).__name__}.')
+        raise InputError(f'The space of "{folder}"', "be a sphere", type(space).__name__)
     dtype = choose(described["precision"], {"float32": torch.float32, "float64": torch.float64}, what="precision")
     network = build_network(described["network"], folder).to(dtype)
     fill(network, space, read_tensors(folder / "last.safetensors"))
     estimator.network_, estimator.space_ = network.eval(), space
+    estimator.settings_ = ResolvedSettings.from_dict(described["settings"])
     estimator.history_ = list(described["history"])
     estimator.n_iter_, estimator.loss_ = len(estimator.history_), estimator.history_[-1]["loss"]
-    held = folder / "held.safetensors"
-    estimator.held_ = Held.from_tensors(read_tensors(held), list(estimator.columns_)) if held.is_file() else None
-    estimator.replay_ = _read_replay(folder / "replay.safetensors", list(estimator.columns_))
-    estimator._restore(described["confidence"])
+    columns = list(estimator.columns_)
+    estimator.held_out_ = _read_held_out(folder / HELD_OUT, columns)
+    estimator.replay_ = _read_replay(folder / "replay.safetensors", columns)
+    for name, value in described["multitask"].items():
+        setattr(estimator, choose(name, dict.fromkeys(MULTITASK, name), what="attribute"), value)
+    if estimator._class_columns:
+        estimator._set_classes()
+    fitted = zip(estimator._class_columns, described["calibrations"], strict=True)
+    estimator.calibrations_ = {name: ClassCalibration.from_dict(values) for name, values in fitted}
+
+
+def _read_held_out(path: Path, names: list[str]) -> dict[str, TaskOutputs] | None:
+    if not path.is_file():
+        return None
+    tensors = read_tensors(path)
+    return {
+        name: TaskOutputs(*(tensors[f"{part}.{index}"].numpy() for part in OUTPUTS))
+        for index, name in enumerate(names)
+    }
 
 
 def _read_replay(path: Path, names: list[str]) -> Arrays | None:
@@ -163,7 +185,7 @@ def _to_plain(name: str, value: Any) -> Any:
         loss: Any = value
         return {"loss": {"name": loss.name, **vars(loss)}}
     if isinstance(value, dict):
-        return {"pairs": [[_to_plain(name, key), _to_plain(name, held)] for key, held in value.items()]}
+        return {"pairs": [[_to_plain(name, key), _to_plain(name, item)] for key, item in value.items()]}
     if isinstance(value, list | tuple):
         return [_to_plain(name, item) for item in value]
     if isinstance(value, np.random.RandomState | np.random.Generator):
@@ -173,16 +195,15 @@ def _to_plain(name: str, value: Any) -> Any:
         json.dumps(plain, allow_nan=False)
     except (TypeError, ValueError):
         raise InputError(
-            f"`{name}` must be a number, a string or a list of those to be saved; got {value!r}. "
-            "Use pickle or joblib."
+            name, "be a number, a string or a list of those to be saved", repr(value), "Use pickle or joblib."
         ) from None
     return plain
 
 
 def _from_plain(value: Any) -> Any:
     if isinstance(value, dict) and "loss" in value:
-        held = dict(value["loss"])
-        return choose(held.pop("name"), LOSSES, what="loss")(**held)
+        options = dict(value["loss"])
+        return choose(options.pop("name"), LOSSES, what="loss")(**options)
     if isinstance(value, dict):
-        return {_from_plain(key): _from_plain(held) for key, held in value["pairs"]}
+        return {_from_plain(key): _from_plain(item) for key, item in value["pairs"]}
     return tuple(_from_plain(item) for item in value) if isinstance(value, list) else value

@@ -129,7 +129,7 @@ def fit_calibration(
     return Calibration(tasks, examples, measures, origin or {})
 
 
-def uncalibrated(space: TaskSpace) -> dict[str, TaskCalibration]:
+def uncalibrated(space: TaskSpace) -> dict[str, ClassCalibration]:
     """Return the probabilities that class tasks have by themselves: the scale of their loss, or 10; 1 for logits."""
     sphere = isinstance(space, Space)
     return {

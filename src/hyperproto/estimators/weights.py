@@ -1,4 +1,4 @@
-"""A weight for every class and every example, through a loop that knows of none."""
+"""Weights of classes and of rows, for a training loop that has none."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,7 +18,7 @@ WEIGHT = "\0weight"  # among the targets; no task of an estimator has this name
 
 
 class WeightedSpace(OutputSpace):
-    """A sphere whose targets bring along a weight for every row.
+    """A sphere whose targets come with a weight for every row.
 
     The mean is over rows, not over weights: a batch of heavy rows takes a longer step, as if rows were repeated.
     """
@@ -72,7 +72,7 @@ def weigh_classes(class_weight: Any, classes: NDArray[Any], labels: NDArray[Any]
         even: NDArray[np.float64] = len(labels) / ((counts > 0).sum() * np.maximum(counts, 1))
         return even[ids]
     if not isinstance(class_weight, Mapping):
-        raise InputTypeError(f'`class_weight` must be "balanced", a dict or None; got {class_weight!r}.')
+        raise InputTypeError("class_weight", 'be "balanced", a dict or None', repr(class_weight))
     known = classes.tolist()
     for name in class_weight:
         if name not in known:
