@@ -6,7 +6,7 @@ from torch.nn import functional
 
 import hyperproto as hp
 from hyperproto._core.errors import InputError
-from hyperproto.losses.lookup import default_loss
+from hyperproto.losses import get_loss
 from hyperproto.sphere import normalize
 
 
@@ -66,20 +66,27 @@ def test_half_precision_is_summed_in_single(dtype, generator):
 
 
 @pytest.mark.parametrize(
-    ("num_classes", "dim", "options", "loss"),
+    ("num_classes", "dim", "loss"),
     [
-        (2, 2, {}, hp.losses.FreeNormSoftmax()),
-        (10_000, 5, {}, hp.losses.FreeNormSoftmax()),
-        (10_001, 5, {}, hp.losses.PowerCosine()),
-        (10_001, 10_000, {}, hp.losses.SquaredCosine()),
-        (10_001, 9_999, {}, hp.losses.PowerCosine()),
-        (20_000, 5, {"bounded": False}, hp.losses.FreeNormSoftmax()),
-        (100, 99, {"bounded": True}, hp.losses.SquaredCosine()),
-        (100, 98, {"bounded": True}, hp.losses.PowerCosine()),
+        (2, 2, hp.losses.FreeNormSoftmax()),
+        (10_000, 5, hp.losses.FreeNormSoftmax()),
+        (10_001, 5, hp.losses.PowerCosine()),
+        (10_001, 10_000, hp.losses.SquaredCosine()),
+        (10_001, 9_999, hp.losses.PowerCosine()),
     ],
 )
-def test_the_rule_for_who_does_not_choose(num_classes, dim, options, loss):
-    assert default_loss(num_classes, dim, **options) == loss
+def test_one_rule_chooses_where_nobody_does(num_classes, dim, loss):
+    assert get_loss("auto", num_classes=num_classes, dim=dim) == loss
+    z, prototypes, labels = torch.randn(3, 4), torch.eye(4), torch.arange(3)
+    assert torch.equal(get_loss("auto")(z, prototypes, labels), hp.losses.FreeNormSoftmax()(z, prototypes, labels))
+
+
+def test_classes_take_a_loss_by_name_or_let_the_library_choose():
+    assert hp.Classes(5).loss == hp.losses.SquaredCosine()
+    assert hp.Classes(5, loss="power_cosine").loss == hp.losses.PowerCosine()
+    assert hp.Space(3, hp.Classes(5, loss="auto")).tasks["target"].loss == hp.losses.FreeNormSoftmax()
+    with pytest.raises(ValueError, match='Unknown loss "power". Choose from'):
+        hp.Classes(5, loss="power")
 
 
 def test_a_gain_must_be_positive():

@@ -64,7 +64,7 @@ def test_rows_without_any_label_give_no_loss_and_no_gradient(space, generator):
     space.loss(z, targets([-1, 2], [NAN, 20.0])).backward()
     assert not z.grad[0].any()
     assert z.grad[1].any()
-    assert space.counts(targets([-1, 2], [NAN, 20.0])) == {"digit": 1, "angle": 1}
+    assert space.counts_by_task(targets([-1, 2], [NAN, 20.0])) == {"digit": 1, "angle": 1}
 
 
 def test_gradients_agree_with_differences(space, generator):
@@ -82,5 +82,5 @@ def test_it_is_described_and_rebuilt(space):
 def test_other_tasks_and_weights_are_refused():
     with pytest.raises(InputError, match=r"one hp\.Classes and one hp\.Range; got Classes"):
         hp.CompositeSpace(3, digit=hp.Classes(3))
-    with pytest.raises(InputError, match='"angle" has one'):
+    with pytest.raises(InputError, match='must have no weight; got one for "angle"'):
         hp.CompositeSpace(4, digit=hp.Classes(3), angle=hp.Range(0, 1, weight=2.0))

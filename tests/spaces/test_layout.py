@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from hyperproto import Classes, Prototypes, Range, place
-from hyperproto.spaces.layout import deal_axes
+from hyperproto.spaces.space import deal_axes
 
 LINE = Classes(Prototypes.from_tensor(torch.tensor([[1.0], [-1.0]]), method="two points on a line"))
 
@@ -35,11 +35,11 @@ def test_given_prototypes_take_their_dimension():
     ("dim", "tasks", "sentence"),
     [
         (1, {"a": Classes(2)}, "`dim` must be at least 2; got 1"),
-        (2, {"a": Range(0, 1), "b": Range(0, 1)}, "2 ranges need at least 3 axes.*got dim=2"),
-        (2, {"a": Range(0, 1), "b": Classes(3)}, "A block of one axis has no directions.*Raise dim by at least 1"),
-        (3, {"a": Classes(3), "b": Classes(3)}, "need 4 axes.*3 are there"),
-        (3, {"a": Classes(place(9, 2))}, "use 2 axes, but 3 are there for classes. Lower dim by 1"),
-        (2, {"a": Classes(place(9, 3))}, "need 3 axes.*2 are there"),
+        (2, {"a": Range(0, 1), "b": Range(0, 1)}, "`dim` must be at least 3 for 2 ranges; got 2"),
+        (2, {"a": Range(0, 1), "b": Classes(3)}, "A block of one axis has no directions.*Raise `dim` by at least 1"),
+        (3, {"a": Classes(3), "b": Classes(3)}, "must leave the class tasks 4 axes.*got 3"),
+        (3, {"a": Classes(place(9, 2))}, "must leave the given prototypes their 2 axes; got 3. Lower `dim` by 1"),
+        (2, {"a": Classes(place(9, 3))}, "must leave the class tasks 3 axes.*got 2"),
         (2, {"a": Range(0, 1), "b": LINE}, "A block of one axis has no directions"),
     ],
 )

@@ -8,9 +8,11 @@ import pytest
 import torch
 from torch.nn import functional
 
-from hyperproto import Classes, OutputSpace, Range, Space, place
+from hyperproto import Classes, CompositeSpace, OutputSpace, Range, Space, place
 from hyperproto.baselines import ConventionalSpace
 from hyperproto.losses import CosineSoftmax, squared_cosine_grad, squared_cosine_loss
+from hyperproto.spaces import Sphere, TaskSpace
+from hyperproto.spaces.output_space import Head
 
 NAMES = ["2", "3", "4", "5", "7"]
 
@@ -75,7 +77,8 @@ def test_task_names_may_be_any_string(generator):
     }
     assert set(space.losses(z, targets)) == set(names)
     assert set(space.predict(z)) == set(names)
-    assert Space(4, dim=Classes(5)).names == ("dim",)
+    with pytest.raises(TypeError, match="multiple values for argument 'dim'"):
+        Space(4, dim=Classes(5))
     space.load_state_dict(space.state_dict())
 
 
@@ -121,7 +124,7 @@ def test_weights_of_tasks_classes_and_samples(generator):
     weighted = Space(3, Classes(5, class_weights=[1, 2, 1, 1, 1]))
     expected = (plain[0] + 2 * plain[1] + 2 * plain[2]) / 5
     torch.testing.assert_close(weighted.loss(z, y), expected)
-    assert weighted.counts(y).item() == 5
+    assert weighted.counts_by_task({"target": y})["target"].item() == 5
     sample_weight = torch.tensor([1.0, 0.0, 0.5, 9.0])
     expected = (plain[0] + 0.5 * plain[2]) / 1.5
     torch.testing.assert_close(Space(3, Classes(5)).loss(z, y, sample_weight=sample_weight), expected)
@@ -182,19 +185,19 @@ def test_prediction_raises_where_there_is_no_direction(joint):
 def test_check_looks_at_every_value_once(joint):
     good = {"digit": torch.tensor([0, -1]), "angle": torch.tensor([180.0, math.nan])}
     joint.check(good)
-    with pytest.raises(ValueError, match=r"`digit` must be class ids in \[0, 5\).*row 0 holds 5"):
+    with pytest.raises(ValueError, match=r"`digit` must be class ids in \[0, 5\).*got 5 in row 0"):
         joint.check({**good, "digit": torch.tensor([5, 0])})
-    with pytest.raises(ValueError, match=r"`angle` must lie in \[0, 180\]; row 1 holds 181"):
+    with pytest.raises(ValueError, match=r"`angle` must lie in \[0, 180\]; got 181 in row 1"):
         joint.check({**good, "angle": torch.tensor([0.0, 181.0])})
 
 
 def test_targets_of_the_wrong_form_get_a_sentence(joint, generator):
     z = outputs(2, 3, generator)
-    with pytest.raises(TypeError, match=r"Targets must be a dict with keys \['digit', 'angle'\]; got Tensor"):
+    with pytest.raises(TypeError, match=r"`targets` must be a dict with keys \['digit', 'angle'\]; got Tensor"):
         joint.loss(z, torch.tensor([1, 2]))
-    with pytest.raises(ValueError, match=r"Targets must have the keys \['digit', 'angle'\]; got \['digit'\]"):
+    with pytest.raises(ValueError, match=r"`targets` must have the keys \['digit', 'angle'\]; got \['digit'\]"):
         joint.loss(z, {"digit": torch.tensor([1, 2])})
-    with pytest.raises(TypeError, match="Targets must be one tensor, as the space has one task; got dict"):
+    with pytest.raises(TypeError, match="`targets` must be one tensor, as the space has one task; got dict"):
         Space(3, Classes(4)).loss(z, {"y": torch.tensor([1, 2])})
     with pytest.raises(ValueError, match=r"`angle` must have shape \(2,\)"):
         joint.loss(z, {"digit": torch.tensor([1, 2]), "angle": torch.tensor([1.0])})
@@ -205,7 +208,7 @@ def test_targets_of_the_wrong_form_get_a_sentence(joint, generator):
 
 
 def test_spaces_that_make_no_sense_get_a_sentence():
-    with pytest.raises(ValueError, match="A space needs at least one task"):
+    with pytest.raises(ValueError, match="A space must have at least one task"):
         Space(3)
     with pytest.raises(TypeError, match=r"A task must be hp.Classes\(...\) or hp.Range\(...\); got int"):
         Space(3, 10)
@@ -213,7 +216,7 @@ def test_spaces_that_make_no_sense_get_a_sentence():
         Space(3, digit=10)
     with pytest.raises(TypeError, match="Task names must be strings; got 3"):
         Space(3, {3: Classes(4)})
-    with pytest.raises(ValueError, match="got a positional argument and keywords"):
+    with pytest.raises(ValueError, match="`task` must be left out where tasks are given by name"):
         Space(3, Classes(4), other=Range(0, 1))
 
 
@@ -276,7 +279,7 @@ def test_weights_are_summed_in_float32_or_better():
 def test_targets_that_are_not_tensors_get_a_sentence(joint):
     with pytest.raises(TypeError, match="`digit` must be a tensor; got list. Wrap it in torch.as_tensor"):
         joint.check({"digit": [1], "angle": torch.tensor([1.0])})
-    with pytest.raises(ValueError, match=r"Targets must have the keys"):
+    with pytest.raises(ValueError, match=r"`targets` must have the keys"):
         joint.encode({"digit": ["2"]})
 
 
@@ -352,3 +355,59 @@ def test_an_output_space_of_ones_own_needs_two_methods(generator):
     space.check({})
     with pytest.raises(TypeError, match="abstract"):
         OutputSpace()
+
+
+def test_inside_everything_is_a_dict_by_task_name(generator):
+    bare, named = Space(3, Classes(4)), Space(3, kind=Classes(4), size=Range(0, 1))
+    z, y = outputs(3, 3, generator), torch.tensor([0, 3, -1])
+    assert bare.by_task(y) == {"target": y}
+    assert torch.equal(bare.losses_by_task(z, {"target": y})["target"], bare.losses(z, y))
+    assert torch.equal(bare.predict_by_task(z)["target"], bare.predict(z))
+    assert torch.equal(bare.scores_by_task(z)["target"], bare.scores(z))
+    assert bare.counts_by_task({"target": y}) == {"target": 2}
+    assert (bare.prefix("target"), named.prefix("kind")) == ("", "kind/")
+    assert set(named.predict_by_task(z)) == {"kind", "size"}
+    assert torch.equal(bare.top_k_by_task(z, 2)["target"].ids, bare.top_k(z, 2).ids)
+    assert set(named.top_k(z, 2)) == set(named.prototypes) == {"kind"}
+
+
+def test_an_output_space_of_ones_own_is_used_by_task_whatever_its_form(generator):
+    class Bare(OutputSpace):
+        dim = 2
+
+        def losses(self, z, targets, *, reduction="mean"):
+            return functional.cross_entropy(z, targets, reduction=reduction)
+
+        def predict(self, z):
+            return z.argmax(dim=1)
+
+    class Named(Bare):
+        def losses(self, z, targets, *, reduction="mean"):
+            return {"kind": super().losses(z, targets["kind"], reduction=reduction)}
+
+        def predict(self, z):
+            return {"kind": super().predict(z)}
+
+    z, y = outputs(3, 2, generator), torch.tensor([0, 1, 1])
+    for space, targets, name in ((Bare(), y, "target"), (Named(), {"kind": y}, "kind")):
+        by_task = space.by_task(targets)
+        assert torch.equal(space.losses_by_task(z, by_task)[name], functional.cross_entropy(z, y))
+        assert torch.equal(space(z, targets), functional.cross_entropy(z, y))
+        assert torch.equal(space.predict_by_task(z)[name], z.argmax(dim=1))
+        assert space.counts_by_task(by_task)[name] == 3
+
+
+def test_a_space_is_a_criterion_and_takes_its_arguments_by_keyword(generator):
+    z, y = outputs(6, 5, generator), torch.arange(6)
+    spaces = [Space(dim=5, task=Classes(10)), Space(5, Classes(10)), Space(5, task=Classes(10))]
+    for space in spaces:
+        assert torch.equal(space(z, y), space.loss(z, y))
+        assert torch.equal(space(z, y), spaces[0](z, y))
+    assert Space(dim=5, kind=Classes(10)).names == ("kind",)
+
+
+def test_contracts_are_abstract():
+    for contract in (Head, TaskSpace, Sphere):
+        with pytest.raises(TypeError, match="abstract"):
+            contract(5, Classes(3))
+    assert not issubclass(CompositeSpace, Space)

@@ -23,16 +23,18 @@ def test_names_and_ids_translate_both_ways():
     assert Classes(3).decode(torch.tensor([2])) == [2]
     with pytest.raises(ValueError, match='Unknown class "dgo". Choose from: "cat", "dog". Did you mean "dog"?'):
         task.encode(["dgo"])
-    with pytest.raises(ValueError, match="These classes have no names"):
+    with pytest.raises(ValueError, match="Classes without names must be given by their ids"):
         Classes(3).encode(["cat"])
 
 
 def test_bad_classes_get_a_sentence():
-    with pytest.raises(TypeError, match="`loss` must be one of hp.losses.SquaredCosine"):
+    with pytest.raises(ValueError, match='Unknown loss "squared"'):
         Classes(3, loss="squared")
+    with pytest.raises(TypeError, match="`loss` must be one of hp.losses.SquaredCosine"):
+        Classes(3, loss=torch.nn.MSELoss())
     with pytest.raises(ValueError, match="`weight` must be finite and greater than 0; got 0"):
         Classes(3, weight=0)
-    with pytest.raises(ValueError, match="`class_weights` must hold 3 weights, one per class; got 2"):
+    with pytest.raises(ValueError, match="`class_weights` must have 3 weights, one per class; got 2"):
         Classes(3, class_weights=[1, 2])
     with pytest.raises(ValueError, match="`class_weights` must be finite and at least 0; got -2"):
         Classes(2, class_weights=[1, -2])
@@ -53,7 +55,7 @@ def test_labels_of_any_integer_dtype_pass(dtype):
 
 
 def test_ids_that_are_no_class_are_not_decoded():
-    with pytest.raises(ValueError, match=r"row 0 holds -2"):
+    with pytest.raises(ValueError, match=r"got -2 in row 0"):
         Classes(["a", "b"]).decode(torch.tensor([-2]))
 
 
@@ -75,7 +77,7 @@ def test_clip_takes_values_beyond_the_bounds_for_the_bounds():
     values = torch.tensor([-5.0, 12.0])
     task.check(values, "y")
     assert task.to_cosine(values).tolist() == [-1, 1]
-    with pytest.raises(ValueError, match="`y` must be finite, or NaN where missing; row 0 holds inf"):
+    with pytest.raises(ValueError, match="`y` must be finite, or NaN where missing; got inf in row 0"):
         task.check(torch.tensor([math.inf]), "y")
 
 
@@ -101,10 +103,10 @@ def test_bad_ranges_get_a_sentence(arguments, kind, sentence):
 
 def test_labels_and_numbers_out_of_range_are_named():
     with pytest.raises(
-        ValueError, match=r"class ids in \[0, 3\), or -1 where missing; row 1 holds 3 \(2 of 4 rows\)"
+        ValueError, match=r"class ids in \[0, 3\), or -1 where missing; got 3 in row 1 \(2 of 4 rows\)"
     ):
         Classes(3).check(torch.tensor([0, 3, -1, -2]), "y")
-    with pytest.raises(ValueError, match=r"`year` must lie in \[0, 10\]; row 2 holds 11 \(1 of 3 rows\)"):
+    with pytest.raises(ValueError, match=r"`year` must lie in \[0, 10\]; got 11 in row 2 \(1 of 3 rows\)"):
         Range(0, 10).check(torch.tensor([0.0, math.nan, 11.0]), "year")
     with pytest.raises(TypeError, match="`y` must be class ids of an integer dtype"):
         Classes(3).check(torch.tensor([0.5]), "y")

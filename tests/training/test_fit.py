@@ -257,11 +257,11 @@ def test_bad_data_gets_a_sentence_before_the_first_step(blobs, blob_space, tmp_p
         attempt(blobs, valid=bad)
     bad = make_blobs()
     bad.targets["kind"][3] = 3
-    with pytest.raises(ValueError, match=r"`kind` must be class ids in \[0, 3\).*row 3 holds 3"):
+    with pytest.raises(ValueError, match=r"`kind` must be class ids in \[0, 3\).*got 3 in row 3"):
         attempt(bad)
     bad = make_blobs()
     bad.targets["size"][3] = 1.5
-    with pytest.raises(ValueError, match=r"`size` must lie in \[-1, 1\]; row 3 holds 1.5"):
+    with pytest.raises(ValueError, match=r"`size` must lie in \[-1, 1\]; got 1.5 in row 3"):
         attempt(bad)
     with pytest.raises(ValueError, match=r"same number of rows; got 120 and 119"):
         attempt((blobs.inputs, {"kind": blobs.targets["kind"][1:], "size": blobs.targets["size"]}))
@@ -376,7 +376,7 @@ def test_a_wrong_label_in_a_torch_dataset_is_named_by_its_example(blobs):
         def __getitem__(self, index):
             return blobs.inputs[index], labels[index]
 
-    with pytest.raises(ValueError, match="example 7 holds 99"):
+    with pytest.raises(ValueError, match="got 99 in example 7"):
         hp.fit(make_network(), hp.Space(3, hp.Classes(3)), Rows(), epochs=1, batch_size=16)
 
 

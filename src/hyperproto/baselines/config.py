@@ -1,4 +1,4 @@
-"""A space as plain values, and back: what a run's config holds. Prototypes go into files of their own."""
+"""A space as plain values, and back: for a run's config. Prototypes go into files of their own."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,9 +8,8 @@ from hyperproto.baselines.conventional import ConventionalSpace
 from hyperproto.baselines.deep_ncm import DeepNCM
 from hyperproto.prototypes import Prototypes
 from hyperproto.spaces.composite import CompositeSpace
-from hyperproto.spaces.protocol import OutputSpace
+from hyperproto.spaces.output_space import OutputSpace, TaskSpace
 from hyperproto.spaces.space import Space
-from hyperproto.spaces.task_space import TaskSpace
 from hyperproto.spaces.tasks import task_from_dict
 
 __all__ = ["space_from_dict", "space_to_dict"]

@@ -8,8 +8,8 @@ from torch import Tensor, nn
 
 from hyperproto._core.checks import check_finite_rows, check_integer
 from hyperproto._core.registry import choose
-from hyperproto.spaces.task_space import Head, TaskSpace, parse_tasks
-from hyperproto.spaces.tasks import Classes, Range, Task
+from hyperproto.spaces.output_space import Head, TaskSpace, parse_tasks
+from hyperproto.spaces.tasks import Classes, Range, Task, class_tasks, range_tasks
 from hyperproto.sphere import working_dtype
 
 __all__ = ["Clamp", "ConventionalSpace", "NumberHead"]
@@ -29,7 +29,7 @@ class ConventionalSpace(TaskSpace):
     task : Classes, Range, or a mapping from names to those, optional
         One task by itself takes and gives bare tensors.
     clamp : {"test", "train"}, default "test"
-        Numbers are held within their bounds in prediction only, or in training too, where outputs beyond the bounds
+        Numbers are kept within their bounds in prediction only, or in training too, where outputs beyond the bounds
         then have no gradient and may never come back.
     width : int, default 1
         Axes that each number is read from. More than one adds a linear layer from them to the number, which is
@@ -49,7 +49,6 @@ class ConventionalSpace(TaskSpace):
     def __init__(
         self,
         task: Task | Mapping[str, Task] | None = None,
-        /,
         *,
         clamp: Clamp = "test",
         width: int = 1,
@@ -57,16 +56,17 @@ class ConventionalSpace(TaskSpace):
     ) -> None:
         named, bare = parse_tasks(task, tasks)
         width = check_integer(width, "width", at_least=1)
-        heads: list[Head] = []
+        classes, ranges = class_tasks(named), range_tasks(named)
+        heads: dict[str, Head] = {}
         start = 0
-        for value in named.values():
-            if isinstance(value, Classes):
-                heads.append(LogitHead(value, start))
-                start += value.num_classes
+        for name in named:
+            if name in classes:
+                heads[name] = LogitHead(classes[name], start)
+                start += classes[name].num_classes
             else:
-                heads.append(NumberHead(value, start, clamp=clamp, width=width))
+                heads[name] = NumberHead(ranges[name], start, clamp=clamp, width=width)
                 start += width
-        super().__init__(start, list(named), heads, bare=bare)
+        super().__init__(start, heads, bare=bare)
         self.clamp: Clamp = clamp
         self.width = width
 
@@ -110,9 +110,9 @@ class NumberHead(Head):
 
     def row_losses(self, z: Tensor, target: Tensor) -> Tensor:
         """Return the squared error of each row, on a scale where the bounds are 0 and 1."""
-        wished = (1 + self.bounds.to_cosine(target)) / 2
+        wanted = (1 + self.bounds.to_cosine(target)) / 2
         found = self.scores(z).clamp(0, 1) if self.clamped else self.scores(z)
-        return torch.square(wished.to(working_dtype(z.dtype)) - found)
+        return torch.square(wanted.to(working_dtype(z.dtype)) - found)
 
     def scores(self, z: Tensor) -> Tensor:
         """Return the number as the network has it, not clamped, shape (n,)."""

@@ -23,9 +23,8 @@ from hyperproto._core.checks import check_finite_number, check_finite_rows, chec
 from hyperproto._core.errors import InputError
 from hyperproto._core.registry import choose
 from hyperproto.baselines.conventional import NumberHead
-from hyperproto.spaces.protocol import Targets
-from hyperproto.spaces.task_space import Head, TaskSpace, parse_tasks
-from hyperproto.spaces.tasks import Classes, Task
+from hyperproto.spaces.output_space import Head, Targets, TaskSpace, parse_tasks
+from hyperproto.spaces.tasks import Classes, Task, class_tasks, range_tasks
 from hyperproto.sphere import working_dtype
 
 __all__ = ["DeepNCM", "MeanHead"]
@@ -96,8 +95,8 @@ class MeanHead(Head):
         """Return the sum of the outputs of each class and their number, over all processes."""
         num_classes, dim = self.means.shape
         rows = torch.cat([z[:, self.axes].to(self.means.dtype), self.means.new_ones(len(z), 1)], dim=1)
-        held = target.where(self.task.present(target), num_classes)  # missing labels go to a row that is left off
-        totals = self.means.new_zeros(num_classes + 1, dim + 1).index_add_(0, held, rows)
+        rows_of = target.where(self.task.present(target), num_classes)  # missing labels go to a row that is left off
+        totals = self.means.new_zeros(num_classes + 1, dim + 1).index_add_(0, rows_of, rows)
         distributed = torch.distributed
         if distributed.is_available() and distributed.is_initialized() and distributed.get_world_size() > 1:
             distributed.all_reduce(totals)
@@ -143,13 +142,13 @@ class DeepNCM(TaskSpace):
     dim : int
         Width of the network's output.
     task : Classes, or a mapping from names to tasks
-        One class task; beside it, by name, any number of ranges, each of which takes one of the first axes by squared
+        One class task; with it, by name, any number of ranges, each of which takes one of the first axes by squared
         error as in :class:`~hyperproto.baselines.ConventionalSpace`. The classes read the other axes. A
         task's ``loss`` belongs to the sphere and plays no part; its weights do.
     mean : {"condensation", "decay", "online"}
         How class means are kept.
     decay : float, default 0.9
-        α, the share a mean keeps of itself at every batch that holds its class. Its authors try 0.5 to 0.95.
+        α, the share a mean keeps of itself at every batch with its class. Its authors try 0.5 to 0.95.
     condense_every : int, default 100
         m, after how many batches means are condensed. Its authors try 100 to 781, which is two epochs of theirs.
 
@@ -171,38 +170,35 @@ class DeepNCM(TaskSpace):
         condense_every: int = 100,
     ) -> None:
         named, bare = parse_tasks(task, {})
-        kinds = [isinstance(value, Classes) for value in named.values()]
-        ranges = kinds.count(False)
-        if kinds.count(True) != 1:
-            raise InputError(f"DeepNCM needs exactly one class task, with ranges or alone; got {kinds.count(True)}.")
+        classes, ranges = class_tasks(named), range_tasks(named)
+        if len(classes) != 1:
+            raise InputError("A DeepNCM", "have exactly one class task, with ranges or alone", len(classes))
         reason = "Each range takes one axis, and classes need one too."
-        dim = check_integer(dim, "dim", at_least=ranges + 1, reason=reason)
-        heads: list[Head] = []
-        free = iter(range(ranges))
-        for value in named.values():
-            if isinstance(value, Classes):
-                axes = slice(ranges, dim)
-                heads.append(MeanHead(value, axes, mean=mean, decay=decay, condense_every=condense_every))
-            else:
-                heads.append(NumberHead(value, next(free)))
-        super().__init__(dim, list(named), heads, bare=bare)
+        dim = check_integer(dim, "dim", at_least=len(ranges) + 1, reason=reason)
+        heads: dict[str, Head] = {name: NumberHead(value, axis) for axis, (name, value) in enumerate(ranges.items())}
+        (self._class_name,) = classes
+        axes = slice(len(ranges), dim)
+        heads[self._class_name] = MeanHead(
+            classes[self._class_name], axes, mean=mean, decay=decay, condense_every=condense_every
+        )
+        super().__init__(dim, {name: heads[name] for name in named}, bare=bare)
 
     @property
     def means(self) -> Tensor:
         """The class means, shape (num_classes, dim without the axes of ranges)."""
-        return self._mean_head().means
+        return self._mean_head.means
 
     def options(self) -> dict[str, Any]:
         """Return how the means are kept."""
-        return self._mean_head().options()
+        return self._mean_head.options()
 
     @torch.no_grad()
     def observe(self, z: Tensor, targets: Targets) -> None:
         """Move the class means; among several processes everyone must call it, each with its part of the batch."""
-        named = self._check_form(targets, len(z))
-        for name, head in self._named_heads():
-            if isinstance(head, MeanHead):
-                head.observe(z, named[name])
+        named = self._check_form(self.by_task(targets), len(z))
+        self._mean_head.observe(z, named[self._class_name])
 
+    @property
     def _mean_head(self) -> MeanHead:
-        return next(head for head in self.heads if isinstance(head, MeanHead))
+        head: MeanHead = self.named_heads()[self._class_name]
+        return head

@@ -5,14 +5,14 @@ from dataclasses import replace
 
 from hyperproto._core.checks import check_finite_number
 from hyperproto._core.errors import InputError
-from hyperproto.spaces.task_space import parse_tasks
-from hyperproto.spaces.tasks import Range, Task
+from hyperproto.spaces.output_space import parse_tasks
+from hyperproto.spaces.tasks import Task, class_tasks, range_tasks
 
 __all__ = ["weigh_tasks"]
 
 
 def weigh_tasks(tasks: Mapping[str, Task], weight: float) -> dict[str, Task]:
-    r"""Return the tasks with weight w on every range and 1 - w on every class task, in the place of their own.
+    r"""Return the tasks with weight w on every range and 1 - w on every class task, in place of their own.
 
     .. math:: \mathcal{L} = w\,\mathcal{L}_{regression} + (1 - w)\,\mathcal{L}_{classification}
 
@@ -36,9 +36,9 @@ def weigh_tasks(tasks: Mapping[str, Task], weight: float) -> dict[str, Task]:
     """
     weight = check_finite_number(weight, "weight", above=0)
     if weight >= 1:
-        raise InputError(f"`weight` must be less than 1; got {weight:g}. Leave a task out to give it no weight.")
+        raise InputError("weight", "be less than 1", f"{weight:g}", "Leave a task out to give it no weight.")
     named, _ = parse_tasks(tasks, {})
-    return {
-        name: replace(task, weight=weight) if isinstance(task, Range) else replace(task, weight=1 - weight)
-        for name, task in named.items()
-    }
+    classes, ranges = class_tasks(named), range_tasks(named)
+    weighted: dict[str, Task] = {name: replace(task, weight=weight) for name, task in ranges.items()}
+    weighted |= {name: replace(task, weight=1 - weight) for name, task in classes.items()}
+    return {name: weighted[name] for name in named}

@@ -70,9 +70,9 @@ def _view(row: "Row", held: "Arrays", seed: int) -> "SphereView | None":
     """Return what there is to see where the output space is a sphere."""
     from hyperproto.report import SphereView
     from hyperproto.reproduction.rotated_digits import DIGITS, held_out_pictures, outputs_on_sphere
-    from hyperproto.spaces import Space
+    from hyperproto.spaces import Sphere
 
-    if row.run is None or not isinstance(row.run.space, Space):
+    if row.run is None or not isinstance(row.run.space, Sphere):
         return None
     prototypes = row.run.space.prototypes
     assert isinstance(prototypes, dict)

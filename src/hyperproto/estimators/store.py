@@ -27,7 +27,7 @@ from hyperproto.evaluation.confidence import ClassCalibration
 from hyperproto.evaluation.confidence.calibration import TaskOutputs
 from hyperproto.losses import LOSSES
 from hyperproto.models import Backbone
-from hyperproto.spaces import Space
+from hyperproto.spaces import Sphere
 from hyperproto.spec import ResolvedSettings
 from hyperproto.training.building import build_network, build_space
 from hyperproto.training.run import class_prototypes
@@ -137,7 +137,7 @@ def _refill(estimator: Any, described: dict[str, Any], folder: Path) -> None:
     estimator.inputs_ = Standardise.from_dict(described["inputs"])
     estimator.columns_ = {str(column["name"]): column_from_dict(column) for column in described["columns"]}
     space = build_space(described["space"], folder)
-    if not isinstance(space, Space):
+    if not isinstance(space, Sphere):
         raise InputError(f'The space of "{folder}"', "be a sphere", type(space).__name__)
     dtype = choose(described["precision"], {"float32": torch.float32, "float64": torch.float64}, what="precision")
     network = build_network(described["network"], folder).to(dtype)

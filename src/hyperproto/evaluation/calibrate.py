@@ -19,8 +19,8 @@ from hyperproto.evaluation.confidence import (
 )
 from hyperproto.evaluation.predict import by_name, output_norms, space_outputs
 from hyperproto.evaluation.run_data import fingerprint, open_run, read_run_data, usual_batch_size
-from hyperproto.spaces import Classes, OutputSpace, Range, Space
-from hyperproto.spaces.task_space import TaskSpace
+from hyperproto.spaces import Classes, OutputSpace, Range, Sphere
+from hyperproto.spaces.output_space import TaskSpace
 from hyperproto.training.loading import CALIBRATION
 
 __all__ = ["calibrate_run", "fit_calibration", "uncalibrated"]
@@ -120,7 +120,7 @@ def fit_calibration(
         if isinstance(task, Range):
             options |= {"low": task.low, "high": task.high}
         else:
-            options |= {"reject": reject, "outlier": "length" if isinstance(space, Space) else "energy"}
+            options |= {"reject": reject, "outlier": "length" if isinstance(space, Sphere) else "energy"}
         tasks[name] = labeled.fit(**options)
         examples = max(examples, len(labeled.targets))
         prefix = "" if space.bare else f"{name}/"
@@ -131,7 +131,7 @@ def fit_calibration(
 
 def uncalibrated(space: TaskSpace) -> dict[str, ClassCalibration]:
     """Return the probabilities that class tasks have by themselves: the scale of their loss, or 10; 1 for logits."""
-    sphere = isinstance(space, Space)
+    sphere = isinstance(space, Sphere)
     return {
         name: ClassCalibration(
             Temperature((task.loss.cosine_scale(task.num_classes) or UNFITTED_SCALE) if sphere else 1.0),

@@ -13,7 +13,7 @@ from hyperproto.data import Arrays, ImageData, Source
 from hyperproto.evaluation.doctor_checks import FROM_DATA, FROM_FILES, Evidence, Finding, SplitOutputs
 from hyperproto.evaluation.run_data import open_run, read_run_data, read_run_source
 from hyperproto.spaces import Classes, OutputSpace
-from hyperproto.spaces.task_space import TaskSpace
+from hyperproto.spaces.output_space import TaskSpace
 from hyperproto.spaces.tasks import MISSING
 from hyperproto.training import read_run
 from hyperproto.training.loading import rebuild

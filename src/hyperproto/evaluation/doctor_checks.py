@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from hyperproto.prototypes.suggest import separation_bound
-from hyperproto.spaces import Classes, OutputSpace, Range, Space
-from hyperproto.spaces.task_space import TaskSpace
+from hyperproto.spaces import Classes, OutputSpace, Range, Sphere
+from hyperproto.spaces.output_space import TaskSpace
 from hyperproto.spaces.tasks import Task
 from hyperproto.sphere import normalize
 from hyperproto.training import RunRecord
@@ -116,7 +116,7 @@ class Evidence:
     @property
     def on_sphere(self) -> tuple[SplitOutputs, ...]:
         """The splits, where outputs are on a sphere; in other spaces their direction means nothing."""
-        return self.splits if isinstance(self.space, Space) else ()
+        return self.splits if isinstance(self.space, Sphere) else ()
 
 
 def loss_not_finite(run: Evidence) -> Iterator[Finding]:

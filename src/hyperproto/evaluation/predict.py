@@ -14,9 +14,9 @@ from hyperproto._core.errors import InputError
 from hyperproto.data import Batches, ImageData, as_dataset
 from hyperproto.evaluation.confidence import Confidence, TaskCalibration
 from hyperproto.evaluation.run_data import read_calibration, read_unlabeled, usual_batch_size
-from hyperproto.spaces import Classes, OutputSpace, Space, Targets
+from hyperproto.spaces import Classes, OutputSpace, Sphere, Targets
+from hyperproto.spaces.output_space import TaskSpace
 from hyperproto.spaces.space import PrototypeHead
-from hyperproto.spaces.task_space import TaskSpace
 from hyperproto.spaces.top_k import TopK
 from hyperproto.training import load, read_run
 from hyperproto.training.evaluate import add_terms, mean_terms, measure
@@ -250,7 +250,7 @@ def _describe(space: OutputSpace, name: str, answers: Answers) -> list[Any]:
     confidence = answers.confidence or Confidence()
     if isinstance(task, Classes) and answers.top is not None and answers.top_scores is not None:
         names = [str(index) for index in range(task.num_classes)] if task.names is None else list(task.names)
-        columns = {"cosine" if isinstance(space, Space) else "score": answers.top_scores.tolist()}
+        columns = {"cosine" if isinstance(space, Sphere) else "score": answers.top_scores.tolist()}
         return _describe_classes(answers.top.tolist(), columns, confidence, names)
     values: list[Any] = answers.predicted.tolist()
     if confidence.intervals is None:

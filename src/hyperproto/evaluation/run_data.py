@@ -22,7 +22,7 @@ from hyperproto.data.source import MISSING, Target
 from hyperproto.data.targets import Unseen
 from hyperproto.evaluation.confidence import Calibration, ClassCalibration
 from hyperproto.spaces import Classes, OutputSpace, Range
-from hyperproto.spaces.task_space import TaskSpace
+from hyperproto.spaces.output_space import TaskSpace
 from hyperproto.spaces.tasks import Task
 from hyperproto.spec import ResolvedSettings
 from hyperproto.training import RunRecord, load, read_run

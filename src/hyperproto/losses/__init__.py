@@ -1,5 +1,12 @@
 """Shelf 4: the losses of a class task, and the one table of their names."""
 
+from dataclasses import dataclass
+from typing import Any
+
+from torch import Tensor
+
+from hyperproto._core.registry import choose
+from hyperproto.defaults import choose_loss
 from hyperproto.losses.class_loss import ClassLoss, Reduction
 from hyperproto.losses.cosine import (
     PowerCosine,
@@ -8,12 +15,12 @@ from hyperproto.losses.cosine import (
     squared_cosine_grad,
     squared_cosine_loss,
 )
-from hyperproto.losses.lookup import LOSSES, get_loss
 from hyperproto.losses.sampled import SampledCosineSoftmax
 from hyperproto.losses.softmax import CauchySoftmax, CosineSoftmax, FreeNormSoftmax
 
 __all__ = [
     "LOSSES",
+    "AutoLoss",
     "CauchySoftmax",
     "ClassLoss",
     "CosineSoftmax",
@@ -27,3 +34,45 @@ __all__ = [
     "squared_cosine_grad",
     "squared_cosine_loss",
 ]
+
+LOSSES: dict[str, type[ClassLoss]] = {
+    loss.name: loss
+    for loss in (SquaredCosine, CosineSoftmax, FreeNormSoftmax, PowerCosine, CauchySoftmax, SampledCosineSoftmax)
+}
+
+
+@dataclass(frozen=True)
+class AutoLoss(ClassLoss):
+    """The loss that the library chooses once the number of classes and of axes is known."""
+
+    name = "auto"
+
+    def choose(self, num_classes: int, dim: int) -> ClassLoss:
+        """Return the loss for K classes on D axes, by :func:`hyperproto.defaults.choose_loss`."""
+        return LOSSES[choose_loss(num_classes, dim)]()
+
+    def __call__(self, z: Tensor, prototypes: Tensor, labels: Tensor) -> Tensor:
+        """Return the loss of each row, shape (n,)."""
+        return self.choose(*prototypes.shape)(z, prototypes, labels)
+
+
+def get_loss(name: str, *, num_classes: int | None = None, dim: int | None = None, **options: Any) -> ClassLoss:
+    """Build a loss by its name.
+
+    Parameters
+    ----------
+    name : str
+        A key of ``LOSSES``, or "auto" to let the library choose.
+    num_classes, dim : int, optional
+        K and D, the axes of the class task alone, for "auto"; without them it is chosen when prototypes are there.
+    **options
+        Arguments of the loss.
+
+    Examples
+    --------
+    >>> get_loss("cosine_softmax", scale=8), get_loss("auto", num_classes=100, dim=10)
+    (CosineSoftmax(scale=8), FreeNormSoftmax(gain=1.0))
+    """
+    if name != "auto":
+        return choose(name, LOSSES, what="loss")(**options)
+    return AutoLoss() if num_classes is None or dim is None else AutoLoss().choose(num_classes, dim)

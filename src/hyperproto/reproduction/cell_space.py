@@ -14,13 +14,13 @@ from hyperproto.losses import CauchySoftmax, ClassLoss, CosineSoftmax, FreeNormS
 from hyperproto.models import Backbone, create_backbone
 from hyperproto.reproduction.placements import Places, cell_prototypes
 from hyperproto.reproduction.spec import Spec
-from hyperproto.spaces import Classes, CompositeSpace, Range, Space, TaskSpace, tasks_for
+from hyperproto.spaces import Classes, CompositeSpace, Range, Space, Sphere, TaskSpace, tasks_for
 from hyperproto.training.look import look_at
 
 __all__ = ["cell_network", "cell_space"]
 
 Tasks = Mapping[str, Classes | Range]
-SPHERES: dict[str, type[Space]] = {"sphere": Space, "composite": CompositeSpace}
+SPHERES: dict[str, type[Sphere]] = {"sphere": Space, "composite": CompositeSpace}
 
 
 def cell_space(spec: Spec, source: Source, places: Places) -> TaskSpace:

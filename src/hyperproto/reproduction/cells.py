@@ -21,7 +21,7 @@ from hyperproto.reproduction.cell_space import cell_network, cell_space
 from hyperproto.reproduction.placements import Places, cell_prototypes, describe_prototypes
 from hyperproto.reproduction.records import FORMAT, versions
 from hyperproto.reproduction.spec import Spec
-from hyperproto.spaces import Space, TaskSpace
+from hyperproto.spaces import Sphere, TaskSpace
 from hyperproto.sphere import normalize
 from hyperproto.training import Run, fit
 
@@ -88,7 +88,7 @@ def _train(spec: Spec, places: Places) -> dict[str, Any]:
 
 def _protocol(spec: Spec, network: nn.Module, space: TaskSpace, train: int, test: int) -> dict[str, Any]:
     """Return what the spec came to on these data."""
-    prototypes: Any = space.prototypes if isinstance(space, Space) else {}
+    prototypes: Any = space.prototypes if isinstance(space, Sphere) else {}
     every = [prototypes] if isinstance(prototypes, Prototypes) else list(prototypes.values())
     return {
         "train": train,
@@ -109,7 +109,7 @@ def _times(folder: Path) -> dict[str, Any]:
 def _outputs_on_sphere(run: Run, source: Source, test: Arrays | ImageData, spec: Spec) -> dict[str, Any] | None:
     """Return where the first test images lie on S², with their digits, angles and pictures; None for other cells."""
     space = run.space
-    if spec.data != "rotated-mnist" or not isinstance(space, Space) or space.dim != 3 or source.test is None:
+    if spec.data != "rotated-mnist" or not isinstance(space, Sphere) or space.dim != 3 or source.test is None:
         return None
     shown = select(source.test, torch.arange(min(SHOWN, len(source.test))))
     assert isinstance(shown.inputs, Tensor)

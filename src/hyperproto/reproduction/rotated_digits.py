@@ -14,7 +14,7 @@ from hyperproto.baselines import ConventionalSpace
 from hyperproto.data import Arrays, load_rotated_digits
 from hyperproto.data.digits import ROTATED_DIGITS
 from hyperproto.models import DigitNet
-from hyperproto.spaces import Classes, CompositeSpace, OutputSpace, Range, Space
+from hyperproto.spaces import Classes, CompositeSpace, OutputSpace, Range, Space, Sphere
 from hyperproto.training import Run, fit
 
 __all__ = [
@@ -112,6 +112,6 @@ def held_out_pictures(seed: int) -> Tensor:
 @torch.no_grad()
 def outputs_on_sphere(run: Run, images: Tensor) -> Tensor:
     """Return where a trained network puts images, unit rows of shape (n, dim)."""
-    assert isinstance(run.space, Space)
+    assert isinstance(run.space, Sphere)
     device = next(run.network.parameters()).device
     return run.space.project(run.network.eval()(images.to(device))).cpu()

@@ -1,10 +1,23 @@
 """Shelf 5: the tasks, and the spheres they share."""
 
 from hyperproto.spaces.composite import CompositeSpace
-from hyperproto.spaces.protocol import OutputSpace, Targets
-from hyperproto.spaces.space import Space
-from hyperproto.spaces.task_space import TaskSpace
-from hyperproto.spaces.tasks import Classes, Range, tasks_for
+from hyperproto.spaces.output_space import OutputSpace, Targets, TaskSpace
+from hyperproto.spaces.space import Space, Sphere
+from hyperproto.spaces.tasks import Classes, Range, Task, class_tasks, range_tasks, tasks_for
 from hyperproto.spaces.top_k import TopK
 
-__all__ = ["Classes", "CompositeSpace", "OutputSpace", "Range", "Space", "Targets", "TaskSpace", "TopK", "tasks_for"]
+__all__ = [
+    "Classes",
+    "CompositeSpace",
+    "OutputSpace",
+    "Range",
+    "Space",
+    "Sphere",
+    "Targets",
+    "Task",
+    "TaskSpace",
+    "TopK",
+    "class_tasks",
+    "range_tasks",
+    "tasks_for",
+]

@@ -1,8 +1,8 @@
 r"""A class and a number as one point on the sphere.
 
-Two wishes about one output, cos to the pole = r and cos to the prototype = 1 in the directions that are left, get in
+Two targets for one output, cos to the pole = r and cos to the prototype = 1 in the directions that are left, get in
 each other's way near the poles: class gradients grow there as 1/sin of the angle to the pole, gradients of the number
-vanish as that sine. One point for both has neither trouble:
+vanish as that sine. One point for both has neither problem:
 
 .. math:: t = \bigl(r,\; \sqrt{1 - r^2}\; p_y\bigr), \qquad \ell = \sqrt{1 + \varepsilon - u \cdot t}
 
@@ -10,16 +10,14 @@ with u the output on the sphere. Axes, decisions and metrics are those of :class
 """
 
 from collections.abc import Mapping
-from typing import cast
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from hyperproto._core.errors import InputError
-from hyperproto.spaces.protocol import Targets
-from hyperproto.spaces.space import PrototypeHead, Space
-from hyperproto.spaces.task_space import Head
-from hyperproto.spaces.tasks import Classes, Range, Task
+from hyperproto.spaces.space import PrototypeHead, Sphere
+from hyperproto.spaces.tasks import Range, Task, class_tasks, range_tasks
 from hyperproto.sphere import normalize, working_dtype
 
 __all__ = ["CompositeSpace"]
@@ -27,8 +25,8 @@ __all__ = ["CompositeSpace"]
 FLOOR = 1e-4  # ε: a root is steep at 0
 
 
-class CompositeSpace(Space):
-    """One class task and one range, learned as one point; everything else is as in :class:`Space`.
+class CompositeSpace(Sphere):
+    """One class task and one range, learned as one point; everything else is as in ``hp.Space``.
 
     differs from paper: Equation 10 is the sum of two squares. The ``margin`` of the range keeps points off the poles,
     where classes meet; 0.1 serves. A missing label is taken to be what fits the output best. Tasks have no weights.
@@ -42,34 +40,37 @@ class CompositeSpace(Space):
 
     Examples
     --------
+    >>> from hyperproto.spaces import Classes
     >>> space = CompositeSpace(3, digit=Classes(5), angle=Range(0, 180, margin=0.1))
     >>> target = space.points({"digit": torch.tensor([0]), "angle": torch.tensor([90.0])})
     >>> space.loss(target, {"digit": torch.tensor([0]), "angle": torch.tensor([90.0])})  # the floor, at the point
     tensor(0.0100)
     """
 
-    def __init__(self, dim: int, task: Task | Mapping[str, Task] | None = None, /, **tasks: Task) -> None:
+    def __init__(self, dim: int, task: Task | Mapping[str, Task] | None = None, **tasks: Task) -> None:
         super().__init__(dim, task, **tasks)
-        kinds = sorted(type(task).__name__ for task in self.tasks.values())
-        if kinds != ["Classes", "Range"]:
-            raise InputError(
-                f"A CompositeSpace must have one hp.Classes and one hp.Range; got {', '.join(kinds)}. Use hp.Space."
-            )
-        weighed = [name for name, task in self.tasks.items() if task.weight != 1]
-        if weighed:
-            raise InputError(f'Tasks of a CompositeSpace have no weights; "{weighed[0]}" has one. Leave it out.')
-        self._pole_name, self._class_name = sorted(self.names, key=lambda name: isinstance(self.tasks[name], Classes))
+        classes, ranges = class_tasks(self.tasks), range_tasks(self.tasks)
+        if len(classes) != 1 or len(ranges) != 1:
+            kinds = ", ".join(sorted(type(asked).__name__ for asked in self.tasks.values()))
+            raise InputError("A CompositeSpace", "have one hp.Classes and one hp.Range", kinds, "Use hp.Space.")
+        weighted = [name for name, asked in self.tasks.items() if asked.weight != 1]
+        if weighted:
+            raise InputError("Tasks of a CompositeSpace", "have no weight", f'one for "{weighted[0]}"')
+        (self._class_name,), (self._pole_name,) = classes, ranges
+
+    def options(self) -> dict[str, Any]:
+        """Return nothing: a space is its tasks."""
+        return {}
 
     def points(self, targets: Mapping[str, Tensor]) -> Tensor:
         """Return the point on the sphere that stands for each pair of a class and a number. Shape (n, dim)."""
         r = self._range.to_cosine(targets[self._pole_name])
-        rows = self._prototypes.index_select(0, targets[self._class_name].long()).to(r.dtype)
+        rows = self._class_head.prototypes.index_select(0, targets[self._class_name].long()).to(r.dtype)
         return torch.cat([r.unsqueeze(1), (1 - r * r).sqrt().unsqueeze(1) * rows], dim=1)
 
-    def counts(self, targets: Targets) -> Targets:
+    def counts_by_task(self, targets: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Return the weight that the mean is taken over, the same for both names."""
-        total = self._weights(self._by_name(targets)).sum()
-        return dict.fromkeys(self.names, total)
+        return dict.fromkeys(self.names, self._weights(targets).sum())
 
     def _weighted_rows(
         self, z: Tensor, targets: Mapping[str, Tensor], sample_weight: Tensor | None
@@ -78,7 +79,7 @@ class CompositeSpace(Space):
         u = normalize(z.to(working_dtype(z.dtype)))
         along, rest = u[:, 0], u[:, 1:]
         labels, values = targets[self._class_name], targets[self._pole_name]
-        rows = self._prototypes.index_select(0, labels.clamp_min(0)).to(u.dtype)
+        rows = self._class_head.prototypes.index_select(0, labels.clamp_min(0)).to(u.dtype)
         # a missing class is the one whose prototype the output points at, were there one
         across = torch.where(labels >= 0, (rest * rows).sum(dim=1), torch.linalg.vector_norm(rest, dim=1))
         known = ~values.isnan()
@@ -100,14 +101,14 @@ class CompositeSpace(Space):
     def _weights(self, targets: Mapping[str, Tensor]) -> Tensor:
         """Return the weight of each row, 0 where both labels are missing, else 1 or its class's. Shape (n,)."""
         labels, values = targets[self._class_name], targets[self._pole_name]
-        head: Head = self.heads[self.names.index(self._class_name)]  # type: ignore[assignment]
-        of_class = torch.where(labels >= 0, head.weights(labels) * 1.0, 1.0)
+        of_class = torch.where(labels >= 0, self._class_head.weights(labels) * 1.0, 1.0)
         return of_class * ((labels >= 0) | ~values.isnan())
 
     @property
     def _range(self) -> Range:
-        return cast(Range, self.tasks[self._pole_name])
+        return range_tasks(self.tasks)[self._pole_name]
 
     @property
-    def _prototypes(self) -> Tensor:
-        return cast(PrototypeHead, self.heads[self.names.index(self._class_name)]).prototypes
+    def _class_head(self) -> PrototypeHead:
+        head: PrototypeHead = self.named_heads()[self._class_name]
+        return head

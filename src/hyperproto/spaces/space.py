@@ -1,4 +1,10 @@
-"""The sphere as an output space: marks on it, and wishes about cosines to them."""
+"""The sphere as an output space: prototypes and poles on it, and targets for the cosines to them.
+
+Axes are dealt in order, ranges first. A range owns one axis and measures its cosine over that axis and all later
+ones, so several ranges are spherical coordinates and every combination of their values can be reached. The axes
+that remain are cut into one block per class task. One range and one class task is exactly the paper: the pole on
+axis 0, the classes on the rest.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,60 +13,39 @@ import torch
 from torch import Tensor
 
 from hyperproto._core.checks import check_directions, check_integer, check_output_width
-from hyperproto._core.errors import InputError
+from hyperproto._core.errors import InputError, arg
 from hyperproto._core.processes import from_first
 from hyperproto.codes import Certificate
 from hyperproto.losses import cosine_loss
 from hyperproto.prototypes import Prototypes, place
-from hyperproto.spaces.layout import deal_axes
-from hyperproto.spaces.task_space import Head, TaskSpace, parse_tasks
-from hyperproto.spaces.tasks import Classes, Range, Task
+from hyperproto.spaces.output_space import Head, TaskSpace, parse_tasks
+from hyperproto.spaces.tasks import Classes, Range, Task, class_tasks, range_tasks
 from hyperproto.spaces.top_k import TopK, nearest_prototypes
 from hyperproto.sphere import cosine, normalize, working_dtype
 
-__all__ = ["Space"]
+__all__ = ["Space", "Sphere"]
 
 FEW_ENTRIES = 2**22  # up to here a rounded copy of the prototypes is kept: 16 MB
-MANY_SCORES = 2**24  # beyond this many cosines are looked at in blocks: 64 MB
+MANY_SCORES = 2**24  # beyond this many cosines are computed in blocks: 64 MB
 
 
-class Space(TaskSpace):
-    """One sphere for one task or several, laid out before training; an ``nn.Module`` without parameters.
+class Sphere(TaskSpace):
+    """One sphere for one task or several, laid out before training; subclasses say what is learned there."""
 
-    Parameters
-    ----------
-    dim : int
-        Width of the network's output. The sphere is S^(dim-1).
-    task : Classes, Range, or a mapping from names to those, optional
-        One task by itself takes and gives bare tensors.
-    **tasks : Classes or Range
-        Tasks by name; targets, losses and predictions are then always dicts. :mod:`hyperproto.spaces.layout` says
-        which axes each task reads.
-
-    Examples
-    --------
-    >>> space = Space(3, digit=Classes(["2", "3", "4", "5", "7"]), angle=Range(0, 180))
-    >>> z = torch.tensor([[0.0, 2.0, 0.0], [-5.0, -1.0, 0.1]])
-    >>> predictions = space.predict(z)
-    >>> space.decode(predictions)["digit"], predictions["angle"].round()
-    (['2', '4'], tensor([90.,  2.]))
-    """
-
-    def __init__(self, dim: int, task: Task | Mapping[str, Task] | None = None, /, **tasks: Task) -> None:
+    def __init__(self, dim: int, task: Task | Mapping[str, Task] | None = None, **tasks: Task) -> None:
         named, bare = parse_tasks(task, tasks)
         axes = deal_axes(dim, named)
-        heads = [
-            PrototypeHead(task, axes[name]) if isinstance(task, Classes) else PoleHead(task, axes[name], int(dim))
-            for name, task in named.items()
-        ]
-        super().__init__(dim, list(named), heads, bare=bare)
+        heads: dict[str, Head] = {
+            **{name: PoleHead(asked, axes[name], int(dim)) for name, asked in range_tasks(named).items()},
+            **{name: PrototypeHead(asked, axes[name]) for name, asked in class_tasks(named).items()},
+        }
+        super().__init__(dim, {name: heads[name] for name in named}, bare=bare)
 
     def project(self, z: Tensor) -> Tensor:
         """Return the outputs as points on the sphere, shape (n, dim)."""
         check_output_width(z, self.dim)
         return normalize(z)
 
-    @torch.no_grad()
     def top_k(self, z: Tensor, k: int) -> dict[str, TopK] | TopK:
         """Return the k nearest classes of each output, exactly, in memory that does not grow with their number.
 
@@ -75,29 +60,75 @@ class Space(TaskSpace):
         TopK of values (cosines) and ids, both of shape (n, k), best first and equals by their ids; one for each class
         task by name, or that of the one unnamed task.
         """
+        found = self.top_k_by_task(z, k)
+        if not found:
+            raise InputError("top_k", "be asked of a space with classes", None, "`predict` answers with numbers.")
+        nearest: dict[str, TopK] | TopK = self.as_given(found)
+        return nearest
+
+    @torch.no_grad()
+    def top_k_by_task(self, z: Tensor, k: int) -> dict[str, TopK]:
+        """Return the k nearest classes of each output for every class task by name."""
         check_output_width(z, self.dim)
         k = check_integer(k, "k", at_least=1)
-        found = {name: head.top_k(z, k) for name, head in self._named_heads() if isinstance(head, PrototypeHead)}
-        if not found:
-            raise InputError("`top_k` needs a class task; this space has none. `predict` answers with numbers.")
-        return found[self.names[0]] if self.bare else found
+        heads = self.named_heads()
+        return {name: heads[name].top_k(z, k) for name in class_tasks(self.tasks)}
 
     @property
     def prototypes(self) -> dict[str, Prototypes] | Prototypes:
         """The prototypes of each class task, or of the one unnamed task."""
-        held = {name: head.to_prototypes() for name, head in self._named_heads() if isinstance(head, PrototypeHead)}
-        return held[self.names[0]] if self.bare and held else held
+        prototypes: dict[str, Prototypes] | Prototypes = self.as_given(self.prototypes_by_task())
+        return prototypes
+
+    def prototypes_by_task(self) -> dict[str, Prototypes]:
+        """Return the prototypes of every class task by name."""
+        heads = self.named_heads()
+        return {name: heads[name].to_prototypes() for name in class_tasks(self.tasks)}
+
+
+class Space(Sphere):
+    """One sphere for one task or several, laid out before training; an ``nn.Module`` without parameters.
+
+    Called with outputs and targets it returns its loss, so it works wherever a PyTorch criterion does.
+
+    Parameters
+    ----------
+    dim : int
+        Width of the network's output. The sphere is S^(dim-1).
+    task : Classes, Range, or a mapping from names to those, optional
+        One task by itself takes and gives bare tensors. A mapping allows any name.
+    **tasks : Classes or Range
+        Tasks by name, any but "dim" and "task"; targets, losses and predictions are then always dicts.
+        :mod:`hyperproto.spaces.space` says which axes each task reads.
+
+    Examples
+    --------
+    >>> space = Space(3, digit=Classes(["2", "3", "4", "5", "7"]), angle=Range(0, 180))
+    >>> z = torch.tensor([[0.0, 2.0, 0.0], [-5.0, -1.0, 0.1]])
+    >>> predictions = space.predict(z)
+    >>> space.decode(predictions)["digit"], predictions["angle"].round()
+    (['2', '4'], tensor([90.,  2.]))
+    """
+
+    def options(self) -> dict[str, Any]:
+        """Return nothing: a space is its tasks."""
+        return {}
 
 
 class PrototypeHead(Head):
-    """A class task: its prototypes, on its own block of axes, renormalised."""
+    """A class task: its prototypes, on its own block of axes, renormalized."""
 
+    task: Classes
     prototypes: Tensor
     reserve: Tensor | None
 
     def __init__(self, task: Classes, axes: slice) -> None:
-        super().__init__(task)
-        placed = task.classes if isinstance(task.classes, Prototypes) else _place_once(task, axes.stop - axes.start)
+        super().__init__(task.with_loss_for(axes.stop - axes.start))
+        classes: Any = task.classes
+        if isinstance(classes, Prototypes):
+            placed = classes
+        else:  # among several processes the first places and the others receive
+            placed = from_first(lambda: place(classes, axes.stop - axes.start, effort="fast"))
         self.axes = axes
         self.certificate: Certificate | None = placed.certificate
         self.register_buffer("prototypes", placed.vectors)
@@ -106,7 +137,6 @@ class PrototypeHead(Head):
 
     def to_prototypes(self) -> Prototypes:
         """Return the buffer with its names and certificate."""
-        assert isinstance(self.task, Classes)
         if self.certificate is None:
             self.certificate = Prototypes.from_tensor(self.prototypes, method="a state dict").certificate
         return Prototypes(self.prototypes, self.certificate, self.task.names, self.reserve)
@@ -120,7 +150,6 @@ class PrototypeHead(Head):
 
     def row_losses(self, z: Tensor, target: Tensor) -> Tensor:
         """Return Equation 1, or the loss the task asks for, row by row."""
-        assert isinstance(self.task, Classes)
         return self.task.loss(z[:, self.axes], self._table(working_dtype(z.dtype)), target)
 
     def _table(self, dtype: torch.dtype) -> Tensor:
@@ -128,10 +157,10 @@ class PrototypeHead(Head):
         exact = self.prototypes
         if exact.dtype == dtype or exact.numel() > FEW_ENTRIES or torch.compiler.is_compiling():
             return exact
-        held = self._rounded
-        if held is None or held[1] is not exact or held[0] != exact._version or held[2].dtype != dtype:
-            held = self._rounded = (exact._version, exact, exact.to(dtype))
-        return held[2]
+        kept = self._rounded
+        if kept is None or kept[1] is not exact or kept[0] != exact._version or kept[2].dtype != dtype:
+            kept = self._rounded = (exact._version, exact, exact.to(dtype))
+        return kept[2]
 
     def scores(self, z: Tensor) -> Tensor:
         """Return the cosine to every prototype, shape (n, num_classes)."""
@@ -140,7 +169,7 @@ class PrototypeHead(Head):
             return (normalize(wide) @ self._table(wide.dtype).to(wide.dtype).mT).clamp(-1, 1)
 
     def many(self, z: Tensor) -> bool:
-        """Return whether the cosines of all pairs would take so much memory that blocks of them are looked at."""
+        """Return whether the cosines of all pairs would take so much memory that they are computed in blocks."""
         return len(z) * len(self.prototypes) > MANY_SCORES
 
     def predict(self, z: Tensor) -> Tensor:
@@ -161,6 +190,7 @@ class PrototypeHead(Head):
 class PoleHead(Head):
     """A range: the cosine between its pole, one axis, and the output on that axis and all later ones."""
 
+    task: Range
     upper_pole: Tensor
 
     def __init__(self, task: Range, axes: slice, dim: int) -> None:
@@ -177,10 +207,9 @@ class PoleHead(Head):
 
     def row_losses(self, z: Tensor, target: Tensor) -> Tensor:
         """Return Equation 7 row by row."""
-        assert isinstance(self.task, Range)
         wide = working_dtype(z.dtype)
-        wished = self.task.to_cosine(target.to(torch.promote_types(target.dtype, wide))).to(wide)
-        return cosine_loss(z[:, self.axes], self.upper_pole[self.axes], wished)
+        target_cosine = self.task.to_cosine(target.to(torch.promote_types(target.dtype, wide))).to(wide)
+        return cosine_loss(z[:, self.axes], self.upper_pole[self.axes], target_cosine)
 
     def scores(self, z: Tensor) -> Tensor:
         """Return the cosine to the upper pole, shape (n,)."""
@@ -189,12 +218,55 @@ class PoleHead(Head):
 
     def predict(self, z: Tensor) -> Tensor:
         """Return the number the cosine stands for."""
-        assert isinstance(self.task, Range)
         check_directions(z[:, self.axes])
         return self.task.from_cosine(self.scores(z))
 
 
-def _place_once(task: Classes, dim: int) -> Prototypes:
-    """Place the prototypes of a task; among several processes the first places and the others receive."""
-    classes: Any = task.classes
-    return from_first(lambda: place(classes, dim, effort="fast"))
+def deal_axes(dim: int, tasks: Mapping[str, Task]) -> dict[str, slice]:
+    """Return the axes each task reads, or say why this layout cannot work.
+
+    >>> deal_axes(4, {"style": Classes(5), "year": Range(1500, 1900)})
+    {'year': slice(0, 4, None), 'style': slice(1, 4, None)}
+    """
+    dim = check_integer(
+        dim, "dim", at_least=2, reason="On one axis there are two directions and no way between them."
+    )
+    ranges = range_tasks(tasks)
+    start = len(ranges)
+    if dim <= start:
+        advice = "Each range takes one axis, and the last turns towards one more."
+        raise InputError("dim", f"be at least {start + 1} for {start} ranges", dim, advice)
+    axes = {name: slice(axis, dim) for axis, name in enumerate(ranges)}
+    for name, size in _block_sizes(dim - start, class_tasks(tasks)).items():
+        axes[name] = slice(start, start + size)
+        start += size
+    return axes
+
+
+def _block_sizes(left: int, blocks: Mapping[str, Classes]) -> dict[str, int]:
+    """Deal the remaining axes to the class tasks, one at a time in turn.
+
+    A task is served while it has fewer than K-1 axes, in which its simplex fits; when all are served, what is
+    left goes round again. Prototypes that were placed already take exactly their dimension.
+    """
+    sizes = {name: task.classes.dim if isinstance(task.classes, Prototypes) else 2 for name, task in blocks.items()}
+    free = [name for name, task in blocks.items() if not isinstance(task.classes, Prototypes)]
+    spare = left - sum(sizes.values())
+    if spare < 0 or min(sizes.values(), default=2) < 2:
+        needs = ", ".join(f'"{name}" {max(2, size)}' for name, size in sizes.items())
+        raise InputError(
+            "dim",
+            f"leave the class tasks {sum(max(2, n) for n in sizes.values())} axes ({needs})",
+            left,
+            "A block of one axis has no directions to choose from, and placed prototypes take their own dimension. "
+            f"Raise {arg('dim')} by at least {max(1, -spare)}.",
+        )
+    if blocks and not free and spare:
+        advice = f"Lower {arg('dim')} by {spare}, or place the prototypes in more dimensions."
+        raise InputError("dim", f"leave the given prototypes their {sum(sizes.values())} axes", left, advice)
+    while spare and free:
+        hungry = [name for name in free if sizes[name] < blocks[name].num_classes - 1] or free
+        for name in hungry[:spare]:
+            sizes[name] += 1
+        spare -= min(spare, len(hungry))
+    return sizes

@@ -1,8 +1,9 @@
 """What can be asked of an output: which class it is, or which number between two bounds."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import torch
 from torch import Tensor
@@ -11,53 +12,111 @@ from hyperproto._core.checks import check_finite_number
 from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto._core.registry import choose, unknown_choice
 from hyperproto.data.source import MISSING, Bounds, Labels
-from hyperproto.losses import LOSSES, ClassLoss, SquaredCosine
+from hyperproto.losses import LOSSES, AutoLoss, ClassLoss, get_loss
 from hyperproto.losses.class_loss import check_labels
 from hyperproto.prototypes import Prototypes
 from hyperproto.prototypes.prototypes import parse_classes
 
-__all__ = ["MISSING", "Classes", "Range", "Task", "check_numbers", "task_from_dict", "tasks_for"]
+__all__ = ["MISSING", "Classes", "Range", "Task", "class_tasks", "range_tasks", "task_from_dict", "tasks_for"]
 
 
-@dataclass(frozen=True, eq=False)
-class Classes:
-    """A classification task: the wish ``cos(z, p_y) = 1``.
+class _Task(ABC):
+    """What :class:`Classes` and :class:`Range` both can do."""
+
+    kind: ClassVar[str]
+    """What stored files call it, "classes" or "range"."""
+    measure: ClassVar[str]
+    """How it is scored, "accuracy" or "mae"."""
+    missing: ClassVar[float]
+    """The target of an example whose label is missing."""
+
+    weight: float
+    class_weights: Sequence[float] | None = None
+
+    @property
+    @abstractmethod
+    def stand_in(self) -> float:
+        """A valid target, computed with where a label is missing."""
+
+    @abstractmethod
+    def present(self, targets: Tensor) -> Tensor:
+        """Return which targets are there. Shape (n,), bool."""
+
+    @abstractmethod
+    def check(self, targets: Tensor, name: str) -> None:
+        """Check the values of all targets; ``name`` is what the error calls them."""
+
+    @abstractmethod
+    def check_form(self, targets: Tensor, n: int, name: str) -> Tensor:
+        """Check shape and dtype of ``n`` targets, not their values; return them in the dtype that losses take."""
+
+    @abstractmethod
+    def encode(self, values: Sequence[Any]) -> Tensor:
+        """Return a tensor for values as people write them, shape (n,); None is a missing one."""
+
+    @abstractmethod
+    def decode(self, targets: Tensor) -> list[Any]:
+        """Return targets or predictions as people write them, None where missing."""
+
+    @abstractmethod
+    def describe(self) -> str:
+        """Return the task in a few words."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Return the task as plain values for a run's config, without its prototypes."""
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Classes(_Task):
+    """A classification task: the target ``cos(z, p_y) = 1``.
 
     Parameters
     ----------
     classes : int, sequence of str, or Prototypes
         How many classes, their names, or prototypes placed already.
-    loss : SquaredCosine, PowerCosine, FreeNormSoftmax, CosineSoftmax, CauchySoftmax or SampledCosineSoftmax
-        Equation 1, or with another exponent, whose cost does not depend on the number of classes; or cross-entropy:
-        over products with outputs of any length, over scaled cosines to all prototypes or some, or with heavy tails.
+    loss : ClassLoss or str, default "squared_cosine"
+        A loss of :mod:`hyperproto.losses` or its name. The default is Equation 1, the paper's loss; "auto" lets the
+        library choose one for the number of classes and axes (:func:`hyperproto.defaults.choose_loss`).
     weight : float, default 1.0
         Weight of this task in the sum; the method needs none.
     class_weights : sequence of float, optional
         A weight for every class; the mean is then the weighted mean.
     """
 
-    classes: int | Sequence[str] | Prototypes
-    loss: ClassLoss = field(default_factory=SquaredCosine)
-    weight: float = 1.0
-    class_weights: Sequence[float] | None = None
+    classes: int | tuple[str, ...] | Prototypes
+    loss: ClassLoss
+    weight: float
+    class_weights: tuple[float, ...] | None
 
-    def __post_init__(self) -> None:
-        check_finite_number(self.weight, "weight", above=0)
-        if not isinstance(self.loss, tuple(LOSSES.values())):
-            known = ", ".join(f"hp.losses.{loss.__name__}()" for loss in LOSSES.values())
-            raise InputTypeError(f"`loss` must be one of {known}; got {self.loss!r}.")
-        if not isinstance(self.classes, Prototypes):
-            num_classes, names = parse_classes(self.classes)
-            object.__setattr__(self, "classes", names or num_classes)
-        if self.class_weights is not None:
-            weights = tuple(float(weight) for weight in self.class_weights)
-            object.__setattr__(self, "class_weights", weights)
-            if len(weights) != self.num_classes:
-                raise InputError(
-                    f"`class_weights` must hold {self.num_classes} weights, one per class; got {len(weights)}."
-                )
-            for weight in weights:
-                check_finite_number(weight, "class_weights", at_least=0)
+    kind = "classes"
+    measure = "accuracy"
+    missing = MISSING
+
+    def __init__(
+        self,
+        classes: int | Sequence[str] | Prototypes,
+        loss: ClassLoss | str = "squared_cosine",
+        weight: float = 1.0,
+        class_weights: Sequence[float] | None = None,
+    ) -> None:
+        check_finite_number(weight, "weight", above=0)
+        built = get_loss(loss) if isinstance(loss, str) else loss
+        if not isinstance(built, (*LOSSES.values(), AutoLoss)):
+            known = ", ".join(f"hp.losses.{known.__name__}()" for known in LOSSES.values())
+            raise InputTypeError("loss", f"be one of {known} or its name", repr(loss))
+        if not isinstance(classes, Prototypes):
+            num_classes, names = parse_classes(classes)
+            classes = names or num_classes
+        object.__setattr__(self, "classes", classes)
+        object.__setattr__(self, "loss", built)
+        object.__setattr__(self, "weight", weight)
+        weights = None if class_weights is None else tuple(float(value) for value in class_weights)
+        object.__setattr__(self, "class_weights", weights)
+        if weights is not None and len(weights) != self.num_classes:
+            raise InputError("class_weights", f"have {self.num_classes} weights, one per class", len(weights))
+        for value in weights or ():
+            check_finite_number(value, "class_weights", at_least=0)
 
     @property
     def num_classes(self) -> int:
@@ -71,50 +130,71 @@ class Classes:
         """The class names, where they were given."""
         if isinstance(self.classes, Prototypes):
             return self.classes.names
-        return None if isinstance(self.classes, int) else tuple(self.classes)
+        return None if isinstance(self.classes, int) else self.classes
 
-    def present(self, labels: Tensor) -> Tensor:
+    @property
+    def stand_in(self) -> int:
+        """The first class."""
+        return 0
+
+    def with_loss_for(self, dim: int) -> "Classes":
+        """Return the task with the loss that "auto" stands for on so many axes."""
+        loss = self.loss
+        return replace(self, loss=loss.choose(self.num_classes, dim)) if isinstance(loss, AutoLoss) else self
+
+    def present(self, targets: Tensor) -> Tensor:
         """Return which labels are there. Shape (n,), bool. Only -1 is missing: another negative id is a mistake."""
-        return labels != MISSING
+        return targets != MISSING
 
-    def check(self, labels: Tensor, name: str) -> None:
+    def check(self, targets: Tensor, name: str) -> None:
         """Check every label: in ``[0, num_classes)``, or -1 where it is missing."""
-        check_labels(labels, labels.numel(), name=name)
-        labels = labels.long()  # of unsigned labels none is less than -1
+        check_labels(targets, targets.numel(), name=name)
+        labels = targets.long()  # of unsigned labels none is less than -1
         bad = ((labels < MISSING) | (labels >= self.num_classes)).nonzero().flatten()
         if len(bad):
-            raise InputError(
-                f"`{name}` must be class ids in [0, {self.num_classes}), or {MISSING} where missing; "
-                f"row {int(bad[0])} holds {int(labels[bad[0]])} ({len(bad)} of {len(labels)} rows)."
-            )
+            rule = f"be class ids in [0, {self.num_classes}), or {MISSING} where missing"
+            raise InputError(name, rule, _first(bad, str(int(labels[bad[0]])), len(labels)))
 
-    def encode(self, names: Sequence[str | None]) -> Tensor:
+    def check_form(self, targets: Tensor, n: int, name: str) -> Tensor:
+        """Check shape and dtype of labels; return them as int64."""
+        check_labels(targets, n, name=name)
+        return targets.long()
+
+    def encode(self, values: Sequence[str | None]) -> Tensor:
         """Return the ids of class names, shape (n,); None is a missing label."""
         if self.names is None:
-            raise InputError("These classes have no names; give the ids themselves, or build Classes from names.")
+            raise InputError("Classes without names", "be given by their ids", None, "Or build Classes from names.")
         ids = {name: index for index, name in enumerate(self.names)}
-        for name in names:
+        for name in values:
             if name is not None and name not in ids:
                 raise unknown_choice(name, ids, what="class")
-        return torch.tensor([MISSING if name is None else ids[name] for name in names], dtype=torch.int64)
+        return torch.tensor([MISSING if name is None else ids[name] for name in values], dtype=torch.int64)
 
-    def decode(self, ids: Tensor) -> list[str | int | None]:
+    def decode(self, targets: Tensor) -> list[str | int | None]:
         """Return the names of class ids, the ids themselves where there are no names, None where missing."""
-        self.check(ids, "ids")
+        self.check(targets, "ids")
         known: Sequence[str | int] = self.names if self.names is not None else range(self.num_classes)
-        return [None if index == MISSING else known[index] for index in ids.tolist()]
+        return [None if index == MISSING else known[index] for index in targets.tolist()]
+
+    def describe(self) -> str:
+        """Return the number of classes, the first names and the loss."""
+        names = ", ".join((self.names or ())[:5]) + (", ..." if self.num_classes > 5 else "")
+        return f"{self.num_classes} classes{': ' + names if self.names else ''}; {self.loss}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Describe the task for a run's config; prototypes are stored apart."""
-        loss = {"name": self.loss.name, **vars(self.loss)}
-        held: Any = {"classes": self.num_classes if self.names is None else list(self.names), "loss": loss}
-        weights = None if self.class_weights is None else list(self.class_weights)
-        return {"task": "classes", **held, "weight": self.weight, "class_weights": weights}
+        """Return the task as plain values for a run's config, without its prototypes."""
+        return {
+            "task": self.kind,
+            "classes": self.num_classes if self.names is None else list(self.names),
+            "loss": {"name": self.loss.name, **vars(self.loss)},
+            "weight": self.weight,
+            "class_weights": None if self.class_weights is None else list(self.class_weights),
+        }
 
 
 @dataclass(frozen=True)
-class Range:
-    """A regression task between two bounds: the wish ``cos(z, p_upper) = r`` (Equation 7).
+class Range(_Task):
+    """A regression task between two bounds: the target ``cos(z, p_upper) = r`` (Equation 7).
 
     .. math:: r = (1 - m) \\Bigl( 2\\,\\frac{y - v_l}{v_u - v_l} - 1 \\Bigr)
 
@@ -137,34 +217,47 @@ class Range:
     outside: Literal["error", "clip"] = "error"
     weight: float = 1.0
 
+    kind = "range"
+    measure = "mae"
+    missing = float("nan")
+
     def __post_init__(self) -> None:
         for name in ("low", "high", "margin", "weight"):  # plain floats: they are written down with a run
             object.__setattr__(self, name, check_finite_number(getattr(self, name), name))
-        low, high = self.low, self.high
-        if not low < high:
-            raise InputError(f"`low` must be less than `high`; got {low:g} and {high:g}.")
+        if not self.low < self.high:
+            raise InputError("low", "be less than `high`", f"{self.low:g} and {self.high:g}")
         if not 0 <= self.margin < 1:
-            raise InputError(f"`margin` must lie in [0, 1); got {self.margin:g}.")
+            raise InputError("margin", "lie in [0, 1)", f"{self.margin:g}")
         choose(self.outside, {"error": 0, "clip": 0}, what="rule for targets outside")
         check_finite_number(self.weight, "weight", above=0)
 
-    def present(self, values: Tensor) -> Tensor:
-        """Return which values are there. Shape (n,), bool."""
-        return ~values.isnan()
+    @property
+    def stand_in(self) -> float:
+        """The lower bound."""
+        return self.low
 
-    def check(self, values: Tensor, name: str) -> None:
+    def present(self, targets: Tensor) -> Tensor:
+        """Return which values are there. Shape (n,), bool."""
+        return ~targets.isnan()
+
+    def check(self, targets: Tensor, name: str) -> None:
         """Check every value: within the bounds, or NaN where it is missing."""
-        values = check_numbers(values, values.numel(), name=name)
+        values = self.check_form(targets, targets.numel(), name)
         rule, advice = f"lie in [{self.low:g}, {self.high:g}]", 'Widen the range, or build it with outside="clip".'
         bad = ((values < self.low) | (values > self.high)).nonzero().flatten()
         if self.outside == "clip":
             rule, advice = "be finite, or NaN where missing", "Remove those rows."
             bad = values.isinf().nonzero().flatten()
         if len(bad):
-            raise InputError(
-                f"`{name}` must {rule}; row {int(bad[0])} holds {float(values[bad[0]]):g} "
-                f"({len(bad)} of {len(values)} rows). {advice}"
-            )
+            raise InputError(name, rule, _first(bad, f"{float(values[bad[0]]):g}", len(values)), advice)
+
+    def check_form(self, targets: Tensor, n: int, name: str) -> Tensor:
+        """Check shape and dtype of numbers; whole numbers become floating point."""
+        if targets.dtype.is_complex or targets.dtype == torch.bool:
+            raise InputTypeError(name, "be real numbers", targets.dtype)
+        if targets.shape != (n,):
+            raise InputError(name, f"have shape ({n},), one per row of `z`", tuple(targets.shape))
+        return targets if targets.dtype.is_floating_point else targets.to(_widest(targets))
 
     def to_cosine(self, values: Tensor) -> Tensor:
         """Return r, the cosine each value stands for. Shape (n,), in the dtype of ``values`` if it is a float."""
@@ -186,16 +279,30 @@ class Range:
         """Return numbers as a tensor, shape (n,); None is a missing one."""
         return torch.tensor([float("nan") if value is None else float(value) for value in values])
 
-    def decode(self, values: Tensor) -> list[float | None]:
+    def decode(self, targets: Tensor) -> list[float | None]:
         """Return a tensor as numbers, None where missing."""
-        return [None if value != value else value for value in values.tolist()]
+        return [None if value != value else value for value in targets.tolist()]
+
+    def describe(self) -> str:
+        """Return the bounds and the margin."""
+        return f"{self.low:g} to {self.high:g}, margin={self.margin:g}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Describe the task for a run's config."""
-        return {"task": "range", **vars(self)}
+        """Return the task as plain values for a run's config."""
+        return {"task": self.kind, **vars(self)}
 
 
 Task: TypeAlias = Classes | Range
+
+
+def class_tasks(tasks: Mapping[str, Task]) -> dict[str, Classes]:
+    """Return those of some tasks that ask for a class."""
+    return {name: task for name, task in tasks.items() if isinstance(task, Classes)}
+
+
+def range_tasks(tasks: Mapping[str, Task]) -> dict[str, Range]:
+    """Return those of some tasks that ask for a number."""
+    return {name: task for name, task in tasks.items() if isinstance(task, Range)}
 
 
 def tasks_for(targets: Mapping[str, Labels | Bounds]) -> dict[str, Task]:
@@ -213,23 +320,19 @@ def tasks_for(targets: Mapping[str, Labels | Bounds]) -> dict[str, Task]:
 
 
 def task_from_dict(values: dict[str, Any], prototypes: Prototypes | None = None) -> Task:
-    """Rebuild a task from :meth:`to_dict`, with its prototypes where it has any."""
+    """Rebuild a task from its ``to_dict``, with its prototypes where it has any."""
     values = dict(values)
     kind = choose(values.pop("task"), {"classes": Classes, "range": Range}, what="task")
     if kind is Range:
         return Range(**values)
-    loss = dict(values.pop("loss"))
-    values["loss"] = choose(loss.pop("name"), LOSSES, what="loss")(**loss)
-    return Classes(prototypes or values.pop("classes"), **{k: v for k, v in values.items() if k != "classes"})
+    classes = values.pop("classes")
+    values["loss"] = get_loss(**values["loss"])
+    return Classes(prototypes or classes, **values)
 
 
-def check_numbers(values: Tensor, n: int, *, name: str) -> Tensor:
-    """Check shape and dtype of numeric targets, not their values; whole numbers become floating point."""
-    if values.dtype.is_complex or values.dtype == torch.bool:
-        raise InputTypeError(f"`{name}` must be real numbers; got {values.dtype}.")
-    if values.shape != (n,):
-        raise InputError(f"`{name}` must have shape ({n},), one per row of `z`; got {tuple(values.shape)}.")
-    return values if values.dtype.is_floating_point else values.to(_widest(values))
+def _first(bad: Tensor, value: str, n: int) -> str:
+    """Return where the first bad value is and how many there are."""
+    return f"{value} in row {int(bad[0])} ({len(bad)} of {n} rows)"
 
 
 def _widest(values: Tensor) -> torch.dtype:

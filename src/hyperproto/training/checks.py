@@ -15,7 +15,7 @@ from hyperproto.data import Arrays, ImageData
 from hyperproto.data.arrays import AnyDataset
 from hyperproto.defaults import InputKind
 from hyperproto.spaces import OutputSpace, Range, Targets
-from hyperproto.spaces.task_space import TaskSpace
+from hyperproto.spaces.output_space import TaskSpace
 from hyperproto.spec import ResolvedSettings, TrainSettings
 from hyperproto.training.best import monitored
 from hyperproto.training.evaluate import measure

@@ -12,7 +12,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from hyperproto._core.processes import check_met, meet_other_processes
 from hyperproto.spaces import OutputSpace, Targets
-from hyperproto.spaces.task_space import Head
+from hyperproto.spaces.output_space import Head
 from hyperproto.spec import ResolvedSettings
 
 __all__ = ["Objective", "accelerator_for", "prepare", "share_buffers"]

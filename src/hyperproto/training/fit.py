@@ -13,7 +13,7 @@ from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto.data import Batches, as_dataset
 from hyperproto.data.arrays import AnyDataset
 from hyperproto.defaults import InputKind
-from hyperproto.spaces import Classes, CompositeSpace, OutputSpace, Space, TaskSpace
+from hyperproto.spaces import Classes, CompositeSpace, OutputSpace, Sphere, TaskSpace
 from hyperproto.spec import SCHEDULES, ResolvedSettings, TrainSettings
 from hyperproto.training.checkpoint import Checkpoint, Parts, machine_of, share
 from hyperproto.training.checks import (
@@ -217,7 +217,7 @@ def _resolve(settings: TrainSettings, space: OutputSpace, examples: int, inputs:
     loss = "conventional"
     if isinstance(space, CompositeSpace):
         loss = "composite"
-    elif isinstance(space, Space):
+    elif isinstance(space, Sphere):
         names = {task.loss.name for task in tasks if isinstance(task, Classes)}
         loss = names.pop() if len(names) == 1 else "squared_cosine"
     largest, numbers = max(counts, default=0), len(tasks) - len(counts)

@@ -62,7 +62,7 @@ class Gradients:
         return loss.detach(), z.detach()
 
     def _counts(self, targets: Targets, *, everywhere: bool) -> Tensor:
-        counts = _stack(self.space.counts(targets))
+        counts = _stack(self.space.counts_by_task(self.space.by_task(targets)))
         if everywhere and self.shared:
             counts = self.accelerator.reduce(counts, reduction="sum")
         return counts

@@ -11,7 +11,7 @@ from hyperproto._core.processes import from_first
 from hyperproto.data import Source
 from hyperproto.data.readers import describe_data, read_data
 from hyperproto.models import Backbone
-from hyperproto.spaces import Classes, OutputSpace, Space, TaskSpace, tasks_for
+from hyperproto.spaces import Classes, OutputSpace, Space, Sphere, TaskSpace, tasks_for
 from hyperproto.spec import TrainSettings
 from hyperproto.training.beginnings import begun, stored_recipe
 from hyperproto.training.checkpoint import read_checkpoint
@@ -171,7 +171,7 @@ def _headline(name: str, examples: int, held: int | None, made: Loaded) -> str:
     assert isinstance(network, Backbone)
     weights = sum(parameter.numel() for parameter in network.parameters())
     measured = "nothing to measure on" if held is None else f"{held:,} to measure on"
-    kind = "the sphere" if isinstance(space, Space) else "softmax and squared error"
+    kind = "the sphere" if isinstance(space, Sphere) else "softmax and squared error"
     return (
         f"{name}: {examples:,} examples to train on, {measured}; {network.name} with {weights:,} weights; {kind} in "
         f"{space.dim} dimensions{_chosen(space)}."

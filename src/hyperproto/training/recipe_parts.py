@@ -16,8 +16,8 @@ from hyperproto.data import Arrays, ImageData, ImagePreprocessing, Labels, Sourc
 from hyperproto.data.preprocessing import Preprocessing
 from hyperproto.data.source import select
 from hyperproto.data.targets import held_out_rows
+from hyperproto.defaults import MAX_CLASSES_OF_SUM, choose_loss
 from hyperproto.losses import CauchySoftmax, ClassLoss, CosineSoftmax, FreeNormSoftmax, PowerCosine, SquaredCosine
-from hyperproto.losses.lookup import MANY_CLASSES, default_loss
 from hyperproto.models import BACKBONES, Backbone, LibraryNetwork, create_backbone, default_backbone
 from hyperproto.prototypes import Prototypes, place
 from hyperproto.prototypes.place import check_dim
@@ -84,7 +84,7 @@ def settle(recipe: Recipe, tasks: Mapping[str, Classes | Range], seen: Split | N
     axes = auto_dim(tasks) if recipe.dim is None else recipe.dim
     *others, largest = sorted(counts)
     left = axes - sum(max(2, count - 1) for count in others)  # of several tasks the others get their simplex first
-    loss = SHORT_NAMES[default_loss(largest, max(1, left)).name] if recipe.loss == "auto" else recipe.loss
+    loss = SHORT_NAMES[choose_loss(largest, max(1, left))] if recipe.loss == "auto" else recipe.loss
     few_axes = len(counts) == 1 and axes < largest - 1
     looks = few_axes and largest <= MATRIX_POINTS and can_be_looked_at(seen)
     prior = "data" if looks and recipe.prior is None and recipe.prototypes is None else recipe.prior
@@ -93,7 +93,7 @@ def settle(recipe: Recipe, tasks: Mapping[str, Classes | Range], seen: Split | N
 
 def _beside_numbers(recipe: Recipe, num_classes: int) -> Recipe:
     """Return the recipe for classes and numbers together, which did well on both data sets of ``past-joint``."""
-    if recipe.loss == "auto" and num_classes > MANY_CLASSES:
+    if recipe.loss == "auto" and num_classes > MAX_CLASSES_OF_SUM:
         return replace(recipe, loss="squared")
     margin = MARGIN if recipe.margin is None else recipe.margin
     return replace(recipe, loss="free", margin=margin, lr=JOINT_RATE if recipe.lr is None else recipe.lr)

@@ -49,7 +49,7 @@ from hyperproto._version import __version__
 from hyperproto.baselines import space_to_dict
 from hyperproto.models import Backbone
 from hyperproto.prototypes import Prototypes
-from hyperproto.spaces import OutputSpace, Space
+from hyperproto.spaces import OutputSpace, Sphere
 from hyperproto.training.best import best_epoch
 from hyperproto.training.checkpoint import Checkpoint
 from hyperproto.training.weights import weights_of
@@ -211,7 +211,7 @@ class RunFolder:
 
 def class_prototypes(space: OutputSpace) -> dict[str, Prototypes]:
     """Return the prototypes of each class task of a sphere; of other spaces, none."""
-    if not isinstance(space, Space):
+    if not isinstance(space, Sphere):
         return {}
     held = space.prototypes
     return {space.names[0]: held} if isinstance(held, Prototypes) else held

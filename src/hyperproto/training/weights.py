@@ -7,7 +7,7 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from hyperproto._core.errors import InputError
-from hyperproto.spaces import OutputSpace, Space
+from hyperproto.spaces import OutputSpace, Sphere
 
 __all__ = ["fill", "read_tensors", "weights_of"]
 
@@ -15,7 +15,7 @@ __all__ = ["fill", "read_tensors", "weights_of"]
 def weights_of(network: nn.Module, space: OutputSpace) -> dict[str, Tensor]:
     """Return a copy of every tensor that training changed, on the CPU; prototypes have a file of their own."""
     tensors = {f"network.{name}": tensor for name, tensor in network.state_dict().items()}
-    if not isinstance(space, Space):
+    if not isinstance(space, Sphere):
         tensors |= {f"space.{name}": tensor for name, tensor in space.state_dict().items()}
     return {name: tensor.detach().cpu().clone().contiguous() for name, tensor in tensors.items()}
 

@@ -21,7 +21,7 @@ from hyperproto.evaluation.new_classes.models import AnyModel, Model, open_model
 from hyperproto.evaluation.new_classes.report import Changed
 from hyperproto.evaluation.new_classes.spaces import class_task, full_targets
 from hyperproto.evaluation.new_classes.ways import extend_by_means, extend_by_prior, extend_by_training
-from hyperproto.spaces import Space
+from hyperproto.spaces import Sphere
 from hyperproto.training.run import class_prototypes
 
 __all__ = ["add_classes"]
@@ -58,7 +58,7 @@ def add_classes(
     Parameters
     ----------
     run : Run, pair (network, space), or path
-        What ``fit`` or ``load`` gave, or a run's folder. The space must be a sphere, :class:`hyperproto.Space`.
+        What ``fit`` or ``load`` gave, or a run's folder. The space must be a sphere, :class:`hyperproto.Sphere`.
     inputs : array or tensor, shape (n, ...)
         Examples of the new classes, prepared as for training. A few each will do; how="prior" needs none.
     labels : sequence, shape (n,)
@@ -120,7 +120,7 @@ def add_classes(
     return Changed(made, report)
 
 
-def _examples(model: Model, space: Space, task: str, classes: NewClasses, inputs: Any, labels: Any) -> Arrays:
+def _examples(model: Model, space: Sphere, task: str, classes: NewClasses, inputs: Any, labels: Any) -> Arrays:
     """Return examples of new classes in the form the wider space takes."""
     if labels is None:
         raise InputError("`labels` must say the class of each example; got none.")

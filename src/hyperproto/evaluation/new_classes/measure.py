@@ -11,7 +11,7 @@ from hyperproto.evaluation.new_classes.spaces import class_task
 from hyperproto.evaluation.predict import predict_split
 from hyperproto.metrics import accuracy_terms
 from hyperproto.prototypes import Prototypes
-from hyperproto.spaces import Space
+from hyperproto.spaces import Sphere
 from hyperproto.training import Run
 from hyperproto.training.run import class_prototypes
 
@@ -58,7 +58,7 @@ def measure_change(
     )
 
 
-def share_right(network: nn.Module, space: Space, task: str, data: Arrays | None) -> tuple[float | None, int]:
+def share_right(network: nn.Module, space: Sphere, task: str, data: Arrays | None) -> tuple[float | None, int]:
     """Return the accuracy of one task and the number of labels that are there; None where there are none."""
     if data is None:
         return None, 0

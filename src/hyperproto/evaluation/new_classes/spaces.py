@@ -1,6 +1,7 @@
 """A space with other classes in one of its tasks; everything else about it stays."""
 
 from dataclasses import replace
+from typing import TypeVar
 
 import torch
 from torch import Tensor
@@ -8,16 +9,18 @@ from torch import Tensor
 from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto._core.registry import choose
 from hyperproto.prototypes import Prototypes
-from hyperproto.spaces import Classes, OutputSpace, Space
+from hyperproto.spaces import Classes, OutputSpace, Sphere
 from hyperproto.spaces.tasks import MISSING, Task
 from hyperproto.training.run import class_prototypes
+
+AnySphere = TypeVar("AnySphere", bound=Sphere)
 
 __all__ = ["class_axes", "class_task", "full_targets", "with_prototypes"]
 
 
-def class_task(space: OutputSpace, task: str | None) -> tuple[Space, str]:
+def class_task(space: OutputSpace, task: str | None) -> tuple[Sphere, str]:
     """Return the space, and the name of the class task that is meant: the only one unless it is said."""
-    if not isinstance(space, Space):
+    if not isinstance(space, Sphere):
         raise InputTypeError(
             f"Classes come and go on a sphere, whose prototypes are fixed; got a {type(space).__name__}. "
             "Train that anew, or use hp.Space."
@@ -31,14 +34,14 @@ def class_task(space: OutputSpace, task: str | None) -> tuple[Space, str]:
     return space, next(iter(names)) if task is None else choose(task, names, what="class task")
 
 
-def class_axes(space: Space, task: str) -> slice:
+def class_axes(space: Sphere, task: str) -> slice:
     """Return the axes of the output that a task reads."""
     head = space.heads[space.names.index(task)]
     axes: slice = head.axes  # type: ignore[assignment]  # every head of a sphere has them
     return axes
 
 
-def with_prototypes(space: Space, task: str, prototypes: Prototypes) -> Space:
+def with_prototypes(space: AnySphere, task: str, prototypes: Prototypes) -> AnySphere:
     """Return a space like this one whose task ``task`` has other prototypes; the others keep theirs.
 
     A class that comes gets the mean of the class weights, where there are any.
@@ -51,11 +54,11 @@ def with_prototypes(space: Space, task: str, prototypes: Prototypes) -> Space:
             tasks[name] = replace(held, classes=placed, class_weights=weights)
         else:
             tasks[name] = held
-    made = Space(space.dim, next(iter(tasks.values()))) if space.bare else Space(space.dim, tasks)
+    made = type(space)(space.dim, space.as_given(tasks))
     return made.to(prototypes.vectors.device)
 
 
-def full_targets(space: Space, task: str, ids: Tensor) -> Tensor | dict[str, Tensor]:
+def full_targets(space: Sphere, task: str, ids: Tensor) -> Tensor | dict[str, Tensor]:
     """Return targets in the form the space takes, with the labels of every other task missing."""
     if space.bare:
         return ids
@@ -69,7 +72,7 @@ def full_targets(space: Space, task: str, ids: Tensor) -> Tensor | dict[str, Ten
     }
 
 
-def _weights(space: Space, held: Classes, placed: Prototypes) -> tuple[float, ...] | None:
+def _weights(space: Sphere, held: Classes, placed: Prototypes) -> tuple[float, ...] | None:
     """Return a weight for each class of ``placed``: that of the same point, or for a new one the mean."""
     if held.class_weights is None:
         return None

@@ -17,7 +17,7 @@ from hyperproto.data import Arrays, Batches
 from hyperproto.evaluation.new_classes.examples import NewClasses, join_examples
 from hyperproto.evaluation.new_classes.spaces import class_axes, with_prototypes
 from hyperproto.prototypes.likeness import points_by_likeness
-from hyperproto.spaces import Space
+from hyperproto.spaces import Sphere
 from hyperproto.sphere import normalize
 from hyperproto.training import Run, fit
 from hyperproto.training.outputs import network_outputs
@@ -30,7 +30,7 @@ LOST = 1e-6  # a mean of unit vectors shorter than this has no direction
 
 @torch.no_grad()
 def mean_directions(
-    network: nn.Module, space: Space, task: str, inputs: Tensor, groups: Tensor, count: int, *, batch_size: int = 512
+    network: nn.Module, space: Sphere, task: str, inputs: Tensor, groups: Tensor, count: int, *, batch_size: int = 512
 ) -> Tensor:
     """Return the mean direction of the outputs of each group, on the axes of one task. Shape (count, axes), float64.
 
@@ -59,7 +59,7 @@ def mean_directions(
     return normalize(sums)
 
 
-def extend_by_means(network: nn.Module, space: Space, task: str, classes: NewClasses, examples: Arrays) -> Space:
+def extend_by_means(network: nn.Module, space: Sphere, task: str, classes: NewClasses, examples: Arrays) -> Sphere:
     """Return the space with each new class at the mean direction of its examples. No training.
 
     Parameters
@@ -79,7 +79,7 @@ def extend_by_means(network: nn.Module, space: Space, task: str, classes: NewCla
     return with_prototypes(space, task, placed)
 
 
-def extend_by_prior(space: Space, task: str, classes: NewClasses, prior: object) -> Space:
+def extend_by_prior(space: Sphere, task: str, classes: NewClasses, prior: object) -> Sphere:
     """Return the space with each new class among the old ones it is like, where outputs may go. No examples.
 
     A point far from the others would be better separated, and no output would come near it without training.
@@ -94,7 +94,7 @@ def extend_by_prior(space: Space, task: str, classes: NewClasses, prior: object)
 
 def extend_by_training(
     network: nn.Module,
-    space: Space,
+    space: Sphere,
     task: str,
     classes: NewClasses,
     examples: Arrays,

@@ -1,0 +1,334 @@
+"""What every output space can do, the sphere and its baselines alike, and what spaces made of tasks share."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias, TypeVar
+
+import torch
+from torch import Tensor, nn
+
+from hyperproto._core.checks import check_output_width
+from hyperproto._core.errors import InputError, InputTypeError
+from hyperproto._core.registry import choose
+from hyperproto.losses.class_loss import REDUCTIONS, Reduction
+from hyperproto.spaces.tasks import Task
+
+__all__ = ["UNNAMED", "Head", "OutputSpace", "Targets", "TaskSpace", "parse_tasks"]
+
+T = TypeVar("T")
+UNNAMED = "target"  # what a task without a name is called where everything has one
+
+Targets: TypeAlias = Tensor | Mapping[str, Tensor]
+"""One tensor where there is one unnamed task, otherwise a tensor for each task's name."""
+
+
+class OutputSpace(nn.Module, ABC):
+    """Where a network's outputs live, how wrong they are, and what they mean.
+
+    A comparison swaps this object and nothing else. A subclass writes :meth:`losses` and :meth:`predict`, on bare
+    tensors or on dicts by task name, as its data come. Training optimizes the parameters of the network *and* of the
+    space (a sphere has none), and calls the two hooks, which do nothing by default. The library itself only ever uses
+    dicts: :meth:`by_task`, :meth:`losses_by_task`, :meth:`predict_by_task` and :meth:`counts_by_task`.
+    """
+
+    dim: int
+    """Width of the network's output."""
+
+    bare: bool = True
+    """Whether a task called "target", where it is the only one, is given and returned as a bare tensor."""
+
+    @abstractmethod
+    def losses(self, z: Tensor, targets: Targets, *, reduction: Reduction = "mean") -> Targets:
+        """Return the loss of each task, in the form the targets have: one tensor, or one for each name."""
+
+    @abstractmethod
+    def predict(self, z: Tensor) -> Targets:
+        """Return class ids (int64) or numbers (float), in the form the targets have."""
+
+    def loss(self, z: Tensor, targets: Targets, *, reduction: Reduction = "mean") -> Tensor:
+        """Return what training minimizes: the sum of the losses of the tasks."""
+        return _total(self.losses_by_task(z, self.by_task(targets), reduction=reduction))
+
+    def forward(self, z: Tensor, targets: Targets) -> Tensor:
+        """Return :meth:`loss`, so that a space works wherever a PyTorch criterion does."""
+        return self.loss(z, targets)
+
+    def check(self, targets: Targets) -> None:
+        """Check the values of all targets of a data set once; raise an error where one cannot be right."""
+
+    def begin_epoch(self, epoch: int) -> None:
+        """Prepare for an epoch; for spaces that learn from data."""
+
+    def observe(self, z: Tensor, targets: Targets) -> None:
+        """See a training batch after its step; for spaces that learn from data."""
+
+    def by_task(self, values: Targets) -> dict[str, Tensor]:
+        """Return targets, losses or predictions by task name, whatever form they came in."""
+        return {UNNAMED: values} if isinstance(values, Tensor) else dict(values)
+
+    def as_given(self, named: Mapping[str, T]) -> Any:
+        """Return values by task name in the form that users see: the value itself for one unnamed task."""
+        return named[UNNAMED] if self.bare and set(named) == {UNNAMED} else dict(named)
+
+    def prefix(self, task: str) -> str:
+        """Return what the measures of a task start with: ``"digit/"``, or nothing for one unnamed task."""
+        return "" if self.bare and task == UNNAMED else f"{task}/"
+
+    def losses_by_task(
+        self, z: Tensor, targets: Mapping[str, Tensor], *, reduction: Reduction = "mean"
+    ) -> dict[str, Tensor]:
+        """Return the loss of each task by name, for targets by name."""
+        return self.by_task(self.losses(z, self.as_given(targets), reduction=reduction))
+
+    def predict_by_task(self, z: Tensor) -> dict[str, Tensor]:
+        """Return class ids or numbers by task name."""
+        return self.by_task(self.predict(z))
+
+    def counts_by_task(self, targets: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Return how much each task's mean is a mean of: the number of labels, or the sum of their weights."""
+        return {name: target.new_tensor(len(target)) for name, target in targets.items()}
+
+
+class Head(nn.Module, ABC):
+    """One task's share of the output: which axes it reads, and its mathematics. Rows in, rows out."""
+
+    task: Task
+    class_weights: Tensor | None
+
+    def __init__(self, task: Task) -> None:
+        super().__init__()
+        self.task = task
+        weights = None if task.class_weights is None else torch.tensor(task.class_weights, dtype=torch.float64)
+        self.register_buffer("class_weights", weights, persistent=False)
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> nn.Module:
+        """Move buffers, and leave their dtype alone: ``half()`` must not blur prototypes or weights."""
+        device = fn(torch.empty(0)).device  # raises here, before anything changed, where there is no such device
+        exact = dict(self._buffers)
+        self._buffers.clear()
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        for name, buffer in exact.items():
+            dtype = torch.float32 if device.type == "mps" else None  # MPS has no float64
+            self._buffers[name] = None if buffer is None else buffer.to(device, dtype)
+        return self
+
+    def extra_repr(self) -> str:
+        """Describe the task."""
+        return self.task.describe()
+
+    @abstractmethod
+    def row_losses(self, z: Tensor, target: Tensor) -> Tensor:
+        """Return the loss of each row; every target is there. Shape (n,)."""
+
+    @abstractmethod
+    def scores(self, z: Tensor) -> Tensor:
+        """Return what the decision is made on: shape (n, num_classes) for classes, (n,) for a range."""
+
+    @abstractmethod
+    def predict(self, z: Tensor) -> Tensor:
+        """Return class ids or numbers, shape (n,)."""
+
+    def weights(self, target: Tensor) -> Tensor:
+        """Return the weight of each row: 0 where the label is missing, else 1 or its class's weight. Shape (n,)."""
+        present = self.task.present(target)
+        if self.class_weights is None:
+            return present
+        return self.class_weights[target.clamp_min(0)] * present
+
+    def forward(self, z: Tensor, target: Tensor, sample_weight: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Return the weighted loss and the weight of each row, both 0 where the label is missing. Shapes (n,)."""
+        weights = self.weights(target)
+        if sample_weight is not None:
+            weights = weights * sample_weight
+        rows = self.row_losses(z, target.masked_fill(~self.task.present(target), self.task.stand_in))
+        # a product, not a mask: a row that is not finite shows in the loss even where its label is missing
+        rows = rows * weights.to(rows.dtype)
+        return rows if self.task.weight == 1 else rows * self.task.weight, weights
+
+
+class TaskSpace(OutputSpace):
+    """Tasks by name on one output, one head for each. One unnamed task takes and gives bare tensors."""
+
+    heads: nn.ModuleList
+
+    def __init__(self, dim: int, heads: Mapping[str, Head], *, bare: bool) -> None:
+        super().__init__()
+        self.dim = int(dim)
+        self.names = tuple(heads)
+        self.heads = nn.ModuleList(heads.values())  # not a ModuleDict: a task may have any name, dots included
+        self.bare = bare
+
+    def extra_repr(self) -> str:
+        """Describe the sphere or output."""
+        return f"dim={self.dim}"
+
+    @property
+    def tasks(self) -> dict[str, Task]:
+        """The tasks by name; one unnamed task is called "target"."""
+        return {name: head.task for name, head in self.named_heads().items()}
+
+    @abstractmethod
+    def options(self) -> dict[str, Any]:
+        """Return the arguments of the constructor besides the tasks, as plain values for a run's config."""
+
+    def losses(
+        self,
+        z: Tensor,
+        targets: Targets,
+        *,
+        reduction: Reduction = "mean",
+        sample_weight: Tensor | None = None,
+    ) -> Targets:
+        """Return the weighted loss of each task.
+
+        Parameters
+        ----------
+        z : Tensor, shape (n, dim)
+        targets : Tensor of shape (n,), or one for each task's name
+            Class ids, -1 where missing; numbers, NaN where missing. Missing labels give no loss and no gradient.
+        reduction : {"mean", "sum", "none"}
+            The mean is over the labels that are there, each task by itself; "none" keeps the rows, shape (n,).
+        sample_weight : Tensor, shape (n,), optional
+            Weight of each row; the mean is then the weighted mean.
+        """
+        named = self.losses_by_task(z, self.by_task(targets), reduction=reduction, sample_weight=sample_weight)
+        losses: Targets = self.as_given(named)
+        return losses
+
+    def loss(
+        self,
+        z: Tensor,
+        targets: Targets,
+        *,
+        reduction: Reduction = "mean",
+        sample_weight: Tensor | None = None,
+    ) -> Tensor:
+        """Return the sum of the losses of the tasks; see :meth:`losses`."""
+        named = self.by_task(targets)
+        return _total(self.losses_by_task(z, named, reduction=reduction, sample_weight=sample_weight))
+
+    def scores(self, z: Tensor) -> Targets:
+        """Return what each decision is made on; for a sphere, cosines."""
+        scores: Targets = self.as_given(self.scores_by_task(z))
+        return scores
+
+    def predict(self, z: Tensor) -> Targets:
+        """Return class ids and numbers. Raises on rows that are zero or not finite: they point nowhere."""
+        predictions: Targets = self.as_given(self.predict_by_task(z))
+        return predictions
+
+    @torch.no_grad()
+    def check(self, targets: Targets) -> None:
+        """Check the values of all targets once: ids and numbers within their ranges, missing ones allowed."""
+        named = self.by_task(targets)
+        for name, task in self.tasks.items():
+            task.check(named[name], name)
+
+    def encode(self, values: Any) -> Targets:
+        """Return tensors for class names and numbers as people write them; None is a missing one."""
+        named = {UNNAMED: values} if self.bare else self._check_keys(values)
+        encoded: Targets = self.as_given({name: task.encode(named[name]) for name, task in self.tasks.items()})
+        return encoded
+
+    def decode(self, predictions: Targets) -> Any:
+        """Return names and numbers for what :meth:`predict` gave."""
+        named = self.by_task(predictions)
+        return self.as_given({name: task.decode(named[name]) for name, task in self.tasks.items()})
+
+    def by_task(self, values: Targets) -> dict[str, Tensor]:
+        """Return targets or predictions by task name, or say which form is expected."""
+        if self.bare:
+            if not isinstance(values, Tensor):
+                advice = "Use torch.as_tensor for numbers, space.encode for names."
+                raise InputTypeError("targets", "be one tensor, as the space has one task", _kind(values), advice)
+            return {UNNAMED: values}
+        named = self._check_keys(values)
+        for name, value in named.items():
+            if not isinstance(value, Tensor):
+                raise InputTypeError(name, "be a tensor", _kind(value), "Wrap it in torch.as_tensor.")
+        return named
+
+    def losses_by_task(
+        self,
+        z: Tensor,
+        targets: Mapping[str, Tensor],
+        *,
+        reduction: Reduction = "mean",
+        sample_weight: Tensor | None = None,
+    ) -> dict[str, Tensor]:
+        """Return the weighted loss of each task by name, for targets by name; see :meth:`losses`."""
+        choose(reduction, REDUCTIONS, what="reduction")
+        check_output_width(z, self.dim)
+        targets = self._check_form(targets, len(z))
+        if sample_weight is not None and sample_weight.shape != (len(z),):
+            raise InputError("sample_weight", f"have shape ({len(z)},)", tuple(sample_weight.shape))
+        losses = {}
+        for name, (rows, weights) in self._weighted_rows(z, targets, sample_weight).items():
+            losses[name] = rows if reduction == "none" else rows.sum()
+            if reduction == "mean":  # where no label is there it is 0/tiny = 0, not NaN
+                losses[name] = losses[name] / weights.sum(dtype=rows.dtype).clamp_min(torch.finfo(rows.dtype).tiny)
+        return losses
+
+    def scores_by_task(self, z: Tensor) -> dict[str, Tensor]:
+        """Return what each decision is made on, by task name."""
+        check_output_width(z, self.dim)
+        return {name: head.scores(z) for name, head in self.named_heads().items()}
+
+    @torch.no_grad()
+    def predict_by_task(self, z: Tensor) -> dict[str, Tensor]:
+        """Return class ids and numbers by task name."""
+        check_output_width(z, self.dim)
+        return {name: head.predict(z) for name, head in self.named_heads().items()}
+
+    def counts_by_task(self, targets: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Return the weight each task's mean is taken over."""
+        return {name: head.weights(targets[name]).sum() for name, head in self.named_heads().items()}
+
+    def named_heads(self) -> dict[str, Any]:
+        """Return the head of each task by name."""
+        return dict(zip(self.names, self.heads, strict=True))
+
+    def _weighted_rows(
+        self, z: Tensor, targets: Mapping[str, Tensor], sample_weight: Tensor | None
+    ) -> dict[str, tuple[Tensor, Tensor]]:
+        """Return, for each task, the weighted loss and the weight of each row. Shapes (n,)."""
+        return {name: head(z, targets[name], sample_weight) for name, head in self.named_heads().items()}
+
+    def _check_keys(self, values: Any) -> dict[str, Any]:
+        if not isinstance(values, Mapping):
+            raise InputTypeError("targets", f"be a dict with keys {list(self.names)}", _kind(values))
+        if set(values) != set(self.names):
+            raise InputError("targets", f"have the keys {list(self.names)}", list(values))
+        return dict(values)
+
+    def _check_form(self, targets: Mapping[str, Tensor], n: int) -> dict[str, Tensor]:
+        """Check shapes and dtypes, not values; class ids become int64."""
+        return {name: task.check_form(targets[name], n, name) for name, task in self.tasks.items()}
+
+
+def parse_tasks(task: Any, tasks: Mapping[str, Any]) -> tuple[dict[str, Task], bool]:
+    """Return tasks by name, and whether there is one unnamed task; from one task, a mapping, or keywords."""
+    if task is not None and tasks:
+        raise InputError("task", "be left out where tasks are given by name", sorted(tasks))
+    bare = isinstance(task, Task)
+    named = {UNNAMED: task} if bare else dict(task if isinstance(task, Mapping) else tasks)
+    if task is not None and not bare and not isinstance(task, Mapping):
+        raise InputTypeError("A task", "be hp.Classes(...) or hp.Range(...)", _kind(task))
+    if not named:
+        raise InputError("A space", "have at least one task, such as hp.Classes(10) or hp.Range(0, 1)")
+    for name, value in named.items():
+        if not isinstance(name, str):
+            raise InputTypeError("Task names", "be strings", repr(name))
+        if not isinstance(value, Task):
+            raise InputTypeError(f'Task "{name}"', "be hp.Classes(...) or hp.Range(...)", _kind(value))
+    return named, bare
+
+
+def _kind(value: object) -> str:
+    return type(value).__name__
+
+
+def _total(losses: Mapping[str, Tensor]) -> Tensor:
+    """Return the sum of the losses of all tasks, row by row where they are not reduced."""
+    terms = list(losses.values())
+    return terms[0] if len(terms) == 1 else torch.stack(terms).sum(dim=0)
