@@ -49,7 +49,7 @@ def test_the_papers_method_separates_better_than_chance():
     assert place(4, 3, method="paper").certificate.max_cosine == pytest.approx(-1 / 3, abs=0.05)
 
 
-@pytest.mark.parametrize("method", ["auto", "optimise", "paper", "random"])
+@pytest.mark.parametrize("method", ["auto", "optimize", "paper", "random"])
 def test_a_seed_fixes_the_result_bit_for_bit(method):
     first, second = (place(20, 4, method=method, effort="fast", seed=5) for _ in range(2))
     assert torch.equal(first.vectors, second.vectors)
@@ -69,12 +69,12 @@ def test_the_number_of_threads_and_workers_changes_nothing():
         (
             (1, 3),
             ValueError,
-            "`classes` must be at least 2; got 1. With a single class there is nothing to tell apart",
+            "`classes` must be at least 2; got 1. A single class needs no prototype",
         ),
         ((3, 1), ValueError, "`dim` must be at least 2; got 1"),
         ((3.5, 2), TypeError, "`classes` must be a whole number; got 3.5"),
         ((True, 2), TypeError, "`classes` must be a whole number; got True"),
-        (("cats", 2), TypeError, 'Classes must be a number or a list of names; got one string, "cats"'),
+        (("cats", 2), TypeError, '`classes` must be a number or a list of names; got one string, "cats"'),
     ],
 )
 def test_impossible_requests_get_a_sentence(arguments, kind, sentence):

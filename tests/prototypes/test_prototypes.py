@@ -1,6 +1,7 @@
 import json
 import math
 import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,6 +10,8 @@ from safetensors.torch import save_file
 
 from hyperproto import Prototypes, place
 from hyperproto.sphere import normalize
+
+OLD_PRIOR = {"cat": [1, 0], "dog": [1, 0.2], "car": [0, 1], "bus": [0.1, 1]}
 
 
 def test_names_and_sizes():
@@ -44,7 +47,7 @@ def test_separation_is_table_2():
 
 def test_one_hot_needs_a_dimension_per_class():
     assert Prototypes.one_hot(3, 5).vectors.shape == (3, 5)
-    with pytest.raises(ValueError, match="One-hot prototypes need dim >= num_classes; got num_classes=5, dim=3"):
+    with pytest.raises(ValueError, match="at least the number of classes, 5, for one-hot prototypes; got 3"):
         Prototypes.one_hot(5, 3)
 
 
@@ -63,6 +66,24 @@ def test_save_and_load_are_exact(tmp_path):
     assert os.listdir(tmp_path) == ["p.safetensors"]  # nothing left beside it
 
 
+def test_equal_prototypes_give_equal_bytes(tmp_path):
+    for name in ("a", "b", "c", "d"):
+        place(["x", "y", "z"], 3, reserve=1).save(tmp_path / name)
+    assert len({(tmp_path / name).read_bytes() for name in ("a", "b", "c", "d")}) == 1
+
+
+def test_a_file_of_the_first_format_is_read():
+    """Written by version 0.1 with a prior, a reserved point and the names its certificate had then."""
+    path = Path(__file__).parent / "files" / "format_1.safetensors"
+    read = Prototypes.load(path)
+    again = place(["cat", "dog", "car", "bus"], 2, prior=OLD_PRIOR, reserve=1, effort="fast", workers=1)
+    torch.testing.assert_close(read.vectors, again.vectors)
+    torch.testing.assert_close(read.reserve, again.reserve)
+    assert read.names == ("cat", "dog", "car", "bus")
+    assert read.certificate.meaning.prior == again.certificate.meaning.prior == "vectors (4 of 4 classes)"
+    assert read.certificate.max_cosine == pytest.approx(again.certificate.max_cosine)
+
+
 def test_saving_replaces_an_old_file_or_leaves_it_alone(tmp_path, monkeypatch):
     path = tmp_path / "p.safetensors"
     place(3, 2).save(path)
@@ -70,7 +91,7 @@ def test_saving_replaces_an_old_file_or_leaves_it_alone(tmp_path, monkeypatch):
     def full_disk(*args, **kwargs):
         raise OSError("No space left on device")
 
-    monkeypatch.setattr("hyperproto.prototypes.files.save_file", full_disk)
+    monkeypatch.setattr("hyperproto.prototypes.prototypes.save_file", full_disk)
     with pytest.raises(OSError, match="No space left"):
         place(4, 2).save(path)
     assert Prototypes.load(path).num_classes == 3
@@ -81,28 +102,26 @@ def test_a_truncated_file_gets_a_sentence(tmp_path):
     path = tmp_path / "p.safetensors"
     place(10, 3).save(path)
     path.write_bytes(path.read_bytes()[:-20])
-    with pytest.raises(ValueError, match="is not a readable prototype file"):
+    with pytest.raises(ValueError, match="must be a readable prototype file"):
         Prototypes.load(path)
     path.write_bytes(b"")
-    with pytest.raises(ValueError, match="is not a readable prototype file"):
+    with pytest.raises(ValueError, match="must be a readable prototype file"):
         Prototypes.load(path)
 
 
 def test_a_foreign_file_gets_a_sentence(tmp_path):
     path = tmp_path / "weights.safetensors"
     save_file({"weight": torch.ones(2)}, path)
-    with pytest.raises(
-        ValueError, match="must be a prototype file of format hyperproto.prototypes/1; it says no format"
-    ):
+    with pytest.raises(ValueError, match="must be a prototype file of format hyperproto.prototypes/2; got no format"):
         Prototypes.load(path)
     path.write_text(json.dumps({"hello": 1}))
-    with pytest.raises(ValueError, match="is not a readable prototype file"):
+    with pytest.raises(ValueError, match="must be a readable prototype file"):
         Prototypes.load(path)
     with pytest.raises(FileNotFoundError, match="No prototype file at"):
         Prototypes.load(tmp_path / "nothing")
 
 
-def test_the_authors_files_are_read_and_normalised(tmp_path):
+def test_the_authors_files_are_read_and_normalized(tmp_path):
     matrix = np.random.default_rng(0).normal(size=(7, 4)).astype(np.float32)
     np.save(tmp_path / "prototypes-4d-7c.npy", matrix)
     read = Prototypes.from_npy(tmp_path / "prototypes-4d-7c.npy")
@@ -112,10 +131,10 @@ def test_the_authors_files_are_read_and_normalised(tmp_path):
 
 def test_an_npy_file_that_needs_pickle_is_refused(tmp_path):
     np.save(tmp_path / "evil.npy", np.array([{"a": 1}], dtype=object), allow_pickle=True)
-    with pytest.raises(ValueError, match="is not a readable .npy matrix"):
+    with pytest.raises(ValueError, match="must be a readable .npy matrix"):
         Prototypes.from_npy(tmp_path / "evil.npy")
     np.save(tmp_path / "flat.npy", np.ones(3))
-    with pytest.raises(ValueError, match="must hold one matrix of numbers"):
+    with pytest.raises(ValueError, match="must contain one matrix of numbers"):
         Prototypes.from_npy(tmp_path / "flat.npy")
 
 

@@ -57,7 +57,7 @@ class Place:
     """Write a page to turn with the mouse: the placed classes, their neighbours, the certificate."""
 
     method: str = "auto"
-    """How to place: auto, codes, optimise, project, assign, paper or random."""
+    """How to place: auto, codes, optimize, project, assign, paper or random."""
 
     effort: str = "balanced"
     """How much to search: fast, balanced or thorough."""

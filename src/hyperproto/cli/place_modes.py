@@ -17,7 +17,7 @@ def sweep(asked: "Place", classes: int | tuple[str, ...], dim: int, held: "Prior
     from rich.console import Console
 
     from hyperproto.cli.place_tables import show_trade_offs
-    from hyperproto.prototypes.sweep import sweep_prior_weight
+    from hyperproto.prototypes.explore import sweep_prior_weight
 
     with Console(stderr=True).status("placing") as status:
         rows = sweep_prior_weight(
@@ -92,7 +92,7 @@ def compare(asked: "Place", num_classes: int) -> None:
     from rich.console import Console
 
     from hyperproto.cli.place_tables import show_comparison
-    from hyperproto.prototypes.compare import COMPARED_DIMS, compare_dims
+    from hyperproto.prototypes.explore import COMPARED_DIMS, compare_dims
 
     console = Console(stderr=True)
     with console.status("placing") as status:

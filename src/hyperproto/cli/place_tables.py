@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hyperproto.prototypes.compare import Comparison
-    from hyperproto.prototypes.sweep import TradeOff
+    from hyperproto.prototypes.explore import Comparison, TradeOff
 
 __all__ = ["show_certificate", "show_comparison", "show_trade_offs"]
 

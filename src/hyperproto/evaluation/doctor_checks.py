@@ -9,7 +9,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from hyperproto.prototypes.suggest import separation_bound
+from hyperproto.prototypes.explore import separation_bound
 from hyperproto.spaces import Classes, OutputSpace, Range, Sphere
 from hyperproto.spaces.output_space import TaskSpace
 from hyperproto.spaces.tasks import Task

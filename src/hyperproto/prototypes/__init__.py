@@ -1,8 +1,7 @@
 """Shelf 4: a code, the names of the classes it stands for, and where it came from."""
 
+from hyperproto.prototypes.explore import Suggestion, separation_bound, suggest_dim
 from hyperproto.prototypes.place import place
 from hyperproto.prototypes.prototypes import Prototypes
-from hyperproto.prototypes.suggest import Suggestion, separation_bound, suggest_dim
-from hyperproto.prototypes.word_vectors import word_vector_prototypes
 
-__all__ = ["Prototypes", "Suggestion", "place", "separation_bound", "suggest_dim", "word_vector_prototypes"]
+__all__ = ["Prototypes", "Suggestion", "place", "separation_bound", "suggest_dim"]

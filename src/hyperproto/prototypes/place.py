@@ -1,22 +1,36 @@
 """The way in: K classes, D dimensions, prototypes out."""
 
+import math
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Literal
 
-from hyperproto._core.checks import check_finite_number, check_integer
-from hyperproto._core.errors import InputError
-from hyperproto._core.registry import unknown_choice
-from hyperproto.codes import Code, best_code, certify, known_code, separation_descent
-from hyperproto.codes.effort import WORK
-from hyperproto.priors import Missing, as_prior
-from hyperproto.prototypes.progress import placement_progress
-from hyperproto.prototypes.prototypes import Prototypes, parse_classes
-from hyperproto.prototypes.request import Request, check_prior_weight
-from hyperproto.prototypes.reserve import keep_reserve, with_unknown
-from hyperproto.prototypes.semantic import place_with_prior
+import numpy as np
 
-__all__ = ["METHODS", "check_dim", "place"]
+from hyperproto._core.checks import check_finite_number, check_integer
+from hyperproto._core.errors import InputError, arg
+from hyperproto._core.progress import progress_bar
+from hyperproto._core.registry import unknown_choice
+from hyperproto._core.seeding import derive_seed
+from hyperproto.codes import (
+    Code,
+    best_code,
+    certify,
+    farthest_first,
+    known_code,
+    separation_bound,
+    separation_descent,
+    spread_order,
+)
+from hyperproto.codes.best import MATRIX_POINTS
+from hyperproto.codes.certify import EXACT_POINTS
+from hyperproto.codes.effort import WORK
+from hyperproto.priors import Missing, Prior, as_prior
+from hyperproto.prototypes.prior_placement import PRIOR_METHODS, Request, check_prior_weight, place_with_prior
+from hyperproto.prototypes.prototypes import Prototypes, check_dim, parse_classes
+
+__all__ = ["place"]
 
 
 def place(
@@ -34,7 +48,7 @@ def place(
     progress: bool | None = None,
     reserve: int = 0,
 ) -> Prototypes:
-    """Place class prototypes as far apart as we can, before any training (Equation 4).
+    """Place class prototypes as far from each other as we can, before any training (Equation 4).
 
     Parameters
     ----------
@@ -44,60 +58,63 @@ def place(
         Output dimension D; the sphere is S^(D-1). Any D >= 2.
     prior : optional
         What is known about the classes (privileged information): a file of word vectors, a taxonomy, a K x K
-        similarity tensor, a dict of vectors, ... see :mod:`hyperproto.priors`. Similar classes are then
-        placed nearer than unlike ones, by Equation 6, and the certificate says how far that succeeded.
+        similarity tensor, a dict of vectors, ... see :mod:`hyperproto.priors`. Similar classes are then placed nearer
+        than unlike ones, by Equation 6, and the certificate says how far that succeeded.
     prior_weight : float or "auto", default "auto"
-        λ, the weight of Equation 6 beside separation; 0 is separation only. "auto" is a rule in K and D,
+        λ, the weight of Equation 6 against separation; 0 is separation only. "auto" is a rule in K and D,
         :func:`~hyperproto.codes.ranked.joint.auto_weight`; for ``method="paper"`` it is 1.
     missing : {"error", "free"}, default "error"
         What to do with classes the prior does not know: stop, or place them by separation alone.
-    method : {"auto", "codes", "optimise", "project", "assign", "paper", "random"}, default "auto"
+    method : {"auto", "codes", "optimize", "project", "assign", "paper", "random"}, default "auto"
         "auto" is the best of what applies: a closed form or algebraic code where it is proved optimal, else the
-        better of the best known code and a search. "codes" takes known codes only, "optimise" always searches.
+        better of the best known code and a search. "codes" uses known codes only, "optimize" always searches.
         "paper" descends Equation 5 as the authors' script does: 10,000 steps at rate 0.1; with a prior, the sum of
         Equations 5 and 6. "assign", for a prior, keeps the best separated code and only decides which class gets
         which point; "codes" with a prior does the same with a known code. "project" lays the prior itself out in D
-        dimensions and parts only pairs that are too near: see :mod:`hyperproto.codes.ranked.apart`.
+        dimensions and separates only pairs that are too near.
     effort : {"fast", "balanced", "thorough"}, default "balanced"
         How much to search: near 1, 10 and 60 seconds on one core for 100 classes, but defined by counts.
     seed : int, default 0
         Fixes the result bit for bit, for any number of workers.
     workers : int, optional
-        Processes to search with; all cores unless given.
+        Processes to search with (default: all cores).
     seconds : float, optional
         Ends the search for separation early. The certificate then says so, since the seed alone no longer fixes the
-        result. A placement that weighs a prior does not take it.
+        result. Not for a placement that weighs a prior.
     progress : bool, optional
         Whether to show a progress bar; by default where standard error is a terminal. An interrupt (Ctrl-C) ends
         the search and returns the best so far.
     reserve : int, default 0
-        Room for so many classes to come: K + reserve points are placed, and those that are furthest apart are used,
-        or with a prior those it speaks of. :meth:`Prototypes.extend` gives the others out.
+        Room for so many later classes: K + reserve points are placed, and those that are furthest from each other
+        are used, or with a prior those it knows. :meth:`Prototypes.extend` uses the others.
 
     Examples
     --------
     >>> place(["cat", "dog", "bird"], 2).certificate.max_cosine.__round__(6)
     -0.5
     """
-    num_classes, names = parse_classes(classes)
+    in_use, names = parse_classes(classes)
     dim, seed = check_dim(dim), check_integer(seed, "seed", at_least=0)
     _check_options(method, effort, seconds, workers, prior, prior_weight)
-    held = None if prior is None else as_prior(prior, names, num_classes, missing=missing, progress=progress)
-    reserve = check_integer(reserve, "reserve", at_least=0)
-    in_use, num_classes = num_classes, num_classes + reserve
-    held = with_unknown(held, reserve) if held is not None and reserve else held
-    with placement_progress(show=progress) as report:
-        if held is not None:
+    known = None if prior is None else as_prior(prior, names, in_use, missing=missing, progress=progress)
+    num_classes = in_use + check_integer(reserve, "reserve", at_least=0)
+    with progress_bar("placing", show=progress) as bar:
+
+        def report(done: int, total: int, best: float, bound: float) -> None:
+            found = "" if math.isnan(best) else f"maximum cosine {best:.6f}, "
+            bar.update(done, total=total, note=f"{found}bound {bound:.6f}")
+
+        if known is not None:
             weight = 1.0 if method == "paper" and prior_weight == "auto" else prior_weight
             request = Request(
-                prior=held,
+                prior=_with_unknown(known, reserve),
                 dim=dim,
                 weight=check_prior_weight(weight, num_classes, dim),
                 effort=effort,
                 seed=seed,
                 workers=workers or os.cpu_count() or 1,
                 seconds=seconds,
-                progress=report,
+                progress=report if bar.shown else None,
             )
             code = place_with_prior(method, request)
         elif method in DIRECT:
@@ -110,11 +127,11 @@ def place(
                 seed=seed,
                 workers=workers,
                 seconds=seconds,
-                progress=report,
-                search_only=method == "optimise",
+                progress=report if bar.shown else None,
+                search_only=method == "optimize",
             )
     if reserve:
-        return keep_reserve(code, in_use, names, in_order=held is not None, seed=seed)
+        return _keep_reserve(code, in_use, names, in_order=known is not None, seed=seed)
     return Prototypes.from_code(code, names)
 
 
@@ -126,35 +143,28 @@ def _check_options(
     prior: object | None,
     prior_weight: float | Literal["auto"],
 ) -> None:
-    """Say what cannot be, before anything is read or searched."""
-    if method not in METHODS:
-        raise unknown_choice(method, METHODS, what="placement method")
+    """Check the options before anything is read or searched."""
+    if method not in PRIOR_METHODS:
+        raise unknown_choice(method, PRIOR_METHODS, what="placement method")
     if effort not in WORK:
         raise unknown_choice(effort, WORK, what="effort")
     if seconds is not None:
         check_finite_number(seconds, "seconds", above=0)
     if workers is not None:
         check_integer(workers, "workers", at_least=1)
-    if method == "project" and prior_weight != "auto":
-        raise InputError(
-            '`prior_weight` is the weight of Equation 6, which method="project" does not have. Use "auto".'
-        )
+    if prior_weight != "auto" and method == "project":
+        raise InputError("prior_weight", 'be "auto" with ' + arg("method", '"project"') + ", which has no Equation 6")
     if prior is None and (prior_weight != "auto" or method in ("assign", "project")):
-        raise InputError(
-            '`prior_weight` and the methods "assign" and "project" go with a prior; got none. Pass prior=...'
-        )
-
-
-def check_dim(dim: int) -> int:
-    """Check an output dimension."""
-    return check_integer(dim, "dim", at_least=2, reason="One axis has two directions and no way between them.")
+        rule = f'be given with {arg("prior_weight")} and with the methods "assign" and "project"'
+        raise InputError("prior", rule, "none")
 
 
 def _codes(num_classes: int, dim: int, seed: int) -> Code:
     code = known_code(num_classes, dim, seed=seed)
     if code is None:
         raise InputError(
-            f'No code is known for {num_classes} points in {dim} dimensions. Use method="auto", which searches.'
+            f"No code is known for {num_classes} points in {dim} dimensions.",
+            advice="Use " + arg("method", '"auto"') + ", which searches.",
         )
     return code
 
@@ -170,4 +180,43 @@ def _random(num_classes: int, dim: int, seed: int) -> Code:
 
 
 DIRECT: dict[str, Callable[[int, int, int], Code]] = {"codes": _codes, "paper": _paper, "random": _random}
-METHODS = ("auto", "codes", "optimise", "project", "assign", "paper", "random")
+
+
+def _with_unknown(prior: Prior, count: int) -> Prior:
+    """Return a prior for ``count`` more classes, of which nothing is known."""
+    if not count:
+        return prior
+    similarity = np.pad(prior.similarity, (0, count))
+    return Prior(similarity, np.pad(prior.known, (0, count)), prior.source, prior.notes)
+
+
+def _keep_reserve(
+    code: Code, num_classes: int, names: tuple[str, ...] | None, *, in_order: bool, seed: int
+) -> Prototypes:
+    """Use ``num_classes`` points of a code and keep the others for later, the furthest from the used ones first.
+
+    With ``in_order`` the first points belong to the classes already, as with a prior; else those furthest from each
+    other are used, or of very many points a random part.
+    """
+    if len(code.points) <= MATRIX_POINTS:
+        order = (farthest_first if in_order else spread_order)(code.points, num_classes)
+    elif in_order:
+        order = np.arange(len(code.points))
+    else:
+        order = np.random.default_rng(derive_seed(seed, "reserve")).permutation(len(code.points))
+    points = np.ascontiguousarray(code.points[order])
+    whole, used = code.certificate, points[:num_classes]
+    method = f"{whole.method}; {num_classes} of {len(points)} points used"
+    if len(points) > EXACT_POINTS:  # measuring again takes minutes; a part is no worse separated than the whole
+        bound = separation_bound(num_classes, points.shape[1])
+        certificate = replace(whole, bound=bound, proved=False, proof="a part of a larger code", method=method)
+    else:
+        certificate = certify(used, method=method, seed=whole.seed, remark=whole.remark).certificate
+    certificate = replace(
+        certificate,
+        meaning=whole.meaning,
+        reserved=len(points) - num_classes,
+        max_cosine_with_reserve=whole.max_cosine,
+    )
+    vectors = Prototypes.from_code(Code(points, certificate)).vectors
+    return Prototypes(vectors[:num_classes].clone(), certificate, names, vectors[num_classes:].clone())

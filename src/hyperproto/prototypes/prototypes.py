@@ -1,23 +1,27 @@
 """Class prototypes: unit vectors, names, and a certificate."""
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
 from torch import Tensor
 
 from hyperproto._core.checks import check_integer, check_names, check_unit_rows
-from hyperproto._core.errors import InputError, InputTypeError
+from hyperproto._core.errors import InputError, InputTypeError, MissingDataError
+from hyperproto._core.files import replacing
 from hyperproto.codes import Certificate, Code, Separation, certify, separation
-from hyperproto.prototypes.files import read_prototypes, write_prototypes
 from hyperproto.sphere import normalize, sample_uniform
 
-__all__ = ["Prototypes", "parse_classes"]
+__all__ = ["Prototypes", "check_dim", "parse_classes"]
 
 EXACT_ENTRIES = 2**24  # float64 up to here (128 MB), float32 beyond
+FORMAT, FORMAT_1 = "hyperproto.prototypes/2", "hyperproto.prototypes/1"
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,9 +35,9 @@ class Prototypes:
     certificate : Certificate
         How well they are separated, and how well they could be.
     names : tuple of str, or None
-        One name a class; None when only their number was given.
+        One name per class; None when only their number was given.
     reserve : Tensor, shape (any, dim), or None
-        Points kept for classes to come, the furthest from the others first; None where no room was kept.
+        Points reserved for later classes, the furthest from the others first; None where there are none.
 
     Examples
     --------
@@ -53,13 +57,13 @@ class Prototypes:
             check_unit_rows(self.reserve)
             if self.reserve.shape[1] != self.dim:
                 raise InputError(
-                    f"`reserve` must have the {self.dim} dimensions of the prototypes; got {self.reserve.shape[1]}."
+                    "reserve", f"have the {self.dim} dimensions of the prototypes", self.reserve.shape[1]
                 )
         if self.names is not None:
             object.__setattr__(self, "names", check_names(self.names))
             if len(self.names) != self.num_classes:
                 raise InputError(
-                    f"`names` must name each of the {self.num_classes} prototypes; got {len(self.names)} names."
+                    "names", f"name each of the {self.num_classes} prototypes", f"{len(self.names)} names"
                 )
 
     @property
@@ -77,8 +81,8 @@ class Prototypes:
         return separation(self.vectors.numpy(force=True))
 
     def __repr__(self) -> str:
-        held, made = f"{self.num_classes} classes, dim={self.dim}", self.certificate.method.partition(" (")[0]
-        return f"Prototypes({held}, max_cosine={self.certificate.max_cosine:.6f}, {made})"
+        size, method = f"{self.num_classes} classes, dim={self.dim}", self.certificate.method.partition(" (")[0]
+        return f"Prototypes({size}, max_cosine={self.certificate.max_cosine:.6f}, {method})"
 
     @classmethod
     def from_code(cls, code: Code, names: tuple[str, ...] | None = None) -> "Prototypes":
@@ -101,11 +105,13 @@ class Prototypes:
     def one_hot(cls, classes: int | Sequence[str], dim: int | None = None) -> "Prototypes":
         """Return one axis per class, the baseline of Table 1; ``dim`` is the number of classes by default."""
         num_classes, names = parse_classes(classes)
-        dim = num_classes if dim is None else check_integer(dim, "dim", at_least=2)
+        dim = num_classes if dim is None else check_dim(dim)
         if dim < num_classes:
             raise InputError(
-                f"One-hot prototypes need dim >= num_classes; got num_classes={num_classes}, dim={dim}. "
-                "Use hyperproto.place, which accepts any dimension."
+                "dim",
+                f"be at least the number of classes, {num_classes}, for one-hot prototypes",
+                dim,
+                "Use hyperproto.place, which accepts any dimension.",
             )
         return cls.from_tensor(torch.eye(num_classes, dim, dtype=torch.float64), names, method="one-hot")
 
@@ -113,35 +119,63 @@ class Prototypes:
     def random(cls, classes: int | Sequence[str], dim: int, *, seed: int = 0) -> "Prototypes":
         """Return directions drawn uniformly: what no placement at all would give."""
         num_classes, names = parse_classes(classes)
-        dim = check_integer(dim, "dim", at_least=2)
         generator = torch.Generator().manual_seed(seed)
-        points = sample_uniform(num_classes, dim, generator=generator, dtype=torch.float64)
+        points = sample_uniform(num_classes, check_dim(dim), generator=generator, dtype=torch.float64)
         return cls.from_tensor(points, names, method="random", seed=seed)
 
     @classmethod
     def from_npy(cls, path: str | Path, names: Sequence[str] | None = None) -> "Prototypes":
-        """Read a ``.npy`` matrix of shape (num_classes, dim), such as the authors' files; rows are normalised."""
+        """Read a ``.npy`` matrix of shape (num_classes, dim), such as the authors' files; rows are normalized."""
         try:
             matrix = np.load(path, allow_pickle=False)
         except (ValueError, EOFError) as error:
-            raise InputError(f'"{path}" is not a readable .npy matrix ({error}).') from None
+            raise InputError(f'"{path}"', f"be a readable .npy matrix ({error})") from None
         if not isinstance(matrix, np.ndarray) or matrix.ndim != 2 or matrix.dtype.kind not in "fiu":
-            raise InputError(f'"{path}" must hold one matrix of numbers, shape (num_classes, dim).')
+            raise InputError(f'"{path}"', "contain one matrix of numbers, shape (num_classes, dim)")
         if not np.isfinite(matrix).all() or not matrix.any(axis=1).all():
-            raise InputError(f'"{path}" must hold finite rows that are not zero: those have no direction.')
+            raise InputError(f'"{path}"', "contain finite rows that are not zero: those have no direction")
         vectors = normalize(torch.from_numpy(matrix.astype(np.float64)))
         return cls.from_tensor(vectors, names, method=f"file {Path(path).name}")
 
     def save(self, path: str | Path) -> None:
-        """Write one safetensors file: the vectors, and names and certificate in its header."""
-        write_prototypes(path, self.vectors, self.certificate, self.names, self.reserve)
+        """Write one safetensors file: the vectors, and names and certificate in its header.
+
+        Equal prototypes give equal bytes.
+        """
+        about = {"format": FORMAT, "certificate": self.certificate.to_dict(), "names": self.names}
+        tensors = {"vectors": self.vectors} | ({} if self.reserve is None else {"reserve": self.reserve})
+        with replacing(path) as temporary:
+            save_file(
+                {key: tensor.contiguous() for key, tensor in tensors.items()},
+                temporary,
+                metadata={"prototypes": json.dumps(about)},  # of several entries safetensors mixes the order
+            )
 
     @classmethod
     def load(cls, path: str | Path) -> "Prototypes":
         """Read what :meth:`save` wrote, bit for bit."""
-        vectors, certificate, names, reserve = read_prototypes(path)
+        path = Path(path)
+        if not path.is_file():
+            raise MissingDataError(f'No prototype file at "{path}". `hyperproto place K D -o FILE` makes one.')
         try:
-            return cls(vectors, certificate, names, reserve)
+            with safe_open(path, framework="pt") as file:
+                tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 (not a dict)
+                about = _read_header(file.metadata() or {})
+            if about.get("format") not in (FORMAT, FORMAT_1) or "vectors" not in tensors:
+                raise InputError(
+                    f'"{path}"',
+                    f"be a prototype file of format {FORMAT}",
+                    about.get("format", "no format"),
+                    "Prototypes.from_npy reads the authors' files.",
+                )
+            certificate, names = Certificate.from_dict(about["certificate"]), about["names"]
+        except (SafetensorError, KeyError, TypeError, json.JSONDecodeError) as error:
+            rule = f"be a readable prototype file ({error})"
+            raise InputError(f'"{path}"', rule, advice="It may be cut short.") from None
+        try:
+            return cls(
+                tensors["vectors"], certificate, None if names is None else tuple(names), tensors.get("reserve")
+            )
         except InputError as error:
             raise InputError(f'"{path}" is damaged: {error}') from None
 
@@ -157,7 +191,7 @@ class Prototypes:
     ) -> "Prototypes":
         """Return these prototypes and one more for each new class; the old rows are the same bit for bit.
 
-        Points in reserve are taken first. Beyond those, new ones are searched for, as far from the old ones and from
+        Reserved points are used first. Beyond those, new ones are searched for, as far from the old ones and from
         each other as can be found; the certificate says what separation is left.
 
         Parameters
@@ -165,8 +199,8 @@ class Prototypes:
         classes : sequence of str, or int
             The names of the new classes; their number where the old ones have no names.
         prior : optional
-            What is known about the classes, old and new, as for :func:`~hyperproto.prototypes.place.place`. Each new
-            class is then put where the prior wants it beside the old ones, and takes the nearest point in reserve.
+            What is known about the classes, old and new, as for :func:`hyperproto.place`. Each new class is then put
+            where the prior wants it next to the old ones, and uses up the nearest reserved point.
         prior_weight, missing
             As for ``place``; the weight is that of Equation 6 over the triplets whose anchor is a new class.
         effort : {"fast", "balanced", "thorough"}
@@ -180,7 +214,7 @@ class Prototypes:
         >>> three.names, three.vectors[2].tolist()  # opposite the middle of the old ones
         (('east', 'north', 'new'), [-0.7071067811865476, -0.7071067811865475])
         """
-        from hyperproto.prototypes.extend import extend_prototypes  # which needs this class
+        from hyperproto.prototypes.change import extend_prototypes  # which needs this class
 
         return extend_prototypes(
             self, classes, prior=prior, prior_weight=prior_weight, missing=missing, effort=effort, seed=seed
@@ -188,22 +222,22 @@ class Prototypes:
 
     def append(self, classes: int | Sequence[str], vectors: Tensor, *, method: str) -> "Prototypes":
         """Return these prototypes and given unit rows for new classes; ``method`` says where they come from."""
-        from hyperproto.prototypes.extend import append_points
+        from hyperproto.prototypes.change import append_points
 
         return append_points(self, classes, vectors, method=method)
 
     def remove(self, classes: Sequence[str] | Sequence[int]) -> "Prototypes":
         """Return the prototypes without some classes, given by name, or by id where they have no names.
 
-        The others are the same bit for bit and in the same order; ids after a removed one fall. Points given up do
-        not go into reserve: what a network learned to send there would be taken for the next class.
+        The others are the same bit for bit and in the same order; ids after a removed one fall. Removed points are
+        not reserved for later: a new class there would inherit what a network learned to send to the old one.
         """
         from hyperproto.prototypes.change import remove_classes
 
         return remove_classes(self, classes)
 
     def rename(self, names: Mapping[str, str]) -> "Prototypes":
-        """Return the prototypes with some classes called otherwise, ``{old: new}``.
+        """Return the prototypes with new names for some classes, ``{old: new}``.
 
         >>> Prototypes.one_hot(["cat", "dog"]).rename({"dog": "hound"}).names
         ('cat', 'hound')
@@ -213,13 +247,26 @@ class Prototypes:
         return rename_classes(self, names)
 
 
+def _read_header(metadata: dict[str, str]) -> dict[str, Any]:
+    """Return format, certificate and names; files of format 1 have an entry for each of them."""
+    if metadata.get("format") == FORMAT_1:
+        parts = {key: json.loads(metadata[key]) for key in ("certificate", "names")}
+        return {"format": FORMAT_1} | parts
+    about: dict[str, Any] = json.loads(metadata.get("prototypes", "{}"))
+    return about
+
+
+def check_dim(dim: int) -> int:
+    """Check an output dimension."""
+    return check_integer(dim, "dim", at_least=2, reason="One axis has two directions and no way between them.")
+
+
 def parse_classes(classes: int | Sequence[str]) -> tuple[int, tuple[str, ...] | None]:
     """Return the number of classes and, where they were given, their names."""
     if isinstance(classes, str):
-        raise InputTypeError(f'Classes must be a number or a list of names; got one string, "{classes}".')
+        raise InputTypeError("classes", "be a number or a list of names", f'one string, "{classes}"')
     names = None
     if isinstance(classes, Iterable):
         names = check_names(tuple(classes))
         classes = len(names)
-    reason = "With a single class there is nothing to tell apart."
-    return check_integer(classes, "classes", at_least=2, reason=reason), names
+    return check_integer(classes, "classes", at_least=2, reason="A single class needs no prototype."), names

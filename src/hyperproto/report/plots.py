@@ -26,7 +26,7 @@ def draw_separation(rows: Sequence[Any], path: str | Path, *, num_classes: int) 
     Parameters
     ----------
     rows : sequence
-        The table of :func:`~hyperproto.prototypes.compare.compare_dims`.
+        The table of :func:`~hyperproto.prototypes.explore.compare_dims`.
     path : str or Path
         Ends in ``.png`` or ``.svg``.
     num_classes : int

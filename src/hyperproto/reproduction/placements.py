@@ -15,8 +15,9 @@ import numpy as np
 from hyperproto._core.errors import MissingDataError, arg
 from hyperproto.data import READERS
 from hyperproto.priors import Prior
-from hyperproto.prototypes import Prototypes, place, word_vector_prototypes
+from hyperproto.prototypes import Prototypes, place
 from hyperproto.reproduction.spec import Spec
+from hyperproto.reproduction.word_vectors import word_vector_prototypes
 
 __all__ = ["WITH_WORDS", "Places", "cell_prototypes", "check_available", "describe_prototypes"]
 
@@ -27,7 +28,7 @@ DATA_DRIVEN = ("examples", "projected")
 METHODS = {
     "paper": "paper",
     "ours": "auto",
-    "optimised": "optimise",
+    "optimised": "optimize",
     "paper-prior": "paper",
     "ours-prior": "auto",
     "examples": "auto",

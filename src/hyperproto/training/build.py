@@ -25,7 +25,7 @@ from hyperproto.models import BACKBONES, Backbone, LibraryNetwork, create_backbo
 from hyperproto.priors import Prior, from_data
 from hyperproto.priors.data_driven import draw_examples
 from hyperproto.prototypes import Prototypes, place
-from hyperproto.prototypes.place import check_dim
+from hyperproto.prototypes.prototypes import check_dim
 from hyperproto.spaces import Classes, CompositeSpace, Range, Space, TaskSpace, tasks_for
 from hyperproto.spec import DataSpec, RunSpec, SpaceSpec, paper_backbone, paper_settings
 

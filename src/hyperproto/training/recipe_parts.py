@@ -20,7 +20,7 @@ from hyperproto.defaults import MAX_CLASSES_OF_SUM, choose_loss
 from hyperproto.losses import CauchySoftmax, ClassLoss, CosineSoftmax, FreeNormSoftmax, PowerCosine, SquaredCosine
 from hyperproto.models import BACKBONES, Backbone, LibraryNetwork, create_backbone, default_backbone
 from hyperproto.prototypes import Prototypes, place
-from hyperproto.prototypes.place import check_dim
+from hyperproto.prototypes.prototypes import check_dim
 from hyperproto.spaces import Classes, CompositeSpace, Range, Space, TaskSpace
 from hyperproto.training.look import can_be_looked_at, look_at
 from hyperproto.training.protocol import paper_backbone

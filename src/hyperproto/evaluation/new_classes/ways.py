@@ -16,7 +16,7 @@ from hyperproto._core.errors import InputError
 from hyperproto.data import Arrays, Batches
 from hyperproto.evaluation.new_classes.examples import NewClasses, join_examples
 from hyperproto.evaluation.new_classes.spaces import class_axes, with_prototypes
-from hyperproto.prototypes.likeness import points_by_likeness
+from hyperproto.prototypes.change import points_by_similarity
 from hyperproto.spaces import Sphere
 from hyperproto.sphere import normalize
 from hyperproto.training import Run, fit
@@ -87,7 +87,7 @@ def extend_by_prior(space: Sphere, task: str, classes: NewClasses, prior: object
     old = class_prototypes(space)[task]
     count = classes if isinstance(classes, int) else len(classes)
     names = None if old.names is None or isinstance(classes, int) else (*old.names, *classes)
-    points = points_by_likeness(old, names, count, prior).to(old.vectors.device)
+    points = points_by_similarity(old, names, count, prior).to(old.vectors.device)
     placed = old.append(classes, points, method="among the classes that a prior likens them to")
     return with_prototypes(space, task, placed)
 

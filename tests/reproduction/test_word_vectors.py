@@ -5,8 +5,7 @@ import pytest
 import torch
 
 from hyperproto import Classes, Space
-from hyperproto.prototypes import word_vector_prototypes
-from hyperproto.prototypes.word_vectors import principal_components
+from hyperproto.reproduction.word_vectors import principal_components, word_vector_prototypes
 from tests.reference.baselines import principal_axes
 
 NAMES = ("cat", "dog", "oak", "elm", "fox", "ivy")
@@ -59,7 +58,7 @@ def test_columns_that_do_not_vary_say_nothing():
     )
 
 
-def test_classes_that_share_a_vector_are_remarked_on():
+def test_classes_that_share_a_vector_are_noted():
     table = TABLE.copy()
     table[4] = table[1]
     assert "1 pairs of classes share a prototype" in word_vector_prototypes(table, NAMES, 4).certificate.remark
@@ -70,7 +69,7 @@ def test_what_cannot_be_gets_a_sentence():
         ValueError, match='Every class must be in the vectors; 1 of 2 are not: "cta". .*Did you mean "cat"'
     ):
         word_vector_prototypes(dict(zip(NAMES, TABLE, strict=True)), ["cta", "dog"], 2)
-    with pytest.raises(ValueError, match="a vector for each of the 2 names; got 6 vectors"):
+    with pytest.raises(ValueError, match="`vectors` must have a row for each of the 2 names; got 6"):
         word_vector_prototypes(TABLE, ["cat", "dog"], 2)
     with pytest.raises(ValueError, match="`dim` must be at least 2; got 1"):
         word_vector_prototypes(TABLE, NAMES, 1)

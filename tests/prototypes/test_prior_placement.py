@@ -7,8 +7,8 @@ from hyperproto.codes.lbfgs import minimise
 from hyperproto.codes.ranked import auto_weight, wished_cosine
 from hyperproto.codes.ranked import joint as joint_module
 from hyperproto.codes.ranked.layouts import spectral_layout
-from hyperproto.prototypes import request, semantic
-from hyperproto.prototypes.sweep import sweep_prior_weight
+from hyperproto.prototypes import prior_placement
+from hyperproto.prototypes.explore import sweep_prior_weight
 
 NAMES = ["cat", "dog", "wolf", "car", "bus", "truck", "oak", "pine", "rose", "tulip", "apple", "pear"]
 
@@ -81,8 +81,8 @@ def test_projection_places_classes_without_prior_apart_and_refuses_too_many(monk
     known = dict(zip(NAMES[:-2], vectors()[:-2], strict=True))
     partly = place(known, missing="free", method="project")
     assert torch.equal(partly.vectors, place(known, missing="free").vectors)
-    monkeypatch.setattr(semantic, "MATRIX_POINTS", 11)
-    with pytest.raises(ValueError, match="at most 11 of them; got 12"):
+    monkeypatch.setattr(prior_placement, "MATRIX_POINTS", 11)
+    with pytest.raises(ValueError, match="at most 11, which it stores every pair of; got 12"):
         place(cosines(vectors()), method="project")
 
 
@@ -104,13 +104,13 @@ def test_assignment_of_a_simplex_says_that_it_means_nothing(prior):
 
 def test_paper_sums_both_equations_with_weight_one(prior, monkeypatch):
     seen = {}
-    original = semantic.paper_descent
+    original = prior_placement.paper_descent
 
     def fewer(*args, **options):
         seen.update(options)
         return original(*args, **options, steps=300)
 
-    monkeypatch.setattr(semantic, "paper_descent", fewer)
+    monkeypatch.setattr(prior_placement, "paper_descent", fewer)
     made = place(prior, method="paper").certificate
     assert seen["weight"] == 1.0
     assert "Eq. 5 + 1 x Eq. 6" in made.method
@@ -160,7 +160,7 @@ def test_classes_without_prior_are_placed_by_separation_alone():
     assert free.num_classes == 12
     assert "10 of 12 classes" in free.certificate.meaning.prior
     assert free.certificate.max_cosine < 0.8
-    with pytest.raises(ValueError, match="Assignment needs a prior for every class"):
+    with pytest.raises(ValueError, match="A prior for an assignment must know every class"):
         place(known, missing="free", method="assign")
 
 
@@ -179,10 +179,10 @@ def test_the_certificate_is_saved_with_both_sides(prior, tmp_path):
 
 
 def test_many_classes_are_ranked_by_sampled_anchors_and_it_says_so(monkeypatch):
-    monkeypatch.setattr(request, "ALL_ANCHORS", 40)
-    monkeypatch.setattr(request, "SAMPLED_ANCHORS", 20)
-    monkeypatch.setattr(request, "MEASURED", 30)
-    monkeypatch.setattr(semantic, "MATRIX_POINTS", 50)
+    monkeypatch.setattr(prior_placement, "ALL_ANCHORS", 40)
+    monkeypatch.setattr(prior_placement, "SAMPLED_ANCHORS", 20)
+    monkeypatch.setattr(prior_placement, "MEASURED", 30)
+    monkeypatch.setattr(prior_placement, "MATRIX_POINTS", 50)
     rows = vectors(120, groups=12)
     made = hp.place(120, 8, prior=rows, effort="fast", workers=1).certificate
     assert "20 sampled anchors, not all 120" in made.remark
@@ -198,11 +198,11 @@ def test_many_classes_are_ranked_by_sampled_anchors_and_it_says_so(monkeypatch):
     [
         ({"prior_weight": -1.0}, "prior_weight"),
         ({"prior_weight": "heavy"}, '`prior_weight` must be a number from 0 on, or "auto"'),
-        ({"seconds": 1.0}, "`seconds` ends a search for separation alone"),
-        ({"prior_weight": 2.0, "method": "project"}, "which method=.project. does not have"),
-        ({"seconds": 1.0, "method": "project"}, "`seconds` ends a search for separation alone"),
-        ({"seconds": 1.0, "method": "paper"}, "`seconds` ends a search for separation alone"),
-        ({"method": "random"}, "does not look at a prior"),
+        ({"seconds": 1.0}, "`seconds` must be left out.*a search for separation alone"),
+        ({"prior_weight": 2.0, "method": "project"}, "with method=.project., which has no Equation 6"),
+        ({"seconds": 1.0, "method": "project"}, "`seconds` must be left out.*a search for separation alone"),
+        ({"seconds": 1.0, "method": "paper"}, "`seconds` must be left out.*a search for separation alone"),
+        ({"method": "random"}, "be left out of random placement"),
         ({"method": "assing"}, 'Did you mean "assign"'),
     ],
 )
@@ -213,7 +213,7 @@ def test_a_mistake_gets_a_sentence(prior, options, sentence):
 
 def test_a_weight_or_an_assignment_needs_a_prior():
     for options in ({"prior_weight": 2.0}, {"method": "assign"}, {"method": "project"}):
-        with pytest.raises(ValueError, match="go with a prior"):
+        with pytest.raises(ValueError, match="`prior` must be given with `prior_weight`"):
             hp.place(5, 3, **options)
 
 
@@ -233,6 +233,6 @@ def test_a_sweep_holds_separation_only_assignment_and_auto(prior):
 
 
 def test_a_sweep_leaves_assignment_out_where_there_are_too_many_classes(monkeypatch):
-    monkeypatch.setattr(request, "ALL_ANCHORS", 10)
+    monkeypatch.setattr(prior_placement, "ALL_ANCHORS", 10)
     rows = sweep_prior_weight(12, 4, vectors(), weights=[1.0], effort="fast", workers=1)
     assert [row.label for row in rows] == ["separation only", ""]

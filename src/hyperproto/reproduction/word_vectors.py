@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from hyperproto._core.checks import check_integer, check_names
-from hyperproto._core.errors import InputError
+from hyperproto._core.errors import InputError, arg
 from hyperproto.priors.prior import class_label
 from hyperproto.priors.vectors import ClassVectors, check_rows, find_vectors
 from hyperproto.priors.word_vector_files import read_word_vectors
@@ -32,7 +32,7 @@ def word_vector_prototypes(
 ) -> Prototypes:
     """Return the directions of the first ``dim`` principal components of the classes' word vectors.
 
-    Unlike ``hp.place(names, dim, prior=...)``, which keeps classes apart, this takes meaning as it comes: the
+    Unlike ``hp.place(names, dim, prior=...)``, which separates classes, this uses the vectors unchanged: the
     baseline of Tables 1 and 2. K vectors have K - 1 components at most; beyond, coordinates are zero.
 
     Parameters
@@ -44,7 +44,7 @@ def word_vector_prototypes(
     dim : int
         D.
     standardize : bool, default True
-        Scale each coordinate of the vectors to variance 1 over the classes first; else they are only centred.
+        Scale each coordinate of the vectors to variance 1 over the classes first; else they are only centered.
     progress : bool, optional
         Whether to show a progress bar while reading a file; by default where standard error is a terminal.
 
@@ -57,22 +57,24 @@ def word_vector_prototypes(
     """
     dim = check_integer(dim, "dim", at_least=2)
     given = None if names is None else check_names(names)
-    table, known, source, remarks = _find(vectors, given, progress)
+    table, known, source, notes = _find(vectors, given, progress)
     if given is not None and len(given) != len(table):
-        raise InputError(f"There must be a vector for each of the {len(given)} names; got {len(table)} vectors.")
+        raise InputError("vectors", f"have a row for each of the {len(given)} names", f"{len(table)}")
     check_rows(table, known, given)
     reduced = principal_components(table, dim, standardize=standardize)
     lengths = np.linalg.norm(reduced, axis=1)
     lost = np.flatnonzero(lengths <= VANISHED * lengths.max())
     if len(lost):
         raise InputError(
-            f"Every class must differ from the average of all in the first {dim} components; class "
-            f"{class_label(lost[0], given)} does not ({len(lost)} of {len(table)} classes). Raise dim."
+            "Every class",
+            f"differ from the average of all in the first {dim} components; class {class_label(lost[0], given)} does "
+            f"not ({len(lost)} of {len(table)} classes)",
+            advice=f"Raise {arg('dim')}.",
         )
     found = Prototypes.from_tensor(
         torch.from_numpy(reduced / lengths[:, None]), given, method=f"principal components of {source}"
     )
-    return replace(found, certificate=replace(found.certificate, remark=" ".join([*remarks, *_shared(found)])))
+    return replace(found, certificate=replace(found.certificate, remark=" ".join([*notes, *_shared(found)])))
 
 
 def principal_components(table: NDArray[np.float64], dim: int, *, standardize: bool) -> NDArray[np.float64]:
@@ -80,13 +82,13 @@ def principal_components(table: NDArray[np.float64], dim: int, *, standardize: b
 
     Of the two directions of an axis the one is taken in which the farthest row lies.
     """
-    centred = table - table.mean(axis=0)
+    centered = table - table.mean(axis=0)
     if standardize:
-        spread = centred.std(axis=0)
+        spread = centered.std(axis=0)
         varies = spread > np.finfo(np.float64).eps * np.abs(table).max(axis=0)  # a constant column is rounding only
-        centred = np.divide(centred, spread, out=np.zeros_like(centred), where=varies)
-    left, sizes, _ = np.linalg.svd(centred, full_matrices=False)
-    rank = min(dim, int((sizes > sizes[0] * max(centred.shape) * np.finfo(np.float64).eps).sum()))
+        centered = np.divide(centered, spread, out=np.zeros_like(centered), where=varies)
+    left, sizes, _ = np.linalg.svd(centered, full_matrices=False)
+    rank = min(dim, int((sizes > sizes[0] * max(centered.shape) * np.finfo(np.float64).eps).sum()))
     result = np.zeros((len(table), dim))
     result[:, :rank] = left[:, :rank] * sizes[:rank]
     farthest = result[np.abs(result).argmax(axis=0), np.arange(dim)]
@@ -100,7 +102,7 @@ def _find(vectors: object, names: tuple[str, ...] | None, progress: bool | None)
 
 
 def _shared(prototypes: Prototypes) -> list[str]:
-    """Remark on classes that have one prototype between them."""
+    """Return a note on classes that share one prototype."""
     cosines = (prototypes.vectors @ prototypes.vectors.T).triu(diagonal=1)
     count = int((cosines > 1 - SAME).sum())
-    return [f"{count} pairs of classes share a prototype and cannot be told apart."] if count else []
+    return [f"{count} pairs of classes share a prototype and cannot be distinguished."] if count else []

@@ -1,7 +1,7 @@
 import pytest
 
 import hyperproto as hp
-from hyperproto.prototypes.compare import compare_dims
+from hyperproto.prototypes.explore import compare_dims
 
 
 def test_the_bound_is_public_and_checked():
