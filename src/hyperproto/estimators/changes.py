@@ -18,10 +18,9 @@ from hyperproto.data import Arrays
 from hyperproto.data.arrays import index_targets
 from hyperproto.estimators.base import SphereEstimator
 from hyperproto.estimators.columns import ClassColumn
+from hyperproto.evaluation.class_examples import join_examples, with_prototypes
 from hyperproto.evaluation.confidence.calibration import TaskOutputs
 from hyperproto.evaluation.new_classes import Changed, ClassChange, add_classes, remove_classes, rename_classes
-from hyperproto.evaluation.new_classes.examples import join_examples
-from hyperproto.evaluation.new_classes.spaces import with_prototypes
 from hyperproto.spaces import Space
 from hyperproto.training.run import class_prototypes
 
@@ -109,7 +108,7 @@ class ClassChanges(SphereEstimator):
         if self.held_out_ is None:
             return changed.report
         self.held_out_ = None  # answers of another network, or to fewer classes
-        return replace(changed.report, remarks=(*changed.report.remarks, STALE))
+        return replace(changed.report, notes=(*changed.report.notes, STALE))
 
     def remove_classes(self, classes: Any, *, old_valid: Any = None, column: str | None = None) -> ClassChange:
         """Remove classes, and return how good the others were before and are now; nothing is trained.

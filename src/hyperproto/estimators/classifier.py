@@ -15,8 +15,8 @@ from hyperproto.data import Arrays
 from hyperproto.estimators.changes import ClassChanges
 from hyperproto.estimators.columns import ClassColumn, with_unknown
 from hyperproto.estimators.weights import weigh_classes
+from hyperproto.evaluation.class_examples import draw_replay, join_examples
 from hyperproto.evaluation.confidence import outlier_score
-from hyperproto.evaluation.new_classes.examples import draw_replay, join_examples
 
 __all__ = ["HypersphericalClassifier"]
 

@@ -8,8 +8,8 @@ import torch
 import hyperproto as hp
 from hyperproto.data import Arrays
 from hyperproto.evaluation import add_classes, evaluate_run, list_runs, remove_classes, rename_classes
-from hyperproto.evaluation.new_classes.examples import draw_replay
-from hyperproto.evaluation.new_classes.ways import mean_directions
+from hyperproto.evaluation.class_examples import draw_replay
+from hyperproto.evaluation.new_classes import mean_directions
 from hyperproto.models import create_backbone
 
 OLD, NEW = ("a", "b", "c"), ("d", "e")
@@ -70,8 +70,8 @@ def test_the_mean_direction_is_that_of_the_unit_outputs(run):
     found = mean_directions(network, space, "target", FEW[0], groups, 2, batch_size=3)
     with torch.no_grad():
         z = torch.nn.functional.normalize(network(FEW[0]).double())
-    wished = torch.nn.functional.normalize(torch.stack([z[groups == k].mean(0) for k in (0, 1)]))
-    torch.testing.assert_close(found, wished, atol=1e-6, rtol=0)
+    target = torch.nn.functional.normalize(torch.stack([z[groups == k].mean(0) for k in (0, 1)]))
+    torch.testing.assert_close(found, target, atol=1e-6, rtol=0)
 
 
 def test_training_takes_reserved_prototypes_and_a_replay_of_old_examples(run, tmp_path):
@@ -129,17 +129,17 @@ def test_a_loss_of_old_accuracy_is_said_aloud(run):
         _, report = add_classes(run, lookalikes, ["d"] * 5, old_valid=OLD_VALID)
     assert seen[0].filename == __file__
     assert report.lost > 0.01
-    assert report.remarks[0] == str(seen[0].message)
-    assert '"d" lies nearest to an old class, "a"' in str(report)
+    assert report.notes[0] == str(seen[0].message)
+    assert '"d" is nearest to an old class, "a"' in str(report)
 
 
 def test_the_report_says_what_was_measured_on(run):
     _, blind = add_classes(run, FEW[0], named(FEW[1]))
     assert (blind.old_before, blind.old_after, blind.lost) == (None, None, None)
-    assert "not measured: pass examples of them as old_valid" in blind.remarks[0]
-    assert "New classes are measured on the very examples given." in blind.remarks
+    assert "not measured: pass examples of them as old_valid" in blind.notes[0]
+    assert "New classes are measured on the very examples given." in blind.notes
     _, again = add_classes(run, FEW[0], named(FEW[1]), how="train", replay=OLD_VALID, epochs=4, **SETTINGS)
-    assert "Old classes are measured on what could be replayed, not on held-out examples." in again.remarks
+    assert "Old classes are measured on what could be replayed, which may have been trained on." in again.notes
 
 
 @pytest.mark.parametrize("form", ["folder", "pair"])
@@ -163,7 +163,7 @@ def test_classes_without_names_are_counted_on():
     assert made.space.prototypes.names is None
     again, _ = remove_classes(made, [0, 3])
     assert torch.equal(again.space.prototypes.vectors, made.space.prototypes.vectors[[1, 2, 4]])
-    with pytest.raises(ValueError, match="from 3 to 4; row 0 holds 1"):
+    with pytest.raises(ValueError, match="from 3 to 4; got 1 in row 0"):
         add_classes(run, FEW[0][:2], [1, 4])
 
 
@@ -187,7 +187,7 @@ def test_other_tasks_stay_as_they_are():
     assert report.new_examples == 10
     fewer, _ = remove_classes(made, ["b"], task="kind")
     assert fewer.space.tasks["kind"].class_weights == (1, 3, 2, 2)
-    with pytest.raises(ValueError, match='several class tasks, "kind", "side"; say which'):
+    with pytest.raises(ValueError, match='must name one of several class tasks; got none. There are "kind", "side"'):
         add_classes(run, FEW[0], named(FEW[1]))
 
 
@@ -208,7 +208,7 @@ def test_renamed_classes_are_answered_by_their_new_names(run, tmp_path):
     assert torch.equal(made.space.prototypes.vectors, run.space.prototypes.vectors)
 
 
-def test_a_replay_holds_so_many_of_each_class_and_no_unlabelled_one():
+def test_a_replay_holds_so_many_of_each_class_and_no_unlabeled_one():
     labels = torch.tensor([0, 0, 0, 1, 1, 1, 1, 2, -1, -1])
     drawn = draw_replay(Arrays(torch.arange(10.0)[:, None], labels), "target", per_class=2, seed=0)
     assert drawn.targets.bincount().tolist() == [2, 2, 1]
@@ -221,18 +221,24 @@ def test_a_replay_holds_so_many_of_each_class_and_no_unlabelled_one():
     ("options", "sentence"),
     [
         ({"how": "men"}, 'Unknown way to add classes "men".*Did you mean "mean"'),
-        ({"how": "train"}, 'how="train" must replay examples of the old classes'),
-        ({"lr": 0.1}, 'how="mean" trains nothing; got lr'),
-        ({"how": "prior"}, "go together; got one without the other"),
+        ({"how": "train"}, '`replay` must be examples .* of the old classes for how="train"'),
+        ({"lr": 0.1}, 'must be left out for how="mean", which trains nothing; got lr'),
+        ({"how": "prior"}, '`prior` must be given for how="prior", and only for it; got how="prior"'),
         ({"labels": ["a"] * 10}, "New classes must be new"),
-        ({"labels": ["d"] * 9 + ["a"], "names": ["d"]}, '"a" is an old one. Examples of old classes go into replay'),
-        ({"labels": FEW[1]}, "New classes must have names, as the old ones do; got labels such as 3"),
-        ({"labels": None}, "Say which classes are new"),
-        ({"names": ["d", "e", "f"]}, "new class 2 has 0 examples and none"),
-        ({"inputs": None}, 'how="mean" needs examples of the new classes'),
+        (
+            {"labels": ["d"] * 9 + ["a"], "names": ["d"]},
+            'must be of new classes; got "a", an old one. Examples of old classes go into `replay`',
+        ),
+        ({"labels": FEW[1]}, "`labels` must be names, as the old classes have names; got 3"),
+        ({"labels": None}, "`labels` must be given where `names` does not list the new classes; got neither"),
+        ({"names": ["d", "e", "f"]}, "agree on a direction; got 0 examples without one for new class 2"),
+        (
+            {"inputs": None},
+            '`inputs` must be examples of the new classes for how="mean"; got none. .* use how="prior"',
+        ),
         ({"labels": "d"}, 'got one string, "d"'),
         ({"run": "nowhere"}, 'No run in "nowhere"'),
-        ({"run": 3}, "A trained model must be a run, its folder, or a pair"),
+        ({"run": 3}, "`run` must be a run, its folder, or a pair"),
         ({"task": "kind"}, 'Unknown class task "kind"'),
     ],
 )
@@ -243,5 +249,5 @@ def test_what_cannot_be_gets_a_sentence(run, options, sentence):
 
 
 def test_only_a_sphere_takes_new_classes():
-    with pytest.raises(TypeError, match="Classes come and go on a sphere.*got a ConventionalSpace"):
+    with pytest.raises(TypeError, match="must be a sphere with fixed prototypes; got ConventionalSpace"):
         add_classes((torch.nn.Linear(6, 3), hp.baselines.ConventionalSpace(hp.Classes(OLD))), FEW[0], named(FEW[1]))

@@ -1,0 +1,388 @@
+"""Add, remove and rename classes of a trained model, and report what that does to the old ones."""
+
+import copy
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from hyperproto._core.checks import check_directions, check_integer
+from hyperproto._core.errors import InputError
+from hyperproto._core.files import plain, write_json
+from hyperproto._core.registry import choose
+from hyperproto.data import Arrays
+from hyperproto.evaluation.class_examples import (
+    AnyModel,
+    class_task,
+    draw_replay,
+    in_memory,
+    join_examples,
+    new_class_names,
+    new_examples,
+    open_model,
+    store_model,
+    task_labels,
+    with_prototypes,
+)
+from hyperproto.evaluation.predict import predict_split
+from hyperproto.metrics import accuracy_terms
+from hyperproto.prototypes import Prototypes
+from hyperproto.prototypes.change import class_ids, points_by_similarity
+from hyperproto.spaces import Sphere
+from hyperproto.spaces.tasks import MISSING
+from hyperproto.sphere import normalize
+from hyperproto.training import Run, fit
+from hyperproto.training.outputs import network_outputs
+from hyperproto.training.run import class_prototypes
+
+__all__ = ["Changed", "ClassChange", "add_classes", "remove_classes", "rename_classes"]
+
+FORMAT = "hyperproto.class_change/1"
+FEW_EXAMPLES: dict[str, Any] = {"lr": 0.05, "batch_size": 32, "reduction": "mean"}
+NO_DIRECTION = 1e-6  # a mean of unit vectors shorter than this has none
+NOTABLE = 0.01  # loss of accuracy: one point
+
+
+@dataclass(frozen=True)
+class ClassChange:
+    """How good a model was before its classes changed, and how good it is now.
+
+    Attributes
+    ----------
+    how : {"mean", "train", "prior", "remove", "rename"}
+        What was done.
+    classes : tuple of str or int
+        The classes that were added, removed, or renamed (by their new names).
+    num_classes : int
+        How many there are now.
+    old_before, old_after : float or None
+        Accuracy on examples of the classes that were there and still are: among the classes of then, and among those
+        of now. None where there were no examples to measure it on.
+    new_accuracy : float or None
+        Accuracy on examples of new classes, among all classes.
+    old_examples, new_examples : int
+        How many examples that was.
+    max_cosine_before, max_cosine : float
+        The separation of the prototypes then and now: the largest cosine of two.
+    notes : tuple of str
+        What one should know, one sentence each; a loss of more than a point comes first.
+    """
+
+    how: str
+    classes: tuple[str | int, ...]
+    num_classes: int
+    old_before: float | None
+    old_after: float | None
+    new_accuracy: float | None
+    old_examples: int
+    new_examples: int
+    max_cosine_before: float
+    max_cosine: float
+    notes: tuple[str, ...] = ()
+
+    @property
+    def lost(self) -> float | None:
+        """How much accuracy the old classes lost; negative where they gained."""
+        return None if self.old_before is None or self.old_after is None else self.old_before - self.old_after
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        values: dict[str, Any] = plain({"format": FORMAT, **asdict(self)})
+        return values
+
+    def __str__(self) -> str:
+        parts = [f"{self.how}: {len(self.classes)} classes, now {self.num_classes} in all."]
+        if self.old_before is not None and self.old_after is not None:
+            parts.append(
+                f"Old classes: {100 * self.old_before:.1f} % before, {100 * self.old_after:.1f} % now "
+                f"({self.old_examples} examples)."
+            )
+        if self.new_accuracy is not None:
+            parts.append(f"New classes: {100 * self.new_accuracy:.1f} % ({self.new_examples} examples).")
+        parts.append(f"Maximum cosine: {self.max_cosine_before:.4f} before, {self.max_cosine:.4f} now.")
+        return " ".join([*parts, *self.notes])
+
+
+class Changed(NamedTuple):
+    """A run with other classes, and what that did."""
+
+    run: Run
+    report: ClassChange
+
+
+def add_classes(
+    run: AnyModel,
+    inputs: Any = None,
+    labels: Any = None,
+    *,
+    how: Literal["mean", "train", "prior"] = "mean",
+    names: Sequence[str] | None = None,
+    prior: object | None = None,
+    replay: Any = None,
+    replay_per_class: int = 20,
+    old_valid: Any = None,
+    new_valid: Any = None,
+    task: str | None = None,
+    epochs: int = 20,
+    seed: int = 0,
+    folder: str | Path | None = None,
+    **settings: Any,
+) -> Changed:
+    """Return a trained model that knows more classes, and a report of what that did to the old ones.
+
+    Ids and prototypes of the old classes stay as they are. The given model is not changed: "train" trains a copy, the
+    other ways share its network.
+
+    Parameters
+    ----------
+    run : Run, pair (network, space), or path
+        What ``fit`` or ``load`` returned, or a run's folder. The space must be a sphere, :class:`hyperproto.Space`.
+    inputs : array or tensor, shape (n, ...)
+        Examples of the new classes, prepared as for training. A few each will do; how="prior" needs none.
+    labels : sequence, shape (n,)
+        Their names; ids, counted on from the old ones, where classes have no names or ``names`` lists them.
+    how : {"mean", "train", "prior"}, default "mean"
+        "mean" puts each new prototype at the mean direction of its examples' outputs, without training. "train" takes
+        a reserved prototype, or adds one far from the others, and trains on the new examples and replayed old ones.
+        "prior" puts it among the old classes that a semantic prior likens it to, without any example.
+    names : sequence of str, optional
+        The new classes in their order (default: those among the labels, sorted).
+    prior : optional
+        For how="prior": word vectors, a taxonomy, ... over old and new classes; see :func:`hyperproto.place`.
+    replay : pair (inputs, targets), optional
+        For how="train": examples of old classes in the form ``fit`` takes. Without them old classes are forgotten.
+    replay_per_class : int, default 20
+        How many of each old class to replay at most.
+    old_valid, new_valid : pair (inputs, targets), optional
+        Examples that are not trained on, to measure old and new classes on, new ones with labels as above (default:
+        the replayed and the new examples themselves; the report says so).
+    task : str, optional
+        Which class task, where the space has several.
+    epochs, seed, **settings
+        For how="train": as for ``fit`` (default: 20 epochs in batches of 32, rate 0.05, mean loss, since so few
+        examples would make too few steps of the usual batches).
+    folder : path, optional
+        Where to store the new run, for ``load``.
+
+    Returns
+    -------
+    Changed
+        A pair (run, report). A warning says where the old classes lost more than a point of accuracy.
+    """
+    choose(how, dict.fromkeys(("mean", "train", "prior")), what="way to add classes")
+    model = open_model(run)
+    space, task = class_task(model.space, task)
+    old = class_prototypes(space)[task]
+    classes = new_class_names(old, labels, names)
+    examples = None if inputs is None else new_examples(model, space, task, classes, inputs, labels)
+    _check_arguments(how, examples, prior, replay, settings)
+    replayed = None if replay is None else in_memory(replay, "replay", model.network)
+    count = classes if isinstance(classes, int) else len(classes)
+    if how == "prior":
+        both = None if old.names is None or isinstance(classes, int) else (*old.names, *classes)
+        # a point far from the others would be better separated, and no output would come near it without training
+        points = points_by_similarity(old, both, count, prior).to(old.vectors.device)
+        placed = old.append(classes, points, method="among the classes that a prior likens them to")
+        made = store_model(model, with_prototypes(space, task, placed), folder)
+    elif how == "mean":
+        assert examples is not None
+        groups = task_labels(examples, task) - old.num_classes
+        points = mean_directions(model.network, space, task, examples.inputs, groups, count).to(old.vectors.device)
+        placed = old.append(classes, points, method="at the mean of examples")
+        made = store_model(model, with_prototypes(space, task, placed), folder)
+    else:
+        assert examples is not None
+        assert replayed is not None
+        per_class = check_integer(replay_per_class, "replay_per_class", at_least=1)
+        data = join_examples(draw_replay(replayed, task, per_class=per_class, seed=seed), examples)
+        wider = with_prototypes(space, task, old.extend(classes, effort="fast", seed=seed))
+        given = {key: model.config.get(key) for key in ("preprocessing", "recipe")} | {"epochs": epochs, "seed": seed}
+        network = copy.deepcopy(model.network)
+        made = fit(network, wider, data, folder=folder, **(FEW_EXAMPLES | settings | given))
+    old_data = replayed if old_valid is None else in_memory(old_valid, "old_valid", model.network)
+    new_data = examples if new_valid is None else new_examples(model, space, task, classes, *new_valid)
+    notes = []
+    if old_valid is None and old_data is not None:
+        notes.append("Old classes are measured on what could be replayed, which may have been trained on.")
+    if new_valid is None and new_data is not None:
+        notes.append("New classes are measured on the very examples given.")
+    added = tuple(range(old.num_classes, old.num_classes + count)) if isinstance(classes, int) else classes
+    return _report(how, added, model.network, space, made, task, (old_data, old_data), new_data, notes)
+
+
+def remove_classes(
+    run: AnyModel,
+    classes: Sequence[str] | Sequence[int],
+    *,
+    old_valid: Any = None,
+    task: str | None = None,
+    folder: str | Path | None = None,
+) -> Changed:
+    """Return a trained model without some classes, and a report of how good it is on the others before and after.
+
+    Parameters
+    ----------
+    run : Run, pair (network, space), or path
+        As for :func:`add_classes`; not changed.
+    classes : sequence of str or int
+        Names, or ids where classes have no names. Ids after a removed one decrease.
+    old_valid : pair (inputs, targets), optional
+        Examples to measure on, with the ids of before; those of removed classes are left out.
+    task : str, optional
+        Which class task, where the space has several.
+    folder : path, optional
+        Where to store the new run, for ``load``.
+    """
+    model = open_model(run)
+    space, task = class_task(model.space, task)
+    old = class_prototypes(space)[task]
+    removed = class_ids(old.names, old.num_classes, classes)
+    stays = torch.ones(old.num_classes, dtype=torch.bool)
+    stays[removed] = False
+    kept_ids = torch.arange(old.num_classes).masked_fill(~stays, MISSING)
+    new_ids = (stays.cumsum(0) - 1).masked_fill(~stays, MISSING)
+    data = None if old_valid is None else in_memory(old_valid, "old_valid", model.network)
+    before, after = (None if data is None else _with_ids(data, task, ids) for ids in (kept_ids, new_ids))
+    made = store_model(model, with_prototypes(space, task, old.remove(classes)), folder)
+    names = tuple(index if old.names is None else old.names[index] for index in removed)
+    return _report("remove", names, model.network, space, made, task, (before, after))
+
+
+def rename_classes(
+    run: AnyModel, names: Mapping[str, str], *, task: str | None = None, folder: str | Path | None = None
+) -> Changed:
+    """Return a trained model with other names for some classes, ``{old: new}``; its predictions are the same.
+
+    ``run``, ``task`` and ``folder`` are as for :func:`add_classes`.
+    """
+    model = open_model(run)
+    space, task = class_task(model.space, task)
+    placed = class_prototypes(space)[task].rename(names)
+    made = store_model(model, with_prototypes(space, task, placed), folder)
+    return _report("rename", tuple(names.values()), model.network, space, made, task)
+
+
+@torch.no_grad()
+def mean_directions(
+    network: nn.Module, space: Sphere, task: str, inputs: Tensor, groups: Tensor, count: int, *, batch_size: int = 512
+) -> Tensor:
+    """Return the mean direction of the outputs of each group, on the axes of one task. Shape (count, axes), float64.
+
+    Parameters
+    ----------
+    inputs : Tensor, shape (n, ...)
+    groups : Tensor of int64, shape (n,)
+        The group of each input, in [0, count).
+    """
+    head: Any = space.heads[space.names.index(task)]
+    sums = torch.zeros(count, head.axes.stop - head.axes.start, dtype=torch.float64)
+    for z, group in network_outputs(network, (inputs, groups), batch_size=batch_size):
+        part = z[:, head.axes].cpu().double()
+        check_directions(part)
+        sums.index_add_(0, group.cpu(), normalize(part))
+    lengths = sums.norm(dim=1) / groups.bincount(minlength=count).clamp_min(1)
+    bad = (lengths < NO_DIRECTION).nonzero().flatten()
+    if len(bad):
+        examples = int((groups == bad[0]).sum())
+        got = f"{examples} examples without one for new class {int(bad[0])} ({len(bad)} of {count} classes)"
+        raise InputError("Each new class", "have examples whose outputs agree on a direction", got)
+    return normalize(sums)
+
+
+def _check_arguments(
+    how: str, examples: Arrays | None, prior: object | None, replay: Any, settings: dict[str, Any]
+) -> None:
+    """Refuse arguments that a way lacks, or that have no part in it."""
+    if how != "prior" and examples is None:
+        rule, advice = f'be examples of the new classes for how="{how}"', 'Without examples use how="prior".'
+        raise InputError("inputs", rule, "none", advice)
+    if (prior is None) == (how == "prior"):
+        raise InputError("prior", 'be given for how="prior", and only for it', f'how="{how}"')
+    if how == "train" and replay is None:
+        rule = 'be examples (inputs, targets) of the old classes for how="train", which forgets them otherwise'
+        raise InputError("replay", rule, "none", 'Or use how="mean", which trains nothing.')
+    if how != "train" and settings:
+        rule = f'be left out for how="{how}", which trains nothing'
+        raise InputError("Settings of training", rule, ", ".join(settings))
+
+
+def _with_ids(data: Arrays, task: str, ids: Tensor) -> Arrays:
+    """Return the data with other ids in one task; missing labels stay missing."""
+    labels = task_labels(data, task)
+    changed = ids[labels.long().clamp_min(0)].masked_fill(labels < 0, MISSING)
+    return Arrays(data.inputs, changed if isinstance(data.targets, Tensor) else {**data.targets, task: changed})
+
+
+def _report(
+    how: str,
+    classes: tuple[str | int, ...],
+    network: nn.Module,
+    space: Sphere,
+    made: Run,
+    task: str,
+    old_data: tuple[Arrays | None, Arrays | None] = (None, None),
+    new_data: Arrays | None = None,
+    notes: Sequence[str] = (),
+) -> Changed:
+    """Compare a model with the one made of it, on examples of old classes (with ids of then and now) and new ones."""
+    now = made.space
+    assert isinstance(now, Sphere)
+    old_before, old_examples = _accuracy(network, space, task, old_data[0])
+    old_after, _ = _accuracy(made.network, now, task, old_data[1])
+    new_accuracy, new_examples = _accuracy(made.network, now, task, new_data)
+    before, placed = class_prototypes(space)[task], class_prototypes(now)[task]
+    said = []
+    if how != "rename" and (old_before is None or old_after is None):
+        said.append("What the old classes lost is not measured: pass examples of them as old_valid.")
+    elif old_before is not None and old_after is not None and old_before - old_after > NOTABLE:
+        said.append(
+            f"The old classes lost {100 * (old_before - old_after):.1f} points of accuracy: "
+            f"{100 * old_before:.1f} % before, {100 * old_after:.1f} % now."
+        )
+    if how == "train" and new_accuracy is not None and new_accuracy < 0.5:
+        said.append(
+            f"The new classes are right in {100 * new_accuracy:.1f} % only. Train longer or at a higher rate."
+        )
+    said += notes
+    if placed.num_classes > before.num_classes:
+        said.append(_nearest(before.num_classes, placed))
+    report = ClassChange(
+        how=how,
+        classes=classes,
+        num_classes=placed.num_classes,
+        old_before=old_before,
+        old_after=old_after,
+        new_accuracy=new_accuracy,
+        old_examples=old_examples,
+        new_examples=new_examples,
+        max_cosine_before=before.certificate.max_cosine,
+        max_cosine=placed.certificate.max_cosine,
+        notes=tuple(said),
+    )
+    if made.folder is not None:
+        write_json(made.folder / "new_classes.json", report.to_dict())
+    if report.lost is not None and report.lost > NOTABLE:
+        warnings.warn(report.notes[0], UserWarning, stacklevel=3)  # at whoever called the public function
+    return Changed(made, report)
+
+
+def _accuracy(network: nn.Module, space: Sphere, task: str, data: Arrays | None) -> tuple[float | None, int]:
+    """Return the accuracy of one task and the number of labels that are there; None where there are none."""
+    if data is None:
+        return None, 0
+    answers = predict_split(network, space, data, top=1).tasks[task]
+    assert answers.targets is not None
+    right, count = accuracy_terms(answers.predicted, answers.targets)
+    return (right / count if count else None), count
+
+
+def _nearest(old: int, placed: Prototypes) -> str:
+    """Say which new class is nearest to an old one; the first ``old`` classes are the old ones."""
+    cosines = placed.vectors[old:] @ placed.vectors[:old].T
+    new, near = divmod(int(cosines.argmax()), old)
+    names = placed.names or tuple(map(str, range(placed.num_classes)))
+    return f'"{names[old + new]}" is nearest to an old class, "{names[near]}" (cosine {cosines.max():.3f}).'
