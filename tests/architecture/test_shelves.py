@@ -93,6 +93,9 @@ def test_importing_the_package_loads_nothing_heavy():
     [
         ["--help"],
         ["place", "--help"],
+        ["extend", "--help"],
+        ["compare", "--help"],
+        ["sweep", "--help"],
         ["train", "--help"],
         ["demo", "--help"],
         ["data", "check", "--help"],

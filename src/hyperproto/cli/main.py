@@ -12,14 +12,17 @@ from hyperproto._core.errors import HyperprotoError, InputError, python_name
 from hyperproto._core.registry import unknown_choice
 from hyperproto._version import __version__
 from hyperproto.cli.calibrate import Calibrate
+from hyperproto.cli.compare import Compare
 from hyperproto.cli.data import Data
 from hyperproto.cli.demo import Demo
 from hyperproto.cli.doctor import Doctor
 from hyperproto.cli.evaluate import Evaluate
+from hyperproto.cli.extend import Extend
 from hyperproto.cli.place import Place
 from hyperproto.cli.predict import Predict
 from hyperproto.cli.reproduce import Reproduce
 from hyperproto.cli.runs import Runs
+from hyperproto.cli.sweep import Sweep
 from hyperproto.cli.train import Train
 from hyperproto.cli.wording import in_options
 
@@ -29,14 +32,17 @@ __all__ = ["main"]
 # that it calls; where an option has another name, the class has a table ``KEYWORDS: ClassVar = {keyword: field}``.
 VERBS: dict[str, type[Any]] = {
     "calibrate": Calibrate,
+    "compare": Compare,
     "data": Data,
     "demo": Demo,
     "doctor": Doctor,
     "evaluate": Evaluate,
+    "extend": Extend,
     "place": Place,
     "predict": Predict,
     "reproduce": Reproduce,
     "runs": Runs,
+    "sweep": Sweep,
     "train": Train,
 }
 POSITIONAL = get_args(Positional[str])[1]

@@ -1,60 +1,53 @@
-"""``hyperproto place``: prototypes for K classes in D dimensions."""
+"""``hyperproto place``: prototypes for K classes in D dimensions. Also what its sister verbs share with it."""
 
 import json
+import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from tyro.conf import Positional, arg
+
+from hyperproto._core.errors import InputError
+from hyperproto._core.files import check_can_write
 
 if TYPE_CHECKING:
     from hyperproto.priors import Prior
     from hyperproto.prototypes import Prototypes
-    from hyperproto.report import NeighborTable
 
-__all__ = ["Place"]
+__all__ = ["Place", "check_outputs", "read_classes", "read_prior", "read_weight", "show_prototypes"]
+
+NEIGHBORS = 5  # shown of the classes that --of names
 
 
 @dataclass
 class Place:
-    """Place K class prototypes on the sphere in D dimensions, as far apart as we can, and certify them."""
+    """Place class prototypes on the sphere in D dimensions, as far from each other as we can, and certify them."""
 
-    classes: Annotated[Positional[int | None], arg(metavar="K")] = None
-    """Number of classes; left out where --names gives them."""
+    classes: Annotated[Positional[str], arg(metavar="CLASSES")]
+    """Number of classes; or their names: a file with one per line, or a list with commas."""
 
     dim: Annotated[Positional[int | None], arg(metavar="D")] = None
-    """Number of dimensions; the sphere is S^(D-1). With --compare or --max-cosine it is left out."""
+    """Number of dimensions; the sphere is S^(D-1). Left out with --max-cosine."""
 
     output: Annotated[Path | None, arg(aliases=["-o"], metavar="FILE")] = None
     """Write the prototypes to this safetensors file."""
 
-    names: Annotated[str | None, arg(metavar="FILE")] = None
-    """The class names: a file with one a line, or a list with commas."""
+    max_cosine: Annotated[float | None, arg(metavar="C")] = None
+    """Find the smallest dimension with at most this maximum cosine, and place there."""
 
     prior: Annotated[str | None, arg(metavar="FILE")] = None
     """What is known about the classes: word vectors (GloVe or word2vec, also .gz), a .npy of vectors or similarities,
     a taxonomy (child,parent in CSV, or nested folders), or "wordnet". Similar classes are then placed nearer."""
 
     prior_weight: Annotated[str, arg(metavar="W")] = "auto"
-    """How much the prior counts beside separation: a number from 0 on, or auto."""
+    """How much the prior counts against separation: a number from 0 on, or auto."""
 
-    missing: str = "error"
-    """Names the prior does not know: error, or free to place them without it."""
+    missing: Literal["error", "free"] = "error"
+    """What happens to classes the prior does not know: an error, or placement without it."""
 
-    confusion: Annotated[str | None, arg(metavar="near|far")] = None
+    confusion: Literal["near", "far"] | None = None
     """The prior is a confusion matrix (.npy or CSV): put confusable classes near each other, or far."""
-
-    sweep: bool = False
-    """Print separation against meaning for several weights of the prior, and for an assignment."""
-
-    neighbours: Annotated[int | None, arg(metavar="N")] = None
-    """Print the N nearest classes of each, in the prior and in the placement side by side."""
-
-    of: Annotated[str | None, arg(metavar="NAMES")] = None
-    """The classes to print neighbours of, a list with commas; the first ten unless given."""
-
-    page: Annotated[Path | None, arg(metavar="FILE")] = None
-    """Write a page to turn with the mouse: the placed classes, their neighbours, the certificate."""
 
     method: str = "auto"
     """How to place: auto, codes, optimize, project, assign, paper or random."""
@@ -63,10 +56,7 @@ class Place:
     """How much to search: fast, balanced or thorough."""
 
     reserve: Annotated[int, arg(metavar="N")] = 0
-    """Keep room for N classes to come, for --extend."""
-
-    extend: Annotated[Path | None, arg(metavar="FILE")] = None
-    """Add the classes of --names, or K, to the prototypes of this file, which stay as they are."""
+    """Reserve room for N later classes, for hyperproto extend."""
 
     seed: int = 0
     """Fixes the result bit for bit."""
@@ -75,97 +65,36 @@ class Place:
     """End the search after this time; the seed alone then no longer fixes the result."""
 
     workers: Annotated[int | None, arg(metavar="N")] = None
-    """Processes to search with; all cores unless given."""
+    """Processes to search with (default: all cores)."""
 
-    compare: bool = False
-    """Print a table over many dimensions: ours, the bound, the paper's method, random."""
+    neighbors: Annotated[int | None, arg(metavar="N")] = None
+    """Print the N nearest classes of each, in the prior and in the placement side by side."""
 
-    dims: Annotated[tuple[int, ...] | None, arg(metavar="D")] = None
-    """The dimensions to compare."""
+    of: Annotated[str | None, arg(metavar="NAMES")] = None
+    """The classes to print neighbors of, a list with commas (default: the first ten)."""
 
     plot: Annotated[Path | None, arg(metavar="FILE")] = None
-    """Draw it as PNG or SVG: the placed classes, the table of --compare, or the trade-off of --sweep."""
+    """Draw the placed classes as PNG or SVG."""
 
-    max_cosine: Annotated[float | None, arg(metavar="C")] = None
-    """Find the smallest dimension with at most this maximum cosine, and place there."""
+    page: Annotated[Path | None, arg(metavar="FILE")] = None
+    """Write a page to turn with the mouse: the placed classes, their neighbors, the certificate."""
 
     json: bool = False
     """Print for machines."""
 
     def run(self) -> None:
-        """Compare, sweep, suggest or place; save; print."""
-        from hyperproto._core.errors import InputError
-        from hyperproto.cli.place_inputs import read_prior
-        from hyperproto.cli.place_modes import compare, extend, suggest, sweep
+        """Place, write, print."""
+        from hyperproto.prototypes import place
 
         self._check()
-        if self.extend is not None:
-            return extend(self, self.extend)
-        self._read_names()
-        if self.compare:
-            placing = self.output or self.prior or self.page or self.reserve
-            if self.dim is not None or self.max_cosine is not None or placing:
-                raise InputError(
-                    "--compare goes over --dims and places nothing: leave out D, --max-cosine, --prior, --page, "
-                    "--reserve, -o."
-                )
-            return compare(self, self._count)
-        if self.dims is not None:
-            raise InputError("--dims goes with --compare. Add it, or leave it out.")
-        if self.max_cosine is not None:
-            if self.dim is not None:
-                raise InputError("--max-cosine finds the dimension: leave D out.")
-            if self.prior is not None:
-                raise InputError("--max-cosine finds a dimension for separation alone: leave --prior out, or give D.")
-            self.dim = suggest(self, self._count, self.max_cosine)
-        if self.dim is None:
-            if self.prior is not None:
-                raise InputError("Give the names that the prior is for, too: --names FILE D.")
-            raise InputError("Give the number of dimensions too: hyperproto place K D. Or use --compare.")
-        held = read_prior(self, self._names, self._count)
-        if self.sweep:
-            return sweep(self, self._classes, self.dim, held)
-        return self._place(self.dim, held)
-
-    @property
-    def _classes(self) -> "int | tuple[str, ...]":
-        return self._names if self._names is not None else self._count
-
-    def _read_names(self) -> None:
-        """Settle K, D and the names; with names, the one number is D."""
-        from hyperproto._core.errors import InputError
-        from hyperproto.cli.names import read_names
-
-        self._names = None if self.names is None else read_names(self.names)
-        if self._names is not None:
-            if self.dim is not None and self.classes != len(self._names):
-                raise InputError(f"--names gives {len(self._names)} classes; got K = {self.classes}. Leave K out.")
-            if self.dim is None:
-                self.classes, self.dim = len(self._names), self.classes
-        if self.classes is None:
-            raise InputError("Say how many classes: hyperproto place K D, or --names FILE D.")
-        self._count = self.classes
-
-    def _check(self) -> None:
-        """Say what does not go together, and what cannot be written; better now than after the search."""
-        from hyperproto.cli.place_inputs import check_goes_with_prior, check_outputs, check_sweep
-
-        check_outputs(self)
-        check_goes_with_prior(self)
-        check_sweep(self)
-
-    def _place(self, dim: int, held: "Prior | None") -> None:
-        from hyperproto.cli.place_inputs import read_weight
-        from hyperproto.cli.place_tables import show_certificate
-        from hyperproto.prototypes import place
-        from hyperproto.report import print_neighbors
-
+        classes = read_classes(self.classes)
+        prior = read_prior(self.prior, classes, missing=self.missing, confusion=self.confusion)
         prototypes = place(
-            self._classes,
-            dim,
-            prior=held,
+            classes,
+            self._suggest(classes) if self.dim is None else self.dim,
+            prior=prior,
             prior_weight=read_weight(self.prior_weight),
-            missing="free",  # what is missing was settled when the prior was read
+            missing="free",  # unknown classes were handled when the prior was read
             method=self.method,
             effort=self.effort,
             seed=self.seed,
@@ -173,29 +102,54 @@ class Place:
             workers=self.workers,
             reserve=self.reserve,
         )
-        if self.output is not None:
-            prototypes.save(self.output)
-        report = {"classes": self._count, "dim": dim} | prototypes.certificate.to_dict()
-        if self._count <= 20_000:  # beyond, every pair takes minutes
-            report["separation"] = asdict(prototypes.separation())
-        table = self._neighbours(prototypes, held)
-        if self.json:
-            print(json.dumps(report | ({} if table is None else {"neighbours": asdict(table)["rows"]})))
-        else:
-            show_certificate(report, self.output)
-            if table is not None:
-                print_neighbors(table, limit=10 if self.of is None else len(table.rows))
-        self._draw(prototypes, held)
+        more: dict[str, Any] = {}
+        if prototypes.num_classes <= 20_000:  # beyond, every pair takes minutes
+            more["separation"] = asdict(prototypes.separation())
+        table = None
+        if prior is not None and (self.neighbors or self.of):
+            from hyperproto.report import compare_neighbors
 
-    def _neighbours(self, prototypes: "Prototypes", held: "Prior | None") -> "NeighborTable | None":
-        from hyperproto.report import compare_neighbors
+            of = None if self.of is None else [name.strip() for name in self.of.split(",") if name.strip()]
+            count = self.neighbors or NEIGHBORS
+            table = compare_neighbors(prototypes, prior.similarity, known=prior.known, classes=of, k=count)
+            more["neighbors"] = asdict(table)["rows"]
+        show_prototypes(prototypes, self.output, more, as_json=self.json)
+        if table is not None and not self.json:
+            from hyperproto.report import print_neighbors
 
-        if self.neighbours is None or held is None:
-            return None
-        of = None if self.of is None else [name.strip() for name in self.of.split(",") if name.strip()]
-        return compare_neighbors(prototypes, held.similarity, known=held.known, classes=of, k=self.neighbours)
+            print_neighbors(table, limit=10 if self.of is None else len(table.rows))
+        self._draw(prototypes, prior)
 
-    def _draw(self, prototypes: "Prototypes", held: "Prior | None") -> None:
+    def _check(self) -> None:
+        """Check what goes together and what can be written: better now than after the search."""
+        check_outputs(self.output, self.page, picture=self.plot)
+        if self.prior is None and (self.confusion or self.neighbors is not None or self.of):
+            raise InputError("prior", "be given with --confusion, --neighbors and --of", "none")
+        if self.neighbors is not None and self.neighbors < 1:
+            raise InputError("neighbors", "be at least 1", self.neighbors)
+        if (self.dim is None) == (self.max_cosine is None):
+            got = "neither" if self.dim is None else "both"
+            raise InputError("Either D or --max-cosine, which finds it,", "be given", got)
+        if self.max_cosine is not None and self.prior is not None:
+            raise InputError("max_cosine", "come without --prior: it is about separation alone", advice="Give D.")
+
+    def _suggest(self, classes: int | tuple[str, ...]) -> int:
+        """Return the smallest dimension that keeps the maximum cosine, and print what smaller ones cost."""
+        from hyperproto._core.progress import progress_bar
+        from hyperproto.prototypes import suggest_dim
+
+        assert self.max_cosine is not None
+        with progress_bar("searching the dimensions"):
+            count = classes if isinstance(classes, int) else len(classes)
+            found = suggest_dim(count, max_cosine=self.max_cosine, seed=self.seed)
+        if not self.json:
+            more = " Smaller ones would cost:" if found.smaller else ""
+            print(f"{found.dim} dimensions deliver {found.max_cosine:.6f}.{more}")
+            for option in found.smaller:
+                print(f"  {option.dim:5d}: {option.max_cosine:.6f} (bound {option.bound:.6f})")
+        return found.dim
+
+    def _draw(self, prototypes: "Prototypes", prior: "Prior | None") -> None:
         """Draw and write the page, where asked to."""
         if self.plot is None and self.page is None:
             return
@@ -203,15 +157,119 @@ class Place:
 
         title = f"{prototypes.num_classes} classes in {prototypes.dim} dimensions"
         labels = prototypes.names or tuple(str(index) for index in range(prototypes.num_classes))
-        groups = None if held is None else prior_groups(held.similarity, labels, known=held.known)
+        known: dict[str, Any] = {} if prior is None else {"similarity": prior.similarity, "known": prior.known}
+        groups = None if prior is None else prior_groups(prior.similarity, labels, known=prior.known)
         if self.plot is not None:
             draw_placement(prototypes, self.plot, groups=groups, title=title)
-            self._written(self.plot)
         if self.page is not None:
-            known: dict[str, Any] = {} if held is None else {"similarity": held.similarity, "known": held.known}
             write_placement_page(prototypes, self.page, title=title, groups=groups, **known)
-            self._written(self.page)
+        for path in (self.plot, self.page):
+            if path is not None and not self.json:
+                print(f"Written: {path}")
 
-    def _written(self, path: Path) -> None:
-        if not self.json:
-            print(f"Written: {path}")
+
+def check_outputs(*files: Path | None, picture: Path | None = None) -> None:
+    """Check that every file can be written, and that a picture has a format that can be drawn."""
+    for path in (*files, picture):
+        if path is not None:
+            check_can_write(path)
+    if picture is not None:
+        from hyperproto.report.pictures import picture_format
+
+        picture_format(picture)
+
+
+def read_classes(given: str, *, several: bool = True) -> int | tuple[str, ...]:
+    """Return the number of classes, or their names from a file with one per line or from a list with commas.
+
+    One name alone is a list where there need not be several.
+
+    >>> read_classes("10"), read_classes("cat, dog,bird")
+    (10, ('cat', 'dog', 'bird'))
+    """
+    if given.strip().lstrip("+-").isdecimal():
+        return int(given)
+    if os.path.isfile(given):  # Path.is_file raises where a list is longer than a file name may be
+        try:
+            lines = Path(given).read_text(encoding="utf-8-sig").splitlines()
+        except UnicodeDecodeError:
+            raise InputError(f'"{given}"', "be a text file in UTF-8 with one class name per line") from None
+        return tuple(line.strip() for line in lines if line.strip())
+    if several and "," not in given:
+        rule = "be a number, a file with one name per line, or a list of names with commas"
+        raise InputError("classes", rule, f'"{given}"')
+    return tuple(name.strip() for name in given.split(",") if name.strip())
+
+
+def read_weight(given: str) -> float | Literal["auto"]:
+    """Return the weight of the prior as a number, or "auto"."""
+    if given == "auto":
+        return "auto"
+    try:
+        return float(given)
+    except ValueError:
+        raise InputError("prior_weight", "be a number or auto", given) from None
+
+
+def read_prior(
+    given: str | None,
+    classes: int | tuple[str, ...],
+    *,
+    missing: Literal["error", "free"],
+    confusion: Literal["near", "far"] | None,
+) -> "Prior | None":
+    """Return the prior, for the classes in their order."""
+    from hyperproto.priors import as_prior, from_confusion
+
+    if given is None:
+        return None
+    names, count = (None, classes) if isinstance(classes, int) else (classes, len(classes))
+    prior: Any = given
+    if confusion is not None:
+        prior = from_confusion(Path(given), similar=confusion, names=names, missing=missing)
+    return as_prior(prior, names, count, missing=missing)
+
+
+def show_prototypes(prototypes: "Prototypes", output: Path | None, more: dict[str, Any], *, as_json: bool) -> None:
+    """Write prototypes where asked to, and print their certificate."""
+    if output is not None:
+        prototypes.save(output)
+    report = {"classes": prototypes.num_classes, "dim": prototypes.dim} | prototypes.certificate.to_dict() | more
+    if as_json:
+        print(json.dumps(report))
+        return
+    from rich.table import Table
+
+    from hyperproto.cli.console import table_console
+
+    certificate = prototypes.certificate
+    rows = {
+        "maximum cosine": f"{certificate.max_cosine:.9f}",
+        "lower bound": f"{certificate.bound:.9f}",
+        "gap": f"{certificate.gap:.3g}",
+        "optimal": f"{'proved' if certificate.proved else 'not proved'}: {certificate.proof}",
+        "measured": certificate.measured,
+        "method": certificate.method,
+        "seed": "none needed" if certificate.seed is None else str(certificate.seed),
+    }
+    if "separation" in more:
+        rows["cosine distance"] = "min {min:.4f}, mean {mean:.4f}, max {max:.4f}".format(**more["separation"])
+    if (agreement := certificate.meaning) is not None:
+        rows |= {
+            "prior": f"{agreement.prior}, weight {agreement.weight:.3g}",
+            "triplets ranked right": f"{100 * agreement.ranked:.1f} %; by more than .01 "
+            f"{100 * agreement.ranked_by_margin:.1f} %, of {100 * agreement.clear:.1f} % that differ by so much",
+            "rank correlation": f"Spearman {agreement.spearman:.3f}, Kendall {agreement.kendall:.3f}",
+            "ranking loss (Eq. 6)": f"{agreement.loss:.5f} over {agreement.measured}",
+        }
+    if certificate.reserved:
+        whole = certificate.max_cosine_with_reserve
+        rows["reserve"] = f"room for {certificate.reserved} more; maximum cosine with them {whole:.9f}"
+    if certificate.remark:
+        rows["note"] = certificate.remark
+    if output is not None:
+        rows["written to"] = str(output)
+    table = Table(title=f"{prototypes.num_classes} prototypes in {prototypes.dim} dimensions", show_header=False)
+    for name, value in rows.items():
+        table.add_row(name, value)
+    table_console().print(table)

@@ -156,7 +156,7 @@ class Prototypes:
         """Read what :meth:`save` wrote, bit for bit."""
         path = Path(path)
         if not path.is_file():
-            raise MissingDataError(f'No prototype file at "{path}". `hyperproto place K D -o FILE` makes one.')
+            raise MissingDataError(f'No prototype file at "{path}". `hyperproto place CLASSES D -o FILE` makes one.')
         try:
             with safe_open(path, framework="pt") as file:
                 tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 (not a dict)

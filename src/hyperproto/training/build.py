@@ -309,7 +309,7 @@ def _load_prototypes(path: str, labels: Labels, name: str) -> Prototypes:
             f'"{path}"',
             f'have one prototype for each of the {labels.num_classes} classes of "{name}"',
             f'others, such as "{strange[0]}"' if strange else f"{placed.num_classes} prototypes",
-            "Place them for these classes: hyperproto place --names FILE D -o FILE.",
+            "Place them for these classes: hyperproto place NAMES D -o FILE.",
         )
     order = [placed.names.index(known) for known in labels.names] if placed.names else list(range(len(labels.names)))
     return Prototypes(placed.vectors[order], placed.certificate, tuple(labels.names))

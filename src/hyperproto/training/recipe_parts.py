@@ -161,7 +161,7 @@ def _loaded(recipe: Recipe, task: Classes, name: str) -> Prototypes:
         found = f'others, such as "{strange[0]}"' if strange else f"{held.num_classes} prototypes"
         raise InputError(
             f'"{recipe.prototypes}" must hold a prototype for each of the {task.num_classes} classes of "{name}"; it '
-            f"holds {found}. Place them for these classes: hyperproto place --names FILE D -o FILE."
+            f"holds {found}. Place them for these classes: hyperproto place NAMES D -o FILE."
         )
     order = [held.names.index(known) for known in names] if held.names else list(range(task.num_classes))
     return Prototypes(held.vectors[order], held.certificate, names or None)

@@ -1,0 +1,74 @@
+"""``hyperproto compare``: the separation of K classes over many dimensions."""
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated
+
+from tyro.conf import Positional, arg
+
+from hyperproto.cli.place import check_outputs
+
+__all__ = ["Compare"]
+
+
+@dataclass
+class Compare:
+    """Compare dimensions for K classes: maximum cosines of ours, the bound, the paper's method and chance."""
+
+    classes: Annotated[Positional[int], arg(metavar="K")]
+    """Number of classes."""
+
+    dims: Annotated[tuple[int, ...], arg(metavar="D")] = (2, 3, 5, 10, 25, 50, 100)
+    """The dimensions to compare."""
+
+    effort: str = "balanced"
+    """How much to search: fast, balanced or thorough."""
+
+    seed: int = 0
+    """Fixes the result bit for bit."""
+
+    workers: Annotated[int | None, arg(metavar="N")] = None
+    """Processes to search with (default: all cores)."""
+
+    plot: Annotated[Path | None, arg(metavar="FILE")] = None
+    """Draw the table as PNG or SVG."""
+
+    json: bool = False
+    """Print for machines."""
+
+    def run(self) -> None:
+        """Place in every dimension, draw, print."""
+        from rich.table import Table
+
+        from hyperproto._core.progress import progress_bar
+        from hyperproto.cli.console import table_console
+        from hyperproto.prototypes.explore import compare_dims
+
+        check_outputs(picture=self.plot)
+        with progress_bar("placing") as bar:
+            rows = compare_dims(
+                self.classes,
+                self.dims,
+                effort=self.effort,
+                seed=self.seed,
+                workers=self.workers,
+                progress=lambda what: bar.update(0, description=f"placing {what}"),
+            )
+        if self.plot is not None:
+            from hyperproto.report.plots import draw_separation
+
+            draw_separation(rows, self.plot, num_classes=self.classes)
+        if self.json:
+            print(json.dumps([asdict(row) for row in rows]))
+            return
+        table = Table(
+            title=f"Maximum cosine of {self.classes} prototypes: smaller is better, nothing beats the bound"
+        )
+        for heading in ("D", "ours", "bound", "the paper's method", "random"):
+            table.add_column(heading, justify="right")
+        table.add_column("how ours was made")
+        for row in rows:
+            numbers = (row.ours, row.bound, row.paper, row.random)
+            table.add_row(str(row.dim), *(f"{value:.6f}" for value in numbers), row.method)
+        table_console().print(table)

@@ -1,0 +1,59 @@
+"""``hyperproto extend``: classes added to prototypes of a file, which stay unchanged."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+from tyro.conf import Positional, arg
+
+from hyperproto.cli.place import check_outputs, read_classes, read_weight, show_prototypes
+
+__all__ = ["Extend"]
+
+
+@dataclass
+class Extend:
+    """Add classes to the prototypes of a file: old ones stay, reserved points are used first."""
+
+    file: Annotated[Positional[Path], arg(metavar="FILE")]
+    """Prototypes, from hyperproto place -o FILE."""
+
+    classes: Annotated[Positional[str], arg(metavar="CLASSES")]
+    """The names of the new classes: a file with one per line, or a list with commas; where the old ones have no
+    names, their number."""
+
+    output: Annotated[Path | None, arg(aliases=["-o"], metavar="FILE")] = None
+    """Write all prototypes, old and new, to this safetensors file."""
+
+    prior: Annotated[str | None, arg(metavar="FILE")] = None
+    """What is known about the classes, old and new, as for hyperproto place: new ones go where it wants them."""
+
+    prior_weight: Annotated[str, arg(metavar="W")] = "auto"
+    """How much the prior counts against separation: a number from 0 on, or auto."""
+
+    missing: Literal["error", "free"] = "error"
+    """What happens to classes the prior does not know: an error, or placement without it."""
+
+    effort: str = "balanced"
+    """How much to search: fast, balanced or thorough."""
+
+    seed: int = 0
+    """Fixes the result bit for bit."""
+
+    json: bool = False
+    """Print for machines."""
+
+    def run(self) -> None:
+        """Extend, write, print what separation is left."""
+        from hyperproto.prototypes import Prototypes
+
+        check_outputs(self.output)
+        prototypes = Prototypes.load(self.file).extend(
+            read_classes(self.classes, several=False),
+            prior=self.prior,
+            prior_weight=read_weight(self.prior_weight),
+            missing=self.missing,
+            effort=self.effort,
+            seed=self.seed,
+        )
+        show_prototypes(prototypes, self.output, {}, as_json=self.json)
