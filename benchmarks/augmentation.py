@@ -14,7 +14,7 @@ from torch import Tensor
 
 from benchmarks.timing import seconds
 from hyperproto.data import Augment, Batches, ImageData, ImagePreprocessing, Split
-from hyperproto.data.draws import uniforms
+from hyperproto.data.augment import uniforms
 from hyperproto.data.preprocessing import CIFAR_MEAN, CIFAR_STD
 
 N, SIDE, PADDING, BATCH, ROUNDS = 50_000, 32, 4, 128, 200

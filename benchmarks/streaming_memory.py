@@ -39,7 +39,7 @@ def measure_here(folder: Path, n: int, size: int) -> dict[str, object]:
     import torch
 
     from hyperproto.data import Augment, Batches, ImageData, ImageFiles, ImagePreprocessing, Split
-    from hyperproto.data.stored import PathList
+    from hyperproto.data.image_files import PathList
 
     files = ImageFiles(PathList(folder / f"{row % FILES}.jpg" for row in range(n)))
     split = Split(files, {"class": torch.zeros(n, dtype=torch.int64)})

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hyperproto.data import Augment
-from hyperproto.data.augment import augmented, centre, check_augment, crop, flip, normalise, warp
+from hyperproto.data.augment import augmented, center, crop, flip, normalize, warp
 from tests.reference import augment as reference
 
 
@@ -104,34 +104,34 @@ def test_resized_crops_cover_the_shares_asked_for():
     assert got.max() > 59
 
 
-def test_the_centre_is_cut_without_copying():
+def test_the_center_is_cut_without_copying():
     pixels = images(2, 9)
-    assert np.array_equal(centre(pixels, 4), pixels[:, 2:6, 2:6])
-    assert centre(pixels, 9) is pixels
+    assert np.array_equal(center(pixels, 4), pixels[:, 2:6, 2:6])
+    assert center(pixels, 9) is pixels
 
 
 def test_normalised_pixels_are_float32_channels_last():
     pixels = images(3, 5)
     mean, std = (0.5, 0.4, 0.3), (0.2, 0.3, 0.25)
-    got = normalise(pixels, mean, std)
+    got = normalize(pixels, mean, std)
     assert got.shape == (3, 3, 5, 5)
     assert got.dtype == torch.float32
     assert got.is_contiguous(memory_format=torch.channels_last)
     expected = torch.stack([reference.normalise(image, mean, std) for image in pixels])
     torch.testing.assert_close(got.double(), expected, atol=1e-6, rtol=1e-6)
-    assert normalise(pixels[:0], mean, std).shape == (0, 3, 5, 5)
+    assert normalize(pixels[:0], mean, std).shape == (0, 3, 5, 5)
 
 
 @pytest.mark.parametrize(
-    ("augment", "sentence"),
+    ("settings", "sentence"),
     [
-        (Augment(padding=-1), "`padding` must be at least 0; got -1"),
-        (Augment(rotation=400), "`rotation` must be finite and at least 0 and at most 180; got 400"),
-        (Augment(padding=4, resized_crop=(0.1, 1.0)), "two ways to crop; got 4 and .* Choose one"),
-        (Augment(resized_crop=(0.5, 0.2)), "0 < smallest <= largest <= 1; got"),
-        (Augment(resized_crop=(0.0, 1.0)), "0 < smallest <= largest <= 1; got"),
+        ({"padding": -1}, "`padding` must be at least 0; got -1"),
+        ({"rotation": 400}, "`rotation` must be finite and at least 0 and at most 180; got 400"),
+        ({"padding": 4, "resized_crop": (0.1, 1.0)}, "`padding` must be 0 with `resized_crop`.* Choose one"),
+        ({"resized_crop": (0.5, 0.2)}, "0 < smallest <= largest <= 1; got"),
+        ({"resized_crop": (0.0, 1.0)}, "0 < smallest <= largest <= 1; got"),
     ],
 )
-def test_settings_that_cannot_be_meant_are_refused(augment, sentence):
+def test_settings_that_cannot_work_are_refused(settings, sentence):
     with pytest.raises(ValueError, match=sentence):
-        check_augment(augment)
+        Augment(**settings)

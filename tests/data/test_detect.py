@@ -1,8 +1,7 @@
 import pytest
 
 from hyperproto.data import read_source
-from hyperproto.data.readers import BUILT_IN, READERS, detect
-from hyperproto.data.summary import describe_source, preview
+from hyperproto.data.readers import BUILT_IN, READERS, describe_source, detect, preview
 from tests.data import layouts
 
 WRITERS = {

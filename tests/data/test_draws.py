@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from hyperproto.data.draws import uniforms
+from hyperproto.data.augment import uniforms
 
 N = 20_000
 

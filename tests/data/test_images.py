@@ -4,8 +4,8 @@ import torch
 from PIL import Image
 
 from hyperproto.data import Augment, Batches, ImageData, ImageFiles, ImagePreprocessing, Split, as_dataset
-from hyperproto.data.augment import normalise
-from hyperproto.data.stored import PathList
+from hyperproto.data.augment import normalize
+from hyperproto.data.image_files import PathList
 
 PREPROCESSING = ImagePreprocessing(size=8, resize=10)
 AUGMENT = Augment(padding=2, flip=True)
@@ -81,7 +81,7 @@ def test_evaluation_takes_the_centre_in_order_and_knows_no_chance(files):
     assert targets["class"].tolist() == list(range(8))
     assert len(rest) == 1
     middle = split.inputs[:8, :, 1:9, 1:9].permute(0, 2, 3, 1).numpy()
-    assert torch.equal(inputs, normalise(middle, PREPROCESSING.mean, PREPROCESSING.std))
+    assert torch.equal(inputs, normalize(middle, PREPROCESSING.mean, PREPROCESSING.std))
     streamed = ImageData(files, PREPROCESSING, augment=AUGMENT, keep="stream", workers=2)
     in_memory = ImageData(files, PREPROCESSING, keep="memory")
     same(Batches(in_memory, 4, shuffle=False).epoch(), Batches(streamed, 4, shuffle=False).epoch())
@@ -133,7 +133,7 @@ def test_streaming_leaves_the_chance_of_the_network_alone(files):
 
 def test_auto_keeps_in_memory_what_fits(files, monkeypatch):
     assert ImageData(files, PREPROCESSING).keep == "memory"
-    monkeypatch.setattr("hyperproto.data.images.available_memory", lambda: 4 * 11 * 300 - 1)
+    monkeypatch.setattr("hyperproto.data.images._available_memory", lambda: 4 * 11 * 300 - 1)
     assert ImageData(files, PREPROCESSING).keep == "stream"
     assert ImageData(pixels_split(), PREPROCESSING).keep == "memory"  # it is there already
     with pytest.raises(ValueError, match='Unknown way to keep images "memroy".*Did you mean "memory"'):
@@ -143,15 +143,15 @@ def test_auto_keeps_in_memory_what_fits(files, monkeypatch):
 def test_workers_fill_the_memory_with_what_one_process_decodes(files, monkeypatch):
     ids = torch.arange(11)
     alone = ImageData(files, PREPROCESSING, keep="memory", workers=0).batch(ids)
-    monkeypatch.setattr("hyperproto.data.stored.WORTH_A_WORKER", 1)
-    monkeypatch.setattr("hyperproto.data.stored.AT_ONCE", 3)
+    monkeypatch.setattr("hyperproto.data.image_files.WORTH_A_WORKER", 1)
+    monkeypatch.setattr("hyperproto.data.image_files.AT_ONCE", 3)
     same([ImageData(files, PREPROCESSING, keep="memory", workers=2).batch(ids)], [alone])
 
 
 class TestCorrupt:
     @pytest.fixture(params=[200, 1], ids=["here", "in workers"], autouse=True)
     def worth_a_worker(self, request, monkeypatch):
-        monkeypatch.setattr("hyperproto.data.stored.WORTH_A_WORKER", request.param)
+        monkeypatch.setattr("hyperproto.data.image_files.WORTH_A_WORKER", request.param)
 
     def damage(self, files):
         files.inputs.paths[4].write_bytes(b"<html>quota exceeded</html>")

@@ -6,8 +6,8 @@ import torch
 
 from hyperproto._core.errors import MissingExtraError
 from hyperproto.data import TablePreprocessing, read_table
-from hyperproto.data.columns import describe_columns, read_columns
-from hyperproto.data.targets import held_out_rows
+from hyperproto.data.source import hold_out_rows
+from hyperproto.data.tables import describe_columns, read_columns
 from hyperproto.spaces import tasks_for
 from tests.data.layouts import write_csv, write_painting_table
 
@@ -184,14 +184,14 @@ def test_parquet_without_pyarrow_says_what_to_type(tmp_path, monkeypatch):
         read_columns(tmp_path / "t.parquet")
 
 
-def test_held_out_rows_leave_every_class_in_training():
+def test_hold_out_rows_leave_every_class_in_training():
     one = torch.tensor([0] * 50 + [1] * 50)
     rare = torch.full((100,), -1)
     rare[7], rare[8], rare[60] = 0, 1, 1
     for seed in range(20):
-        kept, held = held_out_rows([one, rare], 100, share=0.5, seed=seed)
+        kept, held = hold_out_rows([one, rare], 100, share=0.5, seed=seed)
         assert sorted([*kept.tolist(), *held.tolist()]) == list(range(100))
         assert {0, 1} <= set(rare[kept].tolist())
         assert abs(int((one[held] == 0).sum()) - 25) <= 2
-    kept, held = held_out_rows([], 10, share=0.3, seed=0)
+    kept, held = hold_out_rows([], 10, share=0.3, seed=0)
     assert len(held) == 3

@@ -3,7 +3,6 @@ import torch
 
 import hyperproto as hp
 from hyperproto.data import training_data
-from hyperproto.data.prepare import standardise
 from hyperproto.evaluation import predict_files
 from tests.evaluation.conftest import write_images
 
@@ -38,7 +37,7 @@ def test_rows_of_a_table_get_names_and_numbers(table_run):
     assert [row["row"] for row in found.rows] == list(range(1, 41))
     network, space = hp.load(table_run.folder)
     rows = [[float(cell) for cell in line.split(",")[:2]] for line in table_run.data.read_text().splitlines()[1:]]
-    inputs = standardise(torch.tensor(rows), table_run.source.preprocessing)
+    inputs = table_run.source.preprocessing.standardize(torch.tensor(rows))
     expected = space.decode(space.predict(network(inputs)))
     answers = [row["predictions"] for row in found.rows]
     assert [answer["side"]["name"] for answer in answers] == expected["side"]

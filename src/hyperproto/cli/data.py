@@ -60,7 +60,7 @@ class Data:
         return self._check_source(name)
 
     def _check_columns(self) -> None:
-        from hyperproto.data.columns import describe_columns, read_columns
+        from hyperproto.data.tables import describe_columns, read_columns
 
         report = describe_columns(read_columns(self.path))
         if self.json:
@@ -70,8 +70,7 @@ class Data:
 
     def _check_source(self, name: str) -> None:
         from hyperproto._core.errors import InputError
-        from hyperproto.data.readers import READERS, read_source
-        from hyperproto.data.summary import describe_source, preview
+        from hyperproto.data.readers import READERS, describe_source, preview, read_source
         from hyperproto.report.contact_sheet import draw_contact_sheet
 
         options = {"image": self.image, "classes": self.classes, "ranges": self.range}

@@ -23,7 +23,7 @@ FOR_DATA = ("data", "table", "resume", "reader", "reader_options", "log", "folde
 
 def recipe_from(given: dict[str, Any]) -> "Recipe":
     """Return the recipe that the options of ``hyperproto train`` describe."""
-    from hyperproto.data.columns import is_table
+    from hyperproto.data.tables import is_table
     from hyperproto.training import Recipe, describe_data
 
     if given["table"] is not None and given["data"] is not None:

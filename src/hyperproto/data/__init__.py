@@ -1,7 +1,7 @@
 """Data sets: read from files, described, and made into batches."""
 
-from hyperproto.data.arrays import Arrays, as_dataset
-from hyperproto.data.batches import Batches
+from hyperproto.data.augment import Augment
+from hyperproto.data.batches import Arrays, Batches, as_dataset, training_data
 from hyperproto.data.cifar100 import read_cifar100, uneven_cifar100
 from hyperproto.data.cub200 import read_cub200
 from hyperproto.data.digits import load_digits, load_rotated_digits
@@ -10,11 +10,10 @@ from hyperproto.data.image_folder import read_image_folder
 from hyperproto.data.images import ImageData
 from hyperproto.data.mnist import read_mnist, rotated_mnist
 from hyperproto.data.omniart import read_omniart
-from hyperproto.data.prepare import training_data
-from hyperproto.data.preprocessing import Augment, ImagePreprocessing, TablePreprocessing
+from hyperproto.data.preprocessing import ImagePreprocessing, Standardizer, TablePreprocessing
 from hyperproto.data.readers import READERS, describe_data, read_data, read_source
 from hyperproto.data.source import Bounds, ImageFiles, Labels, Source, Split
-from hyperproto.data.table import read_table
+from hyperproto.data.tables import read_table
 from hyperproto.data.tiny_imagenet import read_tiny_imagenet
 
 __all__ = [
@@ -29,6 +28,7 @@ __all__ = [
     "Labels",
     "Source",
     "Split",
+    "Standardizer",
     "TablePreprocessing",
     "as_dataset",
     "describe_data",

@@ -6,46 +6,73 @@ of bytes, and numpy does the copying, without threads: the batches of workers ar
 """
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
 import torch
 from numpy.lib.stride_tricks import as_strided
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from torch.nn import functional
 
 from hyperproto._core.checks import check_finite_number, check_integer
 from hyperproto._core.errors import InputError
-from hyperproto.data.draws import uniforms
-from hyperproto.data.preprocessing import Augment
+from hyperproto._core.seeding import derive_seed
 
-__all__ = ["augmented", "centre", "check_augment", "crop", "flip", "normalise", "warp"]
+__all__ = ["PHOTO_AUGMENT", "Augment", "augmented", "center", "crop", "flip", "normalize", "uniforms", "warp"]
 
 Pixels: TypeAlias = NDArray[np.uint8]
 Whole: TypeAlias = NDArray[np.int64]
 
 TOP, LEFT, MIRROR, AREA, ASPECT, ANGLE = range(6)  # what each column of draws is for
 ASPECTS = math.log(3 / 4), math.log(4 / 3)
-AT_ONCE = 2**20  # values that may stand in memory as float32 while images are resampled
+AT_ONCE = 2**20  # values kept in memory as float32 while images are resampled
+
+# SplitMix64: a counter goes up in steps of the golden ratio, and each value is mixed until no trace of the steps is
+# left. Steele, Lea, Flood. "Fast splittable pseudorandom number generators." OOPSLA 2014.
+STEP = np.uint64(0x9E3779B97F4A7C15)
+FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
-def check_augment(augment: Augment) -> None:
-    """Raise a sentence where a setting cannot be meant."""
-    check_integer(augment.padding, "padding", at_least=0)
-    check_finite_number(augment.rotation, "rotation", at_least=0, at_most=180)
-    if augment.resized_crop is None:
-        return
-    if augment.padding:
-        raise InputError(
-            f"`padding` and `resized_crop` are two ways to crop; got {augment.padding} and {augment.resized_crop}. "
-            "Choose one."
-        )
-    smallest, largest = augment.resized_crop
-    if not 0 < smallest <= largest <= 1:
-        raise InputError(
-            f"`resized_crop` must be two shares with 0 < smallest <= largest <= 1; got {smallest, largest}."
-        )
+@dataclass(frozen=True)
+class Augment:
+    """How training images are varied; every draw is keyed by seed, epoch and sample.
+
+    Attributes
+    ----------
+    padding : int
+        Random crop after padding each side with this many black pixels; 0 does not crop.
+    flip : bool
+        Mirror left and right with probability one half.
+    resized_crop : tuple of float, or None
+        Smallest and largest share of the area of a random crop with aspect ratio 3/4 to 4/3, scaled to ``size``.
+    rotation : float
+        Rotate by an angle drawn from -rotation to rotation degrees.
+    """
+
+    padding: int = 0
+    flip: bool = False
+    resized_crop: tuple[float, float] | None = None
+    rotation: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_integer(self.padding, "padding", at_least=0)
+        check_finite_number(self.rotation, "rotation", at_least=0, at_most=180)
+        if self.resized_crop is None:
+            return
+        if self.padding:
+            got = f"{self.padding} with resized_crop={self.resized_crop}"
+            raise InputError("padding", "be 0 with `resized_crop`, for both crop", got, "Choose one.")
+        smallest, largest = self.resized_crop
+        if not 0 < smallest <= largest <= 1:
+            rule = "be two shares with 0 < smallest <= largest <= 1"
+            raise InputError("resized_crop", rule, (smallest, largest))
+
+
+PHOTO_AUGMENT = Augment(resized_crop=(0.08, 1.0), flip=True)
+"""The usual way with photographs."""
 
 
 def augmented(pixels: Pixels, augment: Augment, size: int, *, seed: int, epoch: int, samples: Whole) -> Pixels:
@@ -76,7 +103,7 @@ def augmented(pixels: Pixels, augment: Augment, size: int, *, seed: int, epoch: 
         places = side + 2 * augment.padding - size + 1
         tops, lefts = (np.floor(draws[:, column] * places).astype(np.int64) for column in (TOP, LEFT))
         pixels = crop(pixels, tops, lefts, size, padding=augment.padding)
-    pixels = centre(pixels, size)
+    pixels = center(pixels, size)
     return flip(pixels, draws[:, MIRROR] < 0.5) if augment.flip else pixels
 
 
@@ -101,7 +128,7 @@ def crop(pixels: Pixels, tops: Whole, lefts: Whole, size: int, *, padding: int =
         padded = np.zeros((n, height, width, channels), dtype=np.uint8)
         padded[:, inner, inner] = pixels
         pixels = padded
-    # A row of the result is one run of bytes in the batch: look at the batch as all its runs, and pick by first byte.
+    # A row of the result is one run of bytes in the batch: view the batch as all its runs, and pick by first byte.
     run = size * channels
     flat = np.ascontiguousarray(pixels).reshape(-1)
     runs = as_strided(flat, (max(flat.size - run + 1, 0), run), (1, 1), writeable=False)
@@ -111,7 +138,7 @@ def crop(pixels: Pixels, tops: Whole, lefts: Whole, size: int, *, padding: int =
     return cut
 
 
-def centre(pixels: Pixels, size: int) -> Pixels:
+def center(pixels: Pixels, size: int) -> Pixels:
     """Cut the middle out of each image, or return it as it is where it has that size; the odd pixel goes first."""
     side = pixels.shape[1]
     if side == size:
@@ -133,9 +160,9 @@ def flip(pixels: Pixels, which: NDArray[np.bool_]) -> Pixels:
 
 
 def warp(pixels: Pixels, boxes: Whole, size: int, *, degrees: NDArray[np.float64] | None = None) -> Pixels:
-    """Turn each image about its centre, then scale a box of it to a square.
+    """Rotate each image about its center, then scale a box of it to a square.
 
-    Pixels between pixels are interpolated linearly, without a filter: meant for boxes up to about twice ``size``.
+    Interpolates linearly, without a filter: for boxes up to about twice ``size``.
 
     Parameters
     ----------
@@ -179,7 +206,7 @@ def _grid(boxes: Whole, side: int, size: int, degrees: NDArray[np.float64] | Non
     return grid
 
 
-def normalise(pixels: Pixels, mean: tuple[float, ...], std: tuple[float, ...]) -> torch.Tensor:
+def normalize(pixels: Pixels, mean: tuple[float, ...], std: tuple[float, ...]) -> torch.Tensor:
     """Return (pixels / 255 - mean) / std as float32, shape (n, channels, height, width), channels last in memory."""
     n, height, width, channels = pixels.shape
     images = torch.from_numpy(np.ascontiguousarray(pixels)).view(n, height * width * channels)
@@ -191,3 +218,36 @@ def normalise(pixels: Pixels, mean: tuple[float, ...], std: tuple[float, ...]) -
 def _repeated(values: tuple[float, ...], times: int) -> torch.Tensor:
     """Return a number of 0 to 255 for each value of an image: adding long rows is faster than adding threes."""
     return torch.tensor(values, dtype=torch.float64).mul(255).float().repeat(times)
+
+
+def uniforms(seed: int, epoch: int, samples: ArrayLike, columns: int | Sequence[int]) -> NDArray[np.float64]:
+    """Return numbers in [0, 1) that depend on seed, epoch and sample alone: not on the batch, worker or process.
+
+    Parameters
+    ----------
+    seed, epoch : int
+        Name the stream.
+    samples : array of int, shape (n,)
+        Which sample each row is for; at least 0, in any order.
+    columns : int or sequence of int
+        How many numbers a sample gets, or which of its numbers. Column 3 is the same however many there are.
+
+    Returns
+    -------
+    array of float64, shape (n, columns)
+
+    >>> bool((uniforms(0, 5, [7, 8], 3)[1] == uniforms(0, 5, [8], 3)).all())
+    True
+    """
+    key = np.uint64(derive_seed(seed, "augment", epoch))
+    wanted = np.arange(columns) if isinstance(columns, int) else np.asarray(columns)
+    streams = _mix(_mix(np.asarray(samples).astype(np.uint64) * STEP + STEP) + key)
+    bits = _mix(streams[:, None] + (wanted.astype(np.uint64) + np.uint64(1)) * STEP)
+    return (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+def _mix(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Map 64 bits to 64 bits, one to one, so that a change of one bit changes half of them."""
+    bits = (bits ^ (bits >> np.uint64(30))) * FIRST
+    bits = (bits ^ (bits >> np.uint64(27))) * SECOND
+    return bits ^ (bits >> np.uint64(31))

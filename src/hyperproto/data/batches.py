@@ -1,17 +1,117 @@
-"""Batches in an order that only the seed and the epoch decide, shared out among processes."""
+"""Data as training takes them: rows in memory or images, and batches in an order that seed and epoch decide."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence, Sized
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, Dataset
 
+from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto._core.seeding import derive_seed
-from hyperproto.data.arrays import AnyDataset, Arrays
-from hyperproto.data.images import ImageData
+from hyperproto.data.augment import Augment
+from hyperproto.data.images import ImageData, Keep
+from hyperproto.data.preprocessing import ImagePreprocessing, Preprocessing
+from hyperproto.data.source import Split
 
-__all__ = ["Batches"]
+__all__ = ["AnyDataset", "Arrays", "Batches", "as_dataset", "index_targets", "training_data"]
+
+Targets: TypeAlias = Tensor | Mapping[str, Tensor]
+
+
+@dataclass(frozen=True, eq=False)
+class Arrays:
+    """Inputs of shape (n, ...) and targets: a tensor of shape (n,), or one per task by name.
+
+    Indexing with a tensor of ids gives a batch in one operation.
+    """
+
+    inputs: Tensor
+    targets: Targets
+
+    def __post_init__(self) -> None:
+        tensors = [self.targets] if isinstance(self.targets, Tensor) else list(self.targets.values())
+        for target in tensors:
+            if len(target) != len(self.inputs):
+                got = f"{len(self.inputs)} and {len(target)}"
+                raise InputError("Inputs and targets", "have the same number of rows", got)
+        if not len(self.inputs):
+            raise InputError("A data set", "hold at least one example", "none")
+
+    def __len__(self) -> int:
+        return len(self.inputs)
+
+    def __getitem__(self, ids: Tensor | slice) -> tuple[Tensor, Targets]:
+        return _rows(self.inputs, ids), index_targets(self.targets, ids)
+
+
+AnyDataset: TypeAlias = Arrays | Dataset[Any]
+
+
+def index_targets(targets: Targets, ids: Tensor | slice) -> Targets:
+    """Return the rows ``ids`` of targets in either form."""
+    if isinstance(targets, Tensor):
+        return _rows(targets, ids)
+    return {name: _rows(target, ids) for name, target in targets.items()}
+
+
+def _rows(values: Tensor, ids: Tensor | slice) -> Tensor:
+    return values.index_select(0, ids) if isinstance(ids, Tensor) else values[ids]  # values[ids] takes twice as long
+
+
+def as_dataset(data: Any, *, name: str) -> AnyDataset:
+    """Accept a pair (inputs, targets) of tensors or arrays, an :class:`Arrays`, or a map-style torch Dataset.
+
+    An :class:`~hyperproto.data.images.ImageData` is such a Dataset, from which batches are taken whole.
+    """
+    if isinstance(data, Arrays):
+        return data
+    if isinstance(data, Sequence) and not isinstance(data, str) and len(data) == 2:
+        inputs, targets = data
+        if isinstance(targets, Mapping):
+            return Arrays(_tensor(inputs, "inputs"), {key: _tensor(value, key) for key, value in targets.items()})
+        return Arrays(_tensor(inputs, "inputs"), _tensor(targets, "targets"))
+    if isinstance(data, Dataset) and isinstance(data, Sized):
+        return data
+    rule = "be a pair (inputs, targets), hp.data.Arrays or ImageData, or a torch Dataset with a length"
+    raise InputTypeError(name, rule, type(data).__name__)
+
+
+def _tensor(values: Any, name: str) -> Tensor:
+    try:
+        return torch.as_tensor(values)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise InputTypeError(name, "be numbers", error, "Class names become ids by space.encode(names).") from None
+
+
+def training_data(
+    split: Split,
+    preprocessing: Preprocessing,
+    augment: Augment | None = None,
+    *,
+    keep: Keep = "auto",
+    workers: int | None = None,
+    skip_corrupt: bool = False,
+) -> Arrays | ImageData:
+    """Return a split in the form that ``hp.fit`` and ``hp.evaluate`` take: rows of a table, or images.
+
+    Parameters
+    ----------
+    split : Split
+        One part of a :class:`~hyperproto.data.source.Source`.
+    preprocessing : ImagePreprocessing or TablePreprocessing
+        The source's, or that of a trained model.
+    augment : Augment, optional
+        For the training part; evaluation ignores it.
+    keep, workers, skip_corrupt
+        As for :class:`~hyperproto.data.images.ImageData`.
+    """
+    if isinstance(preprocessing, ImagePreprocessing):
+        return ImageData(split, preprocessing, augment=augment, keep=keep, workers=workers, skip_corrupt=skip_corrupt)
+    if not isinstance(split.inputs, Tensor):
+        raise InputTypeError("Inputs", "be rows of numbers for TablePreprocessing", "image files")
+    return Arrays(preprocessing.standardize(split.inputs), split.targets)
 
 
 class Batches:
@@ -19,7 +119,7 @@ class Batches:
 
     ``batch_size`` is that of all processes together: batch b is the same set of examples however many processes
     there are, and each takes every ``world``-th of it. In training a last batch of a single example is left out
-    (batch normalisation needs two), and one that would leave a process with fewer than ``least``. In evaluation every
+    (batch normalization needs two), and one that would leave a process with fewer than ``least``. In evaluation every
     example counts, and a process may get an empty batch.
     """
 
@@ -67,5 +167,5 @@ class Batches:
             yield from self.data.batches(ids, world=self.world, **keys)
         else:
             lists = [some.tolist() for some in ids if len(some)]
-            # a generator of its own: else the loader draws from the global one, once more where an epoch is resumed
+            # its own generator: else the loader draws from the global one, once more where an epoch is resumed
             yield from DataLoader(self.data, batch_sampler=lists, generator=torch.Generator())

@@ -16,10 +16,11 @@ from hyperproto._core.checks import check_integer
 from hyperproto._core.errors import InputError
 from hyperproto._core.registry import choose
 from hyperproto._core.seeding import derive_seed
-from hyperproto.data.preprocessing import CIFAR_MEAN, CIFAR_STD, Augment, ImagePreprocessing
-from hyperproto.data.publication import DatasetInfo
+from hyperproto.data.augment import Augment
+from hyperproto.data.preprocessing import CIFAR_MEAN, CIFAR_STD, ImagePreprocessing
+from hyperproto.data.published import DatasetInfo
 from hyperproto.data.restricted_pickle import load_restricted
-from hyperproto.data.source import Labels, Source, Split, select
+from hyperproto.data.source import Labels, Source, Split, draw_rows, select
 
 __all__ = ["CIFAR100", "locate_cifar100", "read_cifar100", "read_uneven_cifar100", "uneven_cifar100"]
 
@@ -109,7 +110,7 @@ def _open_archive(path: Path, version: str) -> dict[str, BinaryIO]:
                 if name and content is not None:
                     found[name] = io.BytesIO(content.read())
     except (tarfile.TarError, EOFError, OSError, zlib.error) as error:
-        raise InputError(f'"{path}" must be a whole archive; it cannot be read ({error}). Get it again.') from None
+        raise InputError(f'"{path}"', "be a complete archive", f"an error ({error})", "Get it again.") from None
     if absent := [name for name in FILES[version] if name not in found]:
         raise CIFAR100.missing(path, absent)
     return found
@@ -123,10 +124,9 @@ def _read_binary(files: Mapping[str, BinaryIO], classes: str, place: Path) -> tu
 def _records(file: BinaryIO, path: Path) -> _Part:
     content = bytearray(file.read())
     if len(content) % RECORD or not content:
-        raise InputError(
-            f'"{path}" must hold records of {RECORD:,} bytes; it holds {len(content):,} bytes, '
-            f"{len(content) // RECORD:,} records and {len(content) % RECORD:,} over. It is cut short: get it again."
-        )
+        rest = f"{len(content) // RECORD:,} records and {len(content) % RECORD:,} over"
+        got = f"{len(content):,} bytes, {rest}"
+        raise InputError(f'"{path}"', f"hold records of {RECORD:,} bytes", got, "It is cut short: get it again.")
     records = torch.frombuffer(content, dtype=torch.uint8).view(-1, RECORD)
     images = records[:, 2:].reshape(-1, 3, 32, 32).contiguous()
     return _Part(images, fine=records[:, 1].long(), coarse=records[:, 0].long())
@@ -137,47 +137,43 @@ def _read_python(files: Mapping[str, BinaryIO], classes: str, place: Path) -> tu
     key = f"{classes}_label_names"
     names = _entry(meta, key, place / "meta")
     if not isinstance(names, list | tuple):
-        raise InputError(f'"{key}" in "{place / "meta"}" must be a list; got {names!r}. Get the file again.')
+        raise InputError(f'"{key}" in "{place / "meta"}"', "be a list", repr(names), "Get the file again.")
     parts = [_pickled(load_restricted(files[name], place / name), place / name) for name in ("train", "test")]
     return parts[0], parts[1], tuple(name.decode("utf-8") if isinstance(name, bytes) else str(name) for name in names)
 
 
-def _pickled(held: Mapping[str, Any], path: Path) -> _Part:
-    data = _entry(held, "data", path)
+def _pickled(content: Mapping[str, Any], path: Path) -> _Part:
+    data = _entry(content, "data", path)
     if not isinstance(data, np.ndarray) or data.dtype != np.uint8 or data.ndim != 2 or data.shape[1] != RECORD - 2:
         got = f"{data.dtype} of shape {data.shape}" if isinstance(data, np.ndarray) else type(data).__name__
-        raise InputError(
-            f'"data" in "{path}" must be uint8 of shape (n, {RECORD - 2}); got {got}. Get the file again.'
-        )
+        raise InputError(f'"data" in "{path}"', f"be uint8 of shape (n, {RECORD - 2})", got, "Get the file again.")
     images = torch.from_numpy(data.copy()).view(-1, 3, 32, 32)  # a copy, for the pickle's bytes are read-only
-    return _Part(images, *(_labels(held, f"{kind}_labels", path) for kind in ("fine", "coarse")))
+    return _Part(images, *(_labels(content, f"{kind}_labels", path) for kind in ("fine", "coarse")))
 
 
-def _labels(held: Mapping[str, Any], key: str, path: Path) -> Tensor:
-    labels = _entry(held, key, path)
+def _labels(content: Mapping[str, Any], key: str, path: Path) -> Tensor:
+    labels = _entry(content, key, path)
     try:
         found = np.asarray(labels)
     except ValueError:  # lists of different lengths
         found = np.asarray(None)
     if found.dtype.kind not in "iu" or found.ndim != 1:
-        raise InputError(f'"{key}" in "{path}" must be whole numbers; got {found.dtype}. Get the file again.')
+        raise InputError(f'"{key}" in "{path}"', "be whole numbers", found.dtype, "Get the file again.")
     return torch.from_numpy(found.astype(np.int64))
 
 
-def _entry(held: Mapping[str, Any], key: str, path: Path) -> Any:
-    if key not in held:
-        raise InputError(f'"{path}" must hold "{key}"; it holds {", ".join(sorted(held)) or "nothing"}.')
-    return held[key]
+def _entry(content: Mapping[str, Any], key: str, path: Path) -> Any:
+    if key not in content:
+        raise InputError(f'"{path}"', f'hold "{key}"', ", ".join(sorted(content)) or "nothing")
+    return content[key]
 
 
 def _split(part: _Part, classes: str, names: tuple[str, ...], where: str) -> Split:
     labels = part.fine if classes == "fine" else part.coarse
     bad = ((labels < 0) | (labels >= len(names))).nonzero().flatten()
     if len(bad):
-        raise InputError(
-            f"Labels in {where} must lie in [0, {len(names)}), one for each name; image {int(bad[0])} has "
-            f"{int(labels[bad[0]])} ({len(bad)} of {len(labels)}). Get the file again."
-        )
+        got = f"{int(labels[bad[0]])} for image {int(bad[0])} ({len(bad)} of {len(labels)})"
+        raise InputError(f"Labels in {where}", f"be in [0, {len(names)})", got, "Get the file again.")
     return Split(part.images, {"class": labels})
 
 
@@ -209,7 +205,7 @@ def uneven_cifar100(
     least, most : int
         Images of the first and of the last class; 2 and 200 in the paper.
     test : {"same", "uneven"}
-        The paper says that the test distribution is altered too, and not how. "same" keeps every test image, so each
+        The paper says that the test distribution is altered too, but not how. "same" keeps every test image, so each
         class counts alike; "uneven" keeps the share of each class that it has in training, the last class whole.
     """
     check_integer(least, "least", at_least=1)
@@ -218,12 +214,12 @@ def uneven_cifar100(
     labels = source.targets["class"]
     assert isinstance(labels, Labels)
     counts = torch.linspace(least, most, labels.num_classes, dtype=torch.float64).round().long()
-    held = source.test
-    if held is not None and is_uneven:
-        size = torch.bincount(held.targets["class"], minlength=len(counts))
-        held = _keep(held, (size * counts / most).round().long().clamp(min=1), derive_seed(seed, "uneven test"))
+    tested = source.test
+    if tested is not None and is_uneven:
+        size = torch.bincount(tested.targets["class"], minlength=len(counts))
+        tested = _keep(tested, (size * counts / most).round().long().clamp(min=1), derive_seed(seed, "uneven test"))
     train = _keep(source.train, counts, derive_seed(seed, "uneven train"))
-    return replace(source, name=f"{source.name}-uneven", train=train, test=held)
+    return replace(source, name=f"{source.name}-uneven", train=train, test=tested)
 
 
 def _keep(split: Split, counts: Tensor, seed: int) -> Split:
@@ -234,10 +230,9 @@ def _keep(split: Split, counts: Tensor, seed: int) -> Split:
     if len(short):
         k = int(short[0])
         raise InputError(
-            f"Class {k} must have {int(counts[k])} images or more to be made uneven; it has {int(have[k])} ("
-            f"{len(short)} of {len(counts)} classes are short). Give smaller `least` and `most`, or all of CIFAR-100."
+            f"Class {k}",
+            f"have {int(counts[k])} images or more",
+            f"{int(have[k])} ({len(short)} of {len(counts)} classes are short)",
+            "Give smaller `least` and `most`, or all of CIFAR-100.",
         )
-    order = torch.randperm(len(labels), generator=torch.Generator().manual_seed(seed))
-    order = order[torch.sort(labels[order], stable=True).indices]  # by class, at random within each
-    rank = torch.arange(len(order)) - (have.cumsum(0) - have)[labels[order]]
-    return select(split, order[rank < counts[labels[order]]].sort().values)
+    return select(split, draw_rows(labels, counts, seed=seed))

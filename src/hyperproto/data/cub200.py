@@ -5,8 +5,10 @@ from pathlib import Path
 import torch
 
 from hyperproto._core.errors import InputError
-from hyperproto.data.preprocessing import Augment, large_image_preprocessing
-from hyperproto.data.publication import DatasetInfo, check_files_exist, read_lines
+from hyperproto.data.augment import PHOTO_AUGMENT
+from hyperproto.data.image_files import check_files_exist
+from hyperproto.data.preprocessing import large_image_preprocessing
+from hyperproto.data.published import DatasetInfo, read_lines
 from hyperproto.data.source import ImageFiles, Labels, Source, Split, select
 
 __all__ = ["CUB200", "read_cub200"]
@@ -31,7 +33,7 @@ def read_cub200(path: str | Path, *, size: int = 224, resize: int | None = None)
     size : int
         Height and width the network gets; 224 in the paper.
     resize : int, optional
-        The shorter side before the centre is cut out; 8/7 of ``size`` unless given, which is 256 for 224.
+        The shorter side before the center is cut out (default: 8/7 of ``size``, which is 256 for 224).
 
     Returns
     -------
@@ -54,7 +56,7 @@ def read_cub200(path: str | Path, *, size: int = 224, resize: int | None = None)
         test=select(every, (~train).nonzero().flatten()),
         targets={"class": Labels([_readable(name) for name in classes.values()])},
         preprocessing=large_image_preprocessing(size, resize),
-        augment=Augment(resized_crop=(0.08, 1.0), flip=True),
+        augment=PHOTO_AUGMENT,
     )
 
 
@@ -64,12 +66,12 @@ def _readable(name: str) -> str:
 
 
 def _column(path: Path) -> dict[str, str]:
-    """Return what stands behind each number, in the order of the file."""
+    """Return the value that follows each number, in the order of the file."""
     found = {}
     for line in read_lines(path):
         number, _, value = line.partition(" ")
         if not value:
-            raise InputError(f'Lines of "{path}" must be a number and a value; one is "{line}". Get the file again.')
+            raise InputError(f'Lines of "{path}"', "be a number and a value", f'"{line}"', "Get the file again.")
         found[number] = value
     return found
 
@@ -79,9 +81,7 @@ def _matching(folder: Path, name: str, images: dict[str, str], *, allowed: dict[
     values = _column(folder / name)
     for image in images:
         if values.get(image) not in allowed:
-            held = f'"{values[image]}"' if image in values else "no line"
-            raise InputError(
-                f'"{folder / name}" must hold one of {len(allowed)} known values for each image; it has {held} for '
-                f"image {image}. Get the file again."
-            )
+            got = f'"{values[image]}"' if image in values else "no line"
+            rule = f"hold one of {len(allowed)} known values for each image"
+            raise InputError(f'"{folder / name}"', rule, f"{got} for image {image}", "Get the file again.")
     return [allowed[values[image]] for image in images]

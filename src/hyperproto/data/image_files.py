@@ -1,12 +1,94 @@
-"""Images in folders: which files they are, and which of them cannot be read."""
+"""Image files: which they are, decoding one or all of them, and an error that names a file that is no image."""
 
-from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
+import os
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any, TypeAlias
 
-from hyperproto.data.decode import EXTENSIONS, nature, open_image
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from PIL import Image, ImageOps, UnidentifiedImageError
+from torch import Tensor
+from torch.utils.data import DataLoader, Dataset
 
-__all__ = ["EXTENSIONS", "images_in", "verify_images"]
+from hyperproto._core.errors import HyperprotoError, InputError, MissingDataError
+from hyperproto._core.progress import progress_bar
+from hyperproto.data.preprocessing import ImagePreprocessing
+
+__all__ = [
+    "EXTENSIONS",
+    "CorruptImageError",
+    "PathList",
+    "check_files_exist",
+    "cores",
+    "decode",
+    "decode_all",
+    "describe_file",
+    "images_in",
+    "open_image",
+    "stream",
+    "verify_images",
+]
+
+Pixels: TypeAlias = NDArray[np.uint8]
+
+# Pillow knows some forty formats and picks one by content; some start other programs (an EPS named photo.jpg starts
+# Ghostscript). Only the formats of our own extensions are tried.
+EXTENSIONS = {
+    ".jpg": "JPEG",
+    ".jpeg": "JPEG",
+    ".png": "PNG",
+    ".bmp": "BMP",
+    ".gif": "GIF",
+    ".webp": "WEBP",
+    ".tif": "TIFF",
+    ".tiff": "TIFF",
+    ".ppm": "PPM",
+    ".pgm": "PPM",
+}
+FORMATS = tuple(dict.fromkeys(EXTENSIONS.values()))
+
+# How files start that are often found in place of an image.
+OPENINGS = {
+    b"<!doctype html": "an HTML page, as a failed download leaves behind",
+    b"<html": "an HTML page, as a failed download leaves behind",
+    b"<svg": "an SVG drawing, which has no pixels",
+    b"<?xml": "XML text",
+    b"version https://git-lfs": "a Git LFS pointer, not the file itself",
+    b"{": "JSON text",
+    b"pk\x03\x04": "a ZIP archive",
+    b"\x1f\x8b": "a gzip archive",
+    b"%pdf": "a PDF",
+    b"%!ps": "a PostScript drawing, which is not read",
+}
+ADVICE = "Replace it, or pass skip_corrupt=True to leave such images out."
+AT_ONCE = 64  # images a worker decodes before it passes them on
+WORTH_A_WORKER = 200  # images; for fewer, starting a process takes longer than it saves
+AHEAD = 2  # batches each worker may have ready
+
+
+class CorruptImageError(InputError):
+    """A file that should be an image and cannot be decoded; ``got`` says what it is."""
+
+
+class PathList(Sequence[Path]):
+    """Paths in two arrays: a million take the memory of their letters, and no worker copies them by counting."""
+
+    def __init__(self, paths: Iterable[Path]) -> None:
+        encoded = [os.fsencode(path) for path in paths]
+        self._letters = np.frombuffer(b"".join(encoded), dtype=np.uint8)
+        self._ends = np.cumsum([0, *map(len, encoded)])
+
+    def __len__(self) -> int:
+        return len(self._ends) - 1
+
+    def __getitem__(self, index: int) -> Path:  # type: ignore[override]  # slices are not needed
+        if not 0 <= index < len(self):
+            raise IndexError(index)
+        return Path(os.fsdecode(self._letters[self._ends[index] : self._ends[index + 1]].tobytes()))
 
 
 def images_in(folder: Path) -> list[Path]:
@@ -16,22 +98,205 @@ def images_in(folder: Path) -> list[Path]:
     return sorted(path for path in folder.iterdir() if path.suffix.lower() in EXTENSIONS and path.name[0] != ".")
 
 
-def verify_images(paths: Iterable[Path], *, workers: int | None = None) -> list[tuple[Path, str]]:
-    """Decode every image; return those that cannot be, each with the reason, as "is empty".
-
-    An image cut short is found too, which looking at its header alone would miss.
-    """
+def check_files_exist(paths: Iterable[Path], *, listed_in: str) -> None:
+    """Raise where a listed file is not there, naming the first and how many."""
     paths = list(paths)
-    with ThreadPoolExecutor(workers) as pool:  # decoding releases the interpreter's lock
-        reasons = list(pool.map(_fault, paths))
-    return [(path, reason) for path, reason in zip(paths, reasons, strict=True) if reason]
+    absent = [path for path in paths if not path.is_file()]
+    if absent:
+        raise MissingDataError(
+            f'Every image listed in "{listed_in}"',
+            "exist",
+            f'no "{absent[0]}" ({len(absent)} of {len(paths)} missing)',
+            "Put it there, or remove its line.",
+        )
 
 
-def _fault(path: Path) -> str:
-    """Return why an image cannot be read; nothing where it can."""
+def open_image(path: Path) -> Image.Image:
+    """Open an image file of one of the formats we read, whatever its name says; every image goes through here."""
+    return Image.open(path, formats=FORMATS)
+
+
+def decode(path: Path, preprocessing: ImagePreprocessing) -> Pixels:
+    """Read an image, turn it upright, scale its shorter side to ``resize`` and keep the middle square.
+
+    Parameters
+    ----------
+    path : Path
+        A file of one of the formats in :data:`EXTENSIONS`; transparent parts become white, 16 bits become 8.
+    preprocessing : ImagePreprocessing
+        ``resize``, or ``size`` where that is None; and the number of channels.
+
+    Returns
+    -------
+    uint8, shape (side, side, channels)
+    """
+    mode = "L" if preprocessing.channels == 1 else "RGB"
+    side = preprocessing.stored_side
     try:
         with open_image(path) as image:
+            image.draft(mode, (side, side))  # JPEG: decode at 1/2, 1/4 or 1/8 where that is still large enough
             image.load()
-    except Exception as error:  # a broken image may raise anything
-        return nature(path, error)
-    return ""
+            square = _fit_square(_in_mode(_upright(image), mode), side)
+    except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
+        raise type(error)(f'"{path}" must be an image file that can be opened: {error.strerror}.') from None
+    except MemoryError:
+        raise
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
+        got = f"more pixels than any photograph has ({error})"
+        raise CorruptImageError(f'"{path}"', "be an image of a usual size", got, ADVICE) from None
+    except Exception as error:  # Pillow's decoders raise anything from OSError to SyntaxError and struct.error
+        raise CorruptImageError(f'"{path}"', "be an image", describe_file(path, error), ADVICE) from None
+    return np.asarray(square).reshape(side, side, -1)
+
+
+def _fit_square(image: Image.Image, side: int) -> Image.Image:
+    """Scale the shorter side to ``side`` and keep the middle square, in one step."""
+    width, height = image.size
+    if width == height == side:
+        return image
+    short = min(width, height)
+    left, top = (width - short) / 2, (height - short) / 2
+    return image.resize((side, side), Image.Resampling.BILINEAR, box=(left, top, left + short, top + short))
+
+
+def _upright(image: Image.Image) -> Image.Image:
+    """Rotate a photograph as its camera noted."""
+    try:
+        return ImageOps.exif_transpose(image)
+    except Exception:  # a note that cannot be read says nothing about the pixels
+        return image
+
+
+def _in_mode(image: Image.Image, mode: str) -> Image.Image:
+    """Return the image in gray or RGB."""
+    if image.mode == mode:
+        return image
+    if image.mode.startswith("I"):  # 16 bits of gray, which convert() would cut off at 255
+        levels = np.asarray(image).astype(np.int64) >> 8
+        return Image.fromarray(levels.clip(0, 255).astype(np.uint8)).convert(mode)
+    if image.mode in ("RGBA", "LA", "PA", "La", "RGBa") or "transparency" in image.info:
+        clear = image.convert("RGBA")
+        white = Image.new("RGBA", clear.size, "white")
+        image = Image.alpha_composite(white, clear)
+    return image.convert(mode)
+
+
+def describe_file(path: Path, error: Exception) -> str:
+    """Return what a file is that is not an image, such as "an empty file"."""
+    try:
+        with path.open("rb") as file:
+            start = file.read(256)
+    except OSError as unreadable:
+        return f"a file that cannot be read ({unreadable.strerror})"
+    if not start:
+        return "an empty file"
+    opening = start.removeprefix(b"\xef\xbb\xbf").lstrip().lower()
+    for prefix, described in OPENINGS.items():
+        if opening.startswith(prefix):
+            return described
+    if "truncated" in str(error):
+        return "a file that is cut short"
+    if isinstance(error, UnidentifiedImageError):
+        return f"a file of no known format (it starts with {start[:8]!r})"
+    return f"a file that cannot be decoded ({str(error).rstrip('.') or type(error).__name__})"
+
+
+def decode_all(
+    paths: PathList, preprocessing: ImagePreprocessing, *, keep: bool, skip_corrupt: bool, workers: int
+) -> tuple[Pixels | None, dict[int, CorruptImageError]]:
+    """Decode every file once, in parallel.
+
+    Returns
+    -------
+    pixels : uint8, shape (n, side, side, channels), or None
+        None without ``keep``; what cannot be decoded stays black.
+    corrupt : dict
+        What is wrong, by row; empty without ``skip_corrupt``, since then the first of them is raised.
+    """
+    side, n = preprocessing.stored_side, len(paths)
+    pixels = np.zeros((n, side, side, preprocessing.channels), dtype=np.uint8) if keep else None
+    corrupt: dict[int, CorruptImageError] = {}
+    parts = list(torch.split(torch.arange(n), AT_ONCE))
+    make = partial(_decode_rows, paths, preprocessing, keep, skip_corrupt)
+    decoded = stream(make, parts, workers=min(workers, n // WORTH_A_WORKER))
+    with progress_bar("decoding images", n) as bar:
+        for rows, (images, wrong) in zip(parts, decoded, strict=True):
+            if pixels is not None:
+                pixels[rows.numpy()] = images
+            corrupt |= wrong
+            bar.update(int(rows[-1]) + 1)
+    return pixels, corrupt
+
+
+def _decode_rows(
+    paths: PathList, preprocessing: ImagePreprocessing, keep: bool, skip_corrupt: bool, rows: Tensor
+) -> tuple[Pixels, dict[int, CorruptImageError]]:
+    """Decode some files: what a worker does."""
+    side, corrupt = preprocessing.stored_side, {}
+    pixels = np.zeros((len(rows) if keep else 0, side, side, preprocessing.channels), dtype=np.uint8)
+    for place, row in enumerate(rows.tolist()):
+        try:
+            image = decode(paths[row], preprocessing)
+        except CorruptImageError as error:
+            if not skip_corrupt:
+                raise
+            corrupt[row] = error
+        else:
+            if keep:
+                pixels[place] = image
+    return pixels, corrupt
+
+
+def verify_images(paths: Iterable[Path], *, workers: int | None = None) -> list[tuple[Path, str]]:
+    """Decode every image; return those that cannot be decoded, each with what it is, such as "an empty file".
+
+    An image that is cut short is found too, which reading its header alone would miss.
+    """
+    paths = PathList(paths)
+    small = ImagePreprocessing(8)
+    workers = cores() if workers is None else workers
+    _, corrupt = decode_all(paths, small, keep=False, skip_corrupt=True, workers=workers)
+    return [(paths[row], str(error.got)) for row, error in sorted(corrupt.items())]
+
+
+def cores() -> int:
+    """Return how many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class _Work(Dataset[Any]):
+    """What a worker is asked for: whole batches."""
+
+    def __init__(self, make: Callable[[Tensor], Any]) -> None:
+        self.make = make
+
+    def __getitem__(self, ids: Tensor) -> Any:
+        try:
+            return self.make(ids)
+        except (HyperprotoError, OSError) as error:
+            return error  # raised in the worker it would arrive wrapped in a traceback; its sentence is enough
+
+
+def stream(make: Callable[[Tensor], Any], ids: list[Tensor], *, workers: int) -> Iterator[Any]:
+    """Yield ``make`` of each batch of ids in order, done ahead by ``workers`` processes; 0 does it here.
+
+    Arrays arrive as tensors, in shared memory.
+    """
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="This DataLoader will create")  # more workers than cores: as asked
+        loader = DataLoader(
+            _Work(make),
+            sampler=ids,
+            batch_size=None,
+            num_workers=workers,
+            prefetch_factor=AHEAD if workers else None,
+            generator=torch.Generator(),  # its own, so that streaming does not change the network's random numbers
+        )
+        batches = iter(loader)
+    try:
+        for made in batches:
+            if isinstance(made, Exception):
+                raise made
+            yield made
+    finally:
+        del batches  # ends the workers now; an error's traceback would keep them, and ending them later takes seconds

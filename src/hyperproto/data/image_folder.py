@@ -4,10 +4,21 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from hyperproto._core.errors import InputError, MissingDataError
+from hyperproto.data.augment import PHOTO_AUGMENT
 from hyperproto.data.image_files import images_in
-from hyperproto.data.preprocessing import Augment, large_image_preprocessing
-from hyperproto.data.source import ImageFiles, Source, Split, Target, select
-from hyperproto.data.targets import Unseen, class_targets, find_labels, held_out_rows
+from hyperproto.data.preprocessing import large_image_preprocessing
+from hyperproto.data.source import (
+    ImageFiles,
+    Labels,
+    Source,
+    Split,
+    Target,
+    Unseen,
+    class_targets,
+    find_labels,
+    hold_out_rows,
+    select,
+)
 
 __all__ = ["is_image_folder", "read_image_folder"]
 
@@ -29,16 +40,16 @@ def read_image_folder(
     Parameters
     ----------
     path : str or Path
-        The folder. Beside "train" there may be "test", "val", "valid" or "validation"; the first of them is the test
-        set. Hidden files, and those that are not called like images, are skipped.
+        The folder. Next to "train" there may be "test", "val", "valid" or "validation"; the first of them is the test
+        set. Hidden files, and those without the extension of an image, are skipped.
     held_out : float
         Where there is no test folder: the share of each class to hold out; 0 holds out nothing.
     seed : int
         Fixes what is held out.
     size, resize : int
-        Height and width the network gets, and the shorter side before the centre is cut out (8/7 of ``size``).
+        Height and width the network gets, and the shorter side before the center is cut out (8/7 of ``size``).
     unseen : {"error", "missing"}
-        What a class of the test folder is that training never saw.
+        What a class of the test folder is that is not in the training data.
     targets : mapping of str to Labels or Bounds, optional
         Those of a trained model: class names and bounds are then its own, not those of the data, and ``unseen`` goes
         for the training part too.
@@ -50,35 +61,37 @@ def read_image_folder(
     """
     path = Path(path)
     if not path.is_dir():
-        raise MissingDataError(f'"{path}" must be a folder with a subfolder for each class; there is no such folder.')
-    inside = _train_folder(path)
-    paths, labels = _labelled(inside)
+        raise MissingDataError(f'"{path}"', "be an existing folder with a subfolder for each class")
+    train_folder = _train_folder(path)
+    paths, labels = _labeled_images(train_folder)
     known = find_labels("class", labels, (targets or {}).get("class"))
-    ids = class_targets("class", known, labels, where=f'"{inside}"', unseen=unseen)
-    train = Split(ImageFiles(tuple(paths)), {"class": ids})
-    beside = next((path / name for name in TEST_FOLDERS if (path / name).is_dir()), None)
+    train = _split(paths, labels, known, train_folder, unseen)
+    test_folder = next((path / name for name in TEST_FOLDERS if (path / name).is_dir()), None)
     test: Split | None = None
-    if inside != path and beside is not None:
-        paths, labels = _labelled(beside)
-        ids = class_targets("class", known, labels, where=f'"{beside}"', unseen=unseen)
-        test = Split(ImageFiles(tuple(paths)), {"class": ids})
+    if train_folder != path and test_folder is not None:
+        test = _split(*_labeled_images(test_folder), known, test_folder, unseen)
     elif held_out:
-        kept, held = held_out_rows([train.targets["class"]], len(train), share=held_out, seed=seed)
-        train, test = select(train, kept), select(train, held) if len(held) else None
+        kept, out = hold_out_rows([train.targets["class"]], len(train), share=held_out, seed=seed)
+        train, test = select(train, kept), select(train, out) if len(out) else None
     return Source(
         name=path.resolve().name,
         train=train,
         test=test,
         targets={"class": known},
         preprocessing=large_image_preprocessing(size, resize),
-        augment=Augment(resized_crop=(0.08, 1.0), flip=True),
+        augment=PHOTO_AUGMENT,
     )
+
+
+def _split(paths: list[Path], labels: list[str], known: Labels, folder: Path, unseen: Unseen) -> Split:
+    ids = class_targets("class", known, labels, where=f'"{folder}"', unseen=unseen)
+    return Split(ImageFiles(tuple(paths)), {"class": ids})
 
 
 def is_image_folder(path: str | Path) -> bool:
     """Whether subfolders of the folder, or of "train" in it, hold images."""
-    inside = _train_folder(Path(path))
-    return inside.is_dir() and any(images_in(folder) for folder in _subfolders(inside))
+    folder = _train_folder(Path(path))
+    return folder.is_dir() and any(images_in(inner) for inner in _subfolders(folder))
 
 
 def _train_folder(path: Path) -> Path:
@@ -91,17 +104,17 @@ def _subfolders(path: Path) -> list[Path]:
     return sorted(folder for folder in path.iterdir() if folder.is_dir() and folder.name[0] != ".")
 
 
-def _labelled(path: Path) -> tuple[list[Path], list[str]]:
+def _labeled_images(path: Path) -> tuple[list[Path], list[str]]:
     """Return the images of all subfolders and the name of the subfolder for each."""
     paths: list[Path] = []
     labels: list[str] = []
     folders = _subfolders(path)
     if not folders:
-        raise InputError(f'"{path}" must hold a subfolder for each class; it holds none. Sort the images into such.')
+        raise InputError(f'"{path}"', "hold a subfolder for each class", "none", "Sort the images into subfolders.")
     for folder in folders:
         images = images_in(folder)
         if not images:
-            raise InputError(f'Class folder "{folder}" must hold images; it holds none. Remove it, or fill it.')
+            raise InputError(f'Class folder "{folder}"', "hold images", "none", "Remove it, or fill it.")
         paths += images
         labels += [folder.name] * len(images)
     return paths, labels

@@ -11,31 +11,31 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.nn import functional
 from torch.utils.data import Dataset
 
 from hyperproto._core.checks import check_integer
 from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto._core.registry import choose
-from hyperproto.data.arrays import index_targets
-from hyperproto.data.augment import augmented, centre, check_augment, normalise
-from hyperproto.data.decode import stored_side
-from hyperproto.data.preprocessing import Augment, ImagePreprocessing
+from hyperproto.data.augment import Augment, augmented, center, normalize
+from hyperproto.data.image_files import PathList, cores, decode, decode_all, stream
+from hyperproto.data.preprocessing import ImagePreprocessing
 from hyperproto.data.source import ImageFiles, Split
-from hyperproto.data.stored import Decoded, OnDisk, PathList, available_memory, decode_all, from_tensor
-from hyperproto.data.stream import stream
 
-__all__ = ["ImageData"]
+__all__ = ["ImageData", "Keep"]
 
 Keep: TypeAlias = Literal["auto", "memory", "stream"]
 Batch: TypeAlias = tuple[Tensor, dict[str, Tensor]]
-MOST_IN_MEMORY = 2 * 2**30  # bytes
+Pixels: TypeAlias = NDArray[np.uint8]
+MAX_IN_MEMORY = 2 * 2**30  # bytes
+RESIZED_AT_ONCE = 1024  # images
 
 
 class ImageData(Dataset[Any]):
-    """Images and targets, a batch at a time, the same whether they are held in memory or decoded on the way.
+    """Images and targets, a batch at a time, the same whether they are in memory or decoded on the way.
 
     Every image is first brought to its stored form: the shorter side scaled to ``resize`` (to ``size`` where that is
-    None) and the middle square kept, as uint8. Training varies that square; evaluation takes its centre.
+    None) and the middle square kept, as uint8. Training varies that square; evaluation takes its center.
     differs from paper: random resized crops are taken from the middle square, not from the whole rectangle.
 
     Parameters
@@ -46,12 +46,12 @@ class ImageData(Dataset[Any]):
     augment : Augment, optional
         How training batches are varied.
     keep : {"auto", "memory", "stream"}, default "auto"
-        Hold all stored images in memory, or have worker processes decode them batch by batch. "auto" holds them where
+        Keep all stored images in memory, or have worker processes decode them batch by batch. "auto" keeps them where
         they take less than 2 GB and a quarter of the free memory.
     workers : int, optional
-        Processes that decode; as many as there are cores unless given. 0 decodes in this one.
+        Processes that decode (default: one per core). 0 decodes in this one.
     skip_corrupt : bool, default False
-        Leave out images that cannot be decoded, with a warning that counts them; looks at all of them at once.
+        Leave out images that cannot be decoded, with a warning that counts them; decodes all of them at once.
 
     Attributes
     ----------
@@ -73,40 +73,31 @@ class ImageData(Dataset[Any]):
         skip_corrupt: bool = False,
     ) -> None:
         _check(split, preprocessing)
-        if augment is not None:
-            check_augment(augment)
         self.preprocessing, self.augment = preprocessing, augment
-        self.workers = _cores() if workers is None else check_integer(workers, "workers", at_least=0)
-        self.keep = choose(
-            keep,
-            {"auto": _choice(split, preprocessing), "memory": "memory", "stream": "stream"},
-            what="way to keep images",
-        )
+        self.workers = cores() if workers is None else check_integer(workers, "workers", at_least=0)
+        ways = {"auto": _choose_keep(split, preprocessing), "memory": "memory", "stream": "stream"}
+        self.keep = choose(keep, ways, what="way to keep images")
         self.skipped: tuple[Path, ...] = ()
-        self._stored: Decoded | OnDisk
         self._rows = np.arange(len(split))  # draws are keyed by these, so leaving one out changes no other
+        self._pixels: Pixels | None = None
+        self._paths = PathList([])
         if isinstance(split.inputs, ImageFiles):
             paths = split.inputs.paths
-            self._open(paths if isinstance(paths, PathList) else PathList(paths), skip_corrupt)
+            self._paths = paths if isinstance(paths, PathList) else PathList(paths)
+            if self.keep == "memory" or skip_corrupt:
+                self._decode_files(skip_corrupt)
         else:
-            self._stored = Decoded(from_tensor(split.inputs, preprocessing))
+            self._pixels = _from_tensor(split.inputs, preprocessing)
         self.targets = {name: target[torch.from_numpy(self._rows)] for name, target in split.targets.items()}
 
-    def _open(self, paths: PathList, skip_corrupt: bool) -> None:
-        """Decode all files, where they are to be kept or looked at."""
-        self._stored = OnDisk(paths, self.preprocessing)
-        in_memory = self.keep == "memory"
-        if not in_memory and not skip_corrupt:
-            return
-        pixels, corrupt = decode_all(
+    def _decode_files(self, skip_corrupt: bool) -> None:
+        """Decode all files once: to keep them, or to find those to leave out."""
+        in_memory, paths = self.keep == "memory", self._paths
+        self._pixels, corrupt = decode_all(
             paths, self.preprocessing, keep=in_memory, skip_corrupt=skip_corrupt, workers=self.workers
         )
-        if pixels is not None:
-            self._stored = Decoded(pixels)
-        if corrupt:
-            self._leave_out(paths, corrupt)
-
-    def _leave_out(self, paths: PathList, corrupt: dict[int, Any]) -> None:
+        if not corrupt:
+            return
         rows = sorted(corrupt)
         if len(rows) == len(paths):
             raise InputError(f"None of the {len(paths)} images can be read. The first: {corrupt[rows[0]]}")
@@ -114,7 +105,7 @@ class ImageData(Dataset[Any]):
         self.skipped = tuple(paths[row] for row in rows)
         warnings.warn(
             f'{len(rows)} of {len(paths)} images cannot be read and are left out; the first is "{self.skipped[0]}".',
-            stacklevel=4,
+            stacklevel=3,
         )
 
     def __len__(self) -> int:
@@ -144,22 +135,33 @@ class ImageData(Dataset[Any]):
         """
         return self._finish(self.pixels(ids, seed=seed, epoch=epoch), ids)
 
-    def pixels(self, ids: Tensor, *, seed: int | None = None, epoch: int | None = None) -> NDArray[np.uint8]:
+    def pixels(self, ids: Tensor, *, seed: int | None = None, epoch: int | None = None) -> Pixels:
         """Return what :meth:`batch` does before its last step, as uint8, shape (n, size, size, channels)."""
         if (seed is None) != (epoch is None):
-            raise InputError(f"Give `seed` and `epoch`, or neither; got {seed} and {epoch}.")
-        rows = self._rows[ids.numpy()]
-        stored, size = self._stored.take(rows), self.preprocessing.size
+            raise InputError("seed", "be given together with `epoch`, or neither", f"{seed} and {epoch}")
+        rows, size = self._rows[ids.numpy()], self.preprocessing.size
+        stored = self._stored(rows)
         if self.augment is None or seed is None or epoch is None:
-            return np.ascontiguousarray(centre(stored, size))
+            return np.ascontiguousarray(center(stored, size))
         return augmented(stored, self.augment, size, seed=seed, epoch=epoch, samples=rows)
+
+    def _stored(self, rows: NDArray[np.int64]) -> Pixels:
+        """Return the stored images of these rows, from memory or from disk, shape (n, side, side, channels)."""
+        if self._pixels is not None:
+            taken: Pixels = self._pixels.take(rows, axis=0)
+            return taken
+        side = self.preprocessing.stored_side
+        pixels = np.empty((len(rows), side, side, self.preprocessing.channels), dtype=np.uint8)
+        for place, row in enumerate(rows.tolist()):
+            pixels[place] = decode(self._paths[row], self.preprocessing)
+        return pixels
 
     def batches(
         self, ids: list[Tensor], *, seed: int | None = None, epoch: int | None = None, world: int = 1
     ) -> Iterator[Batch]:
         """Yield :meth:`batch` of each, prepared ahead by worker processes where images are streamed.
 
-        The cores are shared out among ``world`` processes.
+        The cores are shared among ``world`` processes.
         """
         if self.keep == "memory":
             yield from (self.batch(some, seed=seed, epoch=epoch) for some in ids)
@@ -167,36 +169,62 @@ class ImageData(Dataset[Any]):
         workers = min(self.workers and max(1, self.workers // world), len(ids))
         made = stream(partial(self.pixels, seed=seed, epoch=epoch), ids, workers=workers)
         for some, pixels in zip(ids, made, strict=True):
-            yield self._finish(np.asarray(pixels), some)  # crossed as uint8: a quarter of what the network takes
+            yield self._finish(np.asarray(pixels), some)  # sent as uint8: a quarter of what the network takes
 
-    def _finish(self, pixels: NDArray[np.uint8], ids: Tensor) -> Batch:
-        inputs = normalise(pixels, self.preprocessing.mean, self.preprocessing.std)
+    def _finish(self, pixels: Pixels, ids: Tensor) -> Batch:
+        inputs = normalize(pixels, self.preprocessing.mean, self.preprocessing.std)
         if torch.cuda.is_available():
             inputs = inputs.pin_memory()
-        targets = index_targets(self.targets, ids)
-        assert isinstance(targets, dict)
-        return inputs, targets
+        return inputs, {name: target.index_select(0, ids) for name, target in self.targets.items()}
 
 
 def _check(split: Split, preprocessing: ImagePreprocessing) -> None:
     if not isinstance(split, Split) or not isinstance(preprocessing, ImagePreprocessing):
         raise InputTypeError(
-            "`ImageData` takes a Split and an ImagePreprocessing; got "
-            f"{type(split).__name__} and {type(preprocessing).__name__}."
+            "ImageData",
+            "be given a Split and an ImagePreprocessing",
+            f"{type(split).__name__} and {type(preprocessing).__name__}",
         )
     if not len(split):
-        raise InputError("A data set must hold at least one example; got none.")
+        raise InputError("A data set", "hold at least one example", "none")
     if preprocessing.resize is not None and preprocessing.resize < preprocessing.size:
-        raise InputError(f"`resize` must be at least `size`; got {preprocessing.resize} and {preprocessing.size}.")
+        raise InputError("resize", "be at least `size`", f"{preprocessing.resize} and {preprocessing.size}")
 
 
-def _choice(split: Split, preprocessing: ImagePreprocessing) -> str:
+def _choose_keep(split: Split, preprocessing: ImagePreprocessing) -> str:
     """Return where images are best kept: in memory, if they are there already or small enough together."""
-    needed = len(split) * preprocessing.channels * stored_side(preprocessing) ** 2
+    needed = len(split) * preprocessing.channels * preprocessing.stored_side**2
     here = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))  # processes on this machine, each with a copy
-    fits = needed <= min(MOST_IN_MEMORY, available_memory() // 4) // here
+    fits = needed <= min(MAX_IN_MEMORY, _available_memory() // 4) // here
     return "memory" if fits or isinstance(split.inputs, Tensor) else "stream"
 
 
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def _available_memory() -> int:
+    """Return how many bytes are free, as far as the system says."""
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
+    except (OSError, StopIteration):
+        return 4 * 2**30  # not Linux: every machine that trains has as much
+
+
+def _from_tensor(images: Tensor, preprocessing: ImagePreprocessing) -> Pixels:
+    """Return images, shape (n, channels, height, width) of uint8, as they are stored: channels last."""
+    if images.dtype != torch.uint8:
+        raise InputTypeError("Images in memory", "be uint8, 0 to 255", images.dtype)
+    channels, side = preprocessing.channels, preprocessing.stored_side
+    if images.ndim != 4 or images.shape[1] != channels:
+        rule = f"have shape (n, {channels}, height, width) to match the preprocessing"
+        raise InputError("Images", rule, tuple(images.shape), "Its mean and std have one number per channel.")
+    if images.shape[2:] != (side, side):
+        images = torch.cat([_resize_square(part, side) for part in torch.split(images, RESIZED_AT_ONCE)])
+    return images.permute(0, 2, 3, 1).contiguous().numpy()
+
+
+def _resize_square(images: Tensor, side: int) -> Tensor:
+    """Scale the shorter side to ``side`` and keep the middle square."""
+    height, width = images.shape[2:]
+    short = min(height, width)
+    top, left = (height - short) // 2, (width - short) // 2
+    middle = images[:, :, top : top + short, left : left + short]
+    return functional.interpolate(middle, size=(side, side), mode="bilinear", antialias=True)

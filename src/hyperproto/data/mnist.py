@@ -13,7 +13,7 @@ from hyperproto._core.errors import InputError
 from hyperproto._core.seeding import derive_seed
 from hyperproto.data.digits import ROTATED_DIGITS, rotate
 from hyperproto.data.preprocessing import ImagePreprocessing
-from hyperproto.data.publication import DatasetInfo
+from hyperproto.data.published import DatasetInfo
 from hyperproto.data.source import Bounds, Labels, Source, Split, select
 
 __all__ = ["MNIST", "locate_mnist", "read_mnist", "read_rotated_mnist", "rotated_mnist"]
@@ -21,7 +21,7 @@ __all__ = ["MNIST", "locate_mnist", "read_mnist", "read_rotated_mnist", "rotated
 MEAN, STD = (0.1307,), (0.3081,)  # of the pixels of the training images
 STEMS = ("train-images", "train-labels", "t10k-images", "t10k-labels")
 UNSIGNED_BYTES = 8  # the code of the only kind of number MNIST has
-BATCH = 2048  # images turned at once: 13 MB in float32
+BATCH = 2048  # images rotated at once: 13 MB in float32
 
 MNIST = DatasetInfo(
     title="MNIST",
@@ -77,35 +77,29 @@ def _file(place: Path, stem: str) -> Path | None:
 def _split(images: Path, labels: Path) -> Split:
     pixels, ids = _read_idx(images, ndim=3), _read_idx(labels, ndim=1).long()
     if len(pixels) != len(ids):
-        raise InputError(
-            f'"{images}" and "{labels}" must belong together; they hold {len(pixels)} images and {len(ids)} labels.'
-        )
+        got = f"{len(pixels)} images and {len(ids)} labels"
+        raise InputError(f'"{images}" and "{labels}"', "belong together", got)
     if len(bad := (ids > 9).nonzero().flatten()):
-        raise InputError(
-            f'Labels in "{labels}" must be digits; number {int(bad[0])} is {int(ids[bad[0]])} '
-            f"({len(bad)} of {len(ids)}). Get it again."
-        )
+        got = f"{int(ids[bad[0]])} for image {int(bad[0])} ({len(bad)} of {len(ids)})"
+        raise InputError(f'Labels in "{labels}"', "be digits", got, "Get the file again.")
     return Split(pixels.unsqueeze(1), {"digit": ids})
 
 
 def _read_idx(path: Path, *, ndim: int) -> Tensor:
-    """Return what an idx file holds: two zero bytes, the kind of number, ndim, the shape, then the numbers."""
+    """Return the content of an idx file: two zero bytes, the kind of number, ndim, the shape, then the numbers."""
     try:
         content = bytearray(gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes())
     except (EOFError, OSError, zlib.error) as error:
-        raise InputError(f'"{path}" must be a whole gzip file; it cannot be read ({error}). Get it again.') from None
+        got = f"an error ({error})"
+        raise InputError(f'"{path}"', "be a complete gzip file", got, "Get it again.") from None
     header = 4 + 4 * ndim
     if len(content) < header or content[:4] != bytes((0, 0, UNSIGNED_BYTES, ndim)):
-        raise InputError(
-            f'"{path}" must be an idx file of bytes in {ndim} dimension{"s"[: ndim > 1]}; it begins with '
-            f"{bytes(content[:4])!r}. Get it again."
-        )
+        rule = f"be an idx file of bytes in {ndim} dimension{'s'[: ndim > 1]}"
+        raise InputError(f'"{path}"', rule, f"{bytes(content[:4])!r} at its start", "Get it again.")
     shape = [int.from_bytes(content[4 + 4 * axis : 8 + 4 * axis], "big") for axis in range(ndim)]
     if len(content) != header + math.prod(shape) or 0 in shape:
-        raise InputError(
-            f'"{path}" must hold {math.prod(shape):,} bytes for shape {tuple(shape)} after its header; '
-            f"it holds {len(content) - header:,}. It is cut short: get it again."
-        )
+        rule = f"hold {math.prod(shape):,} bytes for shape {tuple(shape)} after its header"
+        raise InputError(f'"{path}"', rule, f"{len(content) - header:,}", "It is cut short: get it again.")
     return torch.frombuffer(content, dtype=torch.uint8, offset=header).view(shape)
 
 
@@ -115,9 +109,9 @@ def read_rotated_mnist(path: str | Path, *, seed: int = 0) -> Source:
 
 
 def rotated_mnist(source: Source, seed: int = 0, *, digits: Sequence[str] = ROTATED_DIGITS) -> Source:
-    """Return some of the digits, each turned counter-clockwise by its own random angle in [0, 180) degrees.
+    """Return some of the digits, each rotated counterclockwise by its own random angle in [0, 180) degrees.
 
-    The joint task of the paper: which digit it is, and how far it is turned.
+    The joint task of the paper: which digit it is, and how far it is rotated.
 
     Parameters
     ----------
@@ -151,5 +145,5 @@ def _rotated(split: Split, wanted: Tensor, seed: int) -> Split:
     assert isinstance(pixels, Tensor)
     angles = torch.rand(len(rows), generator=torch.Generator().manual_seed(seed), dtype=torch.float64) * 180
     for images, degrees in zip(torch.split(pixels, BATCH), torch.split(angles.float(), BATCH), strict=True):
-        images.copy_(rotate(images.float(), degrees).round())  # in place: `pixels` is a copy of our own
+        images.copy_(rotate(images.float(), degrees).round())  # in place: `pixels` is our own copy
     return Split(pixels, {"digit": ids.contiguous(), "angle": angles})

@@ -8,11 +8,12 @@ from torch import Tensor
 
 from hyperproto._core.errors import InputError
 from hyperproto._core.registry import choose
-from hyperproto.data.columns import class_names, column, numbers, read_columns
-from hyperproto.data.preprocessing import Augment, large_image_preprocessing
-from hyperproto.data.publication import DatasetInfo, check_files_exist
-from hyperproto.data.source import ImageFiles, Labels, Source, Split
-from hyperproto.data.targets import Unseen, class_targets, find_bounds, find_labels
+from hyperproto.data.augment import PHOTO_AUGMENT
+from hyperproto.data.image_files import check_files_exist
+from hyperproto.data.preprocessing import large_image_preprocessing
+from hyperproto.data.published import DatasetInfo
+from hyperproto.data.source import ImageFiles, Labels, Source, Split, Unseen, class_targets, find_bounds, find_labels
+from hyperproto.data.tables import column, read_columns
 
 __all__ = ["OMNIART", "read_omniart"]
 
@@ -44,14 +45,14 @@ def read_omniart(
         The folder of "train_complete.csv" and "test_complete.csv", or the one that holds it as "omniart".
     from_year : int, optional
         Keep paintings of this year and later; 1900 is "paintings from the 20th century", as the paper says. Its
-        errors of 110 years and more cannot come from a range of 100, so all years are kept unless told otherwise.
+        errors of 110 years and more cannot come from a range of 100, so all years are kept by default.
     bounds : {"data", "script"}
         Of the year: the extremes of the training data, as the paper says, or 1000 and 1932, as the authors' script.
     size, resize : int
-        Height and width the network gets (224 in the paper), and the shorter side before the centre is cut out
+        Height and width the network gets (224 in the paper), and the shorter side before the center is cut out
         (8/7 of ``size``).
     unseen : {"error", "missing"}
-        What a school is in the test part that training never saw.
+        What a school of the test part is that is not in the training data.
 
     Returns
     -------
@@ -68,7 +69,7 @@ def read_omniart(
         test=_split(*tested, school, "test_complete.csv", unseen),
         targets={"year": find_bounds("year", years, fixed), "school": school},
         preprocessing=large_image_preprocessing(size, resize),
-        augment=Augment(resized_crop=(0.08, 1.0), flip=True),
+        augment=PHOTO_AUGMENT,
     )
 
 
@@ -76,13 +77,11 @@ def _read_part(folder: Path, name: str, from_year: int | None) -> tuple[list[Pat
     """Return the images, the years, shape (n,), and the schools of "train" or "test"."""
     path = folder / f"{name}_complete.csv"
     table = read_columns(path)
-    ids, schools = (class_names(column(table, key, path)) for key in ("omni_id", "school"))
-    years = numbers(column(table, "creation_year", path), "creation_year", path)
+    ids, schools = (column(table, key, path).class_names() for key in ("omni_id", "school"))
+    years = column(table, "creation_year", path).numbers("creation_year", path)
     rows = torch.arange(len(ids)) if from_year is None else (years >= from_year).nonzero().flatten()
     if not len(rows):
-        raise InputError(
-            f'"{path}" must hold paintings from {from_year} on; it holds none. Give an earlier `from_year`.'
-        )
+        raise InputError(f'"{path}"', f"hold paintings from {from_year} on", "none", "Give an earlier `from_year`.")
     files = [folder / name / f"{ids[row]}.jpg" for row in rows.tolist()]
     check_files_exist(files, listed_in=str(path))
     return files, years[rows], [schools[row] for row in rows.tolist()]

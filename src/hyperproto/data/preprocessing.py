@@ -1,9 +1,15 @@
 """What is done to an input before the network sees it: fixed numbers that travel with the model."""
 
 from dataclasses import asdict, dataclass
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
 
 from hyperproto._core.checks import check_integer
+from hyperproto._core.errors import InputError
 from hyperproto._core.registry import choose
 
 __all__ = [
@@ -11,9 +17,9 @@ __all__ = [
     "CIFAR_STD",
     "IMAGENET_MEAN",
     "IMAGENET_STD",
-    "Augment",
     "ImagePreprocessing",
     "Preprocessing",
+    "Standardizer",
     "TablePreprocessing",
     "large_image_preprocessing",
     "preprocessing_from_dict",
@@ -25,16 +31,16 @@ IMAGENET_MEAN, IMAGENET_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 @dataclass(frozen=True)
 class ImagePreprocessing:
-    """Scale the shorter side to ``resize``, take the centre, subtract ``mean`` and divide by ``std``.
+    """Scale the shorter side to ``resize``, take the center, subtract ``mean`` and divide by ``std``.
 
     Attributes
     ----------
     size : int
         Height and width the network gets.
     mean, std : tuple of float
-        One number a channel, for pixels in [0, 1]; their length is the number of channels (1 or 3).
+        One number per channel, for pixels in [0, 1]; their length is the number of channels (1 or 3).
     resize : int or None
-        Length of the shorter side before the centre is cut out; None takes images of ``size`` as they are.
+        Length of the shorter side before the center is cut out; None takes images of ``size`` as they are.
     """
 
     size: int
@@ -44,12 +50,79 @@ class ImagePreprocessing:
 
     @property
     def channels(self) -> int:
-        """How many channels an image has: 1 (grey) or 3 (RGB)."""
+        """How many channels an image has: 1 (gray) or 3 (RGB)."""
         return len(self.mean)
+
+    @property
+    def stored_side(self) -> int:
+        """Height and width of the square that is stored, before the center or a random part is cut out."""
+        return self.resize or self.size
+
+    @property
+    def input_shape(self) -> tuple[int, ...]:
+        """Shape of one input: (channels, size, size)."""
+        return self.channels, self.size, self.size
 
     def to_dict(self) -> dict[str, Any]:
         """Describe it for a run's config."""
         return {"kind": "images", **asdict(self)}
+
+
+@dataclass(frozen=True, eq=False)
+class Standardizer:
+    """Takes each column of a table, or each channel of images, to mean 0 and standard deviation 1.
+
+    Attributes
+    ----------
+    mean, scale : array of float64, shape (columns,) or (channels, 1, 1)
+        A column that never changes is only shifted: its scale is 1.
+    """
+
+    mean: NDArray[np.float64]
+    scale: NDArray[np.float64]
+
+    @classmethod
+    def fit(cls, values: NDArray[Any], weight: NDArray[Any] | None = None) -> Self:
+        """Measure training data, shape (n, columns) or (n, channels, height, width), each row by its weight.
+
+        Missing values (NaN) in columns do not count.
+        """
+        rows = values.astype(np.float64)
+        if rows.ndim == 4:
+            mean = np.average(rows.mean(axis=(2, 3)), axis=0, weights=weight)
+            around = np.square(rows - mean[:, None, None]).mean(axis=(2, 3))
+        else:
+            mean = _average(rows, weight)
+            around = np.square(rows - mean)
+        scale = np.sqrt(_average(around, weight))
+        tiny = 10 * np.finfo(np.float64).eps * np.maximum(np.abs(mean), 1e-300)
+        scale = np.where(scale > tiny, scale, 1.0)
+        return cls(mean, scale) if rows.ndim == 2 else cls(mean[:, None, None], scale[:, None, None])
+
+    def __call__(self, values: NDArray[Any]) -> Tensor:
+        """Return inputs for a network: rows in the precision they came in, images in float32; NaN becomes 0."""
+        dtype = np.float32 if values.ndim == 4 or values.dtype == np.float32 else np.float64
+        scaled = (values - self.mean) / self.scale
+        scaled[np.isnan(scaled)] = 0.0
+        return torch.from_numpy(np.ascontiguousarray(scaled, dtype=dtype))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {"mean": self.mean.tolist(), "scale": self.scale.tolist()}
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Self:
+        """Rebuild from :meth:`to_dict`."""
+        return cls(np.array(values["mean"], dtype=np.float64), np.array(values["scale"], dtype=np.float64))
+
+
+def _average(rows: NDArray[np.float64], weight: NDArray[Any] | None) -> NDArray[np.float64]:
+    """Return the weighted mean of each column over its values that are not missing, shape (columns,)."""
+    present = ~np.isnan(rows)
+    counted = present if weight is None else present * weight[:, None]
+    with np.errstate(invalid="ignore"):  # an empty column has no mean
+        mean: NDArray[np.float64] = (np.where(present, rows, 0.0) * counted).sum(axis=0) / counted.sum(axis=0)
+    return mean
 
 
 @dataclass(frozen=True)
@@ -60,6 +133,18 @@ class TablePreprocessing:
     mean: tuple[float, ...]
     std: tuple[float, ...]
 
+    @property
+    def input_shape(self) -> tuple[int, ...]:
+        """Shape of one input: (columns,)."""
+        return (len(self.columns),)
+
+    def standardize(self, rows: Tensor) -> Tensor:
+        """Return (rows - mean) / std as float32, shape (n, columns); empty cells (NaN) become the mean, so 0."""
+        if rows.ndim != 2 or rows.shape[1:] != self.input_shape:
+            raise InputError("Rows", f"have shape (n, {len(self.columns)}), one per column", tuple(rows.shape))
+        scale = [std if std > 0 else 1.0 for std in self.std]
+        return Standardizer(np.array(self.mean), np.array(scale))(rows.double().numpy()).float()
+
     def to_dict(self) -> dict[str, Any]:
         """Describe it for a run's config."""
         return {"kind": "table", **asdict(self)}
@@ -68,30 +153,8 @@ class TablePreprocessing:
 Preprocessing: TypeAlias = ImagePreprocessing | TablePreprocessing
 
 
-@dataclass(frozen=True)
-class Augment:
-    """How training images are varied; every draw is keyed by seed, epoch and sample.
-
-    Attributes
-    ----------
-    padding : int
-        Random crop after padding each side by so many black pixels; 0 does not crop.
-    flip : bool
-        Mirror left and right with probability one half.
-    resized_crop : tuple of float, or None
-        Smallest and largest share of the area of a random crop with aspect ratio 3/4 to 4/3, scaled to ``size``.
-    rotation : float
-        Turn by an angle drawn from -rotation to rotation degrees.
-    """
-
-    padding: int = 0
-    flip: bool = False
-    resized_crop: tuple[float, float] | None = None
-    rotation: float = 0.0
-
-
 def large_image_preprocessing(size: int = 224, resize: int | None = None) -> ImagePreprocessing:
-    """Return the usual way with photographs: the shorter side to 8/7 of ``size``, 256 for 224, then the centre."""
+    """Return the usual way with photographs: the shorter side to 8/7 of ``size``, 256 for 224, then the center."""
     size = check_integer(size, "size", at_least=1)
     return ImagePreprocessing(size, resize=round(size * 8 / 7) if resize is None else resize)
 
@@ -100,6 +163,6 @@ def preprocessing_from_dict(values: dict[str, Any]) -> Preprocessing:
     """Rebuild what ``to_dict`` described."""
     kinds: dict[str, Any] = {"images": ImagePreprocessing, "table": TablePreprocessing}
     kind = choose(values["kind"], kinds, what="preprocessing")
-    held = {key: tuple(value) if isinstance(value, list) else value for key, value in values.items() if key != "kind"}
-    made: Preprocessing = kind(**held)
+    fields = {key: value for key, value in values.items() if key != "kind"}
+    made: Preprocessing = kind(**{key: tuple(v) if isinstance(v, list) else v for key, v in fields.items()})
     return made

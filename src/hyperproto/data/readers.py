@@ -8,21 +8,39 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
 from hyperproto._core.errors import InputError, MissingDataError, arg
 from hyperproto._core.registry import choose, unknown_choice
 from hyperproto.data.cifar100 import CIFAR100, locate_cifar100, read_cifar100, read_uneven_cifar100
-from hyperproto.data.columns import is_table
 from hyperproto.data.cub200 import CUB200, read_cub200
-from hyperproto.data.digits_source import read_digits, read_rotated_digits
+from hyperproto.data.digits import read_digits, read_rotated_digits
+from hyperproto.data.image_files import open_image
 from hyperproto.data.image_folder import is_image_folder, read_image_folder
 from hyperproto.data.mnist import MNIST, locate_mnist, read_mnist, read_rotated_mnist
 from hyperproto.data.omniart import OMNIART, read_omniart
-from hyperproto.data.publication import DatasetInfo
-from hyperproto.data.source import Source
-from hyperproto.data.table import read_table
+from hyperproto.data.preprocessing import ImagePreprocessing
+from hyperproto.data.published import DatasetInfo
+from hyperproto.data.source import ImageFiles, Source, Split
+from hyperproto.data.tables import is_table, read_table
 from hyperproto.data.tiny_imagenet import TINY_IMAGENET, read_tiny_imagenet
 
-__all__ = ["BUILT_IN", "OWN", "READERS", "Reader", "data_name", "describe_data", "detect", "read_data", "read_source"]
+__all__ = [
+    "BUILT_IN",
+    "OWN",
+    "READERS",
+    "Reader",
+    "data_name",
+    "describe_data",
+    "describe_source",
+    "detect",
+    "preview",
+    "read_data",
+    "read_source",
+]
 
 
 @dataclass(frozen=True)
@@ -174,3 +192,51 @@ def data_name(data: dict[str, Any]) -> str:
     """
     name = Path(data["path"]).stem if data["reader"] in OWN else data["reader"]
     return re.sub(r"[^\w.-]+", "-", name).strip("-.") or "data"
+
+
+def describe_source(source: Source) -> dict[str, Any]:
+    """Return counts, inputs, classes and ranges of a source, for people and for JSON."""
+    parts = {"train": source.train} | ({} if source.test is None else {"test": source.test})
+    targets = {
+        name: known.describe({part: split.targets[name] for part, split in parts.items()})
+        for name, known in source.targets.items()
+    }
+    return {
+        "name": source.name,
+        "examples": {name: len(split) for name, split in parts.items()},
+        "inputs": _describe_inputs(source.train),
+        "targets": targets,
+        "preprocessing": source.preprocessing.to_dict(),
+    }
+
+
+def _describe_inputs(split: Split) -> str:
+    if isinstance(split.inputs, ImageFiles):
+        return "image files"
+    if split.inputs.ndim == 4:
+        channels, height, width = split.inputs.shape[1:]
+        return f"images of {height} by {width} pixels, {'in color' if channels == 3 else 'gray'}"
+    return f"{split.inputs.shape[1]} columns of numbers, {int(split.inputs.isnan().sum())} cells empty"
+
+
+def preview(source: Source, count: int = 24) -> list[tuple[NDArray[np.uint8], str]]:
+    """Return a few training images, evenly over the file, with their labels.
+
+    Each is of shape (height, width, 3); a source without images has none.
+    """
+    if not isinstance(source.preprocessing, ImagePreprocessing):
+        return []
+    rows = torch.linspace(0, len(source.train) - 1, min(count, len(source.train))).round().long()
+    return [(_pixels(source.train, row), _caption(source, row)) for row in rows.tolist()]
+
+
+def _pixels(split: Split, row: int) -> NDArray[np.uint8]:
+    if isinstance(split.inputs, Tensor):
+        image = split.inputs[row]
+        return image.expand(3, *image.shape[1:]).permute(1, 2, 0).numpy()
+    with open_image(split.inputs.paths[row]) as opened:
+        return np.asarray(opened.convert("RGB"))
+
+
+def _caption(source: Source, row: int) -> str:
+    return ", ".join(known.text(source.train.targets[name][row].item()) for name, known in source.targets.items())

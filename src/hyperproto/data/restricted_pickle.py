@@ -31,20 +31,21 @@ def load_restricted(file: BinaryIO, name: str | Path) -> dict[str, Any]:
         What to call it in an error.
     """
     try:
-        held = _Reader(file, encoding="bytes").load()
+        content = _Reader(file, encoding="bytes").load()
     except _RefusedError as refused:
         raise InputError(
-            f'"{name}" must hold arrays, lists and text alone; it asks for "{refused}", so it is not read and '
-            "nothing was run. It is not the publisher's file: get it from there again."
+            f'"{name}"',
+            "hold only arrays, lists and text",
+            f'a request for "{refused}"',
+            "It was not read and nothing was run. It is not the publisher's file: get it from there again.",
         ) from None
     except Exception as error:  # broken pickles raise nearly anything
-        raise InputError(
-            f'"{name}" must be a pickle as the publisher wrote it; it cannot be read '
-            f"({type(error).__name__}: {error}). It may be cut short: get it again."
-        ) from None
-    if not isinstance(held, dict):
-        raise InputError(f'"{name}" must hold a dict; it holds {type(held).__name__}.')
-    return {_text(key): value.array if isinstance(value, _Array) else value for key, value in held.items()}
+        got = f"an error ({type(error).__name__}: {error})"
+        advice = "It may be cut short: get it again."
+        raise InputError(f'"{name}"', "be a pickle as the publisher wrote it", got, advice) from None
+    if not isinstance(content, dict):
+        raise InputError(f'"{name}"', "hold a dict", type(content).__name__)
+    return {_text(key): value.array if isinstance(value, _Array) else value for key, value in content.items()}
 
 
 def _text(key: Any) -> str:

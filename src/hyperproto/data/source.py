@@ -1,22 +1,40 @@
-"""What a reader returns: inputs and targets as found, and what they mean."""
+"""What a reader returns: inputs and targets as found, what they stand for, and drawing some of them."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import torch
 from torch import Tensor
 
 from hyperproto._core.checks import check_finite_number, check_names
 from hyperproto._core.errors import InputError
-from hyperproto._core.registry import unknown_choice
-from hyperproto.data.preprocessing import Augment, Preprocessing
+from hyperproto._core.registry import choose, unknown_choice
+from hyperproto._core.seeding import derive_seed
+from hyperproto.data.augment import Augment
+from hyperproto.data.preprocessing import Preprocessing
 
-__all__ = ["MISSING", "Bounds", "ImageFiles", "Labels", "Source", "Split", "Target", "select"]
+__all__ = [
+    "MISSING",
+    "Bounds",
+    "ImageFiles",
+    "Labels",
+    "Source",
+    "Split",
+    "Target",
+    "Unseen",
+    "class_targets",
+    "draw_rows",
+    "find_bounds",
+    "find_labels",
+    "hold_out_rows",
+    "select",
+]
 
-MISSING = -1  # the class id of a label that is not there; for numbers it is NaN
+MISSING = -1  # the class id of a missing label; a missing number is NaN
+Unseen: TypeAlias = Literal["error", "missing"]
 
 
 @dataclass(frozen=True)
@@ -50,6 +68,15 @@ class Labels:
                 raise unknown_choice(name, ids, what="class")
         return torch.tensor([MISSING if name is None else ids[name] for name in names], dtype=torch.int64)
 
+    def describe(self, parts: Mapping[str, Tensor]) -> dict[str, Any]:
+        """Return the names, and for each part how many examples a class has and how many labels are missing."""
+        found: dict[str, Any] = {"kind": "classes", "classes": self.num_classes, "names": list(self.names)}
+        for part, ids in parts.items():
+            counts = torch.bincount(ids[ids != MISSING], minlength=self.num_classes)
+            missing = int((ids == MISSING).sum())
+            found[part] = {"least": int(counts.min()), "most": int(counts.max()), "missing": missing}
+        return found
+
     def text(self, value: float) -> str:
         """Return one id as people read it."""
         return "-" if value == MISSING else self.names[int(value)]
@@ -66,10 +93,18 @@ class Bounds:
     high: float
 
     def __post_init__(self) -> None:
-        for name in ("low", "high"):  # plain floats: they are written down with a run
+        for name in ("low", "high"):  # plain floats: they are stored with a run
             object.__setattr__(self, name, check_finite_number(getattr(self, name), name))
         if not self.low < self.high:
-            raise InputError(f"`low` must be less than `high`; got {self.low:g} and {self.high:g}.")
+            raise InputError("low", "be less than `high`", f"{self.low:g} and {self.high:g}")
+
+    def describe(self, parts: Mapping[str, Tensor]) -> dict[str, Any]:
+        """Return the bounds, and for each part how many numbers are beyond them and how many are missing."""
+        found: dict[str, Any] = {"kind": "range", "low": self.low, "high": self.high}
+        for part, values in parts.items():
+            beyond = int(((values < self.low) | (values > self.high)).sum())
+            found[part] = {"beyond": beyond, "missing": int(values.isnan().sum())}
+        return found
 
     def text(self, value: float) -> str:
         """Return one number as people read it."""
@@ -83,7 +118,7 @@ Target: TypeAlias = Labels | Bounds
 class ImageFiles:
     """Images on disk, of any size, decoded when they are needed.
 
-    ``paths`` may be a tuple; a million are better held by :class:`~hyperproto.data.stored.PathList`.
+    ``paths`` may be a tuple; for a million, :class:`~hyperproto.data.image_files.PathList` takes less memory.
     """
 
     paths: Sequence[Path]
@@ -103,7 +138,7 @@ class Split:
     ----------
     inputs : Tensor or ImageFiles
         Pixels as uint8, shape (n, channels, height, width); rows of a table as float32, shape (n, columns), not yet
-        standardised, NaN where a cell is empty; or image files.
+        standardized, NaN where a cell is empty; or image files.
     targets : dict of Tensor
         Class ids as int64, -1 where missing; numbers as float64, NaN where missing. Shape (n,) each.
     """
@@ -114,22 +149,11 @@ class Split:
     def __post_init__(self) -> None:
         for name, target in self.targets.items():
             if len(target) != len(self.inputs):
-                raise InputError(
-                    f"Inputs and targets must have the same number of rows; got {len(self.inputs)} inputs and "
-                    f'{len(target)} of "{name}".'
-                )
+                got = f'{len(self.inputs)} inputs and {len(target)} of "{name}"'
+                raise InputError("Inputs and targets", "have the same number of rows", got)
 
     def __len__(self) -> int:
         return len(self.inputs)
-
-
-def select(split: Split, ids: Tensor) -> Split:
-    """Return the examples ``ids``, shape (m,) of int64, in that order."""
-    inputs = split.inputs
-    chosen = (
-        ImageFiles(tuple(inputs.paths[i] for i in ids.tolist())) if isinstance(inputs, ImageFiles) else inputs[ids]
-    )
-    return Split(chosen, {name: target[ids] for name, target in split.targets.items()})
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +172,7 @@ class Source:
     preprocessing : Preprocessing
         What is done to every input; it travels with the model.
     augment : Augment or None
-        How the paper, or common sense, varies the training images.
+        How the paper, or common practice, varies the training images.
     """
 
     name: str
@@ -157,3 +181,124 @@ class Source:
     targets: dict[str, Target]
     preprocessing: Preprocessing
     augment: Augment | None = None
+
+
+def select(split: Split, ids: Tensor) -> Split:
+    """Return the examples ``ids``, shape (m,) of int64, in that order."""
+    inputs = split.inputs
+    chosen = (
+        ImageFiles(tuple(inputs.paths[i] for i in ids.tolist())) if isinstance(inputs, ImageFiles) else inputs[ids]
+    )
+    return Split(chosen, {name: target[ids] for name, target in split.targets.items()})
+
+
+def find_labels(name: str, labels: Sequence[str | None], known: Target | None = None) -> Labels:
+    """Return the classes that training labels name, sorted, or those already known."""
+    if isinstance(known, Labels):
+        return known
+    names = sorted({label for label in labels if label is not None})
+    if len(names) < 2:
+        got = f'only "{names[0]}"' if names else "only empty cells"
+        raise InputError(f'"{name}"', "name two classes or more in the training data", got, "Leave it out.")
+    return Labels(names)
+
+
+def find_bounds(name: str, values: Tensor, known: Target | Sequence[float] | None = None) -> Bounds:
+    """Return the extremes of the training values, or the bounds already known."""
+    if isinstance(known, Bounds):
+        return known
+    if isinstance(known, Sequence):
+        return Bounds(*known)
+    present = values[~values.isnan()]
+    if not len(present):
+        raise InputError(f'"{name}"', "hold numbers in the training data", "empty cells only", "Leave it out.")
+    low, high = float(present.min()), float(present.max())
+    if low == high:
+        advice = "A range needs two different bounds: give your own, or leave it out."
+        raise InputError(f'"{name}"', "vary in the training data", f"{low:g} in all of {len(present)} rows", advice)
+    return Bounds(low, high)
+
+
+def class_targets(
+    name: str, known: Labels, labels: Sequence[str | None], *, where: str, unseen: Unseen = "error"
+) -> Tensor:
+    """Return class ids, shape (n,) of int64, -1 where a label is missing.
+
+    A label that is not in the training data is an error, or with ``unseen="missing"`` counts as missing: such a row
+    is then not scored for this target.
+    """
+    raises = choose(unseen, {"error": True, "missing": False}, what="rule for unseen labels")
+    ids = {label: k for k, label in enumerate(known.names)}
+    strange = sorted({label for label in labels if label is not None and label not in ids})
+    if strange and raises:
+        listed = ", ".join(f'"{label}"' for label in strange[:5]) + (", ..." if len(strange) > 5 else "")
+        rows = sum(label is not None and label not in ids for label in labels)
+        raise InputError(
+            f'"{name}" in {where}',
+            f"be among the {known.num_classes} classes of the training data",
+            f"{listed} ({len(strange)} unseen in {rows} of {len(labels)} rows)",
+            'Add training examples, or give unseen="missing" to leave those labels out.',
+        )
+    found = [MISSING if label is None else ids.get(label, MISSING) for label in labels]
+    return torch.tensor(found, dtype=torch.int64)
+
+
+def draw_rows(labels: Tensor, count: int | Tensor, *, seed: int) -> Tensor:
+    """Draw rows at random by class: the one stratified draw.
+
+    Parameters
+    ----------
+    labels : Tensor of int64, shape (n,)
+        The class of each row; -1, a missing label, counts as a class of its own where ``count`` is a number.
+    count : int, or Tensor of int64, shape (num_classes,)
+        How many rows in all, each class in its share; or how many of each class.
+    seed : int
+        Fixes the draw.
+
+    Returns
+    -------
+    Tensor of int64
+        Row numbers in ascending order.
+
+    >>> draw_rows(torch.tensor([0, 0, 0, 0, 1, 1]), 3, seed=0)
+    tensor([1, 3, 5])
+    """
+    order = torch.randperm(len(labels), generator=torch.Generator().manual_seed(seed))
+    classes = labels[order] + 1
+    sizes = torch.bincount(classes)
+    by_class = torch.argsort(classes, stable=True)
+    rank = torch.empty_like(classes)  # of each row among those of its class, in random order
+    rank[by_class] = torch.arange(len(classes)) - (sizes.cumsum(0) - sizes)[classes[by_class]]
+    if isinstance(count, Tensor):
+        return order[rank < count[classes - 1]].sort().values
+    depth = (rank.double() + 0.5) / sizes[classes]
+    return order[torch.argsort(depth, stable=True)][:count].sort().values
+
+
+def hold_out_rows(labels: Sequence[Tensor], n: int, *, share: float, seed: int) -> tuple[Tensor, Tensor]:
+    """Split ``n`` rows at random into training and held-out rows, both in the order of the file.
+
+    Parameters
+    ----------
+    labels : sequence of Tensor, each of shape (n,)
+        Class ids, -1 where missing. The share is taken from each class of the first; a class of any of them that
+        would be held out whole stays in training with at least one row.
+    n : int
+        Number of rows.
+    share : float
+        Of the rows, in [0, 1).
+    seed : int
+        Fixes the choice.
+    """
+    if check_finite_number(share, "held_out", at_least=0) >= 1:
+        raise InputError("held_out", "be less than 1, a share of the rows", f"{share:g}")
+    first = labels[0] if labels else torch.zeros(n, dtype=torch.int64)
+    _, groups, sizes = torch.unique(first, return_inverse=True, return_counts=True)
+    counts = torch.minimum((sizes * share).round(), sizes - 1).long()
+    is_out = torch.zeros(n, dtype=torch.bool)
+    is_out[draw_rows(groups, counts, seed=derive_seed(seed, "held out"))] = True
+    for ids in labels:
+        lost = is_out & ~torch.isin(ids, ids[~is_out]) & (ids != MISSING)
+        kept = {int(ids[row]): row for row in lost.nonzero().flatten().tolist()}
+        is_out[list(kept.values())] = False
+    return (~is_out).nonzero().flatten(), is_out.nonzero().flatten()

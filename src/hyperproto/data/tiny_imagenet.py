@@ -8,9 +8,10 @@ import torch
 
 from hyperproto._core.errors import InputError
 from hyperproto._core.registry import choose
-from hyperproto.data.image_files import images_in
-from hyperproto.data.preprocessing import Augment, ImagePreprocessing
-from hyperproto.data.publication import DatasetInfo, check_files_exist, read_lines
+from hyperproto.data.augment import Augment
+from hyperproto.data.image_files import check_files_exist, images_in
+from hyperproto.data.preprocessing import ImagePreprocessing
+from hyperproto.data.published import DatasetInfo, read_lines
 from hyperproto.data.source import ImageFiles, Labels, Source, Split
 
 __all__ = ["TINY_IMAGENET", "read_tiny_imagenet"]
@@ -88,8 +89,10 @@ def _val(folder: Path, wnids: list[str]) -> Split:
         wnid = rest.partition("\t")[0]
         if wnid not in ids:
             raise InputError(
-                f'"{folder / ANNOTATIONS}" must name classes of "wnids.txt"; line {number} has "{wnid}", which '
-                "training never saw. Unpack the archive again."
+                f'"{folder / ANNOTATIONS}"',
+                'name classes of "wnids.txt"',
+                f'"{wnid}" in line {number}',
+                "Unpack the archive again.",
             )
         paths.append(folder / "val/images" / name)
         labels.append(ids[wnid])

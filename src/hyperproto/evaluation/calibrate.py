@@ -9,7 +9,7 @@ from torch import nn
 from hyperproto._core.errors import InputError
 from hyperproto._core.files import check_can_write, write_json
 from hyperproto.data import Batches, as_dataset
-from hyperproto.data.targets import Unseen
+from hyperproto.data.source import Unseen
 from hyperproto.evaluation.confidence import (
     Calibration,
     ClassCalibration,

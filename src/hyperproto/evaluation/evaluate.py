@@ -9,7 +9,7 @@ from torch import nn
 from hyperproto._core.errors import InputError, MissingDataError
 from hyperproto._core.files import plain
 from hyperproto.data import ImageData
-from hyperproto.data.targets import Unseen
+from hyperproto.data.source import Unseen
 from hyperproto.evaluation.calibrate import uncalibrated
 from hyperproto.evaluation.predict import predict_split
 from hyperproto.evaluation.reports import TOP, ClassReport, RangeReport, UnknownReport, report_task, report_unknown

@@ -14,12 +14,11 @@ from hyperproto._core.errors import InputError, InputTypeError, MissingDataError
 from hyperproto._core.files import read_json
 from hyperproto._core.registry import choose
 from hyperproto.data import Arrays, Bounds, ImageData, ImageFiles, Labels, Source, Split, training_data
-from hyperproto.data.columns import column, is_table, numbers, read_columns
 from hyperproto.data.image_files import EXTENSIONS
 from hyperproto.data.preprocessing import Preprocessing, TablePreprocessing, preprocessing_from_dict
 from hyperproto.data.readers import OWN, READERS, detect, read_data
-from hyperproto.data.source import MISSING, Target
-from hyperproto.data.targets import Unseen
+from hyperproto.data.source import MISSING, Target, Unseen
+from hyperproto.data.tables import column, is_table, read_columns
 from hyperproto.evaluation.confidence import Calibration, ClassCalibration
 from hyperproto.spaces import Classes, OutputSpace, Range
 from hyperproto.spaces.output_space import TaskSpace
@@ -319,7 +318,7 @@ def _find_images(paths: Iterable[Path], image_column: str | None) -> tuple[list[
         elif image_column is None:
             raise InputError(f'"{path}"', "be an image or a folder of images, as the run takes images", "a table")
         else:
-            cells = column(read_columns(path), image_column, path)
+            cells = column(read_columns(path), image_column, path).cells
             files += [path.parent / str(cell) for cell in cells]
             origins += [{"file": str(path), "row": row, image_column: str(cell)} for row, cell in enumerate(cells, 1)]
             continue
@@ -335,7 +334,7 @@ def _read_rows(paths: Iterable[Path], preprocessing: TablePreprocessing) -> tupl
             wanted = ", ".join(preprocessing.columns[:5]) + (", ..." if len(preprocessing.columns) > 5 else "")
             raise InputError(f'"{path}"', f"be a table (.csv, .tsv, .parquet) with columns {wanted}", "another file")
         table = read_columns(path)
-        cells = [numbers(column(table, name, path), name, path) for name in preprocessing.columns]
+        cells = [column(table, name, path).numbers(name, path) for name in preprocessing.columns]
         parts.append(torch.stack(cells, dim=1).float())
         origins += [{"file": str(path), "row": row} for row in range(1, len(cells[0]) + 1)]
     return torch.cat(parts), origins

@@ -14,11 +14,10 @@ from hyperproto._core.processes import from_first
 from hyperproto._core.seeding import derive_seed
 from hyperproto.baselines import ConventionalSpace, DeepNCM, weigh_tasks
 from hyperproto.data import Arrays, ImageData, ImagePreprocessing, Labels, Source, Split, training_data
+from hyperproto.data.image_files import PathList, decode_all
 from hyperproto.data.preprocessing import Preprocessing
 from hyperproto.data.readers import read_data
-from hyperproto.data.source import select
-from hyperproto.data.stored import PathList, decode_all
-from hyperproto.data.targets import held_out_rows
+from hyperproto.data.source import hold_out_rows, select
 from hyperproto.defaults import MARGIN, InputKind, choose_dim, choose_loss, choose_margin, class_axes, uses_prior
 from hyperproto.losses import get_loss
 from hyperproto.models import BACKBONES, Backbone, LibraryNetwork, create_backbone, default_backbone
@@ -210,7 +209,7 @@ def _depth(labels: Tensor) -> Tensor:
 def _draw_share(source: Source, share: float, seed: int) -> Tensor:
     """Return the training examples to validate on: a share of each class."""
     labels = [source.train.targets[name] for name, known in source.targets.items() if isinstance(known, Labels)]
-    _, chosen = held_out_rows(labels, len(source.train), share=share, seed=derive_seed(seed, "validation"))
+    _, chosen = hold_out_rows(labels, len(source.train), share=share, seed=derive_seed(seed, "validation"))
     if not len(chosen):
         raise InputError("valid_share", f"hold out an example of {len(source.train)} at least", f"{share:g}")
     return chosen

@@ -12,7 +12,7 @@ from hyperproto._core.checks import check_finite_rows, check_output_width
 from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto._core.registry import choose
 from hyperproto.data import Arrays, ImageData
-from hyperproto.data.arrays import AnyDataset
+from hyperproto.data.batches import AnyDataset
 from hyperproto.defaults import InputKind
 from hyperproto.spaces import OutputSpace, Range, Targets
 from hyperproto.spaces.output_space import TaskSpace

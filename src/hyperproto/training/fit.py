@@ -11,7 +11,7 @@ from torch import nn
 from hyperproto._core.checks import check_finite_number
 from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto.data import Batches, as_dataset
-from hyperproto.data.arrays import AnyDataset
+from hyperproto.data.batches import AnyDataset
 from hyperproto.defaults import InputKind
 from hyperproto.spaces import Classes, CompositeSpace, OutputSpace, Sphere, TaskSpace
 from hyperproto.spec import SCHEDULES, ResolvedSettings, TrainSettings

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from hyperproto.data import ImagePreprocessing, Split
-from hyperproto.data.stored import PathList, decode_all
+from hyperproto.data.image_files import PathList, decode_all
 from hyperproto.priors import Prior, from_data
 from hyperproto.priors.data_driven import draw_examples
 from hyperproto.spaces import Classes

@@ -12,7 +12,7 @@ from torch import Tensor
 from hyperproto._core.errors import InputError, NonFiniteLossError
 from hyperproto._core.seeding import derive_seed
 from hyperproto.data import Arrays, Batches, ImageData
-from hyperproto.data.arrays import AnyDataset
+from hyperproto.data.batches import AnyDataset
 from hyperproto.spec import ResolvedSettings
 from hyperproto.training.best import best_epoch, out_of_patience
 from hyperproto.training.checkpoint import Checkpoint, Parts, restore, take
