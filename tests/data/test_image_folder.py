@@ -65,12 +65,12 @@ def test_hidden_files_and_other_files_are_skipped(tmp_path):
 
 
 def test_folders_that_cannot_work_are_a_sentence(tmp_path):
-    with pytest.raises(FileNotFoundError, match="there is no such folder"):
+    with pytest.raises(FileNotFoundError, match="must be an existing folder with a subfolder"):
         read_image_folder(tmp_path / "nowhere")
     with pytest.raises(ValueError, match="must hold a subfolder for each class"):
         read_image_folder(tmp_path)
     write_image_folder(tmp_path, classes=("cat",))
-    with pytest.raises(ValueError, match='must name two classes or more in the training data; it holds only "cat"'):
+    with pytest.raises(ValueError, match='must name two classes or more in the training data; got only "cat"'):
         read_image_folder(tmp_path)
     (tmp_path / "empty").mkdir()
     with pytest.raises(ValueError, match='empty" must hold images; it holds none'):
@@ -86,7 +86,7 @@ def test_images_that_cannot_be_read_are_named_with_the_reason(tmp_path):
     paths = [*sorted((folder / "cat").iterdir()), tmp_path / "gone.png"]
     found = dict(verify_images(paths))
     assert list(found) == [page, cut, empty, tmp_path / "gone.png"]
-    assert found[page] == "looks like an HTML page, as a failed download leaves behind"
-    assert found[cut] == "is cut short"
-    assert found[empty] == "is empty"
-    assert found[tmp_path / "gone.png"] == "cannot be read (No such file or directory)"
+    assert found[page] == "an HTML page, as a failed download leaves behind"
+    assert found[cut] == "a file that is cut short"
+    assert found[empty] == "an empty file"
+    assert found[tmp_path / "gone.png"] == "a file that cannot be read (No such file or directory)"

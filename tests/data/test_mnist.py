@@ -31,10 +31,10 @@ def test_torchvisions_folder_is_found(tmp_path):
     ("change", "sentence"),
     [
         (lambda held: gzip.compress(gzip.decompress(held)[:-5]), "It is cut short"),
-        (lambda held: held[:-20], "must be a whole gzip file"),
-        (lambda held: b"<html>", "must be a whole gzip file"),
+        (lambda held: held[:-20], "must be a complete gzip file"),
+        (lambda held: b"<html>", "must be a complete gzip file"),
         (lambda held: gzip.compress(b"<html></html>and more"), "must be an idx file of bytes in 3 dimensions"),
-        (lambda held: gzip.compress(idx(np.zeros((3, 28, 28)))), "they hold 3 images and 40 labels"),
+        (lambda held: gzip.compress(idx(np.zeros((3, 28, 28)))), "got 3 images and 40 labels"),
     ],
 )
 def test_a_broken_file_is_a_sentence(tmp_path, change, sentence):
@@ -46,7 +46,7 @@ def test_a_broken_file_is_a_sentence(tmp_path, change, sentence):
 
 def test_a_label_that_is_no_digit_is_a_sentence(tmp_path):
     (write_mnist(tmp_path) / "t10k-labels-idx1-ubyte.gz").write_bytes(gzip.compress(idx(np.arange(20))))
-    with pytest.raises(ValueError, match=r"must be digits; number 10 is 10 \(10 of 20\)"):
+    with pytest.raises(ValueError, match=r"must be digits; got 10 for image 10 \(10 of 20\)"):
         read_mnist(tmp_path)
 
 

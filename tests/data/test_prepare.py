@@ -38,7 +38,7 @@ def test_pixels_become_images_with_their_options():
 
 
 def test_a_table_that_does_not_fit_is_refused(tmp_path):
-    with pytest.raises(ValueError, match=r"Rows must have shape \(n, 3\), one per column; got \(2, 4\)"):
+    with pytest.raises(ValueError, match=r"Rows of a table must have shape \(n, 3\), one per column; got \(2, 4\)"):
         training_data(Split(torch.zeros(2, 4), {}), TABLE)
     with pytest.raises(TypeError, match="must be rows of numbers for TablePreprocessing; got image files"):
         training_data(Split(ImageFiles((tmp_path / "a.jpg",)), {}), TABLE)

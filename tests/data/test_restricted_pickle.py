@@ -46,7 +46,7 @@ def test_what_python_2_and_an_old_numpy_wrote_is_read():
 def test_a_malicious_pickle_executes_nothing(tmp_path, protocol):
     target = tmp_path / "owned"
     held = pickle.dumps({b"data": Malicious(os.system, f"touch {target}")}, protocol)
-    with pytest.raises(ValueError, match='asks for "posix.system", so it is not read and nothing was run'):
+    with pytest.raises(ValueError, match='got a request for "posix.system". It was not read and nothing was run'):
         load(held)
     assert not target.exists()
     pickle.loads(held)  # and it would have: the test can fail
@@ -59,7 +59,7 @@ def test_a_malicious_pickle_executes_nothing(tmp_path, protocol):
         (Malicious(eval, "1"), "eval"),
         (Malicious(getattr, "a", "b"), "getattr"),
         (Malicious(np.load, "x"), "load"),
-        (Malicious(bytes, 10), "cannot be read"),
+        (Malicious(bytes, 10), "got an error"),
         (np.array([{}], dtype=object), "an array of 'O8'"),
         (np.zeros(2, dtype=[("a", "u1")]), "an array of 'V1'"),
         (np.float64(1), "numpy._core.multiarray.scalar"),
@@ -104,7 +104,7 @@ def test_persistent_ids_are_refused():
         (lambda held: held[:-200], "It may be cut short"),
         (lambda held: b"<html>not found</html>", "must be a pickle as the publisher wrote it"),
         (lambda held: b"", "must be a pickle as the publisher wrote it"),
-        (lambda held: pickle.dumps([1]), "must hold a dict; it holds list"),
+        (lambda held: pickle.dumps([1]), "must hold a dict; got list"),
         (lambda held: held.replace(b"M,\x01", b"M-\x01"), r"shape \(301,\) holds 300 numbers"),
     ],
 )

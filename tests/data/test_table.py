@@ -19,6 +19,10 @@ def write_people(root, rows=PEOPLE, name="people.csv"):
     return write_csv(root / name, HEADER, rows)
 
 
+def cells_of(path):
+    return {name: column.cells for name, column in read_columns(path).items()}
+
+
 def test_a_table_of_images_with_empty_cells(tmp_path):
     path = write_painting_table(tmp_path)
     source = read_table(path, image="path", classes=["style"], ranges=["year"], held_out=0, size=32)
@@ -65,7 +69,7 @@ def test_bounds_and_names_come_from_training_and_the_test_table_is_scored_agains
 def test_labels_that_training_never_saw_are_a_sentence_and_a_choice(tmp_path):
     test = write_people(tmp_path, [["1", "1", "c", "9"], ["1", "1", "d", "9"], ["1", "1", "c", "9"]], "test.csv")
     sentence = (
-        r'"group" in .*test.csv" must be among the 2 classes of the training data; it holds "c", "d" \(2 unseen in 3'
+        r'"group" in .*test.csv" must be among the 2 classes of the training data; got "c", "d" \(2 unseen in 3'
     )
     with pytest.raises(ValueError, match=sentence):
         read_table(write_people(tmp_path), classes=["group"], test=test)
@@ -78,18 +82,18 @@ def test_labels_that_training_never_saw_are_a_sentence_and_a_choice(tmp_path):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({}, 'Name at least one column of .* to predict.*it has "weight", "height", "group", "age"'),
+        ({}, 'name a column to predict.*has the columns "weight", "height", "group", "age"'),
         ({"classes": ["groop"]}, 'Unknown column of .*people.csv" "groop".*Did you mean "group"'),
         ({"ranges": ["age"], "image": "path"}, 'Unknown column of .*"path"'),
-        ({"ranges": ["age"], "columns": ["age"]}, '"age" is given 2 times'),
-        ({"ranges": ["age"], "columns": ["weight"], "image": "group"}, "either `image` or `columns`"),
-        ({"ranges": ["age"]}, 'Column "group" of .* row 1 holds "a" \\(3 of 4 rows\\)'),
-        ({"ranges": ["group"]}, 'Column "group" of .* must hold finite numbers or empty cells; row 1 holds "a"'),
-        ({"ranges": ["age"], "bounds": {"weight": (0, 1)}}, '`bounds` must be for columns of `ranges`; "weight"'),
+        ({"ranges": ["age"], "columns": ["age"]}, 'got "age" 2 times'),
+        ({"ranges": ["age"], "columns": ["weight"], "image": "group"}, "`columns` must be left out with `image`"),
+        ({"ranges": ["age"]}, 'Column "group" of .* got "a" in row 1 \\(3 of 4 rows\\)'),
+        ({"ranges": ["group"]}, 'Column "group" of .* must hold finite numbers or empty cells; got "a" in row 1'),
+        ({"ranges": ["age"], "bounds": {"weight": (0, 1)}}, '`bounds` must be for columns of `ranges`; got "weight"'),
         ({"ranges": ["age"], "columns": ["weight"], "bounds": {"age": (1, 1)}}, "`low` must be less than `high`"),
-        ({"ranges": ["age"], "image": "height"}, "must name an image in every row; row 2 holds None"),
-        ({"ranges": ["age"], "image": "group"}, "must name an image in every row; row 4 holds None"),
-        ({"ranges": ["age"], "image": "weight"}, 'Every image listed in .*60" is not \\(4 of 4 missing\\)'),
+        ({"ranges": ["age"], "image": "height"}, "must name an image in every row; got None in row 2"),
+        ({"ranges": ["age"], "image": "group"}, "must name an image in every row; got None in row 4"),
+        ({"ranges": ["age"], "image": "weight"}, 'Every image listed in .*60" \\(4 of 4 missing\\)'),
         ({"ranges": ["age", "height", "weight"], "classes": ["group"]}, "must have a column to learn from"),
     ],
 )
@@ -103,16 +107,16 @@ def test_a_choice_that_cannot_work_is_a_sentence(tmp_path, options, sentence):
     [
         (
             [["1", "1", "a", "50"], ["2", "1", "b", "50"]],
-            '"age" must vary in the training data; it is 50 in all of its 2 rows',
+            '"age" must vary in the training data; got 50 in all of 2 rows',
         ),
         (
             [["1", "1", "a", ""], ["2", "1", "b", ""]],
-            '"age" must hold numbers in the training data; every cell is empty',
+            '"age" must hold numbers in the training data; got empty cells only',
         ),
-        ([["1", "1", "a", "3"], ["2", "1", "a", "4"]], '"group" must name two classes or more .* holds only "a"'),
-        ([["1", "1", "", "3"], ["2", "1", "", "4"]], "holds only empty cells"),
-        ([["1", "", "a", "3"], ["2", "", "b", "4"]], 'Column "height" of .* must hold numbers; it is empty'),
-        ([["1", "1", "a", "3"], ["inf", "1", "b", "4"]], 'Column "weight" of .* row 2 holds "inf"'),
+        ([["1", "1", "a", "3"], ["2", "1", "a", "4"]], '"group" must name two classes or more .* got only "a"'),
+        ([["1", "1", "", "3"], ["2", "1", "", "4"]], "got only empty cells"),
+        ([["1", "", "a", "3"], ["2", "", "b", "4"]], 'Column "height" of .* must hold numbers; got empty cells only'),
+        ([["1", "1", "a", "3"], ["inf", "1", "b", "4"]], 'Column "weight" of .* got "inf" in row 2'),
     ],
 )
 def test_a_column_that_cannot_work_is_a_sentence(tmp_path, rows, sentence):
@@ -129,10 +133,10 @@ def test_a_constant_target_is_fine_with_bounds_of_ones_own(tmp_path):
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (b"", "it is empty"),
+        (b"", "got an empty file"),
         (b"a,b\n", "must hold at least one row below its header"),
-        (b"a,a\n1,2\n", '"a" stands twice'),
-        (b"a,b\n1,2\n1,2,3\n", "must have 2 cells like its header; row 2 has 3"),
+        (b"a,a\n1,2\n", 'got "a" twice'),
+        (b"a,b\n1,2\n1,2,3\n", "must have 2 cells like its header; got 3 in row 2"),
         (b"a,b\n\xff\xfe,2\n", "must be CSV in UTF-8"),
         (b'a,b\n"1,2\n', "must be CSV in UTF-8"),
     ],
@@ -145,10 +149,10 @@ def test_a_broken_csv_is_a_sentence(tmp_path, content, sentence):
 
 def test_byte_order_marks_blanks_tabs_and_empty_lines_do_no_harm(tmp_path):
     (tmp_path / "t.csv").write_bytes("\ufeffa, b\n1 , x y\n\n ,\n".encode())
-    assert read_columns(tmp_path / "t.csv") == {"a": ["1", None], "b": ["x y", None]}
+    assert cells_of(tmp_path / "t.csv") == {"a": ["1", None], "b": ["x y", None]}
     (tmp_path / "t.tsv").write_text("a\tb\n1\t2,5\n")
-    assert read_columns(tmp_path / "t.tsv") == {"a": ["1"], "b": ["2,5"]}
-    with pytest.raises(FileNotFoundError, match="must be a file; there is none"):
+    assert cells_of(tmp_path / "t.tsv") == {"a": ["1"], "b": ["2,5"]}
+    with pytest.raises(FileNotFoundError, match="must be an existing file"):
         read_columns(tmp_path / "u.csv")
     (tmp_path / "t.xlsx").write_text("")
     with pytest.raises(ValueError, match="must end in .csv, .tsv or .parquet"):
@@ -172,7 +176,7 @@ def test_parquet_is_read_like_csv(tmp_path):
     assert source.targets["grade"].names == ("3", "4")
     assert source.preprocessing.mean == (65.0,)
     (tmp_path / "bad.parquet").write_bytes(b"<html>")
-    with pytest.raises(ValueError, match="must be Parquet; it cannot be read"):
+    with pytest.raises(ValueError, match="must be Parquet; got an error"):
         read_columns(tmp_path / "bad.parquet")
 
 

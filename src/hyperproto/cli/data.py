@@ -83,7 +83,9 @@ class Data:
         else:
             _show_source(self.path, report)
         if report["unreadable"]:
-            raise InputError(_complaint(report["unreadable"]))
+            (faulty, reason), *others = report["unreadable"]
+            got = f'{reason} in "{faulty}"' + (f" and {len(others)} more" if others else "")
+            raise InputError("Every image", "be readable", got, "Replace or remove such files.")
         if self.sheet is not None:
             draw_contact_sheet(preview(source), self.sheet)
             if not self.json:
@@ -97,11 +99,6 @@ def _unreadable(source: "Source") -> list[tuple[str, str]]:
     splits = [split for split in (source.train, source.test) if split is not None]
     files = [path for split in splits if isinstance(split.inputs, ImageFiles) for path in split.inputs.paths]
     return [(str(path), reason) for path, reason in verify_images(files)]
-
-
-def _complaint(unreadable: list[tuple[str, str]]) -> str:
-    path, reason = unreadable[0]
-    return f'Every image must be readable; "{path}" {reason} ({len(unreadable)} unreadable). Replace or remove such.'
 
 
 def _show_source(path: Path, report: dict[str, Any]) -> None:

@@ -110,7 +110,7 @@ def training_data(
     if isinstance(preprocessing, ImagePreprocessing):
         return ImageData(split, preprocessing, augment=augment, keep=keep, workers=workers, skip_corrupt=skip_corrupt)
     if not isinstance(split.inputs, Tensor):
-        raise InputTypeError("Inputs", "be rows of numbers for TablePreprocessing", "image files")
+        raise InputTypeError("The inputs", "be rows of numbers for TablePreprocessing", "image files")
     return Arrays(preprocessing.standardize(split.inputs), split.targets)
 
 

@@ -252,11 +252,13 @@ def verify_images(paths: Iterable[Path], *, workers: int | None = None) -> list[
 
     An image that is cut short is found too, which reading its header alone would miss.
     """
-    paths = PathList(paths)
-    small = ImagePreprocessing(8)
+    paths = list(paths)
+    there = PathList(path for path in paths if path.is_file())
     workers = cores() if workers is None else workers
-    _, corrupt = decode_all(paths, small, keep=False, skip_corrupt=True, workers=workers)
-    return [(paths[row], str(error.got)) for row, error in sorted(corrupt.items())]
+    _, corrupt = decode_all(there, ImagePreprocessing(8), keep=False, skip_corrupt=True, workers=workers)
+    faults = {there[row]: str(error.got) for row, error in corrupt.items()}
+    faults |= {path: describe_file(path, FileNotFoundError()) for path in set(paths) - set(there)}
+    return [(path, faults[path]) for path in paths if path in faults]
 
 
 def cores() -> int:
