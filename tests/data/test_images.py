@@ -160,9 +160,7 @@ class TestCorrupt:
     @pytest.mark.parametrize("options", [{"keep": "memory"}, {"keep": "stream", "workers": 2}], ids=str)
     def test_the_first_is_named(self, files, options):
         self.damage(files)
-        with pytest.raises(
-            ValueError, match=r'^"\S+4.jpg" must be an image; got an HTML page.*=True to leave'
-        ):
+        with pytest.raises(ValueError, match=r'^"\S+4.jpg" must be an image; got an HTML page.*=True to leave'):
             list(Batches(ImageData(files, PREPROCESSING, **options), 4, shuffle=False).epoch())
 
     @pytest.mark.parametrize("keep", ["memory", "stream"])
@@ -182,7 +180,7 @@ class TestCorrupt:
     def test_nothing_left_is_an_error(self, files):
         for path in files.inputs.paths:
             path.write_bytes(b"")
-        with pytest.raises(ValueError, match=r"None of the 11 images can be read. The first: .*0.jpg.* an empty file"):
+        with pytest.raises(ValueError, match=r"None of the 11 images can be read. The first: .*0.jpg.* empty file"):
             ImageData(files, PREPROCESSING, skip_corrupt=True)
 
     def test_a_missing_file_is_never_skipped(self, files):

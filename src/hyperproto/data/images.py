@@ -215,7 +215,9 @@ def _from_tensor(images: Tensor, preprocessing: ImagePreprocessing) -> Pixels:
     channels, side = preprocessing.channels, preprocessing.stored_side
     if images.ndim != 4 or images.shape[1] != channels:
         rule = f"have shape (n, {channels}, height, width) to match the preprocessing"
-        raise InputError("Images in memory", rule, tuple(images.shape), "Its mean and std have one number per channel.")
+        raise InputError(
+            "Images in memory", rule, tuple(images.shape), "Its mean and std have one number per channel."
+        )
     if images.shape[2:] != (side, side):
         images = torch.cat([_resize_square(part, side) for part in torch.split(images, RESIZED_AT_ONCE)])
     return images.permute(0, 2, 3, 1).contiguous().numpy()

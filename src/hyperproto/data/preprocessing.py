@@ -141,7 +141,9 @@ class TablePreprocessing:
     def standardize(self, rows: Tensor) -> Tensor:
         """Return (rows - mean) / std as float32, shape (n, columns); empty cells (NaN) become the mean, so 0."""
         if rows.ndim != 2 or rows.shape[1:] != self.input_shape:
-            raise InputError("Rows of a table", f"have shape (n, {len(self.columns)}), one per column", tuple(rows.shape))
+            raise InputError(
+                "Rows of a table", f"have shape (n, {len(self.columns)}), one per column", tuple(rows.shape)
+            )
         scale = [std if std > 0 else 1.0 for std in self.std]
         return Standardizer(np.array(self.mean), np.array(scale))(rows.double().numpy()).float()
 

@@ -12,7 +12,7 @@ from hyperproto._core.errors import InputError
 from hyperproto._core.seeding import derive_seed
 from hyperproto.data import Arrays, ImageData, ImagePreprocessing, Labels, Source, Split, training_data
 from hyperproto.data.readers import describe_data, read_data
-from hyperproto.data.source import Target, select
+from hyperproto.data.source import Target, draw_rows, select
 from hyperproto.reproduction.spec import Options, Spec
 
 __all__ = ["cell_source", "prepared", "thin_out"]
@@ -110,21 +110,9 @@ def thin_out(split: Split, targets: Mapping[str, Target], images: int | None, pa
 
 def draw_share(split: Split, targets: Mapping[str, Target], images: int, *purpose: str) -> Tensor:
     """Return which examples a draw takes, each class in its share, in the file's order. Shape (images,)."""
-    order = torch.randperm(len(split), generator=torch.Generator().manual_seed(derive_seed(DRAW, *purpose)))
-    labels = next((split.targets[name] for name, known in targets.items() if isinstance(known, Labels)), None)
-    if labels is not None:
-        order = order[torch.argsort(_depth(labels[order]), stable=True)]
-    return order[:images].sort().values
-
-
-def _depth(labels: Tensor) -> Tensor:
-    """Return how deep in its class each example lies, (rank + 1/2) / size, shape (n,)."""
-    known = labels + 1  # -1 is a missing label, a class of its own here
-    counts = torch.bincount(known)
-    by_class = torch.argsort(known, stable=True)
-    rank = torch.empty_like(known)
-    rank[by_class] = torch.arange(len(known)) - (counts.cumsum(0) - counts)[known[by_class]]
-    return (rank.double() + 0.5) / counts[known]
+    every = torch.zeros(len(split), dtype=torch.int64)
+    labels = (split.targets[name] for name, known in targets.items() if isinstance(known, Labels))
+    return draw_rows(next(labels, every), images, seed=derive_seed(DRAW, *purpose))
 
 
 def _resized(source: Source, size: int) -> Source:

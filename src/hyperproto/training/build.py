@@ -17,7 +17,7 @@ from hyperproto.data import Arrays, ImageData, ImagePreprocessing, Labels, Sourc
 from hyperproto.data.image_files import PathList, decode_all
 from hyperproto.data.preprocessing import Preprocessing
 from hyperproto.data.readers import read_data
-from hyperproto.data.source import hold_out_rows, select
+from hyperproto.data.source import draw_rows, hold_out_rows, select
 from hyperproto.defaults import MARGIN, InputKind, choose_dim, choose_loss, choose_margin, class_axes, uses_prior
 from hyperproto.losses import get_loss
 from hyperproto.models import BACKBONES, Backbone, LibraryNetwork, create_backbone, default_backbone
@@ -189,21 +189,9 @@ def prior_from_data(split: Split, name: str, labels: Labels) -> Prior | None:
 
 def draw_in_proportion(split: Split, source: Source, examples: int, *purpose: str) -> Tensor:
     """Return which examples a draw takes, each class in proportion, in the order of the file. Shape (examples,)."""
-    order = torch.randperm(len(split), generator=torch.Generator().manual_seed(derive_seed(DRAW, *purpose)))
-    labels = next((split.targets[name] for name, known in source.targets.items() if isinstance(known, Labels)), None)
-    if labels is not None:
-        order = order[torch.argsort(_depth(labels[order]), stable=True)]
-    return order[:examples].sort().values
-
-
-def _depth(labels: Tensor) -> Tensor:
-    """Return how deep in its class each example lies, (rank + 1/2) / size, shape (n,)."""
-    known = labels + 1  # -1 is a missing label, a class of its own here
-    counts = torch.bincount(known)
-    by_class = torch.argsort(known, stable=True)
-    rank = torch.empty_like(known)
-    rank[by_class] = torch.arange(len(known)) - (counts.cumsum(0) - counts)[known[by_class]]
-    return (rank.double() + 0.5) / counts[known]
+    every = torch.zeros(len(split), dtype=torch.int64)
+    labels = (split.targets[name] for name, known in source.targets.items() if isinstance(known, Labels))
+    return draw_rows(next(labels, every), examples, seed=derive_seed(DRAW, *purpose))
 
 
 def _draw_share(source: Source, share: float, seed: int) -> Tensor:
