@@ -73,7 +73,7 @@ def test_folders_that_cannot_work_are_a_sentence(tmp_path):
     with pytest.raises(ValueError, match='must name two classes or more in the training data; got only "cat"'):
         read_image_folder(tmp_path)
     (tmp_path / "empty").mkdir()
-    with pytest.raises(ValueError, match='empty" must hold images; it holds none'):
+    with pytest.raises(ValueError, match='empty" must hold images; got none'):
         read_image_folder(tmp_path)
 
 

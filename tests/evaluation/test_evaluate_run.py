@@ -127,7 +127,7 @@ def test_classes_are_matched_by_name_and_not_by_position(image_run, tmp_path):
 
 def test_a_class_the_run_does_not_know_is_named_or_left_out(image_run, tmp_path):
     folder = write_images(tmp_path / "more", ("dark", "purple", "light"), n=3)
-    with pytest.raises(ValueError, match=r'among the 3 classes of the training data; it holds "purple" \(1 unseen'):
+    with pytest.raises(ValueError, match=r'among the 3 classes of the training data; got "purple" \(1 unseen'):
         evaluate_run(image_run.folder, folder)
     with pytest.raises(ValueError, match=r'among the 3 classes of the run; got "purple" \(1 unknown'):
         evaluate_run(image_run.folder, read_image_folder(folder))
@@ -152,7 +152,7 @@ def test_data_of_another_kind_gets_a_sentence(image_run, table_run, tmp_path):
 def test_an_unreadable_image_is_named_or_left_out(image_run, tmp_path):
     folder = write_images(tmp_path / "more", n=2)
     (folder / "grey" / "1.png").write_bytes(b"<html>404")
-    with pytest.raises(ValueError, match=r'grey/1.png" must be an image; it looks like an HTML page'):
+    with pytest.raises(ValueError, match=r'grey/1.png" must be an image; got an HTML page'):
         evaluate_run(image_run.folder, folder)
     found = evaluate_run(image_run.folder, folder, skip_corrupt=True)
     assert found.examples == 5

@@ -73,7 +73,7 @@ def test_mistakes_get_a_sentence(image_run, table_run, tmp_path):
 def test_a_corrupt_image_is_named_or_left_out(image_run, tmp_path):
     folder = write_images(tmp_path / "new", n=2)
     (folder / "dark" / "0.png").write_bytes(b"")
-    with pytest.raises(ValueError, match=r'dark/0.png" must be an image; it is empty'):
+    with pytest.raises(ValueError, match=r'dark/0.png" must be an image; got an empty file'):
         predict_files(image_run.folder, [folder])
     found = predict_files(image_run.folder, [folder], skip_corrupt=True)
     assert len(found.rows) == 5

@@ -261,7 +261,7 @@ def draw_rows(labels: Tensor, count: int | Tensor, *, seed: int) -> Tensor:
         Row numbers in ascending order.
 
     >>> draw_rows(torch.tensor([0, 0, 0, 0, 1, 1]), 3, seed=0)
-    tensor([1, 3, 5])
+    tensor([2, 3, 5])
     """
     order = torch.randperm(len(labels), generator=torch.Generator().manual_seed(seed))
     classes = labels[order] + 1
