@@ -17,9 +17,9 @@ from hyperproto._core.checks import check_finite_number, check_integers
 from hyperproto._core.errors import InputError, InputTypeError, arg
 from hyperproto._core.registry import choose
 from hyperproto._core.seeding import derive_seed
-from hyperproto.data import Arrays, ImagePreprocessing, Source, Split, TablePreprocessing
+from hyperproto.data import Arrays, ImagePreprocessing, Source, Split, Standardizer, TablePreprocessing
 from hyperproto.estimators.columns import ClassColumn, Column
-from hyperproto.estimators.inputs import Standardise, as_dense
+from hyperproto.estimators.inputs import as_dense
 from hyperproto.estimators.store import save_estimator
 from hyperproto.estimators.weights import WEIGHT, WeightedSpace
 from hyperproto.evaluation.calibrate import uncalibrated
@@ -163,7 +163,7 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         use_prior: bool,
     ) -> None:
         """Measure the scale of the inputs, place the classes, and build the network."""
-        self.inputs_ = Standardise.fit(X[rows], None if weight is None else weight[rows])
+        self.inputs_ = Standardizer.fit(X[rows], None if weight is None else weight[rows])
         inputs, known = _rows(self.inputs_(X), targets, rows)
         shape = inputs.shape[1:]
         preprocessing = TablePreprocessing((), (), ()) if len(shape) == 1 else ImagePreprocessing(int(shape[-1]))

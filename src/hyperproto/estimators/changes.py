@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from hyperproto._core.errors import InputError
 from hyperproto._core.registry import choose
 from hyperproto.data import Arrays
-from hyperproto.data.arrays import index_targets
+from hyperproto.data.batches import index_targets
 from hyperproto.estimators.base import SphereEstimator
 from hyperproto.estimators.columns import ClassColumn
 from hyperproto.evaluation.class_examples import join_examples, with_prototypes

@@ -20,9 +20,8 @@ from hyperproto._core.files import new_folder, read_json, replacing, write_json
 from hyperproto._core.registry import choose
 from hyperproto._version import __version__
 from hyperproto.baselines import space_to_dict
-from hyperproto.data import Arrays
+from hyperproto.data import Arrays, Standardizer
 from hyperproto.estimators.columns import column_from_dict
-from hyperproto.estimators.inputs import Standardise
 from hyperproto.evaluation.confidence import ClassCalibration
 from hyperproto.evaluation.confidence.calibration import TaskOutputs
 from hyperproto.losses import LOSSES
@@ -134,7 +133,7 @@ def _refill(estimator: Any, described: dict[str, Any], folder: Path) -> None:
     estimator.n_features_in_ = int(features["count"])
     if features["names"] is not None:
         estimator.feature_names_in_ = np.array(features["names"], dtype=object)
-    estimator.inputs_ = Standardise.from_dict(described["inputs"])
+    estimator.inputs_ = Standardizer.from_dict(described["inputs"])
     estimator.columns_ = {str(column["name"]): column_from_dict(column) for column in described["columns"]}
     space = build_space(described["space"], folder)
     if not isinstance(space, Sphere):

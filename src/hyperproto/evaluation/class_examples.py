@@ -14,7 +14,7 @@ from hyperproto._core.errors import InputError, InputTypeError, arg
 from hyperproto._core.files import replacing, write_json, write_json_lines
 from hyperproto._core.registry import choose, unknown_choice
 from hyperproto.data import Arrays, as_dataset
-from hyperproto.data.arrays import index_targets
+from hyperproto.data.batches import index_targets
 from hyperproto.prototypes import Prototypes
 from hyperproto.spaces import Classes, OutputSpace, Sphere
 from hyperproto.spaces.tasks import MISSING, Task

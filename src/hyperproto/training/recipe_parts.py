@@ -14,8 +14,7 @@ from hyperproto.baselines import ConventionalSpace
 from hyperproto.codes.best import MATRIX_POINTS
 from hyperproto.data import Arrays, ImageData, ImagePreprocessing, Labels, Source, Split, training_data
 from hyperproto.data.preprocessing import Preprocessing
-from hyperproto.data.source import select
-from hyperproto.data.targets import held_out_rows
+from hyperproto.data.source import hold_out_rows, select
 from hyperproto.defaults import MAX_CLASSES_OF_SUM, choose_loss
 from hyperproto.losses import CauchySoftmax, ClassLoss, CosineSoftmax, FreeNormSoftmax, PowerCosine, SquaredCosine
 from hyperproto.models import BACKBONES, Backbone, LibraryNetwork, create_backbone, default_backbone
@@ -199,7 +198,7 @@ def hold_out(recipe: Recipe, source: Source) -> Source:
     train = source.train
     labels = [train.targets[name] for name, known in source.targets.items() if isinstance(known, Labels)]
     seed = derive_seed(recipe.seed, "validation")
-    kept, held = held_out_rows(labels, len(train), share=recipe.valid_share, seed=seed)
+    kept, held = hold_out_rows(labels, len(train), share=recipe.valid_share, seed=seed)
     if not len(held):
         raise InputError(
             f"`valid_share` must hold out an example at least; {recipe.valid_share:g} of {len(train)} is none."
