@@ -29,7 +29,7 @@ def test_evaluate_prints_measures_worst_classes_and_mistakes(capsys, image_run):
 def test_evaluate_prints_quantiles_and_finds_its_own_data(capsys, table_run):  # noqa: F811
     code, out, _ = run(capsys, "evaluate", str(table_run.folder), "--worst", "1")
     assert code == 0
-    assert "height: 90 % are off by at most" in out
+    assert "height: 90 % of errors are at most" in out
     assert "the 1 worst of 2 classes" in out
 
 
@@ -95,7 +95,7 @@ def test_a_calibrated_run_is_evaluated_with_its_promises_and_with_unknown_rows(c
         "side: known called unknown, stated 20 %",
         "height: coverage of intervals, stated 80 %",
         "side: AUROC",
-        "side: unknown let in with 95 % of known",
+        "side: unknown accepted with 95 % of known",
         "side: AUPR",
         "side: OSCR",
         "side: unknown called unknown",

@@ -1,4 +1,4 @@
-"""``hyperproto predict``: names, cosines and numbers for files."""
+"""``hyperproto predict``: classes, cosines and numbers for files."""
 
 import csv
 import io
@@ -18,12 +18,12 @@ __all__ = ["Predict"]
 
 @dataclass
 class Predict:
-    """Let a stored run answer to images, or to the rows of a table; a calibrated one says how sure it is."""
+    """Predict images, or the rows of a table; a calibrated run also gives its confidence."""
 
     run_folder: Annotated[Positional[Path], arg(metavar="RUN")]
     """The folder of the run."""
 
-    files: Annotated[Positional[tuple[Path, ...]], arg(metavar="FILE...")]
+    paths: Annotated[Positional[tuple[Path, ...]], arg(metavar="FILE...")]
     """Images and folders of images; for a run on a table, tables with its columns."""
 
     top: int = 3
@@ -33,7 +33,7 @@ class Predict:
     """The weights after the last epoch, or after the best on validation data."""
 
     format: Literal["table", "csv", "json"] | None = None
-    """How to write answers; a table unless given, or what the name of --output ends in."""
+    """How to write predictions (default: what the name of --output ends in, otherwise a table)."""
 
     output: Annotated[Path | None, arg(aliases=["-o"], metavar="FILE")] = None
     """Write to this file and not to the screen."""
@@ -43,110 +43,88 @@ class Predict:
 
     def run(self) -> None:
         """Predict, then print or write."""
+        from hyperproto._core.errors import InputError
+        from hyperproto._core.errors import arg as mention
         from hyperproto._core.files import check_can_write, replacing
         from hyperproto.evaluation import predict_files
 
-        style = self._style()
+        ending = "" if self.output is None else self.output.suffix.lower().removeprefix(".")
+        style = self.format or (ending if ending in ("csv", "json") else "table")
         if self.output is not None:
+            if style == "table":
+                raise InputError(
+                    "output", f"end in .csv or .json where {mention('format')} does not say", self.output
+                )
             check_can_write(self.output)
         found = predict_files(
-            self.run_folder, self.files, top=self.top, which=self.which, skip_corrupt=self.skip_corrupt
+            self.run_folder, self.paths, top=self.top, which=self.which, skip_corrupt=self.skip_corrupt
         )
         if found.skipped:
             print(f'Left out, unreadable: {len(found.skipped)}, the first "{found.skipped[0]}".', file=sys.stderr)
         if style == "table":
             return _show(found.rows)
-        text = _csv(found.rows) if style == "csv" else json.dumps(found.rows, indent=2) + "\n"
+        text = json.dumps(found.rows, indent=2) + "\n"
+        if style == "csv":
+            lines = io.StringIO()
+            csv.writer(lines, lineterminator="\n").writerows(_flat(found.rows))
+            text = lines.getvalue()
         if self.output is None:
             return print(text, end="")
-        with replacing(self.output) as beside:
-            beside.write_text(text, encoding="utf-8", newline="")
+        with replacing(self.output) as temporary:
+            temporary.write_text(text, encoding="utf-8", newline="")
         return None
 
-    def _style(self) -> str:
-        from hyperproto._core.errors import InputError
 
-        ending = "" if self.output is None else self.output.suffix.lower().removeprefix(".")
-        style = self.format or (ending if ending in ("csv", "json") else "table")
-        if style == "table" and self.output is not None:
-            raise InputError(f'"{self.output}" must end in .csv or .json, or --format say which. Choose one.')
-        return style
-
-
-def _flat(rows: list[dict[str, Any]]) -> list[list[Any]]:
-    """Return a header and a line for each row; the second class is called after its task, "class/2"."""
+def _flat(rows: list[dict[str, Any]], *, classes: int | None = None, cosines: bool = True) -> list[list[Any]]:
+    """Return a header and a line for each row; at most so many classes, and cosines where there is a probability."""
     header = [key for key in rows[0] if key != "predictions"]
     lines = [[row[key] for key in header] for row in rows]
     for task, answer in rows[0]["predictions"].items():
-        header += _flat_answer(task, answer)
+        header += _columns(task, answer, classes, cosines)
         for line, row in zip(lines, rows, strict=True):
-            line += _flat_answer(task, row["predictions"][task]).values()
+            line += _columns(task, row["predictions"][task], classes, cosines).values()
     return [header, *lines]
 
 
-def _flat_answer(task: str, answer: Any) -> dict[str, Any]:
-    """Return columns of one answer; a set is one column, its names apart from each other by a bar."""
+def _columns(task: str, answer: Any, classes: int | None, cosines: bool) -> dict[str, Any]:
+    """Return columns of one prediction: "class", "class/cosine", then of the second class "class/2", ..."""
     if not isinstance(answer, dict):
         return {task: answer}
     if "value" in answer:
         return {task: answer["value"], f"{task}/low": answer["low"], f"{task}/high": answer["high"]}
     columns = {}
-    for place, guess in enumerate(answer["top"]):
+    for place, guess in enumerate(answer["top"][:classes]):
         numbered = task if place == 0 else f"{task}/{place + 1}"
         columns[numbered] = guess["name"] if place else answer["name"]  # which may be "unknown"
-        columns |= {f"{numbered}/{key}": value for key, value in guess.items() if key != "name"}
+        left_out = ("name",) if cosines or "probability" not in guess else ("name", "cosine")
+        columns |= {f"{numbered}/{key}": value for key, value in guess.items() if key not in left_out}
     if "set" in answer:
         columns[f"{task}/set"] = " | ".join(answer["set"])
     return columns
-
-
-def _csv(rows: list[dict[str, Any]]) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(_flat(rows))
-    return text.getvalue()
 
 
 def _show(rows: list[dict[str, Any]]) -> None:
     """Print a table; where it is wider than the screen, without further classes, and then without cosines."""
     from hyperproto.cli.console import table_console
 
-    console, lines = table_console(), _flat(rows)
-    fewer = [lines, _flat([_shortened(row) for row in rows]), _flat([_shortened(row, cosines=False) for row in rows])]
+    console, everything = table_console(), _flat(rows)
     endless = console.options.update(width=10_000)
-    widths = [console.measure(_table([_brief(line) for line in each]), options=endless).maximum for each in fewer]
-    chosen = next((place for place, width in enumerate(widths) if width <= console.width), len(fewer) - 1)
-    console.print(_table(fewer[chosen]))
-    if len(fewer[chosen][0]) < len(lines[0]):
+    for lines in (everything, _flat(rows, classes=1), _flat(rows, classes=1, cosines=False)):
+        shortened = [[str(line[0])[-20:], *line[1:]] for line in lines]  # a file's name may fold without harm
+        if console.measure(_table(shortened), options=endless).maximum <= console.width:
+            break
+    console.print(_table(lines))
+    if len(lines[0]) < len(everything[0]):
         print("Too wide for the screen: further classes or cosines are left out; -o FILE.csv has everything.")
-
-
-def _brief(line: list[Any]) -> list[Any]:
-    """Return a line with the end of its file's name, which may fold without harm."""
-    return [str(line[0])[-20:], *line[1:]]
 
 
 def _table(lines: list[list[Any]]) -> "Table":
     from rich.markup import escape
     from rich.table import Table
 
-    header, *rest = lines
     table = Table()
-    for heading in header:
+    for heading in lines[0]:
         table.add_column(escape(heading), overflow="fold")
-    for line in rest:
+    for line in lines[1:]:
         table.add_row(*(escape(f"{cell:.4g}" if isinstance(cell, float) else str(cell)) for cell in line))
     return table
-
-
-def _shortened(row: dict[str, Any], *, cosines: bool = True) -> dict[str, Any]:
-    """Return a row with the first class of each task; a cosine may go where there is a probability."""
-
-    def first(answer: Any) -> Any:
-        if not isinstance(answer, dict) or "top" not in answer:
-            return answer
-        best = answer["top"][0]
-        if not cosines and "probability" in best:
-            best = {key: value for key, value in best.items() if key != "cosine"}
-        return answer | {"top": [best]}
-
-    return row | {"predictions": {task: first(answer) for task, answer in row["predictions"].items()}}

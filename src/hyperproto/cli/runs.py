@@ -15,19 +15,19 @@ __all__ = ["Runs"]
 
 @dataclass
 class Runs:
-    """List the runs in a folder and below: what was trained, how far it came, how good it is."""
+    """List the runs in a folder and below: what was trained, how far it is, how good it is."""
 
     folder: Annotated[Positional[Path], arg(metavar="FOLDER")] = Path("runs")
-    """Where to look."""
+    """The folder to search."""
 
     sort: Annotated[str, arg(metavar="MEASURE")] = "name"
-    """By name, seconds, or a measure such as class/accuracy, the best first."""
+    """Sort by name, seconds, or a measure such as class/accuracy, the best first."""
 
     json: bool = False
-    """Print for machines."""
+    """Print JSON."""
 
     def run(self) -> None:
-        """Look and print."""
+        """List and print."""
         from hyperproto.evaluation import list_runs, sort_runs
 
         rows = sort_runs(list_runs(self.folder), self.sort)
@@ -68,7 +68,7 @@ def _show(rows: "list[RunRow]") -> None:
 
 
 def _duration(seconds: float) -> str:
-    """Write a time as people say it.
+    """Return a time as people read it.
 
     >>> _duration(7.4), _duration(4000)
     ('7 s', '1:07 h')

@@ -6,6 +6,7 @@ from typing import Any
 
 from torch import nn
 
+from hyperproto._core.checks import check_integer
 from hyperproto._core.errors import InputError, MissingDataError
 from hyperproto._core.files import plain
 from hyperproto.data import ImageData
@@ -105,6 +106,7 @@ def evaluate_run(
     network, space : optional
         For a network or a space that is not one of ours, as for :func:`~hyperproto.training.loading.load`.
     """
+    check_integer(pairs, "pairs", at_least=0)
     record, network, opened = open_run(folder, which=which, network=network, space=space)
     tasks = opened.tasks
     name, part, dataset = read_run_data(record, tasks, data, split=split, unseen=unseen, skip_corrupt=skip_corrupt)
