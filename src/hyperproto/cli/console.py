@@ -7,7 +7,7 @@ if TYPE_CHECKING:
 
 __all__ = ["table_console"]
 
-WIDE = 140  # characters where nobody's terminal sets a limit: rich would take 80, and break names
+WIDE = 140  # characters where no terminal sets a limit: rich would take 80, and break names
 
 
 def table_console() -> "Console":

@@ -1,4 +1,4 @@
-"""``hyperproto demo``: classify and regress on one sphere, and look at it."""
+"""``hyperproto demo``: classify and regress on one sphere, and draw it."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,13 +16,13 @@ __all__ = ["Demo"]
 
 @dataclass
 class Demo:
-    """Train the paper's joint task on rotated digits beside a multi-task baseline, and draw the sphere."""
+    """Train the paper's joint task and a multi-task baseline on rotated digits, and draw the sphere."""
 
     output: Annotated[Path, arg(aliases=["-o"])] = Path("demo")
-    """Folder for the picture and the page; what an earlier demo left there is replaced."""
+    """Folder for the pictures and pages; those of an earlier demo are replaced."""
 
     epochs: int | None = None
-    """Passes over the training images; a measured default unless given."""
+    """Passes over the training images (default: 3)."""
 
     seed: int = 0
     """Fixes the split, the rotations, the weights and the order."""
@@ -36,16 +36,16 @@ class Demo:
         from hyperproto.report import draw_sphere, write_sphere_page
         from hyperproto.reproduction.rotated_digits import EPOCHS, compare
 
-        for module in ("matplotlib", "plotly"):  # better said now than after the training
+        for module in ("matplotlib", "plotly"):  # better to know now than after the training
             require(module, extra="plots", purpose="The demo")
         if self.output.exists() and not self.output.is_dir():
-            raise InputError(f'"{self.output}" must be a folder; it is a file. Choose another name.')
+            raise InputError(f'"{self.output}"', "be a folder", "a file", "Choose another name.")
         self.output.mkdir(parents=True, exist_ok=True)
-        rows, held = compare(epochs=EPOCHS if self.epochs is None else self.epochs, seed=self.seed)
+        rows, test = compare(epochs=EPOCHS if self.epochs is None else self.epochs, seed=self.seed)
         _print_table(rows)
         console = Console()
         for index, row in enumerate(rows):
-            if (view := _view(row, held, self.seed)) is not None:
+            if (view := _view(row, test, self.seed)) is not None:
                 stem = self.output / f"sphere-{index + 1}"
                 draw_sphere(view, stem.with_suffix(".png"))
                 write_sphere_page(view, stem.with_suffix(".html"), title=f"Rotated digits on {row.name}")
@@ -66,8 +66,8 @@ def _print_table(rows: "list[Row]") -> None:
     Console().print(table)
 
 
-def _view(row: "Row", held: "Arrays", seed: int) -> "SphereView | None":
-    """Return what there is to see where the output space is a sphere."""
+def _view(row: "Row", test: "Arrays", seed: int) -> "SphereView | None":
+    """Return what there is to draw where the output space is a sphere, else None."""
     from hyperproto.report import SphereView
     from hyperproto.reproduction.rotated_digits import DIGITS, held_out_pictures, outputs_on_sphere
     from hyperproto.spaces import Sphere
@@ -76,11 +76,11 @@ def _view(row: "Row", held: "Arrays", seed: int) -> "SphereView | None":
         return None
     prototypes = row.run.space.prototypes
     assert isinstance(prototypes, dict)
-    assert isinstance(held.targets, dict)
+    assert isinstance(test.targets, dict)
     return SphereView(
-        points=outputs_on_sphere(row.run, held.inputs).double().numpy(),
-        labels=held.targets["digit"].numpy(),
-        values=held.targets["angle"].double().numpy(),
+        points=outputs_on_sphere(row.run, test.inputs).double().numpy(),
+        labels=test.targets["digit"].numpy(),
+        values=test.targets["angle"].double().numpy(),
         prototypes=prototypes["digit"].vectors.double().numpy(force=True),
         names=tuple(DIGITS),
         value_name="angle in degrees",
