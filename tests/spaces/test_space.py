@@ -10,6 +10,7 @@ from torch.nn import functional
 
 from hyperproto import Classes, CompositeSpace, OutputSpace, Range, Space, place
 from hyperproto.baselines import ConventionalSpace
+from hyperproto.codes import known_max_cosine
 from hyperproto.losses import CosineSoftmax, squared_cosine_grad, squared_cosine_loss
 from hyperproto.spaces import Sphere, TaskSpace
 from hyperproto.spaces.output_space import Head
@@ -411,3 +412,23 @@ def test_contracts_are_abstract():
         with pytest.raises(TypeError, match="abstract"):
             contract(5, Classes(3))
     assert not issubclass(CompositeSpace, Space)
+
+
+@pytest.mark.parametrize(("num_classes", "dim"), [(5, 4), (12, 8), (16, 6), (24, 7), (100, 25), (1000, 64)])
+def test_what_is_placed_for_training_leaves_no_axis_empty(num_classes, dim):
+    placed = Space(dim, Classes(num_classes)).prototypes
+    spread = torch.linalg.svdvals(placed.vectors)
+    assert spread[-1] > 0.1 * spread[0]
+    assert placed.certificate.max_cosine < known_max_cosine(num_classes, dim) + 1 / 32
+
+
+@pytest.mark.parametrize(("num_classes", "dim"), [(24, 7), (1000, 64)])
+def test_every_axis_is_used_the_same_way_every_time(num_classes, dim):
+    first, second = (place(num_classes, dim, effort="fast", every_axis=True) for _ in range(2))
+    assert torch.equal(first.vectors, second.vectors)
+
+
+def test_a_padded_code_is_used_where_it_is_asked_for():
+    padded = place(16, 6, effort="fast", method="codes")
+    assert torch.linalg.matrix_rank(padded.vectors) == 5
+    assert torch.equal(Space(6, Classes(padded)).prototypes.vectors, padded.vectors)

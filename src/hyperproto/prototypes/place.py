@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hyperproto._core.checks import check_finite_number, check_integer
 from hyperproto._core.errors import InputError, arg
@@ -32,6 +33,9 @@ from hyperproto.prototypes.prototypes import Prototypes, check_dim, parse_classe
 
 __all__ = ["place"]
 
+SEARCHED = 2**21  # K * K * D up to which a search may take the place of a known code: a second or two
+TURNED = 1 / 32  # largest part of the squared length that goes to empty axes: cosines grow by no more than that
+
 
 def place(
     classes: int | Sequence[str],
@@ -47,6 +51,7 @@ def place(
     seconds: float | None = None,
     progress: bool | None = None,
     reserve: int = 0,
+    every_axis: bool = False,
 ) -> Prototypes:
     """Place class prototypes as far from each other as we can, before any training (Equation 4).
 
@@ -87,6 +92,10 @@ def place(
     reserve : int, default 0
         Room for so many later classes: K + reserve points are placed, and those that are furthest from each other
         are used, or with a prior those it knows. :meth:`Prototypes.extend` uses the others.
+    every_axis : bool, default False
+        Leave no axis empty, as :class:`hyperproto.Space` asks for, since networks learn better so. Where the best
+        known code has fewer than D dimensions, a search takes its place; of more classes than can be searched, every
+        point turns a little towards the empty axes. A simplex of K <= D classes has K - 1 axes all the same.
 
     Examples
     --------
@@ -120,6 +129,9 @@ def place(
         elif method in DIRECT:
             code = DIRECT[method](num_classes, dim, seed)
         else:
+            fill = every_axis and num_classes > dim + 1
+            known_best = known_code(num_classes, dim) if fill and num_classes**2 * dim <= SEARCHED else None
+            padded = known_best is not None and bool(_empty_axes(known_best).any())
             code = best_code(
                 num_classes,
                 dim,
@@ -128,8 +140,9 @@ def place(
                 workers=workers,
                 seconds=seconds,
                 progress=report if bar.shown else None,
-                search_only=method == "optimize",
+                search_only=method == "optimize" or padded,
             )
+            code = _turn_to_empty_axes(code, seed) if fill else code
     if reserve:
         return _keep_reserve(code, in_use, names, in_order=known is not None, seed=seed)
     return Prototypes.from_code(code, names)
@@ -180,6 +193,27 @@ def _random(num_classes: int, dim: int, seed: int) -> Code:
 
 
 DIRECT: dict[str, Callable[[int, int, int], Code]] = {"codes": _codes, "paper": _paper, "random": _random}
+
+
+def _empty_axes(code: Code) -> NDArray[np.bool_]:
+    """Return which axes no point of a code uses, shape (D,)."""
+    empty: NDArray[np.bool_] = np.logical_not(code.points.any(axis=0))
+    return empty
+
+
+def _turn_to_empty_axes(code: Code, seed: int) -> Code:
+    """Return a code whose points all have a random direction in the axes that were empty, at a small angle."""
+    empty = _empty_axes(code)
+    if not empty.any():
+        return code
+    share = min(float(empty.mean()), TURNED)
+    extra = np.random.default_rng(derive_seed(seed, "axes")).standard_normal((len(code.points), int(empty.sum())))
+    extra *= math.sqrt(share) / np.linalg.norm(extra, axis=1, keepdims=True)
+    points = code.points * math.sqrt(1 - share)
+    points[:, empty] = extra
+    largest = (1 - share) * code.certificate.max_cosine + share  # where two neighbors turn the same way
+    method = f"{code.certificate.method}, turned towards all {len(empty)} axes"
+    return certify(points, method=method, seed=seed, theorem=(largest, "at most, from the code it was"))
 
 
 def _with_unknown(prior: Prior, count: int) -> Prior:

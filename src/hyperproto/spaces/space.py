@@ -128,7 +128,7 @@ class PrototypeHead(Head):
         if isinstance(classes, Prototypes):
             placed = classes
         else:  # among several processes the first places and the others receive
-            placed = from_first(lambda: place(classes, axes.stop - axes.start, effort="fast"))
+            placed = from_first(lambda: place(classes, axes.stop - axes.start, effort="fast", every_axis=True))
         self.axes = axes
         self.certificate: Certificate | None = placed.certificate
         self.register_buffer("prototypes", placed.vectors)
