@@ -16,7 +16,7 @@ def test_an_unknown_backbone_gets_a_suggestion():
 def test_an_unknown_or_missing_setting_gets_a_sentence():
     with pytest.raises(ValueError, match='Unknown setting of "resnet-8" "dept".*Did you mean "depth"'):
         create_backbone("resnet-8", out_dim=3, dept=14)
-    with pytest.raises(ValueError, match='The backbone "mlp" needs `in_features`'):
+    with pytest.raises(ValueError, match='`in_features` must be given for the backbone "mlp"'):
         create_backbone("mlp", out_dim=3)
 
 
@@ -54,13 +54,13 @@ def test_the_default_backbone_follows_the_shape_of_an_input(shape, kind, config)
 
 @pytest.mark.parametrize("shape", [(), (3, 8), (2, 3, 8, 8)])
 def test_a_shape_that_is_no_row_and_no_image_gets_a_sentence(shape):
-    with pytest.raises(ValueError, match=r"`shape` must be that of a row \(columns,\) or an image"):
+    with pytest.raises(ValueError, match=r"`shape` must be \(columns,\) of a row or"):
         default_backbone(5, shape)
 
 
 @pytest.mark.parametrize("network", [ResNet(3, depth=8, width=2), ResNet3463(3, width=1), DenseNet(3, [1], growth=2)])
 def test_grey_images_into_a_network_for_rgb_get_a_sentence(network):
-    with pytest.raises(ValueError, match=r"must have 3 \(RGB\) channels.*got 1 \(grey\). Build.*channels=1"):
+    with pytest.raises(ValueError, match=r"must have 3 \(RGB\) channels.*got 1 \(gray\). Build.*channels=1"):
         network(torch.zeros(2, 1, 32, 32))
     with pytest.raises(TypeError, match="`images` must be floating point; got torch.uint8. Call .float"):
         network(torch.zeros(2, 3, 32, 32, dtype=torch.uint8))
@@ -85,7 +85,7 @@ def test_rows_of_another_length_get_a_sentence():
 @pytest.mark.parametrize(
     ("build", "sentence"),
     [
-        (lambda: ResNet(3, depth=10), "`depth` must be 6n .* got 10. The nearest are 8 or 14"),
+        (lambda: ResNet(3, depth=10), "`depth` must be 6n .* got 10. The nearest are 8 and 14"),
         (lambda: ResNet(3, depth=2), "`depth` must be at least 8; got 2"),
         (lambda: ResNet(3, depth=8, width=0), "`width` must be at least 1; got 0"),
         (lambda: ResNet(3, depth=8, channels=0), "`channels` must be at least 1; got 0"),

@@ -65,7 +65,7 @@ def test_a_timm_model_comes_by_name_untrained_and_with_any_channels(timm):
     network = create_backbone("timm:resnet18", out_dim=5, channels=1)
     assert timm == [("resnet18", {"pretrained": False, "num_classes": 5, "in_chans": 1})]
     assert network(torch.rand(2, 1, 8, 8)).shape == (2, 5)
-    with pytest.raises(ValueError, match=r"`images` must have 1 \(grey\) channels"):
+    with pytest.raises(ValueError, match=r"`images` must have 1 \(gray\) channels"):
         network(torch.rand(2, 3, 8, 8))
 
 
@@ -104,7 +104,7 @@ def test_nothing_but_numbers_is_passed_on(setting, torchvision, timm):
 
 
 def test_torchvision_takes_three_channels_only():
-    with pytest.raises(ValueError, match="torchvision's models take 3 channels; got channels=1"):
+    with pytest.raises(ValueError, match="`channels` must be 3 for the models of torchvision; got 1"):
         create_backbone("torchvision:resnet18", out_dim=3, channels=1)
 
 

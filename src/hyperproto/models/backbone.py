@@ -1,14 +1,26 @@
-"""Networks that remember how they were built, so that a run can rebuild them from a name and numbers."""
+"""What backbones share: a record of how they were built, checks of their inputs, and a few layers."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
-from torch import nn
+from torch import Tensor, nn
+from torch.nn import functional
 
 from hyperproto._core.checks import check_integer
+from hyperproto._core.errors import InputError, InputTypeError
 
-__all__ = ["BACKBONES", "Backbone", "Presets"]
+__all__ = [
+    "BACKBONES",
+    "Backbone",
+    "Presets",
+    "check_images",
+    "check_rows",
+    "conv",
+    "initialize",
+    "output_layer",
+    "pool_all",
+]
 
 Presets: TypeAlias = Mapping[str, Mapping[str, Any]]
 
@@ -16,9 +28,9 @@ BACKBONES: dict[str, Callable[..., "Backbone"]] = {}
 
 
 class Backbone(nn.Module):
-    """A network of ours: a name, and the numbers its constructor was given.
+    """A network of this library: a name, and the numbers its constructor was given.
 
-    A subclass that sets ``name`` can be had by that name, and by the names of its ``presets``.
+    A subclass that sets ``name`` can be built by that name, and by the names of its ``presets``.
 
     Attributes
     ----------
@@ -41,3 +53,78 @@ class Backbone(nn.Module):
         if "name" in vars(cls):
             BACKBONES[cls.name] = cls
             BACKBONES.update({name: partial(cls, **settings) for name, settings in cls.presets.items()})
+
+
+CHANNELS = {1: "1 (gray)", 3: "3 (RGB)"}
+
+
+def check_images(images: Tensor, channels: int, *, at_least: int = 1, size: int | None = None) -> None:
+    """Check that ``images`` is a batch of floating-point images of the right channels and size.
+
+    Shapes and dtypes only: no synchronization.
+
+    Parameters
+    ----------
+    images : Tensor, shape (n, channels, height, width)
+    channels : int
+        What the first convolution takes.
+    at_least : int, default 1
+        Pixels the shorter side must have.
+    size : int, optional
+        The exact height and width.
+    """
+    if images.ndim != 4:
+        raise InputError("images", f"have shape (n, {channels}, height, width)", tuple(images.shape))
+    _check_floats(images, "images", "Call .float() on them and divide by 255.")
+    found, height, width = images.shape[1:]
+    if found != channels:
+        rule = f"have {CHANNELS.get(channels, channels)} channels for this network"
+        advice = f"Build the network with channels={found}, or convert the images."
+        raise InputError("images", rule, CHANNELS.get(found, found), advice)
+    if size is not None and not height == width == size:
+        advice = "Resize them, or build the network with their size."
+        raise InputError("images", f"be {size} x {size} pixels for this network", f"{height} x {width}", advice)
+    if min(height, width) < at_least:
+        rule = f"be at least {at_least} pixels high and wide for this network"
+        advice = "Enlarge them, or choose a network with fewer stages."
+        raise InputError("images", rule, f"{height} x {width}", advice)
+
+
+def check_rows(rows: Tensor, in_features: int) -> None:
+    """Check that ``rows`` is a batch of floating-point rows of the right length."""
+    if rows.ndim != 2 or rows.shape[1] != in_features:
+        advice = "Build the network with in_features equal to the number of columns."
+        raise InputError("rows", f"have shape (n, {in_features}) for this network", tuple(rows.shape), advice)
+    _check_floats(rows, "rows", "Call .float() on them.")
+
+
+def _check_floats(inputs: Tensor, name: str, advice: str) -> None:
+    if not inputs.is_floating_point():
+        raise InputTypeError(name, "be floating point", inputs.dtype, advice)
+
+
+def conv(in_channels: int, out_channels: int, *, kernel: int = 3, stride: int = 1) -> nn.Conv2d:
+    """Make a convolution that keeps the size at stride 1; without bias, since a batch norm follows."""
+    return nn.Conv2d(in_channels, out_channels, kernel, stride=stride, padding=kernel // 2, bias=False)
+
+
+def pool_all(maps: Tensor) -> Tensor:
+    """Average over all places: (n, channels, height, width) to (n, channels)."""
+    return functional.adaptive_avg_pool2d(maps, 1).flatten(1)  # quicker than mean((2, 3)), in either memory format
+
+
+def output_layer(features: int, out_dim: int, *, feature_norm: bool) -> nn.Sequential:
+    """Make the one linear layer at the end, with or without a norm before it that has no weights.
+
+    Averages of what ReLU leaves are positive and share a large mean: outputs start out in nearly one direction, along
+    which a loss of cosines has little gradient. The norm takes that mean away.
+    """
+    norm = [nn.BatchNorm1d(features, affine=False)] if feature_norm else []
+    return nn.Sequential(*norm, nn.Linear(features, out_dim))
+
+
+def initialize(network: nn.Module, *, mode: Literal["fan_in", "fan_out"] = "fan_out") -> None:
+    """Draw the weights of all convolutions as He et al. (2015) do; norms and linear layers keep torch's defaults."""
+    for module in network.modules():
+        if isinstance(module, nn.Conv2d):
+            nn.init.kaiming_normal_(module.weight, mode=mode, nonlinearity="relu")

@@ -9,15 +9,13 @@ from torch.nn import functional
 
 from hyperproto._core.checks import check_finite_number, check_integer, check_integers
 from hyperproto._core.errors import InputError
-from hyperproto.models.backbone import Backbone, Presets
-from hyperproto.models.inputs import check_images
-from hyperproto.models.layers import conv, initialise, output_layer, pool_all
+from hyperproto.models.backbone import Backbone, Presets, check_images, conv, initialize, output_layer, pool_all
 
 __all__ = ["DenseNet"]
 
 
 class DenseLayer(nn.Module):
-    """Norm, ReLU, 1 x 1 convolution to four times ``growth``; norm, ReLU, 3 x 3 convolution; beside the input."""
+    """Norm, ReLU, 1 x 1 convolution to four times ``growth``; norm, ReLU, 3 x 3 convolution; joined to the input."""
 
     def __init__(self, in_channels: int, growth: int) -> None:
         super().__init__()
@@ -53,7 +51,7 @@ class DenseNet(Backbone):
     channels : int, default 3
         Channels of the images.
     feature_norm : bool, default False
-        Normalise the averaged features over the batch before the last layer, so that outputs do not start out in
+        Normalize the averaged features over the batch before the last layer, so that outputs do not start out in
         nearly one direction. The paper's networks do not.
     """
 
@@ -79,7 +77,7 @@ class DenseNet(Backbone):
         self.channels = check_integer(channels, "channels", at_least=1)
         width = 2 * check_integer(growth, "growth", at_least=1)
         if not blocks:
-            raise InputError("`blocks` must hold at least one number of layers; got none.")
+            raise InputError("blocks", "hold at least one number of layers", "none")
         self.least_size = 2 ** (len(blocks) - 1)  # every transition halves
         parts: list[nn.Module] = [conv(channels, width)]
         for index, layers in enumerate(blocks):
@@ -88,7 +86,7 @@ class DenseNet(Backbone):
             width += layers * growth
         self.parts = nn.Sequential(*parts, nn.BatchNorm2d(width), nn.ReLU(inplace=True))
         self.output = output_layer(width, out_dim, feature_norm=feature_norm)
-        initialise(self, mode="fan_in")  # differs from the authors' code, which keeps torch's default
+        initialize(self, mode="fan_in")  # differs from the authors' code, which keeps torch's default
 
     def forward(self, images: Tensor) -> Tensor:
         """Map images, shape (n, channels, height, width), to outputs, shape (n, out_dim)."""
@@ -98,7 +96,7 @@ class DenseNet(Backbone):
 
 
 def transition(in_channels: int, out_channels: int) -> nn.Sequential:
-    """Make what stands between two blocks: norm, ReLU, 1 x 1 convolution, mean over 2 x 2 pixels."""
+    """Make the part between two blocks: norm, ReLU, 1 x 1 convolution, mean over 2 x 2 pixels."""
     return nn.Sequential(
         nn.BatchNorm2d(in_channels),
         nn.ReLU(inplace=True),

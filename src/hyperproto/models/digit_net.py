@@ -1,4 +1,4 @@
-"""A small convolutional network for small grey images, and the paper's network for rotated MNIST."""
+"""A small convolutional network for small gray images, and the paper's network for rotated MNIST."""
 
 from typing import ClassVar
 
@@ -6,8 +6,7 @@ from torch import Tensor, nn
 
 from hyperproto._core.checks import check_integer
 from hyperproto._core.errors import InputError
-from hyperproto.models.backbone import Backbone, Presets
-from hyperproto.models.inputs import check_images
+from hyperproto.models.backbone import Backbone, Presets, check_images
 
 __all__ = ["DigitNet"]
 
@@ -36,7 +35,7 @@ class DigitNet(Backbone):
         super().__init__(out_dim=out_dim, size=size, width=width, channels=channels)
         self.size = check_integer(size, "size", at_least=2)
         if self.size % 2:
-            raise InputError(f"`size` must be even, for it is halved once; got {size}. Pad the images by a pixel.")
+            raise InputError("size", "be even, since it is halved once", size, "Pad the images by a pixel.")
         self.channels = check_integer(channels, "channels", at_least=1)
         width = check_integer(width, "width", at_least=1)
         self.layers = nn.Sequential(

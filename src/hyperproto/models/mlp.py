@@ -6,8 +6,7 @@ from torch import Tensor, nn
 
 from hyperproto._core.checks import check_finite_number, check_integer, check_integers
 from hyperproto._core.registry import choose
-from hyperproto.models.backbone import Backbone
-from hyperproto.models.inputs import check_rows
+from hyperproto.models.backbone import Backbone, check_rows
 
 __all__ = ["MLP"]
 
@@ -19,7 +18,7 @@ NORMS: dict[str, Callable[[int], list[nn.Module]]] = {
 
 
 class MLP(Backbone):
-    """Hidden layers, each linear, ReLU and normalised; then one linear layer.
+    """Hidden layers, each linear, ReLU and normalized; then one linear layer.
 
     The norm comes after the ReLU: what ReLU leaves is positive, has a large mean, and would send all outputs off in
     nearly one direction at the start, along which the loss has little gradient.
@@ -35,8 +34,8 @@ class MLP(Backbone):
     dropout : float, default 0
         Share of the hidden values set to zero while training.
     norm : {"batch", "layer", "none"}, default "batch"
-        What the hidden values are normalised over. "layer" looks at each row by itself: a row may come alone, and a
-        row that weighs twice is the same as two rows.
+        What the hidden values are normalized over. "layer" normalizes each row by itself: a row may come alone, and a
+        row of weight two is the same as two rows.
     """
 
     name = "mlp"
@@ -51,14 +50,14 @@ class MLP(Backbone):
     ) -> None:
         hidden = check_integers(hidden, "hidden", at_least=1)
         dropout = check_finite_number(dropout, "dropout", at_least=0, at_most=0.99)
-        normalised = choose(norm, NORMS, what="norm")
-        more = {} if norm == "batch" else {"norm": norm}  # runs begun before there was a choice can be resumed
+        normalized = choose(norm, NORMS, what="norm")
+        more = {} if norm == "batch" else {"norm": norm}  # runs from before there was a choice can be resumed
         super().__init__(out_dim=out_dim, in_features=in_features, hidden=hidden, dropout=dropout, **more)
         self.in_features = check_integer(in_features, "in_features", at_least=1)
         layers: list[nn.Module] = []
         width = in_features
         for wider in hidden:
-            layers += [nn.Linear(width, wider), nn.ReLU(inplace=True), *normalised(wider)]
+            layers += [nn.Linear(width, wider), nn.ReLU(inplace=True), *normalized(wider)]
             layers += [nn.Dropout(dropout)] if dropout else []
             width = wider
         self.layers = nn.Sequential(*layers, nn.Linear(width, out_dim))

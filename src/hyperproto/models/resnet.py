@@ -1,5 +1,6 @@
-"""Residual networks for small images, of any depth 6n + 2: the paper's ResNet-32, and smaller ones."""
+"""Residual networks: of any depth 6n + 2 for small images, and of 3, 4, 6 and 3 blocks for large ones."""
 
+from itertools import pairwise
 from typing import ClassVar
 
 from torch import Tensor, nn
@@ -7,11 +8,64 @@ from torch.nn import functional
 
 from hyperproto._core.checks import check_integer
 from hyperproto._core.errors import InputError
-from hyperproto.models.backbone import Backbone, Presets
-from hyperproto.models.inputs import check_images
-from hyperproto.models.layers import conv, initialise, output_layer, pool_all, stage
+from hyperproto._core.registry import choose
+from hyperproto.models.backbone import Backbone, Presets, check_images, conv, initialize, output_layer, pool_all
 
-__all__ = ["ResNet"]
+__all__ = ["ResNet", "ResNet3463"]
+
+BLOCKS = (3, 4, 6, 3)
+
+
+class PooledShortcut(nn.Module):
+    """A shortcut without parameters: average over 2 x 2 pixels, then channels of zeros."""
+
+    def __init__(self, in_channels: int, out_channels: int) -> None:
+        super().__init__()
+        self.added = out_channels - in_channels
+
+    def forward(self, maps: Tensor) -> Tensor:
+        """Map (n, in_channels, height, width) to (n, out_channels, height / 2, width / 2), rounded up."""
+        halved = functional.avg_pool2d(maps, 2, ceil_mode=True)
+        return functional.pad(halved, (0, 0, 0, 0, 0, self.added))
+
+
+def _convolved(in_channels: int, out_channels: int, kernel: int) -> nn.Module:
+    return nn.Sequential(conv(in_channels, out_channels, kernel=kernel, stride=2), nn.BatchNorm2d(out_channels))
+
+
+SHORTCUTS = {
+    "conv3x3": lambda i, o: _convolved(i, o, 3),  # the authors', CIFAR-100 and ImageNet-200
+    "conv1x1": lambda i, o: _convolved(i, o, 1),  # the authors', CUB and OmniArt
+    "pool": PooledShortcut,
+}
+
+
+class BasicBlock(nn.Module):
+    """Two 3 x 3 convolutions added to a shortcut, which is the identity at stride 1."""
+
+    def __init__(self, in_channels: int, out_channels: int, *, stride: int, shortcut: str) -> None:
+        super().__init__()
+        self.conv1 = conv(in_channels, out_channels, stride=stride)
+        self.norm1 = nn.BatchNorm2d(out_channels)
+        self.conv2 = conv(out_channels, out_channels)
+        self.norm2 = nn.BatchNorm2d(out_channels)
+        build = choose(shortcut, SHORTCUTS, what="shortcut")
+        self.shortcut = nn.Identity() if stride == 1 else build(in_channels, out_channels)
+
+    def forward(self, maps: Tensor) -> Tensor:
+        """Map (n, in_channels, height, width) to (n, out_channels, height / stride, width / stride), rounded up."""
+        out: Tensor = functional.relu(self.norm1(self.conv1(maps)), inplace=True)
+        out = self.norm2(self.conv2(out))
+        out += self.shortcut(maps)
+        return functional.relu(out, inplace=True)
+
+
+def stage(in_channels: int, out_channels: int, blocks: int, *, shortcut: str) -> nn.Sequential:
+    """Chain basic blocks; the first halves the size where it changes the number of channels."""
+    stride = 1 if in_channels == out_channels else 2
+    first = BasicBlock(in_channels, out_channels, stride=stride, shortcut=shortcut)
+    rest = [BasicBlock(out_channels, out_channels, stride=1, shortcut=shortcut) for _ in range(blocks - 1)]
+    return nn.Sequential(first, *rest)
 
 
 class ResNet(Backbone):
@@ -32,9 +86,9 @@ class ResNet(Backbone):
     channels : int, default 3
         Channels of the images.
     shortcut : {"conv3x3", "conv1x1", "pool"}, default "conv3x3"
-        What stands beside a block that halves the size. "pool" has no parameters.
+        The shortcut of a block that halves the size. "pool" has no parameters.
     feature_norm : bool, default False
-        Normalise the averaged features over the batch before the last layer, so that outputs do not start out in
+        Normalize the averaged features over the batch before the last layer, so that outputs do not start out in
         nearly one direction. The paper's networks do not.
     """
 
@@ -57,8 +111,8 @@ class ResNet(Backbone):
         self.channels = check_integer(channels, "channels", at_least=1)
         blocks, left = divmod(depth - 2, 6)
         if left:
-            near = f"{6 * blocks + 2} or {6 * blocks + 8}"
-            raise InputError(f"`depth` must be 6n + 2, such as 8, 14, 20 or 32; got {depth}. The nearest are {near}.")
+            near = f"The nearest are {6 * blocks + 2} and {6 * blocks + 8}."
+            raise InputError("depth", "be 6n + 2, such as 8, 14, 20 or 32", depth, near)
         self.stem = conv(channels, width)
         self.norm = nn.BatchNorm2d(width)
         self.stages = nn.Sequential(
@@ -67,11 +121,67 @@ class ResNet(Backbone):
             stage(2 * width, 4 * width, blocks, shortcut=shortcut),
         )
         self.output = output_layer(4 * width, out_dim, feature_norm=feature_norm)
-        initialise(self)
+        initialize(self)
 
     def forward(self, images: Tensor) -> Tensor:
         """Map images, shape (n, channels, height, width), to outputs, shape (n, out_dim)."""
         check_images(images, self.channels)
         maps = functional.relu(self.norm(self.stem(images)), inplace=True)
         z: Tensor = self.output(pool_all(self.stages(maps)))
+        return z
+
+
+class ResNet3463(Backbone):
+    """Four stages of 3, 4, 6 and 3 basic blocks, of ``width`` channels, twice, four and eight times as many.
+
+    With width 64 it is what the authors train on CUB-200 and OmniArt at 224 px. The paper calls it ResNet-32; He et
+    al. (2016) call it ResNet-34.
+
+    Parameters
+    ----------
+    out_dim : int
+        Width of the output.
+    width : int, default 64
+        Channels of the first stage; time and weights grow with its square.
+    channels : int, default 3
+        Channels of the images.
+    small_stem : bool, default False
+        Start with a 3 x 3 convolution at full size, for images of up to 64 px, instead of a 7 x 7 convolution and a
+        maximum which leave a quarter of each side.
+    feature_norm : bool, default False
+        Normalize the averaged features over the batch before the last layer, so that outputs do not start out in
+        nearly one direction. The paper's networks do not.
+    """
+
+    name = "resnet-3463"
+    presets: ClassVar[Presets] = {"resnet-3463-small": {"width": 16}}
+
+    def __init__(
+        self,
+        out_dim: int,
+        width: int = 64,
+        channels: int = 3,
+        small_stem: bool = False,
+        feature_norm: bool = False,
+    ) -> None:
+        choices = {"small_stem": bool(small_stem), "feature_norm": bool(feature_norm)}
+        super().__init__(out_dim=out_dim, width=width, channels=channels, **choices)
+        width = check_integer(width, "width", at_least=1)
+        self.channels = check_integer(channels, "channels", at_least=1)
+        first = conv(channels, width) if small_stem else conv(channels, width, kernel=7, stride=2)
+        stem: list[nn.Module] = [first, nn.BatchNorm2d(width), nn.ReLU(inplace=True)]
+        if not small_stem:
+            stem.append(nn.MaxPool2d(3, stride=2, padding=1))
+        self.stem = nn.Sequential(*stem)
+        widths = (width, width, 2 * width, 4 * width, 8 * width)
+        self.stages = nn.Sequential(
+            *(stage(i, o, n, shortcut="conv1x1") for (i, o), n in zip(pairwise(widths), BLOCKS, strict=True))
+        )
+        self.output = output_layer(8 * width, out_dim, feature_norm=feature_norm)
+        initialize(self)
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Map images, shape (n, channels, height, width), to outputs, shape (n, out_dim)."""
+        check_images(images, self.channels)
+        z: Tensor = self.output(pool_all(self.stages(self.stem(images))))
         return z
