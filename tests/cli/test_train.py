@@ -15,7 +15,7 @@ import hyperproto as hp
 from hyperproto.training import read_run
 from tests.cli.test_cli import run
 from tests.data import layouts
-from tests.training.test_recipe import numbers_table
+from tests.training.test_spec import numbers_table
 
 ROOT = Path(__file__).parents[2]
 SMALL = ["--backbone", "resnet", "--backbone-options", "depth=8", "width=4", "--size", "32", "--epochs", "1"]
@@ -33,12 +33,12 @@ def test_a_table_of_images_with_a_class_and_a_number(capsys, tmp_path):
     command = ["train", "--table", "paintings.csv", "--image", "path", "--classes", "style", "--range", "year"]
     code, out, err = run(capsys, *command, "--bounds", "year=1500:1900", *SMALL)
     assert (code, err) == (0, "")
-    assert "paintings: 8 examples to train on, 2 to measure on; resnet with" in out
+    assert "paintings: 8 examples to train on, 2 to validate on; resnet with" in out
     assert "style/accuracy" in out
     assert "year/mae" in out
     assert 'hyperproto.load("runs/paintings-1")' in out
     config = read_run("runs/paintings-1").config
-    assert config["recipe"]["data"]["path"] == str(tmp_path / "paintings.csv")
+    assert config["spec"]["data"]["path"] == str(tmp_path / "paintings.csv")
     assert [task["name"] for task in config["space"]["tasks"]] == ["style", "year"]
     assert config["space"]["tasks"][1]["high"] == 1900
     _, space = hp.load("runs/paintings-1")
@@ -50,7 +50,7 @@ def test_a_table_of_images_with_a_class_and_a_number(capsys, tmp_path):
     assert told[0]["predictions"]["style"]["name"] in ("baroque", "cubism")
     code, out, _ = run(capsys, "train", "--resume", "runs/paintings-1")
     assert code == 0
-    assert "runs/paintings-1 is over: 1 epochs are done." in out
+    assert "runs/paintings-1 is finished: 1 epochs are done." in out
     assert run(capsys, *command, *SMALL)[0] == 0
     assert sorted(path.name for path in Path("runs").iterdir()) == ["paintings-1", "paintings-2"]
 
@@ -59,7 +59,7 @@ def test_a_folder_of_images(capsys, tmp_path):
     layouts.write_image_folder(tmp_path / "pets")
     code, out, _ = run(capsys, "train", "--data", "pets", *SMALL, "--space", "conventional", "--held-out", "0.4")
     assert code == 0
-    assert "pets: 6 examples to train on, 4 to measure on" in out
+    assert "pets: 6 examples to train on, 4 to validate on" in out
     assert "softmax and squared error in 2 dimensions" in out
 
 
@@ -72,7 +72,7 @@ def test_a_published_data_set_by_the_papers_protocol_with_flags_that_override(ca
     record = read_run("runs/cifar-100-uneven-1")
     assert (record.settings["schedule"], record.settings["epochs"], record.settings["lr"]) == ("paper", 1, 0.01)
     assert record.config["network"]["depth"] == 8
-    assert record.recipe["data"]["options"] == {"least": 2, "most": 4, "seed": 0}
+    assert record.spec.data.options == {"least": 2, "most": 4, "seed": 0}
 
 
 def broken_image(root):
@@ -124,24 +124,39 @@ MISTAKES = {
     constant_target: '"y" must vary in the training data; it is 7 in all of its',
     missing_column: '"wya". Choose from: "x", "y", "way", "amount". Did you mean "way"?',
     no_target: 'to predict, in --classes or --range; it has "x"',
-    column_of_a_folder: '--classes is for tables; "pets" is none',
-    lambda root: ["--data", "nowhere"]: '"nowhere" must be a folder or file of data; there is none',
-    lambda root: ["--data", "a", "--table", "b"]: "either --data PATH or --table FILE",
+    column_of_a_folder: '--classes must be left out for "pets", which is not a table',
+    lambda root: ["--data", "nowhere"]: '"nowhere" must be an existing folder or file of data',
+    lambda root: ["--data", "a", "--table", "b"]: "--table must be given without --data; got both",
     lambda root: ["--backbone", "mlp", "--backbone-options", "hidden=8", "in_features=64"]: "`hidden` must be a list",
     wrong_size: "--size must be at least 1; got 0",
     lambda root: ["--epochs", "0"]: "--epochs must be at least 1; got 0",
-    lambda root: ["--space", "conventional", "--dim", "3"]: "belong to the sphere; got --space conventional",
+    lambda root: [
+        "--space",
+        "conventional",
+        "--dim",
+        "3",
+    ]: "--prototypes, --prior and --dim must be left out of a conventional space",
     lambda root: ["--log", "tensorboard"]: "--log tensorboard needs",
-    two_data_sets: 'it holds "cub-200-2011", "mnist". Add --name and one of them',
+    two_data_sets: 'got "cub-200-2011", "mnist". Name one of them',
     lambda root: ["--resume", "nowhere"]: 'No run in "nowhere"',
-    lambda root: ["--resume", "x", "--batch-size", "3"]: "--resume takes everything from the run; got --batch-size",
-    lambda root: ["--bounds", "year=1"]: '--bounds takes COLUMN=LOW:HIGH, such as year=1500:1900; got "year=1"',
-    lambda root: ["--backbone", "mlp", "--backbone-options", "deep"]: 'takes KEY=VALUE, such as depth=8; got "deep"',
+    lambda root: [
+        "--resume",
+        "x",
+        "--batch-size",
+        "3",
+    ]: "--batch-size must be left out with --resume, which reads it from the run",
+    lambda root: ["--bounds", "year=1"]: '--bounds must be COLUMN=LOW:HIGH, such as year=1500:1900; got "year=1"',
+    lambda root: [
+        "--backbone",
+        "mlp",
+        "--backbone-options",
+        "deep",
+    ]: '--backbone-options must be KEY=VALUE, such as depth=8; got "deep"',
     lambda root: ["--backbone", "resnet-9", "--epochs", "1"]: 'Did you mean "resnet-8"',
     lambda root: [
         "--backbone-options",
         "depth=8",
-    ]: "--backbone-options are for a backbone that is named. Add --backbone.",
+    ]: "--backbone-options must come with a named --backbone.",
 }
 
 
@@ -160,8 +175,8 @@ def test_unseen_labels_and_corrupt_images_are_left_out_where_asked(capsys, tmp_p
         warnings.simplefilter("always")
         code, out, err = run(capsys, "train", *broken_image(tmp_path), "--skip-corrupt", "--held-out", "0")
     assert code == 0
-    assert "pets: 9 examples to train on, nothing to measure on" in out
-    assert "Nothing was held out" in out
+    assert "pets: 9 examples to train on, no validation data" in out
+    assert "No validation data, so no measures" in out
     assert err == (
         f'hyperproto: 1 of 10 images cannot be read and are left out; the first is "{tmp_path}/pets/dog/2.png".\n'
     )
@@ -174,7 +189,7 @@ def test_a_run_is_resumed_where_its_data_were_moved(capsys, tmp_path):
     Path("numbers.csv").rename("moved.csv")
     code, _, err = run(capsys, "train", "--resume", "run")
     assert code == 2
-    assert "say --data PATH" in err
+    assert "If they were moved, give --data PATH" in err
     assert run(capsys, "train", "--resume", "run", "--data", "moved.csv")[0] == 0
 
 
@@ -182,7 +197,7 @@ def test_digits_are_trained_stored_and_resumed_like_everything_else(capsys):
     assert run(capsys, "train", "--epochs", "1", "--dim", "3", "-o", "digits")[0] == 0
     code, out, _ = run(capsys, "train", "--resume", "digits")
     assert code == 0
-    assert "1,348 examples to train on, 449 to measure on; digit-net" in out
+    assert "1,348 examples to train on, 449 to validate on; digit-net" in out
 
 
 def test_ctrl_c_says_by_which_command_to_go_on(capsys, tmp_path, monkeypatch):
@@ -194,7 +209,7 @@ def test_ctrl_c_says_by_which_command_to_go_on(capsys, tmp_path, monkeypatch):
     assert code == 130
     assert err == (
         "hyperproto: Stopped after epoch 1; it can be resumed. "
-        f"Go on by: hyperproto train --resume {tmp_path / 'mine'}\n"
+        f"Continue with: hyperproto train --resume {tmp_path / 'mine'}\n"
     )
 
 
@@ -211,7 +226,7 @@ def test_two_processes_train_as_one_does(capsys, tmp_path):
     command = [*launch, "-m", "hyperproto.cli.main", *command]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=240, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count("Held out:") == 1
+    assert done.stdout.count("Validation:") == 1
     assert [path.name for path in Path("runs").iterdir()] == ["numbers-1"]
     metrics = json.loads(Path("runs/numbers-1/metrics.json").read_text())
     assert set(metrics) == {"way/accuracy", "amount/mae"}

@@ -10,7 +10,7 @@ import torch
 import hyperproto as hp
 from hyperproto.data import ImagePreprocessing, Source, read_image_folder, read_table, training_data
 from hyperproto.models import DigitNet, create_backbone
-from hyperproto.training import Run
+from hyperproto.training import DataSpec, Run, RunSpec
 from tests.data import layouts
 
 SIZE = 8
@@ -91,6 +91,6 @@ def table_run(tmp_path_factory) -> Trained:
         batch_size=8,
         folder=root / "run",
         preprocessing=source.preprocessing,
-        recipe={"data": {"reader": "table", "path": str(path), "options": options}},
+        spec=RunSpec(data=DataSpec(reader="table", path=str(path), options=options)),
     )
     return Trained(run, root / "run", path, source, valid)

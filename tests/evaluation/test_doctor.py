@@ -14,7 +14,7 @@ from hyperproto.evaluation import Finding, doctor_checks, examine_run
 from hyperproto.evaluation.doctor import split_outputs
 from hyperproto.evaluation.doctor_checks import Evidence, SplitOutputs
 from hyperproto.models import create_backbone
-from hyperproto.training import read_run
+from hyperproto.training import DataSpec, RunSpec, read_run
 from tests.cli.test_cli import run as run_verb
 
 NAMES = ["left", "middle", "right"]
@@ -48,7 +48,7 @@ def train(folder, path, *, network=None, space=None, epochs=30, lr=0.02, classes
         lr=lr,
         folder=folder,
         preprocessing=source.preprocessing,
-        recipe={"data": {"reader": "table", "path": str(path), "options": columns}},
+        spec=RunSpec(data=DataSpec(reader="table", path=str(path), options=columns)),
         progress=False,
         **options,
     )
@@ -85,7 +85,7 @@ def test_without_data_what_could_not_be_checked_is_listed_with_the_reason(health
     copy.mkdir()
     for file in healthy.iterdir():
         (copy / file.name).write_bytes(file.read_bytes())
-    (copy / "config.json").write_text(json.dumps({**config, "recipe": None}))
+    (copy / "config.json").write_text(json.dumps({**config, "spec": None}))
     found = examine_run(copy)
     assert "collapsed outputs" in found.unchecked
     assert "does not know its data" in str(found.problem)

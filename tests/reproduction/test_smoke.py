@@ -10,7 +10,7 @@ from hyperproto.reproduction.experiment import experiment_names, find_experiment
 from hyperproto.reproduction.records import find_record
 from hyperproto.reproduction.reports import write_report
 from hyperproto.reproduction.runner import make_plan
-from hyperproto.training.run import RunFolder
+from hyperproto.training.folder import RunFolder
 from tests.reproduction.helpers import comparable, run_experiment
 
 WITHOUT_TRAINING = {"table2", "figure-idea"}

@@ -16,7 +16,8 @@ from torch import nn
 from torch.utils.data import Dataset
 
 import hyperproto as hp
-from hyperproto.training import checkpoint, gradients, run
+from hyperproto.training import checkpoint, distributed
+from hyperproto.training import folder as run_folder
 
 KINDS = ("plain", "wobbly data", "learning space", "accumulation")
 LIVES = 4  # after so many deaths a run may live to its end
@@ -113,11 +114,11 @@ def doom(countdown: int) -> None:
 
         setattr(holder, name, wrapped)
 
-    around(gradients.Gradients, "__call__")
+    around(distributed.Gradients, "__call__")
     around(os, "replace")
     torn(checkpoint, "save_file", 1)
-    torn(run, "save_file", 1)
-    torn(run, "append_json_line", 0)
+    torn(run_folder, "save_file", 1)
+    torn(run_folder, "append_json_line", 0)
 
 
 def live(folder: Path, kind: str, countdown: int | None, **settings: object) -> bool:

@@ -5,8 +5,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from hyperproto.training.checkpoint import Checkpoint, Parts, read_checkpoint, restore, take
-from hyperproto.training.watch import LossWatch
+from hyperproto.training.checkpoint import Checkpoint, LossSum, TrainState, read_checkpoint, restore, take
 from tests.training.conftest import make_network
 
 
@@ -14,7 +13,7 @@ def make_parts(space, *, scaler=None, rank=0, seed=0):
     network = make_network(seed=seed)
     optimizer = torch.optim.SGD(network.parameters(), lr=0.1, momentum=0.9)
     alone = {"num_processes": 1, "process_index": rank, "is_main_process": True, "device": torch.device("cpu")}
-    return Parts(network, space, optimizer, SimpleNamespace(scaler=scaler, **alone), 0)
+    return TrainState(network, space, optimizer, SimpleNamespace(scaler=scaler, **alone), 0)
 
 
 def step(parts):
@@ -25,15 +24,15 @@ def step(parts):
 
 def test_a_moment_comes_back_from_its_file(tmp_path, blob_space):
     with torch.random.fork_rng():
-        parts, watch = make_parts(blob_space), LossWatch(1, every=50)
+        parts, watch = make_parts(blob_space), LossSum(1, every=50)
         step(parts)
-        watch.see(torch.tensor(0.1))  # pending losses belong to the moment too
+        watch.add(torch.tensor(0.1))  # pending losses belong to the moment too
         history = [{"epoch": 0, "loss": 1 / 3, "valid": {"mae": float("nan")}}]
         take(parts, watch, epoch=1, step=7, history=history).save(tmp_path / "moment")
         step(parts)
         wanted, drawn = parts.network[0].weight.clone(), torch.rand(3)
         moment = read_checkpoint(tmp_path / "moment")
-        other, again = make_parts(blob_space, seed=5), LossWatch(1, every=50)
+        other, again = make_parts(blob_space, seed=5), LossSum(1, every=50)
         restore(moment, other, again)
         step(other)
         assert torch.equal(other.network[0].weight, wanted)
@@ -68,7 +67,7 @@ def test_another_number_of_processes_shares_the_losses_and_gets_streams_of_its_o
     with torch.random.fork_rng():
         moment = take(make_parts(blob_space), None, epoch=0, step=4, history=[])
         both = Checkpoint(moment.tensors, {**moment.state, "watch": [[2.0, 4], [6.0, 4]]})
-        watch = LossWatch(0, every=1)
+        watch = LossSum(0, every=1)
         restore(both, make_parts(blob_space), watch)
         assert (watch.total, watch.steps) == (4.0, 4)
         restore(moment, make_parts(blob_space, rank=1))

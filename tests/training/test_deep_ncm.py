@@ -90,7 +90,7 @@ def test_it_learns_and_comes_back_in_one_line(tmp_path):
 
 def test_resuming_with_another_form_gets_a_sentence(tmp_path):
     fit(tmp_path / "run", "decay")
-    with pytest.raises(ValueError, match="was begun with space.mean='decay'; got 'online'"):
+    with pytest.raises(ValueError, match="with space.mean='decay'; got 'online'"):
         fit(tmp_path / "run", "online", resume=True)
 
 

@@ -10,7 +10,7 @@ from torch.utils.data import Dataset
 import hyperproto as hp
 from hyperproto.data import Arrays, Batches
 from hyperproto.training import loop
-from hyperproto.training.watch import LossWatch
+from hyperproto.training.checkpoint import LossSum
 from tests.training.conftest import make_blobs, make_network
 
 
@@ -166,7 +166,7 @@ def test_the_batch_of_a_non_finite_loss_is_named_and_saved(blobs, tmp_path):
 
 def test_a_loss_that_is_looked_at_late_names_the_batch_it_came_from(blobs, blob_space, tmp_path, monkeypatch):
     """As on accelerators, where looking waits for the device."""
-    monkeypatch.setattr(loop, "LossWatch", lambda epoch, *, every: LossWatch(epoch, every=50))
+    monkeypatch.setattr(loop, "LossSum", lambda epoch, *, every: LossSum(epoch, every=50))
 
     class Third(torch.nn.Module):
         def __init__(self):
@@ -231,8 +231,8 @@ def test_network_and_space_in_the_wrong_order_get_a_sentence(blobs, blob_space):
         ({"reduction": "none"}, ValueError, 'Unknown reduction "none"'),
         ({"accumulate": 0}, ValueError, "`accumulate` must be at least 1; got 0"),
         ({"patience": 0}, ValueError, "`patience` must be at least 1; got 0"),
-        ({"patience": 3}, ValueError, "`patience` compares epochs by validation data, and there is none"),
-        ({"monitor": "accuracy"}, ValueError, "`monitor` compares epochs by validation data, and there is none"),
+        ({"patience": 3}, ValueError, "`patience` must be left out where there is no validation data"),
+        ({"monitor": "accuracy"}, ValueError, "`monitor` must be left out where there is no validation data"),
         ({"checkpoint_seconds": -1}, ValueError, "`checkpoint_seconds` must be finite and at least 0; got -1"),
         ({"log": "tensorbord"}, ValueError, 'Unknown log "tensorbord".*Did you mean "tensorboard"?'),
         ({"mixed_precision": "half"}, ValueError, 'Unknown mixed precision "half"'),
@@ -279,7 +279,9 @@ def test_a_network_of_the_wrong_width_gets_a_sentence(blobs, blob_space, tmp_pat
 
 
 def test_inputs_of_another_precision_get_a_sentence(blobs, blob_space):
-    with pytest.raises(TypeError, match="The inputs are float64 and the network's weights torch.float32"):
+    with pytest.raises(
+        TypeError, match="The inputs must have the dtype of the network's weights, torch.float32; got torch.float64"
+    ):
         hp.fit(make_network(), blob_space, (blobs.inputs.double(), blobs.targets), epochs=1)
 
 
@@ -349,7 +351,7 @@ def test_records_are_plain_json(blobs, blob_space):
     ("settings", "sentence"),
     [
         ({"batch_size": 1}, "batch_size=1, 1 process, accumulate=1, 20 examples"),
-        ({"batch_size": 8, "accumulate": 8}, "Give a larger batch, or compute it in fewer parts"),
+        ({"batch_size": 8, "accumulate": 8}, "Use a larger batch, or compute it in fewer parts"),
     ],
 )
 def test_normalising_over_a_single_row_is_a_sentence_before_anything_is_written(
@@ -376,7 +378,7 @@ def test_a_wrong_label_in_a_torch_dataset_is_named_by_its_example(blobs):
         def __getitem__(self, index):
             return blobs.inputs[index], labels[index]
 
-    with pytest.raises(ValueError, match="got 99 in example 7"):
+    with pytest.raises(ValueError, match="Example 7 of the data: .* got 99 in row 0"):
         hp.fit(make_network(), hp.Space(3, hp.Classes(3)), Rows(), epochs=1, batch_size=16)
 
 

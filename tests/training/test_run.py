@@ -129,11 +129,11 @@ def test_folders_that_hold_no_run_get_a_sentence(tmp_path, blobs, blob_space):
     with pytest.raises(ValueError, match="is not readable as JSON"):
         hp.load(tmp_path / "run", network=make_network())
     config.write_text("[1, 2]")
-    with pytest.raises(ValueError, match="it says None"):
+    with pytest.raises(ValueError, match="got a config without a format"):
         hp.load(tmp_path / "run", network=make_network())
     config.write_text('{"format": "hyperproto.run/1"}')
     with pytest.raises(ValueError, match="lacks its network or its space"):
         hp.load(tmp_path / "run", network=make_network())
     config.write_text('{"format": "other/7"}')
-    with pytest.raises(ValueError, match="must be a run of format hyperproto.run/1; it says other/7"):
+    with pytest.raises(ValueError, match="must be a run of format hyperproto.run/2; got other/7"):
         hp.load(tmp_path / "run", network=make_network())

@@ -13,7 +13,7 @@ import torch
 from safetensors.torch import load_file
 
 import hyperproto as hp
-from hyperproto.training import read_run, rebuild
+from hyperproto.training import DataSpec, RunSpec, read_run, rebuild
 from tests.training.conftest import make_blobs, make_network
 from tests.training.lives import KINDS
 
@@ -173,7 +173,8 @@ THEIRS = {
     "a name that only begins like ours": {"prototypes.final.safetensors": "mine"},
     "a saved model": {"prototypes.0.safetensors": "mine", "estimator.json": "{}", "last.safetensors": "mine"},
     "a temporary file of another program": {".download.part": "mine"},
-    "a recipe of another kind": {"recipe.json": '{"flour": 500}'},
+    "a description of another kind": {"spec.json": '{"flour": 500}'},
+    "a recipe": {"recipe.json": '{"flour": 500}'},
     "something beside a false start": {
         "starting.json": '{"format": "hyperproto.run/1", "files": ["prototypes.0.safetensors", "thesis.tex"]}',
         "prototypes.0.safetensors": "mine",
@@ -189,7 +190,7 @@ def test_training_into_a_folder_with_files_of_the_user_removes_none(tmp_path, fi
     folder.mkdir()
     for name, text in files.items():
         (folder / name).write_text(text)
-    with pytest.raises(ValueError, match="is not empty|is not the recipe of a run"):
+    with pytest.raises(ValueError, match="must be new or empty|is not the description of a run"):
         fit(folder, resume=resume)
     assert {path.name: path.read_text() for path in folder.iterdir()} == files
 
@@ -213,10 +214,10 @@ def test_a_line_cut_short_does_not_hide_the_others(tmp_path):
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"lr": 0.02}, "was begun with lr=0.01; got 0.02. Resume with what it was begun with"),
-        ({"epochs": 4}, "was begun with epochs=3; got 4"),
-        ({"blobs": make_blobs(90)}, "was begun with data.train=120; got 90"),
-        ({"preprocessing": {"kind": "table"}}, "was begun with preprocessing=None; got {'kind': 'table'}"),
+        ({"lr": 0.02}, "must be resumed as it was started, with lr=0.01; got 0.02. Choose another folder"),
+        ({"epochs": 4}, "with epochs=3; got 4"),
+        ({"blobs": make_blobs(90)}, "with data.train=120; got 90"),
+        ({"preprocessing": {"kind": "table"}}, "with preprocessing=None; got {'kind': 'table'}"),
     ],
 )
 def test_resuming_with_something_else_gets_a_sentence(tmp_path, change, sentence):
@@ -229,17 +230,17 @@ def test_resuming_with_another_space_or_network_gets_a_sentence(tmp_path, blobs,
     settings = {"epochs": 1, "folder": tmp_path / "run"}
     hp.fit(make_network(), blob_space, blobs, **settings)
     renamed = hp.Space(3, kind=hp.Classes(["a", "b", "d"]), size=hp.Range(-1, 1))
-    with pytest.raises(ValueError, match=r"was begun with space.tasks.0.classes.2='c'; got 'd'"):
+    with pytest.raises(ValueError, match=r"with space.tasks.0.classes.2='c'; got 'd'"):
         hp.fit(make_network(), renamed, blobs, resume=True, **settings)
     held = blob_space.prototypes["kind"]
     turned = hp.Prototypes(held.vectors.flip(0), held.certificate, held.names)
     moved = hp.Space(3, kind=hp.Classes(turned), size=hp.Range(-1, 1))
-    with pytest.raises(ValueError, match='was begun with other prototypes for "kind"'):
+    with pytest.raises(ValueError, match='the prototypes it was started with for "kind"; got others'):
         hp.fit(make_network(), moved, blobs, resume=True, **settings)
     other = torch.nn.Sequential(torch.nn.Linear(4, 3))
     with pytest.raises(ValueError, match="The weights do not fit the network given"):
         hp.fit(other, blob_space, blobs, resume=True, **settings)
-    with pytest.raises(ValueError, match="resume=True needs the folder"):
+    with pytest.raises(ValueError, match="`folder` must be that of the run to continue with resume=True"):
         hp.fit(make_network(), blob_space, blobs, epochs=1, resume=True)
 
 
@@ -250,7 +251,9 @@ def test_a_damaged_checkpoint_gets_a_sentence(tmp_path):
     with pytest.raises(ValueError, match="is not a readable checkpoint"):
         fit(tmp_path / "run", resume=True)
     path.write_bytes((tmp_path / "run" / "last.safetensors").read_bytes())
-    with pytest.raises(ValueError, match="must be a checkpoint of format hyperproto.checkpoint/1; it says None"):
+    with pytest.raises(
+        ValueError, match="must be a checkpoint of format hyperproto.checkpoint/1; got a file without a format"
+    ):
         fit(tmp_path / "run", resume=True)
 
 
@@ -262,17 +265,18 @@ def test_continuing_on_another_machine_is_remarked_on(tmp_path, monkeypatch):
         fit(tmp_path / "run", hook=stop, after=6)
     monkeypatch.setattr(torch, "get_num_threads", lambda: 77)
     run = fit(tmp_path / "run", resume=True)
-    assert "remark" not in run.history[0]
-    assert run.history[1]["remark"].startswith("continued with threads=77 instead of ")
-    assert "remark" not in run.history[2]
+    assert "note" not in run.history[0]
+    assert run.history[1]["note"].startswith("continued with threads=77 instead of ")
+    assert "note" not in run.history[2]
 
 
 def test_settings_space_and_network_of_a_run_are_what_resuming_needs(tmp_path, blobs):
     """What ``hyperproto train --resume RUN`` does."""
     folder = tmp_path / "run"
-    fit(folder, recipe={"data": "blobs"}, preprocessing={"kind": "table", "mean": (1.0, 2.0)})
+    spec = RunSpec(data=DataSpec(reader="table", path="blobs.csv"))
+    fit(folder, spec=spec, preprocessing={"kind": "table", "mean": (1.0, 2.0)})
     record = read_run(folder)
-    assert record.recipe == {"data": "blobs"}
+    assert record.spec == spec
     assert record.preprocessing == {"kind": "table", "mean": [1.0, 2.0]}
     assert record.finished
     assert record.metrics == record.history[-1]["valid"]
@@ -287,7 +291,7 @@ def test_settings_space_and_network_of_a_run_are_what_resuming_needs(tmp_path, b
         folder=folder,
         resume=True,
         preprocessing=record.preprocessing,
-        recipe=record.recipe,
+        spec=record.spec,
         **record.settings,
     )
     assert contents(folder) == before

@@ -44,7 +44,7 @@ def _show(rows: "list[RunRow]") -> None:
     from rich.table import Table
 
     from hyperproto.cli.console import table_console
-    from hyperproto.training.progress import describe
+    from hyperproto.training.progress import describe_measures
 
     table = Table()
     for heading in ("run", "trained", "epochs", "last", "best", "time"):
@@ -56,7 +56,8 @@ def _show(rows: "list[RunRow]") -> None:
         trained = "\n".join((row.data, row.network, row.space))
         # a number and its unit stay on one line
         measures = (
-            describe(held).replace("  ", "\n").replace(" %", "\N{NO-BREAK SPACE}%") for held in (row.last, row.best)
+            describe_measures(held).replace("  ", "\n").replace(" %", "\N{NO-BREAK SPACE}%")
+            for held in (row.last, row.best)
         )
         cells = (row.name, trained, f"{row.epochs}/{row.asked}\n{row.state}", *measures, _duration(row.seconds))
         table.add_row(*map(escape, cells))

@@ -1,187 +1,324 @@
 """``hyperproto train``: train on the paper's data, on your own, or on the digits."""
 
-from dataclasses import dataclass
+import json
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from tyro.conf import arg
+from tyro.conf import Fixed, OmitArgPrefixes, Suppress, arg
+
+from hyperproto._core import errors
+from hyperproto._core.errors import InputError
+from hyperproto._core.processes import from_first, is_first
+from hyperproto.spec import DataSpec, NetworkSpec, RunSpec, SpaceSpec, TrainSettings
+
+if TYPE_CHECKING:
+    from hyperproto.training import Run
 
 __all__ = ["Train"]
+
+TABLE_ONLY = ("image", "columns", "classes", "range", "bounds", "test")
+FOR_READER = ("image", "columns", "classes", "test", "held_out", "unseen", "size")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataOptions:
+    """What to train on."""
+
+    data: Annotated[str | None, arg(metavar="PATH")] = None
+    """A data set, or a folder with a subfolder for each class; "digits" or "rotated-digits" (default: digits). With
+    --resume: where the data are now."""
+
+    table: Annotated[Path | None, arg(metavar="FILE")] = None
+    """A table (.csv, .tsv, .parquet) to train on."""
+
+    reader: Annotated[str | None, arg(metavar="NAME", aliases=["--name"])] = None
+    """Which data set PATH is: cifar-100, cifar-100-uneven, mnist, rotated-mnist, ... (default: detected)"""
+
+    image: Annotated[str | None, arg(metavar="COLUMN")] = None
+    """The column of a table that names image files."""
+
+    columns: Annotated[tuple[str, ...], arg(metavar="COLUMN")] = ()
+    """The columns of a table to learn from (default: all numbers that are not targets)."""
+
+    classes: Annotated[tuple[str, ...], arg(metavar="COLUMN")] = ()
+    """The columns of a table to predict as classes."""
+
+    range: Annotated[tuple[str, ...], arg(metavar="COLUMN")] = ()
+    """The columns of a table to predict as numbers."""
+
+    bounds: Annotated[tuple[str, ...], arg(metavar="COLUMN=LOW:HIGH")] = ()
+    """Bounds of such numbers (default: the extremes of the training data)."""
+
+    test: Annotated[Path | None, arg(metavar="FILE")] = None
+    """A table to measure on (default: a share of the rows)."""
+
+    held_out: Annotated[float | None, arg(metavar="SHARE")] = None
+    """The share of your own data to measure on, where there is no test part (default: 0.2)."""
+
+    unseen: Literal["error", "missing"] | None = None
+    """What to do with a test label that training never saw: stop, or treat it as missing (default: error)."""
+
+    size: Annotated[int | None, arg(metavar="PIXELS")] = None
+    """Height and width that the network gets, of images of any size (default: 224)."""
+
+    reader_options: Annotated[tuple[str, ...], arg(metavar="KEY=VALUE")] = ()
+    """More options of the reader, such as from_year=1900 for OmniArt; see docs/data.md."""
+
+    valid_share: Annotated[float, arg(metavar="SHARE")] = 0.0
+    """Measure on this share of the training data during training, and leave the test data alone."""
+
+    augment: bool = True
+    """Vary training images by crops and flips."""
+
+    keep: Literal["auto", "memory", "stream"] = "auto"
+    """Decode images once into memory, or again in every epoch."""
+
+    workers: Annotated[int | None, arg(metavar="N")] = None
+    """Processes that decode images (default: one per core)."""
+
+    skip_corrupt: bool = False
+    """Leave out images that cannot be read, instead of stopping at the first."""
+
+    def spec(self, seed: int) -> DataSpec:
+        """Return the data that the options describe."""
+        from hyperproto.data.readers import describe_data
+        from hyperproto.data.tables import is_table
+
+        if self.table is not None and self.data is not None:
+            raise InputError("table", f"be given without {errors.arg('data')}", "both")
+        options = {name: _plain(getattr(self, name)) for name in FOR_READER} | {"ranges": list(self.range)}
+        options |= {"bounds": read_bounds(self.bounds), **read_pairs(self.reader_options, "reader_options")}
+        reader = "table" if self.table is not None else self.reader
+        path = self.table or self.data or "digits"
+        if reader != "table" and not is_table(path):
+            for name in TABLE_ONLY:
+                if getattr(self, name):
+                    raise InputError(name, f'be left out for "{path}", which is not a table')
+        described = describe_data(path, reader, seed=seed, **options)
+        named = ("valid_share", "augment", "keep", "workers", "skip_corrupt")
+        return DataSpec(**described, **{name: getattr(self, name) for name in named})
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpaceOptions(SpaceSpec):
+    """What the network's outputs mean."""
+
+    kind: Annotated[Literal["sphere", "composite", "conventional"], arg(name="space")] = "sphere"
+    """The sphere; one point on it for a class and a number together; or softmax and squared error."""
+
+    dim: Annotated[int | None, arg(metavar="D")] = None
+    """Dimensions of the sphere (default: K - 1 for K classes, at most 256, and one for each number)."""
+
+    loss: Annotated[str, arg(metavar="NAME")] = "auto"
+    """Loss of classes on the sphere: squared_cosine (the paper's), cosine_softmax, free_norm_softmax, cauchy_softmax,
+    power_cosine, sampled_cosine_softmax, or auto, by the numbers of classes and dimensions."""
+
+    prototypes: Annotated[str | None, arg(metavar="FILE")] = None
+    """Use these prototypes, from hyperproto place -o FILE."""
+
+    prior: Annotated[str | None, arg(metavar="FILE")] = None
+    """Place prototypes by what is known about the classes: word vectors, a taxonomy, ... (see hyperproto place);
+    "data", by how similar the training examples are; or "none" (default: data, where D is less than K - 1)."""
+
+    loss_options: Fixed[Suppress[dict[str, Any]]] = field(default_factory=dict)
+    mean: Fixed[Suppress[Any]] = None
+    clamp: Fixed[Suppress[Any]] = "test"
+    width: Fixed[Suppress[int]] = 1
+    task_weight: Fixed[Suppress[float | None]] = None
+
+    def __post_init__(self) -> None:
+        """Leave checking to the description: tyro would print errors in its own words."""
+
+    def spec(self) -> SpaceSpec:
+        """Return the space that the options describe; files by their absolute paths."""
+        values = {item.name: getattr(self, item.name) for item in fields(SpaceSpec)}
+        for name in ("prototypes", "prior"):
+            if values[name] not in (None, "data", "none") and Path(values[name]).exists():
+                values[name] = str(Path(values[name]).absolute())
+        return SpaceSpec(**values)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkOptions:
+    """What maps inputs to outputs."""
+
+    backbone: Annotated[str | None, arg(metavar="NAME")] = None
+    """The network, such as resnet-32 or timm:resnet18 (default: by the size of inputs); see docs/backbones.md."""
+
+    backbone_options: Annotated[tuple[str, ...], arg(metavar="KEY=VALUE")] = ()
+    """Its options, such as depth=8 width=32."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingOptions(TrainSettings):
+    """How to train."""
+
+    protocol: Literal["short", "paper"] = "short"
+    """Where values come from that are not given: a short one-cycle schedule, or the paper with 250 epochs."""
+
+    def __post_init__(self) -> None:
+        """Leave checking to the description: tyro would print errors in its own words."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutputOptions:
+    """What becomes of the run."""
+
+    folder: Annotated[Path | None, arg(aliases=["-o"], metavar="RUN")] = None
+    """Store the run in this folder, which must not exist or be empty (default: runs/NAME-1, or the next free number;
+    digits are not stored)."""
+
+    resume: Annotated[Path | None, arg(metavar="RUN")] = None
+    """Continue this run, to the bits it would have had without the break; everything is read from its folder."""
+
+    log: Literal["tensorboard"] | None = None
+    """A log in addition to the run's own JSON."""
 
 
 @dataclass
 class Train:
     """Train on a data set as published, a folder of images, a table, or scikit-learn's digits; or resume a run."""
 
-    data: Annotated[str | None, arg(metavar="PATH")] = None
-    """A data set, or a folder with a subfolder for each class; "digits" (unless given) or "rotated-digits". Beside
-    --resume: where the data are now."""
+    KEYWORDS: ClassVar[dict[str, str]] = {"ranges": "range"}
 
-    table: Annotated[Path | None, arg(metavar="FILE")] = None
-    """A table (.csv, .tsv, .parquet) to train on."""
-
-    resume: Annotated[Path | None, arg(metavar="RUN")] = None
-    """Continue this run to the bits it would have had without the break; everything is taken from its folder."""
-
-    reader: Annotated[str | None, arg(metavar="NAME", aliases=["--name"])] = None
-    """Which data set PATH is, where it is not clear: cifar-100, cifar-100-uneven, mnist, rotated-mnist, ..."""
-
-    image: Annotated[str | None, arg(metavar="COLUMN")] = None
-    """Of a table: the column that names the images."""
-
-    columns: Annotated[tuple[str, ...], arg(metavar="COLUMN")] = ()
-    """Of a table without images: the columns of numbers to learn from; all that are not targets unless given."""
-
-    classes: Annotated[tuple[str, ...], arg(metavar="COLUMN")] = ()
-    """Of a table: the columns to predict as classes."""
-
-    range: Annotated[tuple[str, ...], arg(metavar="COLUMN")] = ()
-    """Of a table: the columns to predict as numbers."""
-
-    bounds: Annotated[tuple[str, ...], arg(metavar="COLUMN=LOW:HIGH")] = ()
-    """Of such numbers; the extremes of the training data unless given."""
-
-    test: Annotated[Path | None, arg(metavar="FILE")] = None
-    """A table to measure on; a share of the rows is held out unless given."""
-
-    held_out: Annotated[float | None, arg(metavar="SHARE")] = None
-    """Of your own data without a test part: the share to hold out; 0.2 unless given."""
-
-    unseen: Literal["error", "missing"] | None = None
-    """What a class is in the test part that training never saw: an error, or a missing label."""
-
-    size: Annotated[int | None, arg(metavar="PIXELS")] = None
-    """Height and width the network gets, of images of any size; 224 unless given."""
-
-    reader_options: Annotated[tuple[str, ...], arg(metavar="KEY=VALUE")] = ()
-    """More for reading the data, such as from_year=1900 for OmniArt; see docs/data.md."""
-
-    protocol: Literal["short", "paper"] = "short"
-    """Where settings come from that are not given: a short one-cycle schedule, or the paper with 250 epochs."""
-
-    backbone: Annotated[str | None, arg(metavar="NAME")] = None
-    """The network, such as resnet-32 or timm:resnet18; by the size of inputs unless given. See docs/backbones.md."""
-
-    backbone_options: Annotated[tuple[str, ...], arg(metavar="KEY=VALUE")] = ()
-    """Its settings, such as depth=8 width=32."""
-
-    space: Literal["sphere", "composite", "conventional"] = "sphere"
-    """The sphere; one point on it for a class and a number together; or softmax and squared error."""
-
-    dim: Annotated[int | None, arg(metavar="D")] = None
-    """Dimensions of the sphere; one for each class, at most 100, and one for each range unless given."""
-
-    loss: Literal["auto", "squared", "softmax", "free", "power", "cauchy"] = "auto"
-    """On the sphere: by the numbers of classes and dimensions unless given; squared is the paper's."""
-
-    margin: float | None = None
-    """Keeps regression targets off the poles; unless given 0.1 beside classes and in a composite space, else 0."""
-
-    prototypes: Annotated[Path | None, arg(metavar="FILE")] = None
-    """Take these prototypes, from hyperproto place -o FILE."""
-
-    prior: Annotated[str | None, arg(metavar="FILE")] = None
-    """Place prototypes by what is known about the classes: word vectors, a taxonomy, ... (see hyperproto place);
-    "data", how alike the training examples are; or "none". Default: data where the loss is free and D small."""
-
-    missing: Literal["error", "free"] = "error"
-    """Classes the prior does not know: an error, or free to place them without it."""
-
-    epochs: int | None = None
-    """Passes over the training data; 20 unless given."""
-
-    batch_size: int | None = None
-    """Examples a step, of all processes together; 128 unless given."""
-
-    lr: float | None = None
-    """Learning rate at the peak of the schedule; unless given 0.01 for a summed loss, else 0.1 to 1, by the loss."""
-
-    reduction: Literal["sum", "mean"] | None = None
-    """How the losses of a batch become one; unless given a sum for the squared cosine loss, else a mean."""
-
-    momentum: float = 0.9
-    """Of stochastic gradient descent."""
-
-    weight_decay: float = 1e-4
-    """Of stochastic gradient descent."""
-
-    schedule: Literal["one-cycle", "paper", "constant"] | None = None
-    """How the learning rate changes; one-cycle unless given."""
-
-    accumulate: int = 1
-    """Compute a batch in so many parts, for want of memory."""
-
-    patience: int | None = None
-    """Stop after so many epochs that brought nothing better."""
-
-    monitor: Annotated[str | None, arg(metavar="MEASURE")] = None
-    """The measure that decides which epoch is best, such as style/accuracy; the first unless given."""
-
-    mixed_precision: Literal["no", "bf16", "fp16"] | None = None
-    """Unless given bf16 on a GPU that has it."""
-
-    seed: int = 0
-    """Fixes the split, the weights and the order."""
-
-    valid_share: float = 0.0
-    """Measure on this share of the training data during training, and leave the test data alone."""
-
-    augment: bool = True
-    """Vary training images; --no-augment does not."""
-
-    keep: Literal["auto", "memory", "stream"] = "auto"
-    """Hold images in memory, or decode them on the way."""
-
-    workers: int | None = None
-    """Processes that decode images; as many as there are cores unless given."""
-
-    skip_corrupt: bool = False
-    """Leave out images that cannot be read, rather than stop at the first."""
-
-    log: Literal["tensorboard"] | None = None
-    """A log beside the run's own JSON."""
-
-    folder: Annotated[Path | None, arg(aliases=["-o"], metavar="RUN")] = None
-    """Store the run here; the folder must not exist or be empty. Unless given, in runs/NAME-1 or the next number
-    that is free; digits are then not stored."""
+    data: OmitArgPrefixes[DataOptions] = field(default_factory=DataOptions)
+    space: OmitArgPrefixes[SpaceOptions] = field(default_factory=SpaceOptions)
+    network: OmitArgPrefixes[NetworkOptions] = field(default_factory=NetworkOptions)
+    training: OmitArgPrefixes[TrainingOptions] = field(default_factory=TrainingOptions)
+    output: OmitArgPrefixes[OutputOptions] = field(default_factory=OutputOptions)
 
     def run(self) -> None:
         """Train or resume, and print the measures."""
-        from hyperproto.cli.train_parts import speak, spoken_warnings
+        with _plain_warnings():
+            if self.output.resume is None:
+                self._train()
+            else:
+                self._resume(self.output.resume)
 
-        with spoken_warnings():
-            self._resume(speak) if self.resume is not None else self._train(speak)
+    def spec(self) -> RunSpec:
+        """Return the run that the options describe."""
+        options = read_pairs(self.network.backbone_options, "backbone_options")
+        return RunSpec(
+            data=self.data.spec(self.training.seed),
+            network=NetworkSpec(backbone=self.network.backbone, backbone_options=options),
+            space=self.space.spec(),
+            train=TrainSettings(**{item.name: getattr(self.training, item.name) for item in fields(TrainSettings)}),
+            protocol=self.training.protocol,
+        )
 
-    def _resume(self, say: Any) -> None:
-        from hyperproto._core.errors import InputError
-        from hyperproto.cli.train_parts import report, saying_how_to_go_on
+    def _resume(self, folder: Path) -> None:
         from hyperproto.training import resume_run
 
-        assert self.resume is not None
-        if changed := [name for name in _given(self) if name not in ("resume", "data", "log")]:
-            flag = changed[0].replace("_", "-")
-            raise InputError(f"--resume takes everything from the run; got --{flag} too. Leave it out.")
-        with saying_how_to_go_on(self.resume):
-            run = resume_run(self.resume, path=self.data, log=self.log, say=say, progress="lines")
-        report(run, self.resume)
+        allowed = replace(Train(), data=DataOptions(data=self.data.data))
+        allowed.output = OutputOptions(resume=folder, log=self.output.log)
+        for group in fields(self):
+            mine, theirs = vars(getattr(self, group.name)), vars(getattr(allowed, group.name))
+            for name, value in mine.items():
+                if value != theirs[name]:
+                    raise InputError(name, f"be left out with {errors.arg('resume')}, which reads it from the run")
+        with _say_how_to_continue(folder):
+            run = resume_run(folder, path=self.data.data, log=self.output.log, say=_say, progress="lines")
+        _report(run, folder)
 
-    def _train(self, say: Any) -> None:
-        from hyperproto._core.processes import from_first
-        from hyperproto.cli.train_parts import recipe_from, report, saying_how_to_go_on
+    def _train(self) -> None:
         from hyperproto.data.readers import BUILT_IN, data_name
         from hyperproto.training import train
-        from hyperproto.training.beginnings import claim_folder
+        from hyperproto.training.folder import claim_folder
 
-        recipe = recipe_from(vars(self))
-        folder = self.folder
-        if folder is None and recipe.data["reader"] not in BUILT_IN:
-            folder = from_first(lambda: claim_folder(data_name(recipe.data)))
-        with saying_how_to_go_on(folder):
-            run = train(recipe, folder, log=self.log, say=say, progress="lines")
-        report(run, folder)
+        spec, folder = self.spec(), self.output.folder
+        if folder is None and spec.data.reader not in BUILT_IN:
+            folder = from_first(lambda: claim_folder(data_name(spec.data.read_options())))
+        with _say_how_to_continue(folder):
+            run = train(spec, folder, log=self.output.log, say=_say, progress="lines")
+        _report(run, folder)
 
 
-def _given(verb: Train) -> list[str]:
-    """Return the options that are not what they are by default."""
-    plain = vars(Train())
-    return [name for name, value in vars(verb).items() if value != plain[name]]
+def read_pairs(given: tuple[str, ...], option: str) -> dict[str, Any]:
+    """Return options given as KEY=VALUE; a value is JSON where it can be read as such, and text where not.
+
+    >>> read_pairs(("depth=8", "shortcut=pool"), "backbone_options")
+    {'depth': 8, 'shortcut': 'pool'}
+    """
+    pairs = {}
+    for text in given:
+        key, equals, value = text.partition("=")
+        if not key or not equals:
+            raise InputError(option, "be KEY=VALUE, such as depth=8", f'"{text}"')
+        try:
+            pairs[key] = json.loads(value)
+        except json.JSONDecodeError:
+            pairs[key] = value
+    return pairs
+
+
+def read_bounds(given: tuple[str, ...]) -> dict[str, list[float]]:
+    """Return bounds given as COLUMN=LOW:HIGH.
+
+    >>> read_bounds(("year=1500:1900",))
+    {'year': [1500.0, 1900.0]}
+    """
+    bounds = {}
+    for text in given:
+        name, _, ends = text.rpartition("=")
+        try:
+            low, high = map(float, ends.split(":"))
+        except ValueError:
+            raise InputError("bounds", "be COLUMN=LOW:HIGH, such as year=1500:1900", f'"{text}"') from None
+        bounds[name] = [low, high]
+    return bounds
+
+
+def _plain(value: Any) -> Any:
+    """Return what JSON can express."""
+    return str(value) if isinstance(value, Path) else list(value) if isinstance(value, tuple) else value
+
+
+def _say(sentence: str) -> None:
+    """Print a line, in the first process only."""
+    if is_first():
+        print(sentence, flush=True)
+
+
+@contextmanager
+def _plain_warnings() -> Iterator[None]:
+    """Print warnings as sentences, without the line of code they come from."""
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        print(f"hyperproto: {message}", file=sys.stderr)
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield
+
+
+@contextmanager
+def _say_how_to_continue(folder: Path | None) -> Iterator[None]:
+    """Name the command that resumes a run, where it was interrupted and can be."""
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        if folder is None or not str(stop):
+            raise
+        raise KeyboardInterrupt(f"{stop} Continue with: hyperproto train --resume {folder}") from None
+
+
+def _report(run: "Run", folder: Path | None) -> None:
+    """Print the measures, and what can be done with the run now."""
+    from hyperproto.training.progress import describe_measures
+
+    best = run.best
+    _say(f"Validation: {describe_measures(run.metrics)}" if run.metrics else "No validation data, so no measures.")
+    if best is not None and best is not run.history[-1]:
+        _say(f"Best, after epoch {best['epoch'] + 1}: {describe_measures(best['valid'])}")
+    if folder is None:
+        _say("Not stored; --folder RUN stores the run.")
+        return
+    _say(f"Run: {folder}")
+    _say(f"  hyperproto evaluate {folder}")
+    _say(f"  hyperproto predict {folder} FILE")
+    _say(f'  network, space = hyperproto.load("{folder}")')

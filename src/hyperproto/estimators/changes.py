@@ -22,7 +22,7 @@ from hyperproto.evaluation.class_examples import join_examples, with_prototypes
 from hyperproto.evaluation.confidence.calibration import TaskOutputs
 from hyperproto.evaluation.new_classes import Changed, ClassChange, add_classes, remove_classes, rename_classes
 from hyperproto.spaces import Space
-from hyperproto.training.run import class_prototypes
+from hyperproto.training.checkpoint import class_prototypes
 
 __all__ = ["ClassChanges"]
 

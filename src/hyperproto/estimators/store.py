@@ -28,9 +28,8 @@ from hyperproto.losses import LOSSES
 from hyperproto.models import Backbone
 from hyperproto.spaces import Sphere
 from hyperproto.spec import ResolvedSettings
-from hyperproto.training.building import build_network, build_space
-from hyperproto.training.run import class_prototypes
-from hyperproto.training.weights import fill, read_tensors, weights_of
+from hyperproto.training.checkpoint import class_prototypes, fill_weights, read_tensors, weights_of
+from hyperproto.training.load import stored_network, stored_space
 
 __all__ = ["load_estimator", "save_estimator"]
 
@@ -135,12 +134,12 @@ def _refill(estimator: Any, described: dict[str, Any], folder: Path) -> None:
         estimator.feature_names_in_ = np.array(features["names"], dtype=object)
     estimator.inputs_ = Standardizer.from_dict(described["inputs"])
     estimator.columns_ = {str(column["name"]): column_from_dict(column) for column in described["columns"]}
-    space = build_space(described["space"], folder)
+    space = stored_space(described["space"], folder)
     if not isinstance(space, Sphere):
         raise InputError(f'The space of "{folder}"', "be a sphere", type(space).__name__)
     dtype = choose(described["precision"], {"float32": torch.float32, "float64": torch.float64}, what="precision")
-    network = build_network(described["network"], folder).to(dtype)
-    fill(network, space, read_tensors(folder / "last.safetensors"))
+    network = stored_network(described["network"], folder).to(dtype)
+    fill_weights(network, space, read_tensors(folder / "last.safetensors"))
     estimator.network_, estimator.space_ = network.eval(), space
     estimator.settings_ = ResolvedSettings.from_dict(described["settings"])
     estimator.history_ = list(described["history"])

@@ -21,7 +21,7 @@ from hyperproto.evaluation.predict import by_name, output_norms, space_outputs
 from hyperproto.evaluation.run_data import fingerprint, open_run, read_run_data, usual_batch_size
 from hyperproto.spaces import Classes, OutputSpace, Range, Sphere
 from hyperproto.spaces.output_space import TaskSpace
-from hyperproto.training.loading import CALIBRATION
+from hyperproto.training.load import CALIBRATION
 
 __all__ = ["calibrate_run", "fit_calibration", "uncalibrated"]
 

@@ -18,9 +18,11 @@ from hyperproto.data.batches import index_targets
 from hyperproto.prototypes import Prototypes
 from hyperproto.spaces import Classes, OutputSpace, Sphere
 from hyperproto.spaces.tasks import MISSING, Task
-from hyperproto.training import Run, load, read_run
-from hyperproto.training.run import FORMAT, RunFolder, class_prototypes, describe_run
-from hyperproto.training.weights import weights_of
+from hyperproto.spec import RunSpec
+from hyperproto.training import Loaded, Run, load, read_run
+from hyperproto.training.checkpoint import class_prototypes, weights_of
+from hyperproto.training.folder import RunFolder
+from hyperproto.training.run import FORMAT, describe_run
 
 __all__ = [
     "AnyModel",
@@ -38,7 +40,7 @@ __all__ = [
     "with_prototypes",
 ]
 
-AnyModel = Run | tuple[nn.Module, OutputSpace] | str | Path
+AnyModel = Run | Loaded | tuple[nn.Module, OutputSpace] | str | Path
 NewClasses = int | tuple[str, ...]
 AnySphere = TypeVar("AnySphere", bound=Sphere)
 
@@ -53,16 +55,23 @@ class Model:
     history: list[dict[str, Any]] = field(default_factory=list)
     monitor: str | None = None
 
+    @property
+    def spec(self) -> RunSpec | None:
+        """The description of its run."""
+        stored = self.config.get("spec")
+        return None if stored is None else RunSpec.from_dict(stored)
+
 
 def open_model(run: AnyModel) -> Model:
     """Take a run, a network with its space, or the folder of a run."""
     if isinstance(run, str | Path):
         record = read_run(run)
-        return Model(*load(run), record.config, record.history, record.settings.get("monitor"))
+        network, space = load(run)
+        return Model(network, space, record.config, record.history, record.settings.get("monitor"))
     if isinstance(run, Run):
         config = {} if run.folder is None else read_run(run.folder).config
         return Model(run.network, run.space, config, run.history, run.monitor)
-    if isinstance(run, tuple) and len(run) == 2 and isinstance(run[0], nn.Module):
+    if isinstance(run, Loaded) or (isinstance(run, tuple) and len(run) == 2 and isinstance(run[0], nn.Module)):
         return Model(*run)
     raise InputTypeError("run", "be a run, its folder, or a pair (network, space)", type(run).__name__)
 
@@ -77,7 +86,7 @@ def store_model(model: Model, space: OutputSpace, folder: str | Path | None) -> 
         "settings": {"epochs": len(run.history)},
         "data": {"train": 0, "valid": None},
         "preprocessing": None,
-        "recipe": None,
+        "spec": None,
     }
     kept = {key: value for key, value in model.config.items() if key not in own}
     RunFolder(run.folder).begin(describe_run(model.network, space, **(blank | kept)), space)

@@ -16,7 +16,7 @@ from hyperproto.spaces import Classes, OutputSpace
 from hyperproto.spaces.output_space import TaskSpace
 from hyperproto.spaces.tasks import MISSING
 from hyperproto.training import read_run
-from hyperproto.training.loading import rebuild
+from hyperproto.training.load import rebuild
 from hyperproto.training.outputs import network_outputs
 
 __all__ = ["Examination", "examine_run"]
@@ -63,7 +63,7 @@ def examine_run(
     which : {"last", "best"}
         The weights after the last epoch, or after the best.
     network, space : optional
-        For a network or a space that is not one of ours, as for :func:`~hyperproto.training.loading.load`.
+        For a network or a space that is not one of ours, as for :func:`~hyperproto.training.load.load`.
     """
     problem: HyperprotoError | OSError | None = None
     try:

@@ -15,7 +15,7 @@ from hyperproto.spaces.output_space import TaskSpace
 from hyperproto.spaces.tasks import Task
 from hyperproto.sphere import normalize
 from hyperproto.training import RunRecord
-from hyperproto.training.run import class_prototypes
+from hyperproto.training.checkpoint import class_prototypes
 
 __all__ = ["FROM_DATA", "FROM_FILES", "Evidence", "Finding", "SplitOutputs"]
 

@@ -104,7 +104,7 @@ def evaluate_run(
         Inputs of none of the classes: a folder of images at any depth, or a table for a run on a table. How well they
         are detected is reported too.
     network, space : optional
-        For a network or a space that is not one of ours, as for :func:`~hyperproto.training.loading.load`.
+        For a network or a space that is not one of ours, as for :func:`~hyperproto.training.load.load`.
     """
     check_integer(pairs, "pairs", at_least=0)
     record, network, opened = open_run(folder, which=which, network=network, space=space)

@@ -36,8 +36,8 @@ from hyperproto.spaces import Sphere
 from hyperproto.spaces.tasks import MISSING
 from hyperproto.sphere import normalize
 from hyperproto.training import Run, fit
+from hyperproto.training.checkpoint import class_prototypes
 from hyperproto.training.outputs import network_outputs
-from hyperproto.training.run import class_prototypes
 
 __all__ = ["Changed", "ClassChange", "add_classes", "remove_classes", "rename_classes"]
 
@@ -200,9 +200,10 @@ def add_classes(
         per_class = check_integer(replay_per_class, "replay_per_class", at_least=1)
         data = join_examples(draw_replay(replayed, task, per_class=per_class, seed=seed), examples)
         wider = with_prototypes(space, task, old.extend(classes, effort="fast", seed=seed))
-        given = {key: model.config.get(key) for key in ("preprocessing", "recipe")} | {"epochs": epochs, "seed": seed}
+        options = FEW_EXAMPLES | settings | {"epochs": epochs, "seed": seed}
+        options |= {"preprocessing": model.config.get("preprocessing"), "spec": model.spec}
         network = copy.deepcopy(model.network)
-        made = fit(network, wider, data, folder=folder, **(FEW_EXAMPLES | settings | given))
+        made = fit(network, wider, data, folder=folder, **options)
     old_data = replayed if old_valid is None else in_memory(old_valid, "old_valid", model.network)
     new_data = examples if new_valid is None else new_examples(model, space, task, classes, *new_valid)
     notes = []

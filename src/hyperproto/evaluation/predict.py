@@ -19,8 +19,7 @@ from hyperproto.spaces.output_space import TaskSpace
 from hyperproto.spaces.space import PrototypeHead
 from hyperproto.spaces.top_k import TopK
 from hyperproto.training import load, read_run
-from hyperproto.training.evaluate import add_terms, mean_terms, measure
-from hyperproto.training.outputs import network_outputs
+from hyperproto.training.outputs import add_terms, mean_terms, measure, network_outputs
 
 __all__ = ["Answers", "FilePredictions", "Predictions", "predict_files", "predict_split"]
 
@@ -60,7 +59,7 @@ class Predictions:
     tasks : dict of Answers
         One unnamed task is called "target".
     measures : dict of float
-        What :func:`~hyperproto.training.evaluate.evaluate` returns; empty where the data has no targets.
+        What :func:`~hyperproto.training.outputs.evaluate` returns; empty where the data has no targets.
     examples : int
         n.
     """
@@ -87,7 +86,7 @@ def predict_split(
     Parameters
     ----------
     network, space
-        As :func:`~hyperproto.training.loading.load` returns them.
+        As :func:`~hyperproto.training.load.load` returns them.
     data : pair (inputs, targets), Arrays, ImageData or Dataset
         Targets in the form the space takes; an empty dict where there are none.
     batch_size : int, default 512
@@ -219,7 +218,7 @@ def predict_files(
     skip_corrupt : bool, default False
         Leave out images that cannot be read; otherwise the first of them is named in an error.
     network, space : optional
-        For a network or a space that is not one of ours, as for :func:`~hyperproto.training.loading.load`.
+        For a network or a space that is not one of ours, as for :func:`~hyperproto.training.load.load`.
     """
     record, top = read_run(folder), check_integer(top, "top", at_least=1)
     given = [Path(path) for path in paths]

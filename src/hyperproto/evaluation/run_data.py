@@ -25,7 +25,7 @@ from hyperproto.spaces.output_space import TaskSpace
 from hyperproto.spaces.tasks import Task
 from hyperproto.spec import ResolvedSettings
 from hyperproto.training import RunRecord, load, read_run
-from hyperproto.training.loading import CALIBRATION
+from hyperproto.training.load import CALIBRATION
 
 __all__ = [
     "fingerprint",
@@ -112,7 +112,7 @@ def read_run_data(
     name = split or ("all" if source.test is None else "test")
     chosen = _choose_split(source, name)
     matched = Split(chosen.inputs, _match_targets(chosen.targets, source.targets, tasks, unseen))
-    skip_corrupt = skip_corrupt or bool((record.recipe or {}).get("skip_corrupt"))  # as it was trained
+    skip_corrupt = skip_corrupt or (record.spec is not None and record.spec.data.skip_corrupt)  # as it was trained
     return source.name, name, _prepare(matched, _preprocessing(record, source), skip_corrupt)
 
 
@@ -139,8 +139,8 @@ def read_run_source(
     unseen : {"error", "missing"}
         What an example of a class is that training never saw.
     """
-    described = record.recipe.get("data") if isinstance(record.recipe, dict) else None
-    if not isinstance(described, dict) or "reader" not in described:
+    described: dict[str, Any] = {} if record.spec is None else record.spec.data.read_options()
+    if not described:
         if path is None:
             advice = f"Say where it is: {arg('data', 'PATH')}."
             raise InputError(f'The run "{record.folder}" does not know its data.', advice=advice)
@@ -186,7 +186,7 @@ def _preprocessing(record: RunRecord, source: Source | None = None) -> Preproces
     """Return what is done to each input: as the run stored it, else as its own data has it."""
     stored = record.preprocessing
     if stored is None:
-        if source is not None and record.recipe is not None:
+        if source is not None and record.spec is not None:
             return source.preprocessing
         raise InputError(
             f'The run "{record.folder}" does not say how its inputs were prepared.',
@@ -292,8 +292,8 @@ def read_unlabeled(
     if isinstance(preprocessing, TablePreprocessing):
         inputs, origins = _read_rows(paths, preprocessing)
     else:
-        options = dict((record.recipe or {}).get("data", {}).get("options", {}))
-        files, origins = _find_images(paths, options.get("image"))
+        column = None if record.spec is None else record.spec.data.options.get("image")
+        files, origins = _find_images(paths, column)
         inputs = ImageFiles(tuple(files))
     data = _prepare(Split(inputs, {}), preprocessing, skip_corrupt)
     if isinstance(inputs, ImageFiles) and isinstance(data, ImageData) and data.skipped:

@@ -125,10 +125,8 @@ def _measures(held: dict[str, Any]) -> dict[str, float]:
 
 def _data(record: RunRecord) -> str:
     """Return where the data came from, or else how much of it there was."""
-    described = (record.recipe or {}).get("data")
-    if isinstance(described, dict) and "reader" in described:
-        path = described.get("path")
-        return f"{described['reader']} {Path(path).name}".strip() if path else str(described["reader"])
+    if record.spec is not None:
+        return f"{record.spec.data.reader} {Path(record.spec.data.path).name}".strip()
     return f"{int(record.config['data']['train']):,} examples"
 
 

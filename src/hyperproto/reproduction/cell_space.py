@@ -9,13 +9,13 @@ import torch
 
 from hyperproto._core.seeding import derive_seed
 from hyperproto.baselines import ConventionalSpace, DeepNCM, weigh_tasks
-from hyperproto.data import Source
+from hyperproto.data import Labels, Source
 from hyperproto.losses import CauchySoftmax, ClassLoss, CosineSoftmax, FreeNormSoftmax, PowerCosine, SquaredCosine
 from hyperproto.models import Backbone, create_backbone
 from hyperproto.reproduction.placements import Places, cell_prototypes
 from hyperproto.reproduction.spec import Spec
 from hyperproto.spaces import Classes, CompositeSpace, Range, Space, Sphere, TaskSpace, tasks_for
-from hyperproto.training.look import look_at
+from hyperproto.training.build import prior_from_data
 
 __all__ = ["cell_network", "cell_space"]
 
@@ -56,7 +56,7 @@ def _on_sphere(spec: Spec, source: Source, places: Places) -> dict[str, Classes 
     made: dict[str, Classes | Range] = dict(tasks)
     for name, task in tasks.items():
         if isinstance(task, Classes):
-            look = partial(look_at, source.train, name, task)
+            look = partial(prior_from_data, source.train, name, cast(Labels, source.targets[name]))
             held = cell_prototypes(spec, task.num_classes, cast(int, spec.dim) - ranges, task.names, places, look)
             made[name] = replace(task, classes=held, loss=_class_loss(spec))
         elif spec.margin:

@@ -69,7 +69,6 @@ def _train(spec: Spec, places: Places) -> dict[str, Any]:
             valid=test,
             folder=folder,
             resume=True,
-            recipe={"cell": spec.to_dict()},
             preprocessing=source.preprocessing,
             progress=False,
             **settings,

@@ -1,10 +1,11 @@
 """A moment of training as one file, so that its parts can never be from different moments.
 
-Tensors: weights of network and space, the optimiser's momentum by parameter name, and each process's random numbers.
-The header holds the rest as JSON: where training was, the losses of the epoch so far, and the history.
+Tensors: weights of network and space, the optimizer's momentum by parameter name, and each process's random numbers.
+The header has the rest as JSON: where training was, the losses of the epoch so far, and the history.
 """
 
 import json
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,18 +14,110 @@ import torch
 from accelerate import Accelerator
 from accelerate.utils import broadcast_object_list, gather_object
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from hyperproto._core.errors import InputError
+from hyperproto._core.errors import InputError, NonFiniteLossError
 from hyperproto._core.seeding import derive_seed
-from hyperproto.spaces import OutputSpace
-from hyperproto.training.watch import LossWatch
-from hyperproto.training.weights import fill, weights_of
+from hyperproto.prototypes import Prototypes
+from hyperproto.spaces import OutputSpace, Sphere
 
-__all__ = ["Checkpoint", "Parts", "machine_of", "read_checkpoint", "restore", "share", "take"]
+__all__ = [
+    "Checkpoint",
+    "LossSum",
+    "TrainState",
+    "class_prototypes",
+    "fill_weights",
+    "machine_of",
+    "read_checkpoint",
+    "read_tensors",
+    "restore",
+    "share",
+    "take",
+    "weights_of",
+]
 
 FORMAT = "hyperproto.checkpoint/1"
+
+
+def class_prototypes(space: OutputSpace) -> dict[str, Prototypes]:
+    """Return the prototypes of each class task of a sphere; of other spaces, none."""
+    if not isinstance(space, Sphere):
+        return {}
+    found = space.prototypes
+    return {space.names[0]: found} if isinstance(found, Prototypes) else found
+
+
+def weights_of(network: nn.Module, space: OutputSpace) -> dict[str, Tensor]:
+    """Return a copy of every tensor that training changes, on the CPU; prototypes have a file of their own."""
+    tensors = {f"network.{name}": tensor for name, tensor in network.state_dict().items()}
+    if not isinstance(space, Sphere):
+        tensors |= {f"space.{name}": tensor for name, tensor in space.state_dict().items()}
+    return {name: tensor.detach().cpu().clone().contiguous() for name, tensor in tensors.items()}
+
+
+def fill_weights(network: nn.Module, space: OutputSpace, tensors: dict[str, Tensor]) -> None:
+    """Copy weights into a network and a space that were built to match."""
+    for prefix, module in (("network.", network), ("space.", space)):
+        own = {name.removeprefix(prefix): t for name, t in tensors.items() if name.startswith(prefix)}
+        if prefix == "space." and not own:
+            continue
+        try:
+            module.load_state_dict(own)
+        except RuntimeError as error:
+            first = str(error).splitlines()[-1].strip()
+            raise InputError(f"The weights do not fit the {prefix[:-1]} given ({first}).") from None
+
+
+def read_tensors(path: Path) -> dict[str, Tensor]:
+    """Read a safetensors file, or say in a sentence why it cannot be read."""
+    try:
+        return load_file(path)
+    except SafetensorError as error:
+        raise InputError(f'"{path}" is not a readable safetensors file ({error}).') from None
+
+
+class LossSum:
+    """Adds up the losses of an epoch, and stops at the first that is not finite.
+
+    Reading a value waits for the device, so on accelerators it reads every fifty steps.
+
+    Attributes
+    ----------
+    steps : int
+        How many finite losses there were; after a stop, the index in the epoch of the batch that failed.
+    total, last : float
+        Their sum, and the last of them.
+    """
+
+    def __init__(self, epoch: int, *, every: int) -> None:
+        self.epoch, self.every = epoch, every
+        self.steps, self.total, self.last = 0, 0.0, math.nan
+        self._pending: list[Tensor] = []
+
+    def add(self, loss: Tensor) -> None:
+        """Add the loss of one step."""
+        self._pending.append(loss.detach())
+        if len(self._pending) >= self.every:
+            self.read()
+
+    def mean(self, accelerator: Accelerator) -> float:
+        """Return the mean loss of a step over the epoch; with several processes, of the whole batch."""
+        self.read()
+        total = torch.tensor([self.total, self.steps], dtype=torch.float32, device=accelerator.device)
+        summed, count = accelerator.reduce(total, reduction="sum").tolist()
+        return float(summed / max(count, 1))
+
+    def read(self) -> None:
+        """Read the losses that were not yet read."""
+        values = torch.stack(self._pending).tolist() if self._pending else []
+        self._pending.clear()
+        for value in values:
+            if not math.isfinite(value):
+                raise NonFiniteLossError(
+                    f"The loss became {value} in epoch {self.epoch + 1}, step {self.steps + 1}; training stopped."
+                )
+            self.total, self.steps, self.last = self.total + value, self.steps + 1, value
 
 
 @dataclass(frozen=True)
@@ -41,19 +134,16 @@ class Checkpoint:
 
     @property
     def size(self) -> int:
-        """How many bytes it takes, to a few."""
-        return sum(t.numel() * t.element_size() for t in self.tensors.values()) + len(self._header())
+        """How many bytes it takes, approximately."""
+        return sum(t.numel() * t.element_size() for t in self.tensors.values()) + len(json.dumps(self.state))
 
     def save(self, path: Path) -> None:
         """Write it; :func:`~hyperproto._core.files.replacing` makes that safe."""
-        save_file(self.tensors, path, metadata={"state": self._header()})  # one key: their order is not fixed
-
-    def _header(self) -> str:
-        return json.dumps(self.state)
+        save_file(self.tensors, path, metadata={"state": json.dumps(self.state)})  # one key: their order is not fixed
 
 
 @dataclass(frozen=True)
-class Parts:
+class TrainState:
     """Everything that training changes, and the machine it happens on."""
 
     network: nn.Module
@@ -79,50 +169,48 @@ def machine_of(accelerator: Accelerator) -> dict[str, Any]:
 
 
 def take(
-    parts: Parts, watch: LossWatch | None, *, epoch: int, step: int, history: list[dict[str, Any]]
+    state: TrainState, losses: LossSum | None, *, epoch: int, step: int, history: list[dict[str, Any]]
 ) -> Checkpoint | None:
-    """Return the present moment, on the first process; every process must ask, as each has its own random numbers."""
-    device = parts.accelerator.device
-    own = {"cpu": torch.get_rng_state(), "watch": (0.0, 0)}
+    """Return the present moment, on the first process; all must call, as each has its own random numbers."""
+    device, accelerator = state.accelerator.device, state.accelerator
+    own: dict[str, Any] = {"cpu": torch.get_rng_state(), "watch": (0.0, 0)}
     if hasattr(module := getattr(torch, device.type), "get_rng_state"):
         own["device"] = module.get_rng_state()
-    if watch is not None:
-        watch.look()
-        own["watch"] = watch.total, watch.steps
+    if losses is not None:
+        losses.read()
+        own["watch"] = losses.total, losses.steps
     processes = gather_object([own])
-    if not parts.accelerator.is_main_process:
+    if not accelerator.is_main_process:
         return None
-    tensors = weights_of(parts.network, parts.space) | _optimizer_tensors(parts)
+    tensors = weights_of(state.network, state.space) | _optimizer_tensors(state)
     for name in ("cpu", "device"):
         if name in own:
             tensors[f"random.{name}"] = torch.stack([process[name].cpu() for process in processes])
-    scaler = parts.accelerator.scaler
-    state = {
+    header = {
         "format": FORMAT,
         "epoch": epoch,
         "step": step,
         "watch": [process["watch"] for process in processes],
-        "scaler": None if scaler is None else scaler.state_dict(),
-        "machine": machine_of(parts.accelerator),
+        "scaler": None if accelerator.scaler is None else accelerator.scaler.state_dict(),
+        "machine": machine_of(accelerator),
         "history": history,
     }
-    return Checkpoint(tensors, state)
+    return Checkpoint(tensors, header)
 
 
-def restore(checkpoint: Checkpoint, parts: Parts, watch: LossWatch | None = None) -> None:
+def restore(checkpoint: Checkpoint, state: TrainState, losses: LossSum | None = None) -> None:
     """Go back to a moment: every tensor, every random number, and the losses of the epoch so far."""
-    fill(parts.network, parts.space, checkpoint.tensors)
-    _restore_optimizer(checkpoint, parts)
-    if parts.accelerator.scaler is not None and checkpoint.state["scaler"] is not None:
-        parts.accelerator.scaler.load_state_dict(checkpoint.state["scaler"])
-    _restore_random(checkpoint, parts)
-    if watch is not None:
-        held = checkpoint.state["watch"]
-        same = len(held) == parts.accelerator.num_processes
-        mine = (
-            held[parts.accelerator.process_index] if same else [sum(c) / len(held) for c in zip(*held, strict=True)]
-        )
-        watch.total, watch.steps = float(mine[0]), int(mine[1])
+    fill_weights(state.network, state.space, checkpoint.tensors)
+    _restore_optimizer(checkpoint, state)
+    scaler, rank = state.accelerator.scaler, state.accelerator.process_index
+    if scaler is not None and checkpoint.state["scaler"] is not None:
+        scaler.load_state_dict(checkpoint.state["scaler"])
+    _restore_random(checkpoint, state)
+    if losses is not None:
+        sums = checkpoint.state["watch"]
+        same = len(sums) == state.accelerator.num_processes
+        total, steps = sums[rank] if same else [sum(column) / len(sums) for column in zip(*sums, strict=True)]
+        losses.total, losses.steps = float(total), int(steps)
 
 
 def read_checkpoint(path: Path) -> Checkpoint:
@@ -135,7 +223,7 @@ def read_checkpoint(path: Path) -> Checkpoint:
         raise InputError(f'"{path}" is not a readable checkpoint ({error}).') from None
     found = state.get("format") if isinstance(state, dict) else None
     if found != FORMAT:
-        raise InputError(f'"{path}" must be a checkpoint of format {FORMAT}; it says {found}.')
+        raise InputError(f'"{path}"', f"be a checkpoint of format {FORMAT}", found or "a file without a format")
     return Checkpoint(tensors, state)
 
 
@@ -143,39 +231,38 @@ def share(checkpoint: Checkpoint | None, accelerator: Accelerator) -> Checkpoint
     """Give every process the checkpoint that the first one read; the others may have no such disk."""
     if accelerator.num_processes == 1:
         return checkpoint
-    held = [checkpoint]
-    broadcast_object_list(held)
-    return held[0]
+    box = [checkpoint]
+    broadcast_object_list(box)
+    return box[0]
 
 
-def _optimizer_tensors(parts: Parts) -> dict[str, Tensor]:
-    state = parts.optimizer.state
+def _optimizer_tensors(state: TrainState) -> dict[str, Tensor]:
     return {
         f"optimizer.{key}.{name}": value.detach().cpu().clone().contiguous()
-        for name, parameter in parts.parameters().items()
-        for key, value in state.get(parameter, {}).items()
+        for name, parameter in state.parameters().items()
+        for key, value in state.optimizer.state.get(parameter, {}).items()
         if isinstance(value, Tensor)
     }
 
 
-def _restore_optimizer(checkpoint: Checkpoint, parts: Parts) -> None:
-    parts.optimizer.state.clear()
-    parameters = parts.parameters()
+def _restore_optimizer(checkpoint: Checkpoint, state: TrainState) -> None:
+    state.optimizer.state.clear()
+    parameters = state.parameters()
     for name, tensor in checkpoint.tensors.items():
         if name.startswith("optimizer."):
             _, key, parameter_name = name.split(".", 2)
             parameter = parameters[parameter_name]
             # laid out in memory as its parameter, as in the unbroken run: another layout may round differently
-            parts.optimizer.state[parameter][key] = torch.empty_like(parameter).copy_(tensor).detach()
+            state.optimizer.state[parameter][key] = torch.empty_like(parameter).copy_(tensor).detach()
 
 
-def _restore_random(checkpoint: Checkpoint, parts: Parts) -> None:
-    rank, device = parts.accelerator.process_index, parts.accelerator.device.type
+def _restore_random(checkpoint: Checkpoint, state: TrainState) -> None:
+    rank, device = state.accelerator.process_index, state.accelerator.device.type
     states = checkpoint.tensors["random.cpu"]
     if rank >= len(states):  # more processes than before: the new ones get a stream of their own
-        torch.manual_seed(derive_seed(parts.seed, "resumed", *checkpoint.position, rank))
+        torch.manual_seed(derive_seed(state.seed, "resumed", *checkpoint.position, rank))
         return
     torch.set_rng_state(states[rank].clone())
-    held = checkpoint.tensors.get("random.device")
-    if held is not None and checkpoint.state["machine"]["device"] == device:
-        getattr(torch, device).set_rng_state(held[rank].clone())
+    on_device = checkpoint.tensors.get("random.device")
+    if on_device is not None and checkpoint.state["machine"]["device"] == device:
+        getattr(torch, device).set_rng_state(on_device[rank].clone())

@@ -1,37 +1,32 @@
 """Training as one call."""
 
-from contextlib import closing, nullcontext
+import copy
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Literal
 
 import torch
 from accelerate import Accelerator
-from torch import nn
+from torch import Tensor, nn
+from torch.utils.data import default_collate
 
-from hyperproto._core.checks import check_finite_number
-from hyperproto._core.errors import InputError, InputTypeError
-from hyperproto.data import Batches, as_dataset
+from hyperproto._core.checks import check_finite_number, check_finite_rows, check_output_width
+from hyperproto._core.errors import InputError, InputTypeError, arg
+from hyperproto._core.progress import progress_bar
+from hyperproto._core.registry import choose
+from hyperproto.data import Arrays, ImageData, as_dataset
 from hyperproto.data.batches import AnyDataset
 from hyperproto.defaults import InputKind
-from hyperproto.spaces import Classes, CompositeSpace, OutputSpace, Sphere, TaskSpace
-from hyperproto.spec import SCHEDULES, ResolvedSettings, TrainSettings
-from hyperproto.training.checkpoint import Checkpoint, Parts, machine_of, share
-from hyperproto.training.checks import (
-    check_batches,
-    check_data,
-    check_keep,
-    check_monitor,
-    check_outputs,
-)
-from hyperproto.training.engine import accelerator_for, prepare
-from hyperproto.training.gradients import Gradients
-from hyperproto.training.logs import TensorBoardLog, check_log
+from hyperproto.spaces import Classes, CompositeSpace, OutputSpace, Range, Sphere, Targets, TaskSpace
+from hyperproto.spec import ResolvedSettings, RunSpec, TrainSettings
+from hyperproto.training.checkpoint import share
+from hyperproto.training.distributed import accelerator_for
+from hyperproto.training.folder import RunFolder
 from hyperproto.training.loop import Loop
-from hyperproto.training.outputs import use_channels_last
-from hyperproto.training.pauses import Pauses
-from hyperproto.training.progress import TrainingProgress
-from hyperproto.training.resume import find_checkpoint, remark_on
-from hyperproto.training.run import Run, RunFolder, describe_run
+from hyperproto.training.outputs import measure, move
+from hyperproto.training.progress import EpochLog, check_log
+from hyperproto.training.run import Run, describe_run
+from hyperproto.training.stopping import GracefulShutdown, monitored
 
 __all__ = ["fit"]
 
@@ -49,7 +44,7 @@ def fit(
     checkpoint_seconds: float = 300.0,
     log: str | None = None,
     preprocessing: Any = None,
-    recipe: dict[str, Any] | None = None,
+    spec: RunSpec | None = None,
     progress: bool | Literal["lines"] | None = None,
     **keywords: Any,
 ) -> Run:
@@ -80,8 +75,8 @@ def fit(
         A log in ``folder`` in addition to its JSON.
     preprocessing : Preprocessing or dict, optional
         What is done to each input; stored with the run.
-    recipe : dict, optional
-        Whatever the caller needs to build data and network again, in plain values; stored with the run.
+    spec : RunSpec, optional
+        The description from which data, network and space were built; stored with the run.
     progress : bool or "lines", optional
         Whether to show a progress bar; by default where standard error is a terminal. "lines" prints one line per
         epoch where it is not.
@@ -93,121 +88,63 @@ def fit(
     -------
     Run
     """
-    given = {} if settings is None else settings.to_dict()
-    asked = TrainSettings.from_dict(given | keywords)
+    asked = TrainSettings.from_dict({**({} if settings is None else settings.to_dict()), **keywords})
     check_finite_number(checkpoint_seconds, "checkpoint_seconds", at_least=0)
     if not isinstance(space, OutputSpace) or not isinstance(network, nn.Module):
         raise InputTypeError(
             f"`fit` takes a network, then a space; got {type(network).__name__} and {type(space).__name__}."
         )
     if resume and folder is None:
-        raise InputError("resume=True needs the folder of the run to continue. Pass folder=...")
+        raise InputError("folder", f"be that of the run to continue with {arg('resume', True)}", "none")
     check_log(log, folder)
-    check_keep(keep, folder, valid)
+    _check_keep(keep, folder, valid)
     train_data = as_dataset(train, name="train")
     valid_data = None if valid is None else as_dataset(valid, name="valid")
-    check_data(space, train_data)
-    check_data(space, valid_data, scored=True)
-    with accelerator_for(asked.mixed_precision) as accelerator:
-        network.to(accelerator.device)
-        space.to(accelerator.device)
-        inputs = check_outputs(network, space, train_data, accelerator)
-        check_monitor(asked, network, space, valid_data, accelerator)
-        resolved = _resolve(asked, space, _length(train_data) or 1, inputs)
+    _check_values(space, train_data)
+    _check_values(space, valid_data, scored=True)
+    path = None if folder is None else Path(folder)
+    with accelerator_for(asked.mixed_precision) as accelerator, torch.random.fork_rng():
+        main, device = accelerator.is_main_process, accelerator.device
+        network.to(device)
+        space.to(device)
+        inputs = _check_outputs(network, space, train_data, device)
+        _check_monitor(asked, network, space, valid_data, device)
+        resolved = _resolve(asked, space, _length(train_data), inputs)
+        min_rows = _check_batches(resolved, network, train_data, accelerator)
         config = describe_run(
             network,
             space,
             settings=resolved.to_dict(),
-            data={"train": _length(train_data), "valid": _length(valid_data)},
+            data={"train": _length(train_data), "valid": None if valid_data is None else _length(valid_data)},
             preprocessing=preprocessing.to_dict() if hasattr(preprocessing, "to_dict") else preprocessing,
-            recipe=recipe,
+            spec=None if spec is None else spec.to_dict(),
         )
-        run = Run(network, space, monitor=resolved.monitor)
-        place = None if folder is None else Path(folder)
-        return _fit(
+        store = RunFolder(path) if path is not None and main else None
+        checkpoint = share(None if store is None else store.open(config, space, resume=resume), accelerator)
+        run = Run(network, space, path if main else None, monitor=resolved.monitor)
+        loop = Loop(
             run,
+            resolved,
+            accelerator,
             train_data,
             valid_data,
-            resolved,
-            config,
-            place,
-            accelerator,
-            resume,
-            checkpoint_seconds,
-            log,
-            progress,
-            keep,
-        )
-
-
-def _fit(
-    run: Run,
-    train: AnyDataset,
-    valid: AnyDataset | None,
-    settings: ResolvedSettings,
-    config: dict[str, Any],
-    folder: Path | None,
-    accelerator: Accelerator,
-    resume: bool,
-    checkpoint_seconds: float,
-    log: str | None,
-    progress: bool | Literal["lines"] | None,
-    keep: str,
-) -> Run:
-    """Open the folder, set up the machine, and train."""
-    main = accelerator.is_main_process
-    least = check_batches(settings, run.network, train, accelerator)
-    store = RunFolder(folder) if folder is not None and main else None
-    run.folder = folder if main else None
-    checkpoint = share(_open(store, run, config, resume), accelerator)
-    if checkpoint is not None:
-        run.history[:] = checkpoint.state["history"]
-    channels_last = use_channels_last(run.network)
-    objective, optimizer = prepare(run.network, run.space, settings, accelerator)
-    processes, rank = accelerator.num_processes, accelerator.process_index
-    shared_out = {"rank": rank, "world": processes, "least": least}
-    batches = Batches(train, settings.batch_size, shuffle=True, seed=settings.seed, **shared_out)
-    part = -(-settings.batch_size // (processes * settings.accumulate)) if settings.accumulate > 1 else None
-    gradients = Gradients(objective, run.space, settings.reduction, accelerator, part=part)
-    first = 0 if checkpoint is None else checkpoint.position[0]
-    writer = TensorBoardLog(folder, first_epoch=first) if log and folder is not None and main else None
-    bar = TrainingProgress(settings.epochs * len(batches), settings.epochs, show=progress if main else False)
-    pauses = Pauses(checkpoint_seconds, accelerator, active=folder is not None)
-    with torch.random.fork_rng(), bar, pauses, closing(writer) if writer else nullcontext():
-        Loop(
-            run=run,
-            parts=Parts(run.network, run.space, optimizer, accelerator, settings.seed),
-            batches=batches,
-            valid=valid,
-            gradients=gradients,
-            rate=SCHEDULES[settings.schedule],
-            settings=settings,
-            folder=folder,
+            min_rows=min_rows,
+            folder=path,
             store=store,
-            log=writer,
-            bar=bar,
-            pauses=pauses,
-            channels_last=channels_last,
             keep_best=keep == "best",
-            remark=None if checkpoint is None else remark_on(checkpoint, machine_of(accelerator)),
-        ).train(checkpoint)
+        )
+        show = progress if main else False
+        total = resolved.epochs * len(loop.batches)
+        first = 0 if checkpoint is None else checkpoint.position[0]
+        board = path / "tensorboard" if log and path is not None and main else None
+        shutdown = GracefulShutdown(checkpoint_seconds, accelerator, active=path is not None)
+        with (
+            progress_bar("training", total, show=None if show == "lines" else show) as bar,
+            closing(EpochLog(bar, resolved.epochs, show, tensorboard=board, first_epoch=first)) as epoch_log,
+            shutdown,
+        ):
+            loop.train(checkpoint, bar, epoch_log, shutdown)
     return run
-
-
-def _open(store: RunFolder | None, run: Run, config: dict[str, Any], resume: bool) -> Checkpoint | None:
-    """Begin a folder, or return the checkpoint in it to continue from."""
-    if store is None:
-        return None
-    checkpoint = find_checkpoint(store.path, config, run.space) if resume else None
-    if checkpoint is not None:
-        store.go_back(checkpoint)
-    elif not (resume and (store.path / "config.json").is_file()):
-        store.begin(config, run.space)
-    return checkpoint
-
-
-def _length(data: AnyDataset | None) -> int | None:
-    return None if data is None else len(data)  # type: ignore[arg-type]  # map-style data sets have a length
 
 
 def _resolve(settings: TrainSettings, space: OutputSpace, examples: int, inputs: InputKind) -> ResolvedSettings:
@@ -222,3 +159,132 @@ def _resolve(settings: TrainSettings, space: OutputSpace, examples: int, inputs:
         loss = names.pop() if len(names) == 1 else "squared_cosine"
     largest, numbers = max(counts, default=0), len(tasks) - len(counts)
     return settings.resolve(loss, examples, inputs, num_classes=largest, num_ranges=numbers)
+
+
+def _check_keep(keep: str, folder: Any, valid: Any) -> None:
+    """Say at once that the best weights cannot be kept."""
+    choose(keep, {"last": 0, "best": 0}, what="weights to keep")
+    if keep == "best" and valid is None:
+        raise InputError("valid", f"be given to compare epochs for {arg('keep', 'best')}", "none")
+    if keep == "best" and folder is not None:
+        raise InputError(
+            "keep",
+            'be "last" for a run with a folder, which has both weights',
+            '"best"',
+            'hp.load(folder, which="best") loads them.',
+        )
+
+
+def _check_values(space: OutputSpace, data: AnyDataset | None, *, scored: bool = False) -> None:
+    """Check all values once, where they are in memory. Numbers that are only scored may be out of bounds."""
+    if not isinstance(data, Arrays | ImageData):
+        return
+    space.check(_within_bounds(space, data.targets) if scored else data.targets)
+    if isinstance(data, Arrays) and data.inputs.is_floating_point():
+        check_finite_rows(data.inputs, "The inputs", advice="Remove those rows, or fill in the missing values.")
+
+
+@torch.no_grad()
+def _check_outputs(network: nn.Module, space: OutputSpace, data: AnyDataset, device: torch.device) -> InputKind:
+    """Try the network on one example, before anything is written; return what kind of input it takes."""
+    inputs, _ = _first_example(data)
+    weight = next(network.parameters(), None)
+    if weight is not None and inputs.is_floating_point() and inputs.dtype == torch.float64 != weight.dtype:
+        raise InputTypeError(
+            "The inputs",
+            f"have the dtype of the network's weights, {weight.dtype}",
+            inputs.dtype,
+            'Pass inputs.float(), or array.astype("float32").',
+        )
+    z = _try(network, inputs, device)
+    check_output_width(z, space.dim)
+    check_finite_rows(z, "The network's output", advice="Search its weights for NaN.")
+    return "images" if isinstance(inputs, Tensor) and inputs.ndim == 4 else "rows"
+
+
+def _check_batches(settings: ResolvedSettings, network: nn.Module, data: AnyDataset, accelerator: Accelerator) -> int:
+    """Return how many examples each process must get in a step: 2 where the network cannot train on one, else 1."""
+    n, size, processes = _length(data), settings.batch_size, accelerator.num_processes
+    fewest, last = min(size, n) // processes, n % size // processes
+    part = min(fewest, -(-size // (processes * settings.accumulate))) if settings.accumulate > 1 else fewest
+    got = (
+        f"batch_size={size}, {processes} process{'es' * (processes > 1)}, accumulate={settings.accumulate}, "
+        f"{n} examples"
+    )
+    if fewest == 0:
+        raise InputError("Each process", "get an example per step", got, "Start fewer processes.")
+    if (part > 1 and last != 1) or not _needs_two(network, data, accelerator.device):
+        return 1
+    if part == 1:
+        raise InputError(
+            "The network normalizes over the batch, so each process",
+            "get two examples or more at a time",
+            got,
+            "Use a larger batch, or compute it in fewer parts.",
+        )
+    return 2
+
+
+@torch.no_grad()
+def _needs_two(network: nn.Module, data: AnyDataset, device: torch.device) -> bool:
+    """Whether the network refuses to train on one example alone; asked of a copy, whose statistics may change."""
+    inputs, _ = _first_example(data)
+    with torch.random.fork_rng():
+        try:
+            copy.deepcopy(network).train()(move(inputs, device))
+        except ValueError as error:
+            return "more than 1 value per channel" in str(error)
+        except Exception:  # a network that cannot be copied, or has trouble that training will meet and name
+            return False
+    return False
+
+
+@torch.no_grad()
+def _check_monitor(
+    settings: TrainSettings, network: nn.Module, space: OutputSpace, valid: AnyDataset | None, device: torch.device
+) -> None:
+    """Say at once that a measure to monitor will not be there."""
+    for name in ("patience", "monitor"):
+        if valid is None and getattr(settings, name) is not None:
+            raise InputError(
+                name, "be left out where there is no validation data to compare epochs by", getattr(settings, name)
+            )
+    if valid is None or settings.monitor is None:
+        return
+    inputs, targets = _first_example(valid)
+    try:
+        predictions = space.predict(_try(network, inputs, device))
+    except InputError:
+        return  # an untrained network may point nowhere; the first epoch will tell
+    measures = measure(predictions, move(targets, device))
+    monitored({"valid": dict.fromkeys(measures, 0.0)}, settings.monitor)
+
+
+def _within_bounds(space: OutputSpace, targets: Targets) -> Targets:
+    """Return targets with finite numbers beyond the bounds at the nearer one."""
+    if not isinstance(space, TaskSpace):
+        return targets
+    named = {space.names[0]: targets} if isinstance(targets, Tensor) else dict(targets)
+    for name, task in space.tasks.items():
+        if isinstance(task, Range) and isinstance(value := named.get(name), Tensor) and value.is_floating_point():
+            named[name] = torch.where(value.isfinite(), value.clamp(task.low, task.high), value)
+    return named[space.names[0]] if isinstance(targets, Tensor) else named
+
+
+def _first_example(data: AnyDataset) -> tuple[Any, Any]:
+    inputs, targets = data[slice(0, 1)] if isinstance(data, Arrays) else default_collate([data[0]])
+    return inputs, targets
+
+
+def _try(network: nn.Module, inputs: Any, device: torch.device) -> Tensor:
+    """Return the outputs of inputs, in evaluation mode."""
+    was_training = network.training
+    try:
+        z: Tensor = network.eval()(move(inputs, device))
+        return z
+    finally:
+        network.train(was_training)
+
+
+def _length(data: AnyDataset) -> int:
+    return len(data)  # type: ignore[arg-type]  # map-style data sets have a length

@@ -1,192 +1,238 @@
 """The training loop: everything is checked by now."""
 
-import re
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
+from accelerate import Accelerator
+from safetensors.torch import save_file
 from torch import Tensor
 
 from hyperproto._core.errors import InputError, NonFiniteLossError
+from hyperproto._core.files import replacing
+from hyperproto._core.progress import ProgressBar
 from hyperproto._core.seeding import derive_seed
 from hyperproto.data import Arrays, Batches, ImageData
-from hyperproto.data.batches import AnyDataset
-from hyperproto.spec import ResolvedSettings
-from hyperproto.training.best import best_epoch, out_of_patience
-from hyperproto.training.checkpoint import Checkpoint, Parts, restore, take
-from hyperproto.training.draws import seed_draws
-from hyperproto.training.engine import share_buffers
-from hyperproto.training.evaluate import evaluate
-from hyperproto.training.failure import explain_failure
-from hyperproto.training.gradients import Gradients, take_step
-from hyperproto.training.logs import TensorBoardLog
-from hyperproto.training.outputs import move
-from hyperproto.training.pauses import Pauses
-from hyperproto.training.progress import TrainingProgress
-from hyperproto.training.run import Run, RunFolder
-from hyperproto.training.watch import LossWatch
-from hyperproto.training.weights import fill, weights_of
+from hyperproto.data.batches import AnyDataset, index_targets
+from hyperproto.spec import SCHEDULES, ResolvedSettings
+from hyperproto.training.checkpoint import (
+    Checkpoint,
+    LossSum,
+    TrainState,
+    fill_weights,
+    machine_of,
+    restore,
+    take,
+    weights_of,
+)
+from hyperproto.training.distributed import Gradients, seed_draws, share_buffers, take_step
+from hyperproto.training.folder import RunFolder
+from hyperproto.training.outputs import evaluate, move, use_channels_last
+from hyperproto.training.progress import EpochLog, describe_measures
+from hyperproto.training.run import Run
+from hyperproto.training.stopping import GracefulShutdown, best_epoch, out_of_patience
 
 __all__ = ["Loop"]
 
+NAMED = 8  # examples in the sentence about a failed batch; all of them are in the file
 
-@dataclass
+
 class Loop:
-    """One run in the making.
+    """Trains one run.
 
-    Attributes
+    Parameters
     ----------
-    rate : callable
-        The learning rate as a function of progress from 0 to 1.
+    run : Run
+        Its network and space are trained in place, and its history is extended.
+    settings : ResolvedSettings
+        How to train.
+    accelerator : Accelerator
+        The machine.
+    train, valid : data set
+        To train on; and to measure on, or None.
+    min_rows : int
+        How many examples each process must get in a step.
     folder : Path or None
         Where the run is stored, the same for every process.
     store : RunFolder or None
         Writes there; only the first process has one.
-    channels_last : bool
-        Whether images are to lie that way in memory.
     keep_best : bool
         Whether to end with the weights of the best epoch.
-    remark : str or None
-        What the record of the first epoch should say.
-    best : dict or None
-        Those weights so far, where they are kept.
-    latest : tuple
-        The index of the batch that training is at, and the batch.
     """
 
-    run: Run
-    parts: Parts
-    batches: Batches
-    valid: AnyDataset | None
-    gradients: Gradients
-    rate: Callable[[float], float]
-    settings: ResolvedSettings
-    folder: Path | None
-    store: RunFolder | None
-    log: TensorBoardLog | None
-    bar: TrainingProgress
-    pauses: Pauses
-    channels_last: bool = False
-    keep_best: bool = False
-    remark: str | None = None
-    best: dict[str, Tensor] | None = None
-    latest: tuple[int, Any] = (-1, None)
+    def __init__(
+        self,
+        run: Run,
+        settings: ResolvedSettings,
+        accelerator: Accelerator,
+        train: AnyDataset,
+        valid: AnyDataset | None,
+        *,
+        min_rows: int = 1,
+        folder: Path | None = None,
+        store: RunFolder | None = None,
+        keep_best: bool = False,
+    ) -> None:
+        self.run, self.settings, self.accelerator, self.valid = run, settings, accelerator, valid
+        self.folder, self.store, self.keep_best = folder, store, keep_best
+        self.channels_last = use_channels_last(run.network)
+        self.gradients = Gradients(run.network, run.space, settings, accelerator)
+        self.optimizer = torch.optim.SGD(
+            self.gradients.objective.parameters(),
+            lr=settings.lr,
+            momentum=settings.momentum,
+            weight_decay=settings.weight_decay,
+        )
+        rank, world = accelerator.process_index, accelerator.num_processes
+        size, seed = settings.batch_size, settings.seed
+        self.batches = Batches(train, size, shuffle=True, seed=seed, rank=rank, world=world, least=min_rows)
+        self.state = TrainState(run.network, run.space, self.optimizer, accelerator, seed)
+        self.best: dict[str, Tensor] | None = None
 
-    def train(self, checkpoint: Checkpoint | None) -> None:
-        """Train from the beginning, or from a checkpoint on, to the last epoch or as long as patience lasts."""
+    def train(
+        self, checkpoint: Checkpoint | None, bar: ProgressBar, log: EpochLog, shutdown: GracefulShutdown
+    ) -> None:
+        """Train from the start, or from a checkpoint on, to the last epoch or as long as patience lasts."""
         first, start = (0, 0) if checkpoint is None else checkpoint.position
+        note = None
         if checkpoint is None:
-            self.save(None, 0, 0)  # from here on the run can be resumed, initial weights included
+            self._save(None, 0, 0, shutdown)  # from here on the run can be resumed, initial weights included
         else:
-            restore(checkpoint, self.parts)
-        monitor, patience = self.settings.monitor, self.settings.patience
+            self.run.history[:] = checkpoint.state["history"]
+            note = _note_on_machine(checkpoint, machine_of(self.accelerator))
+            restore(checkpoint, self.state)
         for epoch in range(first, self.settings.epochs):
-            if out_of_patience(self.run.history, monitor, patience):
+            if out_of_patience(self.run.history, self.settings.monitor, self.settings.patience):
                 break
             within = checkpoint if epoch == first and start > 0 else None
-            self.train_epoch(epoch, within)
+            started = time.perf_counter()
+            record = self._train_epoch(epoch, within, bar, shutdown)
+            if note is not None:
+                record["note"], note = note, None
+            self.run.history.append(record)
+            if self.keep_best and best_epoch(self.run.history, self.settings.monitor) == len(self.run.history) - 1:
+                self.best = weights_of(self.run.network, self.run.space)
+            steps = len(self.batches) - (0 if within is None else start)
+            times = {"epoch": epoch, "steps": steps, "seconds": time.perf_counter() - started}
+            if self.store is not None:  # what is written before the checkpoint is written again if that is missing
+                self.store.end_epoch(self.run, times)
+            log.add(record)
+            self._save(None, epoch + 1, 0, shutdown)
+            shutdown.stop_if_requested(f"Stopped after epoch {epoch + 1}; it can be resumed.")
         if self.best is not None:
-            fill(self.parts.network, self.parts.space, self.best)
+            fill_weights(self.run.network, self.run.space, self.best)
         if self.store is not None:
             self.store.finish(self.run)
 
-    def train_epoch(self, epoch: int, within: Checkpoint | None) -> None:
-        """Train for one epoch, or for what is left of it after a checkpoint within."""
-        started, accelerator = time.perf_counter(), self.parts.accelerator
-        seed_draws(derive_seed(self.parts.seed, "epoch", epoch, accelerator.process_index), accelerator.device)
-        self.parts.space.begin_epoch(epoch)
-        self.parts.network.train()
-        watch = LossWatch(epoch, every=1 if accelerator.device.type == "cpu" else 50)
-        start = 0
+    def _train_epoch(
+        self, epoch: int, within: Checkpoint | None, bar: ProgressBar, shutdown: GracefulShutdown
+    ) -> dict[str, Any]:
+        """Train for one epoch, or for what is left of it after a checkpoint within; return its record."""
+        network, space, device = self.run.network, self.run.space, self.accelerator.device
+        seed_draws(derive_seed(self.settings.seed, "epoch", epoch, self.accelerator.process_index), device)
+        space.begin_epoch(epoch)
+        network.train()
+        losses = LossSum(epoch, every=1 if device.type == "cpu" else 50)
         if within is not None:
-            _, start = within.position
-            restore(within, self.parts, watch)  # after the hook above, which was called at the beginning of the epoch
-        loss = self.watched(epoch, start, watch)
-        # the rate is asked for, not read off the optimiser: resuming after the last step takes none
-        lr = self.rate_at(epoch, len(self.batches) - 1)
-        record: dict[str, Any] = {"epoch": epoch, "loss": loss, "lr": lr}
-        record["valid"] = self.validate()
-        if self.remark is not None:
-            record["remark"], self.remark = self.remark, None
-        self.run.history.append(record)
-        if self.keep_best and best_epoch(self.run.history, self.settings.monitor) == len(self.run.history) - 1:
-            self.best = weights_of(self.parts.network, self.parts.space)
-        times = {"epoch": epoch, "steps": len(self.batches) - start, "seconds": time.perf_counter() - started}
-        self.end_epoch(epoch, times)
-
-    def watched(self, epoch: int, start: int, watch: LossWatch) -> float:
-        """Go through the batches of an epoch and return its loss, or raise with the first batch that has none."""
+            restore(within, self.state, losses)  # after the hook above, which was called at the start of the epoch
+        start = 0 if within is None else within.position[1]
+        steps, step, batch = len(self.batches), -1, None
+        unchecked = epoch == 0 and not isinstance(self.batches.data, Arrays | ImageData)
         try:
-            self.take_steps(epoch, start, watch)
-            return watch.mean(self.parts.accelerator)
+            for step, batch in enumerate(self.batches.epoch(epoch, start=start), start):
+                for group in self.optimizer.param_groups:
+                    group["lr"] = self._rate(epoch, step)
+                if unchecked:
+                    self._check_targets(epoch, step, batch[1])
+                inputs = move(batch[0], device, channels_last=self.channels_last)
+                targets = move(batch[1], device)
+                loss, z = self.gradients(inputs, space.by_task(targets))
+                losses.add(loss)
+                take_step(self.optimizer, self.accelerator)
+                space.observe(z, targets)
+                done = epoch * steps + step + 1
+                if bar.shown:
+                    note = f"loss {losses.last:.4f}  {describe_measures(self.run.metrics)}"
+                    bar.update(done, description=f"epoch {epoch + 1}/{self.settings.epochs}", note=note)
+                if shutdown.due(done):
+                    self._save(losses, epoch, step + 1, shutdown)
+                    stopped = f"Stopped in epoch {epoch + 1} after step {step + 1}; it can be resumed."
+                    shutdown.stop_if_requested(stopped)
+            mean = losses.mean(self.accelerator)
         except NonFiniteLossError as error:
-            failing = watch.steps
-            step, batch = self.latest
-            if failing != step:  # noticed late: the batch is made again
-                batch = next(self.batches.epoch(epoch, start=failing))
-            raise explain_failure(error, self.batches.ids(epoch)[failing], batch, self.folder) from None
+            if losses.steps != step:  # noticed late: the batch is made again
+                batch = next(self.batches.epoch(epoch, start=losses.steps))
+            raise explain_failure(error, self.batches.ids(epoch)[losses.steps], batch, self.folder) from None
+        # the rate is computed, not read off the optimizer: resuming after the last step takes none
+        return {"epoch": epoch, "loss": mean, "lr": self._rate(epoch, steps - 1), "valid": self._validate()}
 
-    def take_steps(self, epoch: int, start: int, watch: LossWatch) -> None:
-        """Go through the batches of an epoch."""
-        parts, device, steps = self.parts, self.parts.accelerator.device, len(self.batches)
-        unseen = epoch == 0 and not isinstance(self.batches.data, Arrays | ImageData)
-        for step, batch in enumerate(self.batches.epoch(epoch, start=start), start):
-            self.latest = step, batch
-            lr = self.rate_at(epoch, step)
-            for group in parts.optimizer.param_groups:
-                group["lr"] = lr
-            if unseen:
-                self.check_targets(epoch, step, batch[1])
-            inputs = move(batch[0], device, channels_last=self.channels_last)
-            targets = move(batch[1], device)
-            loss, z = self.gradients(inputs, targets)
-            watch.see(loss)
-            take_step(parts.optimizer, parts.accelerator)
-            parts.space.observe(z, targets)
-            done = epoch * steps + step + 1
-            self.bar.update(epoch, done, watch.last, self.run.metrics)
-            if self.pauses.due(done):
-                self.save(watch, epoch, step + 1)
-                self.pauses.end_if_asked(f"Stopped in epoch {epoch + 1} after step {step + 1}; it can be resumed.")
-
-    def check_targets(self, epoch: int, step: int, targets: Any) -> None:
-        """Look at targets that were not there to be looked at before; a mistake is named by its example."""
-        try:
-            self.parts.space.check(targets)
-        except InputError as error:
-            ids = self.batches.ids(epoch)[step].tolist()
-            raise InputError(re.sub(r"row (\d+)", lambda row: f"example {ids[int(row[1])]}", str(error))) from None
-
-    def rate_at(self, epoch: int, step: int) -> float:
+    def _rate(self, epoch: int, step: int) -> float:
         """Return the learning rate of a step of an epoch."""
         steps = len(self.batches)
-        return float(self.settings.lr * self.rate((epoch * steps + step) / (self.settings.epochs * steps)))
+        progress = (epoch * steps + step) / (self.settings.epochs * steps)
+        return float(self.settings.lr * SCHEDULES[self.settings.schedule](progress))
 
-    def validate(self) -> dict[str, float]:
-        """Measure on validation data, in larger batches than training can hold gradients of."""
+    def _check_targets(self, epoch: int, step: int, targets: Any) -> None:
+        """Check targets that could not be checked before; a mistake is named by its example."""
+        try:
+            self.run.space.check(targets)
+        except InputError:
+            for row, example in enumerate(self.batches.ids(epoch)[step].tolist()):
+                try:
+                    self.run.space.check(index_targets(targets, slice(row, row + 1)))
+                except InputError as error:
+                    raise InputError(f"Example {example} of the data: {error}") from None
+            raise
+
+    def _validate(self) -> dict[str, float]:
+        """Measure on validation data, in larger batches than there is memory for gradients of."""
         if self.valid is None:
             return {}
-        share_buffers(self.parts.network, self.parts.accelerator)
-        size, accelerator = self.settings.validation_batch_size, self.parts.accelerator
-        return evaluate(self.parts.network, self.parts.space, self.valid, batch_size=size, accelerator=accelerator)
+        share_buffers(self.run.network, self.accelerator)
+        size = self.settings.validation_batch_size
+        return evaluate(self.run.network, self.run.space, self.valid, batch_size=size, accelerator=self.accelerator)
 
-    def end_epoch(self, epoch: int, times: dict[str, Any]) -> None:
-        """Write an epoch down; what is written before the checkpoint is written again where that does not come."""
-        self.bar.end_epoch(self.run.history[-1])
-        if self.store is not None:
-            self.store.end_epoch(self.run, times)
-        if self.log is not None:
-            self.log.epoch(self.run.history[-1])
-        self.save(None, epoch + 1, 0)
-        self.pauses.end_if_asked(f"Stopped after epoch {epoch + 1}; it can be resumed.")
-
-    def save(self, watch: LossWatch | None, epoch: int, step: int) -> None:
+    def _save(self, losses: LossSum | None, epoch: int, step: int, shutdown: GracefulShutdown) -> None:
         """Write a checkpoint where there is a folder; every process takes part."""
         if self.folder is None:
             return
-        checkpoint = take(self.parts, watch, epoch=epoch, step=step, history=self.run.history)
+        checkpoint = take(self.state, losses, epoch=epoch, step=step, history=self.run.history)
         if self.store is not None and checkpoint is not None:
             self.store.write_checkpoint(checkpoint)
-        self.pauses.written()
+        shutdown.checkpoint_written()
+
+
+def _note_on_machine(checkpoint: Checkpoint, machine: dict[str, Any]) -> str | None:
+    """Return what a record should say about a run that continues on another machine than it started on."""
+    before = checkpoint.state["machine"]
+    changed = [
+        f"{name}={now} instead of {before.get(name)}" for name, now in machine.items() if before.get(name) != now
+    ]
+    return f"continued with {', '.join(changed)}: equal to an unbroken run only to rounding" if changed else None
+
+
+def explain_failure(error: NonFiniteLossError, ids: Tensor, batch: Any, folder: Path | None) -> NonFiniteLossError:
+    """Save a batch whose loss is not finite where there is a folder, and return the error with what is known added.
+
+    Parameters
+    ----------
+    error : NonFiniteLossError
+    ids : Tensor, shape (n,)
+        The rows of the data set that the batch was made of.
+    batch : (inputs, targets)
+        As the network got them; tensors, or dicts of them.
+    folder : Path or None
+    """
+    rows = ", ".join(map(str, ids[:NAMED].tolist())) + (", ..." if len(ids) > NAMED else "")
+    known = f"Its {len(ids)} examples are rows {rows} of the data"
+    if folder is not None and folder.is_dir():
+        path = folder / "failed_batch.safetensors"
+        tensors = {"ids": ids.contiguous()}
+        for name, part in zip(("inputs", "targets"), batch, strict=True):
+            named = {name: part} if isinstance(part, Tensor) else {f"{name}.{key}": t for key, t in part.items()}
+            tensors |= {key: tensor.detach().cpu().clone().contiguous() for key, tensor in named.items()}
+        with replacing(path) as temporary:
+            save_file(tensors, temporary)
+        known += f', saved in "{path}"'
+    return NonFiniteLossError(f"{error} {known}. Lower lr, or search them for NaN and huge values.")

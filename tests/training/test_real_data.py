@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from hyperproto.data.readers import BUILT_IN, READERS
+from hyperproto.data.readers import BUILT_IN, READERS, describe_data
 from hyperproto.data.source import select
-from hyperproto.training import Recipe, describe_data, recipe, train
+from hyperproto.training import build, train
+from tests.training.test_spec import spec_of
 
 FOLDER = os.environ.get("HYPERPROTO_DATA", "")
 pytestmark = [
@@ -29,10 +30,12 @@ def few(source, n=48):
 def test_a_few_steps_on_real_images(name, tmp_path, monkeypatch):
     if not READERS[name].is_at(Path(FOLDER)):
         pytest.skip(f"{name} is not in {FOLDER}")
-    whole = recipe.read_data
-    monkeypatch.setattr(recipe, "read_data", lambda data: few(whole(data)))
+    whole = build.read_data
+    monkeypatch.setattr(build, "read_data", lambda data, path: few(whole(data, path)))
     size = {"size": 64} if name in ("cub-200-2011", "omniart") else {}
     small = {"backbone": "resnet", "backbone_options": {"depth": 8, "width": 8}, "batch_size": 16}
-    run = train(Recipe(describe_data(FOLDER, name, **size), epochs=4, loss="softmax", **small), tmp_path / "run")
+    run = train(
+        spec_of(describe_data(FOLDER, name, **size), epochs=4, loss="cosine_softmax", **small), tmp_path / "run"
+    )
     assert run.history[-1]["loss"] < run.history[0]["loss"]
     assert (tmp_path / "run" / "metrics.json").is_file()

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,16 +15,49 @@ from PIL import Image
 
 import hyperproto as hp
 from hyperproto.cli.main import main
-from hyperproto.data import Split
-from hyperproto.training import Recipe, describe_data, look, read_data, read_run, resume_run, train
-from hyperproto.training.protocol import settings_of
-from hyperproto.training.recipe_parts import auto_dim, build_network, build_space, settle
+from hyperproto.data import Bounds, Labels, Source, Split
+from hyperproto.data.readers import describe_data, read_data
+from hyperproto.defaults import choose_dim
+from hyperproto.spec import DataSpec, NetworkSpec, RunSpec, SpaceSpec, TrainSettings
+from hyperproto.training import build, read_run, resume_run, train
+from hyperproto.training.build import build_network, build_space, resolve_spec
 from tests.data import layouts
 from tests.training.test_survival import contents
 
 ROOT = Path(__file__).parents[2]
 SMALL = {"backbone": "resnet", "backbone_options": {"depth": 8, "width": 4}}
 QUICK = {"epochs": 1, "batch_size": 4, "workers": 0}
+PARTS = {"data": DataSpec, "network": NetworkSpec, "space": SpaceSpec, "train": TrainSettings}
+
+
+def spec_of(data, **values):
+    """Return a description from the names of all its parts' fields in one dict."""
+    groups = {
+        part: {k: v for k, v in values.items() if k in kind.__dataclass_fields__} for part, kind in PARTS.items()
+    }
+    rest = {k: v for k, v in values.items() if not any(k in group for group in groups.values())}
+    made = {part: PARTS[part](**(group | (data if part == "data" else {}))) for part, group in groups.items()}
+    return RunSpec(**made, **rest)
+
+
+def source_of(targets, train=None):
+    """Return data with these targets, and examples that say nothing."""
+    if train is None:
+        train = Split(torch.zeros(3, 2), {name: torch.arange(3) for name in targets})
+    columns = ("a", "b")
+    return Source("test", train, None, targets, hp.data.TablePreprocessing(columns, (0.0,) * 2, (1.0,) * 2))
+
+
+def space_of(spec, targets, train=None):
+    source = source_of(targets, train)
+    return build_space(resolve_spec(spec, source), source)
+
+
+NOTHING = {"reader": "digits"}
+
+
+def classes(number):
+    return Labels([f"class {index}" for index in range(number)])
 
 
 def numbers_table(root, *, rows=24, test_rows=0):
@@ -53,11 +87,13 @@ def test_each_data_set_is_read_counted_and_trained_on(reader, tmp_path):
     write, options, counts, network = CASES[reader]
     data = describe_data(write(tmp_path), **options)
     assert data["reader"] == reader
-    run = train(Recipe(data, **network, **QUICK), tmp_path / "run")
+    run = train(spec_of(data, **network, **QUICK), tmp_path / "run")
     config = read_run(tmp_path / "run").config
     assert (config["data"]["train"], config["data"]["valid"]) == counts
-    assert json.loads((tmp_path / "run" / "recipe.json").read_text()) == config["recipe"]
-    source = read_data(config["recipe"]["data"])
+    asked = RunSpec.from_dict(json.loads((tmp_path / "run" / "spec.json").read_text()))
+    stored = read_run(tmp_path / "run").spec
+    assert (asked.data, asked.network) == (stored.data, stored.network)
+    source = read_data(stored.data.read_options())
     assert config["preprocessing"]["kind"] == source.preprocessing.to_dict()["kind"]
     for task in config["space"]["tasks"]:
         known = source.targets[task["name"]]
@@ -87,12 +123,12 @@ def test_data_are_described_by_plain_values_or_a_sentence(tmp_path):
         describe_data(layouts.write_cub200(tmp_path), sise=3)
     with pytest.raises(ValueError, match='Options for reading "mnist" must be left out.*got "size"'):
         describe_data(layouts.write_mnist(tmp_path), "mnist", size=3)
-    with pytest.raises(ValueError, match='Unknown entry of a recipe "epoch".*Did you mean "epochs"'):
-        Recipe.from_dict({"data": {}, "epoch": 3})
+    with pytest.raises(ValueError, match='Unknown field of TrainSettings "epoch".*Did you mean "epochs"'):
+        RunSpec.from_dict({"data": NOTHING, "train": {"epoch": 3}})
 
 
 def recipe_for(path, **more):
-    return Recipe(describe_data(path, **NUMBERS), **{"epochs": 3, "batch_size": 4, "patience": 9, **more})
+    return spec_of(describe_data(path, **NUMBERS), **{"epochs": 3, "batch_size": 4, "patience": 9, **more})
 
 
 @pytest.fixture(scope="module")
@@ -104,8 +140,8 @@ def unbroken(tmp_path_factory):
 
 
 BEGINNINGS = {
-    "before its config": ("recipe.json",),
-    "before its first checkpoint": ("recipe.json", "config.json", "prototypes.0.safetensors"),
+    "before its config": ("spec.json",),
+    "before its first checkpoint": ("spec.json", "config.json", "prototypes.0.safetensors"),
 }
 
 
@@ -124,13 +160,13 @@ def test_a_run_cut_off_at_its_beginning_ends_in_the_same_bits(unbroken, tmp_path
 KILLED = """
 import os, signal, sys
 from hyperproto.cli.main import main
-from hyperproto.training import gradients
-whole, left = gradients.Gradients.__call__, [9]
+from hyperproto.training import distributed
+whole, left = distributed.Gradients.__call__, [9]
 def dies(self, *args):
     left[0] -= 1
     os.kill(os.getpid(), signal.SIGKILL) if left[0] == 0 else None
     return whole(self, *args)
-gradients.Gradients.__call__ = dies
+distributed.Gradients.__call__ = dies
 main(sys.argv[1:])
 """
 
@@ -149,7 +185,7 @@ def test_a_killed_command_is_resumed_to_the_same_bits(unbroken, tmp_path):
     assert said[0].endswith("run continues in epoch 2 of 3.")
     assert contents(tmp_path / "run") == contents(whole)
     resume_run(tmp_path / "run", say=said.append)
-    assert "is over: 3 epochs are done" in said[2]
+    assert "is finished: 3 epochs are done" in said[2]
 
 
 def test_data_that_come_with_a_library_are_at_no_path(tmp_path):
@@ -162,7 +198,7 @@ def test_moved_data_are_asked_for_and_their_test_table_moves_along(tmp_path):
     path = numbers_table(first)
     shutil.copy(path, first / "test.csv")
     data = describe_data(path, **NUMBERS, test=first / "test.csv")
-    train(Recipe(data, **QUICK), tmp_path / "run")
+    train(spec_of(data, **QUICK), tmp_path / "run")
     first.rename(tmp_path / "second")
     with pytest.raises(FileNotFoundError, match='must still be at ".*first/numbers.csv"..*data=PATH'):
         resume_run(tmp_path / "run")
@@ -174,14 +210,14 @@ def test_other_data_are_refused_by_name(tmp_path):
     train(recipe_for(numbers_table(tmp_path), epochs=1), tmp_path / "run")
     path = tmp_path / "other.csv"
     path.write_text((tmp_path / "numbers.csv").read_text().replace("up", "in"))
-    with pytest.raises(ValueError, match='"way" was down, up and is down, in. Give the data'):
+    with pytest.raises(ValueError, match='where "way" was down, up; got down, in. Use the data'):
         resume_run(tmp_path / "run", path=path)
 
 
 def test_a_folder_that_holds_a_run_is_left_alone_and_one_that_failed_is_not_kept(unbroken, tmp_path):
     path, folder = unbroken
     before = contents(folder)
-    with pytest.raises(ValueError, match="holds a run already. Continue it with --resume"):
+    with pytest.raises(ValueError, match="must be a new folder; got one with a run. Continue it with --resume"):
         train(recipe_for(path), folder)
     assert contents(folder) == before
     with pytest.raises(ValueError, match="Unknown measure to monitor"):
@@ -198,7 +234,7 @@ def test_a_folder_that_holds_a_run_is_left_alone_and_one_that_failed_is_not_kept
 def test_a_run_that_fit_began_cannot_be_resumed_from_its_folder(tmp_path, blobs, blob_space):
     network = hp.models.MLP(3, 4, hidden=(4,))
     hp.fit(network, blob_space, blobs, epochs=1, folder=tmp_path / "run")
-    with pytest.raises(ValueError, match="was not trained from a recipe"):
+    with pytest.raises(ValueError, match="was not trained from a description"):
         resume_run(tmp_path / "run")
 
 
@@ -206,28 +242,30 @@ def test_numbers_beyond_given_bounds_are_scored_in_validation(tmp_path):
     path = numbers_table(tmp_path)
     test = layouts.write_csv(tmp_path / "test.csv", ["x", "y", "way", "amount"], [[0.1, 0.2, "up", 1000]])
     data = describe_data(path, **NUMBERS, test=test, bounds={"amount": [-5, 5]})
-    run = train(Recipe(data, **QUICK))
+    run = train(spec_of(data, **QUICK))
     assert run.metrics["amount/mae"] >= 995
 
 
 def test_a_share_of_the_training_data_can_be_held_out_for_validation(tmp_path):
     path = layouts.write_cifar100_binary(tmp_path)
-    train(Recipe(describe_data(path), valid_share=0.25, **SMALL, **QUICK), tmp_path / "run")
+    train(spec_of(describe_data(path), valid_share=0.25, **SMALL, **QUICK), tmp_path / "run")
     assert read_run(tmp_path / "run").config["data"] == {"train": 9, "valid": 3}
     with pytest.raises(ValueError, match="`valid_share` must be less than 1"):
-        Recipe(describe_data(path), valid_share=1.0)
-    with pytest.raises(ValueError, match="must hold out an example at least; 0.01 of 12 is none"):
-        train(Recipe(describe_data(path), valid_share=0.01))
+        spec_of(describe_data(path), valid_share=1.0)
+    with pytest.raises(ValueError, match="must hold out an example of 12 at least; got 0.01"):
+        train(spec_of(describe_data(path), valid_share=0.01))
 
 
 def test_the_dimension_follows_the_tasks():
-    assert auto_dim({"a": hp.Classes(10)}) == 10
-    assert auto_dim({"a": hp.Classes(1000)}) == 100
-    assert auto_dim({"a": hp.Classes(2), "b": hp.Range(0, 1)}) == 3
-    assert auto_dim({"b": hp.Range(0, 1)}) == 3
-    assert auto_dim({"a": hp.Classes(5), "c": hp.Classes(3), "b": hp.Range(0, 1), "d": hp.Range(0, 1)}) == 10
-    for tasks in ({"b": hp.Range(0, 1)}, {"a": hp.Classes(2), "b": hp.Range(0, 1), "c": hp.Range(0, 1)}):
-        hp.Space(auto_dim(tasks), tasks)
+    assert choose_dim([10]) == 9
+    assert choose_dim([1000]) == 256
+    assert choose_dim([2], 1) == 3
+    assert choose_dim([], 1) == 8
+    assert choose_dim([5, 3], 2) == 8
+    for counts, ranges in (([], 1), ([2], 2), ([2, 2], 0)):
+        tasks = {f"c{i}": hp.Classes(count) for i, count in enumerate(counts)}
+        tasks |= {f"r{i}": hp.Range(0, 1) for i in range(ranges)}
+        hp.Space(choose_dim(counts, ranges), tasks)
 
 
 PAPER = {
@@ -241,124 +279,118 @@ PAPER = {
 @pytest.mark.parametrize("reader", PAPER)
 def test_the_papers_protocol_sets_what_is_not_given(reader):
     batch_size, lr, (channels, size, _), backbone = PAPER[reader]
-    data = {"reader": reader, "path": "", "options": {}}
-    recipe = Recipe(data, protocol="paper")
-    settings = settings_of(recipe)
-    assert (settings["epochs"], settings["schedule"], settings["reduction"]) == (250, "paper", "sum")
-    assert (settings["batch_size"], settings["lr"]) == (batch_size, lr)
-    assert (settings["momentum"], settings["weight_decay"]) == (0.9, 1e-4)
     preprocessing = hp.data.ImagePreprocessing(size, mean=(0.5,) * channels, std=(1.0,) * channels)
-    network = build_network(recipe, preprocessing, 4)
+    source = replace(source_of({"kind": classes(3)}), preprocessing=preprocessing)
+    spec = resolve_spec(spec_of({"reader": reader}, protocol="paper"), source)
+    settings = spec.train
+    assert (settings.epochs, settings.schedule, settings.reduction) == (250, "paper", "sum")
+    assert (settings.batch_size, settings.lr) == (batch_size, lr)
+    assert (settings.momentum, settings.weight_decay) == (0.9, 1e-4)
+    network = build_network(spec, preprocessing, 4)
     assert network.name == backbone
     assert network.config.get("depth", 32) == 32
-    own = Recipe(data, protocol="paper", epochs=3, lr=0.5, schedule="constant", batch_size=7, backbone="resnet-8")
-    settings = settings_of(own)
-    assert [settings[name] for name in ("epochs", "lr", "schedule", "batch_size")] == [3, 0.5, "constant", 7]
+    given = {"epochs": 3, "lr": 0.5, "schedule": "constant", "batch_size": 7}
+    own = resolve_spec(spec_of({"reader": reader}, protocol="paper", backbone="resnet-8", **given), source)
+    assert {name: getattr(own.train, name) for name in given} == given
     assert build_network(own, preprocessing, 4).config["depth"] == 8
 
 
 @pytest.mark.parametrize(
     ("choice", "reduction", "lr"),
     [
-        ({"loss": "squared"}, "sum", 0.01),
+        ({"loss": "squared_cosine"}, "sum", 0.01),
         ({"protocol": "paper"}, "sum", 0.01),
-        ({"loss": "softmax"}, "mean", 0.2),
-        ({"loss": "free"}, "mean", 0.2),
-        ({"loss": "cauchy"}, "mean", 0.1),
-        ({"loss": "power"}, "mean", 1.0),
-        ({"space": "conventional"}, "mean", 0.1),
-        ({"space": "composite"}, "mean", 0.3),
-        ({"loss": "squared", "reduction": "mean"}, "mean", 0.1),
-        ({"loss": "softmax", "lr": 0.3}, "mean", 0.3),
+        ({"loss": "cosine_softmax"}, "mean", 0.2),
+        ({"loss": "free_norm_softmax"}, "mean", 0.2),
+        ({"loss": "cauchy_softmax"}, "mean", 0.1),
+        ({"loss": "power_cosine"}, "mean", 1.0),
+        ({"kind": "conventional"}, "mean", 0.1),
+        ({"kind": "composite"}, "mean", 0.3),
+        ({"loss": "squared_cosine", "reduction": "mean"}, "mean", 0.1),
+        ({"loss": "cosine_softmax", "lr": 0.3}, "mean", 0.3),
     ],
 )
 def test_the_rate_follows_the_loss(choice, reduction, lr):
-    settings = settings_of(Recipe({"reader": "digits", "path": "", "options": {}}, **choice))
-    assert (settings["reduction"], settings["lr"]) == (reduction, lr)
+    preprocessing = hp.data.ImagePreprocessing(32)
+    train = Split(torch.zeros(6000, 1, 1, 1), {"kind": torch.arange(6000) % 4})
+    source = replace(source_of({"kind": classes(4)}, train), preprocessing=preprocessing)
+    settings = resolve_spec(spec_of(NOTHING, **choice), source).train
+    assert (settings.reduction, settings.lr) == (reduction, lr)
     long = choice.get("protocol") == "paper"
-    assert (settings["epochs"], settings["schedule"]) == ((250, "paper") if long else (20, "one-cycle"))
-    assert settings["mixed_precision"] is None
+    assert (settings.epochs, settings.schedule) == ((250, "paper") if long else (20, "one-cycle"))
+    assert settings.mixed_precision is None
 
 
 @pytest.mark.parametrize(
     ("num_classes", "choice", "loss", "prior"),
     [
-        (4, {}, "free", None),
-        (8, {"dim": 7}, "free", None),
-        (8, {"dim": 3}, "free", "data"),
-        (8, {"dim": 3, "prior": "none"}, "free", "none"),
-        (8, {"dim": 3, "loss": "free"}, "free", "data"),
-        (8, {"dim": 3, "loss": "power"}, "power", None),
-        (8, {"dim": 3, "protocol": "paper"}, "squared", None),
-        (20_000, {}, "power", None),
+        (4, {}, "free_norm_softmax", None),
+        (8, {"dim": 7}, "free_norm_softmax", None),
+        (8, {"dim": 3}, "free_norm_softmax", "data"),
+        (8, {"dim": 3, "prior": "none"}, "free_norm_softmax", "none"),
+        (8, {"dim": 3, "loss": "free_norm_softmax"}, "free_norm_softmax", "data"),
+        (8, {"dim": 3, "loss": "power_cosine"}, "power_cosine", None),
+        (8, {"dim": 3, "protocol": "paper"}, "squared_cosine", None),
+        (20_000, {}, "power_cosine", None),
     ],
 )
 def test_auto_stands_for_a_rule_in_classes_and_dimensions(num_classes, choice, loss, prior):
-    recipe = Recipe({"reader": "digits", "path": "", "options": {}}, **choice)
-    seen = Split(torch.zeros(3, 2), {"kind": torch.arange(3)})
-    settled = settle(recipe, {"kind": hp.Classes(num_classes)}, seen)
-    assert (settled.loss, settled.prior) == (loss, prior)
+    found = resolve_spec(spec_of(NOTHING, **choice), source_of({"kind": classes(num_classes)})).space
+    assert (found.loss, found.prior) == (loss, prior)
 
 
 def test_a_composite_space_has_a_margin_of_its_own():
-    tasks = {"kind": hp.Classes(3), "year": hp.Range(0, 1)}
-    data = {"reader": "digits", "path": "", "options": {}}
-    space = build_space(Recipe(data, space="composite"), tasks)
-    assert type(space) is hp.CompositeSpace
+    targets = {"kind": classes(3), "year": Bounds(0, 1)}
+    space = space_of(spec_of(NOTHING, kind="composite"), targets)
+    assert type(space) is hp.spaces.CompositeSpace
     assert space.tasks["year"].margin == 0.1
-    assert build_space(Recipe(data, space="composite", margin=0.2), tasks).tasks["year"].margin == 0.2
-    assert build_space(Recipe(data), tasks).tasks["year"].margin == 0.1
-    assert build_space(Recipe(data, loss="squared"), tasks).tasks["year"].margin == 0
+    assert space_of(spec_of(NOTHING, kind="composite", margin=0.2), targets).tasks["year"].margin == 0.2
+    assert space_of(spec_of(NOTHING), targets).tasks["year"].margin == 0.1
+    assert space_of(spec_of(NOTHING, loss="squared_cosine"), targets).tasks["year"].margin == 0
 
 
 @pytest.mark.parametrize(
-    ("choice", "settled"),
+    ("choice", "chosen"),
     [
-        ({}, ("free", None, 0.1, 0.1)),
-        ({"lr": 0.3, "margin": 0.0}, ("free", None, 0.3, 0.0)),
-        ({"protocol": "paper"}, ("squared", None, None, None)),
-        ({"space": "composite"}, ("squared", None, None, None)),
-        ({"loss": "squared"}, ("squared", None, None, None)),
+        ({}, ("free_norm_softmax", None, 0.1, 0.1)),
+        ({"lr": 0.3, "margin": 0.0}, ("free_norm_softmax", None, 0.3, 0.0)),
+        ({"protocol": "paper"}, ("squared_cosine", None, 0.01, 0.0)),
+        ({"kind": "composite"}, ("squared_cosine", None, 0.3, 0.1)),
+        ({"loss": "squared_cosine"}, ("squared_cosine", None, 0.01, 0.0)),
     ],
 )
-def test_beside_numbers_lengths_are_free_and_poles_kept_off(choice, settled):
-    recipe = Recipe({"reader": "digits", "path": "", "options": {}}, **choice)
-    found = settle(recipe, {"kind": hp.Classes(3), "year": hp.Range(0, 1)})
-    assert (found.loss, found.prior, found.lr, found.margin) == settled
+def test_next_to_numbers_lengths_are_free_and_poles_avoided(choice, chosen):
+    found = resolve_spec(spec_of(NOTHING, **choice), source_of({"kind": classes(3), "year": Bounds(0, 1)}))
+    assert (found.space.loss, found.space.prior, found.train.lr, found.space.margin) == chosen
 
 
 def test_numbers_alone_are_the_papers_loss():
-    recipe = Recipe({"reader": "digits", "path": "", "options": {}})
-    assert settle(recipe, {"year": hp.Range(0, 1)}).loss == "squared"
-    assert settle(recipe, {"kind": hp.Classes(20_000), "year": hp.Range(0, 1)}).loss == "squared"
+    assert resolve_spec(spec_of(NOTHING), source_of({"year": Bounds(0, 1)})).space.loss == "squared_cosine"
 
 
-def test_few_dimensions_get_a_look_at_the_examples(generator):
-    centres = torch.tensor([[5.0, 0, 0], [5.0, 1, 0], [-5.0, 0, 1], [-5.0, 0, 0], [0, 6.0, 0], [0, 6.0, 1]])
+def test_few_dimensions_get_a_data_driven_prior(generator):
+    centers = torch.tensor([[5.0, 0, 0], [5.0, 1, 0], [-5.0, 0, 1], [-5.0, 0, 0], [0, 6.0, 0], [0, 6.0, 1]])
     labels = torch.arange(6).repeat_interleave(20)
-    seen = Split(centres[labels] + 0.2 * torch.randn(120, 3, generator=generator), {"kind": labels})
-    recipe = Recipe({"reader": "digits", "path": "", "options": {}}, dim=3)
-    space = build_space(recipe, {"kind": hp.Classes(6)}, seen)
+    seen = Split(centers[labels] + 0.2 * torch.randn(120, 3, generator=generator), {"kind": labels})
+    space = space_of(spec_of(NOTHING, dim=3), {"kind": classes(6)}, seen)
     cosines = space.prototypes["kind"].vectors @ space.prototypes["kind"].vectors.T
     assert cosines[0, 1] > cosines[0, 2]
     assert space.tasks["kind"].loss == hp.losses.FreeNormSoftmax()
     assert "projected" in space.prototypes["kind"].certificate.method
 
 
-def test_what_is_held_out_is_not_looked_at(monkeypatch):
+def test_what_is_validated_on_is_not_in_the_prior(monkeypatch):
     seen = []
-    real = look.from_data
+    real = build.from_data
     monkeypatch.setattr(
-        look,
-        "from_data",
-        lambda x, y, *rest, **options: seen.append(len(y)) or real(x, y, *rest, **options),
+        build, "from_data", lambda x, y, *rest, **options: seen.append(len(y)) or real(x, y, *rest, **options)
     )
-    run = train(Recipe(describe_data("digits"), dim=3, valid_share=0.5, epochs=1), progress=False)
+    run = train(spec_of(describe_data("digits"), dim=3, valid_share=0.5, epochs=1), progress=False)
     assert seen == [676]
     assert run.metrics["digit/accuracy"] > 0
 
 
-def test_image_files_are_looked_at_too(tmp_path):
+def test_image_files_get_a_data_driven_prior_too(tmp_path):
     rng = np.random.default_rng(0)
     for kind in range(6):  # three kinds of stripes, two of each nearly alike
         for number in range(4):
@@ -369,12 +401,12 @@ def test_image_files_are_looked_at_too(tmp_path):
             Image.fromarray(pixels).save(tmp_path / "img" / str(kind) / f"{number}.png")
     (tmp_path / "img" / "5" / "torn.png").write_bytes(b"no image")
     said = []
-    recipe = Recipe(describe_data(tmp_path / "img"), dim=3, skip_corrupt=True, epochs=1, keep="stream")
+    recipe = spec_of(describe_data(tmp_path / "img"), dim=3, skip_corrupt=True, epochs=1, keep="stream")
     with pytest.warns(UserWarning, match="torn.png"):
         train(recipe, tmp_path / "run", progress=False, say=said.append)
     assert "free norm softmax loss, prototypes placed by" in said[0]
     assert "examples by patches of images (6 of 6 classes)" in said[0]
-    assert "projected" in hp.load(tmp_path / "run")[1].prototypes["class"].certificate.method
+    assert "projected" in hp.load(tmp_path / "run").space.prototypes["class"].certificate.method
 
 
 def test_a_folder_called_data_is_not_taken_for_a_prior(tmp_path, monkeypatch, capsys):
@@ -393,46 +425,91 @@ def test_a_folder_called_data_is_not_taken_for_a_prior(tmp_path, monkeypatch, ca
     ],
 )
 def test_examples_that_say_nothing_leave_placement_as_it_is(inputs, labels):
-    recipe = Recipe({"reader": "digits", "path": "", "options": {}}, dim=2)
-    space = build_space(recipe, {"kind": hp.Classes(5)}, Split(inputs, {"kind": labels}))
+    space = space_of(spec_of(NOTHING, dim=2), {"kind": classes(5)}, Split(inputs, {"kind": labels}))
     assert space.prototypes["kind"].certificate.meaning is None
 
 
 def test_prototypes_of_a_file_go_to_the_classes_they_are_named_for(tmp_path):
-    tasks = {"animal": hp.Classes(["cat", "dog", "ox"]), "age": hp.Range(0, 9)}
-    data = {"reader": "digits", "path": "", "options": {}}
+    targets = {"animal": Labels(["cat", "dog", "ox"]), "age": Bounds(0, 9)}
     hp.place(["ox", "cat", "dog"], 5).save(tmp_path / "p")
-    space = build_space(Recipe(data, prototypes=str(tmp_path / "p")), tasks)
-    held = hp.Prototypes.load(tmp_path / "p").vectors
+    spec = spec_of(NOTHING, prototypes=str(tmp_path / "p"))
+    space = space_of(spec, targets)
+    placed = hp.Prototypes.load(tmp_path / "p").vectors
     assert space.dim == 6
-    assert torch.equal(space.prototypes["animal"].vectors, held[[1, 2, 0]])
+    assert torch.equal(space.prototypes["animal"].vectors, placed[[1, 2, 0]])
     hp.place(3, 4).save(tmp_path / "unnamed")
-    assert build_space(Recipe(data, prototypes=str(tmp_path / "unnamed")), tasks).tasks["animal"].names[0] == "cat"
+    unnamed = space_of(spec_of(NOTHING, prototypes=str(tmp_path / "unnamed")), targets)
+    assert unnamed.tasks["animal"].names[0] == "cat"
     hp.place(["ox", "cat", "hen"], 5).save(tmp_path / "p")
-    with pytest.raises(ValueError, match='for each of the 3 classes of "animal"; it holds others, such as "hen"'):
-        build_space(Recipe(data, prototypes=str(tmp_path / "p")), tasks)
-    with pytest.raises(ValueError, match="data with one class task; this has 0"):
-        build_space(Recipe(data, prototypes=str(tmp_path / "p")), {"age": hp.Range(0, 9)})
+    with pytest.raises(ValueError, match='for each of the 3 classes of "animal"; got others, such as "hen"'):
+        space_of(spec, targets)
+    with pytest.raises(ValueError, match="data have one class task; got 0 class tasks"):
+        space_of(spec, {"age": Bounds(0, 9)})
 
 
 def test_a_prior_places_like_classes_together(tmp_path):
     vectors = tmp_path / "vectors.txt"
     vectors.write_text("cat 1 0 .1\ndog .9 .1 .1\noak 0 1 .2\npine 0 .9 .3\n", encoding="utf-8")
-    recipe = Recipe(
-        {"reader": "digits", "path": "", "options": {}}, dim=3, prior=str(vectors), loss="softmax", margin=0.2
-    )
-    tasks = {"kind": hp.Classes(["cat", "oak", "dog", "pine"]), "age": hp.Range(0, 9)}
-    space = build_space(recipe, tasks)
+    spec = spec_of(NOTHING, dim=3, prior=str(vectors), loss="cosine_softmax", margin=0.2)
+    space = space_of(spec, {"kind": Labels(["cat", "oak", "dog", "pine"]), "age": Bounds(0, 9)})
     cosine = space.prototypes["kind"].vectors @ space.prototypes["kind"].vectors.T
     assert cosine[0, 2] > cosine[0, 1]
     assert space.tasks["age"].margin == 0.2
     assert isinstance(space.tasks["kind"].loss, hp.losses.CosineSoftmax)
-    with pytest.raises(ValueError, match="got both"):
-        Recipe(recipe.data, prior="a", prototypes="b")
-    with pytest.raises(ValueError, match='belong to the sphere; got space="conventional"'):
-        Recipe(recipe.data, prior="a", space="conventional")
+    with pytest.raises(ValueError, match="`prior` must be left out where `prototypes` are placed already"):
+        SpaceSpec(prior="a", prototypes="b")
+    with pytest.raises(ValueError, match="`dim` must be left out of a conventional space"):
+        SpaceSpec(prior="a", kind="conventional")
 
 
-def test_a_recipe_stored_with_the_old_word_for_the_data_driven_prior_is_read():
-    stored = Recipe({"reader": "digits", "path": "", "options": {}}, prior="data").to_dict() | {"prior": "examples"}
-    assert Recipe.from_dict(stored).prior == "data"
+def test_a_description_goes_through_json_and_back():
+    spec = spec_of(
+        {"reader": "cifar-100", "path": "/data", "options": {"seed": 3}, "tasks": ("class",)},
+        first_classes=5,
+        valid_examples=40,
+        kind="deep-ncm",
+        dim=4,
+        mean="decay",
+        loss_options={"scale": 3},
+        backbone="resnet-8",
+        epochs=2,
+    )
+    assert RunSpec.from_dict(json.loads(json.dumps(spec.to_dict()))) == spec
+
+
+def test_the_flat_recipe_of_a_run_of_the_first_format_is_read():
+    recipe = {
+        "data": {"reader": "table", "path": "/t.csv", "options": {"classes": ["way"]}},
+        "protocol": "paper",
+        "backbone": "mlp",
+        "backbone_options": {"hidden": [8]},
+        "space": "composite",
+        "dim": 5,
+        "loss": "free",
+        "margin": None,
+        "prototypes": None,
+        "prior": "examples",
+        "prior_missing": "free",
+        "epochs": 3,
+        "seed": 4,
+        "valid_share": 0.25,
+        "skip_corrupt": True,
+    }
+    spec = RunSpec.from_dict(recipe)
+    assert (spec.protocol, spec.network.backbone, spec.train.epochs, spec.train.seed) == ("paper", "mlp", 3, 4)
+    assert (spec.data.reader, spec.data.valid_share, spec.data.skip_corrupt) == ("table", 0.25, True)
+    assert spec.space == SpaceSpec(kind="composite", dim=5, loss="free_norm_softmax", prior="data", missing="free")
+
+
+def test_data_are_cut_down_as_described(tmp_path):
+    path = layouts.write_cifar100_binary(tmp_path)
+    described = describe_data(path)
+    source = build.build_source(DataSpec(**described, first_classes=2, train_examples=4, test_examples=2))
+    assert len(source.targets["class"].names) == 2
+    assert (len(source.train), len(source.test)) == (4, 2)
+    assert torch.bincount(source.train.targets["class"]).tolist() == [2, 2]
+    source = build.build_source(DataSpec(**described, valid_examples=3, image_size=16, tasks=("class",)))
+    assert (len(source.train), len(source.test)) == (9, 3)
+    assert source.preprocessing.size == source.preprocessing.resize == 16
+    with pytest.raises(ValueError, match='"cifar-100" must have 99 classes; got'):
+        build.build_source(DataSpec(**described, first_classes=99))

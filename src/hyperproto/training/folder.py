@@ -1,0 +1,304 @@
+"""The folder of a run, written such that it can be cut off anywhere.
+
+It has
+
+- ``spec.json``: the description of the run, before data are read, where it is trained from one,
+- ``starting.json``: which files are about to be written, from an empty folder until there is a config,
+- ``config.json``: network, space, settings, sizes of the data, preprocessing, versions; once, before the first step,
+- ``prototypes.N.safetensors``: once, one for each class task,
+- ``epochs.jsonl``: one line per epoch; ``times.jsonl``: wall-clock seconds, separately, since everything else is the
+  same when made again,
+- ``last.safetensors``, ``best.safetensors``: weights after the last epoch, and after the best on validation data,
+- ``checkpoint.safetensors``: the one file that resuming needs, replaced at the end of every epoch and from time to
+  time within one; weights, momentum, random numbers, position and history from the same moment,
+- ``metrics.json``: the last measures, when training is finished,
+- ``calibration.json``: what turns scores into probabilities, where the run was calibrated,
+- ``failed_batch.safetensors``: where a loss was not finite.
+
+Every file is written under a temporary name and renamed, except that lines are appended; resuming writes those again
+from the checkpoint's history. Numbers and text only: loading one never runs or imports anything a file names.
+"""
+
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import save_file
+
+from hyperproto._core.errors import InputError, StorageError
+from hyperproto._core.files import (
+    append_json_line,
+    new_folder,
+    plain,
+    read_json,
+    read_json_lines,
+    remove_unfinished,
+    replacing,
+    unfinished,
+    write_json,
+    write_json_lines,
+)
+from hyperproto._core.processes import is_first
+from hyperproto.spaces import OutputSpace
+from hyperproto.spec import RunSpec
+from hyperproto.training.checkpoint import Checkpoint, class_prototypes, read_checkpoint, weights_of
+from hyperproto.training.load import stored_prototypes
+from hyperproto.training.run import FORMAT, FORMATS, Run, read_config, read_run
+from hyperproto.training.stopping import best_epoch
+
+__all__ = ["CHECKPOINT", "SPEC", "RunFolder", "claim_folder", "clear_false_start", "run_started", "stored_spec"]
+
+CHECKPOINT = "checkpoint.safetensors"
+SPEC = "spec.json"
+STARTING = "starting.json"
+PROTOTYPES = r"prototypes\.\d+\.safetensors"
+# every file of a run that is written and renamed, except for prototypes.N.safetensors
+REPLACED = (
+    SPEC,
+    STARTING,
+    CHECKPOINT,
+    "config.json",
+    "epochs.jsonl",
+    "times.jsonl",
+    "last.safetensors",
+    "best.safetensors",
+    "metrics.json",
+    "calibration.json",
+)
+COMPARED = ("settings", "network", "space", "data", "preprocessing")
+
+
+class RunFolder:
+    """Writes a run."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._safe = "Nothing can be resumed yet"
+
+    def open(self, config: dict[str, Any], space: OutputSpace, *, resume: bool) -> Checkpoint | None:
+        """Start a run, or return the moment to continue from; None where the first step is still to come."""
+        if not resume:
+            self.begin(config, space)
+            return None
+        if not (self.path / "config.json").is_file():
+            clear_false_start(self.path)
+            self.begin(config, space)
+            return None
+        check_same_run(self.path, config, space)
+        if written_before_config(self.path):  # killed between writing the config and removing the note
+            (self.path / STARTING).unlink()
+        if not (self.path / CHECKPOINT).is_file():
+            remove_unfinished(self.path, REPLACED)  # killed while the first checkpoint was written
+            return None
+        checkpoint = read_checkpoint(self.path / CHECKPOINT)
+        self._go_back(checkpoint)
+        return checkpoint
+
+    def begin(self, config: dict[str, Any], space: OutputSpace) -> None:
+        """Write prototypes, then the config: where there is a config, there are prototypes."""
+        if (self.path / SPEC).exists():
+            _check_spec(self.path)
+        new_folder(self.path, except_for=[SPEC])
+        with self._explained("config.json", 10_000):
+            every = class_prototypes(space).values()
+            placed = {f"prototypes.{index}.safetensors": prototypes for index, prototypes in enumerate(every)}
+            # the folder was empty, so from here on files of these names are ours to remove
+            write_json(self.path / STARTING, {"format": FORMAT, "files": list(placed)})
+            for name, prototypes in placed.items():
+                prototypes.save(self.path / name)
+            write_json(self.path / "config.json", config)
+            (self.path / STARTING).unlink()
+
+    def end_epoch(self, run: Run, times: dict[str, Any]) -> None:
+        """Write an epoch and its weights; the checkpoint that makes it final comes after."""
+        last = len(run.history) - 1
+        for name in ["last", "best"] if best_epoch(run.history, run.monitor) == last else ["last"]:
+            weights = weights_of(run.network, run.space)
+            size = sum(tensor.numel() * tensor.element_size() for tensor in weights.values())
+            path = self.path / f"{name}.safetensors"
+            with self._explained(path.name, size), replacing(path) as temporary:
+                save_file(weights, temporary, metadata={"format": FORMAT})
+        with self._explained("epochs.jsonl", 1000):
+            append_json_line(self.path / "epochs.jsonl", run.history[-1])
+            append_json_line(self.path / "times.jsonl", times)
+
+    def write_checkpoint(self, checkpoint: Checkpoint) -> None:
+        """Replace the last checkpoint."""
+        with self._explained(CHECKPOINT, checkpoint.size), replacing(self.path / CHECKPOINT) as temporary:
+            checkpoint.save(temporary)
+        self._remember(checkpoint)
+
+    def finish(self, run: Run) -> None:
+        """Write the final measures."""
+        with self._explained("metrics.json", 1000):
+            write_json(self.path / "metrics.json", run.metrics)
+
+    def _go_back(self, checkpoint: Checkpoint) -> None:
+        """Forget lines about epochs after a checkpoint, and files that were never finished."""
+        epoch, _ = checkpoint.position
+        self._remember(checkpoint)
+        remove_unfinished(self.path, REPLACED)
+        times = [line for line in read_json_lines(self.path / "times.jsonl") if line["epoch"] < epoch]
+        with self._explained("epochs.jsonl", 10_000):
+            write_json_lines(self.path / "epochs.jsonl", checkpoint.state["history"])
+            write_json_lines(self.path / "times.jsonl", times)
+
+    def _remember(self, checkpoint: Checkpoint) -> None:
+        epoch, step = checkpoint.position
+        self._safe = (
+            f"The last checkpoint (epoch {epoch + 1}, {step} steps done) is intact: make room, then resume the run"
+        )
+
+    @contextmanager
+    def _explained(self, name: str, needed: int) -> Iterator[None]:
+        """Turn a failure to write, of whatever kind, into a sentence."""
+        try:
+            yield
+        except (OSError, SafetensorError) as error:
+            reason = getattr(error, "strerror", None) or re.sub(r"^.*error: | \(os error \d+\)$", "", str(error))
+            free = shutil.disk_usage(self.path).free
+            raise StorageError(
+                f'"{self.path / name}" could not be written: {reason}. It needs {needed / 1e6:.3f} MB; the disk has '
+                f"{free / 1e6:.3f} MB free. {self._safe}."
+            ) from error
+
+
+def check_same_run(folder: Path, config: dict[str, Any], space: OutputSpace) -> None:
+    """Raise a sentence that names the first difference between a stored run and the one to continue it."""
+    stored = read_config(folder)
+    given = plain(config)  # tuples become lists, as they did on their way through the file
+    for part in COMPARED:
+        if found := _first_difference(stored.get(part), given.get(part), part):
+            name, before, now = found
+            raise InputError(
+                f'"{folder}"',
+                f"be resumed as it was started, with {name}={before!r}",
+                repr(now),
+                "Choose another folder for another run.",
+            )
+    if stored["space"] is not None:
+        placed = stored_prototypes(folder, stored["space"])
+        for name, prototypes in class_prototypes(space).items():
+            if not torch.equal(placed[name].vectors, prototypes.vectors.cpu()):
+                raise InputError(
+                    f'"{folder}"',
+                    f'be resumed with the prototypes it was started with for "{name}"',
+                    "others",
+                    "Take the space from hyperproto.training.rebuild(folder), or choose another folder.",
+                )
+
+
+def _first_difference(before: Any, now: Any, name: str) -> tuple[str, Any, Any] | None:
+    """Return the name of the first value that differs and both values; names lead through dicts and lists."""
+    if isinstance(before, dict) and isinstance(now, dict):
+        pairs = [(str(key), before.get(key), now.get(key)) for key in before | now]
+    elif isinstance(before, list) and isinstance(now, list) and len(before) == len(now):
+        pairs = [(str(index), *pair) for index, pair in enumerate(zip(before, now, strict=True))]
+    else:
+        return None if before == now else (name, before, now)
+    found = (_first_difference(old, new, key if name == "settings" else f"{name}.{key}") for key, old, new in pairs)
+    return next((difference for difference in found if difference), None)
+
+
+def claim_folder(name: str, root: Path = Path("runs")) -> Path:
+    """Create and return ``root/name-1``, or the first number that is free; two commands never get the same."""
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f'Folder "{root}" cannot be created: {error.strerror}. Choose another with --folder RUN.'
+        ) from None
+    number = 1
+    while True:
+        with suppress(FileExistsError):
+            (root / f"{name}-{number}").mkdir()
+            return root / f"{name}-{number}"
+        number += 1
+
+
+@contextmanager
+def run_started(folder: Path | None, spec: RunSpec) -> Iterator[None]:
+    """Write the description of a run before anything that takes time; take it back where the block fails early.
+
+    A process that is killed leaves a folder that can be resumed; one that meets a mistake leaves none.
+    """
+    if folder is None or not is_first():
+        yield
+        return
+    if (folder / "config.json").is_file():
+        raise InputError(
+            f'"{folder}"',
+            "be a new folder",
+            "one with a run",
+            f"Continue it with --resume {folder} (resume_run in Python), or choose another folder.",
+        )
+    clear_false_start(folder)
+    write_json(folder / SPEC, spec.to_dict())
+    try:
+        yield
+    except BaseException:
+        if not (folder / "config.json").is_file():
+            with suppress(OSError):
+                (folder / SPEC).unlink()
+                folder.rmdir()  # where nothing else is in it
+        raise
+
+
+def stored_spec(folder: Path) -> tuple[RunSpec, bool]:
+    """Return the description a run was started with, and whether it got as far as a config."""
+    if (folder / "config.json").is_file():
+        spec = read_run(folder).spec
+        if spec is None:
+            raise InputError(
+                f'"{folder}" was not trained from a description, so its data are not known. '
+                "Resume it as it was started: fit(..., resume=True)."
+            )
+        return spec, True
+    if not (folder / SPEC).is_file():
+        raise FileNotFoundError(f'No run in "{folder}": expected "config.json" or "{SPEC}". Start one with --folder.')
+    return RunSpec.from_dict(read_json(folder / SPEC)), False
+
+
+def clear_false_start(folder: Path) -> None:
+    """Remove what a run that was killed before its config was written left behind.
+
+    Checks first: where anything else is in the folder, it is refused and nothing is removed.
+    """
+    if not folder.is_dir():
+        new_folder(folder)
+        return
+    ours = written_before_config(folder)
+    leftovers = unfinished(folder, [SPEC, STARTING, "config.json", *ours])
+    if (folder / SPEC).exists():
+        _check_spec(folder)
+    new_folder(folder, except_for=[SPEC, *ours, *(path.name for path in leftovers)])
+    for path in [*leftovers, *(folder / name for name in ours if name != STARTING), folder / STARTING]:
+        path.unlink(missing_ok=True)
+
+
+def written_before_config(folder: Path) -> list[str]:
+    """Return the files that a run noted before it wrote them; none where no run was killed at its start."""
+    if not (folder / STARTING).is_file():
+        return []
+    noted = read_json(folder / STARTING)
+    files = noted.get("files") if isinstance(noted, dict) and noted.get("format") in FORMATS else None
+    if not isinstance(files, list):
+        return []
+    return [STARTING, *(name for name in files if isinstance(name, str) and re.fullmatch(PROTOTYPES, name))]
+
+
+def _check_spec(folder: Path) -> None:
+    """Raise where a file called like the description of a run is not one that a run wrote."""
+    try:
+        found = read_json(folder / SPEC)
+    except (InputError, OSError):
+        found = None
+    if not (isinstance(found, dict) and {"data", "space", "train"} <= set(found)):
+        raise InputError(
+            f'"{folder / SPEC}" is not the description of a run, and would be overwritten. Choose another folder.'
+        )

@@ -1,0 +1,177 @@
+"""A run's network and space read back from its folder, which is not to be trusted.
+
+A config comes from wherever the folder came from. It can name a network of ours and give it numbers, no more; numbers
+that ask for more memory than the weights next to them account for are refused before any is taken.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from hyperproto._core.errors import HyperprotoError, InputError
+from hyperproto._core.files import read_json
+from hyperproto._core.registry import choose
+from hyperproto.baselines import space_from_dict
+from hyperproto.models import create_backbone
+from hyperproto.prototypes import Prototypes
+from hyperproto.spaces import OutputSpace
+from hyperproto.training.checkpoint import fill_weights, read_tensors
+from hyperproto.training.outputs import use_channels_last
+from hyperproto.training.run import read_config
+
+__all__ = [
+    "CALIBRATION",
+    "Loaded",
+    "load",
+    "rebuild",
+    "stored_network",
+    "stored_prototypes",
+    "stored_space",
+]
+
+CALIBRATION = "calibration.json"
+MOST = 2**24  # of any whole number: classes, columns, dimensions
+MOST_LAYERS = 2000
+WEIGHTS = ("last.safetensors", "best.safetensors", "checkpoint.safetensors")
+
+
+@dataclass(frozen=True, eq=False)
+class Loaded:
+    """A network and the space its outputs live in: ``network, space = hp.load(...)``.
+
+    Attributes
+    ----------
+    network : nn.Module
+    space : OutputSpace
+    calibration : dict or None
+        What ``calibration.json`` says, as plain values for ``hyperproto.evaluation.Calibration.from_dict``; None
+        where the run is not calibrated.
+    """
+
+    network: nn.Module
+    space: OutputSpace
+    calibration: dict[str, Any] | None = None
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.network, self.space))
+
+
+def load(
+    folder: str | Path,
+    *,
+    which: str = "last",
+    network: nn.Module | None = None,
+    space: OutputSpace | None = None,
+) -> Loaded:
+    """Give back a run's network and space: ``network, space = hp.load("runs/digits")``. Nothing is placed again.
+
+    Parameters
+    ----------
+    folder : path
+        A folder that :func:`~hyperproto.training.fit.fit` wrote.
+    which : {"last", "best"}
+        The weights after the last epoch, or after the best one on validation data.
+    network : nn.Module, optional
+        Needed only for a network that is not one of ours: build it as for training, and its weights are filled in.
+    space : OutputSpace, optional
+        Needed only for a space that is not one of ours.
+    """
+    folder = Path(folder)
+    choose(which, {"last": 0, "best": 0}, what="weights")
+    read_config(folder)  # where there is no run at all, that is what to say
+    path = folder / f"{which}.safetensors"
+    if not path.is_file():
+        reason = "stopped before its first epoch ended" if which == "last" else "had no validation data"
+        raise FileNotFoundError(f'No weights at "{path}". The run may have {reason}.')
+    built = rebuild(folder, network=network, space=space)
+    fill_weights(built.network, built.space, read_tensors(path))
+    calibration = read_json(folder / CALIBRATION) if (folder / CALIBRATION).is_file() else None
+    return Loaded(built.network.eval(), built.space, calibration)
+
+
+def rebuild(folder: str | Path, *, network: nn.Module | None = None, space: OutputSpace | None = None) -> Loaded:
+    """Build a run's network and space as :func:`load` does, with fresh weights: what resuming a run starts from."""
+    folder = Path(folder)
+    config = read_config(folder)
+    if network is None:
+        if config["network"] is None:
+            raise InputError(f'The network of "{folder}" is not one of ours. Build it and pass network=...')
+        network = stored_network(config["network"], folder)
+    if space is None:
+        if config["space"] is None:
+            raise InputError(f'The space of "{folder}" is not one of ours. Build it and pass space=...')
+        space = stored_space(config["space"], folder)
+    use_channels_last(network)
+    return Loaded(network, space)
+
+
+def stored_network(described: Any, folder: Path) -> nn.Module:
+    """Build a network of ours, with fresh weights, from its name and numbers."""
+    with _explained(folder, "network"):
+        _check_numbers(described, "network")
+        for layers in (described.get("depth", 0), *described.get("blocks", ())):
+            if layers > MOST_LAYERS:
+                raise InputError("A stored network", f"have at most {MOST_LAYERS} layers", layers)
+        _check_size(described, folder)
+        return create_backbone(**described)
+
+
+def stored_space(described: Any, folder: Path) -> OutputSpace:
+    """Build a space of ours around the prototypes that are stored: nothing is placed again."""
+    with _explained(folder, "space"):
+        _check_numbers(described, "space")
+        return space_from_dict(described, stored_prototypes(folder, described))
+
+
+def stored_prototypes(folder: Path, space: dict[str, Any]) -> dict[str, Prototypes]:
+    """Read the prototypes of each class task of a stored sphere."""
+    named = [task["name"] for task in space["tasks"] if task["task"] == "classes"]
+    if space["kind"] not in ("sphere", "composite"):
+        named = []
+    files = {name: folder / f"prototypes.{index}.safetensors" for index, name in enumerate(named)}
+    for name, file in files.items():
+        if not file.is_file():
+            raise FileNotFoundError(f'The prototypes of "{name}" must be in "{file}"; there is no such file.')
+    return {name: Prototypes.load(file) for name, file in files.items()}
+
+
+def _check_numbers(value: Any, what: str) -> None:
+    """Refuse whole numbers that no run of ours has."""
+    if isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            _check_numbers(item, what)
+    elif isinstance(value, int) and abs(value) > MOST:
+        raise InputError(f"Numbers of a stored {what}", f"be at most {MOST}", f"{value:.3g}")
+
+
+def _check_size(described: dict[str, Any], folder: Path) -> None:
+    """Build the network without memory first, and compare it with the weights that are to be filled in."""
+    stored = max((path.stat().st_size for name in WEIGHTS if (path := folder / name).is_file()), default=None)
+    if stored is None:
+        return
+    skeleton: nn.Module | None = None
+    with torch.device("meta"), suppress(NotImplementedError):  # some of timm's and torchvision's need real numbers
+        skeleton = create_backbone(**described)
+    needed = 0 if skeleton is None else sum(weights.numel() for weights in skeleton.parameters())
+    if needed > stored:  # a number takes a byte at the very least
+        raise InputError(f"The network has {needed:,} weights, and the files next to it have {stored:,} bytes.")
+
+
+@contextmanager
+def _explained(folder: Path, what: str) -> Iterator[None]:
+    """Turn whatever a damaged config leads to into a sentence that names the file."""
+    try:
+        yield
+    except (HyperprotoError, OSError) as error:
+        raise type(error)(f'The {what} of "{folder}" cannot be built. {error}') from None
+    except (AttributeError, ArithmeticError, LookupError, MemoryError, RuntimeError, TypeError, ValueError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise InputError(
+            f'The {what} of "{folder}" cannot be built from its config.json ({type(error).__name__}: {reason}). '
+            "It may have been edited."
+        ) from None

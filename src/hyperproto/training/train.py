@@ -1,0 +1,170 @@
+"""Training from a description: data, network and space are built from plain values, and built again to resume."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from hyperproto._core.errors import InputError
+from hyperproto._core.processes import from_first
+from hyperproto._core.seeding import derive_seed
+from hyperproto.data import Labels, Source
+from hyperproto.data.source import Target
+from hyperproto.models import Backbone
+from hyperproto.spaces import Classes, OutputSpace, Space, Sphere, TaskSpace
+from hyperproto.spec import ResolvedSettings, RunSpec
+from hyperproto.training.build import build_data, build_network, build_source, build_space, resolve_spec
+from hyperproto.training.checkpoint import class_prototypes, read_checkpoint
+from hyperproto.training.fit import fit
+from hyperproto.training.folder import CHECKPOINT, run_started, stored_spec
+from hyperproto.training.load import Loaded, rebuild
+from hyperproto.training.progress import check_log
+from hyperproto.training.run import Run, read_run
+
+__all__ = ["resume_run", "train"]
+
+Say = Callable[[str], None]
+
+
+def train(
+    spec: RunSpec,
+    folder: str | Path | None = None,
+    *,
+    resume: bool = False,
+    say: Say | None = None,
+    **options: Any,
+) -> Run:
+    """Train as a description says.
+
+    Parameters
+    ----------
+    spec : RunSpec
+        Data, network, space, and how to train.
+    folder : path, optional
+        Where to store the run; must not exist or be empty. None writes nothing.
+    resume : bool, default False
+        Continue the run in ``folder``, as :func:`resume_run` does, where there is one.
+    say : callable, optional
+        Called with a line about what is going to be trained.
+    **options
+        ``progress``, ``log`` and ``checkpoint_seconds`` of :func:`~hyperproto.training.fit.fit`.
+    """
+    place = None if folder is None else Path(folder)
+    if resume and place is not None and place.is_dir() and any(place.iterdir()):
+        return resume_run(place, say=say, **options)
+    check_log(options.get("log"), place)  # before data are read, which may take long
+    with run_started(place, spec):
+        source = build_source(spec.data, seed=spec.train.seed)
+        spec = resolve_spec(spec, source)
+        space = build_space(spec, source)
+        network = build_network(spec, source.preprocessing, space.dim)
+        return _fit(spec, source, Loaded(network, space), place, say, options)
+
+
+def resume_run(folder: str | Path, *, path: str | Path | None = None, say: Say | None = None, **options: Any) -> Run:
+    """Continue a run that :func:`train` started, to the bits it would have had without the break.
+
+    Parameters
+    ----------
+    folder : path
+        The run.
+    path : path, optional
+        Where the data are now, if they were moved.
+    say, **options
+        As for :func:`train`.
+    """
+    place = Path(folder)
+    spec, has_config = from_first(lambda: stored_spec(place))
+    source = build_source(spec.data, seed=spec.train.seed, path=path)
+    if has_config:
+        # what a rule decided is taken from the run: the rule may be another one by now
+        settings = ResolvedSettings.from_dict(read_run(place).settings)
+        spec = RunSpec(**{**vars(spec), "train": settings})
+        with torch.random.fork_rng():  # with the weights it started with: there may be no checkpoint yet
+            torch.manual_seed(derive_seed(settings.seed, "weights"))
+            built = rebuild(place)
+    else:
+        spec = resolve_spec(spec, source)
+        space = build_space(spec, source)
+        built = Loaded(build_network(spec, source.preprocessing, space.dim), space)
+    _check_targets(built.space, source, place)
+    if say is not None:
+        say(from_first(lambda: _where(place, spec.train.epochs)))
+    return _fit(spec, source, built, place, say, options)
+
+
+def _fit(
+    spec: RunSpec, source: Source, built: Loaded, folder: Path | None, say: Say | None, options: dict[str, Any]
+) -> Run:
+    """Prepare the data, and train."""
+    train_data, valid = build_data(spec.data, source)
+    if say is not None:
+        say(_headline(source.name, len(train_data), None if valid is None else len(valid), built))
+    return fit(
+        built.network,
+        built.space,
+        train_data,
+        spec.train,
+        valid=valid,
+        folder=folder,
+        resume=folder is not None,  # where only the description is there yet, a run is started
+        spec=spec,
+        preprocessing=source.preprocessing,
+        **options,
+    )
+
+
+def _check_targets(space: OutputSpace, source: Source, folder: Path) -> None:
+    """Raise a sentence where data have other classes or other bounds than a run was started with."""
+    assert isinstance(space, TaskSpace)
+    before: dict[str, tuple[Any, ...]] = {
+        name: tuple(task.names or ()) if isinstance(task, Classes) else (task.low, task.high)
+        for name, task in space.tasks.items()
+    }
+    now = {name: _values(known) for name, known in source.targets.items()}
+    for name in before | now:
+        if before.get(name) != now.get(name):
+            raise InputError(
+                "The data",
+                f'be those that "{folder}" was started with, where "{name}" was {_short(before.get(name))}',
+                _short(now.get(name)),
+                "Use the data of that run, or start another.",
+            )
+
+
+def _values(known: Target) -> tuple[Any, ...]:
+    return tuple(known.names) if isinstance(known, Labels) else (known.low, known.high)
+
+
+def _short(values: tuple[Any, ...] | None) -> str:
+    if values is None:
+        return "absent"
+    return ", ".join(map(str, values[:5])) + (", ..." if len(values) > 5 else "")
+
+
+def _headline(name: str, examples: int, valid: int | None, built: Loaded) -> str:
+    """Say what is trained on what; a rule may have chosen much of it."""
+    network, space = built
+    assert isinstance(network, Backbone)
+    weights = sum(parameter.numel() for parameter in network.parameters())
+    measured = "no validation data" if valid is None else f"{valid:,} to validate on"
+    kind = "the sphere" if isinstance(space, Sphere) else "softmax and squared error"
+    line = f"{name}: {examples:,} examples to train on, {measured}; {network.name} with {weights:,} weights; "
+    line += f"{kind} in {space.dim} dimensions"
+    if type(space) is Space:
+        losses = {task.loss.name.replace("_", " ") for task in space.tasks.values() if isinstance(task, Classes)}
+        line += f", {' and '.join(sorted(losses))} loss" if losses else ""
+        agreements = (placed.certificate.meaning for placed in class_prototypes(space).values())
+        line += "".join(f", prototypes placed by {found.prior}" for found in agreements if found is not None)
+    return line + "."
+
+
+def _where(folder: Path, epochs: int | None) -> str:
+    """Say where a run continues."""
+    path = folder / CHECKPOINT
+    epoch, step = read_checkpoint(path).position if path.is_file() else (0, 0)
+    if (folder / "metrics.json").is_file():
+        return f"{folder} is finished: {epoch} epochs are done."
+    within = f" after step {step}" if step else ""
+    return f"{folder} continues in epoch {epoch + 1} of {epochs}{within}."
