@@ -286,7 +286,7 @@ def test_inputs_of_another_precision_get_a_sentence(blobs, blob_space):
 
 
 def test_names_as_targets_get_a_sentence(blobs):
-    with pytest.raises(TypeError, match="`targets` must be numbers .* become ids by space.encode"):
+    with pytest.raises(TypeError, match="`targets` must be numbers.* become ids by space.encode"):
         hp.fit(make_network(), hp.Space(3, hp.Classes(["a", "b"])), (blobs.inputs, ["a"] * 120), epochs=1)
 
 
