@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hyperproto._core.errors import InputError, MissingDataError
+from hyperproto._core.progress import progress_bar
 from hyperproto.priors.prior import Missing, Prior, require_names
 from hyperproto.priors.vectors import ClassVectors, cosine_prior, find_vectors, look_up, possible_words
 
@@ -78,8 +79,9 @@ def read_word_vectors(
             names = require_names(names, what="a word vector")
             wanted = {word.encode() for word in possible_words(names)}
             scan = _scan_text if layout.kind == "text" else _scan_binary
-            with _reading_progress(path, show=progress) as report:
-                read, count = scan(file, layout, wanted, path, lambda: report(raw.tell()))
+            size = path.stat().st_size
+            with progress_bar(f"reading {path.name}", size, show=progress, in_bytes=True) as bar:
+                read, count = scan(file, layout, wanted, path, lambda: bar.update(raw.tell()))
             notes = []
             if layout.count is not None and count < layout.count:  # only of text, which can be shortened by hand
                 notes = [f'"{path.name}" has {count:,} words where its first line says {layout.count:,}.']
@@ -138,23 +140,6 @@ def _opened(path: Path) -> Iterator[tuple[BinaryIO, BinaryIO]]:
             raise InputError(
                 f'"{path}"', f"be readable by gzip ({error})", advice="It is cut short: copy or download it again."
             ) from None
-
-
-@contextmanager
-def _reading_progress(path: Path, *, show: bool | None) -> Iterator[Callable[[int], None]]:
-    """Give a function that takes the number of bytes read; it shows them where standard error is a terminal."""
-    from rich.console import Console
-
-    console = Console(stderr=True, force_terminal=show)
-    if not console.is_terminal:
-        yield lambda done: None
-        return
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = TextColumn(f"reading {path.name}"), BarColumn(), DownloadColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("reading", total=path.stat().st_size)
-        yield lambda done: bar.update(task, completed=done)
 
 
 @dataclass(frozen=True)
