@@ -52,25 +52,17 @@ class Option:
 
 @dataclass(frozen=True)
 class Suggestion:
-    """The smallest dimension that delivers a target separation, and what smaller ones would cost.
+    """The smallest dimension that delivers a target separation, and what ``smaller`` ones would cost.
 
     ``int(suggestion)`` is the dimension, so it can be used as one.
     """
 
     num_classes: int
     target: float
-    best: Option
+    dim: int
+    max_cosine: float
+    bound: float
     smaller: tuple[Option, ...]
-
-    @property
-    def dim(self) -> int:
-        """The dimension."""
-        return self.best.dim
-
-    @property
-    def max_cosine(self) -> float:
-        """What is delivered there."""
-        return self.best.max_cosine
 
     def __index__(self) -> int:
         return self.dim
@@ -106,8 +98,8 @@ def suggest_dim(num_classes: int, *, max_cosine: float, effort: str = "fast", se
     highest = _first(lowest, num_classes, lambda dim: known_max_cosine(num_classes, dim) <= target + slack)
     dim = _first(lowest, highest, lambda dim: dim == highest or placed(dim) <= target + slack)
     ladder = sorted({d for d in (dim - 1, round(0.75 * dim), dim // 2, dim // 4) if 2 <= d < dim}, reverse=True)
-    options = [Option(d, placed(d), lower_bound(num_classes, d)) for d in (dim, *ladder)]
-    return Suggestion(num_classes, target, options[0], tuple(options[1:]))
+    smaller = tuple(Option(d, placed(d), lower_bound(num_classes, d)) for d in ladder)
+    return Suggestion(num_classes, target, dim, placed(dim), lower_bound(num_classes, dim), smaller)
 
 
 def _first(low: int, high: int, holds: Callable[[int], bool]) -> int:

@@ -169,7 +169,7 @@ class Prototypes:
                     "Prototypes.from_npy reads the authors' files.",
                 )
             certificate, names = Certificate.from_dict(about["certificate"]), about["names"]
-        except (SafetensorError, KeyError, TypeError, json.JSONDecodeError) as error:
+        except (SafetensorError, KeyError, TypeError, AttributeError, json.JSONDecodeError) as error:
             rule = f"be a readable prototype file ({error})"
             raise InputError(f'"{path}"', rule, advice="It may be cut short.") from None
         try:
