@@ -2,18 +2,17 @@
 
 import json
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from hyperproto.cli.place import check_outputs
+from hyperproto.cli.place import SearchOptions, check_outputs
 
 __all__ = ["Compare"]
 
 
 @dataclass
-class Compare:
+class Compare(SearchOptions):
     """Compare dimensions for K classes: maximum cosines of ours, the bound, the paper's method and chance."""
 
     classes: Annotated[Positional[int], arg(metavar="K")]
@@ -21,21 +20,6 @@ class Compare:
 
     dims: Annotated[tuple[int, ...], arg(metavar="D")] = (2, 3, 5, 10, 25, 50, 100)
     """The dimensions to compare."""
-
-    effort: str = "balanced"
-    """How much to search: fast, balanced or thorough."""
-
-    seed: int = 0
-    """Fixes the result bit for bit."""
-
-    workers: Annotated[int | None, arg(metavar="N")] = None
-    """Processes to search with (default: all cores)."""
-
-    plot: Annotated[Path | None, arg(metavar="FILE")] = None
-    """Draw the table as PNG or SVG."""
-
-    json: bool = False
-    """Print for machines."""
 
     def run(self) -> None:
         """Place in every dimension, draw, print."""

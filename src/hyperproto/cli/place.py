@@ -15,13 +15,33 @@ if TYPE_CHECKING:
     from hyperproto.priors import Prior
     from hyperproto.prototypes import Prototypes
 
-__all__ = ["Place", "check_outputs", "read_classes", "read_prior", "read_weight", "show_prototypes"]
+__all__ = ["Place", "SearchOptions", "check_outputs", "read_classes", "read_prior", "read_weight", "show_prototypes"]
 
 NEIGHBORS = 5  # shown of the classes that --of names
 
 
+@dataclass(kw_only=True)
+class SearchOptions:
+    """How much to search, and how to show the result."""
+
+    effort: str = "balanced"
+    """How much to search: fast, balanced or thorough."""
+
+    seed: int = 0
+    """Fixes the result bit for bit."""
+
+    workers: Annotated[int | None, arg(metavar="N")] = None
+    """Processes to search with (default: all cores)."""
+
+    plot: Annotated[Path | None, arg(metavar="FILE")] = None
+    """Draw the result as PNG or SVG."""
+
+    json: bool = False
+    """Print for machines."""
+
+
 @dataclass
-class Place:
+class Place(SearchOptions):
     """Place class prototypes on the sphere in D dimensions, as far from each other as we can, and certify them."""
 
     classes: Annotated[Positional[str], arg(metavar="CLASSES")]
@@ -52,20 +72,11 @@ class Place:
     method: str = "auto"
     """How to place: auto, codes, optimize, project, assign, paper or random."""
 
-    effort: str = "balanced"
-    """How much to search: fast, balanced or thorough."""
-
     reserve: Annotated[int, arg(metavar="N")] = 0
     """Reserve room for N later classes, for hyperproto extend."""
 
-    seed: int = 0
-    """Fixes the result bit for bit."""
-
     seconds: Annotated[float | None, arg(metavar="S")] = None
     """End the search after this time; the seed alone then no longer fixes the result."""
-
-    workers: Annotated[int | None, arg(metavar="N")] = None
-    """Processes to search with (default: all cores)."""
 
     neighbors: Annotated[int | None, arg(metavar="N")] = None
     """Print the N nearest classes of each, in the prior and in the placement side by side."""
@@ -73,14 +84,8 @@ class Place:
     of: Annotated[str | None, arg(metavar="NAMES")] = None
     """The classes to print neighbors of, a list with commas (default: the first ten)."""
 
-    plot: Annotated[Path | None, arg(metavar="FILE")] = None
-    """Draw the placed classes as PNG or SVG."""
-
     page: Annotated[Path | None, arg(metavar="FILE")] = None
     """Write a page to turn with the mouse: the placed classes, their neighbors, the certificate."""
-
-    json: bool = False
-    """Print for machines."""
 
     def run(self) -> None:
         """Place, write, print."""
@@ -238,9 +243,7 @@ def show_prototypes(prototypes: "Prototypes", output: Path | None, more: dict[st
     if as_json:
         print(json.dumps(report))
         return
-    from rich.table import Table
-
-    from hyperproto.cli.console import table_console
+    from hyperproto.cli.evaluate import print_rows
 
     certificate = prototypes.certificate
     rows = {
@@ -269,7 +272,4 @@ def show_prototypes(prototypes: "Prototypes", output: Path | None, more: dict[st
         rows["note"] = certificate.remark
     if output is not None:
         rows["written to"] = str(output)
-    table = Table(title=f"{prototypes.num_classes} prototypes in {prototypes.dim} dimensions", show_header=False)
-    for name, value in rows.items():
-        table.add_row(name, value)
-    table_console().print(table)
+    print_rows(f"{prototypes.num_classes} prototypes in {prototypes.dim} dimensions", rows.items())

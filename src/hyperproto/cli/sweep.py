@@ -2,18 +2,17 @@
 
 import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Literal
 
 from tyro.conf import Positional, arg
 
-from hyperproto.cli.place import check_outputs, read_classes, read_prior
+from hyperproto.cli.place import SearchOptions, check_outputs, read_classes, read_prior
 
 __all__ = ["Sweep"]
 
 
 @dataclass
-class Sweep:
+class Sweep(SearchOptions):
     """Place with several weights of a prior: separation against agreement with it. Nothing is written."""
 
     classes: Annotated[Positional[str], arg(metavar="CLASSES")]
@@ -30,21 +29,6 @@ class Sweep:
 
     confusion: Literal["near", "far"] | None = None
     """The prior is a confusion matrix (.npy or CSV): put confusable classes near each other, or far."""
-
-    effort: str = "balanced"
-    """How much to search: fast, balanced or thorough."""
-
-    seed: int = 0
-    """Fixes the result bit for bit."""
-
-    workers: Annotated[int | None, arg(metavar="N")] = None
-    """Processes to search with (default: all cores)."""
-
-    plot: Annotated[Path | None, arg(metavar="FILE")] = None
-    """Draw the trade-off as PNG or SVG."""
-
-    json: bool = False
-    """Print for machines."""
 
     def run(self) -> None:
         """Place with every weight, draw, print."""
