@@ -122,19 +122,19 @@ def test_labels_without_a_name_are_a_sentence(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("held", "sentence"),
+    ("content", "sentence"),
     [
         ({b"fine_labels": []}, 'must hold "data"; got fine_labels'),
         ({b"data": np.zeros((2, 5), np.uint8)}, r"uint8 of shape \(n, 3072\); got uint8 of shape \(2, 5\)"),
         ({b"data": [1]}, "got list"),
-        ({b"data": np.zeros((1, 3072), np.uint8), b"fine_labels": [0]}, 'must hold "coarse_labels"'),
+        ({b"data": np.zeros((1, 3072), np.uint8), b"coarse_labels": [0]}, 'must hold "fine_labels"'),
         ({b"data": np.zeros((1, 3072), np.uint8), b"fine_labels": ["a"]}, "must be whole numbers"),
         ({b"data": np.zeros((1, 3072), np.uint8), b"fine_labels": [[0], [1, 2]]}, "must be whole numbers"),
     ],
 )
-def test_a_pickle_of_something_else_is_a_sentence(tmp_path, held, sentence):
+def test_a_pickle_of_something_else_is_a_sentence(tmp_path, content, sentence):
     folder = write_cifar100_python(tmp_path)
-    (folder / "train").write_bytes(pickle.dumps(held, 2))
+    (folder / "train").write_bytes(pickle.dumps(content, 2))
     with pytest.raises(ValueError, match=sentence):
         read_cifar100(folder)
 

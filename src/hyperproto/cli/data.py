@@ -1,6 +1,7 @@
-"""``hyperproto data check``: what lies in a folder, counted and looked at, before anything is trained on it."""
+"""``hyperproto data check``: describe data before training on it."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -15,10 +16,10 @@ __all__ = ["Data"]
 
 @dataclass
 class Data:
-    """Look at data before training on it: counts, classes, ranges, and images that cannot be read."""
+    """Check data before training on it: counts, classes, ranges, and images that cannot be read."""
 
     action: Positional[Literal["check"]]
-    """Say what lies at PATH."""
+    """Describe the data at PATH."""
 
     path: Annotated[Positional[Path], arg(metavar="PATH")]
     """A data set as published, a folder with a subfolder for each class, or a table; or what holds it."""
@@ -49,24 +50,19 @@ class Data:
         from hyperproto._core.errors import InputError
         from hyperproto._core.files import check_can_write
         from hyperproto.data.readers import detect
+        from hyperproto.data.tables import describe_columns, read_columns
 
         if self.sheet is not None:
             check_can_write(self.sheet)
         name = self.name or detect(self.path)
         if name == "table" and not (self.classes or self.range):
-            return self._check_columns()
-        if name != "table" and (self.image or self.classes or self.range):
-            raise InputError(f'--image, --classes and --range name columns of a table; "{self.path}" is {name}.')
-        return self._check_source(name)
-
-    def _check_columns(self) -> None:
-        from hyperproto.data.tables import describe_columns, read_columns
-
-        report = describe_columns(read_columns(self.path))
-        if self.json:
-            print(json.dumps(report))
-        else:
-            _show_columns(self.path, report)
+            columns = describe_columns(read_columns(self.path))
+            print(json.dumps(columns)) if self.json else _show_columns(self.path, columns)
+            return
+        for option in ("image", "classes", "range"):
+            if name != "table" and getattr(self, option):
+                raise InputError(option, "name columns of a table", f'"{self.path}", which is {name}')
+        self._check_source(name)
 
     def _check_source(self, name: str) -> None:
         from hyperproto._core.errors import InputError
@@ -78,10 +74,7 @@ class Data:
         info = READERS[name].info
         report = describe_source(source) | {"published": list(info.counts) if info else [0, 0]}
         report["unreadable"] = _unreadable(source) if self.verify else None
-        if self.json:
-            print(json.dumps(report))
-        else:
-            _show_source(self.path, report)
+        print(json.dumps(report)) if self.json else _show_source(self.path, report)
         if report["unreadable"]:
             (faulty, reason), *others = report["unreadable"]
             got = f'{reason} in "{faulty}"' + (f" and {len(others)} more" if others else "")
@@ -93,8 +86,7 @@ class Data:
 
 
 def _unreadable(source: "Source") -> list[tuple[str, str]]:
-    from hyperproto.data import ImageFiles
-    from hyperproto.data.image_files import verify_images
+    from hyperproto.data import ImageFiles, verify_images
 
     splits = [split for split in (source.train, source.test) if split is not None]
     files = [path for split in splits if isinstance(split.inputs, ImageFiles) for path in split.inputs.paths]
@@ -112,30 +104,26 @@ def _show_source(path: Path, report: dict[str, Any]) -> None:
         whole = f" (the publisher has {published:,})" if published not in (0, count) else ""
         table.add_row(part, f"{count:,} examples{whole}")
     table.add_row("inputs", report["inputs"])
-    for name, task in report["targets"].items():
-        table.add_row(
-            escape(name), escape(_describe_classes(task) if task["kind"] == "classes" else _describe_range(task))
-        )
+    for name, target in report["targets"].items():
+        table.add_row(escape(name), escape("\n".join(_describe_target(target))))
     if report["unreadable"] is not None and report["inputs"] == "image files":
         faulty = len(report["unreadable"])
         table.add_row("images", f"{faulty} cannot be read" if faulty else "every one can be read")
     table_console().print(table)
 
 
-def _describe_classes(task: dict[str, Any]) -> str:
-    names = ", ".join(task["names"][:5]) + (", ..." if task["classes"] > 5 else "")
-    parts = {part: task[part] for part in ("train", "test") if part in task}
-    lines = [
-        f"{part}: {held['least']} to {held['most']} examples a class, {held['missing']} missing"
-        for part, held in parts.items()
-    ]
-    return "\n".join([f"{task['classes']} classes: {names}", *lines])
-
-
-def _describe_range(task: dict[str, Any]) -> str:
-    parts = {part: task[part] for part in ("train", "test") if part in task}
-    lines = [f"{part}: {held['beyond']} beyond, {held['missing']} missing" for part, held in parts.items()]
-    return "\n".join([f"a number from {task['low']:g} to {task['high']:g}", *lines])
+def _describe_target(target: dict[str, Any]) -> Iterator[str]:
+    """Yield a line about the target, and one for each part of the data."""
+    is_classes = target["kind"] == "classes"
+    if is_classes:
+        names = ", ".join(target["names"][:5]) + (", ..." if target["classes"] > 5 else "")
+        yield f"{target['classes']} classes: {names}"
+    else:
+        yield f"a number from {target['low']:g} to {target['high']:g}"
+    for part in ("train", "test"):
+        if found := target.get(part):
+            most = f"{found['least']} to {found['most']} examples per class" if is_classes else ""
+            yield f"{part}: {most or str(found['beyond']) + ' beyond'}, {found['missing']} missing"
 
 
 def _show_columns(path: Path, report: dict[str, Any]) -> None:
@@ -145,7 +133,7 @@ def _show_columns(path: Path, report: dict[str, Any]) -> None:
     from hyperproto.cli.console import table_console
 
     table = Table(title=escape(str(path)))
-    for heading in ("column", "rows", "empty", "different", "looks like"):
+    for heading in ("column", "rows", "empty", "different", "seems to be"):
         table.add_column(heading)
     for name, found in report.items():
         table.add_row(escape(name), *(escape(str(value)) for value in found.values()))

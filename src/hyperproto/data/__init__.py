@@ -3,18 +3,16 @@
 from hyperproto.data.augment import Augment
 from hyperproto.data.batches import Arrays, Batches, as_dataset, training_data
 from hyperproto.data.cifar100 import read_cifar100, uneven_cifar100
-from hyperproto.data.cub200 import read_cub200
 from hyperproto.data.digits import load_digits, load_rotated_digits
 from hyperproto.data.image_files import verify_images
 from hyperproto.data.image_folder import read_image_folder
 from hyperproto.data.images import ImageData
 from hyperproto.data.mnist import read_mnist, rotated_mnist
-from hyperproto.data.omniart import read_omniart
 from hyperproto.data.preprocessing import ImagePreprocessing, Standardizer, TablePreprocessing
+from hyperproto.data.published import DatasetInfo, read_cub200, read_omniart, read_tiny_imagenet
 from hyperproto.data.readers import READERS, describe_data, read_data, read_source
 from hyperproto.data.source import Bounds, ImageFiles, Labels, Source, Split
 from hyperproto.data.tables import read_table
-from hyperproto.data.tiny_imagenet import read_tiny_imagenet
 
 __all__ = [
     "READERS",
@@ -22,6 +20,7 @@ __all__ = [
     "Augment",
     "Batches",
     "Bounds",
+    "DatasetInfo",
     "ImageData",
     "ImageFiles",
     "ImagePreprocessing",

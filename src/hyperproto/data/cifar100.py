@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
-from typing import Any, BinaryIO, Literal, NamedTuple
+from typing import Any, BinaryIO, Literal, TypeAlias
 
 import numpy as np
 import torch
@@ -24,6 +24,7 @@ from hyperproto.data.source import Labels, Source, Split, draw_rows, select
 
 __all__ = ["CIFAR100", "locate_cifar100", "read_cifar100", "read_uneven_cifar100", "uneven_cifar100"]
 
+Part: TypeAlias = tuple[Tensor, Tensor]  # images, shape (n, 3, 32, 32) of uint8, and class ids, shape (n,)
 BINARY, PYTHON = "cifar-100-binary", "cifar-100-python"
 RECORD = 2 + 3 * 32 * 32  # coarse label, fine label, then red, green and blue, row by row
 FILES = {
@@ -38,14 +39,6 @@ CIFAR100 = DatasetInfo(
     needed=(BINARY,),
     counts=(50_000, 10_000),
 )
-
-
-class _Part(NamedTuple):
-    """Images, shape (n, 3, 32, 32) of uint8, and ids of fine and coarse classes, shape (n,)."""
-
-    images: Tensor
-    fine: Tensor
-    coarse: Tensor
 
 
 def read_cifar100(path: str | Path, *, classes: Literal["fine", "coarse"] = "fine") -> Source:
@@ -73,8 +66,8 @@ def read_cifar100(path: str | Path, *, classes: Literal["fine", "coarse"] = "fin
     train, test, names = (_read_binary if version == BINARY else _read_python)(files, classes, place)
     return Source(
         name="cifar-100" if classes == "fine" else "cifar-100-coarse",
-        train=_split(train, classes, names, f"{place}, train"),
-        test=_split(test, classes, names, f"{place}, test"),
+        train=_split(*train, names, f"{place}, train"),
+        test=_split(*test, names, f"{place}, test"),
         targets={"class": Labels(names)},
         preprocessing=ImagePreprocessing(32, CIFAR_MEAN, CIFAR_STD),
         augment=Augment(padding=4, flip=True),
@@ -116,39 +109,39 @@ def _open_archive(path: Path, version: str) -> dict[str, BinaryIO]:
     return found
 
 
-def _read_binary(files: Mapping[str, BinaryIO], classes: str, place: Path) -> tuple[_Part, _Part, tuple[str, ...]]:
+def _read_binary(files: Mapping[str, BinaryIO], classes: str, place: Path) -> tuple[Part, Part, tuple[str, ...]]:
     names = tuple(files[f"{classes}_label_names.txt"].read().decode("utf-8").split())
-    return _records(files["train.bin"], place / "train.bin"), _records(files["test.bin"], place / "test.bin"), names
+    train, test = (_records(files[name], classes, place / name) for name in ("train.bin", "test.bin"))
+    return train, test, names
 
 
-def _records(file: BinaryIO, path: Path) -> _Part:
+def _records(file: BinaryIO, classes: str, path: Path) -> Part:
     content = bytearray(file.read())
     if len(content) % RECORD or not content:
         rest = f"{len(content) // RECORD:,} records and {len(content) % RECORD:,} over"
         got = f"{len(content):,} bytes, {rest}"
         raise InputError(f'"{path}"', f"hold records of {RECORD:,} bytes", got, "It is cut short: get it again.")
     records = torch.frombuffer(content, dtype=torch.uint8).view(-1, RECORD)
-    images = records[:, 2:].reshape(-1, 3, 32, 32).contiguous()
-    return _Part(images, fine=records[:, 1].long(), coarse=records[:, 0].long())
+    return records[:, 2:].reshape(-1, 3, 32, 32).contiguous(), records[:, int(classes == "fine")].long()
 
 
-def _read_python(files: Mapping[str, BinaryIO], classes: str, place: Path) -> tuple[_Part, _Part, tuple[str, ...]]:
+def _read_python(files: Mapping[str, BinaryIO], classes: str, place: Path) -> tuple[Part, Part, tuple[str, ...]]:
     meta = load_restricted(files["meta"], place / "meta")
     key = f"{classes}_label_names"
     names = _entry(meta, key, place / "meta")
     if not isinstance(names, list | tuple):
         raise InputError(f'"{key}" in "{place / "meta"}"', "be a list", repr(names), "Get the file again.")
-    parts = [_pickled(load_restricted(files[name], place / name), place / name) for name in ("train", "test")]
-    return parts[0], parts[1], tuple(name.decode("utf-8") if isinstance(name, bytes) else str(name) for name in names)
+    train, test = (_pickled(load_restricted(files[n], place / n), classes, place / n) for n in ("train", "test"))
+    return train, test, tuple(name.decode("utf-8") if isinstance(name, bytes) else str(name) for name in names)
 
 
-def _pickled(content: Mapping[str, Any], path: Path) -> _Part:
+def _pickled(content: Mapping[str, Any], classes: str, path: Path) -> Part:
     data = _entry(content, "data", path)
     if not isinstance(data, np.ndarray) or data.dtype != np.uint8 or data.ndim != 2 or data.shape[1] != RECORD - 2:
         got = f"{data.dtype} of shape {data.shape}" if isinstance(data, np.ndarray) else type(data).__name__
         raise InputError(f'"data" in "{path}"', f"be uint8 of shape (n, {RECORD - 2})", got, "Get the file again.")
     images = torch.from_numpy(data.copy()).view(-1, 3, 32, 32)  # a copy, for the pickle's bytes are read-only
-    return _Part(images, *(_labels(content, f"{kind}_labels", path) for kind in ("fine", "coarse")))
+    return images, _labels(content, f"{classes}_labels", path)
 
 
 def _labels(content: Mapping[str, Any], key: str, path: Path) -> Tensor:
@@ -168,13 +161,12 @@ def _entry(content: Mapping[str, Any], key: str, path: Path) -> Any:
     return content[key]
 
 
-def _split(part: _Part, classes: str, names: tuple[str, ...], where: str) -> Split:
-    labels = part.fine if classes == "fine" else part.coarse
+def _split(images: Tensor, labels: Tensor, names: tuple[str, ...], where: str) -> Split:
     bad = ((labels < 0) | (labels >= len(names))).nonzero().flatten()
     if len(bad):
         got = f"{int(labels[bad[0]])} for image {int(bad[0])} ({len(bad)} of {len(labels)})"
         raise InputError(f"Labels in {where}", f"be in [0, {len(names)})", got, "Get the file again.")
-    return Split(part.images, {"class": labels})
+    return Split(images, {"class": labels})
 
 
 def read_uneven_cifar100(

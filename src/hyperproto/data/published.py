@@ -1,12 +1,45 @@
-"""Published data sets: where a publisher has one, which files go where, and finding them. Nothing is downloaded."""
+"""Published data sets: where the publisher has one, which files go where; and three that are folders of photographs.
 
+Tiny ImageNet (the paper's ImageNet-200), CUB-200-2011 and OmniArt are here; CIFAR-100 and MNIST have their own files.
+Nothing is ever downloaded.
+"""
+
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
+
+import torch
+from torch import Tensor
 
 from hyperproto._core.errors import InputError, MissingDataError
+from hyperproto._core.registry import choose
+from hyperproto.data.augment import PHOTO_AUGMENT, Augment
+from hyperproto.data.image_files import check_files_exist, images_in
+from hyperproto.data.preprocessing import ImagePreprocessing, large_image_preprocessing
+from hyperproto.data.source import (
+    ImageFiles,
+    Labels,
+    Source,
+    Split,
+    Unseen,
+    class_targets,
+    find_bounds,
+    find_labels,
+    select,
+)
+from hyperproto.data.tables import column, read_columns
 
-__all__ = ["DatasetInfo", "read_lines"]
+__all__ = [
+    "CUB200",
+    "OMNIART",
+    "TINY_IMAGENET",
+    "DatasetInfo",
+    "read_cub200",
+    "read_omniart",
+    "read_tiny_imagenet",
+]
 
 
 @dataclass(frozen=True)
@@ -61,7 +94,226 @@ class DatasetInfo:
         )
 
 
-def read_lines(path: Path) -> list[str]:
+ANNOTATIONS = "val/val_annotations.txt"
+
+TINY_IMAGENET = DatasetInfo(
+    title="Tiny ImageNet (ImageNet-200)",
+    url="http://cs231n.stanford.edu/tiny-imagenet-200.zip",
+    layout='the unpacked "tiny-imagenet-200/"',
+    needed=("wnids.txt", "words.txt", "train", "val/images", ANNOTATIONS),
+    folders=("tiny-imagenet-200",),
+    counts=(100_000, 10_000),
+)
+
+CUB200 = DatasetInfo(
+    title="CUB-200-2011",
+    url="https://www.vision.caltech.edu/datasets/cub_200_2011/",
+    layout='the unpacked "CUB_200_2011/"',
+    needed=("images", "images.txt", "image_class_labels.txt", "train_test_split.txt", "classes.txt"),
+    folders=("CUB_200_2011",),
+    counts=(5_994, 5_794),
+)
+
+OMNIART = DatasetInfo(
+    title="OmniArt",
+    url="http://isis-data.science.uva.nl/strezoski/ (described in arXiv:1708.00684)",
+    layout='"train_complete.csv", "test_complete.csv" and the images as "train/ID.jpg" and "test/ID.jpg"',
+    needed=("train_complete.csv", "test_complete.csv", "train", "test"),
+    folders=("omniart", "OmniArt"),
+)
+YEARS_OF_SCRIPT = (1000.0, 1932.0)  # fixed in the authors' script; the paper takes the training minimum and maximum
+
+
+def read_tiny_imagenet(path: str | Path, *, names: Literal["words", "wnid"] = "words") -> Source:
+    """Read Tiny ImageNet, 200 classes of 64 by 64 pixels; "val" is the test set, since "test" has no labels.
+
+    Parameters
+    ----------
+    path : str or Path
+        The folder "tiny-imagenet-200", or the one that holds it.
+    names : {"words", "wnid"}
+        Call a class by the first word for it ("goldfish"; "goldfish (n01443537)" where two have the same one), or by
+        its WordNet id. The order is that of the sorted ids in either case.
+
+    Returns
+    -------
+    Source
+        With the one target "class".
+    """
+    folder = TINY_IMAGENET.find(path)
+    wnids = sorted(_read_lines(folder / "wnids.txt"))
+    called = choose(names, {"words": _first_words(folder / "words.txt", wnids), "wnid": wnids}, what="class names")
+    paths: list[Path] = []
+    counts = []
+    for wnid in wnids:
+        images = images_in(folder / "train" / wnid / "images")
+        if not images:
+            raise TINY_IMAGENET.missing(folder, [f"train/{wnid}/images/*.JPEG"])
+        paths += images
+        counts.append(len(images))
+    labels = torch.arange(len(wnids)).repeat_interleave(torch.tensor(counts))
+    return Source(
+        name="imagenet-200",
+        train=Split(ImageFiles(tuple(paths)), {"class": labels}),
+        test=_annotated(folder, wnids),
+        targets={"class": Labels(called)},
+        preprocessing=ImagePreprocessing(64),
+        augment=Augment(padding=4, flip=True),
+    )
+
+
+def _first_words(path: Path, wnids: list[str]) -> list[str]:
+    first = {}
+    for line in _read_lines(path):
+        wnid, _, words = line.partition("\t")
+        first[wnid] = words.partition(",")[0].strip()
+    words_of = [first.get(wnid) or wnid for wnid in wnids]
+    times = Counter(words_of)
+    return [word if times[word] == 1 else f"{word} ({wnid})" for word, wnid in zip(words_of, wnids, strict=True)]
+
+
+def _annotated(folder: Path, wnids: list[str]) -> Split:
+    """Return the test images of Tiny ImageNet, whose labels are in one file."""
+    ids = {wnid: k for k, wnid in enumerate(wnids)}
+    paths, labels = [], []
+    for number, line in enumerate(_read_lines(folder / ANNOTATIONS), start=1):
+        name, _, rest = line.partition("\t")
+        wnid = rest.partition("\t")[0]
+        if wnid not in ids:
+            got = f'"{wnid}" in line {number}'
+            raise InputError(f'"{folder / ANNOTATIONS}"', 'name classes of "wnids.txt"', got, "Unpack it again.")
+        paths.append(folder / "val/images" / name)
+        labels.append(ids[wnid])
+    check_files_exist(paths, listed_in=ANNOTATIONS)
+    return Split(ImageFiles(tuple(paths)), {"class": torch.tensor(labels, dtype=torch.int64)})
+
+
+def read_cub200(path: str | Path, *, size: int = 224, resize: int | None = None) -> Source:
+    """Read CUB-200-2011, 11,788 photographs of 200 species of birds, with the official split.
+
+    Parameters
+    ----------
+    path : str or Path
+        The folder "CUB_200_2011", or the one that holds it.
+    size : int
+        Height and width the network gets; 224 in the paper.
+    resize : int, optional
+        The shorter side before the center is cut out (default: 8/7 of ``size``, which is 256 for 224).
+
+    Returns
+    -------
+    Source
+        With the one target "class"; names such as "Black footed Albatross", in the publisher's order.
+    """
+    folder = CUB200.find(path)
+    classes = _numbered(folder / "classes.txt")  # "001.Black_footed_Albatross"
+    names = [name.partition(".")[2].replace("_", " ") or name for name in classes.values()]
+    images = _numbered(folder / "images.txt")
+    order = {number: k for k, number in enumerate(classes)}
+    labels = _matching(folder / "image_class_labels.txt", images, allowed=order)
+    train = torch.tensor(_matching(folder / "train_test_split.txt", images, allowed={"0": 0, "1": 1})).bool()
+    paths = tuple(folder / "images" / name for name in images.values())
+    check_files_exist(paths, listed_in="images.txt")
+    every = Split(ImageFiles(paths), {"class": torch.tensor(labels)})
+    return Source(
+        name="cub-200-2011",
+        train=select(every, train.nonzero().flatten()),
+        test=select(every, (~train).nonzero().flatten()),
+        targets={"class": Labels(names)},
+        preprocessing=large_image_preprocessing(size, resize),
+        augment=PHOTO_AUGMENT,
+    )
+
+
+def _numbered(path: Path) -> dict[str, str]:
+    """Return the value that follows each number, in the order of the file."""
+    found = {}
+    for line in _read_lines(path):
+        number, _, value = line.partition(" ")
+        if not value:
+            raise InputError(f'Lines of "{path}"', "be a number and a value", f'"{line}"', "Get the file again.")
+        found[number] = value
+    return found
+
+
+def _matching(path: Path, images: dict[str, str], *, allowed: dict[str, int]) -> list[int]:
+    """Return the value that a file has for each image."""
+    values = _numbered(path)
+    for image in images:
+        if values.get(image) not in allowed:
+            got = f'"{values[image]}"' if image in values else "no line"
+            rule = f"hold one of {len(allowed)} known values for each image"
+            raise InputError(f'"{path}"', rule, f"{got} for image {image}", "Get the file again.")
+    return [allowed[values[image]] for image in images]
+
+
+def read_omniart(
+    path: str | Path,
+    *,
+    from_year: int | None = None,
+    bounds: Literal["data", "script"] = "data",
+    size: int = 224,
+    resize: int | None = None,
+    unseen: Unseen = "error",
+) -> Source:
+    """Read OmniArt: the year a painting was made, and its school.
+
+    Parameters
+    ----------
+    path : str or Path
+        The folder of "train_complete.csv" and "test_complete.csv", or the one that holds it as "omniart".
+    from_year : int, optional
+        Keep paintings of this year and later; 1900 is "paintings from the 20th century", as the paper says. Its
+        errors of 110 years and more cannot come from a range of 100, so all years are kept by default.
+    bounds : {"data", "script"}
+        Of the year: the extremes of the training data, as the paper says, or 1000 and 1932, as the authors' script.
+    size, resize : int
+        Height and width the network gets (224 in the paper), and the shorter side before the center is cut out
+        (8/7 of ``size``).
+    unseen : {"error", "missing"}
+        What a school of the test part is that is not in the training data.
+
+    Returns
+    -------
+    Source
+        With the targets "year" and "school". A year beyond the bounds in the test part is scored as it is.
+    """
+    folder = OMNIART.find(path)
+    fixed = choose(bounds, {"data": None, "script": YEARS_OF_SCRIPT}, what="bounds of the year")
+    (files, years, schools), tested = (_read_paintings(folder, name, from_year) for name in ("train", "test"))
+    school = find_labels("school", schools)
+    return Source(
+        name="omniart",
+        train=_paintings(files, years, schools, school, "train_complete.csv", unseen),
+        test=_paintings(*tested, school, "test_complete.csv", unseen),
+        targets={"year": find_bounds("year", years, fixed), "school": school},
+        preprocessing=large_image_preprocessing(size, resize),
+        augment=PHOTO_AUGMENT,
+    )
+
+
+def _read_paintings(folder: Path, name: str, from_year: int | None) -> tuple[list[Path], Tensor, list[str | None]]:
+    """Return the images, the years, shape (n,), and the schools of "train" or "test"."""
+    path = folder / f"{name}_complete.csv"
+    table = read_columns(path)
+    ids, schools = (column(table, key, path).class_names() for key in ("omni_id", "school"))
+    years = column(table, "creation_year", path).numbers("creation_year", path)
+    rows = torch.arange(len(ids)) if from_year is None else (years >= from_year).nonzero().flatten()
+    if not len(rows):
+        raise InputError(f'"{path}"', f"hold paintings from {from_year} on", "none", "Give an earlier `from_year`.")
+    files = [folder / name / f"{ids[row]}.jpg" for row in rows.tolist()]
+    check_files_exist(files, listed_in=str(path))
+    return files, years[rows], [schools[row] for row in rows.tolist()]
+
+
+def _paintings(
+    files: list[Path], years: Tensor, schools: list[str | None], known: Labels, where: str, unseen: Unseen
+) -> Split:
+    ids = class_targets("school", known, schools, where=f'"{where}"', unseen=unseen)
+    return Split(ImageFiles(tuple(files)), {"year": years, "school": ids})
+
+
+def _read_lines(path: Path) -> list[str]:
     """Return the nonempty lines of a text file."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()

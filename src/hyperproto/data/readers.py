@@ -16,17 +16,22 @@ from torch import Tensor
 from hyperproto._core.errors import InputError, MissingDataError, arg
 from hyperproto._core.registry import choose, unknown_choice
 from hyperproto.data.cifar100 import CIFAR100, locate_cifar100, read_cifar100, read_uneven_cifar100
-from hyperproto.data.cub200 import CUB200, read_cub200
 from hyperproto.data.digits import read_digits, read_rotated_digits
 from hyperproto.data.image_files import open_image
 from hyperproto.data.image_folder import is_image_folder, read_image_folder
 from hyperproto.data.mnist import MNIST, locate_mnist, read_mnist, read_rotated_mnist
-from hyperproto.data.omniart import OMNIART, read_omniart
 from hyperproto.data.preprocessing import ImagePreprocessing
-from hyperproto.data.published import DatasetInfo
+from hyperproto.data.published import (
+    CUB200,
+    OMNIART,
+    TINY_IMAGENET,
+    DatasetInfo,
+    read_cub200,
+    read_omniart,
+    read_tiny_imagenet,
+)
 from hyperproto.data.source import ImageFiles, Source, Split
 from hyperproto.data.tables import is_table, read_table
-from hyperproto.data.tiny_imagenet import TINY_IMAGENET, read_tiny_imagenet
 
 __all__ = [
     "BUILT_IN",
