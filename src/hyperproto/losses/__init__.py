@@ -7,9 +7,10 @@ from torch import Tensor
 
 from hyperproto._core.registry import choose
 from hyperproto.defaults import choose_loss
-from hyperproto.losses.class_loss import ClassLoss, Reduction
 from hyperproto.losses.cosine import (
+    ClassLoss,
     PowerCosine,
+    Reduction,
     SquaredCosine,
     cosine_loss,
     squared_cosine_grad,

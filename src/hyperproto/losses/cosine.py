@@ -5,18 +5,33 @@ pole (Equation 7). Everything is checked by shape and dtype only, so that nothin
 compiled graph.
 """
 
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import torch
 from torch import Tensor
 
 from hyperproto._core.checks import check_finite_number, check_output_width
-from hyperproto._core.errors import InputError
-from hyperproto.losses.class_loss import ClassLoss, Reduction, check_labels, reduce
+from hyperproto._core.errors import InputError, InputTypeError
+from hyperproto._core.registry import choose
 from hyperproto.sphere import normalize, working_dtype
 
-__all__ = ["PowerCosine", "SquaredCosine", "cosine_loss", "squared_cosine_grad", "squared_cosine_loss"]
+__all__ = [
+    "REDUCTIONS",
+    "ClassLoss",
+    "PowerCosine",
+    "Reduction",
+    "SquaredCosine",
+    "check_labels",
+    "cosine_loss",
+    "squared_cosine_grad",
+    "squared_cosine_loss",
+]
+
+Reduction: TypeAlias = Literal["mean", "sum", "none"]
+REDUCTIONS: dict[str, Callable[[Tensor], Tensor]] = {"mean": torch.mean, "sum": torch.sum, "none": torch.Tensor.clone}
 
 
 def cosine_loss(z: Tensor, marks: Tensor, target: Tensor | float) -> Tensor:
@@ -31,7 +46,7 @@ def cosine_loss(z: Tensor, marks: Tensor, target: Tensor | float) -> Tensor:
     marks : Tensor, shape (n, dim) or (dim,)
         Unit vectors, fixed: no gradient flows into them.
     target : float or Tensor, shape (n,)
-        The cosine that is wished for, in [-1, 1].
+        The target cosine, in [-1, 1].
 
     Returns
     -------
@@ -44,13 +59,12 @@ def cosine_loss(z: Tensor, marks: Tensor, target: Tensor | float) -> Tensor:
     tensor([0., 1.])
     """
     if z.ndim != 2 or marks.shape not in (z.shape, z.shape[1:]):
-        raise InputError(
-            f"`marks` must have the shape of `z`, (n, dim), or (dim,); got {tuple(marks.shape)} and {tuple(z.shape)}."
-        )
+        got = f"{tuple(marks.shape)} and {tuple(z.shape)}"
+        raise InputError("marks", "have the shape of `z`, (n, dim), or (dim,)", got)
     if isinstance(target, Tensor) and target.shape not in ((), (len(z),)):
-        raise InputError(f"`target` must be a number or have shape ({len(z)},); got {tuple(target.shape)}.")
+        raise InputError("target", f"be a number or have shape ({len(z)},)", tuple(target.shape))
     if marks.requires_grad:
-        raise InputError("`marks` must be fixed, but they require a gradient. Detach them.")
+        raise InputError("marks", "be fixed", "a tensor that requires a gradient", "Detach it.")
     return _fused_cosine_loss(z, marks, None, target)
 
 
@@ -91,7 +105,7 @@ def _fused_cosine_loss(z: Tensor, marks: Tensor, labels: Tensor | None, target: 
 def _safe_norm(z: Tensor) -> tuple[Tensor, Tensor | None, Tensor]:
     """Return rows that can be squared, what they were multiplied by (None for 1), and their norms.
 
-    The squares of 1e-20 and 1e20 leave float32, so each row is divided by its largest entry. On a CPU a look at
+    The squares of 1e-20 and 1e20 leave float32, so each row is divided by its largest entry. On a CPU reading
     the norms is free, and tells whether that is needed at all. Zero rows are multiplied by 0 and get norm 1, so
     that their cosine and their gradient are 0.
     """
@@ -157,10 +171,10 @@ def squared_cosine_loss(z: Tensor, prototypes: Tensor, labels: Tensor, *, reduct
     tensor([0.0000, 1.0000, 2.9142])
     """
     if prototypes.ndim != 2:
-        raise InputError(f"`prototypes` must have shape (num_classes, dim); got {tuple(prototypes.shape)}.")
+        raise InputError("prototypes", "have shape (num_classes, dim)", tuple(prototypes.shape))
     check_output_width(z, prototypes.shape[1])
     check_labels(labels, len(z))
-    return reduce(SquaredCosine()(z, prototypes, labels.long()), reduction)
+    return choose(reduction, REDUCTIONS, what="reduction")(SquaredCosine()(z, prototypes, labels.long()))
 
 
 def squared_cosine_grad(z: Tensor, prototypes: Tensor, labels: Tensor) -> Tensor:
@@ -168,29 +182,44 @@ def squared_cosine_grad(z: Tensor, prototypes: Tensor, labels: Tensor) -> Tensor
     return cosine_loss_grad(z, prototypes.index_select(0, labels.long()).to(working_dtype(z.dtype)), 1.0)
 
 
+class ClassLoss(ABC):
+    """How wrong outputs are about their classes, given fixed prototypes. Losses are frozen dataclasses of numbers."""
+
+    name: ClassVar[str]
+    """What options and stored files call it."""
+
+    @abstractmethod
+    def __call__(self, z: Tensor, prototypes: Tensor, labels: Tensor) -> Tensor:
+        """Return the loss of each row, shape (n,), for outputs (n, dim), unit prototypes (K, dim) and ids (n,)."""
+
+    def cosine_scale(self, num_classes: int) -> float | None:
+        """Return what the loss multiplies cosines by in its softmax, None for a loss that does not."""
+        return None
+
+
 @dataclass(frozen=True)
 class SquaredCosine(ClassLoss):
-    """Equation 1: only the prototype of the right class is looked at, whatever the number of classes."""
+    """Equation 1: only the prototype of the right class counts, whatever the number of classes."""
 
     name = "squared_cosine"
 
     def __call__(self, z: Tensor, prototypes: Tensor, labels: Tensor) -> Tensor:
         """Return the loss of each row, shape (n,)."""
         if prototypes.requires_grad:
-            raise InputError("`prototypes` must be fixed, but they require a gradient. Detach them.")
+            raise InputError("prototypes", "be fixed", "a tensor that requires a gradient", "Detach it.")
         return _fused_cosine_loss(z, prototypes, labels, 1.0)
 
 
 @dataclass(frozen=True)
 class PowerCosine(ClassLoss):
-    r"""Equation 1 with another exponent: the wish ``cos(z, p_y) = 1``, and how much a far miss counts.
+    r"""Equation 1 with another exponent: the target ``cos(z, p_y) = 1``, and how much a far miss counts.
 
     .. math:: \ell_i = \bigl(1 + \varepsilon - \cos\theta_{z_i,\,p_{y_i}}\bigr)^q
 
     Parameters
     ----------
     q : float, default 0.5
-        2 is the paper (:class:`~hyperproto.losses.SquaredCosine` is the same, fused); the less, the less a far
+        2 is the paper (:class:`SquaredCosine` is the same, fused); the less, the less a far
         class counts. Its cost does not depend on the number of classes.
     floor : float, default 1e-4
         ε, which keeps the gradient of a root finite at the prototype.
@@ -205,10 +234,19 @@ class PowerCosine(ClassLoss):
         check_finite_number(self.q, "q", above=0)
         check_finite_number(self.floor, "floor", at_least=0)
         if self.q < 1 and self.floor == 0:
-            raise InputError(f"`floor` must be greater than 0 for q = {self.q:g}: a root is steep at 0. Try 1e-4.")
+            rule = f"be greater than 0 for q = {self.q:g}, since a root is steep at 0"
+            raise InputError("floor", rule, self.floor, "Try 1e-4.")
 
     def __call__(self, z: Tensor, prototypes: Tensor, labels: Tensor) -> Tensor:
         """Return the loss of each row, shape (n,)."""
         u = normalize(z.to(working_dtype(z.dtype)))
         cosine = (u * prototypes.index_select(0, labels).to(u.dtype)).sum(dim=1)
         return (1 + self.floor - cosine).clamp_min(self.floor) ** self.q
+
+
+def check_labels(labels: Tensor, n: int, *, name: str = "labels") -> None:
+    """Check shape and dtype of class labels, not their values."""
+    if labels.dtype.is_floating_point or labels.dtype in (torch.bool, torch.complex64, torch.complex128):
+        raise InputTypeError(name, "be class ids of an integer dtype", labels.dtype)
+    if labels.shape != (n,):
+        raise InputError(name, f"have shape ({n},), one per row of `z`", tuple(labels.shape))

@@ -11,7 +11,7 @@ from torch.utils.weak import WeakTensorKeyDictionary
 from hyperproto._core.checks import check_finite_number, check_integer
 from hyperproto._core.errors import InputError
 from hyperproto._core.registry import choose
-from hyperproto.losses.class_loss import ClassLoss
+from hyperproto.losses.cosine import ClassLoss
 from hyperproto.losses.softmax import simplex_scale
 from hyperproto.sphere import normalize, working_dtype
 

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from hyperproto._core.checks import check_finite_number
-from hyperproto.losses.class_loss import ClassLoss
+from hyperproto.losses.cosine import ClassLoss
 from hyperproto.sphere import normalize, working_dtype
 
 __all__ = ["CauchySoftmax", "CosineSoftmax", "FreeNormSoftmax", "simplex_scale"]

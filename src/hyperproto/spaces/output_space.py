@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from hyperproto._core.checks import check_output_width
 from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto._core.registry import choose
-from hyperproto.losses.class_loss import REDUCTIONS, Reduction
+from hyperproto.losses.cosine import REDUCTIONS, Reduction
 from hyperproto.spaces.tasks import Task
 
 __all__ = ["UNNAMED", "Head", "OutputSpace", "Targets", "TaskSpace", "parse_tasks"]
@@ -45,13 +45,14 @@ class OutputSpace(nn.Module, ABC):
     def predict(self, z: Tensor) -> Targets:
         """Return class ids (int64) or numbers (float), in the form the targets have."""
 
-    def loss(self, z: Tensor, targets: Targets, *, reduction: Reduction = "mean") -> Tensor:
-        """Return what training minimizes: the sum of the losses of the tasks."""
-        return _total(self.losses_by_task(z, self.by_task(targets), reduction=reduction))
+    def loss(self, z: Tensor, targets: Targets, **options: Any) -> Tensor:
+        """Return what training minimizes: the sum of the losses of the tasks; options are those of :meth:`losses`."""
+        terms = list(self.losses_by_task(z, self.by_task(targets), **options).values())
+        return terms[0] if len(terms) == 1 else torch.stack(terms).sum(dim=0)
 
-    def forward(self, z: Tensor, targets: Targets) -> Tensor:
+    def forward(self, z: Tensor, targets: Targets, **options: Any) -> Tensor:
         """Return :meth:`loss`, so that a space works wherever a PyTorch criterion does."""
-        return self.loss(z, targets)
+        return self.loss(z, targets, **options)
 
     def check(self, targets: Targets) -> None:
         """Check the values of all targets of a data set once; raise an error where one cannot be right."""
@@ -66,7 +67,7 @@ class OutputSpace(nn.Module, ABC):
         """Return targets, losses or predictions by task name, whatever form they came in."""
         return {UNNAMED: values} if isinstance(values, Tensor) else dict(values)
 
-    def as_given(self, named: Mapping[str, T]) -> Any:
+    def as_given(self, named: Mapping[str, T]) -> T | dict[str, T]:
         """Return values by task name in the form that users see: the value itself for one unnamed task."""
         return named[UNNAMED] if self.bare and set(named) == {UNNAMED} else dict(named)
 
@@ -192,30 +193,15 @@ class TaskSpace(OutputSpace):
             Weight of each row; the mean is then the weighted mean.
         """
         named = self.losses_by_task(z, self.by_task(targets), reduction=reduction, sample_weight=sample_weight)
-        losses: Targets = self.as_given(named)
-        return losses
-
-    def loss(
-        self,
-        z: Tensor,
-        targets: Targets,
-        *,
-        reduction: Reduction = "mean",
-        sample_weight: Tensor | None = None,
-    ) -> Tensor:
-        """Return the sum of the losses of the tasks; see :meth:`losses`."""
-        named = self.by_task(targets)
-        return _total(self.losses_by_task(z, named, reduction=reduction, sample_weight=sample_weight))
+        return self.as_given(named)
 
     def scores(self, z: Tensor) -> Targets:
         """Return what each decision is made on; for a sphere, cosines."""
-        scores: Targets = self.as_given(self.scores_by_task(z))
-        return scores
+        return self.as_given(self.scores_by_task(z))
 
     def predict(self, z: Tensor) -> Targets:
         """Return class ids and numbers. Raises on rows that are zero or not finite: they point nowhere."""
-        predictions: Targets = self.as_given(self.predict_by_task(z))
-        return predictions
+        return self.as_given(self.predict_by_task(z))
 
     @torch.no_grad()
     def check(self, targets: Targets) -> None:
@@ -227,8 +213,7 @@ class TaskSpace(OutputSpace):
     def encode(self, values: Any) -> Targets:
         """Return tensors for class names and numbers as people write them; None is a missing one."""
         named = {UNNAMED: values} if self.bare else self._check_keys(values)
-        encoded: Targets = self.as_given({name: task.encode(named[name]) for name, task in self.tasks.items()})
-        return encoded
+        return self.as_given({name: task.encode(named[name]) for name, task in self.tasks.items()})
 
     def decode(self, predictions: Targets) -> Any:
         """Return names and numbers for what :meth:`predict` gave."""
@@ -302,7 +287,6 @@ class TaskSpace(OutputSpace):
         return dict(values)
 
     def _check_form(self, targets: Mapping[str, Tensor], n: int) -> dict[str, Tensor]:
-        """Check shapes and dtypes, not values; class ids become int64."""
         return {name: task.check_form(targets[name], n, name) for name, task in self.tasks.items()}
 
 
@@ -326,9 +310,3 @@ def parse_tasks(task: Any, tasks: Mapping[str, Any]) -> tuple[dict[str, Task], b
 
 def _kind(value: object) -> str:
     return type(value).__name__
-
-
-def _total(losses: Mapping[str, Tensor]) -> Tensor:
-    """Return the sum of the losses of all tasks, row by row where they are not reduced."""
-    terms = list(losses.values())
-    return terms[0] if len(terms) == 1 else torch.stack(terms).sum(dim=0)

@@ -63,8 +63,7 @@ class Sphere(TaskSpace):
         found = self.top_k_by_task(z, k)
         if not found:
             raise InputError("top_k", "be asked of a space with classes", None, "`predict` answers with numbers.")
-        nearest: dict[str, TopK] | TopK = self.as_given(found)
-        return nearest
+        return self.as_given(found)
 
     @torch.no_grad()
     def top_k_by_task(self, z: Tensor, k: int) -> dict[str, TopK]:
@@ -77,8 +76,7 @@ class Sphere(TaskSpace):
     @property
     def prototypes(self) -> dict[str, Prototypes] | Prototypes:
         """The prototypes of each class task, or of the one unnamed task."""
-        prototypes: dict[str, Prototypes] | Prototypes = self.as_given(self.prototypes_by_task())
-        return prototypes
+        return self.as_given(self.prototypes_by_task())
 
     def prototypes_by_task(self) -> dict[str, Prototypes]:
         """Return the prototypes of every class task by name."""

@@ -1,9 +1,8 @@
 """What can be asked of an output: which class it is, or which number between two bounds."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import torch
 from torch import Tensor
@@ -13,62 +12,15 @@ from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto._core.registry import choose, unknown_choice
 from hyperproto.data.source import MISSING, Bounds, Labels
 from hyperproto.losses import LOSSES, AutoLoss, ClassLoss, get_loss
-from hyperproto.losses.class_loss import check_labels
+from hyperproto.losses.cosine import check_labels
 from hyperproto.prototypes import Prototypes
 from hyperproto.prototypes.prototypes import parse_classes
 
 __all__ = ["MISSING", "Classes", "Range", "Task", "class_tasks", "range_tasks", "task_from_dict", "tasks_for"]
 
 
-class _Task(ABC):
-    """What :class:`Classes` and :class:`Range` both can do."""
-
-    kind: ClassVar[str]
-    """What stored files call it, "classes" or "range"."""
-    measure: ClassVar[str]
-    """How it is scored, "accuracy" or "mae"."""
-    missing: ClassVar[float]
-    """The target of an example whose label is missing."""
-
-    weight: float
-    class_weights: Sequence[float] | None = None
-
-    @property
-    @abstractmethod
-    def stand_in(self) -> float:
-        """A valid target, computed with where a label is missing."""
-
-    @abstractmethod
-    def present(self, targets: Tensor) -> Tensor:
-        """Return which targets are there. Shape (n,), bool."""
-
-    @abstractmethod
-    def check(self, targets: Tensor, name: str) -> None:
-        """Check the values of all targets; ``name`` is what the error calls them."""
-
-    @abstractmethod
-    def check_form(self, targets: Tensor, n: int, name: str) -> Tensor:
-        """Check shape and dtype of ``n`` targets, not their values; return them in the dtype that losses take."""
-
-    @abstractmethod
-    def encode(self, values: Sequence[Any]) -> Tensor:
-        """Return a tensor for values as people write them, shape (n,); None is a missing one."""
-
-    @abstractmethod
-    def decode(self, targets: Tensor) -> list[Any]:
-        """Return targets or predictions as people write them, None where missing."""
-
-    @abstractmethod
-    def describe(self) -> str:
-        """Return the task in a few words."""
-
-    @abstractmethod
-    def to_dict(self) -> dict[str, Any]:
-        """Return the task as plain values for a run's config, without its prototypes."""
-
-
 @dataclass(frozen=True, eq=False, init=False)
-class Classes(_Task):
+class Classes:
     """A classification task: the target ``cos(z, p_y) = 1``.
 
     Parameters
@@ -89,9 +41,10 @@ class Classes(_Task):
     weight: float
     class_weights: tuple[float, ...] | None
 
-    kind = "classes"
-    measure = "accuracy"
-    missing = MISSING
+    kind = "classes"  # in stored files
+    measure = "accuracy"  # how it is scored
+    missing = MISSING  # the target of an example without a label
+    stand_in = 0  # a valid target, computed with where a label is missing
 
     def __init__(
         self,
@@ -131,11 +84,6 @@ class Classes(_Task):
         if isinstance(self.classes, Prototypes):
             return self.classes.names
         return None if isinstance(self.classes, int) else self.classes
-
-    @property
-    def stand_in(self) -> int:
-        """The first class."""
-        return 0
 
     def with_loss_for(self, dim: int) -> "Classes":
         """Return the task with the loss that "auto" stands for on so many axes."""
@@ -193,7 +141,7 @@ class Classes(_Task):
 
 
 @dataclass(frozen=True)
-class Range(_Task):
+class Range:
     """A regression task between two bounds: the target ``cos(z, p_upper) = r`` (Equation 7).
 
     .. math:: r = (1 - m) \\Bigl( 2\\,\\frac{y - v_l}{v_u - v_l} - 1 \\Bigr)
@@ -220,6 +168,7 @@ class Range(_Task):
     kind = "range"
     measure = "mae"
     missing = float("nan")
+    class_weights = None
 
     def __post_init__(self) -> None:
         for name in ("low", "high", "margin", "weight"):  # plain floats: they are written down with a run
