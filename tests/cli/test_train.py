@@ -119,7 +119,7 @@ def two_data_sets(root):
 
 
 MISTAKES = {
-    broken_image: "Replace it, or add --skip-corrupt to leave such images out",
+    broken_image: "Replace it, or use --skip-corrupt to leave such images out",
     unseen_label: 'it holds "sideways" (1 unseen in 1 of 1 rows)',
     constant_target: '"y" must vary in the training data; it is 7 in all of its',
     missing_column: '"wya". Choose from: "x", "y", "way", "amount". Did you mean "way"?',

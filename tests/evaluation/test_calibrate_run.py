@@ -173,6 +173,28 @@ def test_a_calibration_for_other_weights_or_tasks_is_refused(table):
         hp.load(folder)
 
 
+def test_a_calibration_written_before_confidence_was_shared_is_read():
+    """As the first version of the format has it, infinity as null."""
+    sets = {"kind": "conformal_sets", "threshold": None, "coverage": 0.8, "empty": False}
+    side = {"kind": "classes", "model": {"kind": "temperature", "scale": 3.5}, "sets": sets, "outlier": "length"}
+    stored = {
+        "format": "hyperproto.calibration/1",
+        "origin": {"data": "held", "split": "all", "which": "last", "weights": "0"},
+        "examples": 60,
+        "measures": {"side/ece": 0.1, "side/ece_before": None},
+        "tasks": {
+            "side": {**side, "rejection": {"kind": "rejection", "threshold": -0.5, "rate": 0.1}},
+            "height": {"kind": "conformal_interval", "radius": 3.2, "coverage": 0.8, "low": -10.0, "high": 10.0},
+        },
+    }
+    found = Calibration.from_dict(stored)
+    assert found.tasks["side"].model == Temperature(3.5)
+    assert found.tasks["side"].sets.threshold == np.inf
+    assert found.tasks["height"] == ConformalInterval(3.2, 0.8, -10, 10)
+    assert found.to_dict()["tasks"] == stored["tasks"]
+    assert found.measures == {"side/ece": 0.1}
+
+
 def test_mistakes_get_a_sentence(table, image_run, tmp_path):
     folder, data = table
     with pytest.raises(ValueError, match="`coverage` must be less than 1; got 90"):

@@ -14,7 +14,7 @@ from PIL import Image, ImageOps, UnidentifiedImageError
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
-from hyperproto._core.errors import HyperprotoError, InputError, MissingDataError
+from hyperproto._core.errors import HyperprotoError, InputError, MissingDataError, arg
 from hyperproto._core.progress import progress_bar
 from hyperproto.data.preprocessing import ImagePreprocessing
 
@@ -64,7 +64,7 @@ OPENINGS = {
     b"%pdf": "a PDF",
     b"%!ps": "a PostScript drawing, which is not read",
 }
-ADVICE = "Replace it, or pass skip_corrupt=True to leave such images out."
+ADVICE = f"Replace it, or use {arg('skip_corrupt', True)} to leave such images out."
 AT_ONCE = 64  # images a worker decodes before it passes them on
 WORTH_A_WORKER = 200  # images; for fewer, starting a process takes longer than it saves
 AHEAD = 2  # batches each worker may have ready

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from hyperproto._core.checks import check_finite_number, check_names
-from hyperproto._core.errors import InputError
+from hyperproto._core.errors import InputError, arg
 from hyperproto._core.registry import choose, unknown_choice
 from hyperproto._core.seeding import derive_seed
 from hyperproto.data.augment import Augment
@@ -237,7 +237,7 @@ def class_targets(
             f'"{name}" in {where}',
             f"be among the {known.num_classes} classes of the training data",
             f"{listed} ({len(strange)} unseen in {rows} of {len(labels)} rows)",
-            'Add training examples, or give unseen="missing" to leave those labels out.',
+            f"Add training examples, or give {arg('unseen', 'missing')} to leave those labels out.",
         )
     found = [MISSING if label is None else ids.get(label, MISSING) for label in labels]
     return torch.tensor(found, dtype=torch.int64)

@@ -17,10 +17,11 @@ from hyperproto.evaluation.confidence import (
     TaskOutputs,
     Temperature,
 )
-from hyperproto.evaluation.predict import by_name, output_norms, space_outputs
+from hyperproto.evaluation.predict import output_norms, space_outputs
 from hyperproto.evaluation.run_data import fingerprint, open_run, read_run_data, usual_batch_size
-from hyperproto.spaces import Classes, OutputSpace, Range, Sphere
+from hyperproto.spaces import OutputSpace, Range, Sphere
 from hyperproto.spaces.output_space import TaskSpace
+from hyperproto.spaces.tasks import class_tasks
 from hyperproto.training.load import CALIBRATION
 
 __all__ = ["calibrate_run", "fit_calibration", "uncalibrated"]
@@ -123,9 +124,8 @@ def fit_calibration(
             options |= {"reject": reject, "outlier": "length" if isinstance(space, Sphere) else "energy"}
         tasks[name] = labeled.fit(**options)
         examples = max(examples, len(labeled.targets))
-        prefix = "" if space.bare else f"{name}/"
         measured = labeled.cross_measure(before.get(name), **options)
-        measures |= {prefix + key: value for key, value in measured.items()}
+        measures |= {space.prefix(name) + key: value for key, value in measured.items()}
     return Calibration(tasks, examples, measures, origin or {})
 
 
@@ -137,8 +137,7 @@ def uncalibrated(space: TaskSpace) -> dict[str, ClassCalibration]:
             Temperature((task.loss.cosine_scale(task.num_classes) or UNFITTED_SCALE) if sphere else 1.0),
             outlier="length" if sphere else "energy",
         )
-        for name, task in space.tasks.items()
-        if isinstance(task, Classes)
+        for name, task in class_tasks(space.tasks).items()
     }
 
 
@@ -147,11 +146,11 @@ def _gather(network: nn.Module, space: TaskSpace, data: Any, batch_size: int) ->
     parts: dict[str, list[tuple[Any, ...]]] = {}
     batches = Batches(as_dataset(data, name="data"), batch_size, shuffle=False)
     for z, predictions, targets in space_outputs(network, space, batches):
-        if targets is None:
+        if not targets:
             raise InputError("Data to calibrate on", "have targets", "none")
-        scores, truth = by_name(space.scores(z)), by_name(targets)
-        for name, predicted in by_name(predictions).items():
+        scores = space.scores_by_task(z)
+        for name, predicted in predictions.items():
             values = predicted if predicted.is_floating_point() else scores[name]
-            kept = values.float().cpu().numpy(), truth[name].cpu().numpy(), output_norms(space, name, z).numpy()
+            kept = values.float().cpu().numpy(), targets[name].cpu().numpy(), output_norms(space, name, z).numpy()
             parts.setdefault(name, []).append(kept)
     return {name: TaskOutputs(*map(np.concatenate, zip(*kept, strict=True))) for name, kept in parts.items()}

@@ -16,8 +16,8 @@ from hyperproto._core.registry import choose, unknown_choice
 from hyperproto.data import Arrays, as_dataset
 from hyperproto.data.batches import index_targets
 from hyperproto.prototypes import Prototypes
-from hyperproto.spaces import Classes, OutputSpace, Sphere
-from hyperproto.spaces.tasks import MISSING, Task
+from hyperproto.spaces import OutputSpace, Sphere
+from hyperproto.spaces.tasks import Task, class_tasks
 from hyperproto.spec import RunSpec
 from hyperproto.training import Loaded, Run, load, read_run
 from hyperproto.training.checkpoint import class_prototypes, weights_of
@@ -102,7 +102,7 @@ def class_task(space: OutputSpace, task: str | None) -> tuple[Sphere, str]:
     if not isinstance(space, Sphere):
         advice = "Other spaces learn their classes: train again, or use hp.Space."
         raise InputTypeError("The space", "be a sphere with fixed prototypes", type(space).__name__, advice)
-    names = {name: name for name, value in space.tasks.items() if isinstance(value, Classes)}
+    names = {name: name for name in class_tasks(space.tasks)}
     if not names:
         raise InputError("The space", "have a class task", "ranges only")
     if task is None and len(names) > 1:
@@ -116,21 +116,19 @@ def with_prototypes(space: AnySphere, task: str, prototypes: Prototypes) -> AnyS
 
     A new class gets the mean of the class weights, where there are any.
     """
-    placed = class_prototypes(space) | {task: prototypes}
-    tasks: dict[str, Task] = {
-        name: replace(value, classes=placed[name]) if isinstance(value, Classes) and name != task else value
-        for name, value in space.tasks.items()
-    }
-    changed = tasks[task]
-    assert isinstance(changed, Classes)
-    weights = changed.class_weights
+    placed = class_prototypes(space)
+    weights = class_tasks(space.tasks)[task].class_weights
     if weights is not None:
         # old rows keep every bit, so they are found by their bits
-        rows = class_prototypes(space)[task].vectors.numpy(force=True)
+        rows = placed[task].vectors.numpy(force=True)
         known = {row.tobytes(): weight for row, weight in zip(rows, weights, strict=True)}
         mean = sum(weights) / len(weights)
         weights = tuple(known.get(row.tobytes(), mean) for row in prototypes.vectors.numpy(force=True))
-    tasks[task] = replace(changed, classes=prototypes, class_weights=weights)
+    placed = placed | {task: prototypes}
+    tasks: dict[str, Task] = dict(space.tasks)
+    for name, value in class_tasks(tasks).items():
+        own = weights if name == task else value.class_weights
+        tasks[name] = replace(value, classes=placed[name], class_weights=own)
     return type(space)(space.dim, space.as_given(tasks)).to(prototypes.vectors.device)
 
 
@@ -157,9 +155,8 @@ def new_examples(model: Model, space: Sphere, task: str, classes: NewClasses, in
     if labels is None:
         raise InputError("labels", "name the class of each example", "none")
     ids = _new_ids(class_prototypes(space)[task], classes, labels)
-    blank = {name: torch.full(ids.shape, torch.nan) for name in space.tasks}
-    targets = blank | {name: torch.full_like(ids, MISSING) for name in class_prototypes(space)} | {task: ids}
-    return Arrays(_as_inputs(inputs, model.network), ids if space.bare else targets)
+    blank = {name: torch.full(ids.shape, value.missing) for name, value in space.tasks.items()}
+    return Arrays(_as_inputs(inputs, model.network), space.as_given(blank | {task: ids}))
 
 
 def _new_ids(old: Prototypes, classes: NewClasses, labels: Any) -> Tensor:

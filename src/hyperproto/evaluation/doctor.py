@@ -12,9 +12,8 @@ from hyperproto._core.files import plain
 from hyperproto.data import Arrays, ImageData, Source
 from hyperproto.evaluation.doctor_checks import FROM_DATA, FROM_FILES, Evidence, Finding, SplitOutputs
 from hyperproto.evaluation.run_data import open_run, read_run_data, read_run_source
-from hyperproto.spaces import Classes, OutputSpace
-from hyperproto.spaces.output_space import TaskSpace
-from hyperproto.spaces.tasks import MISSING
+from hyperproto.spaces import OutputSpace
+from hyperproto.spaces.output_space import UNNAMED, TaskSpace
 from hyperproto.training import read_run
 from hyperproto.training.load import rebuild
 from hyperproto.training.outputs import network_outputs
@@ -107,9 +106,8 @@ def split_outputs(
     targets: dict[str, list[Tensor]] = {task: [] for task in space.names}
     for z, target in network_outputs(network, data, batch_size=256, rows=rows):
         outputs.append(z)
-        named = {space.names[0]: target} if isinstance(target, Tensor) else target
-        for task, value in zip(space.names, named.values(), strict=True) if space.bare else named.items():
-            targets[task].append(value)
+        for task, value in {UNNAMED: target}.items() if isinstance(target, Tensor) else target.items():
+            targets[UNNAMED if space.bare else task].append(value)
     z = torch.cat(outputs)
     return SplitOutputs(name, z, _predict(space, z), {task: torch.cat(parts) for task, parts in targets.items()})
 
@@ -117,10 +115,8 @@ def split_outputs(
 def _predict(space: TaskSpace, z: Tensor) -> dict[str, Tensor]:
     """Predict from the rows that have a direction; the others have no prediction."""
     usable = z.isfinite().all(dim=1) & (z.abs().amax(dim=1) > torch.finfo(z.dtype).tiny)
-    answers = space.predict(z[usable])
     found = {}
-    for task, answer in ({space.names[0]: answers} if isinstance(answers, Tensor) else answers).items():
-        missing = MISSING if isinstance(space.tasks[task], Classes) else torch.nan
-        found[task] = answer.new_full((len(z),), missing)
+    for task, answer in space.predict_by_task(z[usable]).items():
+        found[task] = answer.new_full((len(z),), space.tasks[task].missing)
         found[task][usable] = answer
     return found

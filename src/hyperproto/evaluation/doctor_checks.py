@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from hyperproto.prototypes.explore import separation_bound
-from hyperproto.spaces import Classes, OutputSpace, Range, Sphere
+from hyperproto.spaces import Classes, OutputSpace, Sphere
 from hyperproto.spaces.output_space import TaskSpace
-from hyperproto.spaces.tasks import Task
+from hyperproto.spaces.tasks import Task, class_tasks, range_tasks
 from hyperproto.sphere import normalize
 from hyperproto.training import RunRecord
 from hyperproto.training.checkpoint import class_prototypes
@@ -258,7 +258,8 @@ def collapsed_outputs(run: Evidence) -> Iterator[Finding]:
         if len(z) < FEWEST_OUTPUTS or not differ:
             continue
         length = float(normalize(z.double()).mean(dim=0).norm())
-        one = [task for task, ids in _class_predictions(run, split).items() if len(torch.unique(ids[ids >= 0])) == 1]
+        classes = {name: split.predicted[name] for name in class_tasks(run.tasks)}
+        one = [name for name, ids in classes.items() if len(torch.unique(ids[ids >= 0])) == 1]
         if length >= COLLAPSED or one:
             where = f"; every prediction of {one[0]} is the same class" if one else ""
             yield Finding(
@@ -275,9 +276,8 @@ def collapsed_outputs(run: Evidence) -> Iterator[Finding]:
 def never_predicted(run: Evidence) -> Iterator[Finding]:
     """Find classes with examples that are never predicted."""
     for split in run.splits[:1]:
-        for name, ids in _class_predictions(run, split).items():
-            labels, task = split.targets[name], run.tasks[name]
-            assert isinstance(task, Classes)
+        for name, task in class_tasks(run.tasks).items():
+            labels, ids = split.targets[name], split.predicted[name]
             support = torch.bincount(labels[labels >= 0].long(), minlength=task.num_classes)
             predicted = torch.bincount(ids[ids >= 0], minlength=task.num_classes)
             never, seen = ((support >= SUPPORT) & (predicted == 0)).nonzero().flatten(), int((support > 0).sum())
@@ -294,9 +294,7 @@ def never_predicted(run: Evidence) -> Iterator[Finding]:
 
 def targets_at_bound(run: Evidence) -> Iterator[Finding]:
     """Find numbers many of which are at a bound or beyond it: there all of them look the same."""
-    for name, task in run.tasks.items():
-        if not isinstance(task, Range) or not run.splits:
-            continue
+    for name, task in range_tasks(run.tasks).items() if run.splits else ():
         values = run.splits[0].targets[name].double()
         values, slack = values[~values.isnan()], 1e-6 * (task.high - task.low)
         low = float((values <= task.low + slack).double().mean()) if len(values) else 0.0
@@ -333,10 +331,6 @@ def train_test_gap(run: Evidence) -> Iterator[Finding]:
                 "Augment images, raise weight_decay, use a smaller network or more data, or use the best epoch.",
                 {"train": train, "test": test},
             )
-
-
-def _class_predictions(run: Evidence, split: SplitOutputs) -> dict[str, Tensor]:
-    return {name: split.predicted[name] for name, task in run.tasks.items() if isinstance(task, Classes)}
 
 
 def _score(split: SplitOutputs, name: str, task: Task) -> float:

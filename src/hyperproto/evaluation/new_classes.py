@@ -279,10 +279,10 @@ def mean_directions(
     groups : Tensor of int64, shape (n,)
         The group of each input, in [0, count).
     """
-    head: Any = space.heads[space.names.index(task)]
-    sums = torch.zeros(count, head.axes.stop - head.axes.start, dtype=torch.float64)
+    axes = space.named_heads()[task].axes
+    sums = torch.zeros(count, axes.stop - axes.start, dtype=torch.float64)
     for z, group in network_outputs(network, (inputs, groups), batch_size=batch_size):
-        part = z[:, head.axes].cpu().double()
+        part = z[:, axes].cpu().double()
         check_directions(part)
         sums.index_add_(0, group.cpu(), normalize(part))
     lengths = sums.norm(dim=1) / groups.bincount(minlength=count).clamp_min(1)

@@ -14,8 +14,8 @@ from hyperproto._core.errors import InputError
 from hyperproto.data import Batches, ImageData, as_dataset
 from hyperproto.evaluation.confidence import Confidence, TaskCalibration
 from hyperproto.evaluation.run_data import read_calibration, read_unlabeled, usual_batch_size
-from hyperproto.spaces import Classes, OutputSpace, Sphere, Targets
-from hyperproto.spaces.output_space import TaskSpace
+from hyperproto.spaces import Classes, OutputSpace, Sphere
+from hyperproto.spaces.output_space import UNNAMED, TaskSpace
 from hyperproto.spaces.space import PrototypeHead
 from hyperproto.spaces.top_k import TopK
 from hyperproto.training import load, read_run
@@ -23,7 +23,6 @@ from hyperproto.training.outputs import add_terms, mean_terms, measure, network_
 
 __all__ = ["Answers", "FilePredictions", "Predictions", "predict_files", "predict_split"]
 
-UNNAMED = "target"  # what the one task of a space is called that takes and gives bare tensors
 UNKNOWN = "unknown"
 
 
@@ -103,13 +102,12 @@ def predict_split(
     confidence: dict[str, list[Confidence]] = {}
     sums: dict[str, tuple[float, int]] = {}
     for z, predictions, targets in space_outputs(network, space, batches):
-        if targets is not None:
-            add_terms(sums, measure(predictions, targets))
-        truth = {} if targets is None else by_name(targets)
-        for name, predicted in by_name(predictions).items():
+        if targets:
+            add_terms(sums, measure(space.as_given(predictions), space.as_given(targets)))
+        for name, predicted in predictions.items():
             fitted = (calibration or {}).get(name)
             scores, best = _rank(space, name, z, predicted, top, all_scores=fitted is not None)
-            parts = {"predicted": predicted, "targets": truth.get(name)}
+            parts = {"predicted": predicted, "targets": targets.get(name)}
             parts |= {} if best is None else {"top": best.ids, "top_scores": best.values}
             for key, part in parts.items():
                 if part is not None:
@@ -130,26 +128,20 @@ def predict_split(
 @torch.no_grad()
 def space_outputs(
     network: nn.Module, space: OutputSpace, batches: Batches
-) -> Iterator[tuple[Tensor, Targets, Targets | None]]:
-    """Yield outputs, predictions, and targets in the form of the predictions, None where there are none."""
+) -> Iterator[tuple[Tensor, dict[str, Tensor], dict[str, Tensor]]]:
+    """Yield outputs, and predictions and targets by task name; no targets where the data has none."""
     device = Accelerator().device
     space.to(device)
     for z, targets in network_outputs(network, batches, device=device):
-        predictions = space.predict(z)
-        if isinstance(predictions, Tensor) and isinstance(targets, Mapping) and len(targets) == 1:
-            targets = next(iter(targets.values()))  # data by name, and a space with one unnamed task
-        yield z, predictions, None if isinstance(targets, Mapping) and not targets else targets
-
-
-def by_name(values: Targets) -> dict[str, Tensor]:
-    """Return tensors by task, whatever form they came in."""
-    return {UNNAMED: values} if isinstance(values, Tensor) else dict(values)
+        predictions = space.predict_by_task(z)
+        if isinstance(targets, Mapping) and len(targets) == len(predictions) == 1:
+            targets = dict(zip(predictions, targets.values(), strict=True))  # one task, whatever the data calls it
+        yield z, predictions, {UNNAMED: targets} if isinstance(targets, Tensor) else dict(targets)
 
 
 def output_norms(space: OutputSpace, task: str, z: Tensor) -> Tensor:
     """Return the lengths of the outputs on the axes that a task reads, shape (n,) of float64 on the CPU."""
-    head: Any = space.heads[space.names.index(task)] if isinstance(space, TaskSpace) else None
-    part: Tensor = z if head is None else z[:, head.axes]
+    part: Tensor = z[:, space.named_heads()[task].axes] if isinstance(space, TaskSpace) else z
     return part.cpu().double().square().sum(dim=1).sqrt()
 
 
@@ -162,7 +154,7 @@ def _rank(
     """
     if not isinstance(space, TaskSpace) or not isinstance(space.tasks[task], Classes):
         return None, None
-    head: Any = space.heads[space.names.index(task)]
+    head = space.named_heads()[task]
     if isinstance(head, PrototypeHead) and head.many(z):
         return head.scores(z) if all_scores else None, head.top_k(z, top)
     scores: Tensor = head.scores(z)

@@ -20,9 +20,9 @@ from hyperproto.data.readers import OWN, READERS, detect, read_data
 from hyperproto.data.source import MISSING, Target, Unseen
 from hyperproto.data.tables import column, is_table, read_columns
 from hyperproto.evaluation.confidence import Calibration, ClassCalibration
-from hyperproto.spaces import Classes, OutputSpace, Range
+from hyperproto.spaces import Classes, OutputSpace
 from hyperproto.spaces.output_space import TaskSpace
-from hyperproto.spaces.tasks import Task
+from hyperproto.spaces.tasks import Task, class_tasks, range_tasks
 from hyperproto.spec import ResolvedSettings
 from hyperproto.training import RunRecord, load, read_run
 from hyperproto.training.load import CALIBRATION
@@ -201,12 +201,8 @@ def _preprocessing(record: RunRecord, source: Source | None = None) -> Preproces
 
 def _known_targets(tasks: Mapping[str, Task], reader: str) -> dict[str, Target]:
     """Return the run's tasks by the names the reader gives them; without class names there is nothing to know."""
-    known: dict[str, Target] = {}
-    for name, task in tasks.items():
-        if isinstance(task, Range):
-            known[name] = Bounds(task.low, task.high)
-        elif task.names is not None:
-            known[name] = Labels(task.names)
+    known: dict[str, Target] = {name: Bounds(task.low, task.high) for name, task in range_tasks(tasks).items()}
+    known |= {name: Labels(task.names) for name, task in class_tasks(tasks).items() if task.names is not None}
     if reader == "image-folder" and len(known) == 1:
         return {"class": next(iter(known.values()))}  # its only task, whatever the run calls it
     return known
@@ -218,9 +214,8 @@ def _table_columns(record: RunRecord, tasks: Mapping[str, Task]) -> dict[str, An
     if not isinstance(preprocessing, TablePreprocessing):
         advice = "Read the table with hp.data.read_table and pass it to evaluate_run."
         raise InputError(f'The run "{record.folder}"', "know which column of a table has its images", "none", advice)
-    ranges = [name for name, task in tasks.items() if isinstance(task, Range)]
-    classes = [name for name in tasks if name not in ranges]
-    return {"classes": classes, "ranges": ranges, "columns": preprocessing.columns}
+    columns = {"classes": list(class_tasks(tasks)), "ranges": list(range_tasks(tasks))}
+    return {**columns, "columns": preprocessing.columns}
 
 
 def _unseen_option(reader: str, unseen: Unseen) -> dict[str, Any]:
