@@ -11,8 +11,8 @@ import numpy as np
 import torch
 
 from hyperproto._core.threads import one_thread
-from hyperproto.codes import known_code, max_cosine, separation_descent
-from hyperproto.codes.descent import random_points
+from hyperproto.codes import known_code, max_cosine, paper_descent
+from hyperproto.codes.measure import random_points
 from hyperproto.codes.smooth_max import SmoothMax, descend
 
 CASES = ((100, 10), (100, 25), (200, 50), (1000, 64))
@@ -30,7 +30,7 @@ def measure() -> tuple[str, list[dict[str, object]]]:
 def measure_case(num_points: int, dim: int) -> dict[str, object]:
     published = 10 * seconds_as_published(num_points, dim, 1000)
     started = time.perf_counter()
-    paper = max_cosine(separation_descent(num_points, dim, seed=0))
+    paper = max_cosine(paper_descent(num_points, dim, seed=0)[0])
     paper_seconds = time.perf_counter() - started
     times = [time_to_reach(num_points, dim, paper, seed) for seed in range(3)]
     search_seconds = float(np.median(times))

@@ -1,4 +1,4 @@
-"""Meaning and separation against the authors' published prototypes with privileged information.
+"""Agreement with a prior and separation against the authors' published prototypes with privileged information.
 
 ``HYPERPROTO_AUTHORS`` must name the folder that holds their ``sgd-sem`` and ``sem`` folders. The prior is their own
 file of word vectors, ``sem/cifar100-100d-100c.npy``; with ``HYPERPROTO_WORD_VECTORS`` and ``HYPERPROTO_NAMES``
@@ -12,8 +12,7 @@ import numpy as np
 
 import hyperproto as hp
 from hyperproto.codes import max_cosine
-from hyperproto.codes.code import Array
-from hyperproto.codes.descent import unit_rows
+from hyperproto.codes.measure import Array, unit_rows
 from hyperproto.codes.ranked import agreement
 from hyperproto.priors import Prior, as_prior, from_vectors
 

@@ -8,7 +8,7 @@ from torch.nn import functional
 
 from benchmarks.timing import compare
 from hyperproto._core.threads import one_thread
-from hyperproto.codes.descent import random_points
+from hyperproto.codes.measure import random_points
 from hyperproto.codes.ranked import Ranking
 
 

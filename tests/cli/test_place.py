@@ -105,7 +105,7 @@ def test_place_reads_a_confusion_matrix(tmp_path, capsys):
     path.write_text(",dog,cat,car\ndog,8,2,0\ncat,3,7,0\ncar,0,0,9\n", encoding="utf-8")
     code, out, _ = run(capsys, "place", "cat,dog,car", "2", "--prior", str(path), "--confusion", "far", "--json")
     assert code == 0
-    assert json.loads(out)["meaning"]["prior"] == "confusion matrix, confusable classes far (3 of 3 classes)"
+    assert json.loads(out)["prior_agreement"]["prior"] == "confusion matrix, confusable classes far (3 of 3 classes)"
 
 
 def test_sweep_goes_over_weights(capsys, vectors):
@@ -113,7 +113,7 @@ def test_sweep_goes_over_weights(capsys, vectors):
     assert code == 0
     rows = json.loads(out)
     assert [row["label"] for row in rows][:2] == ["separation only", "assignment"]
-    assert rows[2]["meaning"]["ranked_by_margin"] > 0.5
+    assert rows[2]["prior_agreement"]["ranked_by_margin"] > 0.5
     code, out, _ = run(capsys, "sweep", NAMES, "3", "--prior", vectors, "--effort", "fast")
     assert "separation against agreement with the prior" in out
 

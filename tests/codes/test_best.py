@@ -1,5 +1,3 @@
-"""What ``place`` offers: known codes, searches, and the better of both."""
-
 import math
 
 import numpy as np
@@ -7,17 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hyperproto.codes import (
-    best_code,
-    certify,
-    known_code,
-    known_max_cosine,
-    max_cosine,
-    separation_bound,
-)
-from hyperproto.codes.certify import EXACT_POINTS, PROVED
-from hyperproto.codes.descent import random_points
-from hyperproto.codes.measure import sampled_max_cosine, separation
+from hyperproto.codes import best_code, certify, known_code, known_max_cosine, max_cosine, separation_bound
+from hyperproto.codes.algebra import best_entry
+from hyperproto.codes.best import ZOO, from_zoo
+from hyperproto.codes.certificate import EXACT_POINTS, PROVED
+from hyperproto.codes.measure import random_points, sampled_max_cosine, separation
 
 
 @pytest.mark.parametrize(
@@ -74,7 +66,7 @@ def test_a_false_theorem_is_caught():
 
 def test_the_clock_is_mentioned_when_it_ended_the_search():
     code = best_code(40, 6, effort="thorough", seconds=0.2, workers=1)
-    assert "ended after 0.2 s" in code.certificate.remark
+    assert "ended after 0.2 s" in code.certificate.note
     assert code.certificate.max_cosine < 0.6
 
 
@@ -89,7 +81,7 @@ def test_an_interrupt_returns_the_best_so_far():
             raise KeyboardInterrupt
 
     code = best_code(30, 4, effort="balanced", workers=1, progress=interrupt)
-    assert "interrupted" in code.certificate.remark
+    assert "interrupted" in code.certificate.note
     assert separation_bound(30, 4) < code.certificate.max_cosine < 0.7
 
 
@@ -131,3 +123,27 @@ def test_no_known_code_lies_below_the_bound_or_above_its_claim(num_points, dim, 
         assert np.abs(np.linalg.norm(code.points, axis=1) - 1).max() < 1e-12
         assert code.certificate.max_cosine >= separation_bound(num_points, dim) - 1e-12
         assert code.certificate.max_cosine <= known_max_cosine(num_points, dim) + 1e-9
+
+
+ZOO_SHAPES = sorted(tuple(map(int, path.stem.split("x"))) for path in ZOO.glob("*x*.safetensors"))
+
+
+def test_the_zoo_is_small():
+    assert sum(path.stat().st_size for path in ZOO.glob("*.safetensors")) <= 8_000_000
+    assert len(ZOO_SHAPES) > 10
+
+
+@pytest.mark.parametrize(("num_points", "dim"), ZOO_SHAPES)
+def test_a_stored_code_beats_the_registry_and_not_the_bound(num_points, dim):
+    code = from_zoo(num_points, dim)
+    assert code.points.shape == (num_points, dim)
+    products = code.points @ code.points.T
+    np.fill_diagonal(products, -1)
+    assert code.certificate.max_cosine == pytest.approx(products.max(), abs=1e-12)
+    assert products.max() >= separation_bound(num_points, dim) - 1e-12
+    entry = best_entry(num_points, dim)
+    assert entry is None or products.max() < entry.max_cosine
+
+
+def test_what_is_not_stored_is_none():
+    assert from_zoo(11, 3) is None

@@ -5,8 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hyperproto.codes.bounds import random_max_cosine, separation_bound
-from hyperproto.codes.descent import random_points
-from hyperproto.codes.measure import max_cosine
+from hyperproto.codes.measure import max_cosine, random_points
 
 sizes = st.integers(2, 10**6)
 dims = st.integers(1, 1024)

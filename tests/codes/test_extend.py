@@ -2,15 +2,14 @@ import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
 
-from hyperproto.codes import extend_code, farthest_first, max_cosine, polygon, simplex, spread_order
-from hyperproto.codes.beside import SmoothMaxBeside, largest_cosine_beside
-from hyperproto.codes.descent import random_points
-from hyperproto.codes.ranked import ranked_beside
+from hyperproto.codes import extend_code, extend_ranked, farthest_first, max_cosine, polygon, simplex, spread_order
+from hyperproto.codes.measure import random_points
+from hyperproto.codes.smooth_max import SmoothMaxWithFixedPoints
 
 
 @pytest.mark.parametrize("exponent", [1, 8])
-def test_the_gradient_beside_fixed_points_is_that_of_the_value(exponent):
-    smooth = SmoothMaxBeside(random_points(7, 4, 0), 3, 2, exponent=exponent)
+def test_the_gradient_with_fixed_points_is_that_of_the_value(exponent):
+    smooth = SmoothMaxWithFixedPoints(random_points(7, 4, 0), 3, 2, exponent=exponent)
     x = np.random.default_rng(1).normal(size=3 * 2 * 4)
     numeric = approx_fprime(x, lambda x: smooth(x)[0], 1e-7)
     np.testing.assert_allclose(smooth(x)[1], numeric, atol=1e-5)
@@ -18,12 +17,12 @@ def test_the_gradient_beside_fixed_points_is_that_of_the_value(exponent):
 
 def test_starts_do_not_know_each_other():
     fixed, points = random_points(5, 3, 0), random_points(8, 3, 1).reshape(4, 2, 3)
-    together = SmoothMaxBeside(fixed, 4, 2, exponent=4)(points.reshape(-1))
-    alone = [SmoothMaxBeside(fixed, 1, 2, exponent=4)(start.reshape(-1)) for start in points]
+    together = SmoothMaxWithFixedPoints(fixed, 4, 2, exponent=4)(points.reshape(-1))
+    alone = [SmoothMaxWithFixedPoints(fixed, 1, 2, exponent=4)(start.reshape(-1)) for start in points]
     assert together[0] == pytest.approx(sum(value for value, _ in alone))
     np.testing.assert_allclose(together[1], np.concatenate([gradient for _, gradient in alone]), atol=1e-14)
     whole = [max_cosine(np.concatenate([fixed[:0], start])) for start in points]
-    assert (largest_cosine_beside(fixed, points) >= np.array(whole) - 1e-15).all()
+    assert (SmoothMaxWithFixedPoints(fixed, 4, 2).largest_cosines(points) >= np.array(whole) - 1e-15).all()
 
 
 @pytest.mark.parametrize(
@@ -72,7 +71,7 @@ def test_a_prior_draws_a_new_point_to_what_it_resembles():
     fixed = np.eye(4)
     similarity = np.full((5, 5), 0.1)
     similarity[4, :2] = similarity[:2, 4] = 0.9
-    new = ranked_beside(fixed, similarity, np.arange(5), weight=5.0)
+    new = extend_ranked(fixed, similarity, np.arange(5), weight=5.0)
     assert new.shape == (1, 4)
     assert min(new[0, :2]) > max(new[0, 2:]) + 0.3
     assert np.linalg.norm(new) == pytest.approx(1)

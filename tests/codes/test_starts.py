@@ -1,146 +1,104 @@
-import math
-import subprocess
-import sys
-
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from hyperproto.codes import starts
-from hyperproto.codes.bounds import separation_bound
-from hyperproto.codes.closed_forms import cross_polytope
-from hyperproto.codes.effort import Effort
-from hyperproto.codes.measure import max_cosine
-from hyperproto.codes.starts import optimise
-from hyperproto.codes.workers import ordered_map
-
-SMALL = Effort(starts=12, rounds=0, finalists=1)
-
-# Optimal codes, each with a proof: (K, D, maximum cosine).
-PROVED = [
-    (4, 3, -1 / 3),  # simplex
-    (8, 4, 0.0),  # cross-polytope
-    (7, 2, math.cos(2 * math.pi / 7)),  # polygon
-    (8, 3, (2 * math.sqrt(2) - 1) / 7),  # square antiprism, Schütte and van der Waerden 1951
-    (9, 3, 1 / 3),  # the same
-    (12, 3, 1 / math.sqrt(5)),  # icosahedron
-    (10, 4, 1 / 6),  # Petersen code, Bachoc and Vallentin 2009
-    (16, 5, 1 / 5),  # Clebsch graph
-    (27, 6, 1 / 4),  # Schläfli graph
-    (56, 7, 1 / 3),  # 28 equiangular lines
-]
+from hyperproto.codes.algebra.polytopes import cross_polytope
+from hyperproto.codes.measure import max_cosine, random_points, unit_rows
+from hyperproto.codes.starts import (
+    NAMES,
+    adapt_code,
+    cyclic_start,
+    deepest_holes,
+    drop_points,
+    group,
+    insert_points,
+    move_points,
+    short_orbits,
+    symmetric_start,
+)
 
 
-@pytest.mark.parametrize(("num_points", "dim", "cosine"), PROVED)
-def test_proved_optima_are_found_to_twelve_digits(num_points, dim, cosine):
-    points, _ = optimise(num_points, dim, effort=SMALL, seed=0)
-    assert max_cosine(points) == pytest.approx(cosine, abs=1e-12)
-
-
-def test_the_24_cell_is_found():
-    points, _ = optimise(24, 4, effort=SMALL, seed=0)
-    assert max_cosine(points) == pytest.approx(0.5, abs=1e-12)
-
-
-@given(st.integers(2, 30), st.integers(2, 12), st.integers(0, 2**32))
-@settings(max_examples=15, deadline=None)
-def test_no_value_lies_below_the_bound(num_points, dim, seed):
-    points, search = optimise(num_points, dim, effort=Effort(1, 0, 1), seed=seed)
-    assert points.shape == (num_points, dim)
+@pytest.mark.parametrize(("have", "have_dim"), [(10, 4), (12, 4), (8, 4), (10, 6), (13, 3)])
+def test_adapted_codes_have_the_size_asked_for(have, have_dim):
+    points = adapt_code(random_points(have, have_dim, 0), 10, 4, np.random.default_rng(0), noise=0.01)
+    assert points.shape == (10, 4)
     np.testing.assert_allclose(np.linalg.norm(points, axis=1), 1, atol=1e-14)
-    assert max_cosine(points) >= separation_bound(num_points, dim) - 1e-12
-    assert search.bound == separation_bound(num_points, dim)
 
 
-def test_one_and_two_workers_give_the_same_bits(monkeypatch):
-    monkeypatch.setattr(starts, "POOL_WORK", 0.0)
-    effort = Effort(starts=14, rounds=1, finalists=2)
-    one, _ = optimise(17, 4, effort=effort, seed=3, workers=1)
-    two, _ = optimise(17, 4, effort=effort, seed=3, workers=2)
-    np.testing.assert_array_equal(one, two)
-    other, _ = optimise(17, 4, effort=effort, seed=4, workers=1)
-    assert not np.array_equal(one, other)
+def test_padding_without_noise_keeps_every_cosine():
+    points = random_points(9, 4, 1)
+    padded = adapt_code(points, 9, 7, np.random.default_rng(0), noise=0.0)
+    np.testing.assert_allclose(padded @ padded.T, points @ points.T, atol=1e-14)
 
 
-def test_hops_improve_on_the_starts_alone():
-    few = Effort(starts=2, rounds=0, finalists=1)
-    hopping = Effort(starts=2, rounds=1, finalists=1)
-    before = max_cosine(optimise(40, 4, effort=few, seed=1)[0])
-    after, search = optimise(40, 4, effort=hopping, seed=1)
-    assert max_cosine(after) < before - 1e-6
-    assert search.hops > 0
+def test_the_hole_of_a_missing_point_is_found():
+    points = np.delete(cross_polytope(8, 4), 2, axis=0)  # without e_3
+    hole = deepest_holes(points, 1, np.random.default_rng(0))[0]
+    assert hole[2] > 0.9
 
 
-def test_a_given_code_is_used():
-    best = cross_polytope(12, 6)
-    points, search = optimise(11, 6, effort=Effort(0, 0, 1), seed=0, bound=-1.0, initial_codes=[best])
-    assert max_cosine(points) == pytest.approx(0, abs=1e-9)
-    assert search.starts == 3
+def test_the_crowded_point_is_dropped():
+    crowd = unit_rows(np.array([[1, 0.1, 0], [1, 0, 0.1], [1, -0.1, -0.1]]))  # any of these three
+    points = np.concatenate([cross_polytope(6, 3)[1:], crowd])
+    assert len(drop_points(points, 2, np.random.default_rng(0))) == 6
+    assert max_cosine(drop_points(points, 2, np.random.default_rng(0))) < 0.2
 
 
-def test_search_stops_after_the_round_that_met_the_bound():
-    _, search = optimise(16, 5, effort=Effort(100, 5, 1), seed=0)
-    assert (search.starts, search.hops) == (12, 0)
-    assert search.reproducible
+def test_moves_keep_the_number_of_points_and_all_but_the_moved():
+    points = random_points(12, 4, 2)
+    moved = move_points(points, 3, np.random.default_rng(0))
+    kept = (np.abs(moved[:, None] - points[None]).max(axis=2) == 0).any(axis=1)
+    assert moved.shape == points.shape
+    assert kept.sum() == 9
 
 
-def test_the_clock_ends_a_search_and_the_account_says_so():
-    points, search = optimise(20, 3, effort=Effort(10_000, 0, 1), seed=0, seconds=0.0)
-    assert (search.starts, search.capped, search.reproducible) == (1, True, False)
-    assert points.shape == (20, 3)
+def test_inserting_nothing_changes_nothing():
+    points = random_points(5, 3, 3)
+    np.testing.assert_array_equal(insert_points(points, 0, np.random.default_rng(0)), points)
 
 
-def test_progress_counts_up_to_the_total():
-    calls = []
-    optimise(13, 3, effort=Effort(5, 1, 1), seed=0, progress=lambda *call: calls.append(call))
-    assert [done for done, *_ in calls] == list(range(1, len(calls) + 1))
-    assert calls[-1][0] <= calls[-1][1] == 9
-    best = [call[2] for call in calls]
-    assert best == sorted(best, reverse=True)
+def same_set(a, b):
+    """Return whether two sets of points are equal, in any order."""
+    return len(a) == len(b) and np.abs(a[:, None] - b[None]).max(axis=2).min(axis=1).max() < 1e-9
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_an_interrupt_returns_the_best_so_far(workers, monkeypatch):
-    monkeypatch.setattr(starts, "POOL_WORK", 0.0)
-
-    def interrupt(done, total, best, bound):
-        if done == 3:
-            raise KeyboardInterrupt
-
-    points, search = optimise(19, 3, effort=Effort(500, 0, 1), seed=0, workers=workers, progress=interrupt)
-    assert search.interrupted
-    assert not search.reproducible
-    assert max_cosine(points) == search.best[0].cosine
+def test_the_helper_can_tell_sets_apart():
+    assert same_set(np.eye(3), np.eye(3)[::-1])
+    assert not same_set(np.eye(3), -np.eye(3))
 
 
-def test_errors_in_a_worker_reach_the_caller():
-    with ordered_map(2) as run, pytest.raises(ZeroDivisionError):
-        list(run([(divmod, (1, 0))]))
-
-
-def test_results_come_in_the_order_of_the_tasks():
-    with ordered_map(2) as run:
-        assert list(run([(pow, (2, k)) for k in range(20)])) == [2**k for k in range(20)]
-
-
-def test_workers_start_from_a_script_without_a_main_guard_and_without_torch(tmp_path):
-    script = tmp_path / "script.py"
-    script.write_text(
-        "import sys\n"
-        "from hyperproto.codes.workers import ordered_map\n"
-        "def run():\n"
-        "    with ordered_map(2) as run:\n"
-        "        return list(run([(eval, (\"__import__('sys').modules.get('torch') is None\",))]))\n"
-        "print(run())\n"
+@pytest.mark.parametrize("name", NAMES)
+def test_groups_are_closed_and_orthogonal(name):
+    elements = group(name)
+    np.testing.assert_allclose(
+        elements @ elements.transpose(0, 2, 1), np.broadcast_to(np.eye(3), elements.shape), atol=1e-12
     )
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
-    assert done.stdout == "[True]\n"
+    products = np.einsum("aij,bjk->abik", elements, elements).reshape(-1, 9)
+    distances = np.abs(products[:, None] - elements.reshape(1, -1, 9)).max(axis=2)
+    assert distances.min(axis=1).max() < 1e-9
 
 
-def test_efforts_grow_with_their_names_and_shrink_with_size():
-    fast, balanced, thorough = (Effort.named(name, 100, 10) for name in ("fast", "balanced", "thorough"))
-    assert fast.starts < balanced.starts < thorough.starts
-    assert Effort.named("thorough", 2000, 128).starts < thorough.starts
-    with pytest.raises(ValueError, match=r'Unknown effort "thoruogh".*Did you mean "thorough"'):
-        Effort.named("thoruogh", 10, 3)
+@pytest.mark.parametrize(
+    ("name", "order", "orbits"), [("T", 12, [4, 4, 6]), ("O", 24, [6, 8, 12]), ("I", 60, [12, 20, 30])]
+)
+def test_polyhedral_groups_have_their_order_and_short_orbits(name, order, orbits):
+    assert len(group(name)) == order
+    assert sorted(map(len, short_orbits(name))) == orbits
+
+
+@pytest.mark.parametrize("num_points", [7, 24, 60, 119, 120])
+def test_symmetric_starts_are_unit_and_kept_by_a_group(num_points):
+    for seed in range(5):
+        points = symmetric_start(num_points, np.random.default_rng(seed))
+        assert points.shape == (num_points, 3)
+        np.testing.assert_allclose(np.linalg.norm(points, axis=1), 1, atol=1e-12)
+        assert any(all(same_set(points @ g.T, points) for g in group(name)) for name in NAMES)
+
+
+@pytest.mark.parametrize(("num_points", "dim"), [(11, 4), (30, 7), (64, 16)])
+def test_cyclic_starts_are_distinct_unit_points(num_points, dim):
+    for seed in range(5):
+        points = cyclic_start(num_points, dim, np.random.default_rng(seed))
+        assert points.shape == (num_points, dim)
+        cosine = points @ points.T
+        np.testing.assert_allclose(np.diag(cosine), 1, atol=1e-12)
+        assert (cosine - 2 * np.eye(num_points)).max() < 1 - 1e-8

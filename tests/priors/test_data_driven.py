@@ -67,7 +67,7 @@ def test_it_is_a_prior_for_placement(generator):
     placed = hp.place(6, 3, prior=prior, effort="fast", workers=1)
     cosines = placed.vectors @ placed.vectors.T
     assert cosines[0, 1] > cosines[0, 2]
-    assert "examples" in placed.certificate.meaning.prior
+    assert "examples" in placed.certificate.prior_agreement.prior
 
 
 def test_images_are_told_apart_by_their_patches(generator):

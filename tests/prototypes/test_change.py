@@ -49,9 +49,9 @@ def test_without_reserve_new_points_are_searched_for_and_the_certificate_says_wh
     more = placed.extend(4, effort="fast")  # the tetrahedron becomes a cube
     assert torch.equal(more.vectors[:4], placed.vectors)
     assert more.certificate.max_cosine == pytest.approx(1 / 3, abs=1e-6)
-    assert "The 4 old prototypes stay: maximum cosine -0.3333 before, 0.3333 now" in more.certificate.remark
+    assert "The 4 old prototypes stay: maximum cosine -0.3333 before, 0.3333 now" in more.certificate.note
     assert more.certificate.bound < 1 / 3  # that of eight points, not of four
-    assert "0.2612 is known for 8 placed afresh" in more.certificate.remark
+    assert "0.2612 is known for 8 placed afresh" in more.certificate.note
 
 
 def test_a_prior_says_where_the_new_class_goes_and_takes_the_room_nearest_to_it():
@@ -61,7 +61,7 @@ def test_a_prior_says_where_the_new_class_goes_and_takes_the_room_nearest_to_it(
     cosines = more.vectors[4] @ more.vectors[:4].T
     assert cosines[:2].min() > cosines[2:].max() + 0.1
     assert torch.equal(more.vectors[:4], placed.vectors)
-    assert more.certificate.meaning.prior == "vectors (5 of 5 classes)"
+    assert more.certificate.prior_agreement.prior == "vectors (5 of 5 classes)"
     nearest = (placed.reserve @ more.vectors[4]).argmax()
     assert torch.equal(more.reserve, torch.cat([placed.reserve[:nearest], placed.reserve[nearest + 1 :]]))
 
@@ -72,7 +72,7 @@ def test_a_placement_with_a_prior_keeps_room_too():
     cosines = placed.vectors @ placed.vectors.T
     assert cosines[0, 1] > cosines[0, 2]
     assert placed.reserve.shape == (2, 3)
-    assert placed.certificate.meaning is not None
+    assert placed.certificate.prior_agreement is not None
 
 
 def test_a_file_keeps_the_reserve_and_older_files_have_none(tmp_path):
@@ -152,7 +152,7 @@ def test_what_cannot_be_gets_a_sentence(change, sentence):
 def test_of_very_many_prototypes_every_pair_with_a_new_one_is_measured(monkeypatch):
     placed = place(30, 3, effort="fast")
     near = torch.nn.functional.normalize(placed.vectors[7] + 0.01 * placed.vectors[8], dim=0)[None]
-    module = import_module("hyperproto.codes.certify")  # a function of the package has that name too
+    module = import_module("hyperproto.codes.certificate")
     monkeypatch.setattr(module, "can_measure", lambda count, dim: False)
     monkeypatch.setattr(module, "SAMPLE", 1)
     more = placed.append(1, near, method="by hand")

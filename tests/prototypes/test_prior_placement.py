@@ -3,10 +3,10 @@ import pytest
 import torch
 
 import hyperproto as hp
-from hyperproto.codes.lbfgs import minimise
-from hyperproto.codes.ranked import auto_weight, wished_cosine
+from hyperproto.codes.lbfgs import minimize
+from hyperproto.codes.ranked import auto_weight, target_cosine
 from hyperproto.codes.ranked import joint as joint_module
-from hyperproto.codes.ranked.layouts import spectral_layout
+from hyperproto.codes.ranked.joint import spectral_layout
 from hyperproto.prototypes import prior_placement
 from hyperproto.prototypes.explore import sweep_prior_weight
 
@@ -37,8 +37,8 @@ def place(prior, dim=4, **options):
 
 def test_a_prior_orders_the_classes_at_some_cost_in_separation(prior):
     plain, ours = hp.place(NAMES, 4, effort="fast", workers=1), place(prior)
-    held = ours.certificate.meaning
-    assert plain.certificate.meaning is None
+    held = ours.certificate.prior_agreement
+    assert plain.certificate.prior_agreement is None
     assert held.ranked_by_margin > 0.7
     assert held.spearman > 0.6
     assert plain.certificate.max_cosine <= ours.certificate.max_cosine < 0.8
@@ -47,7 +47,7 @@ def test_a_prior_orders_the_classes_at_some_cost_in_separation(prior):
 
 def test_more_weight_gives_more_meaning_and_less_separation(prior):
     light, heavy = (place(prior, prior_weight=weight).certificate for weight in (0.5, 50.0))
-    assert light.meaning.loss > heavy.meaning.loss
+    assert light.prior_agreement.loss > heavy.prior_agreement.loss
     assert light.max_cosine < heavy.max_cosine
 
 
@@ -55,25 +55,25 @@ def test_weight_zero_is_separation_only(prior):
     plain = hp.place(NAMES, 4, effort="fast", workers=1)
     none = place(prior, prior_weight=0)
     assert torch.equal(plain.vectors, none.vectors)
-    assert none.certificate.meaning.weight == 0
+    assert none.certificate.prior_agreement.weight == 0
 
 
 def test_assignment_keeps_the_separation_of_the_code_and_means_more(prior):
     none, assigned = place(prior, prior_weight=0), place(prior, method="assign")
     assert assigned.certificate.max_cosine == none.certificate.max_cosine
-    assert assigned.certificate.meaning.loss < none.certificate.meaning.loss
+    assert assigned.certificate.prior_agreement.loss < none.certificate.prior_agreement.loss
     assert {tuple(row) for row in assigned.vectors.tolist()} == {tuple(row) for row in none.vectors.tolist()}
 
 
 def test_projection_keeps_the_axes_of_the_prior_and_parts_what_is_too_near(prior):
     ranked, projected = place(prior), place(prior, method="project")
-    wished = wished_cosine(12, 4)
+    wished = target_cosine(12, 4)
     assert projected.certificate.max_cosine < wished + 0.01
     layout = spectral_layout(prior, np.arange(12), 12, 4, seed=0)
     near = [(made.vectors.numpy() * layout).sum(axis=1).mean() for made in (projected, ranked)]
     assert near[0] > 0.95
     assert near[0] > near[1]
-    assert projected.certificate.meaning.ranked > 0.7
+    assert projected.certificate.prior_agreement.ranked > 0.7
     assert torch.equal(projected.vectors, place(prior, method="project").vectors)
 
 
@@ -91,7 +91,7 @@ def test_projection_of_similarities_that_no_vectors_have_keeps_like_classes_toge
     across = -0.9 * np.outer(signs, signs)  # like the other group, unlike one's own
     np.fill_diagonal(across, 1.0)
     placed = hp.place(6, 3, prior=across, method="project").certificate
-    assert placed.meaning.spearman > 0
+    assert placed.prior_agreement.spearman > 0
 
 
 def test_on_a_circle_projection_is_the_weighed_placement(prior):
@@ -99,7 +99,7 @@ def test_on_a_circle_projection_is_the_weighed_placement(prior):
 
 
 def test_assignment_of_a_simplex_says_that_it_means_nothing(prior):
-    assert "no assignment can mean anything" in place(prior, dim=11, method="assign").certificate.remark
+    assert "no assignment can mean anything" in place(prior, dim=11, method="assign").certificate.note
 
 
 def test_paper_sums_both_equations_with_weight_one(prior, monkeypatch):
@@ -114,7 +114,7 @@ def test_paper_sums_both_equations_with_weight_one(prior, monkeypatch):
     made = place(prior, method="paper").certificate
     assert seen["weight"] == 1.0
     assert "Eq. 5 + 1 x Eq. 6" in made.method
-    assert made.meaning.ranked > 0.6
+    assert made.prior_agreement.ranked > 0.6
 
 
 def test_a_tensor_an_array_and_vectors_by_name_are_the_same_prior(prior):
@@ -136,13 +136,13 @@ def test_an_interrupt_returns_the_best_so_far_and_says_so(prior, monkeypatch):
         calls.append(joint.separation.exponent)
         if len(calls) == 3:
             raise KeyboardInterrupt
-        return minimise(joint, x, **options)
+        return minimize(joint, x, **options)
 
-    monkeypatch.setattr(joint_module, "minimise", interrupted)
+    monkeypatch.setattr(joint_module, "minimize", interrupted)
     made = place(prior).certificate
     assert len(calls) == 3
-    assert "Interrupted: the best so far" in made.remark
-    assert made.meaning.ranked > 0.6
+    assert "Interrupted: the best so far" in made.note
+    assert made.prior_agreement.ranked > 0.6
 
 
 def test_a_progress_bar_shows_no_number_that_is_not_known(prior, capsys):
@@ -158,7 +158,7 @@ def test_classes_without_prior_are_placed_by_separation_alone():
         place(known)
     free = place(known, missing="free")
     assert free.num_classes == 12
-    assert "10 of 12 classes" in free.certificate.meaning.prior
+    assert "10 of 12 classes" in free.certificate.prior_agreement.prior
     assert free.certificate.max_cosine < 0.8
     with pytest.raises(ValueError, match="A prior for an assignment must know every class"):
         place(known, missing="free", method="assign")
@@ -166,7 +166,7 @@ def test_classes_without_prior_are_placed_by_separation_alone():
 
 def test_more_dimensions_than_classes_are_fine(prior):
     made = place(prior, dim=30)
-    assert made.certificate.meaning.ranked > 0.85
+    assert made.certificate.prior_agreement.ranked > 0.85
     assert auto_weight(12, 30) == auto_weight(12, 11)
 
 
@@ -175,7 +175,7 @@ def test_the_certificate_is_saved_with_both_sides(prior, tmp_path):
     made.save(tmp_path / "p.safetensors")
     again = hp.Prototypes.load(tmp_path / "p.safetensors")
     assert again.certificate == made.certificate
-    assert again.certificate.meaning.kendall == made.certificate.meaning.kendall
+    assert again.certificate.prior_agreement.kendall == made.certificate.prior_agreement.kendall
 
 
 def test_many_classes_are_ranked_by_sampled_anchors_and_it_says_so(monkeypatch):
@@ -185,11 +185,11 @@ def test_many_classes_are_ranked_by_sampled_anchors_and_it_says_so(monkeypatch):
     monkeypatch.setattr(prior_placement, "MATRIX_POINTS", 50)
     rows = vectors(120, groups=12)
     made = hp.place(120, 8, prior=rows, effort="fast", workers=1).certificate
-    assert "20 sampled anchors, not all 120" in made.remark
-    assert made.meaning.measured == "all triplets of 30 classes drawn at random"
+    assert "20 sampled anchors, not all 120" in made.note
+    assert made.prior_agreement.measured == "all triplets of 30 classes drawn at random"
     assert "tiled descent with ranking" in made.method
     plain = hp.place(120, 8, prior=rows, prior_weight=0, effort="fast", workers=1).certificate
-    assert made.meaning.ranked_by_margin > plain.meaning.ranked_by_margin + 0.2
+    assert made.prior_agreement.ranked_by_margin > plain.prior_agreement.ranked_by_margin + 0.2
     assert made.max_cosine < 0.95
 
 

@@ -80,7 +80,11 @@ def test_a_file_of_the_first_format_is_read():
     torch.testing.assert_close(read.vectors, again.vectors)
     torch.testing.assert_close(read.reserve, again.reserve)
     assert read.names == ("cat", "dog", "car", "bus")
-    assert read.certificate.meaning.prior == again.certificate.meaning.prior == "vectors (4 of 4 classes)"
+    assert (
+        read.certificate.prior_agreement.prior
+        == again.certificate.prior_agreement.prior
+        == "vectors (4 of 4 classes)"
+    )
     assert read.certificate.max_cosine == pytest.approx(again.certificate.max_cosine)
 
 

@@ -61,7 +61,7 @@ def test_columns_that_do_not_vary_say_nothing():
 def test_classes_that_share_a_vector_are_noted():
     table = TABLE.copy()
     table[4] = table[1]
-    assert "1 pairs of classes share a prototype" in word_vector_prototypes(table, NAMES, 4).certificate.remark
+    assert "1 pairs of classes share a prototype" in word_vector_prototypes(table, NAMES, 4).certificate.note
 
 
 def test_what_cannot_be_gets_a_sentence():

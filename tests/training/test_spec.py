@@ -426,7 +426,7 @@ def test_a_folder_called_data_is_not_taken_for_a_prior(tmp_path, monkeypatch, ca
 )
 def test_examples_that_say_nothing_leave_placement_as_it_is(inputs, labels):
     space = space_of(spec_of(NOTHING, dim=2), {"kind": classes(5)}, Split(inputs, {"kind": labels}))
-    assert space.prototypes["kind"].certificate.meaning is None
+    assert space.prototypes["kind"].certificate.prior_agreement is None
 
 
 def test_prototypes_of_a_file_go_to_the_classes_they_are_named_for(tmp_path):

@@ -257,7 +257,7 @@ def show_prototypes(prototypes: "Prototypes", output: Path | None, more: dict[st
     }
     if "separation" in more:
         rows["cosine distance"] = "min {min:.4f}, mean {mean:.4f}, max {max:.4f}".format(**more["separation"])
-    if (agreement := certificate.meaning) is not None:
+    if (agreement := certificate.prior_agreement) is not None:
         rows |= {
             "prior": f"{agreement.prior}, weight {agreement.weight:.3g}",
             "triplets ranked right": f"{100 * agreement.ranked:.1f} %; by more than .01 "
@@ -268,8 +268,8 @@ def show_prototypes(prototypes: "Prototypes", output: Path | None, more: dict[st
     if certificate.reserved:
         whole = certificate.max_cosine_with_reserve
         rows["reserve"] = f"room for {certificate.reserved} more; maximum cosine with them {whole:.9f}"
-    if certificate.remark:
-        rows["note"] = certificate.remark
+    if certificate.note:
+        rows["note"] = certificate.note
     if output is not None:
         rows["written to"] = str(output)
     print_rows(f"{prototypes.num_classes} prototypes in {prototypes.dim} dimensions", rows.items())

@@ -66,7 +66,7 @@ class Sweep(SearchOptions):
         for heading in ("weight", "maximum cosine", "ranked right", "by .01", "Spearman", "Kendall", "Eq. 6"):
             table.add_column(heading, justify="right")
         for row, certificate in zip(rows, certificates, strict=True):
-            agreement = certificate.meaning
+            agreement = certificate.prior_agreement
             assert agreement is not None
             shares = (f"{100 * share:.1f} %" for share in (agreement.ranked, agreement.ranked_by_margin))
             numbers = (f"{value:.3f}" for value in (agreement.spearman, agreement.kendall))

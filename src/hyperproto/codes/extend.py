@@ -1,26 +1,39 @@
-"""More points beside given ones, which stay where they are: as far from them and from each other as can be found."""
+r"""More points next to given ones, which stay where they are, as well separated as can be found.
+
+With a prior the new points go where it wants them, by minimizing
+
+.. math:: F_p = f_p + \lambda \, \mathcal{L}_{\text{PI}}
+
+with the smooth maximum f over the pairs with a new point, and Equation 6 over the triplets whose anchor i is new:
+which of two other points the new one should be nearer to.
+"""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hyperproto._core.registry import choose
 from hyperproto._core.seeding import derive_seed
 from hyperproto._core.threads import one_thread
-from hyperproto.codes.adapt import insert_points
-from hyperproto.codes.beside import SmoothMaxBeside, largest_cosine_beside
-from hyperproto.codes.code import Array
-from hyperproto.codes.descent import TILE_ENTRIES, unit_rows
-from hyperproto.codes.effort import WORK
-from hyperproto.codes.lbfgs import minimise
+from hyperproto.codes.lbfgs import minimize
+from hyperproto.codes.measure import Array, random_points, row_blocks, unit_rows
+from hyperproto.codes.ranked.joint import EXPONENTS
+from hyperproto.codes.ranked.ranking import Ranking
+from hyperproto.codes.search import WORK
+from hyperproto.codes.smooth_max import SmoothMaxWithFixedPoints
+from hyperproto.codes.starts import insert_points
 
-__all__ = ["extend_code"]
+__all__ = ["extend_code", "extend_ranked"]
 
 FIRST = (4, 16, 64, 256)  # all starts together
 LAST = (2**9, 2**11, 2**13, 2**16, 2**20)  # the best of them, one by one
 ITERATIONS = 60
 FINALISTS = 4
 MOST_STARTS = 64
-MANY = 4000  # old points from which holes are looked for among random directions only
+MANY = 4000  # fixed points from which holes are searched among random directions only
 CANDIDATES = 256
+RANKED_STARTS = {"fast": 4, "balanced": 16, "thorough": 64}
+RANKED_ITERATIONS = 100
+NOISE = 0.3  # of a start, next to the direction the prior itself points in
 
 
 def extend_code(fixed: Array, count: int, *, effort: str = "balanced", seed: int = 0) -> Array:
@@ -50,33 +63,33 @@ def extend_code(fixed: Array, count: int, *, effort: str = "balanced", seed: int
     starts, iterations = _budget(len(fixed), fixed.shape[1], count, effort)
     with one_thread():
         fixed = np.ascontiguousarray(fixed, dtype=np.float64)
-        begun = np.stack([_begin(fixed, count, derive_seed(seed, "extend", k)) for k in range(starts)])
-        ends = _descend(fixed, begun, FIRST, iterations)
-        order = np.argsort(largest_cosine_beside(fixed, ends), kind="stable")[:FINALISTS]
+        begin = np.stack([_start(fixed, count, derive_seed(seed, "extend", k)) for k in range(starts)])
+        ends = _descend(fixed, begin, FIRST, iterations)
+        largest = SmoothMaxWithFixedPoints(fixed, 1, count).largest_cosines
+        order = np.argsort(largest(ends), kind="stable")[:FINALISTS]
         ends = np.concatenate([_descend(fixed, ends[[k]], LAST, iterations) for k in order])
-        best: Array = ends[largest_cosine_beside(fixed, ends).argmin()]
+        best: Array = ends[largest(ends).argmin()]
     return best
 
 
 def _descend(fixed: Array, points: Array, exponents: tuple[int, ...], iterations: int) -> Array:
     """Follow the minimum of all starts over rising exponents. Shape (B, count, D), unit rows."""
-    smooth = SmoothMaxBeside(fixed, *points.shape[:2])
+    smooth = SmoothMaxWithFixedPoints(fixed, *points.shape[:2])
     x = points.reshape(-1)
     for exponent in exponents:
         smooth.exponent = exponent
-        x = minimise(smooth, x, iterations=iterations)
+        x = minimize(smooth, x, iterations=iterations)
     return unit_rows(x.reshape(-1, points.shape[2])).reshape(points.shape)
 
 
-def _begin(fixed: Array, count: int, seed: int) -> Array:
+def _start(fixed: Array, count: int, seed: int) -> Array:
     """Return new points in deep holes between the old ones, other ones for every seed."""
     rng = np.random.default_rng(seed)
     if len(fixed) <= MANY:
         return insert_points(fixed, count, rng)[len(fixed) :]
     candidates = unit_rows(rng.standard_normal((CANDIDATES + count, fixed.shape[1])))
-    tile = TILE_ENTRIES // len(candidates)
-    tiles = [(candidates @ fixed[k : k + tile].T).max(axis=1) for k in range(0, len(fixed), tile)]
-    nearest = np.max(tiles, axis=0)
+    blocks = row_blocks(len(fixed), len(candidates))
+    nearest = np.max([(candidates @ fixed[block].T).max(axis=1) for block in blocks], axis=0)
     chosen: list[int] = []
     for _ in range(count):
         chosen.append(int(nearest.argmin()))
@@ -93,3 +106,76 @@ def _budget(num_fixed: int, dim: int, count: int, effort: str) -> tuple[int, int
     work = choose(effort, WORK, what="effort") / 2
     starts = int(np.clip(work / (holes + len(FIRST) * ITERATIONS * evaluation), 1, MOST_STARTS))
     return starts, int(np.clip(work / (len(LAST) * evaluation), 10, ITERATIONS))
+
+
+def extend_ranked(
+    fixed: Array,
+    similarity: Array,
+    members: NDArray[np.intp],
+    *,
+    weight: float,
+    effort: str = "balanced",
+    seed: int = 0,
+) -> Array:
+    """Return the new points, one for each class after the old ones. Shape (count, D), unit rows.
+
+    Parameters
+    ----------
+    fixed : Array, shape (K, D)
+        The fixed points, unit rows.
+    similarity : Array, shape (K + count, K + count)
+        The prior over old and new classes; only rows and columns of ``members`` are read.
+    members : Array of int, shape (M,)
+        The classes the prior covers, in order; the others are only separated.
+    weight : float
+        λ.
+    effort : {"fast", "balanced", "thorough"}
+        How many starts.
+    seed : int
+        Fixes every bit of the result.
+    """
+    count, dim = len(similarity) - len(fixed), fixed.shape[1]
+    joint = _JointWithFixedPoints(fixed, similarity, members, weight)
+    best: Array = np.empty((count, dim))
+    lowest = np.inf
+    with one_thread():
+        towards = _towards_prior(fixed, similarity, members)
+        for start in range(RANKED_STARTS[effort]):
+            x = towards + NOISE * start * random_points(count, dim, derive_seed(seed, "beside", start))
+            x = x.reshape(-1)
+            for exponent in EXPONENTS:
+                joint.smooth.exponent = exponent
+                x = minimize(joint, x, iterations=RANKED_ITERATIONS, tolerance=1e-7)
+            if (value := joint(x)[0]) < lowest:
+                best, lowest = unit_rows(x.reshape(count, dim)), value
+    return best
+
+
+class _JointWithFixedPoints:
+    """F and its tangential gradient, as a function of the new points alone."""
+
+    def __init__(self, fixed: Array, similarity: Array, members: NDArray[np.intp], weight: float) -> None:
+        self.fixed, self.members, self.weight = fixed, members, weight
+        self.smooth = SmoothMaxWithFixedPoints(fixed, 1, len(similarity) - len(fixed))
+        self.anchors = np.flatnonzero(members >= len(fixed))
+        self.ranking = Ranking(similarity[np.ix_(members[self.anchors], members)], self.anchors)
+
+    def __call__(self, x: Array) -> tuple[float, Array]:
+        value, gradient = self.smooth(x)
+        rows = x.reshape(-1, self.fixed.shape[1])
+        norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
+        points = rows / norms
+        loss, whole = self.ranking(np.concatenate([self.fixed, points])[self.members])
+        pull = np.zeros_like(points)
+        pull[self.members[self.anchors] - len(self.fixed)] = whole[self.anchors]
+        pull -= np.einsum("ij,ij->i", pull, points)[:, None] * points
+        return value + self.weight * loss, gradient + (self.weight / norms * pull).reshape(-1)
+
+
+def _towards_prior(fixed: Array, similarity: Array, members: NDArray[np.intp]) -> Array:
+    """Return, for each new class, the old points weighed by how much more similar they are than the mean."""
+    old = members[members < len(fixed)]
+    rows = similarity[len(fixed) :, old]
+    towards = (rows - rows.mean(axis=1, keepdims=True)) @ fixed[old]
+    towards += 1e-3 * random_points(len(towards), fixed.shape[1], 0)  # without prior, a class starts anywhere
+    return unit_rows(towards)

@@ -12,9 +12,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from hyperproto.codes.code import Array
+from hyperproto.codes.measure import Array
 
-__all__ = ["Memory", "minimise"]
+__all__ = ["Memory", "minimize"]
 
 Objective = Callable[[Array], tuple[float, Array]]
 
@@ -68,7 +68,7 @@ class Memory:
         return step
 
 
-def minimise(
+def minimize(
     objective: Objective,
     x: Array,
     *,

@@ -1,19 +1,37 @@
-"""Exact measurements over all pairs, in tiles: K x K is never held."""
+"""Points on the sphere as rows of an array: drawing, measuring and ordering them. K x K is held in tiles only."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.spatial import KDTree
 
 from hyperproto._core.threads import one_thread
-from hyperproto.codes.code import Array
 
-__all__ = ["Separation", "can_measure", "max_cosine", "sampled_max_cosine", "separation"]
+__all__ = [
+    "Array",
+    "Separation",
+    "can_measure",
+    "farthest_first",
+    "max_cosine",
+    "nearest_neighbors",
+    "random_points",
+    "row_blocks",
+    "sampled_max_cosine",
+    "separation",
+    "spread_order",
+    "unit_rows",
+]
+
+Array = NDArray[np.floating[Any]]
+Ids = NDArray[np.intp]
 
 TILE = 2048  # a tile of cosines is 2048 x 2048 float64 = 32 MB
-ALL_PAIRS = 1e12  # multiply-adds twice over: each pair is looked at once
-FEW_DIMS = 6  # up to here a k-d tree finds nearest neighbours faster than all pairs do
+ALL_PAIRS = 1e12  # twice the multiply-adds: each pair is computed once
+FEW_DIMS = 6  # up to here a k-d tree finds nearest neighbors faster than all pairs do
+EXPONENT = 16  # of the crowding that swaps reduce: near pairs count, and how many of them there are
 
 
 @dataclass(frozen=True)
@@ -23,6 +41,30 @@ class Separation:
     min: float
     mean: float
     max: float
+
+
+def unit_rows(vectors: Array) -> Array:
+    """Return ``vectors`` of shape (K, D) scaled to unit rows."""
+    unit: Array = vectors / np.sqrt(np.einsum("ij,ij->i", vectors, vectors))[:, None]
+    return unit
+
+
+def random_points(num_points: int, dim: int, seed: int) -> Array:
+    """Return points drawn uniformly from the sphere S^(dim-1). Shape (num_points, dim)."""
+    return unit_rows(np.random.default_rng(seed).standard_normal((num_points, dim)))
+
+
+def row_blocks(num_rows: int, num_columns: int = TILE, *, entries: int = TILE * TILE) -> Iterator[slice]:
+    """Yield slices that cover ``num_rows`` rows, each of so many rows that they have at most ``entries`` entries.
+
+    Every pass over K x K takes its rows, and where both sides are large its columns, from here.
+
+    >>> list(row_blocks(5, 10, entries=20))
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+    """
+    size = max(1, entries // max(1, num_columns))
+    for start in range(0, num_rows, size):
+        yield slice(start, min(start + size, num_rows))
 
 
 def can_measure(num_points: int, dim: int) -> bool:
@@ -35,7 +77,7 @@ def max_cosine(points: Array) -> float:
     if len(points) > TILE and points.shape[1] <= FEW_DIMS:
         distances, _ = KDTree(points).query(points, k=2)
         return float(1 - np.square(distances[:, 1]).min() / 2)
-    return max(float(tile.max()) for tile in _cosine_tiles(points))
+    return max(float(tile.max()) for tile in _cosine_tiles(points, diagonal=-np.inf))
 
 
 def sampled_max_cosine(points: Array, sample: int, *, seed: int) -> float:
@@ -43,10 +85,10 @@ def sampled_max_cosine(points: Array, sample: int, *, seed: int) -> float:
     chosen = np.sort(np.random.default_rng(seed).choice(len(points), min(sample, len(points)), replace=False))
     rows, largest = points[chosen], -1.0
     with one_thread():
-        for start in range(0, len(points), 16 * TILE):
-            part = rows @ points[start : start + 16 * TILE].T
-            own = (chosen >= start) & (chosen < start + part.shape[1])
-            part[own, chosen[own] - start] = -np.inf
+        for block in row_blocks(len(points), TILE // 16):
+            part = rows @ points[block].T
+            own = (chosen >= block.start) & (chosen < block.stop)
+            part[own, chosen[own] - block.start] = -np.inf
             largest = max(largest, float(part.max()))
     return min(largest, 1.0)
 
@@ -60,13 +102,92 @@ def separation(points: Array) -> Separation:
     return Separation(1 - max_cosine(points), 1 - total / (count * (count - 1)), 1 - lowest)
 
 
-def _cosine_tiles(points: Array, *, diagonal: float = -np.inf) -> Iterator[Array]:
+def nearest_neighbors(points: Array) -> tuple[Ids, Array]:
+    """Return, for each point, the index of its nearest other point and the cosine to it. Both shape (K,)."""
+    count = len(points)
+    index, cosine = np.empty(count, dtype=np.intp), np.empty(count)
+    for block in row_blocks(count, count):
+        tile = points[block] @ points.T
+        tile.reshape(-1)[block.start :: count + 1] = -np.inf  # a point is not its own neighbor
+        index[block] = nearest = tile.argmax(axis=1)
+        cosine[block] = tile[np.arange(len(tile)), nearest]
+    return index, cosine
+
+
+def farthest_first(points: Array, given: int) -> Ids:
+    """Return an order of K points: the first ``given`` as they stand, then always the furthest from all before.
+
+    Keeps K x K in memory. Equally far ones keep their order.
+
+    >>> around = np.linspace(0, 2 * np.pi, 8, endpoint=False)
+    >>> farthest_first(np.stack([np.cos(around), np.sin(around)], axis=1), 1).tolist()
+    [0, 4, 2, 6, 1, 3, 5, 7]
+    """
+    cosine = _rounded_cosines(points)
+    order = list(range(given))
+    nearest = cosine[:given].max(axis=0)
+    nearest[:given] = np.inf  # taken
+    for _ in range(len(points) - given):
+        taken = int(nearest.argmin())
+        order.append(taken)
+        np.maximum(nearest, cosine[taken], out=nearest)
+        nearest[taken] = np.inf
+    return np.array(order)
+
+
+def spread_order(points: Array, count: int) -> Ids:
+    r"""Return an order of K points whose first ``count`` are well separated, and the others furthest first.
+
+    Starts with the furthest each time, then swaps a used point for an unused one as long as that lowers the crowding
+    among those used, :math:`\sum (1 - c_{ij})^{-16}`, always by the best swap there is. Keeps K x K in memory.
+
+    Parameters
+    ----------
+    points : Array, shape (K, D)
+        Unit rows.
+    count : int
+        How many are to be well separated, at least one.
+    """
+    order = farthest_first(points, 1)
+    distance = np.maximum(1 - _rounded_cosines(points), 1e-12)
+    np.fill_diagonal(distance, np.inf)
+    weight = (distance.min() / distance) ** EXPONENT
+    used, free = np.sort(order[:count]), np.sort(order[count:])
+    for _ in range(len(points) if len(free) else 0):
+        crowding = weight[np.ix_(used, used)].sum(axis=1)
+        gain = crowding[:, None] - _sums_without_each(weight[np.ix_(used, free)])
+        out, into = np.unravel_index(gain.argmax(), gain.shape)
+        if gain[out, into] <= 1e-9 * crowding[out]:
+            break
+        used[out], free[into] = free[into], used[out]
+    chosen = np.concatenate([used, free])
+    ordered: Ids = chosen[farthest_first(points[chosen], count)]
+    return ordered
+
+
+def _cosine_tiles(points: Array, *, diagonal: float) -> Iterator[Array]:
     """Yield the upper triangle of the cosine matrix tile by tile, its diagonal overwritten, clipped to [-1, 1]."""
+    blocks = list(row_blocks(len(points)))
     with one_thread():
-        for i in range(0, len(points), TILE):
-            rows = points[i : i + TILE].astype(np.float64, copy=False)
-            for j in range(i, len(points), TILE):
-                tile = (rows @ points[j : j + TILE].astype(np.float64, copy=False).T).clip(-1, 1)
-                if i == j:
+        for k, block in enumerate(blocks):
+            rows = points[block].astype(np.float64, copy=False)
+            for other in blocks[k:]:
+                tile = (rows @ points[other].astype(np.float64, copy=False).T).clip(-1, 1)
+                if other is block:
                     np.fill_diagonal(tile, diagonal)
                 yield tile
+
+
+def _sums_without_each(values: Array) -> Array:
+    """Return the sum of each column without one row in turn, never by subtraction: what is left may be tiny."""
+    before, after = np.zeros_like(values), np.zeros_like(values)
+    np.cumsum(values[:-1], axis=0, out=before[1:])
+    np.cumsum(values[:0:-1], axis=0, out=after[-2::-1])
+    return before + after
+
+
+def _rounded_cosines(points: Array) -> Array:
+    """Return all cosines, equal ones equal whatever their last bits say. Shape (K, K)."""
+    with one_thread():
+        rounded: Array = np.clip(points @ points.T, -1, 1).round(12)
+    return rounded

@@ -1,29 +1,103 @@
-"""One piece of a search each: a start, a chain of hops, the hardening of a finalist.
+"""Many starts, hops from the best of them, and the hardening of the finalists.
 
-Each is a pure function of its arguments, so it gives the same bits in whichever process it runs.
+A start, a chain of hops and a hardening are pure functions of their arguments, so they give the same bits in
+whichever process they run.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import math
+import signal
+import time
+import warnings
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
+from hyperproto._core.registry import choose
 from hyperproto._core.seeding import derive_seed
 from hyperproto._core.threads import one_thread
-from hyperproto.codes.adapt import adapt_code, drop_points, move_points
-from hyperproto.codes.code import Array
-from hyperproto.codes.descent import unit_rows
-from hyperproto.codes.effort import MANY_DIMS
-from hyperproto.codes.polish import polish
-from hyperproto.codes.smooth_max import SmoothMax, descend, largest_cosine
-from hyperproto.codes.symmetry import cyclic_start, symmetric_start
+from hyperproto.codes.bounds import separation_bound
+from hyperproto.codes.measure import Array, unit_rows
+from hyperproto.codes.smooth_max import SmoothMax, descend, largest_cosine, polish
+from hyperproto.codes.starts import adapt_code, cyclic_start, drop_points, move_points, symmetric_start
 
-__all__ = ["CLOSE", "Candidate", "adapted_start", "fresh_start", "harden", "hop"]
+__all__ = [
+    "WORK",
+    "Candidate",
+    "Effort",
+    "Progress",
+    "Search",
+    "Task",
+    "optimize",
+    "run_in_order",
+    "seconds_per_start",
+]
 
+Task = tuple[Callable[..., Any], tuple[Any, ...]]
+Progress = Callable[[int, int, float, float], None]
+
+CHAINS = 4  # candidates that hop in one round
+CHAIN_HOPS = 10
+MANY_DIMS = 13  # from here on minima differ little, and how slowly the exponent rises matters more than starts
+WORK = {"fast": 0.8, "balanced": 8.0, "thorough": 50.0}  # seconds on one core, turned into counts
 CLOSE = 1e-7  # within this of the bound a search has nothing left to gain
 FIRST_EXPONENTS = (4, 8, 2, 16, 1, 32)  # low ones find the sharp codes
 ADAPTED_EXPONENTS = (128, 32, 8, 64, 16)
 SEARCH_EXPONENT = 2**11  # where candidates are compared
+ROUND = 12  # starts between two checks of the bound, whatever the number of workers
+POPULATION = 12  # candidates remembered
+SAME = 1e-4  # of 1 - cosine: candidates nearer than this are taken for the same code
+TURNS = 3  # starts from each given code
+POOL_WORK = 3.0  # below this the second that processes take to start is not worth it
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much to try, in counts and not by the clock, so that a seed fixes the result.
+
+    Attributes
+    ----------
+    starts : int
+        Starts from nothing; given codes come on top.
+    rounds : int
+        Rounds of hops: in each, four of the best candidates hop ten times.
+    finalists : int
+        Candidates taken to the highest exponent and polished.
+    """
+
+    starts: int
+    rounds: int
+    finalists: int
+
+    @classmethod
+    def named(cls, name: str, num_points: int, dim: int) -> "Effort":
+        """Return the counts of "fast", "balanced" or "thorough": near 1, 10 and 60 s at K = 100.
+
+        >>> Effort.named("balanced", 100, 10)
+        Effort(starts=41, rounds=2, finalists=4)
+        """
+        work = choose(name, WORK, what="effort")
+        start = seconds_per_start(num_points, dim)
+        chain_round = CHAINS * CHAIN_HOPS * 0.5 * start
+        return cls(
+            starts=max(1, round(0.4 * work / start)),
+            rounds=int(0.5 * work / chain_round),
+            finalists=max(1, min(4 if dim < MANY_DIMS else 8, round(0.2 * work / start))),
+        )
+
+    def work(self, num_points: int, dim: int) -> float:
+        """Return about how many seconds this takes on one core."""
+        hops = self.rounds * CHAINS * CHAIN_HOPS
+        return (self.starts + 0.5 * hops + 2 * self.finalists) * seconds_per_start(num_points, dim)
+
+
+def seconds_per_start(num_points: int, dim: int) -> float:
+    """Return about what a start takes on one core: calls, passes over K x K, products with it."""
+    pairs = num_points**2
+    patience = 1.0 if dim < MANY_DIMS else 2.5
+    return patience * (0.02 + 4e-6 * pairs + 1.8e-7 * pairs * dim)
 
 
 @dataclass(frozen=True)
@@ -134,3 +208,169 @@ def _sharpen(points: Array, first: int) -> Array:
     while exponents[0] > factor * first:
         exponents.insert(0, exponents[0] // factor)
     return descend(SmoothMax(*points.shape), points, exponents, iterations=iterations)
+
+
+@dataclass
+class Search:
+    """What a search has seen: its best candidates, and how it ended.
+
+    Attributes
+    ----------
+    bound : float
+        What nobody can beat; within 1e-7 of it the search stops.
+    starts, hops : int
+        Done so far.
+    capped, interrupted : bool
+        Whether the clock or the user ended it. Then the same seed need not give the same points again.
+    """
+
+    bound: float
+    total: int = 0
+    starts: int = 0
+    hops: int = 0
+    capped: bool = False
+    interrupted: bool = False
+    best: list[Candidate] = field(default_factory=list, repr=False)
+
+    @property
+    def done(self) -> bool:
+        """Whether there is nothing left to gain, or no time."""
+        return self.capped or bool(self.best and self.best[0].cosine <= self.bound + CLOSE)
+
+    def keep(self, candidate: Candidate, *, parent: Candidate | None = None) -> None:
+        """Remember the best candidates that differ, a better one in place of the one it came from.
+
+        Two whose maximum cosines are nearly equal are most likely the same code, turned or not yet converged.
+        """
+        others = [other for other in self.best if other is not parent]
+        ranked = sorted([*others, candidate], key=lambda c: c.cosine)  # stable: of equals, the one started first
+        self.best = ranked[:1]
+        for other in ranked[1:]:
+            if other.cosine > self.best[-1].cosine + SAME * (1 - other.cosine):
+                self.best.append(other)
+        del self.best[POPULATION:]
+
+    def take(self, tasks: list[Task], *, workers: int, hops: int, deadline: float, progress: Progress | None) -> None:
+        """Run one round of tasks and keep its results, unless the search is done already."""
+        if self.done:
+            return
+        with closing(run_in_order(tasks, workers)) as results:
+            for (_, arguments), candidate in zip(tasks, results, strict=True):
+                self.keep(candidate, parent=arguments[0] if hops else None)
+                self.starts += not hops
+                self.hops += hops
+                if progress is not None:
+                    finished = self.starts + self.hops // CHAIN_HOPS
+                    progress(finished, self.total, self.best[0].cosine, self.bound)
+                if time.monotonic() > deadline:
+                    self.capped = True
+                    return
+
+
+def optimize(
+    num_points: int,
+    dim: int,
+    *,
+    effort: Effort,
+    seed: int,
+    workers: int = 1,
+    bound: float | None = None,
+    initial_codes: Sequence[Array] = (),
+    seconds: float | None = None,
+    progress: Progress | None = None,
+) -> tuple[Array, Search]:
+    """Return the best code a search finds, and the account of that search.
+
+    Parameters
+    ----------
+    num_points, dim : int
+        K and D.
+    effort : Effort
+        How much to try.
+    seed : int
+        Fixes every bit of the result, for any number of workers.
+    workers : int, default 1
+        Processes; more than one is used only where the search takes longer than starting them.
+    bound : float, optional
+        Stops within 1e-7 of this; (default: :func:`separation_bound`).
+    initial_codes : sequence of Array
+        Codes of nearly as many points or dimensions, to start from as well.
+    seconds : float, optional
+        Ends the search early, at the first result after this time.
+    progress : callable, optional
+        Called with (done, total, best maximum cosine, bound) after each start and each chain of hops.
+
+    Returns
+    -------
+    Array, shape (num_points, dim), unit rows; and the Search. An interrupt returns the best so far.
+    """
+    search = Search(separation_bound(num_points, dim) if bound is None else bound)
+    search.total = effort.starts + TURNS * len(initial_codes) + effort.rounds * CHAINS
+    deadline = math.inf if seconds is None else time.monotonic() + seconds
+    workers = workers if effort.work(num_points, dim) > POOL_WORK else 1
+    tasks: list[Task] = [  # given codes first, since they are the most likely to meet the bound
+        (adapted_start, (code, num_points, dim, seed, k, turn, search.bound))
+        for k, code in enumerate(initial_codes)
+        for turn in range(TURNS)
+    ]
+    tasks += [(fresh_start, (num_points, dim, seed, index, search.bound)) for index in range(effort.starts)]
+    try:
+        for first in range(0, len(tasks), ROUND):
+            batch = tasks[first : first + ROUND]
+            search.take(batch, workers=workers, hops=0, deadline=deadline, progress=progress)
+        for turn in range(effort.rounds):
+            chains = _hops(search, seed, turn, effort.rounds)
+            search.take(chains, workers=workers, hops=CHAIN_HOPS, deadline=deadline, progress=progress)
+        finalists = search.best[: 1 if search.capped else effort.finalists]
+        with closing(run_in_order([(harden, (c, search.bound)) for c in finalists], workers)) as results:
+            for parent, candidate in zip(finalists, results, strict=True):
+                search.keep(candidate, parent=parent)
+    except KeyboardInterrupt:
+        search.interrupted = True
+        if not search.best:
+            raise
+    return search.best[0].points, search
+
+
+def run_in_order(tasks: Sequence[Task], workers: int) -> Generator[Any, None, None]:
+    """Yield ``function(*arguments)`` of each task, in the order of the tasks, from one or several processes.
+
+    One worker is this very process. Closing the generator ends what the processes are doing. Linear algebra runs on
+    one thread there, and an interrupt (Ctrl-C) is left to this process.
+    """
+    if workers == 1:
+        yield from (function(*arguments) for function, arguments in tasks)
+        return
+    from joblib import Parallel, delayed
+
+    parallel = Parallel(
+        workers,
+        backend="loky",
+        return_as="generator",
+        batch_size=1,
+        max_nbytes=None,  # arguments are copied: tasks may write to them
+        inner_max_num_threads=1,
+    )
+    results = parallel(delayed(_uninterrupted)(*task) for task in tasks)
+    try:
+        for result in results:  # noqa: UP028 - `yield from` would close the results itself, with a warning
+            yield result
+    finally:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of tasks that were not used: that is what ending early means
+            results.close()
+
+
+def _uninterrupted(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    """Call the function in a worker process, which the parent ends when an interrupt reaches it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return function(*arguments)
+
+
+def _hops(search: Search, seed: int, turn: int, turns: int) -> list[Task]:
+    """Return chains of hops from candidates taken in turn, from among fewer and fewer of the best."""
+    eligible = search.best[: max(CHAINS, round(POPULATION * (1 - turn / turns)))]
+    chosen = [eligible[(CHAINS * turn + k) % len(eligible)] for k in range(min(CHAINS, len(eligible)))]
+    return [
+        (hop, (candidate, seed, CHAINS * turn + k, CHAIN_HOPS, search.bound)) for k, candidate in enumerate(chosen)
+    ]

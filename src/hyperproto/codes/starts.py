@@ -1,168 +1,191 @@
-"""Many starts, hops from the best of them, and the hardening of the finalists."""
+"""Where a search starts: codes of another size made to fit, and orbits of finite groups.
 
-import math
-import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+The smooth maximum and L-BFGS treat every point alike, so a symmetric start stays symmetric on its way down
+and the search has only one point per orbit to place. Many of the best codes known are symmetric.
+"""
 
-from hyperproto.codes.bounds import separation_bound
-from hyperproto.codes.code import Array
-from hyperproto.codes.effort import CHAIN_HOPS, CHAINS, Effort
-from hyperproto.codes.search import CLOSE, Candidate, adapted_start, fresh_start, harden, hop
-from hyperproto.codes.workers import Task, ordered_map
+from functools import cache
+from itertools import combinations
 
-__all__ = ["Search", "optimise"]
+import numpy as np
+from scipy.spatial.transform import Rotation
 
-Progress = Callable[[int, int, float, float], None]
+from hyperproto.codes.measure import Array, unit_rows
 
-ROUND = 12  # starts between two looks at the bound, whatever the number of workers
-POPULATION = 12  # candidates remembered
-SAME = 1e-4  # of 1 - cosine: candidates nearer than this are taken for the same code
-TURNS = 3  # starts from each given code
-POOL_WORK = 3.0  # below this the half second that a process takes to start is not worth it
+__all__ = [
+    "adapt_code",
+    "cyclic_start",
+    "deepest_holes",
+    "drop_points",
+    "group",
+    "insert_points",
+    "move_points",
+    "short_orbits",
+    "symmetric_start",
+]
+
+CANDIDATES = 400
+GOLDEN = (1 + 5**0.5) / 2
+NAMES = (
+    *(f"C{n}" for n in range(2, 13)),  # turns about one axis
+    *(f"D{n}" for n in range(2, 11)),  # and half turns about axes across it
+    *(f"S{2 * n}" for n in range(1, 7)),  # turns that also mirror
+    "T",  # the rotations of the tetrahedron, octahedron and icosahedron
+    "O",
+    "I",
+)
 
 
-@dataclass
-class Search:
-    """What a search has seen: its best candidates, and how it ended.
+def adapt_code(points: Array, num_points: int, dim: int, rng: np.random.Generator, *, noise: float) -> Array:
+    """Return ``num_points`` points in ``dim`` dimensions, as near to the given code as may be.
 
-    Attributes
-    ----------
-    bound : float
-        What nobody can beat; within 1e-7 of it the search stops.
-    starts, hops : int
-        Done so far.
-    capped, interrupted : bool
-        Whether the clock or the user ended it. Then the same seed need not give the same points again.
+    Fewer dimensions keep the principal axes, more are zero; points too many are dropped where it is most
+    crowded, points missing are put into the deepest holes; then every coordinate is disturbed by ``noise``.
     """
-
-    bound: float
-    total: int = 0
-    starts: int = 0
-    hops: int = 0
-    capped: bool = False
-    interrupted: bool = False
-    best: list[Candidate] = field(default_factory=list, repr=False)
-
-    @property
-    def reproducible(self) -> bool:
-        """Whether the seed alone fixes the points."""
-        return not (self.capped or self.interrupted)
-
-    @property
-    def done(self) -> bool:
-        """Whether there is nothing left to gain, or no time."""
-        return self.capped or bool(self.best and self.best[0].cosine <= self.bound + CLOSE)
-
-    def keep(self, candidate: Candidate, *, parent: Candidate | None = None) -> None:
-        """Remember the best candidates that differ, a better one in place of the one it came from.
-
-        Two whose maximum cosines are nearly equal are most likely the same code, turned or not yet converged.
-        """
-        others = [other for other in self.best if other is not parent]
-        ranked = sorted([*others, candidate], key=lambda c: c.cosine)  # stable: of equals, the one begun first
-        self.best = ranked[:1]
-        for other in ranked[1:]:
-            if other.cosine > self.best[-1].cosine + SAME * (1 - other.cosine):
-                self.best.append(other)
-        del self.best[POPULATION:]
-
-    def take(
-        self, run: ordered_map, tasks: list[Task], *, hops: int, deadline: float, progress: Progress | None
-    ) -> None:
-        """Run one round of tasks and keep its results, unless the search is done already."""
-        if self.done:
-            return
-        for (_, arguments), candidate in zip(tasks, run(tasks), strict=True):
-            self.keep(candidate, parent=arguments[0] if hops else None)
-            self.starts += not hops
-            self.hops += hops
-            if progress is not None:
-                finished = self.starts + self.hops // CHAIN_HOPS
-                progress(finished, self.total, self.best[0].cosine, self.bound)
-            if time.monotonic() > deadline:
-                self.capped = True
-                return
+    have = points.shape[1]
+    if have < dim:
+        points = np.pad(points, ((0, 0), (0, dim - have)))
+    elif have > dim:
+        points = unit_rows(points @ np.linalg.svd(points, full_matrices=False)[2][:dim].T)
+    points = drop_points(points, max(0, len(points) - num_points), rng)
+    points = insert_points(points, max(0, num_points - len(points)), rng)
+    return unit_rows(points + noise * rng.standard_normal(points.shape))
 
 
-def optimise(
-    num_points: int,
-    dim: int,
-    *,
-    effort: Effort,
-    seed: int,
-    workers: int = 1,
-    bound: float | None = None,
-    initial_codes: Iterable[Array] = (),
-    seconds: float | None = None,
-    progress: Progress | None = None,
-) -> tuple[Array, Search]:
-    """Return the best code a search finds, and the account of that search.
+def drop_points(points: Array, count: int, rng: np.random.Generator) -> Array:
+    """Return the points without ``count`` of them, each time one of the three most crowded."""
+    for _ in range(count):
+        cosine = points @ points.T
+        np.fill_diagonal(cosine, -1)
+        crowd = ((1 - cosine.max()) / (1 - cosine).clip(1e-12)) ** 64
+        worst = np.argsort(-crowd.sum(axis=1), kind="stable")[:3]
+        points = np.delete(points, rng.choice(worst), axis=0)
+    return points
 
-    Parameters
-    ----------
-    num_points, dim : int
-        K and D.
-    effort : Effort
-        How much to try.
-    seed : int
-        Fixes every bit of the result, for any number of workers.
-    workers : int, default 1
-        Processes; more than one is used only where the search takes longer than starting them.
-    bound : float, optional
-        Stops within 1e-7 of this; the bound of :func:`separation_bound` unless given.
-    initial_codes : iterable of Array
-        Codes of nearly as many points or dimensions, to start from as well.
-    seconds : float, optional
-        Ends the search early, at the first result after this time.
-    progress : callable, optional
-        Called with (done, total, best maximum cosine, bound) after each start and each chain of hops.
 
-    Returns
-    -------
-    Array, shape (num_points, dim), unit rows; and the Search. An interrupt returns the best so far.
+def insert_points(points: Array, count: int, rng: np.random.Generator) -> Array:
+    """Return the points and ``count`` more, each time in one of the three deepest holes found."""
+    for _ in range(count):
+        points = np.concatenate([points, deepest_holes(points, 3, rng)[[rng.integers(3)]]])
+    return points
+
+
+def move_points(points: Array, count: int, rng: np.random.Generator) -> Array:
+    """Return the points with ``count`` of them, taken at random, put into the deepest holes."""
+    kept = np.delete(points, rng.choice(len(points), count, replace=False), axis=0)
+    return insert_points(kept, count, rng)
+
+
+def deepest_holes(points: Array, count: int, rng: np.random.Generator, *, steps: int = 6) -> Array:
+    """Return the ``count`` directions furthest from all points, of many random ones moved into their holes.
+
+    Each step turns a direction away from a mean of the points near it. Shape (count, D).
     """
-    codes = list(initial_codes)
-    search = Search(separation_bound(num_points, dim) if bound is None else bound)
-    search.total = effort.starts + TURNS * len(codes) + effort.rounds * CHAINS
-    deadline = math.inf if seconds is None else time.monotonic() + seconds
-    several = workers if effort.work(num_points, dim) > POOL_WORK else 1
-    try:
-        with ordered_map(several) as run:
-            tasks = _beginnings(num_points, dim, codes, effort.starts, seed, search.bound)
-            for first in range(0, len(tasks), ROUND):
-                search.take(run, tasks[first : first + ROUND], hops=0, deadline=deadline, progress=progress)
-            for turn in range(effort.rounds):
-                tasks = _hops(search, seed, turn, effort.rounds)
-                search.take(run, tasks, hops=CHAIN_HOPS, deadline=deadline, progress=progress)
-            finalists = search.best[: 1 if search.capped else effort.finalists]
-            for parent, candidate in zip(
-                finalists, run([(harden, (c, search.bound)) for c in finalists]), strict=True
-            ):
-                search.keep(candidate, parent=parent)
-    except KeyboardInterrupt:
-        search.interrupted = True
-        if not search.best:
-            raise
-    return search.best[0].points, search
+    holes = unit_rows(rng.standard_normal((CANDIDATES, points.shape[1])))
+    for step in range(steps):
+        cosine = holes @ points.T
+        weight = np.exp(30 * (cosine - cosine.max(axis=1, keepdims=True)))
+        weight /= weight.sum(axis=1, keepdims=True)
+        holes = unit_rows(holes - 0.3 / (step + 1) * (weight @ points))
+    order = np.argsort((holes @ points.T).max(axis=1), kind="stable")
+    return holes[order[:count]]
 
 
-def _beginnings(
-    num_points: int, dim: int, codes: Sequence[Array], starts: int, seed: int, bound: float
-) -> list[Task]:
-    """Return the tasks of all starts: given codes first, since they are the most likely to meet the bound."""
-    adapted: list[Task] = [
-        (adapted_start, (code, num_points, dim, seed, k, turn, bound))
-        for k, code in enumerate(codes)
-        for turn in range(TURNS)
-    ]
-    return adapted + [(fresh_start, (num_points, dim, seed, index, bound)) for index in range(starts)]
+def symmetric_start(num_points: int, rng: np.random.Generator) -> Array | None:
+    """Return points on S² made of whole orbits of a group drawn at random, or None where no group fits.
+
+    A group of order g fits if K is a multiple of g, plus some of its short orbits: the points on its axes.
+    """
+    fitting = _fitting(num_points)
+    if not fitting:
+        return None
+    names = sorted({name for name, _ in fitting})
+    name = names[rng.integers(len(names))]  # first the group, else those with many short orbits crowd it out
+    options = [short for other, short in fitting if other == name]
+    short = [short_orbits(name)[k] for k in options[rng.integers(len(options))]]
+    rotations = group(name)
+    free = (num_points - sum(map(len, short))) // len(rotations)
+    orbits = np.einsum("gij,aj->agi", rotations, unit_rows(rng.standard_normal((free, 3))))
+    return np.concatenate([orbits.reshape(-1, 3), *short])
 
 
-def _hops(search: Search, seed: int, turn: int, turns: int) -> list[Task]:
-    """Return chains of hops from candidates taken in turn, from among fewer and fewer of the best."""
-    eligible = search.best[: max(CHAINS, round(POPULATION * (1 - turn / turns)))]
-    chosen = [eligible[(CHAINS * turn + k) % len(eligible)] for k in range(min(CHAINS, len(eligible)))]
-    return [
-        (hop, (candidate, seed, CHAINS * turn + k, CHAIN_HOPS, search.bound)) for k, candidate in enumerate(chosen)
-    ]
+def cyclic_start(num_points: int, dim: int, rng: np.random.Generator) -> Array:
+    """Return orbits of a turn of random order n in any dimension, and up to two points of no orbit.
+
+    The turn acts on D/2 planes, by a random multiple of 2π/n on each.
+    """
+    whole = [(n, left) for left in range(3) for n in range(2, num_points + 1) if (num_points - left) % n == 0]
+    order, left = whole[rng.integers(len(whole))]
+    planes = dim // 2
+    multiples = rng.integers(0, order, planes)
+    angles = 2 * np.pi / order * np.outer(np.arange(order), multiples)
+    begin = rng.standard_normal(((num_points - left) // order, dim))
+    orbits = np.repeat(begin[:, None], order, axis=1)  # (orbit, turn, dim)
+    x, y = begin[:, None, 0 : 2 * planes : 2], begin[:, None, 1 : 2 * planes : 2]
+    orbits[:, :, 0 : 2 * planes : 2] = np.cos(angles) * x - np.sin(angles) * y
+    orbits[:, :, 1 : 2 * planes : 2] = np.sin(angles) * x + np.cos(angles) * y
+    points = unit_rows(np.concatenate([orbits.reshape(-1, dim), rng.standard_normal((left, dim))]))
+    return unit_rows(points + 1e-2 * rng.standard_normal(points.shape)) if _coincide(points) else points
+
+
+@cache
+def group(name: str) -> Array:
+    """Return the matrices of a finite group of isometries of S², the identity first. Shape (order, 3, 3)."""
+    elements = [np.eye(3)]
+    for element in elements:  # grows while it runs, until it is closed
+        for generator in _generators(name):
+            product = element @ generator
+            if all(np.abs(product - other).max() > 1e-6 for other in elements):
+                elements.append(product)
+    return np.array(elements)
+
+
+@cache
+def short_orbits(name: str) -> tuple[Array, ...]:
+    """Return the orbits of the points that some rotation of the group leaves in place."""
+    rotations = group(name)
+    orbits: list[Array] = []
+    for rotation in rotations[1:]:
+        if np.linalg.det(rotation) < 0:
+            continue
+        axis = Rotation.from_matrix(rotation).as_rotvec()
+        for pole in (axis / np.linalg.norm(axis), -axis / np.linalg.norm(axis)):
+            if not any(np.abs(orbit - pole).max(axis=1).min() < 1e-6 for orbit in orbits):
+                images = (rotations @ pole).round(9)
+                _, first = np.unique(images + 0.0, axis=0, return_index=True)
+                orbits.append(rotations[np.sort(first)] @ pole)
+    return tuple(orbits)
+
+
+@cache
+def _fitting(num_points: int) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    """Return the groups, each with the short orbits to use, that give exactly ``num_points`` points."""
+    return tuple(
+        (name, chosen)
+        for name in NAMES
+        for size in range(len(short_orbits(name)) + 1)
+        for chosen in combinations(range(len(short_orbits(name))), size)
+        if (rest := num_points - sum(len(short_orbits(name)[k]) for k in chosen)) >= 0
+        and rest % len(group(name)) == 0
+    )
+
+
+def _generators(name: str) -> tuple[Array, ...]:
+    def turn(axis: tuple[float, float, float], parts: float) -> Array:
+        matrix: Array = Rotation.from_rotvec(2 * np.pi / parts * unit_rows(np.array([axis]))[0]).as_matrix()
+        return matrix
+
+    half, third = turn((0, 0, 1), 2), turn((1, 1, 1), 3)
+    if name in ("T", "O", "I"):
+        extra = {"T": half, "O": turn((0, 0, 1), 4), "I": turn((0, 1, GOLDEN), 5)}[name]
+        return half, third, extra
+    order = int(name[1:])
+    if name[0] == "S":
+        return (turn((0, 0, 1), order) @ np.diag([1.0, 1.0, -1.0]),)
+    return (turn((0, 0, 1), order),) if name[0] == "C" else (turn((0, 0, 1), order), turn((1, 0, 0), 2))
+
+
+def _coincide(points: Array) -> bool:
+    cosine = points @ points.T
+    np.fill_diagonal(cosine, -1)
+    return bool(cosine.max() > 1 - 1e-6)

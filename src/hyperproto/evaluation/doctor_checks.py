@@ -197,7 +197,7 @@ def dimension_too_small(run: Evidence) -> Iterator[Finding]:
             # the bound falls as dimensions are added
             dims = range(dim + 1, max(count, dim + 1) + 1)
             enough = dims[bisect_left(dims, True, key=lambda d: separation_bound(count, d) <= GOOD_COSINE)]
-            by_prior = ", placed by a prior" if certificate.meaning is not None else ""
+            by_prior = ", placed by a prior" if certificate.prior_agreement is not None else ""
             yield Finding(
                 "dimension too small",
                 severity,
@@ -205,7 +205,7 @@ def dimension_too_small(run: Evidence) -> Iterator[Finding]:
                 f"Use {enough} dimensions or more: there {GOOD_COSINE} is possible.",
                 evidence | {"enough": float(enough)},
             )
-        elif cosine > bound + LOOSE and cosine > LIMITS["warning"] and certificate.meaning is None:
+        elif cosine > bound + LOOSE and cosine > LIMITS["warning"] and certificate.prior_agreement is None:
             yield Finding(
                 "prototypes badly separated",
                 "warning",

@@ -11,11 +11,10 @@ from torch import Tensor
 from hyperproto._core.checks import check_integer, check_names, check_unit_rows
 from hyperproto._core.errors import InputError, InputTypeError, arg
 from hyperproto._core.registry import choose, unknown_choice
-from hyperproto.codes import certify, extend_code, known_max_cosine, max_cosine
-from hyperproto.codes.certify import proved_optimum
-from hyperproto.codes.code import Array, Certificate, Meaning
-from hyperproto.codes.effort import WORK
-from hyperproto.codes.ranked import ranked_beside
+from hyperproto.codes import certify, extend_code, extend_ranked, known_max_cosine, max_cosine
+from hyperproto.codes.certificate import PROVED, Certificate, PriorAgreement
+from hyperproto.codes.measure import Array
+from hyperproto.codes.search import WORK
 from hyperproto.priors import Missing, as_prior
 from hyperproto.prototypes.prior_placement import Request, check_prior_weight
 from hyperproto.prototypes.prototypes import Prototypes
@@ -65,7 +64,7 @@ def extend_prototypes(
     known = as_prior(prior, names, total, missing=missing)
     weight = check_prior_weight(prior_weight, total, prototypes.dim)
     request = Request(known, prototypes.dim, weight, effort, seed, workers=1)
-    added = ranked_beside(old, known.similarity, request.members, weight=weight, effort=effort, seed=seed)
+    added = extend_ranked(old, known.similarity, request.members, weight=weight, effort=effort, seed=seed)
     for point in added[: len(reserve)]:
         reserve = np.delete(reserve, (reserve @ point).argmax(), axis=0)  # its room is gone
     return _join(
@@ -106,7 +105,7 @@ def remove_classes(prototypes: Prototypes, classes: Sequence[str] | Sequence[int
     old = prototypes.certificate
     method = f"{old.method}; {len(removed)} removed"
     certificate = _certify(_exact(vectors), _reserve(prototypes), method=method, seed=old.seed)
-    certificate = replace(certificate, remark=old.remark)
+    certificate = replace(certificate, note=old.note)
     names = None if prototypes.names is None else tuple(prototypes.names[index] for index in kept)
     return Prototypes(vectors, certificate, names, prototypes.reserve)
 
@@ -189,7 +188,7 @@ def _join(
     *,
     method: str,
     seed: int | None,
-    agreement: Meaning | None = None,
+    agreement: PriorAgreement | None = None,
     note: str = "",
 ) -> Prototypes:
     """Put new points behind the old rows, and say what separation is left."""
@@ -206,13 +205,13 @@ def _join(
             max_cosine=max(before.max_cosine, float((new @ _exact(vectors).T).max()), among_new),
             measured=f"every pair with a new point; old pairs before ({before.measured})",
         )
-    afresh = min(known_max_cosine(total, dim), (proved_optimum(total, dim) or (1.0, ""))[0])
+    afresh = min(known_max_cosine(total, dim), PROVED.get((total, dim), (1.0, ""))[0])
     stayed = (
         f"The {len(vectors)} old prototypes stay: maximum cosine {before.max_cosine:.4f} before, "
         f"{certificate.max_cosine:.4f} now"
     )
     stayed += f"; {afresh:.4f} is known for {total} placed afresh." if afresh < 1 else "."
-    certificate = replace(certificate, meaning=agreement, remark=f"{stayed} {note}".strip())
+    certificate = replace(certificate, prior_agreement=agreement, note=f"{stayed} {note}".strip())
     left = torch.from_numpy(np.ascontiguousarray(reserve)).to(vectors) if len(reserve) else None
     return Prototypes(both, certificate, names, left)
 

@@ -207,7 +207,7 @@ def sweep_prior_weight(
         if progress is not None:
             progress(label or f"weight {options['prior_weight']:.3g}")
         made = place(classes, dim, prior=known, effort=effort, seed=seed, workers=workers, **options)
-        agreement = made.certificate.meaning
+        agreement = made.certificate.prior_agreement
         assert agreement is not None
         rows.append(TradeOff(label, agreement.weight, made.certificate.max_cosine, agreement.ranked_by_margin, made))
     return rows

@@ -20,13 +20,13 @@ from hyperproto.codes import (
     certify,
     farthest_first,
     known_code,
+    paper_descent,
     separation_bound,
-    separation_descent,
     spread_order,
 )
 from hyperproto.codes.best import MATRIX_POINTS
-from hyperproto.codes.certify import EXACT_POINTS
-from hyperproto.codes.effort import WORK
+from hyperproto.codes.certificate import EXACT_POINTS
+from hyperproto.codes.search import WORK
 from hyperproto.priors import Missing, Prior, as_prior
 from hyperproto.prototypes.prior_placement import PRIOR_METHODS, Request, check_prior_weight, place_with_prior
 from hyperproto.prototypes.prototypes import Prototypes, check_dim, parse_classes
@@ -183,8 +183,9 @@ def _codes(num_classes: int, dim: int, seed: int) -> Code:
 
 
 def _paper(num_classes: int, dim: int, seed: int) -> Code:
-    points = separation_descent(num_classes, dim, seed=seed)
-    return certify(points, method="paper (Eq. 5, 10,000 steps)", seed=seed)
+    points, finished = paper_descent(num_classes, dim, seed=seed)
+    note = "" if finished else "Interrupted: the points so far, not fixed by the seed."
+    return certify(points, method="paper (Eq. 5, 10,000 steps)", seed=seed, note=note)
 
 
 def _random(num_classes: int, dim: int, seed: int) -> Code:
@@ -245,10 +246,10 @@ def _keep_reserve(
         bound = separation_bound(num_classes, points.shape[1])
         certificate = replace(whole, bound=bound, proved=False, proof="a part of a larger code", method=method)
     else:
-        certificate = certify(used, method=method, seed=whole.seed, remark=whole.remark).certificate
+        certificate = certify(used, method=method, seed=whole.seed, note=whole.note).certificate
     certificate = replace(
         certificate,
-        meaning=whole.meaning,
+        prior_agreement=whole.prior_agreement,
         reserved=len(points) - num_classes,
         max_cosine_with_reserve=whole.max_cosine,
     )

@@ -10,24 +10,22 @@ from numpy.typing import NDArray
 from hyperproto._core.checks import check_finite_number
 from hyperproto._core.errors import InputError, InputTypeError, arg
 from hyperproto._core.seeding import derive_seed
-from hyperproto.codes import Code, best_code, certify, known_code, separation_bound
+from hyperproto.codes import Code, best_code, certify, known_code, paper_descent, separation_bound
 from hyperproto.codes.best import MATRIX_POINTS
-from hyperproto.codes.code import Array, Meaning
-from hyperproto.codes.descent import random_points
-from hyperproto.codes.effort import WORK
+from hyperproto.codes.certificate import PriorAgreement
+from hyperproto.codes.large import many_ranked_points
+from hyperproto.codes.measure import Array, random_points
 from hyperproto.codes.ranked import (
     Ranking,
     agreement,
-    apart_points,
     assign,
     auto_weight,
-    paper_descent,
     ranked_points,
-    wished_cosine,
+    separate_points,
+    target_cosine,
 )
-from hyperproto.codes.ranked.joint import EXPONENTS
-from hyperproto.codes.ranked.layouts import positive_part, spectral_layout
-from hyperproto.codes.ranked.many import many_ranked_points
+from hyperproto.codes.ranked.joint import EXPONENTS, positive_part, spectral_layout
+from hyperproto.codes.search import WORK
 from hyperproto.priors import Prior
 
 __all__ = ["PRIOR_METHODS", "Request", "check_prior_weight", "place_with_prior"]
@@ -89,7 +87,7 @@ class Request:
         """Equation 6."""
         return Ranking(self.similarity, self.anchors)
 
-    def measure(self, points: Array, weight: float) -> Meaning:
+    def measure(self, points: Array, weight: float) -> PriorAgreement:
         """Return how far the order of the cosines of ``points`` agrees with the prior: of all, or of a sample."""
         seen, measured = self.members, "all triplets"
         if len(seen) > ALL_ANCHORS:
@@ -116,13 +114,13 @@ def check_prior_weight(weight: float | str, num_classes: int, dim: int) -> float
 def place_with_prior(method: str, request: Request) -> Code:
     """Place by one of :data:`PRIOR_METHODS`, and certify both separation and agreement with the prior."""
     code, weight = PRIOR_METHODS[method](request)
-    notes = [code.certificate.remark, *request.prior.notes]
+    notes = [code.certificate.note, *request.prior.notes]
     if len(request.anchors) < len(request.members):
         notes.append(f"Eq. 6 over {len(request.anchors)} sampled anchors, not all {len(request.members)} classes.")
     certificate = replace(
         code.certificate,
-        meaning=request.measure(code.points, weight),
-        remark=" ".join(note for note in notes if note),
+        prior_agreement=request.measure(code.points, weight),
+        note=" ".join(note for note in notes if note),
     )
     return Code(code.points, certificate)
 
@@ -153,7 +151,7 @@ def _joint(request: Request) -> tuple[Code, float]:
             progress=request.report,
         )
         method = f"smooth-max with ranking ({request.effort}: {starts} start{'s' if starts > 1 else ''})"
-    return certify(points, method=method, seed=request.seed, remark=_interruption(finished)), request.weight
+    return certify(points, method=method, seed=request.seed, note=_interruption(finished)), request.weight
 
 
 def _budget(request: Request) -> tuple[int, int]:
@@ -175,8 +173,8 @@ def _projected(request: Request) -> tuple[Code, float]:
     if request.dim == 2 or len(request.members) < request.num_classes:
         code, weight = _joint(request)
         why = "On a circle points cannot pass each other" if request.dim == 2 else "Some classes have no prior"
-        note = f"{code.certificate.remark} {why}: weighed, not projected.".strip()
-        return Code(code.points, replace(code.certificate, remark=note)), weight
+        note = f"{code.certificate.note} {why}: weighed, not projected.".strip()
+        return Code(code.points, replace(code.certificate, note=note)), weight
     _refuse_seconds(request)
     if request.num_classes > MATRIX_POINTS:
         raise InputError(
@@ -187,9 +185,9 @@ def _projected(request: Request) -> tuple[Code, float]:
         )
     shape = request.num_classes, request.dim
     layout = spectral_layout(positive_part(request.similarity), request.members, *shape, seed=request.seed)
-    target = wished_cosine(*shape)
+    target = target_cosine(*shape)
     method = f"prior projected, pairs separated to a cosine of {target:.2f}"
-    return certify(apart_points(layout, target), method=method, seed=request.seed), 0.0
+    return certify(separate_points(layout, target), method=method, seed=request.seed), 0.0
 
 
 def _assigned(request: Request, code: Code) -> tuple[Code, float]:
@@ -202,7 +200,7 @@ def _assigned(request: Request, code: Code) -> tuple[Code, float]:
             f"{unknown} unknown ones" if unknown else f"{request.num_classes}",
             f"Use {AUTO}.",
         )
-    note, points = code.certificate.remark, code.points
+    note, points = code.certificate.note, code.points
     cosines = points @ points.T
     if np.ptp(cosines[~np.eye(len(points), dtype=bool)]) < 1e-9:
         note += " All pairs of this code are equally far from each other: no assignment can mean anything."
@@ -213,7 +211,7 @@ def _assigned(request: Request, code: Code) -> tuple[Code, float]:
         )
         points, note = points[order], f"{note} {_interruption(finished)}"
     method = f"{code.certificate.method}; classes assigned"
-    return Code(points, replace(code.certificate, method=method, remark=note.strip(), seed=request.seed)), 0.0
+    return Code(points, replace(code.certificate, method=method, note=note.strip(), seed=request.seed)), 0.0
 
 
 def _best(request: Request) -> Code:
@@ -243,16 +241,16 @@ def _paper(request: Request) -> tuple[Code, float]:
     _refuse_seconds(request)
     weight = request.weight
     points, finished = paper_descent(
-        request.ranking,
-        request.members,
         request.num_classes,
         request.dim,
         seed=request.seed,
+        ranking=request.ranking,
+        members=request.members,
         weight=weight,
         progress=request.report,
     )
     method = f"paper (Eq. 5 + {weight:g} x Eq. 6, 10,000 steps)"
-    return certify(points, method=method, seed=request.seed, remark=_interruption(finished)), weight
+    return certify(points, method=method, seed=request.seed, note=_interruption(finished)), weight
 
 
 def _random(request: Request) -> tuple[Code, float]:

@@ -74,7 +74,7 @@ def word_vector_prototypes(
     found = Prototypes.from_tensor(
         torch.from_numpy(reduced / lengths[:, None]), given, method=f"principal components of {source}"
     )
-    return replace(found, certificate=replace(found.certificate, remark=" ".join([*notes, *_shared(found)])))
+    return replace(found, certificate=replace(found.certificate, note=" ".join([*notes, *_shared(found)])))
 
 
 def principal_components(table: NDArray[np.float64], dim: int, *, standardize: bool) -> NDArray[np.float64]:

@@ -155,7 +155,7 @@ def _headline(name: str, examples: int, valid: int | None, built: Loaded) -> str
     if type(space) is Space:
         losses = {task.loss.name.replace("_", " ") for task in space.tasks.values() if isinstance(task, Classes)}
         line += f", {' and '.join(sorted(losses))} loss" if losses else ""
-        agreements = (placed.certificate.meaning for placed in class_prototypes(space).values())
+        agreements = (placed.certificate.prior_agreement for placed in class_prototypes(space).values())
         line += "".join(f", prototypes placed by {found.prior}" for found in agreements if found is not None)
     return line + "."
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from algebra_helpers import assert_is_code
 
-from hyperproto.codes.algebra.quadratic import SignCode, bch_forms, delsarte_goethals_forms, hadamard
+from hyperproto.codes.algebra.quadratic import FormSet, SignCode, hadamard
 
 
 def alternating_forms(values, bits):
@@ -46,7 +46,7 @@ def kerdock_pairs(forms):
 
 @pytest.mark.parametrize(("bits", "terms"), [(4, 0), (6, 0), (8, 0), (10, 0), (4, 1), (6, 1), (8, 1), (6, 2)])
 def test_every_difference_of_kerdock_and_delsarte_goethals_forms_has_the_rank_of_the_theorem(bits, terms):
-    forms = delsarte_goethals_forms(bits, terms)
+    forms = FormSet(bits, terms, kerdock=True)
     assert min_rank(forms, kerdock_pairs(forms)) == forms.min_rank == bits - 2 * terms
 
 
@@ -54,7 +54,7 @@ def test_every_difference_of_kerdock_and_delsarte_goethals_forms_has_the_rank_of
     ("bits", "terms"), [(3, 1), (5, 1), (7, 1), (9, 1), (5, 2), (7, 2), (4, 1), (6, 1), (6, 2), (8, 1)]
 )
 def test_every_dual_bch_form_has_the_rank_of_the_theorem(bits, terms):
-    forms = bch_forms(bits, terms)  # a linear set: differences are members
+    forms = FormSet(bits, terms, kerdock=False)  # a linear set: differences are members
     pairs = np.stack([np.zeros(forms.num_forms - 1, np.int64), np.arange(1, forms.num_forms)], axis=1)
     assert min_rank(forms, pairs) == forms.min_rank
 
@@ -66,12 +66,12 @@ def test_rank_helper_can_fail():
 @pytest.mark.parametrize(
     ("forms", "num_points", "cosine"),
     [
-        (delsarte_goethals_forms(2, 0), 24, 1 / 2),
-        (delsarte_goethals_forms(4, 0), 288, 1 / 4),
-        (delsarte_goethals_forms(6, 0), 4224, 1 / 8),
-        (bch_forms(3, 1), 144, 1 / 2),
-        (bch_forms(5, 1), 2112, 1 / 4),
-        (delsarte_goethals_forms(4, 1), 2080, 1 / 2),
+        (FormSet(2, 0, kerdock=True), 24, 1 / 2),
+        (FormSet(4, 0, kerdock=True), 288, 1 / 4),
+        (FormSet(6, 0, kerdock=True), 4224, 1 / 8),
+        (FormSet(3, 1, kerdock=False), 144, 1 / 2),
+        (FormSet(5, 1, kerdock=False), 2112, 1 / 4),
+        (FormSet(4, 1, kerdock=True), 2080, 1 / 2),
     ],
 )
 def test_whole_sign_code_has_its_size_and_cosine(forms, num_points, cosine):
@@ -83,19 +83,19 @@ def test_whole_sign_code_has_its_size_and_cosine(forms, num_points, cosine):
 
 @pytest.mark.parametrize("shortened", range(1, 6))
 def test_shortened_kerdock_code_follows_the_law(shortened):
-    code = SignCode(delsarte_goethals_forms(6, 0), shortened)
+    code = SignCode(FormSet(6, 0, kerdock=True), shortened)
     points = code.rows(np.arange(code.num_points))
     assert_is_code(points, 4096 >> shortened, 64 - shortened, (8 - shortened) / (64 - shortened))
 
 
 @pytest.mark.parametrize(("code", "cosine"), [
-    (SignCode(bch_forms(7, 1)), 1 / 8),
-    (SignCode(bch_forms(7, 2)), 1 / 4),
-    (SignCode(delsarte_goethals_forms(6, 1)), 1 / 4),
-    (SignCode(delsarte_goethals_forms(8, 0)), 1 / 16),
-    (SignCode(delsarte_goethals_forms(8, 1)), 1 / 8),
-    (SignCode(delsarte_goethals_forms(10, 0)), 1 / 32),
-    (SignCode(bch_forms(7, 2), 2), 15 / 63),
+    (SignCode(FormSet(7, 1, kerdock=False)), 1 / 8),
+    (SignCode(FormSet(7, 2, kerdock=False)), 1 / 4),
+    (SignCode(FormSet(6, 1, kerdock=True)), 1 / 4),
+    (SignCode(FormSet(8, 0, kerdock=True)), 1 / 16),
+    (SignCode(FormSet(8, 1, kerdock=True)), 1 / 8),
+    (SignCode(FormSet(10, 0, kerdock=True)), 1 / 32),
+    (SignCode(FormSet(7, 2, kerdock=False), 2), 15 / 63),
 ])  # fmt: skip
 def test_sampled_rows_of_large_codes_stay_below_the_cosine(code, cosine):
     rng = np.random.default_rng(0)
@@ -110,14 +110,14 @@ def test_sampled_rows_of_large_codes_stay_below_the_cosine(code, cosine):
 
 
 def test_rows_do_not_depend_on_what_else_is_asked_for():
-    code = SignCode(bch_forms(5, 1))
+    code = SignCode(FormSet(5, 1, kerdock=False))
     every = code.rows(np.arange(code.num_points))
     index = np.array([2111, 5, 700, 1999, 5])
     assert np.array_equal(code.rows(index), every[index])
 
 
 def test_kerdock_bases_are_mutually_unbiased():
-    points = SignCode(delsarte_goethals_forms(4, 0)).rows(np.arange(288))
+    points = SignCode(FormSet(4, 0, kerdock=True)).rows(np.arange(288))
     bases = points.reshape(9, 32, 16)[:, ::2]
     for i in range(9):
         assert np.allclose(bases[i] @ bases[i].T, np.eye(16))

@@ -6,9 +6,9 @@ from algebra_helpers import assert_is_code
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hyperproto.codes.algebra import best_entry, candidates
+from hyperproto.codes.algebra import best_entry
 from hyperproto.codes.algebra.families import family_entries
-from hyperproto.codes.algebra.registry import single_entries
+from hyperproto.codes.algebra.registry import entry_order, parents, section_entries, single_entries
 
 GOLDEN = (1 + math.sqrt(5)) / 2
 
@@ -73,13 +73,20 @@ def test_targets_are_met_by_the_registry_alone(num_points, dim, at_most):
     assert best_entry(num_points, dim).max_cosine <= at_most + 1e-15
 
 
+def candidates(num_points, dim):
+    """Return everything the registry holds that fits, best first."""
+    fitting = [entry for entry in single_entries() if entry.num_points >= num_points and entry.dim <= dim]
+    return sorted([*fitting, *family_entries(num_points, dim)], key=entry_order)
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.integers(2, 10**7), st.integers(3, 2000))
-def test_candidates_hold_the_points_and_come_best_first(num_points, dim):
+def test_the_best_entry_holds_the_points_and_no_other_is_better(num_points, dim):
     found = candidates(num_points, dim)
     assert all(entry.num_points >= num_points and entry.dim <= dim for entry in found)
-    cosines = [round(entry.max_cosine, 12) for entry in found]
-    assert cosines == sorted(cosines)
+    best = best_entry(num_points, dim)
+    assert (best is None) == (not found)
+    assert not found or best.max_cosine <= min(entry.max_cosine for entry in found) + 1e-12
 
 
 @settings(max_examples=40, deadline=None)
@@ -126,10 +133,11 @@ def test_nothing_fits_more_points_than_any_code_has():
     assert best_entry(10**9, 5) is None
 
 
-def test_equal_codes_are_told_apart_by_their_padding():
+def test_among_equal_codes_the_one_with_the_least_padding_is_taken():
     cosine, dim = best_entry(240, 8).max_cosine, best_entry(240, 8).dim
     rivals = [entry for entry in candidates(240, 10) if entry.max_cosine == cosine]
     assert [entry.dim for entry in rivals] == sorted((entry.dim for entry in rivals), reverse=True)
+    assert best_entry(240, 10).dim == max(entry.dim for entry in rivals)
     assert dim == 8
 
 
@@ -141,3 +149,45 @@ def test_names_of_single_entries_are_unique():
 def test_small_arguments_are_explained():
     with pytest.raises(ValueError, match="`num_points` must be at least 2; got 1"):
         best_entry(1, 3)
+
+
+ENTRIES = section_entries()
+PARENTS = sorted({entry.name.split(" at ")[0] for entry in ENTRIES})
+
+
+@pytest.mark.parametrize("parent", PARENTS)
+def test_sections_of_a_parent_are_what_the_table_says(parent):
+    mine = [entry for entry in ENTRIES if entry.name.startswith(parent + " at ")]
+    rng = np.random.default_rng(0)
+    for i in rng.choice(len(mine), min(4, len(mine)), replace=False):
+        entry = mine[i]
+        points = entry.build()
+        assert points.shape == (entry.num_points, entry.dim)
+        assert np.abs(np.linalg.norm(points, axis=1) - 1).max() < 1e-15
+        sample = rng.choice(len(points), min(len(points), 1000), replace=False)
+        cosines = points[sample] @ points.T
+        cosines[np.arange(len(sample)), sample] = -1
+        assert cosines.max() <= entry.max_cosine + 1e-12
+        if len(points) <= 1000:
+            assert cosines.max() == pytest.approx(entry.max_cosine, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("dim", "num_points", "cosine"),
+    [
+        (62, 1116, 1 / 10),
+        (61, 660, 1 / 11),
+        (60, 414, 1 / 12),
+        (50, 204, 1 / 18),
+        (14, 70, 1 / 6),
+        (13, 42, 1 / 8),
+    ],
+)
+def test_known_derived_codes_are_reached(dim, num_points, cosine):
+    fits = [e.max_cosine for e in ENTRIES if e.num_points >= num_points and e.dim <= dim]
+    assert min(fits) <= cosine + 1e-12
+
+
+def test_every_parent_is_built_from_an_entry():
+    names = {name.removeprefix("section of ") for name in PARENTS}
+    assert names <= set(parents())

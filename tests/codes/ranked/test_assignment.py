@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hyperproto.codes import best_code
-from hyperproto.codes.descent import random_points
+from hyperproto.codes.measure import random_points
 from hyperproto.codes.ranked import Ranking, assign, assignment
 from hyperproto.codes.ranked.assignment import exchange_gains, leap
 from tests.codes.ranked.test_ranking import similarity

@@ -18,9 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from hyperproto.codes.algebra.fields import Integers, field
-from hyperproto.codes.algebra.vectors import distinct
-from hyperproto.codes.code import Array
+from hyperproto.codes.algebra.fields import Integers, distinct, field
+from hyperproto.codes.measure import Array
 
 __all__ = ["ChirpCode", "largest_character_sum"]
 

@@ -1,4 +1,14 @@
-"""What the registry holds: a code that can be made, without making it."""
+"""What the registry holds, a code that can be made without making it, and sections, which make one code of another.
+
+Let U hold k unit anchors with Gram matrix G = U U^T and let t be the wanted cosines. The points x with U x =
+t share the component U^T G^-1 t of squared length τ = t^T G^-1 t; without it, and renormalized, they lie in k
+dimensions less, and a cosine c between them becomes (c - τ)/(1 - τ).
+
+*Deriving* at a point u is the section at the code's own maximum cosine s, where τ = s^2: the cosine becomes
+(s - s^2)/(1 - s^2) = s/(1 + s). Sections at cosine 0 keep s: they are how lattices lose a dimension.
+
+Delsarte, Goethals, Seidel, "Spherical codes and designs" (1977), section 8.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,14 +16,15 @@ from functools import cache
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import DTypeLike
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from hyperproto.codes.algebra.fields import Integers
-from hyperproto.codes.code import Array
+from hyperproto.codes.measure import Array, row_blocks
 
-__all__ = ["Entry", "RowsByIndex", "fixed"]
+__all__ = ["Entry", "RowsByIndex", "derive", "fixed", "members", "section", "unit_rows", "with_opposites"]
 
 CHUNK = 1 << 22  # numbers in one chunk of rows: small next to the result, large enough for numpy
+TOLERANCE = 1e-9  # products of the codes here differ by 1e-3 and more
 
 
 class RowsByIndex(Protocol):
@@ -35,15 +46,11 @@ class Entry:
     num_points, dim : int
         Its size and dimension.
     max_cosine : float
-        No two of its points have a larger cosine; attained where ``exact``.
+        The largest cosine of two of its points.
     citation : str
         Who found it, or which theorem gives ``max_cosine``; says so where it is only measured.
     rows : callable
         ``rows(index)`` makes chosen rows.
-    sharp : bool
-        Whether it meets Levenshtein's bound, so that no code of its size and dimension is better.
-    exact : bool
-        Whether ``max_cosine`` is attained; False where a theorem only bounds it.
     block : int
         Points come in blocks of this many, in order, opposite points together: equal shares of blocks make an
         even subset. 0: in no such order.
@@ -55,8 +62,6 @@ class Entry:
     max_cosine: float
     citation: str
     rows: RowsByIndex
-    sharp: bool = False
-    exact: bool = True
     block: int = 0
 
     def build(self) -> Array:
@@ -66,9 +71,7 @@ class Entry:
     def take(self, index: Integers, *, dim: int | None = None, dtype: DTypeLike = np.float64) -> Array:
         """Return chosen points, padded with zeros to ``dim``: filled in chunks, so nothing else is large."""
         points: Array = np.zeros((len(index), dim or self.dim), dtype)
-        step = max(1, CHUNK // self.dim)
-        for start in range(0, len(index), step):
-            part = slice(start, start + step)
+        for part in row_blocks(len(index), self.dim, entries=CHUNK):
             points[part, : self.dim] = self.rows(index[part], dtype)
         return points
 
@@ -82,3 +85,53 @@ def fixed(build: Callable[[], Array]) -> RowsByIndex:
         return points
 
     return rows
+
+
+def section(points: Array, anchors: Array, cosines: ArrayLike) -> Array:
+    """Return the points at the given cosines from the anchors, without that component, as unit rows.
+
+    Parameters
+    ----------
+    points : array, shape (K, D)
+        Unit rows.
+    anchors : array, shape (k, D)
+        Independent unit rows; they need not be points of the code.
+    cosines : array-like, shape (k,) or ()
+        The wanted cosine with each anchor.
+
+    Returns
+    -------
+    array, shape (K', D - k), unit rows
+    """
+    orthogonal = np.linalg.qr(anchors.T, mode="complete").Q[:, len(anchors) :]
+    return unit_rows(points[members(points, anchors, cosines)] @ orthogonal)
+
+
+def members(points: Array, anchors: Array, cosines: ArrayLike) -> Integers:
+    """Return the indices of the points at the given cosines from the anchors."""
+    fits = np.abs(points @ anchors.T - np.asarray(cosines)) < TOLERANCE
+    return np.flatnonzero(fits.all(axis=1))
+
+
+def derive(points: Array, max_cosine: float, *, steps: int = 1, base: int = 0) -> Array:
+    """Return the code derived at its point number ``base``, and so on for so many steps.
+
+    >>> from hyperproto.codes.algebra.polytopes import e8_roots
+    >>> derive(e8_roots(), 1 / 2, steps=2).shape
+    (27, 6)
+    """
+    for _ in range(steps):
+        points = section(points, points[base : base + 1], max_cosine)
+        max_cosine = max_cosine / (1 + max_cosine)
+    return points
+
+
+def unit_rows(vectors: Array | NDArray[np.int64]) -> Array:
+    """Return the rows divided by their lengths, float64."""
+    points: Array = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    return points
+
+
+def with_opposites(lines: Array) -> Array:
+    """Return x and -x for every row x; opposite points stand next to each other."""
+    return np.stack([lines, -lines], axis=1).reshape(-1, lines.shape[1])

@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Field", "Integers", "field", "is_prime_power", "largest_prime_power", "prime_power"]
+__all__ = ["Field", "Integers", "distinct", "field", "is_prime_power", "largest_prime_power", "prime_power"]
 
 Integers = NDArray[np.int64]
 
@@ -107,6 +107,15 @@ def largest_prime_power(at_most: int, *, odd: bool = False) -> int:
     """Return the largest (odd) prime power that is at most ``at_most``; 0 where there is none."""
     fits = (q for q in range(at_most, 1, -1) if is_prime_power(q) and not (odd and q % 2 == 0))
     return next(fits, 0)
+
+
+def distinct(values: Integers) -> tuple[Integers, Integers]:
+    """Return the values that occur, or a range if that is no longer, and the place of each given one."""
+    first, last = int(values.min()), int(values.max())
+    if last - first < len(values):
+        return np.arange(first, last + 1), values - first
+    used, which = np.unique(values, return_inverse=True)
+    return used, which
 
 
 def _primitive_powers(p: int, degree: int) -> Integers:

@@ -1,37 +1,48 @@
-"""Strongly regular graphs, and the spherical codes in their eigenspaces.
+"""Strongly regular graphs and equiangular lines, and the spherical codes in their eigenspaces.
 
-A graph on v vertices is strongly regular when every vertex has k neighbours, adjacent vertices have λ in
+A graph on v vertices is strongly regular when every vertex has k neighbors, adjacent vertices have λ in
 common and others μ. Its adjacency matrix has two eigenvalues besides k; the projection of the vertices onto
 the eigenspace of θ, of dimension f, is a code of v points in f dimensions with two cosines only:
 
-    θ/k between neighbours,   -(1 + θ)/(v - k - 1) between the others.
+    θ/k between neighbors,   -(1 + θ)/(v - k - 1) between the others.
 
-Delsarte, Goethals, Seidel (1977); Brouwer, van Maldeghem, "Strongly Regular Graphs" (2022).
+Equiangular lines, each with both directions, are codes with cosines ±s and -1:
+
+- *Conference matrices*: C symmetric of order n = q + 1 with C^2 = q I (Paley). The rows of the projector
+  (I + C/sqrt(q))/2 span n lines in n/2 dimensions, cosine 1/sqrt(q). q = 5 is the icosahedron.
+- *Steiner systems*: one Hadamard matrix per point of PG(m, 2), one of its columns per line through that
+  point: (2^(m+1)-1) 2^m lines in as many dimensions as PG(m, 2) has lines, cosine 1/(2^m - 1).
+- *Unitary two-graphs*: the q^3 + 1 points of the curve x^(q+1) + y^(q+1) + z^(q+1) = 0 over GF(q^2), q odd,
+  with signs χ(H(x, y)), the quadratic character of their Hermitian products. That matrix has the eigenvalues
+  q and -q^2 (or both negated), the latter q^2 - q + 1 times: lines there, cosine 1/q.
+
+Delsarte, Goethals, Seidel (1977); Brouwer, van Maldeghem, "Strongly Regular Graphs" (2022); Lemmens, Seidel,
+"Equiangular lines" (1973); Fickus, Mixon, Tremain (2012); Taylor, "Regular 2-graphs" (1977).
 """
 
 from collections.abc import Callable
-from itertools import combinations, product
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hyperproto.codes.algebra.fields import field, is_prime_power
-from hyperproto.codes.algebra.golay import hexads
-from hyperproto.codes.algebra.vectors import unit_rows
-from hyperproto.codes.code import Array
+from hyperproto.codes.algebra.entry import unit_rows, with_opposites
+from hyperproto.codes.algebra.fields import Integers, field
+from hyperproto.codes.algebra.leech import hexads
+from hyperproto.codes.algebra.quadratic import hadamard
+from hyperproto.codes.measure import Array
 
 __all__ = [
     "Graph",
+    "conference_lines",
     "elliptic_quadric_graph",
     "gewirtz_graph",
     "higman_sims_graph",
     "hoffman_singleton_graph",
     "m22_graph",
-    "paley_graph",
-    "petersen_graph",
-    "projection_code",
-    "projective_points",
     "spectral_code",
+    "steiner_lines",
+    "unitary_lines",
 ]
 
 Graph = NDArray[np.bool_]
@@ -43,7 +54,8 @@ def spectral_code(graph: Graph, eigenvalue: float, dim: int) -> Array:
     A - θ' I, with θ' the third eigenvalue, takes vectors without a constant part into the eigenspace of θ.
     """
     matrix = graph.astype(np.float64)
-    other = _other_eigenvalue(len(graph), int(graph[0].sum()), eigenvalue, dim)
+    # the trace, degree + dim θ + (v - 1 - dim) θ', is zero
+    other = -(int(graph[0].sum()) + dim * eigenvalue) / (len(graph) - 1 - dim)
 
     def project(vectors: Array) -> Array:
         vectors = vectors - vectors.mean(axis=0)
@@ -62,17 +74,6 @@ def projection_code(project: Callable[[Array], Array], num_points: int, dim: int
     for _ in range(2):
         vectors = np.linalg.qr(project(vectors)).Q
     return unit_rows(vectors)
-
-
-def _other_eigenvalue(v: int, degree: int, eigenvalue: float, dim: int) -> float:
-    """Return the third eigenvalue: the trace k + f θ + (v - 1 - f) θ' is zero."""
-    return -(degree + dim * eigenvalue) / (v - 1 - dim)
-
-
-def petersen_graph() -> Graph:
-    """Return srg(10, 3, 0, 1): pairs of five things, adjacent when disjoint."""
-    pairs = np.array([[i in pair for i in range(5)] for pair in combinations(range(5), 2)], np.int64)
-    return np.asarray(pairs @ pairs.T == 0)
 
 
 def paley_graph(order: int) -> Graph:
@@ -118,38 +119,35 @@ def higman_sims_graph() -> Graph:
 
 
 def elliptic_quadric_graph(order: int) -> Graph:
-    """Return the collinearity graph of the generalised quadrangle GQ(q, q^2).
+    """Return the collinearity graph of the generalized quadrangle GQ(q, q^2).
 
     Its (q+1)(q^3+1) vertices are the singular points of x0 x1 + x2 x3 + N(x4, x5) = 0 in PG(5, q), where
     N(x, y) = x^2 + xy + n y^2 has no zero but (0, 0); adjacent when orthogonal. Its eigenvalue -(q^2+1) gives
     Cameron, Goethals and Seidel's sharp codes (1978): q(q^2-q+1) dimensions, cosines -1/q and 1/q^2.
     """
-    if not is_prime_power(order):
-        raise ValueError(f"`order` must be a prime power; got {order}.")
     gf = field(order)
-    n = _anisotropic(order)
+    values = gf.add(gf.power(gf.elements, 2), gf.elements)
+    taken = {int(gf.multiply(int(value), gf.characteristic - 1)) for value in values}
+    n = next(n for n in range(order) if n not in taken)  # x^2 + x + n has no root
     points = projective_points(order, 6)
     x = points.T
     norm = gf.add(gf.multiply(x[4], gf.add(x[4], x[5])), gf.multiply(n, gf.power(x[5], 2)))
     value = gf.add(gf.add(gf.multiply(x[0], x[1]), gf.multiply(x[2], x[3])), norm)
     singular = points[value == 0]
-    dual = _polar(singular, n, order)
+    x, two = singular.T, int(gf.add(1, 1))
+    last = gf.add(gf.multiply(two, x[4]), x[5]), gf.add(x[4], gf.multiply(gf.multiply(two, n), x[5]))
+    polar = [x[1], x[0], x[3], x[2], *last]  # coefficients of the linear form B(x, .) of each x
     graph = np.zeros((len(singular), len(singular)), bool)
     for i, row in enumerate(singular):  # row by row: the products of all pairs would be large
-        graph[i] = _dot(row, dual, order) == 0
+        products = np.zeros(len(singular), np.int64)
+        for value, column in zip(row, polar, strict=True):
+            products = gf.add(products, gf.multiply(int(value), column))
+        graph[i] = products == 0
     np.fill_diagonal(graph, False)
     return graph
 
 
-def _anisotropic(order: int) -> int:
-    """Return n such that x^2 + x + n has no root in GF(order)."""
-    gf = field(order)
-    values = gf.add(gf.power(gf.elements, 2), gf.elements)
-    taken = {int(gf.multiply(int(value), gf.characteristic - 1)) for value in values}
-    return next(n for n in range(order) if n not in taken)
-
-
-def projective_points(order: int, length: int) -> NDArray[np.int64]:
+def projective_points(order: int, length: int) -> Integers:
     """Return one vector for each point of PG(length - 1, q): its first non-zero coordinate is 1."""
     blocks = []
     for lead in range(length):
@@ -161,19 +159,41 @@ def projective_points(order: int, length: int) -> NDArray[np.int64]:
     return np.concatenate(blocks)
 
 
-def _polar(points: NDArray[np.int64], n: int, order: int) -> NDArray[np.int64]:
-    """Return the coefficients of the linear form B(x, .) of the quadric's bilinear form for each x."""
-    gf = field(order)
-    x = points.T
-    two = int(gf.add(1, 1))
-    last = gf.add(gf.multiply(two, x[4]), x[5]), gf.add(x[4], gf.multiply(gf.multiply(two, n), x[5]))
-    return np.stack([x[1], x[0], x[3], x[2], *last], axis=1)
+def conference_lines(order: int) -> Array:
+    """Return 2(q+1) points in (q+1)/2 dimensions, for a prime power q = 1 modulo 4."""
+    graph = paley_graph(order)
+    matrix = np.ones((order + 1, order + 1))
+    matrix[1:, 1:] = np.where(graph, 1, -1)
+    np.fill_diagonal(matrix, 0)
+    lines = projection_code(lambda x: x + matrix @ x / np.sqrt(order), order + 1, (order + 1) // 2)
+    return with_opposites(lines)
 
 
-def _dot(row: NDArray[np.int64], columns: NDArray[np.int64], order: int) -> NDArray[np.int64]:
-    """Return the product of one vector with many, over GF(order)."""
-    gf = field(order)
-    total = np.zeros(len(columns), np.int64)
-    for value, column in zip(row, columns.T, strict=True):
-        total = gf.add(total, gf.multiply(int(value), column))
-    return total
+def steiner_lines(bits: int) -> Array:
+    """Return 2v(r+1) points on the lines of PG(m, 2), v = 2^(m+1) - 1 points with r = 2^m - 1 lines each."""
+    v, r = (2 << bits) - 1, (1 << bits) - 1
+    blocks = [(a, b, a ^ b) for a in range(1, v + 1) for b in range(a + 1, v + 1) if b < a ^ b]
+    signs = hadamard(bits)[:, 1:]  # r + 1 rows, r columns with products -1 between rows
+    points = np.zeros((v, r + 1, len(blocks)))
+    for point in range(1, v + 1):
+        through = [i for i, block in enumerate(blocks) if point in block]
+        points[point - 1, :, through] = signs.T / np.sqrt(r)
+    lines = points.reshape(-1, len(blocks))
+    return with_opposites(lines)
+
+
+def unitary_lines(order: int) -> Array:
+    """Return 2(q^3+1) points in q^2-q+1 dimensions, for an odd prime power q."""
+    gf = field(order**2)
+    points = projective_points(order**2, 3)
+    norms = gf.power(points, order + 1)
+    curve = points[gf.add(gf.add(norms[:, 0], norms[:, 1]), norms[:, 2]) == 0]
+    products = np.zeros((len(curve), len(curve)), np.int64)
+    for x in curve.T:
+        products = gf.add(products, gf.multiply(x[:, None], gf.power(x, order)))
+    signs = np.where(gf.is_square(products), 1.0, -1.0)
+    np.fill_diagonal(signs, 0)
+    cubed = float(signs[0] @ signs @ signs[0])  # an entry of S^3: q^3 times the sum of the two eigenvalues
+    other = order if cubed < 0 else -order
+    lines = projection_code(lambda x: signs @ x - other * x, len(curve), order**2 - order + 1)
+    return with_opposites(lines)

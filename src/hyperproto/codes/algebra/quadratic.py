@@ -27,17 +27,18 @@ from functools import cache
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from hyperproto.codes.algebra.fields import Integers, field
-from hyperproto.codes.algebra.vectors import distinct
-from hyperproto.codes.code import Array
+from hyperproto.codes.algebra.fields import Integers, distinct, field
+from hyperproto.codes.measure import Array
 
-__all__ = ["FormSet", "SignCode", "bch_forms", "delsarte_goethals_forms", "hadamard"]
+__all__ = ["FormSet", "SignCode", "hadamard"]
 
 
 @dataclass(frozen=True)
 class FormSet:
-    """A set of quadratic forms on F_2^bits: ``terms`` free coefficients, and the Kerdock form where
-    ``kerdock``.
+    """A set of quadratic forms on F_2^bits: ``terms`` free coefficients, and the Kerdock form where ``kerdock``.
+
+    With it they are Kerdock's forms for no terms, else those of Delsarte and Goethals; without it those of the dual
+    of the BCH code for ``terms + 1`` errors, Gold's for one term.
 
     The number of a form spells its coefficients in base ``2^field_bits``, the last one (the Kerdock
     coefficient, where there is one) fastest.
@@ -83,16 +84,6 @@ class FormSet:
         for i in range(1, self.bits // 2):
             values ^= gf.trace(gf.power(ax, 2**i + 1))
         return np.concatenate([values, values ^ gf.trace(ax)], axis=1)
-
-
-def delsarte_goethals_forms(bits: int, terms: int) -> FormSet:
-    """Return the Delsarte-Goethals forms, the Kerdock forms where ``terms`` is 0. ``bits`` is even."""
-    return FormSet(bits, terms, kerdock=True)
-
-
-def bch_forms(bits: int, terms: int) -> FormSet:
-    """Return the forms of the dual of the BCH code for ``terms + 1`` errors; Gold's where ``terms`` is 1."""
-    return FormSet(bits, terms, kerdock=False)
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,16 @@
 """A fair subset: which K of the K' points of a code.
 
+A symmetric code treats all its points alike; a subset need not. Two numbers say how fair it is: the norm of
+the mean vector (0 when the points balance) and the spread, over points, of the number of nearest neighbors
+(points at the maximum cosine). A random subset of K has a mean norm of about 1/sqrt(K) and a spread of about
+the square root of the mean number of neighbors.
+
 - Of the families equal shares of their cosets are taken, else antipodal points together, by the seed;
 - in codes of a few thousand points a seeded local search then swaps points until their cost falls no more.
-
-What is fair is said in :mod:`~hyperproto.codes.algebra.fairness`.
 """
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -16,16 +20,49 @@ from hyperproto._core.errors import InputError
 from hyperproto._core.seeding import derive_seed
 from hyperproto._core.threads import one_thread
 from hyperproto.codes.algebra.entry import Entry
-from hyperproto.codes.algebra.fairness import NEAR, Fairness, fairness
 from hyperproto.codes.algebra.fields import Integers
-from hyperproto.codes.code import Array
+from hyperproto.codes.measure import Array, row_blocks
 
-__all__ = ["build_subset", "choose_subset"]
+__all__ = ["Fairness", "build_subset", "choose_subset", "fairness"]
 
-SEARCHED = 6_000  # beyond this many points swaps are too slow
+NEAR = 1e-6  # cosines of the codes here differ by 1e-3 and more
+NEAR_SINGLE = 1e-4
+PROBES = 64  # points whose neighbors are counted where there are many
+SEARCHED = 6_000  # beyond this many points swaps are too slow, and only some are probed
 WORK = 4_000_000_000  # the number of swaps tried times K'^2
 PATIENCE = 40  # swaps that fail in a row before the search ends
 COMPARED = 20_000_000  # up to this many numbers in a subset two choices are made and measured
+
+
+@dataclass(frozen=True)
+class Fairness:
+    """How evenly points are spread: smaller is fairer.
+
+    Attributes
+    ----------
+    mean_norm : float
+        Length of the mean of the points.
+    neighbor_mean, neighbor_std : float
+        Mean and standard deviation, over points, of the number of points at the maximum cosine; over 64 of the
+        points where there are more than 6,000.
+    """
+
+    mean_norm: float
+    neighbor_mean: float
+    neighbor_std: float
+
+
+def fairness(points: Array, max_cosine: float, *, seed: int = 0) -> Fairness:
+    """Return how fair a set of unit rows is; neighbors are at ``max_cosine``, ``seed`` picks the probes."""
+    probes, count = points, len(points)
+    if count > SEARCHED:
+        probes = points[np.sort(np.random.default_rng(seed).choice(count, PROBES, replace=False))]
+    tolerance = NEAR if points.dtype == np.float64 else NEAR_SINGLE
+    neighbors, total = np.zeros(len(probes)), np.zeros(points.shape[1])
+    for block in row_blocks(count, 1, entries=4096):
+        neighbors += (np.abs(points[block] @ probes.T - max_cosine) < tolerance).sum(axis=0)
+        total += points[block].sum(axis=0, dtype=np.float64)
+    return Fairness(float(np.linalg.norm(total)) / count, float(neighbors.mean()), float(neighbors.std()))
 
 
 def build_subset(
@@ -36,25 +73,26 @@ def build_subset(
     Parameters
     ----------
     entry : Entry
-        Holds at least ``num_points`` points in at most ``dim`` dimensions; the rest is padded with zeros.
+        Has at least ``num_points`` points in at most ``dim`` dimensions; the rest is padded with zeros.
     num_points, dim : int
         What is wanted.
     seed : int
         Fixes the choice.
     dtype : dtype, default float64
-        Of the points; only they are ever held in full.
+        Of the points; nothing else is ever kept in full.
 
     Returns
     -------
     points : array, shape (num_points, dim), unit rows
     report : Fairness
-        To be compared with :func:`random_fairness` of the same entry.
     """
     check_integer(num_points, "num_points", at_least=1)
     if num_points > entry.num_points or dim < entry.dim:
         raise InputError(
-            f"`{entry.name}` holds {entry.num_points} points in {entry.dim} dimensions; got "
-            f"num_points={num_points}, dim={dim}. Ask best_entry({num_points}, {dim}) for a code that fits."
+            f"A subset of {entry.name}",
+            f"have at most {entry.num_points} points in at least {entry.dim} dimensions",
+            f"{num_points} points in {dim}",
+            f"Ask best_entry({num_points}, {dim}) for a code that fits.",
         )
     points = entry.take(choose_subset(entry, num_points, seed=seed), dim=dim, dtype=dtype)
     return points, fairness(points[:, : entry.dim], entry.max_cosine, seed=seed)
@@ -79,7 +117,7 @@ def _equal_shares(entry: Entry, num_points: int, rng: np.random.Generator) -> In
     """Return runs of points, equally long in a power of two of blocks; opposite points stay together.
 
     The runs start at the same place of each block, or at random ones; whichever is fairer, where K is not so
-    large that looking takes long. Places are multiples of the power of two that holds the run: in a linear
+    large that measuring takes long. Places are multiples of the power of two that holds the run: in a linear
     family the same place keeps close to a subspace, where all points are alike.
     """
     available = entry.num_points // entry.block
@@ -104,7 +142,7 @@ def _equal_shares(entry: Entry, num_points: int, rng: np.random.Generator) -> In
 def _unfairness(entry: Entry, index: Integers) -> float:
     """Return the spread and the mean norm together, each about 1 for a random subset."""
     report = fairness(entry.take(index, dtype=np.float32), entry.max_cosine)
-    spread = report.neighbour_std / math.sqrt(1 + report.neighbour_mean)
+    spread = report.neighbor_std / math.sqrt(1 + report.neighbor_mean)
     return spread + report.mean_norm * math.sqrt(len(index))
 
 
@@ -122,7 +160,9 @@ def _balanced(points: Array, max_cosine: float, start: Integers, rng: np.random.
     """Return K indices: those of the start, after swaps that lower the cost while they can."""
     if len(points) > SEARCHED:
         return np.sort(start)
-    adjacent = _adjacency(points, max_cosine)
+    adjacent: Array = np.empty((len(points), len(points)), np.float32)  # 1 where two are at the maximum cosine
+    for block in row_blocks(len(points), 1, entries=1024):
+        adjacent[block] = np.abs(points[block] @ points.T - max_cosine) < NEAR
     chosen = np.zeros(len(points), bool)
     chosen[start] = True
     fails = 0
@@ -137,10 +177,10 @@ def _balanced(points: Array, max_cosine: float, start: Integers, rng: np.random.
     return np.flatnonzero(chosen)
 
 
-def _best_addition(points: Array, adjacent: Array, chosen: NDArray[np.bool_], favourite: int) -> int:
-    """Return the point that joins the chosen ones at the least cost; ``favourite`` unless another is better.
+def _best_addition(points: Array, adjacent: Array, chosen: NDArray[np.bool_], preferred: int) -> int:
+    """Return the point that joins the chosen ones at the least cost; ``preferred`` where no other is better.
 
-    With d the numbers of neighbours among the chosen ones and T the sum of the chosen points, point j turns
+    With d the numbers of neighbors among the chosen ones and T the sum of the chosen points, point j turns
 
     - the sum of squares of d over the subset into  sum d^2 + 2 (A d)_j + d_j + d_j^2,  and the sum into  sum
       d + 2 d_j;
@@ -157,21 +197,12 @@ def _best_addition(points: Array, adjacent: Array, chosen: NDArray[np.bool_], fa
     cost = spread + 2 * weight * (points @ points[chosen].sum(axis=0))
     cost[chosen] = np.inf
     best = int(cost.argmin())
-    return best if cost[best] < cost[favourite] - 1e-3 else favourite
-
-
-def _adjacency(points: Array, max_cosine: float) -> Array:
-    """Return the matrix with 1 where two points are at the maximum cosine. float32."""
-    adjacent: Array = np.empty((len(points), len(points)), np.float32)
-    for start in range(0, len(points), 1024):
-        part = slice(start, start + 1024)
-        adjacent[part] = np.abs(points[part] @ points.T - max_cosine) < NEAR
-    return adjacent
+    return best if cost[best] < cost[preferred] - 1e-3 else preferred
 
 
 def _antipodal_start(points: Array, num_points: int, rng: np.random.Generator) -> Integers:
     """Return K indices at random, x and -x together where the code is symmetric."""
-    keys = points.round(6) + 0.0  # no -0.0: it would sort apart from 0.0
+    keys = points.round(6) + 0.0  # no -0.0: it would not sort as 0.0 does
     order, mirrored = np.lexsort(keys.T), np.lexsort(0.0 - keys.T)
     if not np.array_equal(keys[order], 0.0 - keys[mirrored]):
         return rng.permutation(len(points))[:num_points]

@@ -1,4 +1,4 @@
-r"""Which class gets which point of a code: separation stays as it is, meaning becomes as good as the code allows.
+r"""Which class gets which point of a code: separation stays, agreement with a prior becomes as good as can be.
 
 With the points fixed, Equation 6 depends on the assignment π only through
 
@@ -18,7 +18,7 @@ from scipy.optimize import quadratic_assignment
 
 from hyperproto._core.seeding import derive_seed
 from hyperproto._core.threads import one_thread
-from hyperproto.codes.code import Array
+from hyperproto.codes.measure import Array
 
 __all__ = ["assign", "exchange_gains", "leap"]
 

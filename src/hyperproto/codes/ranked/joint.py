@@ -1,32 +1,134 @@
-r"""Separation and order in one objective, by continuation.
+r"""Separation and order together: both in one objective by continuation, or a layout of the prior made separate.
 
 .. math:: F_p = \frac1p \log \sum_{i \ne j} (1 - c_{ij})^{-p} + \lambda \, \mathcal{L}_{\text{PI}}
 
-the smooth maximum of ``smooth_max.py`` plus λ times Equation 6. The exponent doubles from 1 to 32, each stage from
+is the smooth maximum of ``smooth_max.py`` plus λ times Equation 6. The exponent doubles from 1 to 32, each stage from
 where the last ended, and stops there: a harder maximum presses all near classes against one wall, where their order
 is lost, for little gain in the maximum cosine.
+
+.. math:: \min_p \; \frac1K \sum_i |p_i - q_i|^2 + \frac{\mu}{K} \sum_{i \ne j} \max(0,\, p_i \cdot p_j - c)^2
+
+changes q, the prior laid out in D dimensions, as little as keeps the cosines below c. Ranking keeps the order of the
+cosines and gives up the axes along which the classes differ; this keeps the axes. A network whose features vary along
+them reaches such points by a linear layer.
 """
 
 import math
 from collections.abc import Callable
+from contextlib import closing
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hyperproto._core.threads import one_thread
-from hyperproto.codes.code import Array
-from hyperproto.codes.descent import unit_rows
-from hyperproto.codes.lbfgs import minimise
+from hyperproto.codes.bounds import separation_bound
+from hyperproto.codes.lbfgs import minimize
+from hyperproto.codes.measure import Array, random_points, unit_rows
 from hyperproto.codes.ranked.ranking import Ranking
+from hyperproto.codes.search import run_in_order
 from hyperproto.codes.smooth_max import SmoothMax
-from hyperproto.codes.workers import ordered_map
 
-__all__ = ["Joint", "auto_weight", "ranked_points"]
+__all__ = [
+    "EXPONENTS",
+    "Joint",
+    "auto_weight",
+    "positive_part",
+    "ranked_points",
+    "separate_points",
+    "spectral_layout",
+    "target_cosine",
+]
+
+Objective = Callable[[Array], tuple[float, Array]]
 
 EXPONENTS = (1, 2, 4, 8, 16, 32)
 SCALE, POWER = 0.95, 0.7  # of the rule for λ, fitted on CIFAR-100's classes at D = 3 ... 100
-Progress = Callable[[int, int], None]
-Objective = Callable[[Array], tuple[float, Array]]
+SHARE = 0.7  # of the smallest angle that mathematics allows
+FIRMNESS = (10.0, 100.0, 1000.0)  # μ, in turn: the last of them misses the target by little
+NEGATIVE = 1e-9  # of the largest eigenvalue: so far below 0 is rounding
+NOISE = 1e-3  # separates classes that the prior cannot distinguish
+
+
+def positive_part(similarity: Array) -> Array:
+    """Return the nearest similarities that are products of vectors, for all classes; a sample of rows stays as it is.
+
+    A layout keeps no axis along which similar classes would be distant. Cosines come back as they are.
+    """
+    if similarity.shape[0] != similarity.shape[1]:
+        return similarity
+    values, axes = np.linalg.eigh(_centered(similarity))
+    if values[0] > -NEGATIVE * values[-1]:
+        return similarity
+    return np.asarray((axes * np.maximum(values, 0.0)) @ axes.T)
+
+
+def spectral_layout(similarity: Array, members: NDArray[np.intp], num_points: int, dim: int, *, seed: int) -> Array:
+    """Return the directions in which the centered prior varies most. Shape (num_points, dim).
+
+    Parameters
+    ----------
+    similarity : Array, shape (A, M)
+        Rows of the prior for some anchors, or all M classes.
+    members : Array of int, shape (M,)
+        The classes the columns stand for; the others start at random.
+    """
+    _, sizes, directions = np.linalg.svd(_centered(similarity), full_matrices=False)
+    rank = min(dim, len(sizes))
+    layout = NOISE * random_points(len(members), dim, seed)
+    layout[:, :rank] += directions[:rank].T * np.sqrt(sizes[:rank])
+    points = random_points(num_points, dim, seed)
+    points[members] = unit_rows(layout)
+    return points
+
+
+def _centered(similarity: Array) -> Array:
+    rows, columns = similarity.mean(axis=1, keepdims=True), similarity.mean(axis=0)
+    centered: Array = similarity - columns - rows + similarity.mean()
+    return centered
+
+
+def target_cosine(num_points: int, dim: int) -> float:
+    """Return the largest cosine to aim for: at seven tenths of the smallest angle that mathematics allows.
+
+    >>> [round(target_cosine(100, dim), 2) for dim in (5, 10, 25)]
+    [0.82, 0.62, 0.5]
+    """
+    return math.cos(SHARE * math.acos(separation_bound(num_points, dim)))
+
+
+def separate_points(layout: Array, max_cosine: float, *, iterations: int = 200) -> Array:
+    """Return the unit rows nearest to those of ``layout`` among which no cosine is much above ``max_cosine``.
+
+    >>> near = np.array([[1.0, 0.0], [0.99, 0.141], [-1.0, 0.0]])
+    >>> separated = separate_points(near, 0.5)
+    >>> bool(separated[0] @ separated[1] < 0.51), bool(separated[2] @ near[2] > 0.999)
+    (True, True)
+    """
+    x = layout.reshape(-1)
+    with one_thread():
+        for firmness in FIRMNESS:
+            x = minimize(_NearLayout(layout, max_cosine, firmness), x, iterations=iterations, tolerance=1e-8)
+    return unit_rows(x.reshape(layout.shape))
+
+
+class _NearLayout:
+    """The second objective above on rows of any length, with its gradient."""
+
+    def __init__(self, layout: Array, max_cosine: float, firmness: float) -> None:
+        self.layout, self.max_cosine, self.firmness = layout, max_cosine, firmness
+
+    def __call__(self, x: Array) -> tuple[float, Array]:
+        rows = x.reshape(self.layout.shape)
+        norms = np.linalg.norm(rows, axis=1, keepdims=True)
+        points = rows / norms
+        moved = points - self.layout
+        excess = points @ points.T - self.max_cosine
+        np.fill_diagonal(excess, 0.0)
+        np.maximum(excess, 0.0, out=excess)
+        value = (moved**2).sum() + self.firmness * (excess**2).sum()
+        pull = 2 * moved + 4 * self.firmness * (excess @ points)
+        pull -= np.einsum("ij,ij->i", pull, points)[:, None] * points
+        return float(value / len(rows)), (pull / norms / len(rows)).reshape(-1)
 
 
 def auto_weight(num_points: int, dim: int) -> float:
@@ -87,14 +189,14 @@ def ranked_points(
     starts: list[Array],
     iterations: int,
     workers: int = 1,
-    progress: Progress | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> tuple[Array, bool]:
     """Minimise F from several starts; return the best end and whether all was done, or an interrupt ended it.
 
     Parameters
     ----------
     ranking : Ranking
-        Over the points ``members``, ids of shape (M,); the others are only kept apart.
+        Over the points ``members``, ids of shape (M,); the others are only separated.
     weight : float
         λ.
     starts : list of Array
@@ -112,19 +214,19 @@ def ranked_points(
     """
     tasks = [(_descend, (ranking, members, weight, iterations, start)) for start in starts]
     best, lowest = starts[0], math.inf
-    with ordered_map(min(workers, len(tasks))) as run:
-        try:
-            for done, (value, points, finished) in enumerate(run(tasks)):
+    try:
+        with closing(run_in_order(tasks, min(workers, len(tasks)))) as results:
+            for done, (value, points, finished) in enumerate(results):
                 if value < lowest:
                     best, lowest = points, value
                 if not finished:
                     return best, False
                 if progress is not None:
                     progress(done + 1, len(tasks))
-        except KeyboardInterrupt:
-            if math.isinf(lowest):  # the workers have not ended one start
-                raise
-            return best, False
+    except KeyboardInterrupt:
+        if math.isinf(lowest):  # the workers have not ended one start
+            raise
+        return best, False
     return best, True
 
 
@@ -140,7 +242,7 @@ def _descend(
         try:
             for exponent in EXPONENTS:
                 smooth.exponent = exponent
-                x = minimise(joint, x, iterations=iterations, tolerance=1e-7)
+                x = minimize(joint, x, iterations=iterations, tolerance=1e-7)
         except KeyboardInterrupt:
             finished = False
         smooth.exponent = EXPONENTS[-1]

@@ -1,4 +1,4 @@
-r"""The ranking loss, Equation 6, over every triplet without ever listing one.
+r"""The ranking loss, Equation 6, over every triplet without ever listing one, and how far an order is reached.
 
 .. math:: \mathcal{L} = \frac{1}{|T|} \sum_{(i,j,k)} \log(1 + e^{d}) - t\,d, \qquad
           d = c_{ij} - c_{ik}, \quad t = [\![ s_{ij} \ge s_{ik} ]\!]
@@ -7,7 +7,7 @@ which is the cross-entropy of the paper written out. Over both orders of (j, k):
 
 - log(1 + e^d) = log(2 cosh(d/2)) + d/2, and the d/2 cancel.
 - Σ t d is linear in the cosines: Σ_j w_ij c_ij, where w_ij counts the k that are less similar to i than j is, minus
-  those that are more. Ties count on both sides, and cancel. w depends on the prior alone: sort once.
+  those that are more. Ties count on both sides, and cancel. w depends on the prior alone: rank once.
 - log(2 cosh(d/2)) is even and |d| <= 2, so a polynomial of degree 16 in d stands in for it to 1e-10, and
   Σ_jk (c_ij - c_ik)^m needs only the power sums of row i.
 
@@ -16,16 +16,22 @@ class gets which point of a code: with the points fixed, Equation 6 is a quadrat
 """
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import kendalltau, rankdata, spearmanr
 
-from hyperproto.codes.code import Array
+from hyperproto.codes.certificate import PriorAgreement
+from hyperproto.codes.measure import Array, row_blocks
 
-__all__ = ["DEGREE", "Ranking", "order_weights"]
+__all__ = ["DEGREE", "MARGIN", "Ranking", "agreement", "count_ordered", "order_weights"]
 
 DEGREE = 16  # even; 12 is right to 2e-8 in value, but 1e-6 in slope where points coincide and oppose
 BLOCK_ENTRIES = 65_536  # cosines worked on at a time: a few such blocks fit the cache
+MARGIN = 0.01  # a smaller difference of cosines tells nobody anything
+ROUNDING = 1e-9  # cosines nearer than this are equal
 
 
 class Ranking:
@@ -36,12 +42,12 @@ class Ranking:
     similarity : Array, shape (A, K)
         Rows of the prior: how similar each anchor is to each of the K classes. Larger is closer.
     anchors : Array of int, shape (A,), optional
-        The classes those rows belong to, i in (i, j, k); all K classes unless given. The sum is then over the
-        triplets of these anchors.
+        The classes those rows belong to, i in (i, j, k); (default: all K classes). The sum is then over
+        the triplets of these anchors.
     """
 
     def __init__(self, similarity: Array, anchors: NDArray[np.intp] | None = None) -> None:
-        """Sort each row of the prior, once."""
+        """Rank each row of the prior, once."""
         count, self.num_points = similarity.shape
         self.anchors = np.arange(count) if anchors is None else np.asarray(anchors)
         self.weights = order_weights(similarity, self.anchors)
@@ -51,11 +57,11 @@ class Ranking:
         """Return the loss and its gradient in the points, unit rows of shape (K, D); not tangential."""
         gradient = np.zeros_like(points)
         total = 0.0
-        size = max(32, BLOCK_ENTRIES // self.num_points)  # the sums over all points cost too much for a few rows
-        for start in range(0, len(self.anchors), size):
-            anchors = self.anchors[start : start + size]
+        columns = min(self.num_points, BLOCK_ENTRIES // 32)  # the sums over all points cost too much for a few rows
+        for block in row_blocks(len(self.anchors), columns, entries=BLOCK_ENTRIES):
+            anchors = self.anchors[block]
             cosines = points[anchors] @ points.T
-            value, pull = _rows(cosines, anchors, self.weights[start : start + size])
+            value, pull = _rows(cosines, anchors, self.weights[block])
             total += value
             gradient[anchors] += pull @ points
             gradient += pull.T @ points[anchors]
@@ -69,17 +75,11 @@ def order_weights(similarity: Array, anchors: NDArray[np.intp]) -> Array:
     >>> order_weights(np.array([[1.0, 0.2, 0.7, 0.2]]), np.array([0]))
     array([[ 0., -1.,  2., -1.]])
     """
-    weights = np.empty(similarity.shape)
-    others = np.ones(similarity.shape[1], dtype=bool)
-    for row, anchor in enumerate(anchors):
-        others[anchor] = False
-        values = similarity[row, others]
-        ordered = np.sort(values)
-        below = np.searchsorted(ordered, values, side="left")
-        above = len(values) - np.searchsorted(ordered, values, side="right")
-        weights[row, others] = below - above
-        weights[row, anchor] = 0
-        others[anchor] = True
+    others = np.array(similarity, dtype=np.float64)
+    itself = np.arange(len(anchors)), anchors
+    others[itself] = -np.inf  # below all others, which leaves them the ranks 2 to K
+    weights: Array = 2 * rankdata(others, axis=1) - (others.shape[1] + 2)
+    weights[itself] = 0
     return weights
 
 
@@ -97,7 +97,7 @@ def _rows(cosines: Array, anchors: NDArray[np.intp], weights: Array) -> tuple[fl
         np.sum(power, axis=1, out=sums[exponent])
         if exponent < DEGREE:
             power *= cosines
-    coefficients = _expand(sums)
+    coefficients = BINOMIALS @ sums  # of Σ_k h(x - c_k) in x, one polynomial per row
     value = float((coefficients * sums).sum()) - EVEN_PART[0] * count * len(anchors)  # without j = k
     value -= float(np.vdot(weights, cosines))
     slope = power
@@ -108,12 +108,6 @@ def _rows(cosines: Array, anchors: NDArray[np.intp], weights: Array) -> tuple[fl
     slope -= weights
     slope[itself] = 0
     return value, slope
-
-
-def _expand(sums: Array) -> Array:
-    """Return the coefficients in x of Σ_k h(x - c_k), one polynomial a row, from the power sums of the c_k."""
-    coefficients: Array = BINOMIALS @ sums
-    return coefficients
 
 
 def _even_part() -> Array:
@@ -135,3 +129,86 @@ def _binomials() -> Array:
 
 EVEN_PART = _even_part()
 BINOMIALS = _binomials()
+
+
+def agreement(
+    points: Array, similarity: Array, *, weight: float, prior: str, measured: str = "all triplets"
+) -> PriorAgreement:
+    """Measure over all triplets how far the order of the cosines agrees with a prior.
+
+    Parameters
+    ----------
+    points : Array, shape (K, D)
+        Unit rows.
+    similarity : Array, shape (K, K)
+        The prior.
+    weight, prior, measured
+        As in :class:`PriorAgreement`, for the record.
+    """
+    cosines = points @ points.T
+    counts = np.zeros(4)
+    for block in row_blocks(len(points), len(points), entries=BLOCK_ENTRIES):
+        anchors = np.arange(block.start, block.stop)
+        others = np.arange(len(points)) != anchors[:, None]
+        asked, placed = (matrix[anchors][others].reshape(len(anchors), -1) for matrix in (similarity, cosines))
+        counts += _count(asked, placed)
+    total, right, clear, right_clear = counts
+    pairs = np.triu_indices(len(points), 1)
+    return PriorAgreement(
+        prior=prior,
+        weight=weight,
+        loss=Ranking(similarity)(points)[0],
+        ranked=_share(right, total),
+        ranked_by_margin=_share(right_clear, total),
+        clear=_share(clear, total),
+        spearman=_correlation(spearmanr, similarity[pairs], cosines[pairs]),
+        kendall=_correlation(kendalltau, similarity[pairs], cosines[pairs]),
+        measured=measured,
+    )
+
+
+def _count(asked: Array, cosines: Array) -> Array:
+    """Return how many pairs (j, k) of a row, j asked to be nearer, there are, are right, are clear, and are both."""
+    right_clear, wrong_clear = count_ordered(asked, cosines, MARGIN), count_ordered(asked, -cosines, MARGIN)
+    total = count_ordered(asked, asked, 0.0)
+    return np.array([total, count_ordered(asked, cosines, ROUNDING), right_clear + wrong_clear, right_clear])
+
+
+def count_ordered(asked: Array, placed: Array, margin: float) -> int:
+    """Return the number of (j, k) in one row with ``asked[j] > asked[k]`` and ``placed[j] > placed[k] + margin``.
+
+    As inversions are counted by merging: rows are laid in the order asked for, and of any two neighbouring stretches,
+    doubled until one is left, sorting says how many of the later are placed above how many of the earlier. For n
+    columns that takes n log² n steps, where comparing all pairs takes n².
+
+    Parameters
+    ----------
+    asked, placed : Array, shape (a, n)
+        Similarities and cosines, a row for each anchor.
+    """
+    order = np.lexsort((-placed, asked))  # what is asked to be equal lies in falling order: it never counts
+    rows, columns = asked.shape
+    padded = 1 << max(columns - 1, 0).bit_length()
+    laid = np.full((rows, padded), -np.inf)  # at the end, above nothing
+    laid[:, :columns] = np.take_along_axis(placed, order, axis=1)
+    count, half = 0, 1
+    while half < padded:
+        earlier, later = np.moveaxis(laid.reshape(rows, -1, 2, half), 2, 0)
+        both = np.concatenate([later - margin, earlier], axis=-1)
+        is_later = np.argsort(both, axis=-1, kind="stable") < half  # stable: what is equal is not above
+        at = np.count_nonzero(is_later, axis=(0, 1)) @ np.arange(2 * half)
+        count += int(at) - is_later.size // (2 * half) * (half * (half - 1) // 2)  # less the later ones below it
+        half *= 2
+    return count
+
+
+def _share(part: float, whole: float) -> float:
+    return float(part / whole) if whole else 0.0
+
+
+def _correlation(measure: Callable[..., Any], asked: Array, cosines: Array) -> float:
+    """Return a rank correlation, 0 where one side is constant: it has no order."""
+    spread = np.ptp(cosines) if len(cosines) else 0.0
+    if not len(asked) or np.ptp(asked) == 0 or spread < 1e-12:
+        return 0.0
+    return float(measure(asked, cosines).statistic)

@@ -4,22 +4,22 @@ from algebra_helpers import assert_is_code
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hyperproto.codes.algebra.entry import derive, members, section
 from hyperproto.codes.algebra.polytopes import e8_roots
-from hyperproto.codes.algebra.quadratic import SignCode, delsarte_goethals_forms
-from hyperproto.codes.algebra.section import derive, members, section, section_cosine
+from hyperproto.codes.algebra.quadratic import FormSet, SignCode
 
 
 @pytest.mark.parametrize(("steps", "num_points"), [(1, 56), (2, 27), (3, 16), (4, 10)])
 def test_deriving_e8_gives_the_known_codes(steps, num_points):
     s = 1 / 2
-    assert_is_code(derive(e8_roots(), s, (0,) * steps), num_points, 8 - steps, s / (1 + steps * s))
+    assert_is_code(derive(e8_roots(), s, steps=steps), num_points, 8 - steps, s / (1 + steps * s))
 
 
 @pytest.mark.parametrize("base", [0, 100, 255, 287])
 def test_derived_cosine_is_s_over_one_plus_s_at_any_point(base):
-    code = SignCode(delsarte_goethals_forms(4, 0))
+    code = SignCode(FormSet(4, 0, kerdock=True))
     points = code.rows(np.arange(code.num_points))
-    assert_is_code(derive(points, 1 / 4, (base,)), 128, 15, 1 / 5)
+    assert_is_code(derive(points, 1 / 4, base=base), 128, 15, 1 / 5)
 
 
 @settings(max_examples=30, deadline=None)
@@ -31,13 +31,14 @@ def test_section_turns_cosines_by_the_formula(seed, count):
     if np.linalg.matrix_rank(anchors) < count:
         return
     cosines = anchors @ points[rng.integers(240)]
-    if cosines @ np.linalg.solve(anchors @ anchors.T, cosines) > 1 - 1e-9:  # a point spanned by the anchors
+    tau = cosines @ np.linalg.solve(anchors @ anchors.T, cosines)
+    if tau > 1 - 1e-9:  # a point spanned by the anchors
         return
     kept = points[members(points, anchors, cosines)]
     lower = section(points, anchors, cosines)
     before, after = (kept @ kept.T).round(9), lower @ lower.T
     for cosine in np.unique(before):
-        assert np.allclose(after[before == cosine], section_cosine(cosine, anchors, cosines), atol=1e-8)
+        assert np.allclose(after[before == cosine], (cosine - tau) / (1 - tau), atol=1e-8)
     assert lower.shape[1] == 8 - count
 
 

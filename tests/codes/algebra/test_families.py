@@ -1,14 +1,13 @@
-import numpy as np
 import pytest
 from algebra_helpers import assert_is_code
 
 from hyperproto.codes.algebra.chirps import ChirpCode
-from hyperproto.codes.algebra.glue import GluedCode
-from hyperproto.codes.algebra.quadratic import SignCode, delsarte_goethals_forms
+from hyperproto.codes.algebra.families import glued_entry
+from hyperproto.codes.algebra.quadratic import FormSet, SignCode
 
-KERDOCK = SignCode(delsarte_goethals_forms(4, 0))
-SHORTENED = SignCode(delsarte_goethals_forms(6, 0), 2)
-GOETHALS = SignCode(delsarte_goethals_forms(4, 1))
+KERDOCK = SignCode(FormSet(4, 0, kerdock=True))
+SHORTENED = SignCode(FormSet(6, 0, kerdock=True), 2)
+GOETHALS = SignCode(FormSet(4, 1, kerdock=True))
 CHIRPS = ChirpCode(11)
 
 
@@ -24,7 +23,6 @@ CHIRPS = ChirpCode(11)
     ],
 )
 def test_glued_code_attains_a_cosine_below_that_of_its_parent(code, group, inside, num_groups, outer_dim):
-    glued = GluedCode(code.rows, code.dim, group, inside, code.max_cosine, num_groups, outer_dim)
-    points = glued.rows(np.arange(glued.num_points))
-    assert_is_code(points, group * num_groups, code.dim + outer_dim, glued.max_cosine)
+    glued = glued_entry(code, "glued", "here", group, inside, num_groups, outer_dim)
+    assert_is_code(glued.build(), group * num_groups, code.dim + outer_dim, glued.max_cosine)
     assert inside < glued.max_cosine < code.max_cosine

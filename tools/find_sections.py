@@ -1,6 +1,6 @@
 """Search for good sections of the registry's codes, and write ``sections.csv``.
 
-    python -m hyperproto.codes.algebra.search
+    python tools/find_sections.py
 
 A beam search over anchors: a state is a list of anchors and cosines and the points that fit them. It is
 extended by anchors that stand in different relations to the last one, at every cosine that leaves more than
@@ -10,7 +10,7 @@ fixed.
 
 import csv
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -18,14 +18,12 @@ from pathlib import Path
 
 import numpy as np
 
+from hyperproto.codes import algebra
 from hyperproto.codes.algebra.entry import Entry
-from hyperproto.codes.algebra.exact import exact_entries
 from hyperproto.codes.algebra.families import family_entries
 from hyperproto.codes.algebra.fields import Integers
-from hyperproto.codes.algebra.section import section_cosine
-from hyperproto.codes.algebra.sections import TABLE, parents
-from hyperproto.codes.code import Array
-from hyperproto.codes.measure import max_cosine
+from hyperproto.codes.algebra.registry import TABLE, exact_entries, parents
+from hyperproto.codes.measure import Array, max_cosine
 
 DEPTH, WIDTH, TRIES = 10, 32, 4  # anchors at most; states kept per depth; anchors tried per relation
 MEASURED = 600  # up to this many points the largest cosine is measured; beyond, the parent's stands
@@ -92,6 +90,12 @@ def _extensions(state: Section, parent: Entry, points: Array, rng: np.random.Gen
             yield Section(parent.name, anchors, cosines, members, dim, section_cosine(largest, U, cosines))
 
 
+def section_cosine(max_cosine: float, anchors: Array, cosines: Sequence[float]) -> float:
+    """Return (s - τ)/(1 - τ): what a cosine s between points of a section becomes."""
+    tau = float(np.array(cosines) @ np.linalg.solve(anchors @ anchors.T, np.array(cosines)))
+    return (max_cosine - tau) / (1 - tau)
+
+
 def _anchors(state: Section, points: Array, rng: np.random.Generator) -> list[int]:
     """Return points to try as the next anchor: some of each relation to the last anchor, inside and out."""
     if not state.anchors:
@@ -127,7 +131,7 @@ def _frontier(sections: list[Section]) -> list[Section]:
 
 
 def main() -> None:
-    """Search every parent and write the table next to this file."""
+    """Search every parent and write the table."""
     rng, found = np.random.default_rng(0), list[Section]()
     for parent in parents().values():
         found = _frontier([*found, *sections_of(parent, rng)])
@@ -137,7 +141,7 @@ def main() -> None:
 
 def write(sections: list[Section]) -> None:
     """Write the table, by dimension and cosine."""
-    with Path(__file__).with_name(TABLE).open("w", encoding="utf-8", newline="") as lines:
+    with (Path(algebra.__file__).parent / TABLE).open("w", encoding="utf-8", newline="") as lines:
         table = csv.writer(lines, lineterminator="\n")
         table.writerow(["parent", "dim", "num_points", "max_cosine", "anchors", "cosines"])
         for item in sorted(sections, key=lambda item: (item.dim, item.max_cosine)):

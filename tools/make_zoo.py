@@ -1,4 +1,4 @@
-"""Make the zoo: ``python -m hyperproto.codes.make_zoo [--workers N] [--only K]``.
+"""Make the zoo: ``python tools/make_zoo.py [--workers N] [--only K]``.
 
 Searches thoroughly, from several seeds, for common K and D where neither a closed form nor a registry code is proved
 optimal, and keeps a code only where it beats the registry. Continues where it was stopped; a better code replaces a
@@ -11,14 +11,10 @@ import numpy as np
 from safetensors.numpy import save_file
 
 from hyperproto._core.files import replacing
-from hyperproto.codes.best import known_code
-from hyperproto.codes.bounds import separation_bound
-from hyperproto.codes.certify import MEETS, proved_optimum
-from hyperproto.codes.code import Array
-from hyperproto.codes.effort import Effort
-from hyperproto.codes.measure import max_cosine
-from hyperproto.codes.starts import optimise
-from hyperproto.codes.zoo import ZOO, from_zoo
+from hyperproto.codes.best import ZOO, from_zoo, known_code
+from hyperproto.codes.certificate import MEETS, best_possible
+from hyperproto.codes.measure import Array, max_cosine
+from hyperproto.codes.search import Effort, optimize
 
 __all__ = ["main"]
 
@@ -28,7 +24,7 @@ EXACT_ENTRIES = 6000  # larger codes are stored in float32, which costs some 1e-
 
 
 def main() -> None:
-    """Search for every (K, D) that is not settled, the cheapest first."""
+    """Search for every (K, D) that is not proved optimal yet, the cheapest first."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--workers", type=int, default=1, help="processes a search may use")
     parser.add_argument("--only", type=int, nargs="*", default=SIZES, help="numbers of points to search for")
@@ -36,12 +32,12 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="another seed may find better codes")
     options = parser.parse_args()
     ZOO.mkdir(exist_ok=True)
-    cases = [(k, d) for k in options.only for d in options.dims if not _settled(k, d)]
+    cases = [(k, d) for k in options.only for d in options.dims if not _is_proved(k, d)]
     for num_points, dim in sorted(cases, key=lambda case: case[0] ** 2 * case[1]):
         _improve(num_points, dim, options.seed, options.workers)
 
 
-def _settled(num_points: int, dim: int) -> bool:
+def _is_proved(num_points: int, dim: int) -> bool:
     known = known_code(num_points, dim)
     return known is not None and known.certificate.proved
 
@@ -49,10 +45,10 @@ def _settled(num_points: int, dim: int) -> bool:
 def _improve(num_points: int, dim: int, seed: int, workers: int) -> None:
     known, stored = known_code(num_points, dim), from_zoo(num_points, dim)
     best = min((code.certificate.max_cosine for code in (known, stored) if code is not None), default=1.0)
-    bound = max(separation_bound(num_points, dim), (proved_optimum(num_points, dim) or (-1.0, ""))[0])
+    bound = best_possible(num_points, dim)
     starts = [stored.points] if stored is not None else []
     effort = Effort.named("thorough", num_points, dim)
-    points, _ = optimise(
+    points, _ = optimize(
         num_points, dim, effort=effort, seed=seed, workers=workers, bound=bound, initial_codes=starts
     )
     found = max_cosine(points)
@@ -66,8 +62,8 @@ def _improve(num_points: int, dim: int, seed: int, workers: int) -> None:
 def _store(points: Array) -> None:
     exact = points.size <= EXACT_ENTRIES
     stored = np.ascontiguousarray(points, dtype=np.float64 if exact else np.float32)
-    with replacing(ZOO / "{}x{}.safetensors".format(*points.shape)) as beside:
-        save_file({"points": stored}, beside)
+    with replacing(ZOO / "{}x{}.safetensors".format(*points.shape)) as temporary:
+        save_file({"points": stored}, temporary)
 
 
 if __name__ == "__main__":

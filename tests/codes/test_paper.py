@@ -1,20 +1,16 @@
+from functools import partial
+
 import numpy as np
 import pytest
 
-from hyperproto.codes import descent
-from hyperproto.codes.descent import (
-    nearest_neighbours,
-    random_points,
-    separation_descent,
-    separation_gradient,
-    unit_rows,
-)
-from hyperproto.codes.measure import max_cosine
+from hyperproto.codes import measure
+from hyperproto.codes.measure import max_cosine, nearest_neighbors, random_points, row_blocks, unit_rows
+from hyperproto.codes.paper import paper_descent, separation_gradient
 
 
 def test_nearest_neighbours_match_an_obvious_double_loop():
     points = random_points(23, 4, seed=1)
-    index, cosine = nearest_neighbours(points)
+    index, cosine = nearest_neighbors(points)
     for i, p in enumerate(points):
         others = [(float(p @ q), j) for j, q in enumerate(points) if j != i]
         assert (cosine[i], index[i]) == pytest.approx(max(others), abs=1e-15)
@@ -22,9 +18,9 @@ def test_nearest_neighbours_match_an_obvious_double_loop():
 
 def test_blocks_of_rows_change_nothing(monkeypatch):
     points = random_points(50, 6, seed=2)
-    whole = nearest_neighbours(points)
-    monkeypatch.setattr(descent, "TILE_ENTRIES", 7 * 50)
-    for a, b in zip(whole, nearest_neighbours(points), strict=True):
+    whole = nearest_neighbors(points)
+    monkeypatch.setattr(measure, "row_blocks", partial(row_blocks, entries=7 * 50))
+    for a, b in zip(whole, nearest_neighbors(points), strict=True):
         np.testing.assert_allclose(a, b, atol=1e-15)
 
 
@@ -40,21 +36,19 @@ def test_gradient_of_equation_5_matches_finite_differences():
 
 def test_descent_separates_and_keeps_unit_rows():
     start = random_points(20, 5, seed=0)
-    points = separation_descent(20, 5, seed=0, steps=300)
+    points = paper_descent(20, 5, seed=0, steps=300)[0]
     np.testing.assert_allclose(np.linalg.norm(points, axis=1), 1, atol=1e-14)
     assert max_cosine(points) < max_cosine(start) - 0.1
 
 
 def test_no_steps_give_the_random_start_and_a_seed_fixes_every_bit():
-    np.testing.assert_array_equal(separation_descent(9, 3, seed=5, steps=0), random_points(9, 3, seed=5))
-    np.testing.assert_array_equal(
-        separation_descent(9, 3, seed=5, steps=20), separation_descent(9, 3, seed=5, steps=20)
-    )
+    np.testing.assert_array_equal(paper_descent(9, 3, seed=5, steps=0)[0], random_points(9, 3, seed=5))
+    np.testing.assert_array_equal(paper_descent(9, 3, seed=5, steps=20)[0], paper_descent(9, 3, seed=5, steps=20)[0])
 
 
 def test_momentum_acts():
     assert not np.array_equal(
-        separation_descent(9, 3, seed=5, steps=20), separation_descent(9, 3, seed=5, steps=20, momentum=0.9)
+        paper_descent(9, 3, seed=5, steps=20)[0], paper_descent(9, 3, seed=5, steps=20, momentum=0.9)[0]
     )
 
 

@@ -1,14 +1,15 @@
+from functools import partial
+
 import numpy as np
 import pytest
 
-from hyperproto.codes import tiled
-from hyperproto.codes.descent import random_points
-from hyperproto.codes.measure import max_cosine
-from hyperproto.codes.tiled import EdgeHinge, near_pairs, tiled_descent
+from hyperproto.codes import large
+from hyperproto.codes.large import EdgeHinge, near_pairs, tiled_descent
+from hyperproto.codes.measure import max_cosine, random_points, row_blocks
 
 
 def test_tiles_find_every_pair_above_the_threshold(monkeypatch):
-    monkeypatch.setattr(tiled, "TILE", 16)
+    monkeypatch.setattr(large, "row_blocks", partial(row_blocks, entries=16 * 2048))
     points = random_points(50, 5, seed=0)
     i, j = near_pairs(points, 0.3)
     cosine = np.triu(points @ points.T, k=1)

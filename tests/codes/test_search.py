@@ -1,0 +1,171 @@
+import math
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hyperproto.codes import search as search_module
+from hyperproto.codes.algebra.polytopes import cross_polytope
+from hyperproto.codes.bounds import separation_bound
+from hyperproto.codes.measure import max_cosine
+from hyperproto.codes.search import Effort, optimize, run_in_order
+
+SMALL = Effort(starts=12, rounds=0, finalists=1)
+
+# Optimal codes, each with a proof: (K, D, maximum cosine).
+PROVED = [
+    (4, 3, -1 / 3),  # simplex
+    (8, 4, 0.0),  # cross-polytope
+    (7, 2, math.cos(2 * math.pi / 7)),  # polygon
+    (8, 3, (2 * math.sqrt(2) - 1) / 7),  # square antiprism, Schütte and van der Waerden 1951
+    (9, 3, 1 / 3),  # the same
+    (12, 3, 1 / math.sqrt(5)),  # icosahedron
+    (10, 4, 1 / 6),  # Petersen code, Bachoc and Vallentin 2009
+    (16, 5, 1 / 5),  # Clebsch graph
+    (27, 6, 1 / 4),  # Schläfli graph
+    (56, 7, 1 / 3),  # 28 equiangular lines
+]
+
+
+@pytest.mark.parametrize(("num_points", "dim", "cosine"), PROVED)
+def test_proved_optima_are_found_to_twelve_digits(num_points, dim, cosine):
+    points, _ = optimize(num_points, dim, effort=SMALL, seed=0)
+    assert max_cosine(points) == pytest.approx(cosine, abs=1e-12)
+
+
+def test_the_24_cell_is_found():
+    points, _ = optimize(24, 4, effort=SMALL, seed=0)
+    assert max_cosine(points) == pytest.approx(0.5, abs=1e-12)
+
+
+@given(st.integers(2, 30), st.integers(2, 12), st.integers(0, 2**32))
+@settings(max_examples=15, deadline=None)
+def test_no_value_lies_below_the_bound(num_points, dim, seed):
+    points, search = optimize(num_points, dim, effort=Effort(1, 0, 1), seed=seed)
+    assert points.shape == (num_points, dim)
+    np.testing.assert_allclose(np.linalg.norm(points, axis=1), 1, atol=1e-14)
+    assert max_cosine(points) >= separation_bound(num_points, dim) - 1e-12
+    assert search.bound == separation_bound(num_points, dim)
+
+
+def test_one_and_two_workers_give_the_same_bits(monkeypatch):
+    monkeypatch.setattr(search_module, "POOL_WORK", 0.0)
+    effort = Effort(starts=14, rounds=1, finalists=2)
+    one, _ = optimize(17, 4, effort=effort, seed=3, workers=1)
+    two, _ = optimize(17, 4, effort=effort, seed=3, workers=2)
+    np.testing.assert_array_equal(one, two)
+    other, _ = optimize(17, 4, effort=effort, seed=4, workers=1)
+    assert not np.array_equal(one, other)
+
+
+def test_hops_improve_on_the_starts_alone():
+    few = Effort(starts=2, rounds=0, finalists=1)
+    hopping = Effort(starts=2, rounds=1, finalists=1)
+    before = max_cosine(optimize(40, 4, effort=few, seed=1)[0])
+    after, search = optimize(40, 4, effort=hopping, seed=1)
+    assert max_cosine(after) < before - 1e-6
+    assert search.hops > 0
+
+
+def test_a_given_code_is_used():
+    best = cross_polytope(12, 6)
+    points, search = optimize(11, 6, effort=Effort(0, 0, 1), seed=0, bound=-1.0, initial_codes=[best])
+    assert max_cosine(points) == pytest.approx(0, abs=1e-9)
+    assert search.starts == 3
+
+
+def test_search_stops_after_the_round_that_met_the_bound():
+    _, search = optimize(16, 5, effort=Effort(100, 5, 1), seed=0)
+    assert (search.starts, search.hops) == (12, 0)
+    assert (search.capped, search.interrupted) == (False, False)
+
+
+def test_the_clock_ends_a_search_and_the_account_says_so():
+    points, search = optimize(20, 3, effort=Effort(10_000, 0, 1), seed=0, seconds=0.0)
+    assert (search.starts, search.capped) == (1, True)
+    assert points.shape == (20, 3)
+
+
+def test_progress_counts_up_to_the_total():
+    calls = []
+    optimize(13, 3, effort=Effort(5, 1, 1), seed=0, progress=lambda *call: calls.append(call))
+    assert [done for done, *_ in calls] == list(range(1, len(calls) + 1))
+    assert calls[-1][0] <= calls[-1][1] == 9
+    best = [call[2] for call in calls]
+    assert best == sorted(best, reverse=True)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_interrupt_returns_the_best_so_far(workers, monkeypatch):
+    monkeypatch.setattr(search_module, "POOL_WORK", 0.0)
+
+    def interrupt(done, total, best, bound):
+        if done == 3:
+            raise KeyboardInterrupt
+
+    points, search = optimize(19, 3, effort=Effort(500, 0, 1), seed=0, workers=workers, progress=interrupt)
+    assert search.interrupted
+    assert max_cosine(points) == search.best[0].cosine
+
+
+def test_errors_in_a_worker_reach_the_caller():
+    with pytest.raises(ZeroDivisionError):
+        list(run_in_order([(divmod, (1, 0))], workers=2))
+
+
+def test_results_come_in_the_order_of_the_tasks():
+    assert list(run_in_order([(pow, (2, k)) for k in range(20)], workers=2)) == [2**k for k in range(20)]
+
+
+def test_workers_have_one_thread_for_linear_algebra():
+    limits = "[p['num_threads'] for p in __import__('threadpoolctl').threadpool_info() if p['user_api'] == 'blas']"
+    (found,) = run_in_order([(eval, (f"__import__('numpy') and {limits}",))], workers=2)
+    assert set(found) == {1}
+
+
+def test_workers_start_from_a_script_without_a_main_guard_and_without_torch(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from hyperproto.codes.search import run_in_order\n"
+        "print(list(run_in_order([(eval, (\"__import__('sys').modules.get('torch') is None\",))], workers=2)))\n"
+    )
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
+    assert done.stdout == "[True]\n"
+
+
+def test_ctrl_c_ends_the_workers_and_prints_no_traceback_of_theirs(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from hyperproto.codes import Effort, optimize\n"
+        "def progress(*call):\n"
+        "    print(call[0], flush=True)\n"
+        "_, search = optimize(40, 6, effort=Effort(9_999, 0, 1), seed=0, workers=2, progress=progress)\n"
+        "print('interrupted', search.interrupted)\n"
+    )
+    running = subprocess.Popen(
+        [sys.executable, script],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,  # a group of its own, which gets the signal as from a terminal
+    )
+    assert running.stdout.readline() == "1\n"
+    os.killpg(running.pid, signal.SIGINT)
+    out, err = running.communicate(timeout=120)
+    assert out.endswith("interrupted True\n")
+    assert "Traceback" not in err
+    with pytest.raises(ProcessLookupError):  # nobody of the group is left
+        os.killpg(running.pid, 0)
+
+
+def test_efforts_grow_with_their_names_and_shrink_with_size():
+    fast, balanced, thorough = (Effort.named(name, 100, 10) for name in ("fast", "balanced", "thorough"))
+    assert fast.starts < balanced.starts < thorough.starts
+    assert Effort.named("thorough", 2000, 128).starts < thorough.starts
+    with pytest.raises(ValueError, match=r'Unknown effort "thoruogh".*Did you mean "thorough"'):
+        Effort.named("thoruogh", 10, 3)
