@@ -74,8 +74,7 @@ def _view(row: "Row", test: "Arrays", seed: int) -> "SphereView | None":
 
     if row.run is None or not isinstance(row.run.space, Sphere):
         return None
-    prototypes = row.run.space.prototypes
-    assert isinstance(prototypes, dict)
+    prototypes = row.run.space.prototypes_by_task()
     assert isinstance(test.targets, dict)
     return SphereView(
         points=outputs_on_sphere(row.run, test.inputs).double().numpy(),

@@ -32,10 +32,9 @@ class WeightedSpace(OutputSpace):
         assert isinstance(targets, Mapping)
         weight = targets[WEIGHT].to(z.dtype)
         own = {name: target for name, target in targets.items() if name != WEIGHT}
-        losses = self.space.losses(
+        losses = self.space.losses_by_task(
             z, own, reduction="sum" if reduction == "mean" else reduction, sample_weight=weight
         )
-        assert isinstance(losses, Mapping)
         return {name: loss / len(z) for name, loss in losses.items()} if reduction == "mean" else losses
 
     def predict(self, z: Tensor) -> Targets:

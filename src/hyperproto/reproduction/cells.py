@@ -118,8 +118,7 @@ def _outputs_on_sphere(run: Run, source: Source, test: Arrays | ImageData, spec:
     device = next(run.network.parameters()).device
     points = space.project(run.network.eval()(inputs.to(device))).cpu()
     small = torch.nn.functional.adaptive_avg_pool2d(shown.inputs.float(), SIDE).round().byte()
-    prototypes = space.prototypes
-    assert isinstance(prototypes, dict)
+    prototypes = space.prototypes_by_task()
     return {
         "points": _rounded(points, 4),
         "labels": shown.targets["digit"].tolist(),
