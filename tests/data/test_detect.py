@@ -40,7 +40,7 @@ def test_the_python_version_and_the_archives_of_cifar_are_known(tmp_path):
 def test_two_data_sets_in_one_place_must_be_told_apart(tmp_path):
     layouts.write_mnist(tmp_path)
     layouts.write_cub200(tmp_path)
-    with pytest.raises(ValueError, match='got "cub-200-2011", "mnist". Name one of them'):
+    with pytest.raises(ValueError, match='got "cub-200-2011", "mnist". Choose one by `name`'):
         read_source(tmp_path)
     assert len(read_source(tmp_path, "mnist").train) == 40
     with pytest.raises(ValueError, match='Unknown data set "minst".*Did you mean "mnist"'):

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from tyro.conf import Positional, arg
 
@@ -17,6 +17,8 @@ __all__ = ["Data"]
 @dataclass
 class Data:
     """Check data before training on it: counts, classes, ranges, and images that cannot be read."""
+
+    KEYWORDS: ClassVar = {"ranges": "range"}
 
     action: Positional[Literal["check"]]
     """Describe the data at PATH."""

@@ -24,7 +24,6 @@ from hyperproto.cli.reproduce import Reproduce
 from hyperproto.cli.runs import Runs
 from hyperproto.cli.sweep import Sweep
 from hyperproto.cli.train import Train
-from hyperproto.cli.wording import in_options
 
 __all__ = ["main"]
 
@@ -131,8 +130,7 @@ def _in_options(error: HyperprotoError, verb: Any) -> str:
             return next((str(mark.metavar) for mark in marks if getattr(mark, "metavar", None)), key.upper())
         return _flag(key) if value in ("", "True") else f"{_flag(key)} {value.strip(chr(34))}"
 
-    sentence = error.format(spell)
-    return sentence if error.rule else in_options(sentence, set(options))
+    return error.format(spell)
 
 
 def _flag(key: str) -> str:

@@ -100,7 +100,7 @@ def detect(path: str | Path) -> str:
     published = [name for name in found if name not in OWN]
     if len(published) > 1:
         listed = ", ".join(f'"{name}"' for name in published)
-        raise InputError(f'"{path}"', "hold one data set where none is named", listed, "Name one of them.")
+        raise InputError(f'"{path}"', "hold one data set", listed, f"Choose one by {arg('name')}.")
     if not found:
         raise InputError(
             f'"{path}"',

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from hyperproto._core.errors import InputError, MissingDataError
+from hyperproto._core.errors import InputError, MissingDataError, arg
 from hyperproto._core.extras import require
 from hyperproto._core.registry import unknown_choice
 from hyperproto.data.augment import PHOTO_AUGMENT
@@ -307,9 +307,9 @@ def _check_choices(
     if not (classes or ranges):
         listed = ", ".join(f'"{name}"' for name in table)
         advice = f'"{path}" has the columns {listed}.'
-        raise InputError("classes", "name a column to predict, or `ranges`", "none in either", advice)
+        raise InputError("classes", f"name a column to predict, or {arg('ranges')}", "none in either", advice)
     if image and columns:
-        raise InputError("columns", "be left out with `image`: learn from either", "both")
+        raise InputError("columns", f"be left out with {arg('image')}: learn from either", "both")
     chosen = [*([image] if image else ()), *(columns or ()), *classes, *ranges]
     for name in chosen:
         column(table, name, path)
