@@ -120,10 +120,10 @@ def two_data_sets(root):
 
 MISTAKES = {
     broken_image: "Replace it, or use --skip-corrupt to leave such images out",
-    unseen_label: 'it holds "sideways" (1 unseen in 1 of 1 rows)',
-    constant_target: '"y" must vary in the training data; it is 7 in all of its',
+    unseen_label: 'got "sideways" (1 unseen in 1 of 1 rows)',
+    constant_target: '"y" must vary in the training data; got 7 in all of',
     missing_column: '"wya". Choose from: "x", "y", "way", "amount". Did you mean "way"?',
-    no_target: 'to predict, in --classes or --range; it has "x"',
+    no_target: "--classes must name a column to predict, or --range; got none in either",
     column_of_a_folder: '--classes must be left out for "pets", which is not a table',
     lambda root: ["--data", "nowhere"]: '"nowhere" must be an existing folder or file of data',
     lambda root: ["--data", "a", "--table", "b"]: "--table must be given without --data; got both",
@@ -137,7 +137,7 @@ MISTAKES = {
         "3",
     ]: "--prototypes, --prior and --dim must be left out of a conventional space",
     lambda root: ["--log", "tensorboard"]: "--log tensorboard needs",
-    two_data_sets: 'got "cub-200-2011", "mnist". Name one of them',
+    two_data_sets: 'got "cub-200-2011", "mnist". Choose one by --reader',
     lambda root: ["--resume", "nowhere"]: 'No run in "nowhere"',
     lambda root: [
         "--resume",

@@ -184,7 +184,7 @@ class OutputOptions:
 class Train:
     """Train on a data set as published, a folder of images, a table, or scikit-learn's digits; or resume a run."""
 
-    KEYWORDS: ClassVar[dict[str, str]] = {"ranges": "range"}
+    KEYWORDS: ClassVar[dict[str, str]] = {"ranges": "range", "name": "reader"}
 
     data: OmitArgPrefixes[DataOptions] = field(default_factory=DataOptions)
     space: OmitArgPrefixes[SpaceOptions] = field(default_factory=SpaceOptions)

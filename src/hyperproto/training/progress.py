@@ -30,7 +30,7 @@ def check_log(log: str | None, folder: object) -> None:
     if log is None:
         return
     choose(log, {"tensorboard": 0}, what="log")
-    require("tensorboard", extra="tensorboard", purpose='log="tensorboard"')
+    require("tensorboard", extra="tensorboard", purpose=arg("log", '"tensorboard"'))
     if folder is None:
         raise InputError("folder", f"be given to write {arg('log', log)} into")
 
