@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, Self, cast
 
 import numpy as np
@@ -18,6 +18,7 @@ from hyperproto._core.errors import InputError, InputTypeError, arg
 from hyperproto._core.registry import choose
 from hyperproto._core.seeding import derive_seed
 from hyperproto.data import Arrays, ImagePreprocessing, Source, Split, Standardizer, TablePreprocessing
+from hyperproto.defaults import WEIGHT_DECAY
 from hyperproto.estimators.columns import ClassColumn, Column
 from hyperproto.estimators.inputs import as_dense
 from hyperproto.estimators.store import save_estimator
@@ -39,13 +40,31 @@ PARTIAL_RATE = 0.3  # of the learning rate, in partial_fit: its passes have no s
 BATCH = {2: 4096, 4: 256}  # rows of a table, or images, through the network at once in prediction
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """A network, a sphere with a task for each column of ``y``, and what translates inputs and answers."""
+    """A network, a sphere with a task for each column of ``y``, and what translates inputs and answers.
 
-    columns_: dict[str, Column]
-    held_out_: dict[str, TaskOutputs] | None
-    calibrations_: dict[str, ClassCalibration]
-    replay_: Arrays | None
+    The parameters that all estimators share are fields, so that each is written down once; scikit-learn reads them
+    off the constructor that they make.
+    """
+
+    dim: int | str = "auto"
+    backbone: Any = "auto"
+    hidden: Any = (100,)
+    epochs: int | str = "auto"
+    batch_size: int | str = "auto"
+    lr: float | str = "auto"
+    weight_decay: float = WEIGHT_DECAY
+    early_stopping: bool = False
+    validation_fraction: float = 0.1
+    patience: int = 10
+    calibrate: bool = False
+    random_state: Any = None
+
+    columns_: dict[str, Column] = field(init=False)
+    held_out_: dict[str, TaskOutputs] | None = field(init=False)
+    calibrations_: dict[str, ClassCalibration] = field(init=False)
+    replay_: Arrays | None = field(init=False)
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Return where inputs lie on the sphere, shape (n, dim): unit vectors."""

@@ -1,5 +1,6 @@
 """Classification by the nearest prototype."""
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -23,6 +24,7 @@ __all__ = ["HypersphericalClassifier"]
 TARGET = "target"
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class HypersphericalClassifier(ClassifierMixin, ClassChanges):  # type: ignore[misc]
     """A classifier whose classes are fixed points on a sphere, as far apart as possible.
 
@@ -74,44 +76,11 @@ class HypersphericalClassifier(ClassifierMixin, ClassChanges):  # type: ignore[m
     True
     """
 
-    def __init__(
-        self,
-        *,
-        dim: int | str = "auto",
-        loss: Any = "auto",
-        backbone: Any = "auto",
-        hidden: Any = (100,),
-        epochs: int | str = "auto",
-        batch_size: int | str = "auto",
-        lr: float | str = "auto",
-        weight_decay: float = 1e-4,
-        class_weight: Any = None,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        patience: int = 10,
-        calibrate: bool = False,
-        reject: float | None = None,
-        unknown_label: Any = None,
-        replay: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.dim = dim
-        self.loss = loss
-        self.backbone = backbone
-        self.hidden = hidden
-        self.epochs = epochs
-        self.batch_size = batch_size
-        self.lr = lr
-        self.weight_decay = weight_decay
-        self.class_weight = class_weight
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.patience = patience
-        self.calibrate = calibrate
-        self.reject = reject
-        self.unknown_label = unknown_label
-        self.replay = replay
-        self.random_state = random_state
+    loss: Any = "auto"
+    class_weight: Any = None
+    reject: float | None = None
+    unknown_label: Any = None
+    replay: int = 0
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Place the classes in ``y`` on a sphere and train a network to point at them.

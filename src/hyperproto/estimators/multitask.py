@@ -1,5 +1,6 @@
 """Classes and numbers together, on one sphere."""
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +17,7 @@ from hyperproto.estimators.columns import ClassColumn, NumberColumn
 __all__ = ["HypersphericalMultiTask"]
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class HypersphericalMultiTask(ClassChanges):
     """Several columns at once, each of classes or of numbers, on one sphere and without weights between them.
 
@@ -57,40 +59,9 @@ class HypersphericalMultiTask(ClassChanges):
     (['classes', 'number'], True)
     """
 
-    def __init__(
-        self,
-        *,
-        tasks: Any = "auto",
-        dim: int | str = "auto",
-        loss: Any = "auto",
-        margin: float | str = "auto",
-        backbone: Any = "auto",
-        hidden: Any = (100,),
-        epochs: int | str = "auto",
-        batch_size: int | str = "auto",
-        lr: float | str = "auto",
-        weight_decay: float = 1e-4,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        patience: int = 10,
-        calibrate: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.tasks = tasks
-        self.dim = dim
-        self.loss = loss
-        self.margin = margin
-        self.backbone = backbone
-        self.hidden = hidden
-        self.epochs = epochs
-        self.batch_size = batch_size
-        self.lr = lr
-        self.weight_decay = weight_decay
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.patience = patience
-        self.calibrate = calibrate
-        self.random_state = random_state
+    tasks: Any = "auto"
+    loss: Any = "auto"
+    margin: float | str = "auto"
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Lay out one sphere for all columns and train one network.

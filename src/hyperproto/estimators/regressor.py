@@ -1,5 +1,6 @@
 """Regression by the cosine to a pole."""
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +17,7 @@ __all__ = ["HypersphericalRegressor"]
 TARGET = "target"
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class HypersphericalRegressor(RegressorMixin, SphereEstimator):  # type: ignore[misc]
     """A regressor whose bounds are opposite poles of a sphere, and whose answers are read off as cosines.
 
@@ -46,36 +48,7 @@ class HypersphericalRegressor(RegressorMixin, SphereEstimator):  # type: ignore[
     True
     """
 
-    def __init__(
-        self,
-        *,
-        dim: int | str = "auto",
-        bounds: Any = None,
-        backbone: Any = "auto",
-        hidden: Any = (100,),
-        epochs: int | str = "auto",
-        batch_size: int | str = "auto",
-        lr: float | str = "auto",
-        weight_decay: float = 1e-4,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        patience: int = 10,
-        calibrate: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.dim = dim
-        self.bounds = bounds
-        self.backbone = backbone
-        self.hidden = hidden
-        self.epochs = epochs
-        self.batch_size = batch_size
-        self.lr = lr
-        self.weight_decay = weight_decay
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.patience = patience
-        self.calibrate = calibrate
-        self.random_state = random_state
+    bounds: Any = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Put the bounds at the poles and train a network to point as far from them as ``y`` says (Equation 7).
