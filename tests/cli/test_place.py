@@ -160,7 +160,9 @@ def test_a_mistake_prints_one_sentence_and_exits_with_2(capsys, arguments, sente
     assert "Traceback" not in err
 
 
-@pytest.mark.parametrize(("verb", "missing"), [("sweep", ["5", "3"]), ("compare", []), ("extend", ["f"])])
+@pytest.mark.parametrize(
+    ("verb", "missing"), [("place", []), ("sweep", ["5", "3"]), ("compare", []), ("extend", ["f"])]
+)
 def test_what_a_verb_needs_is_asked_for(capsys, verb, missing):
     code, _, err = run(capsys, verb, *missing)
     assert code == 2

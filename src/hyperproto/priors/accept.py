@@ -112,8 +112,7 @@ def _is_taxonomy(prior: object) -> bool:
     """Return whether a value maps or pairs names with names."""
     if isinstance(prior, Mapping):
         return bool(prior) and all(isinstance(value, str) for value in prior.values())
-    return isinstance(prior, list | tuple) and bool(prior) and all(_is_pair(pair) for pair in prior)
-
-
-def _is_pair(value: object) -> bool:
-    return isinstance(value, list | tuple) and len(value) == 2 and all(isinstance(part, str) for part in value)
+    if not isinstance(prior, list | tuple) or not prior:
+        return False
+    pairs = all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in prior)
+    return pairs and all(isinstance(part, str) for pair in prior for part in pair)

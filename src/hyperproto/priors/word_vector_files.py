@@ -17,6 +17,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import BinaryIO, Literal
 
@@ -173,7 +174,7 @@ def _recognize(head: bytes, path: Path) -> Layout:
     count, start = (None, 0) if header is None else (int(header[1]), header.end())
     line, newline, _ = head[start:].partition(b"\n")
     separator = b"\t" if line.count(b"\t") > line.count(b" ") else b" "
-    numbers = _trailing_numbers(line.split(separator))
+    numbers = len(list(takewhile(_is_number, reversed(line.split()[1:]))))  # the first field is the word
     if header is None:
         dim = numbers
         if dim == 0 or (not newline and len(head) == HEAD):
@@ -193,18 +194,6 @@ def _recognize(head: bytes, path: Path) -> Layout:
 
 def _is_number(field: bytes) -> bool:
     return NUMBER.fullmatch(field) is not None
-
-
-def _trailing_numbers(fields: list[bytes]) -> int:
-    """Return how many fields at the end of a line are numbers, short of all of them: the first is the word."""
-    while fields and not fields[-1].strip():
-        fields = fields[:-1]
-    count = 0
-    for field in reversed(fields[1:]):
-        if not _is_number(field.strip()):
-            break
-        count += 1
-    return count
 
 
 def _is_binary(body: bytes, path: Path) -> bool:
