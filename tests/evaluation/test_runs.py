@@ -54,7 +54,7 @@ def test_a_damaged_run_is_a_row_with_its_reason(shelf):
     assert "is not readable as JSON" in rows["no-json"].reason
     assert "is not readable as JSON" in rows["deep"].reason
     assert "must be a run of format" in rows["list"].reason
-    assert "do not say what they should" in rows["strange"].reason
+    assert "are not as expected" in rows["strange"].reason
 
 
 def test_a_run_itself_is_its_only_row(image_run):
@@ -74,6 +74,6 @@ def test_runs_are_sorted_by_a_measure_the_best_first_and_those_without_it_last(s
 
 
 def test_a_folder_that_is_not_there_gets_a_sentence(tmp_path):
-    with pytest.raises(FileNotFoundError, match="must be a folder of runs; there is none"):
+    with pytest.raises(FileNotFoundError, match="must be a folder of runs; got nothing"):
         list_runs(tmp_path / "none")
     assert list_runs(tmp_path) == []

@@ -1,7 +1,7 @@
 """What changing the classes of a trained model works with: models, spaces, labels and examples in any form."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,7 +18,6 @@ from hyperproto.data.batches import index_targets
 from hyperproto.prototypes import Prototypes
 from hyperproto.spaces import OutputSpace, Sphere
 from hyperproto.spaces.tasks import Task, class_tasks
-from hyperproto.spec import RunSpec
 from hyperproto.training import Loaded, Run, load, read_run
 from hyperproto.training.checkpoint import class_prototypes, weights_of
 from hyperproto.training.folder import RunFolder
@@ -26,7 +25,6 @@ from hyperproto.training.run import FORMAT, describe_run
 
 __all__ = [
     "AnyModel",
-    "Model",
     "NewClasses",
     "class_task",
     "draw_replay",
@@ -45,55 +43,33 @@ NewClasses = int | tuple[str, ...]
 AnySphere = TypeVar("AnySphere", bound=Sphere)
 
 
-@dataclass(frozen=True)
-class Model:
-    """A network, its space, and what the folder of its run says, where it has one."""
-
-    network: nn.Module
-    space: OutputSpace
-    config: Mapping[str, Any] = field(default_factory=dict)
-    history: list[dict[str, Any]] = field(default_factory=list)
-    monitor: str | None = None
-
-    @property
-    def spec(self) -> RunSpec | None:
-        """The description of its run."""
-        stored = self.config.get("spec")
-        return None if stored is None else RunSpec.from_dict(stored)
-
-
-def open_model(run: AnyModel) -> Model:
+def open_model(run: AnyModel) -> Run:
     """Take a run, a network with its space, or the folder of a run."""
+    if isinstance(run, Run):
+        return run
     if isinstance(run, str | Path):
         record = read_run(run)
         network, space = load(run)
-        return Model(network, space, record.config, record.history, record.settings.get("monitor"))
-    if isinstance(run, Run):
-        config = {} if run.folder is None else read_run(run.folder).config
-        return Model(run.network, run.space, config, run.history, run.monitor)
+        return Run(network, space, Path(run), record.history, record.settings.get("monitor"))
     if isinstance(run, Loaded) or (isinstance(run, tuple) and len(run) == 2 and isinstance(run[0], nn.Module)):
-        return Model(*run)
+        return Run(*run)
     raise InputTypeError("run", "be a run, its folder, or a pair (network, space)", type(run).__name__)
 
 
-def store_model(model: Model, space: OutputSpace, folder: str | Path | None) -> Run:
+def store_model(model: Run, space: OutputSpace, folder: str | Path | None) -> Run:
     """Return a run of the same network with another space, and write its folder where one is given."""
-    run = Run(model.network, space, None if folder is None else Path(folder), list(model.history), model.monitor)
-    if run.folder is None:
-        return run
-    own = ("format", "network", "space", "versions")
-    blank: dict[str, Any] = {
-        "settings": {"epochs": len(run.history)},
-        "data": {"train": 0, "valid": None},
-        "preprocessing": None,
-        "spec": None,
-    }
-    kept = {key: value for key, value in model.config.items() if key not in own}
-    RunFolder(run.folder).begin(describe_run(model.network, space, **(blank | kept)), space)
-    with replacing(run.folder / "last.safetensors") as temporary:
-        save_file(weights_of(model.network, space), temporary, metadata={"format": FORMAT})
-    write_json_lines(run.folder / "epochs.jsonl", run.history)
-    write_json(run.folder / "metrics.json", run.metrics)
+    if folder is None:
+        return replace(model, space=space, folder=None)
+    run = replace(model, space=space, folder=Path(folder))
+    config: dict[str, Any] = {"settings": {"epochs": len(run.history)}, "data": {"train": 0, "valid": None}}
+    config |= {"preprocessing": None, "spec": None}
+    config |= {} if model.folder is None else read_run(model.folder).config
+    own = {key: value for key, value in config.items() if key not in ("format", "network", "space", "versions")}
+    RunFolder(Path(folder)).begin(describe_run(run.network, space, **own), space)
+    with replacing(Path(folder) / "last.safetensors") as temporary:
+        save_file(weights_of(run.network, space), temporary, metadata={"format": FORMAT})
+    write_json_lines(Path(folder) / "epochs.jsonl", run.history)
+    write_json(Path(folder) / "metrics.json", run.metrics)
     return run
 
 
@@ -150,7 +126,7 @@ def new_class_names(old: Prototypes, labels: Any, names: Sequence[str] | None) -
     return max(check_integer(label, "labels", at_least=0) for label in listed) + 1 - old.num_classes
 
 
-def new_examples(model: Model, space: Sphere, task: str, classes: NewClasses, inputs: Any, labels: Any) -> Arrays:
+def new_examples(model: Run, space: Sphere, task: str, classes: NewClasses, inputs: Any, labels: Any) -> Arrays:
     """Return examples of new classes in the form the wider space takes, labels of every other task missing."""
     if labels is None:
         raise InputError("labels", "name the class of each example", "none")

@@ -35,7 +35,7 @@ from hyperproto.prototypes.change import class_ids, points_by_similarity
 from hyperproto.spaces import Sphere
 from hyperproto.spaces.tasks import MISSING
 from hyperproto.sphere import normalize
-from hyperproto.training import Run, fit
+from hyperproto.training import Run, fit, read_run
 from hyperproto.training.checkpoint import class_prototypes
 from hyperproto.training.outputs import network_outputs
 
@@ -201,9 +201,10 @@ def add_classes(
         data = join_examples(draw_replay(replayed, task, per_class=per_class, seed=seed), examples)
         wider = with_prototypes(space, task, old.extend(classes, effort="fast", seed=seed))
         options = FEW_EXAMPLES | settings | {"epochs": epochs, "seed": seed}
-        options |= {"preprocessing": model.config.get("preprocessing"), "spec": model.spec}
-        network = copy.deepcopy(model.network)
-        made = fit(network, wider, data, folder=folder, **options)
+        if model.folder is not None:
+            record = read_run(model.folder)
+            options |= {"preprocessing": record.preprocessing, "spec": record.spec}
+        made = fit(copy.deepcopy(model.network), wider, data, folder=folder, **options)
     old_data = replayed if old_valid is None else in_memory(old_valid, "old_valid", model.network)
     new_data = examples if new_valid is None else new_examples(model, space, task, classes, *new_valid)
     notes = []
@@ -271,14 +272,7 @@ def rename_classes(
 def mean_directions(
     network: nn.Module, space: Sphere, task: str, inputs: Tensor, groups: Tensor, count: int, *, batch_size: int = 512
 ) -> Tensor:
-    """Return the mean direction of the outputs of each group, on the axes of one task. Shape (count, axes), float64.
-
-    Parameters
-    ----------
-    inputs : Tensor, shape (n, ...)
-    groups : Tensor of int64, shape (n,)
-        The group of each input, in [0, count).
-    """
+    """Return the mean direction of the outputs of each group of inputs, on a task's axes. Shape (count, axes)."""
     axes = space.named_heads()[task].axes
     sums = torch.zeros(count, axes.stop - axes.start, dtype=torch.float64)
     for z, group in network_outputs(network, (inputs, groups), batch_size=batch_size):

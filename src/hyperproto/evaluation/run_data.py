@@ -124,20 +124,9 @@ def read_run_source(
     split: str | None = None,
     unseen: Unseen = "error",
 ) -> Source:
-    """Read the data that a run was trained on, or other data the same way.
+    """Read the data that a run was trained on, or other data the same way; without a split named, as a whole.
 
-    Parameters
-    ----------
-    record : RunRecord
-        What the run's folder says.
-    tasks : mapping of Classes or Range
-        Those of the run's space.
-    path : path, optional
-        Other data. It is read as the run's own was; where the run does not say how, as what it is detected to be.
-    split : {"test", "train", "all"}, optional
-        Other data without a test split is taken whole, where this names no split.
-    unseen : {"error", "missing"}
-        What an example of a class is that training never saw.
+    Where the run does not say how its data was read, other data is read as what it is detected to be.
     """
     described: dict[str, Any] = {} if record.spec is None else record.spec.data.read_options()
     if not described:
@@ -272,15 +261,7 @@ def read_unlabeled(
 ) -> tuple[Arrays | ImageData, list[dict[str, Any]]]:
     """Return inputs without targets, prepared as the run's training data was, and where each came from.
 
-    Parameters
-    ----------
-    record : RunRecord
-        What the run's folder says.
-    paths : iterable of Path
-        Image files and folders of such, at any depth; for a run on a table, tables that have its columns, or the
-        column of its images.
-    skip_corrupt : bool, default False
-        Leave out images that cannot be read; otherwise the first of them is named in an error.
+    Parameters are those of :func:`~hyperproto.evaluation.predict_files`.
     """
     preprocessing = _preprocessing(record)
     inputs: Tensor | ImageFiles

@@ -1,12 +1,13 @@
 """The runs below a folder at a glance, damaged and unfinished ones included."""
 
+import math
 import os
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hyperproto._core.errors import HyperprotoError, InputError
+from hyperproto._core.errors import HyperprotoError, MissingDataError
 from hyperproto._core.files import plain, read_json_lines
 from hyperproto._core.registry import choose
 from hyperproto.training import RunRecord, read_run
@@ -14,7 +15,6 @@ from hyperproto.training import RunRecord, read_run
 __all__ = ["RunRow", "list_runs", "sort_runs"]
 
 DEEPEST = 4  # folders within folders
-BROKEN = (HyperprotoError, OSError, AttributeError, LookupError, TypeError, ValueError)
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class RunRow:
     Attributes
     ----------
     name : str
-        Its folder, relative to where was looked.
+        Its folder, relative to the folder that was searched.
     state : str
         "finished", "unfinished" (interrupted, or still going) or "damaged".
     data, network, space : str
@@ -53,15 +53,15 @@ class RunRow:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
-        held: dict[str, Any] = plain(asdict(self))
-        return held
+        values: dict[str, Any] = plain(asdict(self))
+        return values
 
 
 def list_runs(root: str | Path = "runs") -> list[RunRow]:
     """Return the runs in a folder and below, sorted by name; a damaged one is a row with its reason."""
     root = Path(root)
     if not root.is_dir():
-        raise FileNotFoundError(f'"{root}" must be a folder of runs; there is none. Say where they are.')
+        raise MissingDataError(f'"{root}"', "be a folder of runs", "nothing")
     return [_row(folder, str(folder.relative_to(root.parent if folder == root else root))) for folder in _find(root)]
 
 
@@ -72,12 +72,7 @@ def sort_runs(rows: list[RunRow], by: str) -> list[RunRow]:
     if by in ("name", "seconds"):
         return sorted(rows, key=lambda row: getattr(row, by))
     sign = -1 if by.endswith("accuracy") else 1
-
-    def rank(row: RunRow) -> tuple[bool, float]:
-        value = row.last.get(by)
-        return value is None, 0.0 if value is None else sign * value
-
-    return sorted(rows, key=rank)
+    return sorted(rows, key=lambda row: sign * row.last.get(by, sign * math.inf))
 
 
 def _find(root: Path) -> Iterator[Path]:
@@ -92,22 +87,24 @@ def _find(root: Path) -> Iterator[Path]:
 
 def _row(folder: Path, name: str) -> RunRow:
     try:
-        record = read_run(folder)
-        return _describe(record, name)
-    except BROKEN as error:
-        known = isinstance(error, HyperprotoError | OSError)
-        reason = str(error) if known else f"its files do not say what they should ({type(error).__name__}: {error})"
-        return RunRow(name, "damaged", reason=reason)
+        return _describe(read_run(folder), name)
+    except (HyperprotoError, OSError) as error:
+        return RunRow(name, "damaged", reason=str(error))
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        return RunRow(name, "damaged", reason=f"its files are not as expected ({type(error).__name__}: {error})")
 
 
 def _describe(record: RunRecord, name: str) -> RunRow:
-    best = record.best
+    network, space, best = record.config["network"], record.config["space"], record.best
+    data = f"{int(record.config['data']['train']):,} examples"
+    if record.spec is not None:
+        data = f"{record.spec.data.reader} {Path(record.spec.data.path).name}".strip()
     return RunRow(
         name=name,
         state="finished" if record.finished else "unfinished",
-        data=_data(record),
-        network="own" if record.config["network"] is None else str(record.config["network"]["name"]),
-        space=_space(record.config["space"]),
+        data=data,
+        network="own" if network is None else str(network["name"]),
+        space="own" if space is None else _describe_space(space),
         epochs=len(record.history),
         asked=int(record.settings["epochs"]),
         last=_measures(record.history[-1]["valid"]) if record.history else {},
@@ -116,24 +113,12 @@ def _describe(record: RunRecord, name: str) -> RunRow:
     )
 
 
-def _measures(held: dict[str, Any]) -> dict[str, float]:
+def _measures(stored: dict[str, Any]) -> dict[str, float]:
     """Return the measures that are numbers; files have null for NaN."""
-    if any(value is not None and not isinstance(value, int | float) for value in held.values()):
-        raise InputError("A measure in its epochs.jsonl is not a number.")
-    return {name: float(value) for name, value in held.items() if value is not None}
+    return {name: float(value) for name, value in stored.items() if value is not None}
 
 
-def _data(record: RunRecord) -> str:
-    """Return where the data came from, or else how much of it there was."""
-    if record.spec is not None:
-        return f"{record.spec.data.reader} {Path(record.spec.data.path).name}".strip()
-    return f"{int(record.config['data']['train']):,} examples"
-
-
-def _space(described: dict[str, Any] | None) -> str:
+def _describe_space(space: dict[str, Any]) -> str:
     """Return kind, dimension and losses of a space, such as "sphere 10, squared cosine"."""
-    if described is None:
-        return "own"
-    kind, losses = described["kind"], [task["loss"]["name"] for task in described["tasks"] if "loss" in task]
-    told = f"{kind} {int(described['dim'])}"
-    return ", ".join([told, *dict.fromkeys(map(str, losses))]) if kind == "sphere" else told
+    losses = [task["loss"]["name"] for task in space["tasks"] if "loss" in task] if space["kind"] == "sphere" else []
+    return ", ".join([f"{space['kind']} {int(space['dim'])}", *dict.fromkeys(map(str, losses))])
