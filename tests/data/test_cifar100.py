@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from hyperproto.data import read_cifar100, uneven_cifar100
+from hyperproto.data import read_cifar100, read_uneven_cifar100
 from tests.data.layouts import (
     COARSE,
     COARSE_OF,
@@ -161,17 +161,18 @@ def counts(split):
 
 
 def test_the_uneven_data_set_grows_linearly_over_the_classes(tmp_path):
-    source = read_cifar100(write_cifar100_binary(tmp_path, train=60, test=30))
-    uneven = uneven_cifar100(source, seed=1, least=2, most=20)
+    path = write_cifar100_binary(tmp_path, train=60, test=30)
+    uneven = read_uneven_cifar100(path, seed=1, least=2, most=20)
     assert counts(uneven.train) == [2, 11, 20]
     assert counts(uneven.test) == [10, 10, 10]
     assert uneven.name == "cifar-100-uneven"
-    assert counts(uneven_cifar100(source, least=2, most=20, test="uneven").test) == [1, 6, 10]
+    assert counts(read_uneven_cifar100(path, least=2, most=20, test="uneven").test) == [1, 6, 10]
 
 
 def test_the_uneven_choice_depends_on_the_seed_alone(tmp_path):
-    source = read_cifar100(write_cifar100_binary(tmp_path, train=60))
-    one, same, other = (uneven_cifar100(source, seed=seed, least=2, most=12).train for seed in (1, 1, 2))
+    path = write_cifar100_binary(tmp_path, train=60)
+    source = read_cifar100(path)
+    one, same, other = (read_uneven_cifar100(path, seed=seed, least=2, most=12).train for seed in (1, 1, 2))
     assert torch.equal(one.inputs, same.inputs)
     assert not torch.equal(one.inputs, other.inputs)
     originals = {
@@ -183,8 +184,8 @@ def test_the_uneven_choice_depends_on_the_seed_alone(tmp_path):
 
 
 def test_too_few_images_to_be_uneven_is_a_sentence(tmp_path):
-    source = read_cifar100(write_cifar100_binary(tmp_path))
+    path = write_cifar100_binary(tmp_path)
     with pytest.raises(ValueError, match="Class 1 must have 101 images or more; got 4"):
-        uneven_cifar100(source)
+        read_uneven_cifar100(path)
     with pytest.raises(ValueError, match='Unknown test set "even"'):
-        uneven_cifar100(source, test="even")
+        read_uneven_cifar100(path, test="even")

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from hyperproto.data import Arrays, Batches, load_digits, load_rotated_digits
+from hyperproto.data import load_digits, load_rotated_digits
 from hyperproto.data.digits import rotate
 
 
@@ -37,27 +37,3 @@ def test_a_quarter_turn_counter_clockwise_is_rot90():
     torch.testing.assert_close(turned[0], torch.rot90(images[0], 1, (1, 2)), atol=1e-5, rtol=0)
     torch.testing.assert_close(turned[1], torch.rot90(images[1], 2, (1, 2)), atol=1e-5, rtol=0)
     torch.testing.assert_close(rotate(images, torch.zeros(2)), images, atol=1e-5, rtol=0)
-
-
-def test_batches_cover_every_example_once_whatever_the_number_of_processes():
-    data = Arrays(torch.arange(23).float(), torch.arange(23))
-    whole = Batches(data, 5, shuffle=True, seed=1).ids(0)
-    parts = [Batches(data, 5, shuffle=True, seed=1, rank=rank, world=2).ids(0) for rank in range(2)]
-    for batch, *shares in zip(whole, *parts, strict=True):
-        assert sorted(torch.cat(shares).tolist()) == sorted(batch.tolist())
-    assert sorted(torch.cat(whole).tolist()) == list(range(23))
-    assert not torch.equal(whole[0], Batches(data, 5, shuffle=True, seed=1).ids(1)[0])
-    evaluation = Batches(data, 5, shuffle=False)
-    assert torch.cat([inputs for inputs, _ in evaluation.epoch()]).tolist() == list(range(23))
-
-
-def test_a_training_batch_too_small_for_every_process_is_left_out():
-    data = Arrays(torch.arange(12).float(), torch.arange(12))
-    assert len(Batches(data, 5, shuffle=True, world=1)) == 3
-    assert len(Batches(data, 5, shuffle=True, world=2)) == 3
-    assert len(Batches(data, 5, shuffle=True, world=3)) == 2
-    assert len(Batches(data, 5, shuffle=False, world=3)) == 3
-    assert len(Batches(data, 9, shuffle=True, world=2)) == 2
-    assert len(Batches(data, 9, shuffle=True, world=2, least=2)) == 1  # two rows and one
-    assert len(Batches(data, 100, shuffle=True)) == 1
-    assert len(Batches(Arrays(torch.ones(6), torch.ones(6)), 5, shuffle=True)) == 1  # one alone has no variance

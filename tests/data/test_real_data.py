@@ -16,12 +16,13 @@ from hyperproto.data import (
     read_cub200,
     read_mnist,
     read_omniart,
+    read_rotated_mnist,
     read_tiny_imagenet,
-    rotated_mnist,
-    uneven_cifar100,
+    read_uneven_cifar100,
     verify_images,
 )
 from hyperproto.data.readers import READERS
+from hyperproto.spaces import tasks_for
 
 FOLDER = os.environ.get("HYPERPROTO_DATA", "")
 pytestmark = [
@@ -40,7 +41,7 @@ def check_files(source, every=50):
     for split in (source.train, source.test):
         assert isinstance(split.inputs, ImageFiles)
         assert verify_images(split.inputs.paths[::every]) == []
-        for name, task in source.targets.items():
+        for name, task in tasks_for(source.targets).items():
             task.check(split.targets[name], name)
 
 
@@ -63,7 +64,7 @@ def test_cifar100(version):
 
 def test_uneven_cifar100_has_10100_images():
     have("cifar-100")
-    counts = torch.bincount(uneven_cifar100(read_cifar100(FOLDER)).train.targets["class"])
+    counts = torch.bincount(read_uneven_cifar100(FOLDER).train.targets["class"])
     assert counts.sum() == 10_100
     assert counts.tolist() == list(range(2, 201, 2))
 
@@ -75,7 +76,7 @@ def test_mnist_and_its_rotated_form():
     assert source.train.targets["digit"][:5].tolist() == [5, 0, 4, 1, 9]
     mean = float(source.train.inputs.double().mean() / 255)
     assert mean == pytest.approx(source.preprocessing.mean[0], abs=1e-4)
-    rotated = rotated_mnist(source)
+    rotated = read_rotated_mnist(FOLDER)
     assert (len(rotated.train), len(rotated.test)) == (29_617, 4_944)
     assert float(rotated.train.targets["angle"].mean()) == pytest.approx(90, abs=1.5)
 

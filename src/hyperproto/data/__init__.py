@@ -2,12 +2,12 @@
 
 from hyperproto.data.augment import Augment
 from hyperproto.data.batches import Arrays, Batches, as_dataset, training_data
-from hyperproto.data.cifar100 import read_cifar100, uneven_cifar100
+from hyperproto.data.cifar100 import read_cifar100, read_uneven_cifar100
 from hyperproto.data.digits import load_digits, load_rotated_digits
 from hyperproto.data.image_files import verify_images
 from hyperproto.data.image_folder import read_image_folder
 from hyperproto.data.images import ImageData
-from hyperproto.data.mnist import read_mnist, rotated_mnist
+from hyperproto.data.mnist import read_mnist, read_rotated_mnist
 from hyperproto.data.preprocessing import ImagePreprocessing, Standardizer, TablePreprocessing
 from hyperproto.data.published import DatasetInfo, read_cub200, read_omniart, read_tiny_imagenet
 from hyperproto.data.readers import READERS, describe_data, read_data, read_source
@@ -39,11 +39,11 @@ __all__ = [
     "read_image_folder",
     "read_mnist",
     "read_omniart",
+    "read_rotated_mnist",
     "read_source",
     "read_table",
     "read_tiny_imagenet",
-    "rotated_mnist",
+    "read_uneven_cifar100",
     "training_data",
-    "uneven_cifar100",
     "verify_images",
 ]

@@ -22,7 +22,7 @@ from hyperproto.data.published import DatasetInfo
 from hyperproto.data.restricted_pickle import load_restricted
 from hyperproto.data.source import Labels, Source, Split, draw_rows, select
 
-__all__ = ["CIFAR100", "locate_cifar100", "read_cifar100", "read_uneven_cifar100", "uneven_cifar100"]
+__all__ = ["CIFAR100", "locate_cifar100", "read_cifar100", "read_uneven_cifar100"]
 
 Part: TypeAlias = tuple[Tensor, Tensor]  # images, shape (n, 3, 32, 32) of uint8, and class ids, shape (n,)
 BINARY, PYTHON = "cifar-100-binary", "cifar-100-python"
@@ -172,26 +172,14 @@ def _split(images: Tensor, labels: Tensor, names: tuple[str, ...], where: str) -
 def read_uneven_cifar100(
     path: str | Path, *, seed: int = 0, least: int = 2, most: int = 200, test: Literal["same", "uneven"] = "same"
 ) -> Source:
-    """Read CIFAR-100 and make it uneven, as in Table 4."""
-    return uneven_cifar100(read_cifar100(path), seed, least=least, most=most, test=test)
-
-
-def uneven_cifar100(
-    source: Source,
-    seed: int = 0,
-    *,
-    least: int = 2,
-    most: int = 200,
-    test: Literal["same", "uneven"] = "same",
-) -> Source:
-    """Return CIFAR-100 with a number of training images that grows linearly over the classes (Table 4).
+    """Read CIFAR-100 with a number of training images that grows linearly over the classes (Table 4).
 
     Class k of K keeps ``least + (most - least) * k / (K - 1)`` images, rounded, in the order of the file's classes.
 
     Parameters
     ----------
-    source : Source
-        What :func:`read_cifar100` gave.
+    path : str or Path
+        As for :func:`read_cifar100`.
     seed : int
         Fixes which images are kept.
     least, most : int
@@ -203,15 +191,16 @@ def uneven_cifar100(
     check_integer(least, "least", at_least=1)
     check_integer(most, "most", at_least=least)
     is_uneven = choose(test, {"same": False, "uneven": True}, what="test set")
-    labels = source.targets["class"]
-    assert isinstance(labels, Labels)
-    counts = torch.linspace(least, most, labels.num_classes, dtype=torch.float64).round().long()
+    source = read_cifar100(path)
+    assert isinstance(source.targets["class"], Labels)
+    assert source.test is not None
+    counts = torch.linspace(least, most, source.targets["class"].num_classes, dtype=torch.float64).round().long()
     tested = source.test
-    if tested is not None and is_uneven:
+    if is_uneven:
         size = torch.bincount(tested.targets["class"], minlength=len(counts))
         tested = _keep(tested, (size * counts / most).round().long().clamp(min=1), derive_seed(seed, "uneven test"))
     train = _keep(source.train, counts, derive_seed(seed, "uneven train"))
-    return replace(source, name=f"{source.name}-uneven", train=train, test=tested)
+    return replace(source, name="cifar-100-uneven", train=train, test=tested)
 
 
 def _keep(split: Split, counts: Tensor, seed: int) -> Split:

@@ -10,13 +10,14 @@ import torch
 from torch import Tensor
 
 from hyperproto._core.errors import InputError
+from hyperproto._core.registry import choose
 from hyperproto._core.seeding import derive_seed
 from hyperproto.data.digits import ROTATED_DIGITS, rotate
 from hyperproto.data.preprocessing import ImagePreprocessing
 from hyperproto.data.published import DatasetInfo
 from hyperproto.data.source import Bounds, Labels, Source, Split, select
 
-__all__ = ["MNIST", "locate_mnist", "read_mnist", "read_rotated_mnist", "rotated_mnist"]
+__all__ = ["MNIST", "locate_mnist", "read_mnist", "read_rotated_mnist"]
 
 MEAN, STD = (0.1307,), (0.3081,)  # of the pixels of the training images
 STEMS = ("train-images", "train-labels", "t10k-images", "t10k-labels")
@@ -103,20 +104,15 @@ def _read_idx(path: Path, *, ndim: int) -> Tensor:
     return torch.frombuffer(content, dtype=torch.uint8, offset=header).view(shape)
 
 
-def read_rotated_mnist(path: str | Path, *, seed: int = 0) -> Source:
-    """Read MNIST and rotate the digits 2, 3, 4, 5 and 7: the paper's joint task."""
-    return rotated_mnist(read_mnist(path), seed)
-
-
-def rotated_mnist(source: Source, seed: int = 0, *, digits: Sequence[str] = ROTATED_DIGITS) -> Source:
-    """Return some of the digits, each rotated counterclockwise by its own random angle in [0, 180) degrees.
+def read_rotated_mnist(path: str | Path, *, seed: int = 0, digits: Sequence[str] = ROTATED_DIGITS) -> Source:
+    """Read some of the digits, each rotated counterclockwise by its own random angle in [0, 180) degrees.
 
     The joint task of the paper: which digit it is, and how far it is rotated.
 
     Parameters
     ----------
-    source : Source
-        What :func:`read_mnist` gave.
+    path : str or Path
+        As for :func:`read_mnist`.
     seed : int
         Fixes the angles.
     digits : sequence of str
@@ -127,14 +123,14 @@ def rotated_mnist(source: Source, seed: int = 0, *, digits: Sequence[str] = ROTA
     Source
         With the targets "digit", among ``digits`` in that order, and "angle", in degrees.
     """
-    known, chosen = source.targets["digit"], Labels(digits)
-    assert isinstance(known, Labels)
-    wanted = known.encode(chosen.names)
+    wanted = torch.tensor([choose(digit, {str(k): k for k in range(10)}, what="digit") for digit in digits])
+    source = read_mnist(path)
+    assert source.test is not None
     return Source(
         name="rotated-mnist",
         train=_rotated(source.train, wanted, derive_seed(seed, "train angles")),
-        test=None if source.test is None else _rotated(source.test, wanted, derive_seed(seed, "test angles")),
-        targets={"digit": chosen, "angle": Bounds(0, 180)},
+        test=_rotated(source.test, wanted, derive_seed(seed, "test angles")),
+        targets={"digit": Labels(digits), "angle": Bounds(0, 180)},
         preprocessing=source.preprocessing,
     )
 

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from hyperproto._core.checks import check_finite_number, check_names
 from hyperproto._core.errors import InputError, arg
-from hyperproto._core.registry import choose, unknown_choice
+from hyperproto._core.registry import choose
 from hyperproto._core.seeding import derive_seed
 from hyperproto.data.augment import Augment
 from hyperproto.data.preprocessing import Preprocessing
@@ -59,14 +59,6 @@ class Labels:
     def num_classes(self) -> int:
         """K."""
         return len(self.names)
-
-    def encode(self, names: Sequence[str | None]) -> Tensor:
-        """Return the ids of class names, shape (n,); None is a missing label."""
-        ids = {name: index for index, name in enumerate(self.names)}
-        for name in names:
-            if name is not None and name not in ids:
-                raise unknown_choice(name, ids, what="class")
-        return torch.tensor([MISSING if name is None else ids[name] for name in names], dtype=torch.int64)
 
     def describe(self, parts: Mapping[str, Tensor]) -> dict[str, Any]:
         """Return the names, and for each part how many examples a class has and how many labels are missing."""

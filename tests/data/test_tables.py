@@ -199,3 +199,46 @@ def test_hold_out_rows_leave_every_class_in_training():
         assert abs(int((one[held] == 0).sum()) - 25) <= 2
     kept, held = hold_out_rows([], 10, share=0.3, seed=0)
     assert len(held) == 3
+
+
+TRICKY = [
+    b"a,b\n1,x\n2,y\n",
+    b"\xef\xbb\xbf a ,b\r\n 1 , x y \r\n,\r\n\r\n-2e3,nan\r\n",
+    b'a,b\n"1,5","say ""hi"""\n"2\n3",\n',
+    b"a,b\n007,true\n1_000,2020-01-01\n",
+    "a,b\n\u00e9,\u0661\n".encode(),
+    b"a\n1\n\n2\n",
+    b"a,b\n",
+]
+
+
+@pytest.mark.parametrize("content", TRICKY)
+def test_pyarrow_and_the_csv_module_read_the_same_cells(tmp_path, monkeypatch, content):
+    pytest.importorskip("pyarrow", reason="it is compared with pyarrow")
+    (tmp_path / "t.csv").write_bytes(content)
+
+    def read():
+        try:
+            return cells_of(tmp_path / "t.csv")
+        except ValueError as error:
+            return str(error)
+
+    fast = read()
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert fast == read()
+
+
+def test_pyarrow_is_used_where_it_is_installed(tmp_path, monkeypatch):
+    pytest.importorskip("pyarrow", reason="it is about pyarrow")
+    monkeypatch.setattr("hyperproto.data.tables._read_text", None)
+    assert cells_of(write_people(tmp_path))["group"] == ["a", "b", "a", None]
+
+
+@pytest.mark.parametrize("with_pyarrow", [True, False])
+def test_numbers_are_the_same_with_and_without_pyarrow(tmp_path, monkeypatch, with_pyarrow):
+    if not with_pyarrow:
+        monkeypatch.setitem(sys.modules, "pyarrow", None)
+    path = write_csv(tmp_path / "t.csv", ["x"], [["1.5"], [""], [" -2e-3 "], ["1_000"], ["nan"]])
+    values = read_columns(path)["x"].numbers("x", path)
+    assert values.dtype == torch.float64
+    assert [None if math.isnan(value) else value for value in values.tolist()] == [1.5, None, -0.002, 1000.0, None]

@@ -1,0 +1,101 @@
+import numpy as np
+import pytest
+import torch
+
+from hyperproto.data import (
+    Arrays,
+    Augment,
+    Batches,
+    ImageData,
+    ImageFiles,
+    ImagePreprocessing,
+    Split,
+    Standardizer,
+    TablePreprocessing,
+    training_data,
+)
+
+TABLE = TablePreprocessing(columns=("a", "b", "c"), mean=(1.0, 10.0, 5.0), std=(2.0, 5.0, 0.0))
+
+
+def test_rows_of_a_table_are_standardised_and_empty_cells_become_the_mean():
+    rows = torch.tensor([[1.0, 20.0, 5.0], [5.0, float("nan"), 7.0]])
+    data = training_data(Split(rows, {"y": torch.tensor([0.5, 1.5])}), TABLE)
+    assert isinstance(data, Arrays)
+    assert data.inputs.dtype == torch.float32
+    assert data.inputs.tolist() == [[0.0, 2.0, 0.0], [2.0, 0.0, 2.0]]  # a column that never changes is only shifted
+    assert data.targets["y"].tolist() == [0.5, 1.5]
+
+
+def test_infinity_in_a_table_is_left_for_the_check_of_inputs():
+    data = training_data(Split(torch.tensor([[1.0, float("inf"), 5.0]]), {}), TABLE)
+    assert data.inputs.tolist() == [[0.0, float("inf"), 0.0]]
+
+
+def test_pixels_become_images_with_their_options():
+    split = Split(torch.zeros(4, 3, 8, 8, dtype=torch.uint8), {"class": torch.arange(4)})
+    data = training_data(split, ImagePreprocessing(size=8), Augment(flip=True), keep="stream", workers=0)
+    assert isinstance(data, ImageData)
+    assert (data.augment, data.keep, data.workers) == (Augment(flip=True), "stream", 0)
+
+
+def test_a_table_that_does_not_fit_is_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"Rows of a table must have shape \(n, 3\), one per column; got \(2, 4\)"):
+        training_data(Split(torch.zeros(2, 4), {}), TABLE)
+    with pytest.raises(TypeError, match="must be rows of numbers for TablePreprocessing; got image files"):
+        training_data(Split(ImageFiles((tmp_path / "a.jpg",)), {}), TABLE)
+
+
+def test_arrays_can_be_entered_in_the_middle_of_an_epoch():
+    batches = Batches(Arrays(torch.arange(10.0), torch.arange(10)), 3, shuffle=True, seed=2)
+    whole, rest = ([targets.tolist() for _, targets in batches.epoch(4, start=start)] for start in (0, 2))
+    assert rest == whole[2:]
+
+
+def test_batches_cover_every_example_once_whatever_the_number_of_processes():
+    data = Arrays(torch.arange(23).float(), torch.arange(23))
+    whole = Batches(data, 5, shuffle=True, seed=1).ids(0)
+    parts = [Batches(data, 5, shuffle=True, seed=1, rank=rank, world=2).ids(0) for rank in range(2)]
+    for batch, *shares in zip(whole, *parts, strict=True):
+        assert sorted(torch.cat(shares).tolist()) == sorted(batch.tolist())
+    assert sorted(torch.cat(whole).tolist()) == list(range(23))
+    assert not torch.equal(whole[0], Batches(data, 5, shuffle=True, seed=1).ids(1)[0])
+    evaluation = Batches(data, 5, shuffle=False)
+    assert torch.cat([inputs for inputs, _ in evaluation.epoch()]).tolist() == list(range(23))
+
+
+def test_a_training_batch_too_small_for_every_process_is_left_out():
+    data = Arrays(torch.arange(12).float(), torch.arange(12))
+    assert len(Batches(data, 5, shuffle=True, world=1)) == 3
+    assert len(Batches(data, 5, shuffle=True, world=2)) == 3
+    assert len(Batches(data, 5, shuffle=True, world=3)) == 2
+    assert len(Batches(data, 5, shuffle=False, world=3)) == 3
+    assert len(Batches(data, 9, shuffle=True, world=2)) == 2
+    assert len(Batches(data, 9, shuffle=True, world=2, least=2)) == 1  # two rows and one
+    assert len(Batches(data, 100, shuffle=True)) == 1
+    assert len(Batches(Arrays(torch.ones(6), torch.ones(6)), 5, shuffle=True)) == 1  # one alone has no variance
+
+
+def test_the_standardizer_agrees_with_scikit_learn_and_leaves_missing_values_out():
+    preprocessing = pytest.importorskip("sklearn.preprocessing")
+    rng = np.random.default_rng(0)
+    rows, weight = rng.normal(3, 2, (40, 3)), rng.integers(1, 4, 40)
+    rows[:, 2] = 7.0  # never changes
+    reference = preprocessing.StandardScaler().fit(rows, sample_weight=weight)
+    fitted = Standardizer.fit(rows, weight)
+    np.testing.assert_allclose(fitted(rows).numpy(), reference.transform(rows), atol=1e-12)
+    rows[5, 0] = np.nan
+    fitted = Standardizer.fit(rows)
+    assert fitted.mean[0] == pytest.approx(np.nanmean(rows[:, 0]))
+    assert fitted.scale[0] == pytest.approx(np.nanstd(rows[:, 0]))
+    assert fitted(rows)[5, 0] == 0
+    again = Standardizer.from_dict(fitted.to_dict())
+    assert torch.equal(again(rows), fitted(rows))
+
+
+def test_the_standardizer_takes_channels_of_images():
+    images = np.random.default_rng(0).integers(0, 256, (5, 3, 4, 4), dtype=np.uint8)
+    scaled = Standardizer.fit(images)(images)
+    assert scaled.dtype == torch.float32
+    torch.testing.assert_close(scaled.mean((0, 2, 3)), torch.zeros(3), atol=1e-6, rtol=0)
+    torch.testing.assert_close(scaled.var((0, 2, 3), correction=0), torch.ones(3), atol=1e-5, rtol=0)

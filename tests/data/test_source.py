@@ -1,0 +1,53 @@
+"""Targets describe themselves, and rows are drawn by class in one way."""
+
+import pytest
+import torch
+
+from hyperproto._core.seeding import derive_seed
+from hyperproto.data import Bounds, Labels
+from hyperproto.data.source import draw_rows, hold_out_rows
+
+LABELS = torch.tensor([0] * 12 + [1] * 6 + [2] * 4 + [-1] * 2)
+
+
+def test_labels_are_two_different_names_or_more():
+    assert Labels(["a", "b"]).names == ("a", "b")
+    assert Labels("ab").num_classes == 2
+    with pytest.raises(ValueError, match="`names` must hold two classes or more; got 1"):
+        Labels(["a"])
+    with pytest.raises(ValueError, match='"a"'):
+        Labels(["a", "b", "a"])
+    assert [Labels("ab").text(value) for value in (0, 1, -1)] == ["a", "b", "-"]
+
+
+def test_bounds_are_two_finite_numbers_in_order():
+    assert (Bounds(1, 2).low, type(Bounds(1, 2).low)) == (1.0, float)
+    with pytest.raises(ValueError, match="`low` must be less than `high`; got 2 and 1"):
+        Bounds(2, 1)
+    with pytest.raises(ValueError, match="`high` must be finite"):
+        Bounds(0, float("inf"))
+    assert [Bounds(0, 1).text(value) for value in (0.5, float("nan"))] == ["0.5", "-"]
+
+
+def test_a_draw_keeps_the_share_of_every_class():
+    rows = draw_rows(LABELS, 12, seed=0)
+    assert rows.tolist() == sorted(set(rows.tolist()))
+    assert torch.bincount(LABELS[rows] + 1).tolist() == [1, 6, 3, 2]
+    assert torch.equal(rows, draw_rows(LABELS, 12, seed=0))
+    assert not torch.equal(rows, draw_rows(LABELS, 12, seed=1))
+    assert draw_rows(LABELS, 99, seed=0).tolist() == list(range(24))
+
+
+def test_a_draw_takes_as_many_of_each_class_as_it_is_asked_for():
+    labels = LABELS[:22]
+    rows = draw_rows(labels, torch.tensor([1, 6, 0]), seed=4)
+    assert torch.bincount(labels[rows], minlength=3).tolist() == [1, 6, 0]
+    assert rows.tolist() == sorted(rows.tolist())
+
+
+def test_draws_are_those_of_the_recorded_cells():
+    # Recorded runs depend on these rows, so they must never change.
+    assert draw_rows(LABELS, 8, seed=derive_seed(0, "thin out", "train")).tolist() == [0, 3, 5, 11, 16, 17, 20, 22]
+    kept, out = hold_out_rows([LABELS], 24, share=0.25, seed=3)
+    assert out.tolist() == [2, 4, 7, 13, 16, 21]
+    assert sorted(kept.tolist() + out.tolist()) == list(range(24))
