@@ -9,6 +9,7 @@ from types import ModuleType
 import pytest
 
 import hyperproto
+from hyperproto.cli.main import VERBS
 
 ROOT = Path(hyperproto.__file__).parent
 SHELVES = {
@@ -88,25 +89,7 @@ def test_importing_the_package_loads_nothing_heavy():
     assert not modules_after("import hyperproto") & HEAVY
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["--help"],
-        ["place", "--help"],
-        ["extend", "--help"],
-        ["compare", "--help"],
-        ["sweep", "--help"],
-        ["train", "--help"],
-        ["demo", "--help"],
-        ["data", "check", "--help"],
-        ["calibrate", "--help"],
-        ["evaluate", "--help"],
-        ["doctor", "--help"],
-        ["predict", "--help"],
-        ["runs", "--help"],
-        ["reproduce", "--help"],
-    ],
-)
+@pytest.mark.parametrize("arguments", [["--help"], *([verb, "--help"] for verb in VERBS)], ids=" ".join)
 def test_help_loads_nothing_heavy(arguments):
     code = f"from hyperproto.cli.main import main\ntry:\n    main({arguments})\nexcept SystemExit:\n    pass"
     assert not modules_after(code) & HEAVY

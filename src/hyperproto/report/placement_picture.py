@@ -20,8 +20,6 @@ Array = NDArray[np.float64]
 SIDE = 9.0  # inches of a panel
 LEGEND_ROW, NOTE = 0.24, 0.57  # inches of a row of the legend, and of the sentence below
 LEGEND_COLUMNS = 3
-CANDIDATES = 500  # directions to look from, of which the one that cuts the fewest classes is taken
-RIM = 0.25  # cosine: classes nearer to the rim than this may lose their neighbors to the other map
 
 
 class Panel(NamedTuple):
@@ -115,7 +113,8 @@ def halves(vectors: Array) -> list[tuple[str, Array, NDArray[np.int64]]]:
     Both are Lambert's azimuthal equal-area map, seen from outside: what leaves one map at its right rim enters the
     other at the left.
     """
-    front, right, up = _axes(vectors)
+    front, right = np.linalg.svd(vectors, full_matrices=False)[2][:2]  # most classes are far from this rim
+    up = np.cross(front, right)
     maps = []
     for title, way, across in (("front", front, right), ("back", -front, -right)):
         depth = vectors @ way
@@ -128,17 +127,3 @@ def halves(vectors: Array) -> list[tuple[str, Array, NDArray[np.int64]]]:
 def _ring() -> Array:
     turn = np.linspace(0, 2 * np.pi, 361)
     return np.column_stack([np.cos(turn), np.sin(turn)])
-
-
-def _axes(vectors: Array) -> tuple[Array, Array, Array]:
-    """Return the direction to look from that keeps classes off the rim, and what is right and up from there."""
-    index = np.arange(CANDIDATES) + 0.5
-    height, turn = 1 - index / CANDIDATES, np.pi * (1 + 5**0.5) * index  # half a Fibonacci lattice
-    flat = np.sqrt(1 - height**2)
-    candidates = np.column_stack([flat * np.cos(turn), flat * np.sin(turn), height])
-    safe = np.minimum(np.abs(candidates @ vectors.T), RIM).sum(axis=1)
-    front = candidates[safe.argmax()]
-    helper = np.eye(3)[np.abs(front).argmin()]
-    up = helper - (helper @ front) * front
-    up /= np.linalg.norm(up)
-    return front, np.cross(up, front), up

@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from hyperproto._core.errors import InputError
+from hyperproto.prototypes.explore import Comparison, TradeOff
 from hyperproto.report.pictures import new_picture, plain_text
 
-__all__ = ["TradeOffPoint", "draw_separation", "draw_trade_off"]
+__all__ = ["draw_separation", "draw_trade_off"]
 
 LINES = (
     ("random", "random", "#999999", ":"),
@@ -20,7 +21,7 @@ MARKS = (("D", "#D55E00"), ("s", "#009E73"), ("^", "#CC79A7"), ("v", "#8C6D00"),
 SWEEP = "#0072B2"
 
 
-def draw_separation(rows: Sequence[Any], path: str | Path, *, num_classes: int) -> None:
+def draw_separation(rows: Sequence[Comparison], path: str | Path, *, num_classes: int) -> None:
     """Draw the maximum cosine over dimensions and write PNG or SVG, whichever the name ends in.
 
     Parameters
@@ -45,28 +46,8 @@ def draw_separation(rows: Sequence[Any], path: str | Path, *, num_classes: int) 
         axes.legend()
 
 
-class TradeOffPoint(Protocol):
-    """One placement: the weight of the prior, and the result."""
-
-    @property
-    def prior_weight(self) -> float:
-        """The weight of the prior."""
-
-    @property
-    def max_cosine(self) -> float:
-        """The separation: smaller is better."""
-
-    @property
-    def ranked(self) -> float:
-        """The share of triplets ranked as in the prior, by more than 0.01: larger is better."""
-
-    @property
-    def label(self) -> str:
-        """What this point is, such as "auto"; empty for a point of the sweep."""
-
-
 def draw_trade_off(
-    rows: Sequence[TradeOffPoint], path: str | Path, *, title: str = "", bound: float | None = None
+    rows: Sequence[TradeOff], path: str | Path, *, title: str = "", bound: float | None = None
 ) -> None:
     """Draw triplets ranked as the prior ranks them against the maximum cosine, and write PNG or SVG.
 
@@ -101,7 +82,7 @@ def draw_trade_off(
         axes.legend()
 
 
-def _draw_sweep(axes: Any, sweep: Sequence[TradeOffPoint]) -> None:
+def _draw_sweep(axes: Any, sweep: Sequence[TradeOff]) -> None:
     """Join the points of the sweep, each with its weight next to it where there is room."""
     if not sweep:
         return
