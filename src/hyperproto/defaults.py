@@ -8,7 +8,6 @@ Imports nothing, so that anything can ask.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 __all__ = [
@@ -19,9 +18,7 @@ __all__ = [
     "MOMENTUM",
     "SCHEDULE",
     "WEIGHT_DECAY",
-    "Defaults",
     "InputKind",
-    "choose",
     "choose_backbone",
     "choose_dim",
     "choose_loss",
@@ -48,86 +45,6 @@ SUM_RATE = 0.01
 MEAN_RATES = {"cosine_softmax": 0.2, "sampled_cosine_softmax": 0.2, "free_norm_softmax": 0.2, "power_cosine": 1.0}
 COMPOSITE_RATE, JOINT_RATE, OTHER_RATE = 0.3, 0.1, 0.1
 ROW_RATE = 0.3  # tables, by a softmax over the classes or for numbers alone
-
-
-@dataclass(frozen=True)
-class Defaults:
-    """Everything that can be left open, decided.
-
-    Attributes
-    ----------
-    dim : int
-        Axes of the sphere.
-    loss : str
-        A key of :data:`hyperproto.losses.LOSSES`, for every class task.
-    prior : bool
-        Whether prototypes are placed by a data-driven prior.
-    margin : float
-        How far numbers stay from the poles.
-    reduction, lr : {"sum", "mean"}, float
-        How the losses of a batch become one, and the rate at the peak of the schedule.
-    batch_size, epochs, schedule : int, int, str
-        As for :func:`hyperproto.fit`.
-    scaling : {"standardize", "pixels"}
-        Columns to mean 0 and standard deviation 1, or pixels by fixed numbers.
-    image_size : int
-        Pixels a side of images that come in any size.
-    """
-
-    dim: int
-    loss: str
-    prior: bool
-    margin: float
-    reduction: Literal["sum", "mean"]
-    lr: float
-    batch_size: int
-    epochs: int
-    schedule: str
-    scaling: Literal["standardize", "pixels"]
-    image_size: int
-
-
-def choose(
-    class_counts: Sequence[int], num_ranges: int, num_examples: int, inputs: InputKind, *, dim: int | None = None
-) -> Defaults:
-    """Decide everything from the tasks, the number of examples and the kind of input.
-
-    Parameters
-    ----------
-    class_counts : sequence of int
-        The number of classes of each class task.
-    num_ranges : int
-        How many numbers are predicted.
-    num_examples : int
-        Examples to train on.
-    inputs : {"rows", "sparse rows", "images"}
-        What the network gets.
-    dim : int, optional
-        Axes of the sphere, where they are chosen already.
-
-    Examples
-    --------
-    >>> chosen = choose([100], 0, 50_000, "images")
-    >>> chosen.dim, chosen.loss, chosen.lr, chosen.epochs
-    (99, 'free_norm_softmax', 0.2, 20)
-    """
-    chosen_dim = choose_dim(class_counts, num_ranges) if dim is None else dim
-    loss = choose_loss(max(class_counts, default=0), class_axes(class_counts, num_ranges, chosen_dim))
-    reduction, lr = choose_rate(loss, inputs, num_classes=max(class_counts, default=0), num_ranges=num_ranges)
-    epochs, batch_size = choose_steps(num_examples, inputs)
-    return Defaults(
-        dim=chosen_dim,
-        loss=loss,
-        prior=uses_prior(class_counts, num_ranges, chosen_dim),
-        margin=choose_margin(bool(class_counts)),
-        reduction=reduction,
-        lr=lr,
-        batch_size=batch_size,
-        epochs=epochs,
-        schedule=SCHEDULE,
-        scaling="pixels" if inputs == "images" else "standardize",
-        image_size=IMAGE_SIZE,
-    )
 
 
 def choose_dim(class_counts: Sequence[int], num_ranges: int = 0) -> int:

@@ -27,10 +27,12 @@ from hyperproto.defaults import (
 __all__ = [
     "SCHEDULES",
     "DataSpec",
+    "LoadingSpec",
     "NetworkSpec",
     "ResolvedSettings",
     "RunSpec",
     "SpaceSpec",
+    "SphereSpec",
     "TrainSettings",
     "paper_backbone",
     "paper_settings",
@@ -175,7 +177,27 @@ class ResolvedSettings(TrainSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DataSpec:
+class LoadingSpec:
+    """How examples get from the disk to the network."""
+
+    valid_share: float = 0.0
+    """Validate on this share of the training data, and leave the test data alone."""
+
+    augment: bool = True
+    """Vary training images by crops and flips."""
+
+    keep: Literal["auto", "memory", "stream"] = "auto"
+    """Decode images once into memory, or again in every epoch."""
+
+    workers: int | None = None
+    """Processes that decode images (default: one per core)."""
+
+    skip_corrupt: bool = False
+    """Leave out images that cannot be read, instead of stopping at the first."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataSpec(LoadingSpec):
     """Which data, how they are read, and which part of them."""
 
     reader: str
@@ -202,23 +224,8 @@ class DataSpec:
     valid_examples: int | None = None
     """Validate on this many of the training examples instead of the test data, each class in proportion."""
 
-    valid_share: float = 0.0
-    """Validate on this share of the training data instead of the test data."""
-
     image_size: int | None = None
     """Pixels per side that the network gets (default: as the reader says)."""
-
-    augment: bool = True
-    """Vary training images by crops and flips."""
-
-    keep: Literal["auto", "memory", "stream"] = "auto"
-    """Decode images once into memory, or again in every epoch."""
-
-    workers: int | None = None
-    """Processes that decode images (default: one per core)."""
-
-    skip_corrupt: bool = False
-    """Leave out images that cannot be read, instead of stopping at the first."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "tasks", tuple(self.tasks))
@@ -244,12 +251,12 @@ class NetworkSpec:
 
     def __post_init__(self) -> None:
         if self.backbone_options and self.backbone is None:
-            raise InputError("backbone_options", f"come with a named {arg('backbone')}", advice="Name one.")
+            raise InputError("backbone_options", f"come with a named {arg('backbone')}")
 
 
 @dataclass(frozen=True, kw_only=True)
-class SpaceSpec:
-    """Which output space: the sphere, or what it is compared with."""
+class SphereSpec:
+    """The kind of space, and axes, loss and prototypes of a sphere."""
 
     kind: Literal["sphere", "composite", "conventional", "deep-ncm"] = "sphere"
     """The sphere; one point on it for a class and a number together; softmax and squared error; or class means."""
@@ -258,23 +265,29 @@ class SpaceSpec:
     """Dimensions of the sphere (default: K - 1 for K classes, at most 256, and one for each number)."""
 
     loss: str = "auto"
-    """Loss of classes on the sphere: a key of :data:`hyperproto.losses.LOSSES`, or "auto"."""
-
-    loss_options: dict[str, Any] = field(default_factory=dict)
-    """Arguments of the loss."""
+    """Loss of classes on the sphere: squared_cosine (the paper's), cosine_softmax, free_norm_softmax, cauchy_softmax,
+    power_cosine, sampled_cosine_softmax, or auto, by the numbers of classes and dimensions."""
 
     margin: float | None = None
     """Keeps numbers away from the poles (default: 0.1 next to classes and in a composite space, else 0)."""
 
     prototypes: str | None = None
-    """A file of placed prototypes, or a name for prototypes that whoever builds the space brings along."""
+    """A file of placed prototypes, from hyperproto place -o FILE."""
 
     prior: str | None = None
-    """Place prototypes by what is known about the classes: a file (see hyperproto place), "data" for a data-driven
-    prior, or "none" (default: data, where classes are more than a simplex of D dimensions has corners)."""
+    """Place prototypes by what is known about the classes: a file of word vectors, a taxonomy, ... (see hyperproto
+    place); "data", by how similar the training examples are; or "none" (default: data, where D < K - 1)."""
 
     missing: Literal["error", "free"] = "error"
     """What to do with classes that the prior does not know: stop, or place them without it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpaceSpec(SphereSpec):
+    """Which output space: the sphere, or what it is compared with."""
+
+    loss_options: dict[str, Any] = field(default_factory=dict)
+    """Arguments of the loss."""
 
     mean: Literal["condensation", "decay", "online"] | None = None
     """How Deep NCM updates its class means."""

@@ -2,7 +2,6 @@
 
 import glob
 import json
-import math
 import os
 import tempfile
 from collections.abc import Collection, Iterable, Iterator
@@ -132,14 +131,9 @@ def _line(value: Any) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Return what JSON can hold: numpy's numbers as Python's, and null for what is not finite."""
-    if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    if hasattr(value, "item"):
-        value = value.item()
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    """Return what JSON can express: numpy's numbers as Python's, and null for what is not finite."""
+    text = json.dumps(value, default=lambda number: number.item())
+    return json.loads(text, parse_constant=lambda name: None)
 
 
 def read_json(path: str | Path) -> Any:

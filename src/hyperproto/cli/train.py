@@ -9,12 +9,12 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from tyro.conf import Fixed, OmitArgPrefixes, Suppress, arg
+from tyro.conf import OmitArgPrefixes, arg
 
 from hyperproto._core import errors
 from hyperproto._core.errors import InputError
 from hyperproto._core.processes import from_first, is_first
-from hyperproto.spec import DataSpec, NetworkSpec, RunSpec, SpaceSpec, TrainSettings
+from hyperproto.spec import DataSpec, LoadingSpec, NetworkSpec, RunSpec, SpaceSpec, SphereSpec, TrainSettings
 
 if TYPE_CHECKING:
     from hyperproto.training import Run
@@ -26,8 +26,8 @@ FOR_READER = ("image", "columns", "classes", "test", "held_out", "unseen", "size
 
 
 @dataclass(frozen=True, kw_only=True)
-class DataOptions:
-    """What to train on."""
+class ReadingOptions:
+    """Which data, and how they are read."""
 
     data: Annotated[str | None, arg(metavar="PATH")] = None
     """A data set, or a folder with a subfolder for each class; "digits" or "rotated-digits" (default: digits). With
@@ -69,20 +69,10 @@ class DataOptions:
     reader_options: Annotated[tuple[str, ...], arg(metavar="KEY=VALUE")] = ()
     """More options of the reader, such as from_year=1900 for OmniArt; see docs/data.md."""
 
-    valid_share: Annotated[float, arg(metavar="SHARE")] = 0.0
-    """Measure on this share of the training data during training, and leave the test data alone."""
 
-    augment: bool = True
-    """Vary training images by crops and flips."""
-
-    keep: Literal["auto", "memory", "stream"] = "auto"
-    """Decode images once into memory, or again in every epoch."""
-
-    workers: Annotated[int | None, arg(metavar="N")] = None
-    """Processes that decode images (default: one per core)."""
-
-    skip_corrupt: bool = False
-    """Leave out images that cannot be read, instead of stopping at the first."""
+@dataclass(frozen=True, kw_only=True)
+class DataOptions(LoadingSpec, ReadingOptions):
+    """What to train on."""
 
     def spec(self, seed: int) -> DataSpec:
         """Return the data that the options describe."""
@@ -100,43 +90,19 @@ class DataOptions:
                 if getattr(self, name):
                     raise InputError(name, f'be left out for "{path}", which is not a table')
         described = describe_data(path, reader, seed=seed, **options)
-        named = ("valid_share", "augment", "keep", "workers", "skip_corrupt")
-        return DataSpec(**described, **{name: getattr(self, name) for name in named})
+        return DataSpec(**described, **{item.name: getattr(self, item.name) for item in fields(LoadingSpec)})
 
 
 @dataclass(frozen=True, kw_only=True)
-class SpaceOptions(SpaceSpec):
+class SpaceOptions(SphereSpec):
     """What the network's outputs mean."""
 
     kind: Annotated[Literal["sphere", "composite", "conventional"], arg(name="space")] = "sphere"
     """The sphere; one point on it for a class and a number together; or softmax and squared error."""
 
-    dim: Annotated[int | None, arg(metavar="D")] = None
-    """Dimensions of the sphere (default: K - 1 for K classes, at most 256, and one for each number)."""
-
-    loss: Annotated[str, arg(metavar="NAME")] = "auto"
-    """Loss of classes on the sphere: squared_cosine (the paper's), cosine_softmax, free_norm_softmax, cauchy_softmax,
-    power_cosine, sampled_cosine_softmax, or auto, by the numbers of classes and dimensions."""
-
-    prototypes: Annotated[str | None, arg(metavar="FILE")] = None
-    """Use these prototypes, from hyperproto place -o FILE."""
-
-    prior: Annotated[str | None, arg(metavar="FILE")] = None
-    """Place prototypes by what is known about the classes: word vectors, a taxonomy, ... (see hyperproto place);
-    "data", by how similar the training examples are; or "none" (default: data, where D is less than K - 1)."""
-
-    loss_options: Fixed[Suppress[dict[str, Any]]] = field(default_factory=dict)
-    mean: Fixed[Suppress[Any]] = None
-    clamp: Fixed[Suppress[Any]] = "test"
-    width: Fixed[Suppress[int]] = 1
-    task_weight: Fixed[Suppress[float | None]] = None
-
-    def __post_init__(self) -> None:
-        """Leave checking to the description: tyro would print errors in its own words."""
-
     def spec(self) -> SpaceSpec:
         """Return the space that the options describe; files by their absolute paths."""
-        values = {item.name: getattr(self, item.name) for item in fields(SpaceSpec)}
+        values = {item.name: getattr(self, item.name) for item in fields(SphereSpec)}
         for name in ("prototypes", "prior"):
             if values[name] not in (None, "data", "none") and Path(values[name]).exists():
                 values[name] = str(Path(values[name]).absolute())
@@ -148,7 +114,7 @@ class NetworkOptions:
     """What maps inputs to outputs."""
 
     backbone: Annotated[str | None, arg(metavar="NAME")] = None
-    """The network, such as resnet-32 or timm:resnet18 (default: by the size of inputs); see docs/backbones.md."""
+    """The network, such as resnet-32 or timm:resnet18 (default: by the shape of inputs); see docs/backbones.md."""
 
     backbone_options: Annotated[tuple[str, ...], arg(metavar="KEY=VALUE")] = ()
     """Its options, such as depth=8 width=32."""

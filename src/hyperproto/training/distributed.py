@@ -107,27 +107,24 @@ class Gradients:
         """
         parts = 1 if self.part is None else count_parts(len(next(iter(targets.values()))), self.part)
         whole = self._counts(targets, everywhere=True) if self.mean and (self.shared or parts > 1) else None
-        if parts == 1:
-            return self._part(inputs, targets, whole)
-        done: list[tuple[Tensor, Tensor]] = []
-        for index, (x, y) in enumerate(zip(_split(inputs, parts), _split(targets, parts), strict=True), start=1):
-            quiet = index < parts and isinstance(self.objective, DistributedDataParallel)
-            with self.objective.no_sync() if quiet else nullcontext():  # type: ignore[operator]
-                done.append(self._part(x, y, whole))
-        return torch.stack([loss for loss, _ in done]).sum(), torch.cat([z for _, z in done])
-
-    def _part(self, inputs: Any, targets: Named, whole: Tensor | None) -> tuple[Tensor, Tensor]:
-        z, losses = self.objective(inputs, targets)
-        terms = torch.stack(list(losses.values()))
-        if self.shared:
-            terms = terms * self.accelerator.num_processes  # processes average gradients, this undoes it
-        if whole is not None:  # each task's mean is over the labels that are there, in the whole batch
-            counts = self._counts(targets, everywhere=False).to(terms.dtype)
-            terms = terms * (counts / whole.to(terms.dtype).clamp_min(1e-30))
-        loss = terms.sum()
         scaler = self.accelerator.scaler  # only in half precision, whose small gradients would vanish
-        (loss if scaler is None else scaler.scale(loss)).backward()
-        return loss.detach(), z.detach()
+        done: list[tuple[Tensor, Tensor]] = []
+        for x, y in zip(_split(inputs, parts), _split(targets, parts), strict=True):
+            quiet = len(done) + 1 < parts and isinstance(self.objective, DistributedDataParallel)
+            with self.objective.no_sync() if quiet else nullcontext():  # type: ignore[operator]
+                z, losses = self.objective(x, y)
+                terms = torch.stack(list(losses.values()))
+                if self.shared:
+                    terms = terms * self.accelerator.num_processes  # processes average gradients, this undoes it
+                if whole is not None:  # each task's mean is over the labels that are there, in the whole batch
+                    counts = self._counts(y, everywhere=False).to(terms.dtype)
+                    terms = terms * (counts / whole.to(terms.dtype).clamp_min(1e-30))
+                loss = terms.sum()
+                (loss if scaler is None else scaler.scale(loss)).backward()
+            done.append((loss.detach(), z.detach()))
+        if parts == 1:
+            return done[0]
+        return torch.stack([loss for loss, _ in done]).sum(), torch.cat([z for _, z in done])
 
     def _counts(self, targets: Named, *, everywhere: bool) -> Tensor:
         counts = torch.stack(list(self.space.counts_by_task(targets).values()))

@@ -111,17 +111,20 @@ def fit(
         _check_monitor(asked, network, space, valid_data, device)
         resolved = _resolve(asked, space, _length(train_data), inputs)
         min_rows = _check_batches(resolved, network, train_data, accelerator)
-        config = describe_run(
-            network,
-            space,
-            settings=resolved.to_dict(),
-            data={"train": _length(train_data), "valid": None if valid_data is None else _length(valid_data)},
-            preprocessing=preprocessing.to_dict() if hasattr(preprocessing, "to_dict") else preprocessing,
-            spec=None if spec is None else spec.to_dict(),
-        )
-        store = RunFolder(path) if path is not None and main else None
-        checkpoint = share(None if store is None else store.open(config, space, resume=resume), accelerator)
         run = Run(network, space, path if main else None, monitor=resolved.monitor)
+        store, checkpoint = None, None
+        if path is not None and main:
+            config = describe_run(
+                network,
+                space,
+                settings=resolved.to_dict(),
+                data={"train": _length(train_data), "valid": None if valid_data is None else _length(valid_data)},
+                preprocessing=preprocessing.to_dict() if hasattr(preprocessing, "to_dict") else preprocessing,
+                spec=None if spec is None else spec.to_dict(),
+            )
+            store = RunFolder(path)
+            checkpoint = store.open(config, space, resume=resume)
+        checkpoint = share(checkpoint, accelerator)
         loop = Loop(
             run,
             resolved,
