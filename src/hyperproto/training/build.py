@@ -34,7 +34,6 @@ __all__ = [
     "build_source",
     "build_space",
     "draw_in_proportion",
-    "input_shape",
     "prior_from_data",
     "resolve_spec",
 ]
@@ -145,7 +144,7 @@ def build_space(spec: RunSpec, source: Source, prototypes: Prototypes | None = N
 
 def build_network(spec: RunSpec, preprocessing: Preprocessing, out_dim: int) -> Backbone:
     """Build the network of a description, its weights drawn from the seed of the run."""
-    shape = input_shape(preprocessing)
+    shape = preprocessing.input_shape
     name, options = spec.network.backbone, spec.network.backbone_options
     if name is None and spec.protocol == "paper":
         name = paper_backbone(spec.data.reader, shape)
@@ -158,13 +157,6 @@ def build_network(spec: RunSpec, preprocessing: Preprocessing, out_dim: int) -> 
         taken = inspect.signature(build).parameters if build else {}
         fitting = {key: value for key, value in known.items() if key in taken}
         return create_backbone(name, out_dim=out_dim, **(fitting | options))
-
-
-def input_shape(preprocessing: Preprocessing) -> tuple[int, ...]:
-    """Return the shape of one input: (channels, size, size), or (columns,)."""
-    if isinstance(preprocessing, ImagePreprocessing):
-        return preprocessing.channels, preprocessing.size, preprocessing.size
-    return (len(preprocessing.columns),)
 
 
 def prior_from_data(split: Split, name: str, labels: Labels) -> Prior | None:
