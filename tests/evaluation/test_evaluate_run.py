@@ -129,7 +129,9 @@ def test_a_class_the_run_does_not_know_is_named_or_left_out(image_run, tmp_path)
     folder = write_images(tmp_path / "more", ("dark", "purple", "light"), n=3)
     with pytest.raises(ValueError, match=r'among the 3 classes of the training data; got "purple" \(1 unseen'):
         evaluate_run(image_run.folder, folder)
-    with pytest.raises(ValueError, match=r'among the 3 classes of the run; got "purple" \(1 unknown'):
+    with pytest.raises(
+        ValueError, match=r'in the data must be among the 3 classes of the training data; got "purple" \(1 unseen'
+    ):
         evaluate_run(image_run.folder, read_image_folder(folder))
     found = evaluate_run(image_run.folder, folder, unseen="missing").tasks["class"]
     assert (found.labels, found.missing) == (6, 3)

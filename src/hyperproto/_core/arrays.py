@@ -12,7 +12,7 @@ from hyperproto._core.errors import InputError, InputTypeError
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["Numbers", "Values", "labelled", "to_labels", "to_numbers"]
+__all__ = ["Numbers", "Values", "labeled_rows", "to_labels", "to_numbers"]
 
 Numbers: TypeAlias = npt.NDArray[np.float64]
 Values: TypeAlias = Union[npt.ArrayLike, "Tensor"]  # a string has no |
@@ -49,7 +49,7 @@ def to_labels(labels: Values, n: int, num_classes: int) -> npt.NDArray[np.int64]
     return array.astype(np.int64)
 
 
-def labelled(scores: Values, labels: Values, name: str) -> tuple[Numbers, npt.NDArray[np.int64]]:
+def labeled_rows(scores: Values, labels: Values, name: str) -> tuple[Numbers, npt.NDArray[np.int64]]:
     """Return the rows that have a label, shapes (m, num_classes) and (m,); at least one must."""
     array = to_numbers(scores, name, ndim=2)
     ids = to_labels(labels, len(array), array.shape[1])

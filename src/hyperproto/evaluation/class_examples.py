@@ -15,6 +15,7 @@ from hyperproto._core.files import replacing, write_json, write_json_lines
 from hyperproto._core.registry import choose, unknown_choice
 from hyperproto.data import Arrays, as_dataset
 from hyperproto.data.batches import index_targets
+from hyperproto.data.source import draw_rows
 from hyperproto.prototypes import Prototypes
 from hyperproto.spaces import OutputSpace, Sphere
 from hyperproto.spaces.tasks import Task, class_tasks
@@ -193,15 +194,12 @@ def task_labels(data: Arrays, task: str) -> Tensor:
 
 def draw_replay(data: Arrays, task: str, *, per_class: int, seed: int) -> Arrays:
     """Return up to ``per_class`` examples of each class of one task, drawn at random."""
-    targets = task_labels(data, task)
-    order = torch.randperm(len(targets), generator=torch.Generator().manual_seed(seed))
-    labels = targets[order].long()
-    by_class = labels.argsort(stable=True)
-    ordered = labels[by_class]
-    rank = torch.arange(len(ordered)) - torch.searchsorted(ordered, ordered)  # within its class
-    chosen = order[by_class[(rank < per_class) & (ordered >= 0)]]
-    if not len(chosen):
+    labels = task_labels(data, task).long()
+    present = (labels >= 0).nonzero().flatten()
+    if not len(present):
         raise InputError("replay", "hold labeled examples of the old classes", "none")
+    counts = torch.full((int(labels.max()) + 1,), per_class)
+    chosen = present[draw_rows(labels[present], counts, seed=seed)]
     return Arrays(data.inputs[chosen], index_targets(data.targets, chosen))
 
 

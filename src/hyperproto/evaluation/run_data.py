@@ -17,7 +17,7 @@ from hyperproto.data import Arrays, Bounds, ImageData, ImageFiles, Labels, Sourc
 from hyperproto.data.image_files import EXTENSIONS
 from hyperproto.data.preprocessing import Preprocessing, TablePreprocessing, preprocessing_from_dict
 from hyperproto.data.readers import OWN, READERS, detect, read_data
-from hyperproto.data.source import MISSING, Target, Unseen
+from hyperproto.data.source import MISSING, Target, Unseen, class_targets
 from hyperproto.data.tables import column, is_table, read_columns
 from hyperproto.evaluation.confidence import Calibration, ClassCalibration
 from hyperproto.spaces import Classes, OutputSpace
@@ -234,26 +234,13 @@ def _match_targets(
 
 def _match_classes(name: str, ids: Tensor, found: Labels, task: Classes, unseen: Unseen) -> Tensor:
     """Return the run's ids of the data's classes, by their names."""
-    raises = choose(unseen, {"error": True, "missing": False}, what="rule for unseen labels")
-    if task.names is None:
-        if found.num_classes != task.num_classes:
-            rule = f"have {task.num_classes} classes, as the run does, where they have no names"
-            raise InputError(f'"{name}"', rule, found.num_classes)
+    if task.names is None and found.num_classes != task.num_classes:
+        rule = f"have {task.num_classes} classes, as the run does, where they have no names"
+        raise InputError(f'"{name}"', rule, found.num_classes)
+    if task.names is None or tuple(found.names) == task.names:
         return ids
-    known = {label: index for index, label in enumerate(task.names)}
-    lookup = torch.tensor([*(known.get(label, MISSING) for label in found.names), MISSING])  # -1, missing, stays so
-    matched = lookup[ids]
-    unknown = torch.unique(ids[(matched == MISSING) & (ids != MISSING)]).tolist()
-    if unknown and raises:
-        listed = ", ".join(f'"{found.names[index]}"' for index in unknown[:5]) + (", ..." if len(unknown) > 5 else "")
-        rows = int(torch.isin(ids, torch.tensor(unknown)).sum())
-        raise InputError(
-            f'"{name}"',
-            f"be among the {task.num_classes} classes of the run",
-            f"{listed} ({len(unknown)} unknown in {rows} of {len(ids)} examples)",
-            f"To leave those out: {arg('unseen', 'missing')}.",
-        )
-    return matched
+    labels = [None if index == MISSING else found.names[index] for index in ids.tolist()]
+    return class_targets(name, Labels(task.names), labels, where="the data", unseen=unseen)
 
 
 def read_unlabeled(

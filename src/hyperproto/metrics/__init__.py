@@ -9,17 +9,14 @@ from hyperproto.metrics.answers import (
     top_accuracy,
 )
 from hyperproto.metrics.uncertainty import (
-    ReliabilityBins,
     calibration_error,
     expected_calibration_error,
     false_positive_rate_at,
     measure_open_set,
     open_set_classification_rate,
-    reliability_bins,
 )
 
 __all__ = [
-    "ReliabilityBins",
     "absolute_error_terms",
     "accuracy_terms",
     "calibration_error",
@@ -30,6 +27,5 @@ __all__ = [
     "false_positive_rate_at",
     "measure_open_set",
     "open_set_classification_rate",
-    "reliability_bins",
     "top_accuracy",
 ]

@@ -1,62 +1,19 @@
 """Whether probabilities are true, and how well unknown inputs are detected; by scikit-learn where it can."""
 
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
-from hyperproto._core.arrays import Numbers, Values, labelled, to_numbers
+from hyperproto._core.arrays import Numbers, Values, labeled_rows, to_numbers
 from hyperproto._core.checks import check_finite_number, check_integer
 from hyperproto._core.errors import InputError, arg
 
 __all__ = [
-    "ReliabilityBins",
     "calibration_error",
     "expected_calibration_error",
     "false_positive_rate_at",
     "measure_open_set",
     "open_set_classification_rate",
-    "reliability_bins",
 ]
-
-
-@dataclass(frozen=True, eq=False)
-class ReliabilityBins:
-    """How often the predicted class is right, by its probability.
-
-    Attributes
-    ----------
-    edges : array, shape (bins + 1,)
-        From 0 to 1; a bin includes its upper edge.
-    counts : array of int64, shape (bins,)
-    confidence, accuracy : array, shape (bins,)
-        Mean largest probability and share that is right; NaN where a bin is empty.
-    """
-
-    edges: Numbers
-    counts: npt.NDArray[np.int64]
-    confidence: Numbers
-    accuracy: Numbers
-
-
-def reliability_bins(probabilities: Values, labels: Values, *, bins: int = 15) -> ReliabilityBins:
-    """Sort examples by their largest probability into bins of equal width.
-
-    Parameters
-    ----------
-    probabilities : array, shape (n, num_classes)
-    labels : array of integers, shape (n,)
-    bins : int, default 15
-
-    Examples
-    --------
-    >>> found = reliability_bins([[0.9, 0.1], [0.7, 0.3], [0.6, 0.4]], [0, 1, 0], bins=2)
-    >>> found.counts, found.accuracy.round(3)
-    (array([0, 3]), array([  nan, 0.667]))
-    """
-    array, ids = labelled(probabilities, labels, "probabilities")
-    return _sort_into_bins(array.max(axis=1), array.argmax(axis=1) == ids, bins)
 
 
 def calibration_error(confidence: Values, right: Values, *, bins: int = 15) -> float:
@@ -77,9 +34,9 @@ def calibration_error(confidence: Values, right: Values, *, bins: int = 15) -> f
     stated, hits = to_numbers(confidence, "confidence", ndim=1), to_numbers(right, "right", ndim=1)
     if stated.shape != hits.shape:
         raise InputError("right", f"be as many as {arg('confidence')}", f"{len(hits)} and {len(stated)}")
-    found = _sort_into_bins(stated, hits, bins)
-    gaps = np.nan_to_num(np.abs(found.accuracy - found.confidence))
-    return float(np.sum(gaps * found.counts) / np.sum(found.counts))
+    edges = np.linspace(0, 1, check_integer(bins, "bins", at_least=1) + 1)
+    place = np.clip(np.searchsorted(edges, stated, side="left") - 1, 0, bins - 1)  # a bin includes its upper edge
+    return float(np.abs(np.bincount(place, weights=hits - stated)).sum() / len(stated))
 
 
 def expected_calibration_error(probabilities: Values, labels: Values, *, bins: int = 15) -> float:
@@ -95,7 +52,7 @@ def expected_calibration_error(probabilities: Values, labels: Values, *, bins: i
     >>> round(expected_calibration_error([[0.9, 0.1], [0.8, 0.2]], [0, 1], bins=1), 3)
     0.35
     """
-    array, ids = labelled(probabilities, labels, "probabilities")
+    array, ids = labeled_rows(probabilities, labels, "probabilities")
     return calibration_error(array.max(axis=1), array.argmax(axis=1) == ids, bins=bins)
 
 
@@ -162,13 +119,3 @@ def _detection(known: Values, unknown: Values) -> tuple[npt.NDArray[np.int64], N
     """Return unknown inputs as the positive class, and all scores."""
     inside, outside = to_numbers(known, "known", ndim=1), to_numbers(unknown, "unknown", ndim=1)
     return np.repeat([0, 1], [len(inside), len(outside)]), np.concatenate([inside, outside])
-
-
-def _sort_into_bins(confidence: Numbers, right: npt.NDArray[Any], bins: int) -> ReliabilityBins:
-    bins = check_integer(bins, "bins", at_least=1)
-    edges = np.linspace(0, 1, bins + 1)
-    place = np.clip(np.searchsorted(edges, confidence, side="left") - 1, 0, bins - 1)
-    counts = np.bincount(place, minlength=bins)
-    with np.errstate(invalid="ignore"):
-        means = (np.bincount(place, weights=column, minlength=bins) / counts for column in (confidence, right))
-        return ReliabilityBins(edges, counts, *means)

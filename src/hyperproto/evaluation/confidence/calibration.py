@@ -10,7 +10,7 @@ import numpy.typing as npt
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 
-from hyperproto._core.arrays import Numbers, Values, labelled, to_labels, to_numbers
+from hyperproto._core.arrays import Numbers, Values, labeled_rows, to_labels, to_numbers
 from hyperproto._core.checks import check_finite_number, check_integer
 from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto._core.registry import choose
@@ -69,7 +69,7 @@ class Temperature(StoredValue, kind="temperature"):
         labels : array of integers, shape (n,)
             -1 where missing; those rows do not count.
         """
-        scores, ids = labelled(cosines, labels, "cosines")
+        scores, ids = labeled_rows(cosines, labels, "cosines")
         n, num_classes = scores.shape
         target = np.full(scores.shape, 1 / (num_classes * (n + 1)))
         target[np.arange(n), ids] += n / (n + 1)
@@ -137,7 +137,7 @@ class ClassCalibration(TaskCalibration, kind="classes"):
         outlier : str, optional
             As ``kind`` of :func:`~hyperproto.evaluation.confidence.outliers.outlier_score`.
         """
-        scores, ids = labelled(cosines, labels, "cosines")
+        scores, ids = labeled_rows(cosines, labels, "cosines")
         model = Temperature.fit(scores, ids)
         sets = None if coverage is None else ConformalSets.fit(model.probabilities(scores), ids, coverage)
         outlier = outlier or ("cosine" if norms is None else "length")

@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from hyperproto._core.arrays import Numbers, Values, labelled, to_numbers
+from hyperproto._core.arrays import Numbers, Values, labeled_rows, to_numbers
 from hyperproto._core.checks import check_finite_number
 from hyperproto._core.errors import InputError, arg
 from hyperproto.evaluation.confidence.base import Confidence, ConfidenceReport, StoredValue, TaskCalibration
@@ -88,7 +88,7 @@ class ConformalSets(StoredValue, kind="conformal_sets"):
             How often the set must contain the right class, between 0 and 1.
         empty : bool, default False
         """
-        array, ids = labelled(probabilities, labels, "probabilities")
+        array, ids = labeled_rows(probabilities, labels, "probabilities")
         scores = 1 - array[np.arange(len(ids)), ids]
         return cls(conformal_quantile(scores, check_share(coverage, "coverage")), coverage, empty)
 
