@@ -6,7 +6,8 @@ from dataclasses import fields, is_dataclass
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 import tyro
-from tyro.conf import DisallowNone, FlagCreatePairsOff, OmitSubcommandPrefixes, Positional, arg, subcommand
+from docstring_parser import parse_from_object
+from tyro.conf import DisallowNone, FlagCreatePairsOff, OmitSubcommandPrefixes, Positional, Suppress, arg, subcommand
 
 from hyperproto._core.errors import HyperprotoError, InputError, python_name
 from hyperproto._core.registry import unknown_choice
@@ -44,8 +45,7 @@ VERBS: dict[str, type[Any]] = {
     "sweep": Sweep,
     "train": Train,
 }
-POSITIONAL = get_args(Positional[str])[1]
-SAY_DEFAULT = arg(help_behavior_hint=lambda default: "" if default in ("None", "") else f"(default: {default})")
+POSITIONAL, HIDDEN = get_args(Positional[str])[1], get_args(Suppress[str])[1]
 ABOUT = "Hyperspherical prototype networks: classify and regress on one sphere, laid out before training."
 
 
@@ -98,23 +98,31 @@ def _parse(name: str, words: list[str]) -> Any:
     """Return the verb with its options; for an option it does not know, tyro suggests the nearest of this verb."""
     given = [word.partition("=")[0].replace("_", "-") for word in words]
     for key, hint in _fields(VERBS[name]).items():
-        flag = _flag(key)
-        if (count := given.count(flag)) > 1 and any(get_origin(part) is tuple for part in get_args(hint)):
+        flag, plain = _flag(key), get_args(hint)[0]
+        if (count := given.count(flag)) > 1 and any(get_origin(part) is tuple for part in (plain, *get_args(plain))):
             raise InputError(flag, "be given once", f"it {count} times", f"List all after one: {flag} A B.")
     return tyro.cli(VERBS[name], prog=f"hyperproto {name}", args=words, config=[DisallowNone])
 
 
 def _fields(verb: Any) -> dict[str, Any]:
-    """Return the types of a verb's options, those of nested groups among them, and hide that a default is None."""
-    hints = get_type_hints(verb, include_extras=True)
+    """Return the types of a verb's options by name, those of nested groups among them.
+
+    On the way the options get their help from their docstrings, in one paragraph, and without defaults of None.
+    """
+    hints, plain = get_type_hints(verb, include_extras=True), get_type_hints(verb)
+    texts = {item.arg_name: " ".join((item.description or "").split()) for item in parse_from_object(verb).params}
     found: dict[str, Any] = {}
     for field in fields(verb):
-        plain = get_type_hints(verb)[field.name]
-        if is_dataclass(plain):
-            found |= _fields(plain)
-        else:
-            found[field.name] = verb.__annotations__[field.name] = Annotated[hints[field.name], SAY_DEFAULT]
+        if is_dataclass(plain[field.name]):
+            found |= _fields(plain[field.name])
+        elif HIDDEN not in get_args(hints[field.name]):
+            help_of = arg(help=texts.get(field.name), help_behavior_hint=_say_default)
+            found[field.name] = verb.__annotations__[field.name] = Annotated[hints[field.name], help_of]
     return found
+
+
+def _say_default(default: str) -> str:
+    return "" if default in ("None", "") else f"(default: {default})"
 
 
 def _in_options(error: HyperprotoError, verb: Any) -> str:
