@@ -1,12 +1,15 @@
 """Data are cut down fairly, and in the same way for every cell."""
 
+from types import SimpleNamespace
+
 import pytest
 import torch
 
 from hyperproto._core.errors import InputError
 from hyperproto.data import Bounds, Labels, Split
-from hyperproto.reproduction.cell_data import cell_source, thin_out
-from hyperproto.reproduction.spec import Spec
+from hyperproto.reproduction.cell import paper_cell
+from hyperproto.reproduction.run_cell import read_cell_data
+from hyperproto.training.build import draw_in_proportion
 
 
 def make_split(labels):
@@ -14,30 +17,33 @@ def make_split(labels):
     return Split(torch.arange(len(labels))[:, None].float(), {"class": labels})
 
 
+def draw(split, known, examples, *purpose):
+    return draw_in_proportion(split, SimpleNamespace(targets=known), examples, *purpose)
+
+
 def test_each_class_keeps_its_share():
     labels = torch.tensor([0] * 60 + [1] * 30 + [2] * 10)
-    kept = thin_out(make_split(labels), {"class": Labels("abc")}, 50, "train")
-    assert torch.bincount(kept.targets["class"]).tolist() == [30, 15, 5]
-    rows = kept.inputs[:, 0]
+    rows = draw(make_split(labels), {"class": Labels("abc")}, 50, "thin out", "train")
+    assert torch.bincount(labels[rows]).tolist() == [30, 15, 5]
     assert (rows[1:] > rows[:-1]).all()  # the file's order, nothing twice
-    assert torch.equal(labels[rows.long()], kept.targets["class"])
 
 
-def test_the_draw_is_the_same_every_time_and_not_the_first_rows():
-    split = make_split(torch.arange(40) % 4)
-    first, again = (thin_out(split, {"class": Labels("abcd")}, 8, "train").inputs for _ in range(2))
-    assert torch.equal(first, again)
-    assert not torch.equal(first[:, 0], torch.arange(8.0))
+def test_draws_are_those_that_the_records_were_made_with():
+    split, known = make_split(torch.arange(40) % 4), {"class": Labels("abcd")}
+    assert draw(split, known, 8, "thin out", "train").tolist() == [11, 12, 16, 23, 26, 33, 34, 37]
+    assert draw(split, known, 6, "held out").tolist() == [4, 7, 10, 17, 29, 34]
+    numbers = Split(split.inputs, {"year": split.targets["class"].float()})
+    assert draw(numbers, {"year": Bounds(0, 3)}, 5, "thin out", "test").tolist() == [6, 7, 12, 13, 35]
 
 
-def test_numbers_alone_are_drawn_too_and_enough_is_left_alone():
-    split = Split(torch.arange(10.0)[:, None], {"year": torch.arange(10.0)})
-    assert len(thin_out(split, {"year": Bounds(0, 9)}, 4, "test")) == 4
-    assert thin_out(split, {"year": Bounds(0, 9)}, 10, "test") is split
+def test_enough_is_left_alone(small_places):
+    whole = read_cell_data(paper_cell(dim=3), small_places)
+    assert len(read_cell_data(paper_cell(dim=3, train_examples=10_000), small_places).train) == len(whole.train)
+    assert len(read_cell_data(paper_cell(dim=3, train_examples=4, test_examples=3), small_places).train) == 4
 
 
 def test_a_smaller_image_has_a_smaller_crop(small_places):
-    source = cell_source(Spec(dim=3, size=16, classes=2), small_places.data)
+    source = read_cell_data(paper_cell(dim=3, image_size=16, first_classes=2), small_places)
     assert source.preprocessing.size == 16
     assert source.augment.padding == 2
     assert source.targets["class"].names == ("apple", "bear")
@@ -45,8 +51,8 @@ def test_a_smaller_image_has_a_smaller_crop(small_places):
 
 
 def test_held_out_images_are_measured_on_and_not_trained_on(small_places):
-    whole = cell_source(Spec(dim=3), small_places.data)
-    source = cell_source(Spec(dim=3, held_out=6), small_places.data)
+    whole = read_cell_data(paper_cell(dim=3), small_places)
+    source = read_cell_data(paper_cell(dim=3, valid_examples=6), small_places)
     assert len(source.test) == 6
     assert len(source.train) == len(whole.train) - 6
     both = torch.cat([source.train.inputs, source.test.inputs]).flatten(1).unique(dim=0)
@@ -54,11 +60,11 @@ def test_held_out_images_are_measured_on_and_not_trained_on(small_places):
 
 
 def test_only_the_wanted_tasks_are_kept(small_places):
-    source = cell_source(Spec(data="omniart", dim=3, size=16, tasks=("year",)), small_places.data)
+    source = read_cell_data(paper_cell(reader="omniart", dim=3, image_size=16, tasks=("year",)), small_places)
     assert list(source.targets) == ["year"]
     assert list(source.train.targets) == ["year"]
 
 
 def test_too_few_classes_are_answered(small_places):
-    with pytest.raises(InputError, match='"cifar-100" must have 5 classes for this cell; it has 3'):
-        cell_source(Spec(dim=3, classes=5), small_places.data)
+    with pytest.raises(InputError, match='"cifar-100" must have 5 classes; got 3'):
+        read_cell_data(paper_cell(dim=3, first_classes=5), small_places)

@@ -13,23 +13,21 @@ from pathlib import Path
 import pytest
 
 from hyperproto.reproduction import placements as module
+from hyperproto.reproduction.cell import paper_cell
 from hyperproto.reproduction.experiment import find_experiment
 from hyperproto.reproduction.placements import Places, cell_prototypes
 from hyperproto.reproduction.records import find_record
-from hyperproto.reproduction.spec import Spec
 from tests.reproduction.helpers import comparable, run_experiment
 
 OWN = '''"""Three cells that take a moment."""
 
-from dataclasses import replace
-
+from hyperproto.reproduction.cell import at_scale, paper_cell
 from hyperproto.reproduction.experiment import Entry, Experiment
-from hyperproto.reproduction.spec import Spec
 
-CELLS = [replace(Spec(dim=3, prototypes="one-hot").small(), epochs=12, lr=lr) for lr in (0.01, 0.02, 0.03)]
-EXPERIMENT = Experiment(
-    "own", "Own", lambda scale: [Entry(str(cell.lr), "3", cell, "class/accuracy") for cell in CELLS], trained=False
-)
+SMALL = at_scale(paper_cell(dim=3, prototypes="one-hot"), "smoke")
+CELLS = [SMALL.but(epochs=12, lr=lr) for lr in (0.01, 0.02, 0.03)]
+ENTRIES = [Entry(str(cell.run.train.lr), "3", cell, "class/accuracy") for cell in CELLS]
+EXPERIMENT = Experiment("own", "Own", lambda scale: ENTRIES, trained=False)
 '''
 
 
@@ -94,12 +92,12 @@ def test_an_interrupt_waits_for_the_placement_that_later_cells_read(tmp_path, mo
 
     monkeypatch.setattr(module, "place", place_interrupted)
     before = signal.getsignal(signal.SIGINT)
-    places, spec = (
+    places, cell = (
         Places(results=tmp_path / "results", runs=tmp_path / "runs"),
-        Spec(kind="idea", dim=3, prototypes="ours"),
+        paper_cell(job="idea", dim=3, prototypes="ours"),
     )
     with pytest.raises(KeyboardInterrupt):
-        cell_prototypes(spec, 4, 3, None, places)
+        cell_prototypes(cell, 4, 3, None, places)
     assert signal.getsignal(signal.SIGINT) is before
     monkeypatch.setattr(module, "place", lambda *_, **__: pytest.fail("placed again"))
-    assert cell_prototypes(spec, 4, 3, None, places).separation().min == pytest.approx(4 / 3)
+    assert cell_prototypes(cell, 4, 3, None, places).separation().min == pytest.approx(4 / 3)

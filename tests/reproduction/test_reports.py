@@ -8,14 +8,14 @@ import sys
 import pytest
 from rich.console import Console
 
+from hyperproto.reproduction.cell import paper_cell
 from hyperproto.reproduction.experiment import Entry, Experiment, Printed, find_experiment
 from hyperproto.reproduction.figures import row_bands
 from hyperproto.reproduction.grid import make_grid, print_grid
 from hyperproto.reproduction.records import FORMAT, summarize, write_record
 from hyperproto.reproduction.reports import to_csv, to_latex, to_markdown, write_report
-from hyperproto.reproduction.spec import Spec
 
-OURS, THEIRS = Spec(dim=3, prototypes="ours"), Spec(dim=3, prototypes="one-hot")
+OURS, THEIRS = paper_cell(dim=3, prototypes="ours"), paper_cell(dim=3, prototypes="one-hot")
 VALUES = {("ours", 0): 0.5, ("ours", 1): 0.54, ("one-hot", 0): 0.45, ("one-hot", 1): 0.46}
 
 
@@ -23,7 +23,7 @@ def make_experiment(figure=""):
     entries = [
         Entry("One-hot | & <b>", "3 %", THEIRS, "class/accuracy", Printed(62.1, 0.1)),
         Entry("Ours", "3 %", OURS, "class/accuracy", past=True),
-        Entry("Ours", "never", Spec(dim=4, prototypes="ours"), "class/accuracy", past=True),
+        Entry("Ours", "never", paper_cell(dim=4, prototypes="ours"), "class/accuracy", past=True),
     ]
     return Experiment(
         "own", "Own", lambda scale: entries, figure=figure, compare=("One-hot | & <b>",), notes=("A note.",)
@@ -33,16 +33,16 @@ def make_experiment(figure=""):
 @pytest.fixture
 def results(tmp_path):
     for (kind, seed), value in VALUES.items():
-        spec = (OURS if kind == "ours" else THEIRS).with_seed(seed)
+        cell = (OURS if kind == "ours" else THEIRS).but(seed=seed)
         epochs = [{"epoch": i, "valid": {"class/accuracy": value * (i + 1) / 3}} for i in range(3)]
         record = {
             "format": FORMAT,
-            "address": spec.address,
-            "spec": spec.to_dict(),
+            "address": cell.address,
+            "cell": cell.to_dict(),
             "state": "done",
             "epochs": epochs,
         }
-        record |= {"protocol": {"train": 10, "parameters": 5}, "measures": {"class/accuracy": value}, "look": None}
+        record |= {"protocol": {"train": 10, "parameters": 5}, "measures": {"class/accuracy": value}, "sphere": None}
         write_record(tmp_path, "own", record)
     return tmp_path
 

@@ -55,10 +55,10 @@ def test_a_dry_run_prints_cells_and_protocol_and_runs_nothing(tmp_path, capsys):
 def test_what_is_done_is_reported_and_what_failed_is_named(failing, tmp_path, capsys, monkeypatch):
     run = runner.run_cell
 
-    def run_or_fail(spec, places):
-        if spec.prototypes in failing:
-            raise InputError(f"{spec.prototypes} must not be.")
-        return run(spec, places)
+    def run_or_fail(cell, places):
+        if cell.run.space.prototypes in failing:
+            raise InputError(f"{cell.run.space.prototypes} must not be.")
+        return run(cell, places)
 
     monkeypatch.setattr(runner, "run_cell", run_or_fail)
     folders = ["--results", str(tmp_path / "results"), "--runs", str(tmp_path / "runs"), "--jobs", "1"]

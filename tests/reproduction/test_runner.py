@@ -7,19 +7,22 @@ import numpy as np
 import pytest
 
 from hyperproto._core.errors import InputError, MissingExtraError
+from hyperproto.reproduction.cell import paper_cell
 from hyperproto.reproduction.experiment import Entry, Experiment, find_experiment
 from hyperproto.reproduction.placements import Places
 from hyperproto.reproduction.records import find_record
 from hyperproto.reproduction.runner import make_plan
-from hyperproto.reproduction.spec import Spec
 from tests.reproduction.helpers import comparable, run_experiment
 
 
 def two_placements():
     """Return an experiment of two cells that train nothing."""
-    specs = [Spec(kind="separation", classes=k, dim=3, prototypes="ours", epochs=0, scale="smoke") for k in (3, 4)]
+    cells = [paper_cell(job="separation", first_classes=k, dim=3, prototypes="ours", scale="smoke") for k in (3, 4)]
     return Experiment(
-        "own", "Own", lambda scale: [Entry(str(s.classes), "min", s, "separation/min") for s in specs], trained=False
+        "own",
+        "Own",
+        lambda scale: [Entry(str(s.run.data.first_classes), "min", s, "separation/min") for s in cells],
+        trained=False,
     )
 
 
@@ -34,7 +37,7 @@ def test_cells_without_their_data_are_left_out_with_the_reason(places):
     assert any("docs/data.md" in str(error) for _, error in plan.skipped)
     plan = make_plan(find_experiment("table2"), "full", places)
     folder = "`authors` must be the authors' folder with {} prototypes of 100 classes in 100 dimensions."
-    assert {spec.prototypes: str(error) for spec, error in plan.skipped} == {
+    assert {cell.run.space.prototypes: str(error) for cell, error in plan.skipped} == {
         "word2vec": f"{folder.format('sem')} Or give word vectors: words=FILE.",
         "authors": folder.format("sgd"),
     }
@@ -43,7 +46,7 @@ def test_cells_without_their_data_are_left_out_with_the_reason(places):
 def test_the_authors_sizes_are_told_apart(small_places):
     assert not make_plan(find_experiment("table2"), "smoke", replace(small_places, results=small_places.runs)).skipped
     plan = make_plan(find_experiment("table2"), "full", replace(small_places, results=small_places.runs))
-    reasons = {spec.prototypes: str(error) for spec, error in plan.skipped}
+    reasons = {cell.run.space.prototypes: str(error) for cell, error in plan.skipped}
     assert "with sgd prototypes of 100 classes in 100 dimensions; got /" in reasons["authors"]
 
 
@@ -53,8 +56,8 @@ def test_processes_give_the_records_of_one(places, tmp_path):
     told = []
     run_experiment(two_placements(), "smoke", places, jobs=2, on_end=told.append)
     assert len(told) == 2
-    for spec in two_placements().cells("smoke"):
-        assert comparable(find_record(places.results, spec)) == comparable(find_record(alone.results, spec))
+    for cell in two_placements().cells("smoke"):
+        assert comparable(find_record(places.results, cell)) == comparable(find_record(alone.results, cell))
 
 
 def test_a_failing_cell_does_not_stop_the_others(places, monkeypatch):
@@ -62,18 +65,18 @@ def test_a_failing_cell_does_not_stop_the_others(places, monkeypatch):
 
     run = runner.run_cell
 
-    def run_or_fail(spec, where):
-        if spec.classes == 3:
+    def run_or_fail(cell, where):
+        if cell.run.data.first_classes == 3:
             raise InputError("Three must not be.")
-        return run(spec, where)
+        return run(cell, where)
 
     monkeypatch.setattr(runner, "run_cell", run_or_fail)
     ended = run_experiment(two_placements(), "smoke", places, jobs=1)
-    assert [(held.spec.classes, held.state, str(held.error)) for held in ended] == [
+    assert [(held.cell.run.data.first_classes, held.state, str(held.error)) for held in ended] == [
         (3, "failed", "Three must not be."),
         (4, "done", "None"),
     ]
-    assert [spec.classes for spec in make_plan(two_placements(), "smoke", places).done] == [4]
+    assert [cell.run.data.first_classes for cell in make_plan(two_placements(), "smoke", places).done] == [4]
 
 
 def test_prototypes_that_do_not_fit_the_data_leave_a_cell_out(small_places, tmp_path):
@@ -83,7 +86,9 @@ def test_prototypes_that_do_not_fit_the_data_leave_a_cell_out(small_places, tmp_
     np.save(authors / "sgd" / "prototypes-2d-46c.npy", np.random.default_rng(0).normal(size=(46, 2)))
     places = replace(small_places, authors=authors, results=tmp_path)
     table = find_experiment("table6")
-    only = replace(table, entries=lambda scale: [e for e in table.entries(scale) if e.spec.prototypes == "authors"])
+    only = replace(
+        table, entries=lambda scale: [e for e in table.entries(scale) if e.cell.run.space.prototypes == "authors"]
+    )
     told = []
     run_experiment(only, "smoke", places, jobs=1, on_end=told.append)
     assert {outcome.state for outcome in told} == {"left out"}
@@ -109,8 +114,8 @@ def test_other_word_vectors_do_not_pass_for_those_of_a_record(small_places, tmp_
         make_plan(find_experiment("table2"), "smoke", replace(places, words=words))
     other = replace(places, words=words, results=tmp_path / "other")
     run_experiment(find_experiment("table2"), "smoke", other, jobs=1)
-    spec = next(s for s in find_experiment("table2").cells("smoke") if s.prototypes == "word2vec")
-    assert find_record(other.results, spec)["protocol"]["words"] == "words.txt"
+    cell = next(s for s in find_experiment("table2").cells("smoke") if s.run.space.prototypes == "word2vec")
+    assert find_record(other.results, cell)["protocol"]["words"] == "words.txt"
 
 
 def test_an_unknown_backend_is_answered(places):

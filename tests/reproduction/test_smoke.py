@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from hyperproto.reproduction.cells import run_cell
 from hyperproto.reproduction.experiment import experiment_names, find_experiment
 from hyperproto.reproduction.records import find_record
 from hyperproto.reproduction.reports import write_report
+from hyperproto.reproduction.run_cell import run_cell
 from hyperproto.reproduction.runner import make_plan
 from hyperproto.training.folder import RunFolder
 from tests.reproduction.helpers import comparable, run_experiment
@@ -51,9 +51,9 @@ def test_a_name_runs_to_its_end_over_an_interrupt(name, small_places, monkeypatc
     run_experiment(experiment, "smoke", small_places, jobs=1)
     ended = make_plan(experiment, "smoke", small_places)
     assert not ended.todo
-    assert {spec.seed for spec in ended.done} == ({0} if name in WITHOUT_TRAINING else {0, 1})
+    assert {cell.seed for cell in ended.done} == ({0} if name in WITHOUT_TRAINING else {0, 1})
     for entry in experiment.entries("smoke"):
-        record = find_record(small_places.results, entry.spec, name)
+        record = find_record(small_places.results, entry.cell, name)
         assert record is None or record["state"] == "diverged" or entry.measure in record["measures"]
 
 
@@ -61,21 +61,21 @@ def test_a_name_runs_to_its_end_over_an_interrupt(name, small_places, monkeypatc
 def test_a_name_is_reported_from_its_records(name, small_places, tmp_path, monkeypatch):
     experiment = find_experiment(name)
     run_experiment(experiment, "smoke", small_places, jobs=1)
-    monkeypatch.setattr("hyperproto.reproduction.cells.fit", lambda *_, **__: pytest.fail("trained to redraw"))
+    monkeypatch.setattr("hyperproto.reproduction.run_cell.fit", lambda *_, **__: pytest.fail("trained to redraw"))
     grid, written = write_report(experiment, "smoke", small_places.results, tmp_path)
     assert {path.suffix for path in written} == {".md", ".csv", ".tex", ".html", ".png", ".svg"}
-    run = [held for held in grid.cells.values() if held.entry.spec.prototypes != "authors"]
+    run = [held for held in grid.cells.values() if held.entry.cell.run.space.prototypes != "authors"]
     assert all(len(held.records) == len(held.seeds) for held in run)
 
 
 def test_an_interrupted_cell_ends_as_if_it_had_never_been(small_places, tmp_path, monkeypatch):
-    spec = find_experiment("figure-deepncm").cells("smoke")[1]
-    assert spec.space == "deep-ncm"  # which learns, too
-    straight = run_cell(spec, replace(small_places, runs=tmp_path / "straight"))
+    cell = find_experiment("figure-deepncm").cells("smoke")[1]
+    assert cell.run.space.kind == "deep-ncm"  # which learns, too
+    straight = run_cell(cell, replace(small_places, runs=tmp_path / "straight"))
     Interrupted(monkeypatch)
     with pytest.raises(KeyboardInterrupt):
-        run_cell(spec, replace(small_places, runs=tmp_path / "interrupted"))
-    resumed = run_cell(spec, replace(small_places, runs=tmp_path / "interrupted"))
+        run_cell(cell, replace(small_places, runs=tmp_path / "interrupted"))
+    resumed = run_cell(cell, replace(small_places, runs=tmp_path / "interrupted"))
     assert json.dumps(comparable(straight)) == json.dumps(comparable(resumed))
 
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from tyro.conf import Positional, arg
 
 if TYPE_CHECKING:
+    from hyperproto.reproduction.cell import Cell
     from hyperproto.reproduction.experiment import Experiment
     from hyperproto.reproduction.runner import Outcome, Plan
-    from hyperproto.reproduction.spec import Spec
 
 __all__ = ["Reproduce"]
 
@@ -70,7 +70,7 @@ class Reproduce:
             what = "1 cell failed" if len(failed) == 1 else f"{len(failed)} cells failed"
             print(f"hyperproto: {what}; the others are reported. Run the command again to retry.", file=sys.stderr)
             for outcome in failed:
-                print(f"  {_describe(outcome.spec)}: {_sentence(outcome.error)}", file=sys.stderr)
+                print(f"  {_describe(outcome.cell)}: {_sentence(outcome.error)}", file=sys.stderr)
             sys.exit(1)
 
     def _run_cells(self, experiment: "Experiment") -> "list[Outcome]":
@@ -100,7 +100,7 @@ class Reproduce:
             ended += 1
             measures = (f"{name} {value:.4g}" for name, value in outcome.measures.items() if value is not None)
             result = _sentence(outcome.error) or ", ".join(measures) or outcome.state
-            print(f"[{ended}/{len(plan.todo)}] {_describe(outcome.spec)}: {result}", flush=True)
+            print(f"[{ended}/{len(plan.todo)}] {_describe(outcome.cell)}: {result}", flush=True)
 
         outcomes = run_plan(
             plan, places, jobs=self.jobs, backend=self.backend, scheduler=self.scheduler, on_end=print_outcome
@@ -117,14 +117,14 @@ def _sentence(error: Exception | None) -> str:
     return "" if error is None else str(error)
 
 
-def _describe(spec: "Spec") -> str:
-    kind = {"deep-ncm": f"deep NCM, {spec.mean}", "conventional": "conventional"}.get(spec.space, "")
-    loss = {"softmax": "cosine softmax", "free": "free norm", "cauchy": "Cauchy softmax", "power": "power"}
-    kind = kind or ", ".join(filter(None, (spec.prototypes, loss.get(spec.loss, ""))))
-    weight = "" if spec.task_weight is None else f", w = {spec.task_weight:g}"
-    space = f"{kind or 'sphere'}{f', D = {spec.dim}' if spec.dim else ''}{weight}"
-    trained = f"{spec.data}, {spec.network}, " if spec.kind == "train" else ""
-    return f"{spec.address} {trained}{space}, seed {spec.seed}"
+def _describe(cell: "Cell") -> str:
+    run, space = cell.run, cell.run.space
+    kind = {"deep-ncm": f"deep NCM, {space.mean}", "conventional": "conventional"}.get(space.kind, "")
+    loss = "" if space.loss == "squared_cosine" else space.loss.replace("_", " ")
+    kind = kind or ", ".join(filter(None, (space.prototypes, loss))) or "sphere"
+    weight = "" if space.task_weight is None else f", w = {space.task_weight:g}"
+    trained = f"{run.data.reader}, {run.network.backbone}, " if cell.job == "train" else ""
+    return f"{cell.address} {trained}{kind}{f', D = {space.dim}' if space.dim else ''}{weight}, seed {cell.seed}"
 
 
 def _print_plan(experiment: "Experiment", plan: "Plan", scale: str) -> None:
@@ -132,16 +132,18 @@ def _print_plan(experiment: "Experiment", plan: "Plan", scale: str) -> None:
     from hyperproto.reproduction.records import differences
 
     print(experiment.title)
-    for spec in plan.todo:
-        print(f"  to do  {_describe(spec)}: {spec.epochs} epochs")
-    for spec in plan.done:
-        print(f"  done   {_describe(spec)}")
-    settings = {
-        f"{spec.data}: {spec.network}, {spec.epochs} epochs, batch {spec.batch_size}, rate {spec.lr:g} "
-        f"({spec.schedule}, loss {spec.reduction})"
-        for spec in (*plan.todo, *plan.done)
-        if spec.kind == "train"
-    }
+    for cell in plan.todo:
+        print(f"  to do  {_describe(cell)}")
+    for cell in plan.done:
+        print(f"  done   {_describe(cell)}")
+    settings = set()
+    for cell in (*plan.todo, *plan.done):
+        run, train = cell.run, cell.run.train
+        if cell.job == "train":
+            settings.add(
+                f"{run.data.reader}: {run.network.backbone}, {train.epochs} epochs, batch {train.batch_size}, "
+                f"rate {train.lr:g} ({train.schedule}, loss {train.reduction})"
+            )
     print("Protocol, seeds " + ", ".join(map(str, experiment.seeds(scale))) + ":")
     for line in sorted(settings) + [f"differs from the paper's: {line}" for line in differences(experiment, scale)]:
         print(f"  {line}")
@@ -152,7 +154,7 @@ def _has_records(experiment: "Experiment", scale: str, results: Path) -> bool:
     """Whether any cell is done."""
     from hyperproto.reproduction.records import find_record
 
-    return any(find_record(results, spec, experiment.name) is not None for spec in experiment.cells(scale))
+    return any(find_record(results, cell, experiment.name) is not None for cell in experiment.cells(scale))
 
 
 def _show_report(experiment: "Experiment", scale: str, results: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from hyperproto._core.errors import InputError
 from hyperproto._core.registry import choose, unknown_choice
-from hyperproto.reproduction.spec import Spec
+from hyperproto.reproduction.cell import Cell
 
 __all__ = ["SEEDS", "Entry", "Experiment", "Printed", "experiment_names", "find_experiment"]
 
@@ -43,7 +43,7 @@ class Entry:
     ----------
     row, column : str
         Headings.
-    spec : Spec
+    cell : Cell
         Of the first seed.
     measure : str
         What is shown of a run, such as "class/accuracy".
@@ -57,15 +57,15 @@ class Entry:
 
     row: str
     column: str
-    spec: Spec
+    cell: Cell
     measure: str
     paper: Printed | None = None
     past: bool = False
     num_seeds: int | None = None
 
-    def cells(self, seeds: Sequence[int]) -> dict[int, Spec]:
+    def cells(self, seeds: Sequence[int]) -> dict[int, Cell]:
         """Return its cell of each seed."""
-        return {seed: self.spec.with_seed(seed) for seed in seeds[: self.num_seeds]}
+        return {seed: self.cell.but(seed=seed) for seed in seeds[: self.num_seeds]}
 
     @property
     def percent(self) -> bool:
@@ -121,11 +121,11 @@ class Experiment:
             return tuple(range(self.num_seeds))
         return every if self.trained else every[:1]
 
-    def cells(self, scale: str) -> list[Spec]:
+    def cells(self, scale: str) -> list[Cell]:
         """Return the cells of a scale, each once: by seed, then by data set, so that one reading serves many."""
-        specs = [spec for entry in self.entries(scale) for spec in entry.cells(self.seeds(scale)).values()]
-        every = {spec.address: spec for spec in specs}.values()
-        return sorted(every, key=lambda spec: (spec.seed, spec.data))
+        specs = [cell for entry in self.entries(scale) for cell in entry.cells(self.seeds(scale)).values()]
+        every = {cell.address: cell for cell in specs}.values()
+        return sorted(every, key=lambda cell: (cell.seed, cell.run.data.reader))
 
 
 def experiment_names() -> list[str]:

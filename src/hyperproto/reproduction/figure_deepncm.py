@@ -1,36 +1,33 @@
-"""The Deep NCM figure: test accuracy on CIFAR-100 after every epoch, beside class means that are learned."""
+"""The Deep NCM figure: test accuracy on CIFAR-100 after every epoch, next to class means that are learned."""
 
-from dataclasses import replace
-
+from hyperproto.reproduction.cell import at_scale, paper_cell
 from hyperproto.reproduction.experiment import Entry, Experiment, Printed
-from hyperproto.reproduction.scales import at_scale
-from hyperproto.reproduction.spec import Spec
 from hyperproto.reproduction.table1 import with_cosine_softmax
 
 __all__ = ["EXPERIMENT"]
 
-SPHERE = Spec(data="cifar-100", network="resnet-32", dim=100, prototypes="paper")
+SPHERE = paper_cell(reader="cifar-100", backbone="resnet-32", dim=100, prototypes="paper")
 # their loss is a softmax, averaged; the paper runs it "with the same hyperparameter settings"
-MEANS = replace(SPHERE, space="deep-ncm", prototypes=None, reduction="mean")
+MEANS = SPHERE.but(kind="deep-ncm", prototypes=None, reduction="mean")
 ROWS = {
     "This paper": SPHERE,
-    "Deep NCM, mean condensation": replace(MEANS, mean="condensation"),
-    "Deep NCM, mean decay": replace(MEANS, mean="decay"),
-    "Deep NCM, online means": replace(MEANS, mean="online"),
+    "Deep NCM, mean condensation": MEANS.but(mean="condensation"),
+    "Deep NCM, mean decay": MEANS.but(mean="decay"),
+    "Deep NCM, online means": MEANS.but(mean="online"),
 }
 PAST = {
-    "Our placement": replace(SPHERE, prototypes="ours"),
-    "Authors' prototypes": replace(SPHERE, prototypes="authors"),
-    "Our placement, cosine softmax": with_cosine_softmax(replace(SPHERE, prototypes="ours")),
+    "Our placement": SPHERE.but(prototypes="ours"),
+    "Authors' prototypes": SPHERE.but(prototypes="authors"),
+    "Our placement, cosine softmax": with_cosine_softmax(SPHERE.but(prototypes="ours")),
 }
 LAST = {"This paper": Printed(65.0, 0.3)}  # Table 1; the figure itself prints no numbers
 
 
 def entries(scale: str) -> list[Entry]:
-    """Return a curve a row; at scale "cpu", 7 cells of 31 s x 2 seeds on 2 cores: 4 minutes."""
+    """Return one curve per row; at scale "cpu", 7 cells of 31 s x 2 seeds on 2 cores: 4 minutes."""
     return [
-        Entry(row, "last epoch", at_scale(spec, scale), "class/accuracy", LAST.get(row), past=row in PAST)
-        for row, spec in (ROWS | PAST).items()
+        Entry(row, "last epoch", at_scale(cell, scale), "class/accuracy", LAST.get(row), past=row in PAST)
+        for row, cell in (ROWS | PAST).items()
     ]
 
 

@@ -1,8 +1,7 @@
 """Appendix B: accuracy on CIFAR-100 after every epoch, with and without privileged information."""
 
+from hyperproto.reproduction.cell import at_scale, paper_cell
 from hyperproto.reproduction.experiment import Entry, Experiment, Printed
-from hyperproto.reproduction.scales import at_scale
-from hyperproto.reproduction.spec import Spec
 from hyperproto.reproduction.table3 import PAPER, WITH, WITHOUT
 
 __all__ = ["EXPERIMENT"]
@@ -13,13 +12,13 @@ DIMS = {"full": (3, 5, 10, 25), "cpu": (5, 10, 25), "smoke": (3,)}
 
 
 def entries(scale: str) -> list[Entry]:
-    """Return a panel a column; at scale "cpu", 12 cells of 31 s x 2 seeds on 2 cores: 6 minutes."""
+    """Return one panel per column; at scale "cpu", 12 cells of 31 s x 2 seeds on 2 cores: 6 minutes."""
     made = []
     for row, kind in (ROWS | PAST).items():
         for dim in DIMS[scale]:
-            spec = at_scale(Spec(data="cifar-100", network="resnet-32", dim=dim, prototypes=kind), scale)
+            cell = at_scale(paper_cell(reader="cifar-100", backbone="resnet-32", dim=dim, prototypes=kind), scale)
             printed = Printed.find(PAPER, row, dim)  # Table 3: the figure prints no numbers
-            made.append(Entry(row, f"{dim} dimensions", spec, "class/accuracy", printed, past=row in PAST))
+            made.append(Entry(row, f"{dim} dimensions", cell, "class/accuracy", printed, past=row in PAST))
     return made
 
 

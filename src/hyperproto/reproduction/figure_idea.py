@@ -1,8 +1,7 @@
 """Figures 1 and 2: the idea. Prototypes on the sphere; one output that moves towards its own, or towards a circle."""
 
+from hyperproto.reproduction.cell import at_scale, paper_cell
 from hyperproto.reproduction.experiment import Entry, Experiment
-from hyperproto.reproduction.scales import at_scale
-from hyperproto.reproduction.spec import Spec
 
 __all__ = ["EXPERIMENT"]
 
@@ -15,8 +14,8 @@ def entries(scale: str) -> list[Entry]:
     """Return the two pictures: an output drawn at random, moved by the gradient of Equation 1 or of Equation 7."""
     made = []
     for row, tasks in ROWS.items():
-        spec = Spec(kind="idea", tasks=tasks, classes=12, dim=3, prototypes="ours", epochs=STEPS, lr=RATE)
-        made += [Entry(row, column, at_scale(spec, scale), measure) for column, measure in COLUMNS.items()]
+        cell = paper_cell(job="idea", tasks=tasks, first_classes=12, dim=3, prototypes="ours", epochs=STEPS, lr=RATE)
+        made += [Entry(row, column, at_scale(cell, scale), measure) for column, measure in COLUMNS.items()]
     return made
 
 

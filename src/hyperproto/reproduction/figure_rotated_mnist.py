@@ -1,14 +1,13 @@
 """The rotated-MNIST figure: which digit and how far it is turned, on one S²."""
 
+from hyperproto.reproduction.cell import at_scale, paper_cell
 from hyperproto.reproduction.experiment import Entry, Experiment
-from hyperproto.reproduction.scales import at_scale
-from hyperproto.reproduction.spec import Spec
 from hyperproto.reproduction.table1 import with_cosine_softmax
 
 __all__ = ["EXPERIMENT"]
 
 # five classes as equal slices of the xy-plane, the closed form that every placement finds; the rotation along z
-JOINT = Spec(data="rotated-mnist", options=(("seed", 0),), network="rotated-mnist", dim=3, prototypes="ours")
+JOINT = paper_cell(reader="rotated-mnist", options={"seed": 0}, backbone="rotated-mnist", dim=3, prototypes="ours")
 ROWS = {"This paper": JOINT, "Our placement, cosine softmax": with_cosine_softmax(JOINT)}
 COLUMNS = {"digit, accuracy": "digit/accuracy", "angle, mean error": "angle/mae"}
 
@@ -16,8 +15,8 @@ COLUMNS = {"digit, accuracy": "digit/accuracy", "angle, mean error": "angle/mae"
 def entries(scale: str) -> list[Entry]:
     """Return two measures of each run; at scale "cpu", 2 cells of 150 s x 2 seeds on 2 cores: 5 minutes."""
     return [
-        Entry(row, column, at_scale(spec, scale), measure, past=row != "This paper")
-        for row, spec in ROWS.items()
+        Entry(row, column, at_scale(cell, scale), measure, past=row != "This paper")
+        for row, cell in ROWS.items()
         for column, measure in COLUMNS.items()
     ]
 

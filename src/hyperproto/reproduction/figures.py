@@ -70,8 +70,8 @@ def _stored_spheres(grid: Grid) -> dict[str, Sphere]:
     found: dict[str, Sphere] = {}
     for (row, _), summary in grid.cells.items():
         for record in summary.records.values():
-            if record.get("look"):
-                found.setdefault(row, record["look"])
+            if record.get("sphere"):
+                found.setdefault(row, record["sphere"])
     return found
 
 

@@ -128,7 +128,7 @@ def _changed(experiment: Experiment, scale: str) -> list[str]:
 def _unfinished(summaries: Sequence[Summary]) -> list[str]:
     """Count runs, each once: several places may show one."""
     asked = {
-        summary.entry.spec.with_seed(seed).address: seed in summary.records
+        summary.entry.cell.but(seed=seed).address: seed in summary.records
         for summary in summaries
         for seed in summary.seeds
     }

@@ -1,15 +1,15 @@
 """Past the paper: five epochs on CIFAR-100, depth 8, and how much of softmax's accuracy a fixed sphere keeps.
 
 The rows follow one rule, :func:`hyperproto.losses.get_loss`; rates are those that
-:mod:`~hyperproto.reproduction.past_tuning` found on held-out images. The last row is the rule that stood before, with
+:mod:`~hyperproto.reproduction.past_tuning` found on held-out images. The last row is the rule before, with
 one seed: its test accuracy was seen before the rule was changed, on trials that were too short.
 """
 
 from dataclasses import replace
 
+from hyperproto.reproduction.cell import NORMED, Cell, at_scale
 from hyperproto.reproduction.experiment import Entry, Experiment
-from hyperproto.reproduction.past_tuning import FEW, NORMED, SHORT
-from hyperproto.reproduction.spec import Spec
+from hyperproto.reproduction.past_tuning import FEW, SHORT
 
 __all__ = ["EXPERIMENT"]
 
@@ -23,33 +23,33 @@ SOFTMAX, SPHERE, BEFORE = (
 
 def _rows() -> list[Entry]:
     """Return the entries, each at the best of its trials."""
-    normed = replace(SHORT, network_options=NORMED)
-    free = replace(normed, loss="free", lr=RATE)
-    looked = replace(normed, prototypes="examples")
-    cauchy = replace(looked, loss="cauchy")
+    normed = SHORT.but(backbone_options=NORMED)
+    free = normed.but(loss="free_norm_softmax", lr=RATE)
+    data_driven = normed.but(prototypes="data-driven")
+    cosine = data_driven.but(loss="cosine_softmax", loss_options={"scale": 11.4}, lr=0.2)
+    cauchy = data_driven.but(loss="cauchy_softmax")
     return [
-        *(  # one run stands in every column
-            _entry(SOFTMAX, f"D = {dim}", replace(normed, space="conventional", dim=None, lr=RATE))
-            for dim in (100, *FEW)
+        *(  # one run is shown in every column
+            _entry(SOFTMAX, f"D = {dim}", normed.but(kind="conventional", dim=None, lr=RATE)) for dim in (100, *FEW)
         ),
-        _entry(SPHERE, "D = 100", replace(free, prototypes="ours")),
-        *(_entry(SPHERE, f"D = {dim}", replace(free, prototypes="projected", dim=dim)) for dim in FEW),
-        _entry(BEFORE, "D = 100", replace(looked, loss="softmax", loss_scale=11.4, lr=0.2), num_seeds=1),
+        _entry(SPHERE, "D = 100", free.but(prototypes="ours")),
+        *(_entry(SPHERE, f"D = {dim}", free.but(prototypes="projected", dim=dim)) for dim in FEW),
+        _entry(BEFORE, "D = 100", cosine, num_seeds=1),
         *(
-            _entry(BEFORE, f"D = {dim}", replace(cauchy, dim=dim, lr=lr), num_seeds=1)
+            _entry(BEFORE, f"D = {dim}", cauchy.but(dim=dim, lr=lr), num_seeds=1)
             for dim, lr in zip(FEW, (0.3, 0.1, 0.1), strict=True)
         ),
     ]
 
 
-def _entry(row: str, column: str, spec: Spec, num_seeds: int | None = None) -> Entry:
-    return Entry(row, column, spec, "class/accuracy", past=True, num_seeds=num_seeds)
+def _entry(row: str, column: str, cell: Cell, num_seeds: int | None = None) -> Entry:
+    return Entry(row, column, cell, "class/accuracy", past=True, num_seeds=num_seeds)
 
 
 def entries(scale: str) -> list[Entry]:
     """Return the table; scales "full" and "cpu" are the same, 19 cells of 8 minutes of one core."""
     if scale == "smoke":
-        return [replace(entry, spec=entry.spec.small()) for entry in _rows() if entry.num_seeds is None]
+        return [replace(entry, cell=at_scale(entry.cell, "smoke")) for entry in _rows() if entry.num_seeds is None]
     return _rows()
 
 
@@ -60,7 +60,7 @@ EXPERIMENT = Experiment(
     num_seeds=3,
     compare=(SOFTMAX,),
     notes=(
-        "Below D = K - 1 prototypes are placed with a look at the training images. All networks norm their features.",
+        "Below D = K - 1 prototypes are placed with a data-driven prior. All networks normalize their features.",
         "Settings were chosen on held-out training images, eleven trials for softmax and for the sphere at each D: "
         "`hyperproto reproduce past-tuning`. Softmax's longer trials hardly differ; its shorter ones decide for 0.2.",
     ),

@@ -16,7 +16,7 @@ from hyperproto._core.errors import MissingDataError, arg
 from hyperproto.data import READERS
 from hyperproto.priors import Prior
 from hyperproto.prototypes import Prototypes, place
-from hyperproto.reproduction.spec import Spec
+from hyperproto.reproduction.cell import Cell
 from hyperproto.reproduction.word_vectors import word_vector_prototypes
 
 __all__ = ["WITH_WORDS", "Places", "cell_prototypes", "check_available", "describe_prototypes"]
@@ -24,14 +24,14 @@ __all__ = ["WITH_WORDS", "Places", "cell_prototypes", "check_available", "descri
 AUTHORS_NAMES = {"cifar-100": "cifar100", "cifar-100-uneven": "cifar100", "imagenet-200": "imagenet200"}
 FILES = {"authors": "sgd", "authors-prior": "sgd-sem"}
 WITH_WORDS = ("word2vec", "paper-prior", "ours-prior")
-DATA_DRIVEN = ("examples", "projected")
+DATA_DRIVEN = ("data-driven", "projected")
 METHODS = {
     "paper": "paper",
     "ours": "auto",
-    "optimised": "optimize",
+    "optimized": "optimize",
     "paper-prior": "paper",
     "ours-prior": "auto",
-    "examples": "auto",
+    "data-driven": "auto",
     "projected": "project",
 }
 
@@ -69,9 +69,9 @@ class Places:
         """Whether a data set is there."""
         return self.data is not None and self.data.exists() and bool(READERS[reader].is_at(self.data))
 
-    def authors_file(self, kind: str, spec: Spec, num_classes: int, dim: int) -> Path:
+    def authors_file(self, kind: str, cell: Cell, num_classes: int, dim: int) -> Path:
         """Return the authors' file of some prototypes; their word vectors ("sem") differ by data set."""
-        prefix = "prototypes" if kind == "sgd" else AUTHORS_NAMES.get(spec.data)
+        prefix = "prototypes" if kind == "sgd" else AUTHORS_NAMES.get(cell.run.data.reader)
         path = (self.authors or Path()) / kind / f"{prefix}-{dim}d-{num_classes}c.npy"
         if self.authors is None or not path.is_file():
             what = f"{kind} prototypes of {num_classes} classes in {dim} dimensions"
@@ -80,7 +80,7 @@ class Places:
         return path
 
 
-def check_available(spec: Spec, places: Places, num_classes: int, axes: int) -> None:
+def check_available(cell: Cell, places: Places, num_classes: int, axes: int) -> None:
     """Raise :class:`MissingDataError` where a cell lacks data or files here.
 
     Parameters
@@ -88,17 +88,18 @@ def check_available(spec: Spec, places: Places, num_classes: int, axes: int) -> 
     num_classes, axes : int
         Of the class task; the authors have files of some sizes only.
     """
-    has_names = spec.prototypes in WITH_WORDS and places.words is not None
-    if (spec.kind == "train" or has_names) and not places.has_data(spec.data):
-        raise MissingDataError("data", f'hold "{spec.data}"', places.data, "docs/data.md says where to get it.")
-    if spec.prototypes in FILES:
-        places.authors_file(FILES[spec.prototypes], spec, num_classes, axes)
-    elif spec.prototypes in WITH_WORDS and places.words is None:
-        places.authors_file("sem", spec, num_classes, axes if spec.prototypes == "word2vec" else num_classes)
+    reader, kind = cell.run.data.reader, cell.run.space.prototypes
+    needs_names = kind in WITH_WORDS and places.words is not None
+    if (cell.job == "train" or needs_names) and not places.has_data(reader):
+        raise MissingDataError("data", f'hold "{reader}"', places.data, "docs/data.md says where to get it.")
+    if kind in FILES:
+        places.authors_file(FILES[kind], cell, num_classes, axes)
+    elif kind in WITH_WORDS and places.words is None:
+        places.authors_file("sem", cell, num_classes, axes if kind == "word2vec" else num_classes)
 
 
 def cell_prototypes(
-    spec: Spec,
+    cell: Cell,
     num_classes: int,
     axes: int,
     names: Sequence[str] | None,
@@ -110,20 +111,20 @@ def cell_prototypes(
     Placements do not depend on the cell's seed: the paper's tables vary the training, not the prototypes.
     ``data_prior`` computes the data-driven prior, for placements that use it.
     """
-    check_available(spec, places, num_classes, axes)
-    kind = str(spec.prototypes)
+    check_available(cell, places, num_classes, axes)
+    kind = str(cell.run.space.prototypes)
     if kind == "one-hot":
         made = Prototypes.one_hot(num_classes, axes)
     elif kind == "random":
         made = Prototypes.random(num_classes, axes, seed=0)
     elif kind in FILES:
-        made = Prototypes.from_npy(places.authors_file(FILES[kind], spec, num_classes, axes))
+        made = Prototypes.from_npy(places.authors_file(FILES[kind], cell, num_classes, axes))
     elif kind == "word2vec" and places.words is not None:
         made = word_vector_prototypes(places.words, names, axes, progress=False)
     elif kind == "word2vec":
-        made = Prototypes.from_npy(places.authors_file("sem", spec, num_classes, axes))
+        made = Prototypes.from_npy(places.authors_file("sem", cell, num_classes, axes))
     else:
-        made = _placed(kind, spec, num_classes, axes, names, places, data_prior)
+        made = _placed(kind, cell, num_classes, axes, names, places, data_prior)
     return Prototypes(made.vectors, made.certificate, None if names is None else tuple(names))
 
 
@@ -139,7 +140,7 @@ def describe_prototypes(prototypes: Prototypes) -> dict[str, Any]:
 
 def _placed(
     kind: str,
-    spec: Spec,
+    cell: Cell,
     num_classes: int,
     axes: int,
     names: Sequence[str] | None,
@@ -147,10 +148,10 @@ def _placed(
     data_prior: Callable[[], Prior | None] | None,
 ) -> Prototypes:
     """Place, or read what was placed before."""
-    prior, source = _word_prior(spec, num_classes, names, places) if kind.endswith("-prior") else (None, "")
+    prior, source = _word_prior(cell, num_classes, names, places) if kind.endswith("-prior") else (None, "")
     if kind in DATA_DRIVEN:
         assert data_prior is not None, "a cell that is trained has examples"
-        prior, source = data_prior(), f"{spec.data} {spec.options} {spec.classes} {spec.train_images} {spec.held_out}"
+        prior, source = data_prior(), str(cell.run.data)
     asked = json.dumps([kind, num_classes, axes, list(names or ()) if prior is not None else [], source])
     digest = hashlib.sha256(asked.encode()).hexdigest()[:12]
     path = places.runs / "prototypes" / f"{kind}-{axes}d-{num_classes}c-{digest}.safetensors"
@@ -181,10 +182,10 @@ def _delayed_interrupt() -> Iterator[None]:
         raise KeyboardInterrupt
 
 
-def _word_prior(spec: Spec, num_classes: int, names: Sequence[str] | None, places: Places) -> tuple[Any, str]:
+def _word_prior(cell: Cell, num_classes: int, names: Sequence[str] | None, places: Places) -> tuple[Any, str]:
     """Return word vectors, and what to know them by."""
     if places.words is not None:
         return places.words, f"{places.words.name}, {places.words.stat().st_size} bytes"
-    path = places.authors_file("sem", spec, num_classes, num_classes)
+    path = places.authors_file("sem", cell, num_classes, num_classes)
     vectors = np.load(path, allow_pickle=False)
     return dict(zip(names or map(str, range(num_classes)), vectors, strict=True)), path.name

@@ -5,7 +5,7 @@ import platform
 import statistics
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +15,13 @@ import torch
 from hyperproto._core.errors import InputError
 from hyperproto._core.files import read_json, write_json
 from hyperproto._version import __version__
+from hyperproto.reproduction.cell import Cell
 from hyperproto.reproduction.experiment import Entry, Experiment
-from hyperproto.reproduction.spec import Spec
 
 __all__ = ["FORMAT", "Summary", "differences", "find_record", "summarize", "versions", "write_record"]
 
-FORMAT = "hyperproto.cell/1"
-SAME = ("seed", "scale", "options")  # what does not count as a difference from the paper
+FORMAT = "hyperproto.cell/2"
+SAME = ("scale", "seed", "options")  # what does not count as a difference from the paper
 
 
 def versions() -> dict[str, str]:
@@ -41,13 +41,17 @@ def write_record(results: Path, name: str, record: dict[str, Any]) -> None:
     write_json(path, record)
 
 
-def find_record(results: Path, spec: Spec, name: str = "*") -> dict[str, Any] | None:
+def find_record(results: Path, cell: Cell, name: str = "*") -> dict[str, Any] | None:
     """Return the record of a cell, of its own table or of another one that has the same cell; None if not done."""
-    found = sorted((results / "cells").glob(f"*/{spec.address}.json"), key=lambda path: path.parent.name != name)
+    found = sorted((results / "cells").glob(f"*/{cell.address}.json"), key=lambda path: path.parent.name != name)
     if not found:
         return None
     record = read_json(found[0])
-    if not isinstance(record, dict) or record.get("format") != FORMAT or Spec.from_dict(record["spec"]) != spec:
+    if not isinstance(record, dict) or record.get("format") != FORMAT:
+        raise InputError(
+            f'"{found[0]}"', f"be a record of format {FORMAT}", advice="results/convert_cells.py converts."
+        )
+    if Cell.from_dict(record["cell"]).address != cell.address:
         raise InputError(f'"{found[0]}"', "be the record of the cell that its name says", advice="Remove it.")
     return record
 
@@ -100,7 +104,7 @@ def summarize(experiment: Experiment, scale: str, results: Path) -> list[Summary
 
 def _read(entry: Entry, seeds: Sequence[int], results: Path, name: str) -> Summary:
     cells = entry.cells(seeds)
-    found = {seed: find_record(results, spec, name) for seed, spec in cells.items()}
+    found = {seed: find_record(results, cell, name) for seed, cell in cells.items()}
     records = {seed: record for seed, record in found.items() if record is not None}
     factor = 100 if entry.percent else 1
     values = {
@@ -137,26 +141,25 @@ def _paired(ours: dict[int, float], theirs: dict[int, float]) -> float | None:
 
 def differences(experiment: Experiment, scale: str) -> list[str]:
     """Say for each data set what a scale changes of the paper's protocol."""
-    full = {(entry.row, entry.column): entry.spec for entry in experiment.entries("full")}
+    full = {(entry.row, entry.column): entry.cell for entry in experiment.entries("full")}
     found: dict[str, dict[str, str]] = {}
     for entry in experiment.entries(scale):
         paper = full.get((entry.row, entry.column))
         if paper is not None and scale != "full":
-            found.setdefault(entry.spec.data, {}).update(_changes(entry.spec, paper))
+            found.setdefault(entry.cell.run.data.reader, {}).update(_changes(entry.cell, paper))
     return [f"{data}: {', '.join(changes.values())}" for data, changes in found.items() if changes]
 
 
-def _changes(spec: Spec, paper: Spec) -> dict[str, str]:
+def _changes(cell: Cell, paper: Cell) -> dict[str, str]:
     made = {}
-    for field in fields(Spec):
-        ours, theirs = getattr(spec, field.name), getattr(paper, field.name)
-        if ours != theirs and field.name not in SAME:
-            printed = "" if theirs is None or theirs == () else f" (paper: {theirs})"
-            made[field.name] = f"{field.name.replace('_', ' ')} {_text(ours)}{printed}"
+    for (name, ours), theirs in zip(cell.values.items(), paper.values.values(), strict=True):
+        if ours != theirs and name not in SAME:
+            printed = "" if theirs in (None, (), {}) else f" (paper: {theirs})"
+            made[name] = f"{name.replace('_', ' ')} {_text(ours)}{printed}"
     return made
 
 
 def _text(value: Any) -> str:
-    if isinstance(value, tuple):
-        return " ".join(f"{name}={option}" for name, option in value) or "none"
+    if isinstance(value, dict):
+        return " ".join(f"{name}={option}" for name, option in value.items()) or "none"
     return "all" if value is None else str(value)

@@ -163,13 +163,14 @@ def _html_records(grid: Grid) -> str:
     lines = {}
     for summary in grid.cells.values():
         for seed, record in summary.records.items():
-            spec, protocol = record["spec"], record["protocol"]
-            facts = [f"{spec['data']}, seed {seed}"]
+            run, protocol = record["cell"]["run"], record["protocol"]
+            facts = [f"{run['data']['reader']}, seed {seed}"]
             if record["epochs"]:
-                facts.append(
-                    f"{protocol['train']:,} images, {protocol['parameters']:,} weights ({spec['network']}), "
-                    f"{len(record['epochs'])} of {spec['epochs']} epochs"
-                )
+                facts += [
+                    f"{protocol['train']:,} images",
+                    f"{protocol['parameters']:,} weights ({run['network']['backbone']})",
+                    f"{len(record['epochs'])} of {run['train']['epochs']} epochs",
+                ]
             if protocol.get("prototypes"):
                 facts.append(protocol["prototypes"]["method"])
             facts.append(record["state"])

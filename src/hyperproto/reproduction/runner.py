@@ -18,12 +18,11 @@ from hyperproto._core.checks import check_integer
 from hyperproto._core.errors import HyperprotoError, InputError, MissingDataError
 from hyperproto._core.extras import require
 from hyperproto._core.registry import choose
-from hyperproto.reproduction.cells import run_cell
+from hyperproto.reproduction.cell import NUM_CLASSES, Cell
 from hyperproto.reproduction.experiment import Experiment
 from hyperproto.reproduction.placements import WITH_WORDS, Places, check_available
 from hyperproto.reproduction.records import find_record, write_record
-from hyperproto.reproduction.scales import NUM_CLASSES
-from hyperproto.reproduction.spec import Spec
+from hyperproto.reproduction.run_cell import run_cell
 
 __all__ = ["Outcome", "Plan", "make_plan", "run_plan"]
 
@@ -36,16 +35,16 @@ class Plan:
     """What of an experiment is to be run, what is done already, and what cannot be run here and why."""
 
     name: str
-    todo: tuple[Spec, ...]
-    done: tuple[Spec, ...]
-    skipped: tuple[tuple[Spec, MissingDataError], ...]
+    todo: tuple[Cell, ...]
+    done: tuple[Cell, ...]
+    skipped: tuple[tuple[Cell, MissingDataError], ...]
 
 
 @dataclass(frozen=True)
 class Outcome:
     """What came of a cell: "done" or "diverged"; or "left out" or "failed", and the error that says why."""
 
-    spec: Spec
+    cell: Cell
     state: str
     measures: dict[str, float]
     error: Exception | None = None
@@ -54,32 +53,33 @@ class Outcome:
 def make_plan(experiment: Experiment, scale: str, places: Places) -> Plan:
     """Find out which cells have a record, and which have their data here."""
     todo, done, skipped = [], [], []
-    for spec in experiment.cells(scale):
-        record = find_record(places.results, spec, experiment.name)
+    for cell in experiment.cells(scale):
+        record = find_record(places.results, cell, experiment.name)
         if record is not None:
-            _check_words(record, spec, places)
-            done.append(spec)
+            _check_words(record, cell, places)
+            done.append(cell)
             continue
         try:
-            check_available(spec, places, *_class_axes(spec))
-            todo.append(spec)
+            check_available(cell, places, *_class_axes(cell))
+            todo.append(cell)
         except MissingDataError as error:
-            skipped.append((spec, error))
+            skipped.append((cell, error))
     return Plan(experiment.name, tuple(todo), tuple(done), tuple(skipped))
 
 
-def _class_axes(spec: Spec) -> tuple[int, int]:
+def _class_axes(cell: Cell) -> tuple[int, int]:
     """Return how many classes a cell has, and how many axes they take, before any data are read."""
-    ranges = [task for task in RANGES.get(spec.data, ()) if not spec.tasks or task in spec.tasks]
-    return spec.classes or NUM_CLASSES.get(spec.data, 0), (spec.dim or 0) - len(ranges)
+    data = cell.run.data
+    ranges = [task for task in RANGES.get(data.reader, ()) if not data.tasks or task in data.tasks]
+    return data.first_classes or NUM_CLASSES.get(data.reader, 0), (cell.run.space.dim or 0) - len(ranges)
 
 
-def _check_words(record: dict[str, Any], spec: Spec, places: Places) -> None:
+def _check_words(record: dict[str, Any], cell: Cell, places: Places) -> None:
     """Raise where a record was made with other word vectors than are given now."""
     before = record["protocol"].get("words")
-    if spec.prototypes in WITH_WORDS and (places.words or places.authors) and before != places.words_name:
+    if cell.run.space.prototypes in WITH_WORDS and (places.words or places.authors) and before != places.words_name:
         raise InputError(
-            f"The record of cell {spec.address}",
+            f"The record of cell {cell.address}",
             f'be of the word vectors "{places.words_name}"',
             f'"{before}"',
             "Give --results another folder, or remove those records.",
@@ -138,7 +138,7 @@ def run_plan(
 
 def _outcomes(plan: Plan, places: Places, jobs: int, backend: str, scheduler: str | None) -> Iterator[Outcome]:
     """Yield what comes of cells, as they end."""
-    tasks = [joblib.delayed(_run_and_store)(plan.name, spec, places) for spec in plan.todo]
+    tasks = [joblib.delayed(_run_and_store)(plan.name, cell, places) for cell in plan.todo]
     if backend == "dask":
         distributed = require("distributed", extra="dask", purpose="Spreading cells with Dask")
         with distributed.Client(scheduler), joblib.parallel_config(backend="dask"):
@@ -183,19 +183,19 @@ def _killing_workers() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _run_and_store(name: str, spec: Spec, places: Places) -> Outcome:
+def _run_and_store(name: str, cell: Cell, places: Places) -> Outcome:
     """Run a cell on one thread and write its record; a user's mistake does not stop the others."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        record = run_cell(spec, places)
-        if spec.prototypes in WITH_WORDS:
+        record = run_cell(cell, places)
+        if cell.run.space.prototypes in WITH_WORDS:
             record["protocol"]["words"] = places.words_name
         write_record(places.results, name, record)
     except MissingDataError as error:  # seen only now: data may have fewer classes than are published
-        return Outcome(spec, "left out", {}, error)
+        return Outcome(cell, "left out", {}, error)
     except (HyperprotoError, OSError) as error:
-        return Outcome(spec, "failed", {}, error)
+        return Outcome(cell, "failed", {}, error)
     finally:
         torch.set_num_threads(threads)
-    return Outcome(spec, record["state"], record["measures"])
+    return Outcome(cell, record["state"], record["measures"])

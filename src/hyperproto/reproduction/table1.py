@@ -1,11 +1,9 @@
 """Table 1: accuracy of prototypes on CIFAR-100 and ImageNet-200, ResNet-32."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
+from hyperproto.reproduction.cell import Cell, at_scale, paper_cell
 from hyperproto.reproduction.experiment import Entry, Experiment, Printed
-from hyperproto.reproduction.scales import at_scale
-from hyperproto.reproduction.spec import Spec
 
 __all__ = ["EXPERIMENT", "prototype_entries", "with_cosine_softmax"]
 
@@ -36,33 +34,33 @@ DIMS: dict[str, dict[str, tuple[int, ...]]] = {
 
 def entries(scale: str) -> list[Entry]:
     """Return the table, row by row; at scale "cpu", 22 cells of 31 s x 2 seeds on 2 cores: 11 minutes."""
-    return prototype_entries(scale, DIMS[scale], PAPER, network="resnet-32")
+    return prototype_entries(scale, DIMS[scale], PAPER, backbone="resnet-32")
 
 
-def prototype_entries(scale: str, dims: dict[str, tuple[int, ...]], printed: Table, *, network: str) -> list[Entry]:
+def prototype_entries(scale: str, dims: dict[str, tuple[int, ...]], printed: Table, *, backbone: str) -> list[Entry]:
     """Return Table 1 for a network; Table 7 is the same with another."""
     return [
-        Entry(row, f"{data} {dim}", spec, "class/accuracy", Printed.find(printed, (row, data), dim), past=row in PAST)
+        Entry(row, f"{data} {dim}", cell, "class/accuracy", Printed.find(printed, (row, data), dim), past=row in PAST)
         for row, kind in (ROWS | PAST).items()
         for data in dims
-        for dim, spec in _specs(row, kind, data, dims[data], network, scale)
+        for dim, cell in _cells(row, kind, data, dims[data], backbone, scale)
     ]
 
 
-def _specs(row: str, kind: str, data: str, dims: Sequence[int], network: str, scale: str) -> list[tuple[int, Spec]]:
+def _cells(row: str, kind: str, data: str, dims: Sequence[int], backbone: str, scale: str) -> list[tuple[int, Cell]]:
     """Return a row's cells of one data set: one-hot prototypes need an axis for every class."""
     made = []
     for dim in dims:
-        spec = Spec(data=READERS[data], network=network, dim=dim, prototypes=kind)
-        spec = with_cosine_softmax(spec) if row == SOFTMAX else spec
+        cell = paper_cell(reader=READERS[data], backbone=backbone, dim=dim, prototypes=kind)
+        cell = with_cosine_softmax(cell) if row == SOFTMAX else cell
         if kind != "one-hot" or dim >= NUM_CLASSES[data]:
-            made.append((dim, at_scale(spec, scale)))
+            made.append((dim, at_scale(cell, scale)))
     return made
 
 
-def with_cosine_softmax(spec: Spec) -> Spec:
+def with_cosine_softmax(cell: Cell) -> Cell:
     """Return a cell with cross-entropy over 16 cos: averaged, at the rate that was measured for softmax."""
-    return replace(spec, loss="softmax", reduction="mean", lr=0.1)
+    return cell.but(loss="cosine_softmax", loss_options={"scale": 16.0}, reduction="mean", lr=0.1)
 
 
 EXPERIMENT = Experiment(

@@ -1,8 +1,7 @@
 """Table 2: how far apart 100 prototypes lie in 100 dimensions. No training."""
 
+from hyperproto.reproduction.cell import at_scale, paper_cell
 from hyperproto.reproduction.experiment import Entry, Experiment, Printed
-from hyperproto.reproduction.scales import at_scale
-from hyperproto.reproduction.spec import Spec
 
 __all__ = ["EXPERIMENT"]
 
@@ -32,10 +31,10 @@ def entries(scale: str) -> list[Entry]:
     """Return the table, row by row."""
     made = []
     for row, kind in (ROWS | PAST).items():
-        spec = at_scale(Spec(kind="separation", classes=100, dim=100, prototypes=kind, epochs=0), scale)
+        cell = at_scale(paper_cell(job="separation", first_classes=100, dim=100, prototypes=kind), scale)
         for index, column in enumerate(COLUMNS):
             printed = Printed(PAPER[row][index]) if row in PAPER else None
-            made.append(Entry(row, column, spec, f"separation/{column}", printed, past=row in PAST))
+            made.append(Entry(row, column, cell, f"separation/{column}", printed, past=row in PAST))
     return made
 
 

@@ -1,8 +1,7 @@
 """Table 3: what privileged information brings on CIFAR-100, ResNet-32."""
 
+from hyperproto.reproduction.cell import Cell, at_scale, paper_cell
 from hyperproto.reproduction.experiment import Entry, Experiment, Printed
-from hyperproto.reproduction.scales import at_scale
-from hyperproto.reproduction.spec import Spec
 from hyperproto.reproduction.table1 import with_cosine_softmax
 
 __all__ = ["EXPERIMENT", "PAPER", "WITH", "WITHOUT"]
@@ -35,9 +34,9 @@ def entries(scale: str) -> list[Entry]:
     ]
 
 
-def _cell(row: str, kind: str, dim: int, scale: str) -> Spec:
-    spec = Spec(data="cifar-100", network="resnet-32", dim=dim, prototypes=kind)
-    return at_scale(with_cosine_softmax(spec) if row.endswith("cosine softmax") else spec, scale)
+def _cell(row: str, kind: str, dim: int, scale: str) -> Cell:
+    cell = paper_cell(reader="cifar-100", backbone="resnet-32", dim=dim, prototypes=kind)
+    return at_scale(with_cosine_softmax(cell) if row.endswith("cosine softmax") else cell, scale)
 
 
 EXPERIMENT = Experiment(

@@ -1,20 +1,17 @@
-"""Table 4: against softmax cross-entropy, with many, uneven and few examples a class."""
+"""Table 4: against softmax cross-entropy, with many, uneven and few examples per class."""
 
-from dataclasses import replace
-
+from hyperproto.reproduction.cell import Cell, at_scale, paper_cell
 from hyperproto.reproduction.experiment import Entry, Experiment, Printed
-from hyperproto.reproduction.scales import at_scale
-from hyperproto.reproduction.spec import Spec
 from hyperproto.reproduction.table1 import with_cosine_softmax
 
 __all__ = ["EXPERIMENT"]
 
 EVEN, UNEVEN, BIRDS = "CIFAR-100, 500 a class", "CIFAR-100, 2 to 200", "CUB-200, ~30"
 DATA = {
-    EVEN: Spec(data="cifar-100", network="resnet-32", dim=100),
-    UNEVEN: Spec(data="cifar-100-uneven", options=(("seed", 0),), network="resnet-32", dim=100),
+    EVEN: paper_cell(reader="cifar-100", backbone="resnet-32", dim=100),
+    UNEVEN: paper_cell(reader="cifar-100-uneven", options={"seed": 0}, backbone="resnet-32", dim=100),
     # paper: ResNet-32 is here the network with blocks 3, 4, 6, 3 at 224 pixels; batch 64 in the authors' script
-    BIRDS: Spec(data="cub-200-2011", network="resnet-3463", dim=200, batch_size=64),
+    BIRDS: paper_cell(reader="cub-200-2011", backbone="resnet-3463", dim=200, batch_size=64),
 }
 SOFTMAX, OURS, COSINES = "Softmax CE", "This paper", "Softmax CE over cosines"
 PAST_OURS, PAST_AUTHORS, PAST_SOFTMAX = "Our placement", "Authors' prototypes", "Our placement, cosine softmax"
@@ -28,26 +25,26 @@ PAPER = {
 }
 
 
-def _cell(row: str, spec: Spec) -> Spec:
+def _cell(row: str, cell: Cell) -> Cell:
     """Return a data set's cell for a row; softmax losses are averaged over the batch, Equation 1 is summed."""
     if row == SOFTMAX:
-        return replace(spec, space="conventional", dim=None, reduction="mean")
+        return cell.but(kind="conventional", dim=None, reduction="mean")
     if row == COSINES:  # paper: no scale, so logits lie between -1 and 1
-        return replace(spec, prototypes="paper", loss="softmax", loss_scale=1.0, reduction="mean")
+        return cell.but(prototypes="paper", loss="cosine_softmax", loss_options={"scale": 1.0}, reduction="mean")
     kind = {OURS: "paper", PAST_AUTHORS: "authors"}.get(row, "ours")
-    spec = replace(spec, prototypes=kind)
-    return with_cosine_softmax(spec) if row == PAST_SOFTMAX else spec
+    cell = cell.but(prototypes=kind)
+    return with_cosine_softmax(cell) if row == PAST_SOFTMAX else cell
 
 
 def entries(scale: str) -> list[Entry]:
     """Return the table, row by row; the paper has cross-entropy over cosines on even CIFAR-100 only."""
     return [
         Entry(
-            *(row, column, at_scale(_cell(row, spec), scale), "class/accuracy", Printed.find(PAPER, row, column)),
+            *(row, column, at_scale(_cell(row, cell), scale), "class/accuracy", Printed.find(PAPER, row, column)),
             past=row in PAST,
         )
         for row in (SOFTMAX, OURS, COSINES, *PAST)
-        for column, spec in DATA.items()
+        for column, cell in DATA.items()
         if row != COSINES or column == EVEN
     ]
 

@@ -1,8 +1,7 @@
 """Table 5: the year a painting was made, on the circle and on S², at two learning rates."""
 
+from hyperproto.reproduction.cell import Cell, at_scale, paper_cell
 from hyperproto.reproduction.experiment import Entry, Experiment, Printed
-from hyperproto.reproduction.scales import at_scale
-from hyperproto.reproduction.spec import Spec
 
 __all__ = ["EXPERIMENT"]
 
@@ -15,15 +14,14 @@ PAPER = {
 }
 
 
-def _cell(row: str, dim: int, lr: float) -> Spec:
+def _cell(row: str, dim: int, lr: float) -> Cell:
     """Return one training: on a sphere of so many axes, or a number read off as many by a linear layer."""
-    network = {"network": "resnet-3463", "batch_size": 64, "lr": lr}  # paper: batch 64 in the authors' script
+    # paper: batch 64 in the authors' script
+    sphere = paper_cell(reader="omniart", tasks=("year",), backbone="resnet-3463", batch_size=64, lr=lr, dim=dim)
     if row == OURS:
-        return Spec(data="omniart", tasks=("year",), dim=dim, **network)  # type: ignore[arg-type]
-    clamp = "train" if row == MSE else "test"
-    baseline = {"space": "conventional", "width": dim, "clamp": clamp}
+        return sphere
     # summed like Equation 7: with the mean nothing explodes at 0.01, which the paper says it did
-    return Spec(data="omniart", tasks=("year",), **baseline, **network)  # type: ignore[arg-type]
+    return sphere.but(kind="conventional", dim=None, width=dim, clamp="train" if row == MSE else "test")
 
 
 def entries(scale: str) -> list[Entry]:

@@ -1,10 +1,7 @@
 """Table 6: year and style of paintings together, over the weight of the two tasks."""
 
-from dataclasses import replace
-
+from hyperproto.reproduction.cell import Cell, at_scale, paper_cell
 from hyperproto.reproduction.experiment import Entry, Experiment, Printed
-from hyperproto.reproduction.scales import at_scale
-from hyperproto.reproduction.spec import Spec
 from hyperproto.reproduction.table1 import with_cosine_softmax
 
 __all__ = ["EXPERIMENT"]
@@ -29,15 +26,15 @@ PAPER = {
 SHOWN = {"full": tuple(WEIGHTS), "cpu": ("0.01", "0.25", "0.90"), "smoke": ("0.25",)}
 
 # paper: one pole for the year and 46 prototypes in the other 46 dimensions; rate 1e-3, batch 64 in their script
-JOINT = Spec(data="omniart", network="resnet-3463", dim=47, prototypes="paper", lr=0.001, batch_size=64)
+JOINT = paper_cell(reader="omniart", backbone="resnet-3463", dim=47, prototypes="paper", lr=0.001, batch_size=64)
 CELLS = {
     # paper: squared error on the clamped year, softmax cross-entropy on the style
-    BASELINE: replace(JOINT, space="conventional", dim=None, prototypes=None, clamp="train"),
+    BASELINE: JOINT.but(kind="conventional", dim=None, prototypes=None, clamp="train"),
     OURS: JOINT,
-    LATE: replace(JOINT, space="conventional", dim=None, prototypes=None),
-    PLACED: replace(JOINT, prototypes="ours"),
-    AUTHORS: replace(JOINT, prototypes="authors"),
-    SOFTMAX: with_cosine_softmax(replace(JOINT, prototypes="ours")),
+    LATE: JOINT.but(kind="conventional", dim=None, prototypes=None),
+    PLACED: JOINT.but(prototypes="ours"),
+    AUTHORS: JOINT.but(prototypes="authors"),
+    SOFTMAX: with_cosine_softmax(JOINT.but(prototypes="ours")),
 }
 WEIGHED = (BASELINE, OURS, LATE)  # the sphere needs no weight: rows past the paper have none
 UNWEIGHED = (OURS, PLACED, AUTHORS, SOFTMAX)
@@ -46,22 +43,22 @@ UNWEIGHED = (OURS, PLACED, AUTHORS, SOFTMAX)
 def entries(scale: str) -> list[Entry]:
     """Return the table: first the years, then the styles, which are measured on the same runs."""
     return [
-        Entry(f"{group}: {row}", column, at_scale(spec, scale), measure, printed, past=row not in (BASELINE, OURS))
+        Entry(f"{group}: {row}", column, at_scale(cell, scale), measure, printed, past=row not in (BASELINE, OURS))
         for group, measure in GROUPS.items()
         for row in CELLS
-        for column, spec, printed in _places(group, row, scale)
+        for column, cell, printed in _places(group, row, scale)
     ]
 
 
-def _places(group: str, row: str, scale: str) -> list[tuple[str, Spec, Printed | None]]:
+def _places(group: str, row: str, scale: str) -> list[tuple[str, Cell, Printed | None]]:
     """Return a row's columns: its weights, and no weight."""
-    made: list[tuple[str, Spec, Printed | None]] = []
+    made: list[tuple[str, Cell, Printed | None]] = []
     if row in WEIGHED:
         printed = dict(zip(WEIGHTS, PAPER.get((group, row), ()), strict=False))
         for column in SHOWN[scale]:
             value = printed.get(column)
-            spec = replace(CELLS[row], task_weight=WEIGHTS[column])
-            made.append((column, spec, None if value is None else Printed(value)))
+            cell = CELLS[row].but(task_weight=WEIGHTS[column])
+            made.append((column, cell, None if value is None else Printed(value)))
     if row in UNWEIGHED:
         made.append((NO_WEIGHT, CELLS[row], None))
     return made

@@ -1,0 +1,205 @@
+"""One cell of a table: the description of a run with its seed, addressed by its content, at one of three scales.
+
+The scale ``cpu`` must take at most 20 minutes per name on 2 cores: 2,400 seconds of one core. A step (forward and
+backward, batch 128, one thread) takes near 0.07 s with ResNet-8 at 16 pixels and 0.26 s at 32. Table 3 has 28 cells,
+so 56 with two seeds and 42 s for each. 8,000 images are 63 steps per epoch; six epochs are 378 steps, and measuring
+4,000 images after each, at a third of a step's cost, is 63 more: 441 x 0.07 s = 31 s. What differs from the paper:
+
+- images are scaled from 32 pixels (64 for ImageNet-200) to 16, and the padding of the random crop with them;
+- ResNet-8 in place of ResNet-32, with ``feature_norm``, without which outputs hardly leave their first direction in
+  so few steps;
+- 80 images of each class of CIFAR-100 to train on, 40 of ImageNet-200;
+- two seeds, and of the dimensions only some.
+
+Rate, momentum, weight decay, batch, loss, reduction and the shape of the schedule (a tenth after 40 % and 80 %) stay.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, Self
+
+from hyperproto._core.errors import InputError
+from hyperproto._core.registry import choose, unknown_choice
+from hyperproto.spec import DataSpec, NetworkSpec, RunSpec, SpaceSpec, TrainSettings
+
+__all__ = ["NORMED", "NUM_CLASSES", "PROTOTYPES", "Cell", "at_scale", "paper_cell"]
+
+SCALES = ("full", "cpu", "smoke")
+JOBS = ("train", "separation", "idea")
+PROTOTYPES = {
+    "paper": "Equation 5 by gradient descent, as the authors' script does it",
+    "ours": "hyperproto.place, the best separation it finds",
+    "paper-prior": "Equations 5 and 6 summed, by the paper's gradient descent",
+    "ours-prior": "hyperproto.place with the word vectors as a prior",
+    "data-driven": "hyperproto.place with the data-driven prior",
+    "projected": "hyperproto.place with the data-driven prior, laid out by its axes and separated where too near",
+    "optimized": "hyperproto.place by search alone, so that no dimension is left unused",
+    "random": "independent uniform directions",
+    "one-hot": "one axis per class",
+    "word2vec": "principal components of word vectors",
+    "authors": "the authors' published file",
+    "authors-prior": "the authors' published file with privileged information",
+}
+ADDRESS_DIGITS = 16  # 64 bits: among a million cells two agree by chance once in 40 million
+PARTS = {"data": DataSpec, "network": NetworkSpec, "space": SpaceSpec, "train": TrainSettings}
+PART_OF = {field.name: part for part, kind in PARTS.items() for field in fields(kind)}
+# paper: SGD, rate 0.01, momentum 0.9, weight decay 1e-4, batch 128, 250 epochs, rate / 10 after 100 and 200
+PAPER = RunSpec(
+    data=DataSpec(reader="cifar-100"),
+    network=NetworkSpec(backbone="resnet-32"),
+    space=SpaceSpec(loss="squared_cosine", margin=0.0),
+    train=TrainSettings(
+        epochs=250, batch_size=128, lr=0.01, momentum=0.9, weight_decay=1e-4, schedule="paper", reduction="sum"
+    ),
+)
+NUM_CLASSES = {
+    "cifar-100": 100,
+    "cifar-100-uneven": 100,
+    "imagenet-200": 200,
+    "cub-200-2011": 200,
+    "omniart": 46,
+    "rotated-mnist": 5,
+}
+NORMED = {"feature_norm": True}
+SMALL: dict[str, Any] = {"backbone": "resnet-8", "backbone_options": NORMED}
+CPU: dict[str, dict[str, Any]] = {
+    "cifar-100": {**SMALL, "image_size": 16, "train_examples": 8_000, "test_examples": 4_000, "epochs": 6},
+    # 10,100 images are 79 steps: 537 x 0.07 s = 38 s
+    "cifar-100-uneven": {**SMALL, "image_size": 16, "test_examples": 4_000, "epochs": 6},
+    # 200 classes of 40
+    "imagenet-200": {**SMALL, "image_size": 16, "train_examples": 8_000, "test_examples": 4_000, "epochs": 6},
+    # batch 64 at 24 pixels: 94 steps of 0.075 s per epoch, 10 epochs: 70 s, measuring 8 s; Table 4 has 10 of these
+    "cub-200-2011": {**SMALL, "image_size": 24, "test_examples": 2_000, "epochs": 10},
+    # 57 steps of 0.075 s per epoch, 8 epochs: 34 s and 3 s of measuring; Table 6 has 26 of these: 8 minutes
+    "omniart": {**SMALL, "image_size": 24, "train_examples": 3_600, "test_examples": 1_000, "epochs": 8},
+    # 47 steps of 0.4 s per epoch, 8 epochs: 150 s
+    "rotated-mnist": {"train_examples": 6_000, "test_examples": 2_000, "epochs": 8},
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """What one number of a table is measured on; nothing about where data or results are.
+
+    Attributes
+    ----------
+    run : RunSpec
+        Data, network, space and training. Chance in data is fixed by the reader's option ``seed``, never by the
+        run's: all seeds see the same images, so that methods are compared in pairs. ``space.prototypes`` is one of
+        :data:`PROTOTYPES`.
+    job : {"train", "separation", "idea"}
+        A network to train; prototypes to measure, without one; or one output that moves by Equation 2 or 7.
+    scale : {"full", "cpu", "smoke"}
+        Under which protocol this was asked for.
+    """
+
+    run: RunSpec
+    job: str = "train"
+    scale: str = "full"
+
+    def __post_init__(self) -> None:
+        choose(self.job, dict.fromkeys(JOBS), what="job")
+        choose(self.scale, dict.fromkeys(SCALES), what="scale")
+        if self.run.space.prototypes is not None:
+            choose(self.run.space.prototypes, PROTOTYPES, what="prototypes")
+        if self.run.space.kind != "conventional" and self.run.space.dim is None:
+            raise InputError("dim", f'be given for a cell of space "{self.run.space.kind}"')
+
+    @property
+    def seed(self) -> int:
+        """Of the weights, the order and the augmentation."""
+        return self.run.train.seed
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """Everything about the cell by its name: the fields of all parts of the run are called differently."""
+        parts = asdict(self.run)
+        return {"job": self.job, **{k: v for part in PARTS for k, v in parts[part].items()}, "scale": self.scale}
+
+    @property
+    def address(self) -> str:
+        """The content as a short hash: the same for the same cell in any table, on any machine.
+
+        What is as in :data:`PAPER` is left out, so that a new field does not move the cells that exist.
+        """
+        paper = paper_cell(dim=1).values | {"dim": None}
+        content = {name: value for name, value in self.values.items() if value != paper[name]}
+        text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+        return hashlib.sha256(text.encode()).hexdigest()[:ADDRESS_DIGITS]
+
+    def but(self, **values: Any) -> Self:
+        """Return the cell with other values, by the names of :attr:`values`."""
+        own = {name: values.pop(name) for name in ("job", "scale") if name in values}
+        changes: dict[str, dict[str, Any]] = {}
+        for name, value in values.items():
+            if name not in PART_OF:
+                raise unknown_choice(name, PART_OF, what="field of a run")
+            changes.setdefault(PART_OF[name], {})[name] = value
+        parts: dict[str, Any] = {part: replace(getattr(self.run, part), **new) for part, new in changes.items()}
+        return replace(self, run=replace(self.run, **parts), **own)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, as a record stores them."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Rebuild what :meth:`to_dict` described."""
+        return cls(**{**values, "run": RunSpec.from_dict(values["run"])})
+
+
+def paper_cell(**values: Any) -> Cell:
+    """Return a cell of the paper's protocol (:data:`PAPER`), with values by the names of their fields.
+
+    >>> paper_cell(dim=100, prototypes="paper", lr=0.1).run.train.lr
+    0.1
+    """
+    conventional = Cell(run=replace(PAPER, space=replace(PAPER.space, kind="conventional")))
+    return conventional.but(**{"kind": "sphere", **values})
+
+
+def at_scale(full: Cell, scale: str) -> Cell:
+    """Return a cell of the paper's protocol at a scale; the paper's own is returned as it is."""
+    scaled: dict[str, Callable[[Cell], Cell]] = {"full": lambda same: same, "cpu": _cpu, "smoke": _smoke}
+    return choose(scale, scaled, what="scale")(full)
+
+
+def _cpu(full: Cell) -> Cell:
+    if full.job != "train":
+        return full  # what is not trained takes seconds as it is
+    made = full.but(**CPU.get(full.run.data.reader, {}), scale="cpu")
+    if str(full.run.network.backbone).startswith("densenet"):
+        # blocks of 3 layers, near 0.25 s a step at 16 pixels: 47 steps per epoch, 4 epochs, measuring 42: 57 s
+        options = {"blocks": (3, 3, 3), **NORMED}
+        made = made.but(backbone="densenet-small", backbone_options=options, train_examples=6_000, epochs=4)
+    return made
+
+
+def _smoke(full: Cell) -> Cell:
+    """Return the cell shrunk to a second or less, for tests: 3 classes, 16 pixels, 2 epochs, a small network."""
+    data, space = full.run.data, full.run.space
+    dim = None if space.dim is None else min(space.dim, 3)
+    if full.job != "train":
+        return full.but(first_classes=3, dim=dim, scale="smoke")
+    networks: dict[str | None, tuple[str, dict[str, Any]]] = {
+        "rotated-mnist": ("rotated-mnist", {"width": 4}),
+        "densenet-121": ("densenet", {"blocks": (2, 2), "growth": 4}),
+    }
+    network, options = networks.get(full.run.network.backbone, ("resnet-8", {}))
+    return full.but(
+        options={"least": 1, "most": 4, "seed": 0} if data.reader == "cifar-100-uneven" else data.options,
+        first_classes=None if data.reader in ("omniart", "rotated-mnist") else 3,
+        train_examples=12,
+        test_examples=6,
+        valid_examples=None if data.valid_examples is None else 6,
+        image_size=None if data.reader == "rotated-mnist" else 16,
+        backbone=network,
+        backbone_options=options,
+        dim=dim,
+        width=min(space.width, 3),
+        epochs=2,
+        batch_size=6,
+        scale="smoke",
+    )

@@ -1,0 +1,185 @@
+"""Running one cell, from its description to its record."""
+
+import base64
+import json
+import platform
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict, replace
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any, cast
+
+import torch
+from torch import Tensor, nn
+
+from hyperproto._core.errors import NonFiniteLossError
+from hyperproto._core.files import read_json_lines
+from hyperproto.data import Arrays, ImageData, Labels, Source
+from hyperproto.data.source import select
+from hyperproto.losses import cosine_loss
+from hyperproto.prototypes import Prototypes
+from hyperproto.reproduction.cell import Cell
+from hyperproto.reproduction.placements import Places, cell_prototypes, describe_prototypes
+from hyperproto.reproduction.records import FORMAT, versions
+from hyperproto.spaces import Sphere, TaskSpace
+from hyperproto.spec import DataSpec
+from hyperproto.sphere import normalize
+from hyperproto.training import Run, fit
+from hyperproto.training.build import build_data, build_network, build_source, build_space, prior_from_data
+
+__all__ = ["read_cell_data", "run_cell"]
+
+SHOWN, SIDE = 200, 14  # points of the rotated-MNIST figure, pixels of their images: a record of near 60 kB
+
+
+def run_cell(cell: Cell, places: Places) -> dict[str, Any]:
+    """Run a cell to its end, from its last checkpoint if there is one; return its record.
+
+    Returns
+    -------
+    dict
+        ``cell``, ``address``, ``versions``, ``protocol`` (what the cell came to on these data), ``state`` ("done" or
+        "diverged"), ``epochs`` (every epoch's measures), ``measures`` (the last), ``sphere`` (what a figure draws),
+        and ``times``, the only part that differs when a cell is run again.
+    """
+    jobs: dict[str, Callable[[Cell, Places], dict[str, Any]]] = {
+        "train": _train,
+        "separation": _measure_separation,
+        "idea": _trace_output,
+    }
+    record = {"format": FORMAT, "address": cell.address, "cell": cell.to_dict(), "versions": versions()}
+    empty: dict[str, Any] = {"state": "done", "epochs": [], "sphere": None, "times": {}}
+    return record | empty | jobs[cell.job](cell, places)
+
+
+@lru_cache(maxsize=1)  # cells of one data set follow each other, and reading takes longer than a small cell
+def _read(description: str) -> Source:
+    return build_source(DataSpec(**json.loads(description)))
+
+
+def read_cell_data(cell: Cell, places: Places) -> Source:
+    """Return what a cell is trained and measured on."""
+    return _read(json.dumps(asdict(replace(cell.run.data, path=str(places.data)))))
+
+
+def _train(cell: Cell, places: Places) -> dict[str, Any]:
+    """Train, or go on training; a loss that is not finite is a result, too."""
+    source = read_cell_data(cell, places)
+    space = build_space(cell.run, source, _class_prototypes(cell, source, places))
+    network = build_network(cell.run, source.preprocessing, space.dim)
+    # workers: cells are spread over the cores already
+    train, test = build_data(replace(cell.run.data, workers=0), source)
+    assert test is not None
+    folder = places.runs / "cells" / cell.address
+    state, sphere = "diverged", None
+    with suppress(NonFiniteLossError):  # squared error diverges at rates that the sphere bears
+        options: Any = {"folder": folder, "resume": True, "spec": cell.run, "progress": False}
+        run = fit(network, space, train, cell.run.train, valid=test, preprocessing=source.preprocessing, **options)
+        state, sphere = "done", _outputs_on_sphere(run, source, test, cell)
+    epochs = read_json_lines(folder / "epochs.jsonl")
+    return {
+        "protocol": _protocol(cell, network, space, len(train), len(test)),
+        "state": state,
+        "epochs": epochs,
+        "measures": epochs[-1]["valid"] if epochs and state == "done" else {},
+        "sphere": sphere,
+        "times": _times(folder),
+    }
+
+
+def _class_prototypes(cell: Cell, source: Source, places: Places) -> Prototypes | None:
+    """Return the prototypes of the class task on a sphere; each range takes one axis."""
+    found = [(name, known) for name, known in source.targets.items() if isinstance(known, Labels)]
+    space = cell.run.space
+    if space.prototypes is None or not found:
+        return None
+    ((name, labels),) = found
+    axes = cast(int, space.dim) - (len(source.targets) - 1)
+    prior = partial(prior_from_data, source.train, name, labels)
+    return cell_prototypes(cell, labels.num_classes, axes, labels.names, places, prior)
+
+
+def _protocol(cell: Cell, network: nn.Module, space: TaskSpace, train: int, test: int) -> dict[str, Any]:
+    """Return what the cell came to on these data."""
+    prototypes: Any = space.prototypes if isinstance(space, Sphere) else {}
+    every = [prototypes] if isinstance(prototypes, Prototypes) else list(prototypes.values())
+    batch_size, epochs = cast(int, cell.run.train.batch_size), cast(int, cell.run.train.epochs)
+    return {
+        "train": train,
+        "test": test,
+        "parameters": sum(parameter.numel() for parameter in network.parameters()),
+        "out_dim": space.dim,
+        "steps": -(-train // batch_size) * epochs,
+        "prototypes": describe_prototypes(every[0]) if every else None,
+    }
+
+
+def _times(folder: Path) -> dict[str, Any]:
+    epochs = read_json_lines(folder / "times.jsonl")
+    return {"epochs": epochs, "threads": torch.get_num_threads(), "machine": platform.machine()}
+
+
+@torch.no_grad()
+def _outputs_on_sphere(run: Run, source: Source, test: Arrays | ImageData, cell: Cell) -> dict[str, Any] | None:
+    """Return where the first test images lie on S², with their digits, angles and pictures; None for other cells."""
+    space = run.space
+    if cell.run.data.reader != "rotated-mnist" or not isinstance(space, Sphere) or space.dim != 3:
+        return None
+    assert source.test is not None
+    shown = select(source.test, torch.arange(min(SHOWN, len(source.test))))
+    assert isinstance(shown.inputs, Tensor)
+    assert isinstance(test, ImageData)
+    pictures = ImageData(shown, test.preprocessing, workers=0)
+    inputs = torch.stack([pictures[index][0] for index in range(len(pictures))])
+    device = next(run.network.parameters()).device
+    points = space.project(run.network.eval()(inputs.to(device))).cpu()
+    small = torch.nn.functional.adaptive_avg_pool2d(shown.inputs.float(), SIDE).round().byte()
+    prototypes = space.prototypes_by_task()
+    return {
+        "points": _rounded(points, 4),
+        "labels": shown.targets["digit"].tolist(),
+        "values": [round(value, 2) for value in shown.targets["angle"].tolist()],
+        "prototypes": _rounded(prototypes["digit"].vectors, 6),
+        "names": list(cast(Labels, source.targets["digit"]).names),
+        "side": SIDE,
+        "images": base64.b64encode(small.numpy().tobytes()).decode(),
+    }
+
+
+def _measure_separation(cell: Cell, places: Places) -> dict[str, Any]:
+    """Measure the separation of prototypes: nothing is trained."""
+    names = None
+    if cell.run.space.prototypes == "word2vec" and places.words is not None:
+        names = cast(Labels, read_cell_data(cell, places).targets["class"]).names
+    num_classes, dim = cast(int, cell.run.data.first_classes), cast(int, cell.run.space.dim)
+    prototypes = cell_prototypes(cell, num_classes, dim, names, places)
+    described = describe_prototypes(prototypes)
+    measures = {f"separation/{name}": value for name, value in described["separation"].items()}
+    return {"protocol": {"prototypes": described}, "measures": measures}
+
+
+def _trace_output(cell: Cell, places: Places) -> dict[str, Any]:
+    """Descend Equation 1 towards the first prototype, or Equation 7 towards the circle of the middle value."""
+    dim, is_range = cast(int, cell.run.space.dim), cell.run.data.tasks == ("range",)
+    steps, lr = cast(int, cell.run.train.epochs), cast(float, cell.run.train.lr)
+    prototypes = cell_prototypes(cell, cast(int, cell.run.data.first_classes), dim, None, places)
+    upper = torch.eye(dim, dtype=torch.float64)[:1]
+    marks = torch.cat([upper, -upper]) if is_range else prototypes.vectors.double()
+    target = 0.0 if is_range else 1.0  # r = 0 is the middle of the range
+    generator = torch.Generator().manual_seed(cell.seed)
+    z = torch.randn(1, dim, generator=generator, dtype=torch.float64, requires_grad=True)
+    path = [normalize(z.detach())[0]]
+    for _ in range(steps):
+        (gradient,) = torch.autograd.grad(cosine_loss(z, marks[0], target).sum(), z)
+        z = (z - lr * gradient).detach().requires_grad_(True)
+        path.append(normalize(z.detach())[0])
+    return {
+        "protocol": {"prototypes": describe_prototypes(prototypes)},
+        "measures": {"cosine/first": float(path[0] @ marks[0]), "cosine/last": float(path[-1] @ marks[0])},
+        "sphere": {"path": _rounded(torch.stack(path), 5), "marks": _rounded(marks, 5), "target": target},
+    }
+
+
+def _rounded(values: Tensor, digits: int) -> list[list[float]]:
+    return [[round(value, digits) for value in row] for row in values.tolist()]
