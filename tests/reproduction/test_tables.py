@@ -70,7 +70,7 @@ def test_table_2_ours_is_farther_apart_than_the_papers(tmp_path):
     assert "K/(K-1) = 100/99 = 1.0101" in table.notes[0]
     text = to_markdown(make_grid(ours, "full", summarize(ours, "full", tmp_path)))
     for line in (line for line in text.splitlines() if line.startswith(("| One-hot", "| Our placement"))):
-        assert line.replace("*", "") in (ROOT / "README.md").read_text(encoding="utf-8").replace("*", "")
+        assert line.replace("*", "") in (ROOT / "docs" / "reproduce.md").read_text(encoding="utf-8").replace("*", "")
 
 
 def test_an_unknown_name_is_answered():
