@@ -5,7 +5,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hyperproto.codes import best_code, certify, known_code, known_max_cosine, max_cosine, separation_bound
+from hyperproto.codes import (
+    Certificate,
+    best_code,
+    certify,
+    known_code,
+    known_max_cosine,
+    max_cosine,
+    separation_bound,
+)
 from hyperproto.codes.algebra import best_entry
 from hyperproto.codes.best import ZOO, from_zoo
 from hyperproto.codes.certificate import EXACT_POINTS, PROVED
@@ -147,3 +155,15 @@ def test_a_stored_code_beats_the_registry_and_not_the_bound(num_points, dim):
 
 def test_what_is_not_stored_is_none():
     assert from_zoo(11, 3) is None
+
+
+def test_a_certificate_of_version_0_1_is_read_by_the_names_it_had_then():
+    agreement = {"prior": "words", "weight": 1.0, "loss": 0.5, "ranked": 0.9, "ranked_by_margin": 0.8, "clear": 0.9}
+    stored = known_code(3, 2).certificate.to_dict() | {
+        "remark": "ended early",
+        "meaning": agreement | {"spearman": 0.7, "kendall": 0.6, "ranked_of_clear": 0.88},
+    }
+    del stored["note"], stored["prior_agreement"]
+    read = Certificate.from_dict(stored)
+    assert (read.note, read.prior_agreement.ranked) == ("ended early", 0.9)
+    assert Certificate.from_dict(read.to_dict()) == read

@@ -16,7 +16,7 @@ from hyperproto._core.seeding import derive_seed
 from hyperproto._core.threads import one_thread
 from hyperproto.codes.lbfgs import minimize
 from hyperproto.codes.measure import Array, random_points, row_blocks, unit_rows
-from hyperproto.codes.ranked.joint import EXPONENTS
+from hyperproto.codes.ranked.joint import EXPONENTS, Joint
 from hyperproto.codes.ranked.ranking import Ranking
 from hyperproto.codes.search import WORK
 from hyperproto.codes.smooth_max import SmoothMaxWithFixedPoints
@@ -135,7 +135,10 @@ def extend_ranked(
         Fixes every bit of the result.
     """
     count, dim = len(similarity) - len(fixed), fixed.shape[1]
-    joint = _JointWithFixedPoints(fixed, similarity, members, weight)
+    smooth = SmoothMaxWithFixedPoints(fixed, 1, count)
+    anchors = np.flatnonzero(members >= len(fixed))
+    ranking = Ranking(similarity[np.ix_(members[anchors], members)], anchors)
+    joint = Joint(smooth, ranking, members, weight=weight, dim=dim, fixed=fixed)
     best: Array = np.empty((count, dim))
     lowest = np.inf
     with one_thread():
@@ -144,32 +147,11 @@ def extend_ranked(
             x = towards + NOISE * start * random_points(count, dim, derive_seed(seed, "beside", start))
             x = x.reshape(-1)
             for exponent in EXPONENTS:
-                joint.smooth.exponent = exponent
+                smooth.exponent = exponent
                 x = minimize(joint, x, iterations=RANKED_ITERATIONS, tolerance=1e-7)
             if (value := joint(x)[0]) < lowest:
                 best, lowest = unit_rows(x.reshape(count, dim)), value
     return best
-
-
-class _JointWithFixedPoints:
-    """F and its tangential gradient, as a function of the new points alone."""
-
-    def __init__(self, fixed: Array, similarity: Array, members: NDArray[np.intp], weight: float) -> None:
-        self.fixed, self.members, self.weight = fixed, members, weight
-        self.smooth = SmoothMaxWithFixedPoints(fixed, 1, len(similarity) - len(fixed))
-        self.anchors = np.flatnonzero(members >= len(fixed))
-        self.ranking = Ranking(similarity[np.ix_(members[self.anchors], members)], self.anchors)
-
-    def __call__(self, x: Array) -> tuple[float, Array]:
-        value, gradient = self.smooth(x)
-        rows = x.reshape(-1, self.fixed.shape[1])
-        norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
-        points = rows / norms
-        loss, whole = self.ranking(np.concatenate([self.fixed, points])[self.members])
-        pull = np.zeros_like(points)
-        pull[self.members[self.anchors] - len(self.fixed)] = whole[self.anchors]
-        pull -= np.einsum("ij,ij->i", pull, points)[:, None] * points
-        return value + self.weight * loss, gradient + (self.weight / norms * pull).reshape(-1)
 
 
 def _towards_prior(fixed: Array, similarity: Array, members: NDArray[np.intp]) -> Array:

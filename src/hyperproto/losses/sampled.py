@@ -11,6 +11,7 @@ from torch.utils.weak import WeakTensorKeyDictionary
 from hyperproto._core.checks import check_finite_number, check_integer
 from hyperproto._core.errors import InputError
 from hyperproto._core.registry import choose
+from hyperproto.codes import row_blocks
 from hyperproto.losses.cosine import ClassLoss
 from hyperproto.losses.softmax import simplex_scale
 from hyperproto.sphere import normalize, working_dtype
@@ -150,9 +151,9 @@ def _make(prototypes: Tensor, m: int) -> Tensor:
 def _nearest(rows: Tensor, m: int) -> Tensor:
     """Return the m nearest others of each row, shape (n, m), some rows at a time. Equals come in any order."""
     rows, found = rows.to(working_dtype(rows.dtype)), []
-    for start in range(0, len(rows), ROWS):
-        cosines = rows[start : start + ROWS] @ rows.mT
-        cosines.diagonal(start).fill_(-torch.inf)  # not itself
+    for block in row_blocks(len(rows), 1, entries=ROWS):
+        cosines = rows[block] @ rows.mT
+        cosines.diagonal(block.start).fill_(-torch.inf)  # not itself
         found.append(cosines.topk(m, dim=1).indices)
     return torch.cat(found)
 

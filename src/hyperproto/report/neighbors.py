@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from hyperproto._core.checks import check_integer, check_names
 from hyperproto._core.errors import InputError
 from hyperproto._core.registry import nearest_name
+from hyperproto.codes import row_blocks
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -191,9 +192,9 @@ def nearest(vectors: Any, k: int, *, similarity: Any = None, classes: Any = None
     if k < 1:
         raise InputError("similarity", "know two classes or more", int(others.sum()))
     ids = np.arange(count) if classes is None else np.asarray(classes, dtype=np.int64)
-    parts, size = [], max(1, BLOCK_ENTRIES // count)
-    for start in range(0, max(len(ids), 1), size):
-        own = ids[start : start + size]
+    parts = []
+    for block in row_blocks(max(len(ids), 1), count, entries=BLOCK_ENTRIES):
+        own = ids[block]
         values = rows[own] @ rows.T if similarity is None else np.where(others, rows[own], -np.inf)
         parts.append(nearest_rows(values, own, k))
     return Nearest(*(np.concatenate(column) for column in zip(*parts, strict=True)))

@@ -7,10 +7,11 @@ from hyperproto.sphere.geometry import (
     log,
     normalize,
     pairwise_cosine,
+    sample_uniform,
+    sample_von_mises_fisher,
     tangent,
     working_dtype,
 )
-from hyperproto.sphere.sampling import sample_uniform, sample_von_mises_fisher
 
 __all__ = [
     "angle",

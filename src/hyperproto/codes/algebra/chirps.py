@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from hyperproto._core.errors import InputError
 from hyperproto.codes.algebra.fields import Integers, distinct, field
 from hyperproto.codes.measure import Array
 
@@ -119,7 +120,7 @@ def largest_character_sum(order: int) -> float:
     """
     gf = field(order)
     if gf.degree != 1 or order <= 3:
-        raise ValueError(f"Cubic chirps are for primes above 3 here; got {order}.")
+        raise InputError("order", "be a prime above 3 for cubic chirps", order)
     cubes, generator = gf.power(gf.elements, 3), gf.generator
     scales = (1, generator, generator**2)
     sums = [np.fft.fft(np.exp(2j * np.pi * (a * cubes % order) / order)) for a in scales]

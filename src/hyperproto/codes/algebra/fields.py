@@ -9,6 +9,8 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from hyperproto._core.errors import InputError
+
 __all__ = ["Field", "Integers", "distinct", "field", "is_prime_power", "largest_prime_power", "prime_power"]
 
 Integers = NDArray[np.int64]
@@ -125,7 +127,7 @@ def _primitive_powers(p: int, degree: int) -> Integers:
         powers = _powers_of_x(p, degree, low_digits)
         if len(powers) == order - 1:
             return np.array(powers)
-    raise ValueError(f"There is no field of order {order}.")
+    raise InputError("order", "be a power of a prime", order)
 
 
 def _powers_of_x(p: int, degree: int, tail: int) -> list[int]:

@@ -159,25 +159,35 @@ class Joint:
         λ.
     dim : int
         D.
+    fixed : Array, shape (M, D), optional
+        Points that stay, before those that move; ids count both.
     """
 
     def __init__(
-        self, separation: Objective, ranking: Ranking, members: NDArray[np.intp], *, weight: float, dim: int
+        self,
+        separation: Objective,
+        ranking: Ranking,
+        members: NDArray[np.intp],
+        *,
+        weight: float,
+        dim: int,
+        fixed: Array | None = None,
     ) -> None:
         """Put the two together."""
-        self.separation, self.ranking, self.members = separation, ranking, members
-        self.weight, self.dim = weight, dim
+        self.separation, self.ranking, self.members, self.weight = separation, ranking, members, weight
+        self.fixed: Array = np.empty((0, dim)) if fixed is None else fixed
 
     def __call__(self, x: Array) -> tuple[float, Array]:
         """Return the value and its gradient at ``x``, K rows laid out flat."""
         value, gradient = self.separation(x)
-        rows = x.reshape(-1, self.dim)[self.members]
+        rows = np.concatenate([self.fixed, x.reshape(-1, self.fixed.shape[1])])[self.members]
         norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
-        points = rows / norms
+        moving = self.members >= len(self.fixed)
+        points = np.where(moving[:, None], rows / norms, rows)
         loss, pull = self.ranking(points)
         pull -= np.einsum("ij,ij->i", pull, points)[:, None] * points
         pull *= self.weight / norms
-        gradient.reshape(-1, self.dim)[self.members] += pull
+        gradient.reshape(-1, rows.shape[1])[self.members[moving] - len(self.fixed)] += pull[moving]
         return value + self.weight * loss, gradient
 
 
