@@ -1,6 +1,6 @@
 """The best code we can offer for K points in D dimensions: known ones first, then a search, then the better.
 
-``zoo`` holds codes found once by long searches; ``tools/make_zoo.py`` makes the files again, or continues where it
+``zoo`` has codes found once by long searches; ``tools/make_zoo.py`` makes the files again, or continues where it
 was stopped.
 """
 

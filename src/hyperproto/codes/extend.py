@@ -37,7 +37,7 @@ NOISE = 0.3  # of a start, next to the direction the prior itself points in
 
 
 def extend_code(fixed: Array, count: int, *, effort: str = "balanced", seed: int = 0) -> Array:
-    """Return ``count`` points that maximise the smallest angle to the given ones and among themselves.
+    """Return ``count`` points that maximize the smallest angle to the given ones and among themselves.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Points on the sphere as rows of an array: drawing, measuring and ordering them. K x K is held in tiles only."""
+"""Points on the sphere as rows of an array: drawing, measuring and ordering them. K x K exists in tiles only."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -193,7 +193,7 @@ def _begin(num_points: int, dim: int, rng: np.random.Generator, *, symmetric: bo
 
 
 def _converge(points: Array, first: int, bound: float) -> Array:
-    """Minimise fully at the first exponent; stop there if that met the bound, else sharpen."""
+    """Minimize fully at the first exponent; stop there if that met the bound, else sharpen."""
     tolerance = 1e-2 if points.shape[1] == 3 else 1e-3  # sharp codes of higher dimensions need the patience
     points = descend(SmoothMax(*points.shape), points, [first], iterations=800, tolerance=tolerance)
     if largest_cosine(points) <= bound + 1e-5:

@@ -74,7 +74,7 @@ class SmoothMax:
 def descend(
     smooth: SmoothMax, points: Array, exponents: list[int], *, iterations: int, tolerance: float = 1e-4
 ) -> Array:
-    """Minimise f_p for each exponent in turn, each from where the last ended. Returns unit rows.
+    """Minimize f_p for each exponent in turn, each from where the last ended. Returns unit rows.
 
     An exponent ends after so many iterations, or when the entries of the gradient have fallen to
     ``tolerance`` times 1/(K√D), which is what they are like at random points.

@@ -1,6 +1,6 @@
-"""What the registry holds, a code that can be made without making it, and sections, which make one code of another.
+"""What the registry lists, a code that can be made without making it, and sections, which make one code of another.
 
-Let U hold k unit anchors with Gram matrix G = U U^T and let t be the wanted cosines. The points x with U x =
+Let U have as rows k unit anchors with Gram matrix G = U U^T and let t be the wanted cosines. The points x with U x =
 t share the component U^T G^-1 t of squared length τ = t^T G^-1 t; without it, and renormalized, they lie in k
 dimensions less, and a cosine c between them becomes (c - τ)/(1 - τ).
 

@@ -1,6 +1,6 @@
 """Families with a member for (almost) every size: the entries that fit K points in D dimensions.
 
-Each function yields the members of one family that can hold K points in at most D dimensions. Within a family
+Each function yields the members of one family that have K points in at most D dimensions. Within a family
 larger members are better, so only the largest few that fit are made; making an entry builds no point.
 
 *Gluing* lifts the groups of a code with a second code in further dimensions. Let a code fall into M groups with
@@ -47,7 +47,7 @@ TAYLOR = "Taylor (1977): unitary two-graphs"
 
 
 def family_entries(num_points: int, dim: int) -> Iterator[Entry]:
-    """Yield the entries of every family that hold ``num_points`` points in at most ``dim`` dimensions."""
+    """Yield the entries of every family that have ``num_points`` points in at most ``dim`` dimensions."""
     for entries in (_sign_codes, _glued_codes, _chirps, _quadrics, _lines):
         for entry in entries(num_points, dim):
             if entry.num_points >= num_points and entry.dim <= dim:

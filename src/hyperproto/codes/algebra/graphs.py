@@ -1,7 +1,7 @@
 """Strongly regular graphs and equiangular lines, and the spherical codes in their eigenspaces.
 
 A graph on v vertices is strongly regular when every vertex has k neighbors, adjacent vertices have λ in
-common and others μ. Its adjacency matrix has two eigenvalues besides k; the projection of the vertices onto
+common and others μ. Its adjacency matrix has two eigenvalues other than k; the projection of the vertices onto
 the eigenspace of θ, of dimension f, is a code of v points in f dimensions with two cosines only:
 
     θ/k between neighbors,   -(1 + θ)/(v - k - 1) between the others.

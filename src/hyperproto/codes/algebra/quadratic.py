@@ -10,10 +10,10 @@ difference of two of the Q. So the code is as good as the smallest rank of a dif
 - **Kerdock** (1972), m even, on GF(2^(m-1)) x F_2: Q_a(x, e) = sum_{i=1}^{(m-2)/2} Tr((ax)^(2^i+1)) + e
   Tr(ax). All differences have full rank m: cosine 1/sqrt(D), D/2 forms.
 - **Delsarte-Goethals** (1975), m even: Q_a + sum_{i<=t} Tr(b_i x^(2^i+1)): rank >= m - 2t, (D/2)^(t+1) forms.
-  With δ the difference of two a, the radical holds the (x, e) with δ^2 x + u δ + L(x) = 0 for u = e + Tr(ax),
-  where L, of the b, is linearised: at most 2^(2t) solutions x for either u, so its even dimension is <= 2t.
+  With δ the difference of two a, the radical has the (x, e) with δ^2 x + u δ + L(x) = 0 for u = e + Tr(ax),
+  where L, of the b, is linearized: at most 2^(2t) solutions x for either u, so its even dimension is <= 2t.
 - **Dual BCH** (Gold 1968 for t = 1), on GF(2^m): sum_{i<=t} Tr(b_i x^(2^i+1)): the radical is the set of
-  roots of a linearised polynomial of degree 2^(2t), so its dimension is at most 2t, and of the parity of m:
+  roots of a linearized polynomial of degree 2^(2t), so its dimension is at most 2t, and of the parity of m:
   rank >= m - 2t + (m odd). D^t forms.
 
 The basis vectors ±e_x have cosine ±1/sqrt(D) with every one of these and may always join.
@@ -96,7 +96,7 @@ class SignCode:
         K / 2^k points in D - k dimensions, cosine (s D - k) / (D - k).
 
     For k = 1 this is the derived code at the point e_0. The order is form by form, so that any whole number
-    of forms is a union of cosets; antipodal points are neighbours in the order; the basis comes last.
+    of forms is a union of cosets; antipodal points are neighbors in the order; the basis comes last.
     """
 
     forms: FormSet

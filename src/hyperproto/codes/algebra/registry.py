@@ -1,4 +1,4 @@
-"""The registry: which known code holds K points in D dimensions with the smallest maximum cosine.
+"""The registry: which known code has K points in D dimensions with the smallest maximum cosine.
 
 Subsets and zero-padding keep the maximum cosine, so a code of K' >= K points in D' <= D dimensions serves K
 points in D dimensions. Nothing is built to answer.

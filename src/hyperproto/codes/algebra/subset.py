@@ -103,7 +103,7 @@ def choose_subset(entry: Entry, num_points: int, *, seed: int = 0) -> Integers:
     if num_points == entry.num_points:
         return np.arange(num_points)
     rng = np.random.default_rng(derive_seed(seed, "subset", entry.name))
-    in_pairs = entry.block > 0 and entry.block % 2 == 0  # shares are of pairs: a block must hold whole ones
+    in_pairs = entry.block > 0 and entry.block % 2 == 0  # shares are of pairs: a block must have whole ones
     start = _equal_shares(entry, num_points, rng) if in_pairs else None
     if start is not None and entry.num_points > SEARCHED:
         return start
@@ -117,7 +117,7 @@ def _equal_shares(entry: Entry, num_points: int, rng: np.random.Generator) -> In
     """Return runs of points, equally long in a power of two of blocks; opposite points stay together.
 
     The runs start at the same place of each block, or at random ones; whichever is fairer, where K is not so
-    large that measuring takes long. Places are multiples of the power of two that holds the run: in a linear
+    large that measuring takes long. Places are multiples of the power of two that fits the run: in a linear
     family the same place keeps close to a subspace, where all points are alike.
     """
     available = entry.num_points // entry.block
@@ -147,7 +147,7 @@ def _unfairness(entry: Entry, index: Integers) -> float:
 
 
 def _aligned_start(count: int, available: int, rng: np.random.Generator) -> int:
-    """Return a random multiple of the power of two that holds ``count``, where one fits."""
+    """Return a random multiple of the power of two that fits ``count``, where one fits."""
     run = _power_of_two(count)
     return int(rng.integers(max(1, available // run))) * run
 

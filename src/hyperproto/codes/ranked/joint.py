@@ -201,7 +201,7 @@ def ranked_points(
     workers: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[Array, bool]:
-    """Minimise F from several starts; return the best end and whether all was done, or an interrupt ended it.
+    """Minimize F from several starts; return the best end and whether all was done, or an interrupt ended it.
 
     Parameters
     ----------

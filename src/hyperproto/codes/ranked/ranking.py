@@ -177,7 +177,7 @@ def _count(asked: Array, cosines: Array) -> Array:
 def count_ordered(asked: Array, placed: Array, margin: float) -> int:
     """Return the number of (j, k) in one row with ``asked[j] > asked[k]`` and ``placed[j] > placed[k] + margin``.
 
-    As inversions are counted by merging: rows are laid in the order asked for, and of any two neighbouring stretches,
+    As inversions are counted by merging: rows are laid in the order asked for, and of any two neighboring stretches,
     doubled until one is left, sorting says how many of the later are placed above how many of the earlier. For n
     columns that takes n log² n steps, where comparing all pairs takes n².
 

@@ -1,4 +1,4 @@
-"""Directions, cosines, angles, tangents and random points.
+"""Shelf 1: the sphere S^(D-1). Directions, cosines, angles, tangents and random points, as pure functions on tensors.
 
 Lengths never matter here. A row is divided by its largest entry before its norm is taken, so every row whose
 largest entry is a normal number of its dtype has a direction, from 1e-38 to 3e38 in float32. Smaller rows count
