@@ -124,7 +124,7 @@ def test_its_state_is_saved_and_goes_on_to_the_same_bits(mean):
         space.observe(z, labels)
     again = space_from_dict(space_to_dict(space), {})
     again.load_state_dict(copy.deepcopy(space.state_dict()))
-    assert again.options() == {"mean": mean, "decay": 0.7, "condense_every": 3}
+    assert again.options == {"mean": mean, "decay": 0.7, "condense_every": 3}
     for z, labels in held[4:]:
         for one in (space, again):
             one.observe(z, labels)

@@ -85,7 +85,7 @@ def test_it_learns_and_comes_back_in_one_line(tmp_path):
     _, space = hp.load(tmp_path / "run", network=make_network(seed=3))
     assert isinstance(space, hp.baselines.DeepNCM)
     assert torch.equal(space.means, run.space.means)
-    assert space.options() == run.space.options()
+    assert space.options == run.space.options
 
 
 def test_resuming_with_another_form_gets_a_sentence(tmp_path):

@@ -15,21 +15,15 @@ from hyperproto.spaces.tasks import task_from_dict
 
 __all__ = ["SPACES", "ConventionalSpace", "DeepNCM", "space_from_dict", "space_to_dict", "weigh_tasks"]
 
-SPACES: dict[str, Any] = {
-    "sphere": Space,
-    "composite": CompositeSpace,
-    "conventional": ConventionalSpace,
-    "deep-ncm": DeepNCM,
-}
+SPACES: dict[str, Any] = {space.kind: space for space in (Space, CompositeSpace, ConventionalSpace, DeepNCM)}
 
 
 def space_to_dict(space: OutputSpace) -> dict[str, Any] | None:
     """Describe a space of ours; None for a user's own."""
     if not isinstance(space, TaskSpace) or type(space) not in SPACES.values():
         return None
-    kind = next(name for name, builder in SPACES.items() if builder is type(space))
     tasks = [{"name": name, **task.to_dict()} for name, task in space.tasks.items()]
-    return {"kind": kind, "dim": space.dim, "bare": space.bare, "tasks": tasks, **space.options()}
+    return {"kind": space.kind, "dim": space.dim, "bare": space.bare, "tasks": tasks, **space.options}
 
 
 def space_from_dict(values: dict[str, Any], prototypes: Mapping[str, Prototypes]) -> TaskSpace:

@@ -48,6 +48,8 @@ class ConventionalSpace(TaskSpace):
     3
     """
 
+    kind = "conventional"
+
     def __init__(
         self,
         task: Task | Mapping[str, Task] | None = None,
@@ -68,15 +70,11 @@ class ConventionalSpace(TaskSpace):
             else:
                 heads[name] = NumberHead(ranges[name], start, clamp=clamp, width=width)
                 start += width
-        super().__init__(start, heads, bare=bare)
-        self.clamp: Clamp = clamp
-        self.width = width
-
-    def options(self) -> dict[str, Any]:
-        """Return how numbers are read, where that was chosen: configs from before there was a choice have none."""
-        return ({} if self.clamp == "test" else {"clamp": self.clamp}) | (
-            {} if self.width == 1 else {"width": self.width}
-        )
+        chosen: dict[str, Any] = {"clamp": clamp, "width": width}
+        usual = {"clamp": "test", "width": 1}  # left out, as in configs from before there was a choice
+        options = {name: value for name, value in chosen.items() if value != usual[name]}
+        super().__init__(start, heads, bare=bare, **options)
+        self.clamp, self.width = clamp, width
 
 
 class LogitHead(Head):

@@ -14,7 +14,7 @@ Means start at zero and a class that is not in a batch keeps its own, as in the 
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
 import torch
 from torch import Tensor
@@ -58,10 +58,6 @@ class MeanHead(Head):
     def extra_repr(self) -> str:
         """Say what is asked for, and how the means are kept."""
         return f"{super().extra_repr().partition(';')[0]}; {self.mean} of class means"
-
-    def options(self) -> dict[str, Any]:
-        """Return how the means are kept, for a run's config."""
-        return {"mean": self.mean, "decay": self.decay, "condense_every": self.condense_every}
 
     def row_losses(self, z: Tensor, target: Tensor) -> Tensor:
         """Return the cross-entropy of the softmax over negative squared distances, row by row."""
@@ -160,6 +156,8 @@ class DeepNCM(TaskSpace):
     ([[0.0, 2.0], [4.0, 0.0]], ['low'])
     """
 
+    kind = "deep-ncm"
+
     def __init__(
         self,
         dim: int,
@@ -177,20 +175,14 @@ class DeepNCM(TaskSpace):
         dim = check_integer(dim, "dim", at_least=len(ranges) + 1, reason=reason)
         heads: dict[str, Head] = {name: NumberHead(value, axis) for axis, (name, value) in enumerate(ranges.items())}
         (self._class_name,) = classes
-        axes = slice(len(ranges), dim)
-        heads[self._class_name] = MeanHead(
-            classes[self._class_name], axes, mean=mean, decay=decay, condense_every=condense_every
-        )
-        super().__init__(dim, {name: heads[name] for name in named}, bare=bare)
+        options: dict[str, Any] = {"mean": mean, "decay": decay, "condense_every": condense_every}
+        heads[self._class_name] = MeanHead(classes[self._class_name], slice(len(ranges), dim), **options)
+        super().__init__(dim, {name: heads[name] for name in named}, bare=bare, **options)
 
     @property
     def means(self) -> Tensor:
         """The class means, shape (num_classes, dim without the axes of ranges)."""
         return self._mean_head.means
-
-    def options(self) -> dict[str, Any]:
-        """Return how the means are kept."""
-        return self._mean_head.options()
 
     @torch.no_grad()
     def observe(self, z: Tensor, targets: Targets) -> None:
@@ -200,5 +192,4 @@ class DeepNCM(TaskSpace):
 
     @property
     def _mean_head(self) -> MeanHead:
-        head: MeanHead = self.named_heads()[self._class_name]
-        return head
+        return cast(MeanHead, self.named_heads()[self._class_name])

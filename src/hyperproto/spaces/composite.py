@@ -10,7 +10,7 @@ with u the output on the sphere. Axes, decisions and metrics are those of :class
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import cast
 
 import torch
 from torch import Tensor
@@ -47,6 +47,8 @@ class CompositeSpace(Sphere):
     tensor(0.0100)
     """
 
+    kind = "composite"
+
     def __init__(self, dim: int, task: Task | Mapping[str, Task] | None = None, **tasks: Task) -> None:
         super().__init__(dim, task, **tasks)
         classes, ranges = class_tasks(self.tasks), range_tasks(self.tasks)
@@ -57,10 +59,6 @@ class CompositeSpace(Sphere):
         if weighted:
             raise InputError("Tasks of a CompositeSpace", "have no weight", f'one for "{weighted[0]}"')
         (self._class_name,), (self._pole_name,) = classes, ranges
-
-    def options(self) -> dict[str, Any]:
-        """Return nothing: a space is its tasks."""
-        return {}
 
     def points(self, targets: Mapping[str, Tensor]) -> Tensor:
         """Return the point on the sphere that stands for each pair of a class and a number. Shape (n, dim)."""
@@ -110,5 +108,4 @@ class CompositeSpace(Sphere):
 
     @property
     def _class_head(self) -> PrototypeHead:
-        head: PrototypeHead = self.named_heads()[self._class_name]
-        return head
+        return cast(PrototypeHead, self.named_heads()[self._class_name])

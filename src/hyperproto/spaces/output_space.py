@@ -152,12 +152,18 @@ class TaskSpace(OutputSpace):
 
     heads: nn.ModuleList
 
-    def __init__(self, dim: int, heads: Mapping[str, Head], *, bare: bool) -> None:
+    def __init__(self, dim: int, heads: Mapping[str, Head], *, bare: bool, **options: Any) -> None:
         super().__init__()
         self.dim = int(dim)
         self.names = tuple(heads)
         self.heads = nn.ModuleList(heads.values())  # not a ModuleDict: a task may have any name, dots included
         self.bare = bare
+        self.options = options  # what else the constructor takes, as plain values for a run's config
+
+    @property
+    @abstractmethod
+    def kind(self) -> str:
+        """What stored files call this kind of space."""
 
     def extra_repr(self) -> str:
         """Describe the sphere or output."""
@@ -167,10 +173,6 @@ class TaskSpace(OutputSpace):
     def tasks(self) -> dict[str, Task]:
         """The tasks by name; one unnamed task is called "target"."""
         return {name: head.task for name, head in self.named_heads().items()}
-
-    @abstractmethod
-    def options(self) -> dict[str, Any]:
-        """Return the arguments of the constructor besides the tasks, as plain values for a run's config."""
 
     def losses(
         self,

@@ -108,9 +108,7 @@ class Space(Sphere):
     (['2', '4'], tensor([90.,  2.]))
     """
 
-    def options(self) -> dict[str, Any]:
-        """Return nothing: a space is its tasks."""
-        return {}
+    kind = "sphere"
 
 
 class PrototypeHead(Head):

@@ -1,0 +1,48 @@
+"""Descriptions of spaces that were stored before losses and baselines had packages of their own."""
+
+import hyperproto as hp
+from hyperproto.baselines import space_from_dict, space_to_dict
+
+CLASSES = {"task": "classes", "classes": ["a", "b", "c"], "weight": 1.0, "class_weights": None}
+RANGE = {"task": "range", "low": 0.0, "high": 180.0, "margin": 0.1, "outside": "clip", "weight": 1.0}
+
+
+def stored(kind, dim, *tasks, bare=False, **options):
+    return {"kind": kind, "dim": dim, "bare": bare, "tasks": list(tasks), **options}
+
+
+def classes(loss, name="target", **loss_options):
+    return {"name": name, **CLASSES, "loss": {"name": loss, **loss_options}}
+
+
+def test_spheres_of_before_are_read_and_written_as_they_were():
+    for loss, expected in [
+        (classes("squared_cosine"), hp.losses.SquaredCosine()),
+        (classes("cosine_softmax", scale=16.0), hp.losses.CosineSoftmax(16.0)),
+        (classes("free_norm_softmax", gain=1.0), hp.losses.FreeNormSoftmax()),
+        (classes("power_cosine", q=0.5, floor=1e-4), hp.losses.PowerCosine()),
+        (classes("cauchy_softmax", power=4.0, width=0.2), hp.losses.CauchySoftmax()),
+        (
+            classes("sampled_cosine_softmax", scale=16.0, negatives=0, kind="batch"),
+            hp.losses.SampledCosineSoftmax(16.0),
+        ),
+    ]:
+        before = stored("sphere", 2, loss, bare=True)
+        space = space_from_dict(before, {})
+        assert type(space) is hp.Space
+        assert space.tasks["target"].loss == expected
+        assert space_to_dict(space) == before
+
+
+def test_other_spaces_of_before_are_read_and_written_as_they_were():
+    both = [classes("squared_cosine", name="kind"), {"name": "angle", **RANGE}]
+    for before, kind in [
+        (stored("composite", 3, *both), hp.CompositeSpace),
+        (stored("conventional", 4, *both), hp.baselines.ConventionalSpace),
+        (stored("conventional", 5, *both, clamp="train", width=2), hp.baselines.ConventionalSpace),
+        (stored("deep-ncm", 3, *both, mean="decay", decay=0.7, condense_every=100), hp.baselines.DeepNCM),
+    ]:
+        space = space_from_dict(before, {})
+        assert type(space) is kind
+        assert space.dim == before["dim"]
+        assert space_to_dict(space) == before
