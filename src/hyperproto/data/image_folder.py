@@ -19,6 +19,7 @@ from hyperproto.data.source import (
     hold_out_rows,
     select,
 )
+from hyperproto.defaults import IMAGE_SIZE
 
 __all__ = ["is_image_folder", "read_image_folder"]
 
@@ -30,7 +31,7 @@ def read_image_folder(
     *,
     held_out: float = 0.2,
     seed: int = 0,
-    size: int = 224,
+    size: int = IMAGE_SIZE,
     resize: int | None = None,
     unseen: Unseen = "error",
     targets: Mapping[str, Target] | None = None,

@@ -11,6 +11,7 @@ from torch import Tensor
 from hyperproto._core.checks import check_integer
 from hyperproto._core.errors import InputError
 from hyperproto._core.registry import choose
+from hyperproto.defaults import IMAGE_SIZE
 
 __all__ = [
     "CIFAR_MEAN",
@@ -155,7 +156,7 @@ class TablePreprocessing:
 Preprocessing: TypeAlias = ImagePreprocessing | TablePreprocessing
 
 
-def large_image_preprocessing(size: int = 224, resize: int | None = None) -> ImagePreprocessing:
+def large_image_preprocessing(size: int = IMAGE_SIZE, resize: int | None = None) -> ImagePreprocessing:
     """Return the usual way with photographs: the shorter side to 8/7 of ``size``, 256 for 224, then the center."""
     size = check_integer(size, "size", at_least=1)
     return ImagePreprocessing(size, resize=round(size * 8 / 7) if resize is None else resize)

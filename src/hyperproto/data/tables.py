@@ -32,6 +32,7 @@ from hyperproto.data.source import (
     hold_out_rows,
     select,
 )
+from hyperproto.defaults import IMAGE_SIZE
 
 __all__ = ["Column", "column", "describe_columns", "is_table", "read_columns", "read_table"]
 
@@ -233,7 +234,7 @@ def read_table(
     seed: int = 0,
     bounds: Mapping[str, tuple[float, float]] | None = None,
     unseen: Unseen = "error",
-    size: int = 224,
+    size: int = IMAGE_SIZE,
     resize: int | None = None,
     targets: Mapping[str, Target] | None = None,
 ) -> Source:
