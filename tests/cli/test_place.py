@@ -149,7 +149,7 @@ def test_compare_goes_over_dimensions(capsys, tmp_path):
         (["place", "3", "3", "--plot", "map.jpg"], 'must be named ".png" or ".svg"'),
         (["place", "5", "3", "--prior", "v.npy", "--neighbors", "0"], "--neighbors must be at least 1; got 0"),
         (["extend", "nowhere", "3"], 'No prototype file at "nowhere"'),
-        (["compare", "4", "--dims", "1"], "must be at least 2; got 1"),
+        (["compare", "4", "--dims", "1"], "--dims must be at least 2; got 1"),
     ],
 )
 def test_a_mistake_prints_one_sentence_and_exits_with_2(capsys, arguments, sentence):

@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import asdict, dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from tyro.conf import Positional, arg
 
@@ -14,6 +14,8 @@ __all__ = ["Compare"]
 @dataclass
 class Compare(SearchOptions):
     """Compare dimensions for K classes: maximum cosines of ours, the bound, the paper's method and chance."""
+
+    KEYWORDS: ClassVar = {"dim": "dims"}
 
     classes: Annotated[Positional[int], arg(metavar="K")]
     """Number of classes."""
