@@ -56,12 +56,12 @@ def test_a_photograph_is_turned_upright(tmp_path):
 
 
 @pytest.mark.parametrize("mode", ["1", "L", "P", "CMYK", "RGBA", "LA", "I;16", "YCbCr"])
-@pytest.mark.parametrize("preprocessing", [RGB, GREY], ids=["rgb", "grey"])
+@pytest.mark.parametrize("preprocessing", [RGB, GREY], ids=["rgb", "gray"])
 def test_any_kind_of_pixel_becomes_rgb_or_grey(tmp_path, mode, preprocessing):
-    grey = np.full((16, 16), 255, dtype=np.uint8)
-    grey[:8] = 0
-    image = Image.fromarray(grey)
-    image = Image.fromarray(grey.astype(np.uint16) * 257) if mode == "I;16" else image.convert("RGB").convert(mode)
+    gray = np.full((16, 16), 255, dtype=np.uint8)
+    gray[:8] = 0
+    image = Image.fromarray(gray)
+    image = Image.fromarray(gray.astype(np.uint16) * 257) if mode == "I;16" else image.convert("RGB").convert(mode)
     image.save(tmp_path / ("a.tif" if mode in ("CMYK", "YCbCr") else "a.png"))
     got = decode(next(tmp_path.iterdir()), preprocessing)
     assert got.shape == (preprocessing.channels, 16, 16)

@@ -77,8 +77,8 @@ def test_a_preview_shows_images_with_their_labels(tmp_path):
     shown = preview(read_source(layouts.write_omniart(tmp_path)), 3)
     assert [caption for _, caption in shown] == ["1600, Dutch", "1800, Dutch", "1950, French"]
     assert {pixels.shape for pixels, _ in shown} == {(48, 48, 3)}
-    grey = preview(read_source(layouts.write_mnist(tmp_path)), 2)
-    assert grey[0][0].shape == (28, 28, 3)
+    gray = preview(read_source(layouts.write_mnist(tmp_path)), 2)
+    assert gray[0][0].shape == (28, 28, 3)
 
 
 def test_a_table_of_numbers_has_nothing_to_show(tmp_path):

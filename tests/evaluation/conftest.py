@@ -14,7 +14,7 @@ from hyperproto.training import DataSpec, Run, RunSpec
 from tests.data import layouts
 
 SIZE = 8
-KINDS = ("dark", "grey", "light")
+KINDS = ("dark", "gray", "light")
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ def test_the_parts_agree_with_the_whole(image_run):
     assert sum(pair.count for pair in report.pairs) == pytest.approx(15 * (1 - accuracy))
     assert report.mean_class_accuracy == pytest.approx(accuracy)  # as many of each class
     assert math.isnan(report.top_5)  # of three classes
-    assert [row.name for row in report.classes] == ["dark", "grey", "light"]
+    assert [row.name for row in report.classes] == ["dark", "gray", "light"]
     held = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert held["tasks"]["class"]["top_5"] is None
 
@@ -117,7 +117,7 @@ def test_training_scores_validation_values_beyond_the_bounds_too(tmp_path):
 def test_classes_are_matched_by_name_and_not_by_position(image_run, tmp_path):
     """Without "dark" the first class of the data is the second of the run."""
     folder = tmp_path / "some"
-    for kind in ("grey", "light"):
+    for kind in ("gray", "light"):
         shutil.copytree(image_run.data / "test" / kind, folder / kind)
     whole, some = evaluate_run(image_run.folder, image_run.data), evaluate_run(image_run.folder, folder)
     kept = {row.name: (row.support, row.recall) for row in whole.tasks["class"].classes if row.name != "dark"}
@@ -153,12 +153,12 @@ def test_data_of_another_kind_gets_a_sentence(image_run, table_run, tmp_path):
 
 def test_an_unreadable_image_is_named_or_left_out(image_run, tmp_path):
     folder = write_images(tmp_path / "more", n=2)
-    (folder / "grey" / "1.png").write_bytes(b"<html>404")
-    with pytest.raises(ValueError, match=r'grey/1.png" must be an image; got an HTML page'):
+    (folder / "gray" / "1.png").write_bytes(b"<html>404")
+    with pytest.raises(ValueError, match=r'gray/1.png" must be an image; got an HTML page'):
         evaluate_run(image_run.folder, folder)
     found = evaluate_run(image_run.folder, folder, skip_corrupt=True)
     assert found.examples == 5
-    assert found.skipped == (str(folder / "grey" / "1.png"),)
+    assert found.skipped == (str(folder / "gray" / "1.png"),)
 
 
 def test_a_run_without_preprocessing_takes_data_that_is_prepared(tmp_path, image_run):
