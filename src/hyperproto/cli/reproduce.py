@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from tyro.conf import Positional, arg
 
+from hyperproto._core.errors import HyperprotoError, InputError, MissingDataError
+
 if TYPE_CHECKING:
     from hyperproto.reproduction.cell import Cell
     from hyperproto.reproduction.experiment import Experiment
@@ -59,13 +61,22 @@ class Reproduce:
     def run(self) -> None:
         """Plan, run, report; cells that failed are named at the end, and the exit code is 1."""
         from hyperproto.reproduction.experiment import find_experiment
+        from hyperproto.reproduction.records import find_record
 
         experiment = find_experiment(self.name)
         failed = [] if self.report_only else self._run_cells(experiment)
         if self.dry_run and not self.report_only:
             return
-        if not failed or _has_records(experiment, self.scale, self.results):
-            _show_report(experiment, self.scale, self.results)
+        cells = experiment.cells(self.scale)
+        if any(find_record(self.results, cell, experiment.name) is not None for cell in cells):
+            self._show_report(experiment)
+        elif not failed:
+            raise InputError(
+                f'"{self.results / "cells"}"',
+                f"hold records of {experiment.name} at scale {self.scale}",
+                "none",
+                f"Run hyperproto reproduce {experiment.name} --scale {self.scale} --data DIR first.",
+            )
         if failed:
             what = "1 cell failed" if len(failed) == 1 else f"{len(failed)} cells failed"
             print(f"hyperproto: {what}; the others are reported. Run the command again to retry.", file=sys.stderr)
@@ -75,7 +86,6 @@ class Reproduce:
 
     def _run_cells(self, experiment: "Experiment") -> "list[Outcome]":
         """Run what is to be done and return what failed."""
-        from hyperproto._core.errors import InputError, MissingDataError
         from hyperproto.reproduction.placements import Places
         from hyperproto.reproduction.runner import make_plan, run_plan
 
@@ -107,11 +117,20 @@ class Reproduce:
         )
         return [outcome for outcome in outcomes if outcome.state == "failed"]
 
+    def _show_report(self, experiment: "Experiment") -> None:
+        """Print the table and say what was written."""
+        from hyperproto.cli.console import table_console
+        from hyperproto.reproduction.grid import print_grid
+        from hyperproto.reproduction.reports import write_report
+
+        folder = self.results / "reports"
+        grid, written = write_report(experiment, self.scale, self.results, folder)
+        print_grid(grid, table_console())
+        print(f"Written to {folder}: " + ", ".join(path.name for path in written))
+
 
 def _sentence(error: Exception | None) -> str:
     """Return an error as the command line says it."""
-    from hyperproto._core.errors import HyperprotoError
-
     if isinstance(error, HyperprotoError):
         return error.format(lambda name, value: f"--{name.replace('_', '-')} {value}".strip())
     return "" if error is None else str(error)
@@ -148,29 +167,3 @@ def _print_plan(experiment: "Experiment", plan: "Plan", scale: str) -> None:
     for line in sorted(settings) + [f"differs from the paper's: {line}" for line in differences(experiment, scale)]:
         print(f"  {line}")
     print(f"{len(plan.todo)} cells to do, {len(plan.done)} done, {len(plan.skipped)} left out.")
-
-
-def _has_records(experiment: "Experiment", scale: str, results: Path) -> bool:
-    """Whether any cell is done."""
-    from hyperproto.reproduction.records import find_record
-
-    return any(find_record(results, cell, experiment.name) is not None for cell in experiment.cells(scale))
-
-
-def _show_report(experiment: "Experiment", scale: str, results: Path) -> None:
-    """Print the table and say what was written."""
-    from hyperproto._core.errors import InputError
-    from hyperproto.cli.console import table_console
-    from hyperproto.reproduction.grid import print_grid
-    from hyperproto.reproduction.reports import write_report
-
-    if not _has_records(experiment, scale, results):
-        raise InputError(
-            f'"{results / "cells"}"',
-            f"hold records of {experiment.name} at scale {scale}",
-            "none",
-            f"Run hyperproto reproduce {experiment.name} --scale {scale} --data DIR first.",
-        )
-    grid, written = write_report(experiment, scale, results, results / "reports")
-    print_grid(grid, table_console())
-    print(f"Written to {results / 'reports'}: " + ", ".join(path.name for path in written))

@@ -111,7 +111,6 @@ def cell_prototypes(
     Placements do not depend on the cell's seed: the paper's tables vary the training, not the prototypes.
     ``data_prior`` computes the data-driven prior, for placements that use it.
     """
-    check_available(cell, places, num_classes, axes)
     kind = str(cell.run.space.prototypes)
     if kind == "one-hot":
         made = Prototypes.one_hot(num_classes, axes)
@@ -124,40 +123,29 @@ def cell_prototypes(
     elif kind == "word2vec":
         made = Prototypes.from_npy(places.authors_file("sem", cell, num_classes, axes))
     else:
-        made = _placed(kind, cell, num_classes, axes, names, places, data_prior)
+        labels = list(names or map(str, range(num_classes)))
+        prior: Any = None
+        source = ""
+        if kind in DATA_DRIVEN:
+            assert data_prior is not None, "a cell that is trained has examples"
+            prior, source = data_prior(), str(cell.run.data)
+        elif kind in WITH_WORDS and places.words is not None:
+            prior, source = places.words, f"{places.words.name}, {places.words.stat().st_size} bytes"
+        elif kind in WITH_WORDS:
+            path = places.authors_file("sem", cell, num_classes, num_classes)
+            prior, source = dict(zip(labels, np.load(path, allow_pickle=False), strict=True)), path.name
+        made = _place_once(kind, num_classes if prior is None else labels, axes, prior, source, places)
     return Prototypes(made.vectors, made.certificate, None if names is None else tuple(names))
 
 
-def describe_prototypes(prototypes: Prototypes) -> dict[str, Any]:
-    """Return what a record says about prototypes: where they come from, how far apart, and a hash of their bits."""
-    separation = prototypes.separation()
-    return {
-        "method": prototypes.certificate.method,
-        "separation": {"min": separation.min, "mean": separation.mean, "max": separation.max},
-        "sha256": hashlib.sha256(prototypes.vectors.double().numpy(force=True).tobytes()).hexdigest(),
-    }
-
-
-def _placed(
-    kind: str,
-    cell: Cell,
-    num_classes: int,
-    axes: int,
-    names: Sequence[str] | None,
-    places: Places,
-    data_prior: Callable[[], Prior | None] | None,
+def _place_once(
+    kind: str, classes: int | list[str], axes: int, prior: Any, source: str, places: Places
 ) -> Prototypes:
-    """Place, or read what was placed before."""
-    prior, source = _word_prior(cell, num_classes, names, places) if kind.endswith("-prior") else (None, "")
-    if kind in DATA_DRIVEN:
-        assert data_prior is not None, "a cell that is trained has examples"
-        prior, source = data_prior(), str(cell.run.data)
-    asked = json.dumps([kind, num_classes, axes, list(names or ()) if prior is not None else [], source])
-    digest = hashlib.sha256(asked.encode()).hexdigest()[:12]
-    path = places.runs / "prototypes" / f"{kind}-{axes}d-{num_classes}c-{digest}.safetensors"
+    """Place, or read what was placed before; ``source`` identifies the prior."""
+    digest = hashlib.sha256(json.dumps([kind, classes, axes, source]).encode()).hexdigest()[:12]
+    path = places.runs / "prototypes" / f"{kind}-{axes}d-{digest}.safetensors"
     if path.is_file():
         return Prototypes.load(path)
-    classes = num_classes if prior is None else list(names or map(str, range(num_classes)))
     path.parent.mkdir(parents=True, exist_ok=True)
     with _delayed_interrupt():
         # workers: cells are spread over the cores already
@@ -182,10 +170,11 @@ def _delayed_interrupt() -> Iterator[None]:
         raise KeyboardInterrupt
 
 
-def _word_prior(cell: Cell, num_classes: int, names: Sequence[str] | None, places: Places) -> tuple[Any, str]:
-    """Return word vectors, and what to know them by."""
-    if places.words is not None:
-        return places.words, f"{places.words.name}, {places.words.stat().st_size} bytes"
-    path = places.authors_file("sem", cell, num_classes, num_classes)
-    vectors = np.load(path, allow_pickle=False)
-    return dict(zip(names or map(str, range(num_classes)), vectors, strict=True)), path.name
+def describe_prototypes(prototypes: Prototypes) -> dict[str, Any]:
+    """Return what a record says about prototypes: where they come from, how far apart, and a hash of their bits."""
+    separation = prototypes.separation()
+    return {
+        "method": prototypes.certificate.method,
+        "separation": {"min": separation.min, "mean": separation.mean, "max": separation.max},
+        "sha256": hashlib.sha256(prototypes.vectors.double().numpy(force=True).tobytes()).hexdigest(),
+    }

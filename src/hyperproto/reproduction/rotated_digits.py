@@ -90,7 +90,7 @@ def compare(
     only: str | None = None,
 ) -> tuple[list[Row], Arrays]:
     """Train every space with the same network, data, epochs and rate; return the table and the held-out data."""
-    train, held = load_rotated_digits(seed=seed, part=part, copies=COPIES, size=SIZE)
+    train, test = load_rotated_digits(seed=seed, part=part, copies=COPIES, size=SIZE)
     rows = []
     for name in SPACES if only is None else (only,):
         space = SPACES[name]()
@@ -98,15 +98,15 @@ def compare(
         started = time.perf_counter()
         run: Run | None = None
         with suppress(NonFiniteLossError):  # squared error explodes at rates that the sphere bears
-            run = fit(network, space, train, valid=held, epochs=epochs, lr=lr, reduction="mean", seed=seed)
+            run = fit(network, space, train, valid=test, epochs=epochs, lr=lr, reduction="mean", seed=seed)
         rows.append(Row(name, run, time.perf_counter() - started))
-    return rows, held
+    return rows, test
 
 
 def held_out_pictures(seed: int) -> Tensor:
     """Return the held-out images of :func:`compare` as people like to see them, shape (n, SHOWN, SHOWN)."""
-    _, held = load_rotated_digits(seed=seed, copies=1, size=SHOWN)
-    return held.inputs[:, 0]
+    _, test = load_rotated_digits(seed=seed, copies=1, size=SHOWN)
+    return test.inputs[:, 0]
 
 
 @torch.no_grad()

@@ -6,10 +6,10 @@ Cells need no care when they are interrupted: a run that is killed resumes from 
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import joblib
 import torch
@@ -27,6 +27,7 @@ from hyperproto.reproduction.run_cell import run_cell
 __all__ = ["Outcome", "Plan", "make_plan", "run_plan"]
 
 BACKENDS = dict.fromkeys(("processes", "dask"))
+UNORDERED: Any = {"batch_size": 1, "return_as": "generator_unordered"}
 RANGES = {"omniart": ("year",), "rotated-mnist": ("angle",)}
 
 
@@ -142,19 +143,14 @@ def _outcomes(plan: Plan, places: Places, jobs: int, backend: str, scheduler: st
     if backend == "dask":
         distributed = require("distributed", extra="dask", purpose="Spreading cells with Dask")
         with distributed.Client(scheduler), joblib.parallel_config(backend="dask"):
-            yield from _unordered(tasks, -1)
+            yield from joblib.Parallel(n_jobs=-1, **UNORDERED)(tasks)
     elif min(jobs, len(tasks)) <= 1:
         yield from (run(*arguments, **options) for run, arguments, options in tasks)
     else:
         with _killing_workers(), joblib.parallel_config(backend="loky"):
             with _blocked_interrupts():
-                ended = _unordered(tasks, jobs)
+                ended = joblib.Parallel(n_jobs=jobs, **UNORDERED)(tasks)
             yield from ended
-
-
-def _unordered(tasks: Sequence[Any], jobs: int) -> Iterator[Outcome]:
-    run = joblib.Parallel(n_jobs=jobs, batch_size=1, return_as="generator_unordered")
-    return cast(Iterator[Outcome], run(tasks))
 
 
 @contextmanager
