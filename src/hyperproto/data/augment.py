@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch.nn import functional
 
 from hyperproto._core.checks import check_finite_number, check_integer
-from hyperproto._core.errors import InputError
+from hyperproto._core.errors import InputError, arg
 from hyperproto._core.seeding import derive_seed
 
 __all__ = ["PHOTO_AUGMENT", "Augment", "augmented", "center", "crop", "flip", "normalize", "uniforms", "warp"]
@@ -64,7 +64,7 @@ class Augment:
             return
         if self.padding:
             got = f"{self.padding} with resized_crop={self.resized_crop}"
-            raise InputError("padding", "be 0 with `resized_crop`, for both crop", got, "Choose one.")
+            raise InputError("padding", f"be 0 with {arg('resized_crop')}, for both crop", got, "Choose one.")
         smallest, largest = self.resized_crop
         if not 0 < smallest <= largest <= 1:
             rule = "be two shares with 0 < smallest <= largest <= 1"

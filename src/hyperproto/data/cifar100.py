@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from hyperproto._core.checks import check_integer
-from hyperproto._core.errors import InputError
+from hyperproto._core.errors import InputError, arg
 from hyperproto._core.registry import choose
 from hyperproto._core.seeding import derive_seed
 from hyperproto.data.augment import Augment
@@ -214,6 +214,6 @@ def _keep(split: Split, counts: Tensor, seed: int) -> Split:
             f"Class {k}",
             f"have {int(counts[k])} images or more",
             f"{int(have[k])} ({len(short)} of {len(counts)} classes are short)",
-            "Give smaller `least` and `most`, or all of CIFAR-100.",
+            f"Give smaller {arg('least')} and {arg('most')}, or all of CIFAR-100.",
         )
     return select(split, draw_rows(labels, counts, seed=seed))

@@ -15,7 +15,7 @@ from torch.nn import functional
 from torch.utils.data import Dataset
 
 from hyperproto._core.checks import check_integer
-from hyperproto._core.errors import InputError, InputTypeError
+from hyperproto._core.errors import InputError, InputTypeError, arg
 from hyperproto._core.registry import choose
 from hyperproto.data.augment import Augment, augmented, center, normalize
 from hyperproto.data.image_files import PathList, cores, decode, decode_all, stream
@@ -138,7 +138,7 @@ class ImageData(Dataset[Any]):
     def pixels(self, ids: Tensor, *, seed: int | None = None, epoch: int | None = None) -> Pixels:
         """Return what :meth:`batch` does before its last step, as uint8, shape (n, size, size, channels)."""
         if (seed is None) != (epoch is None):
-            raise InputError("seed", "be given together with `epoch`, or neither", f"{seed} and {epoch}")
+            raise InputError("seed", f"be given together with {arg('epoch')}, or neither", f"{seed} and {epoch}")
         rows, size = self._rows[ids.numpy()], self.preprocessing.size
         stored = self._stored(rows)
         if self.augment is None or seed is None or epoch is None:
@@ -188,7 +188,7 @@ def _check(split: Split, preprocessing: ImagePreprocessing) -> None:
     if not len(split):
         raise InputError("A data set", "hold at least one example", "none")
     if preprocessing.resize is not None and preprocessing.resize < preprocessing.size:
-        raise InputError("resize", "be at least `size`", f"{preprocessing.resize} and {preprocessing.size}")
+        raise InputError("resize", f"be at least {arg('size')}", f"{preprocessing.resize} and {preprocessing.size}")
 
 
 def _choose_keep(split: Split, preprocessing: ImagePreprocessing) -> str:

@@ -13,7 +13,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from hyperproto._core.errors import InputError, MissingDataError
+from hyperproto._core.errors import InputError, MissingDataError, arg
 from hyperproto._core.registry import choose
 from hyperproto.data.augment import PHOTO_AUGMENT, Augment
 from hyperproto.data.image_files import check_files_exist, images_in
@@ -300,7 +300,8 @@ def _read_paintings(folder: Path, name: str, from_year: int | None) -> tuple[lis
     years = column(table, "creation_year", path).numbers("creation_year", path)
     rows = torch.arange(len(ids)) if from_year is None else (years >= from_year).nonzero().flatten()
     if not len(rows):
-        raise InputError(f'"{path}"', f"hold paintings from {from_year} on", "none", "Give an earlier `from_year`.")
+        advice = f"Give an earlier {arg('from_year')}."
+        raise InputError(f'"{path}"', f"hold paintings from {from_year} on", "none", advice)
     files = [folder / name / f"{ids[row]}.jpg" for row in rows.tolist()]
     check_files_exist(files, listed_in=str(path))
     return files, years[rows], [schools[row] for row in rows.tolist()]

@@ -88,7 +88,7 @@ class Bounds:
         for name in ("low", "high"):  # plain floats: they are stored with a run
             object.__setattr__(self, name, check_finite_number(getattr(self, name), name))
         if not self.low < self.high:
-            raise InputError("low", "be less than `high`", f"{self.low:g} and {self.high:g}")
+            raise InputError("low", f"be less than {arg('high')}", f"{self.low:g} and {self.high:g}")
 
     def describe(self, parts: Mapping[str, Tensor]) -> dict[str, Any]:
         """Return the bounds, and for each part how many numbers are beyond them and how many are missing."""

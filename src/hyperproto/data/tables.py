@@ -318,7 +318,7 @@ def _check_choices(
             raise InputError("A column", "be used once", f'"{name}" {chosen.count(name)} times')
     for name in bounds:
         if name not in ranges:
-            raise InputError("bounds", "be for columns of `ranges`", f'"{name}"', "Add it there.")
+            raise InputError("bounds", f"be for columns of {arg('ranges')}", f'"{name}"', "Add it there.")
 
 
 def _split(
