@@ -5,7 +5,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -160,11 +160,21 @@ class Train:
 
     def run(self) -> None:
         """Train or resume, and print the measures."""
+        from hyperproto.training import resume_run, train
+
+        folder = self.output.resume
+        options: Any = {"log": self.output.log, "say": _say, "progress": "lines"}
         with _plain_warnings():
-            if self.output.resume is None:
-                self._train()
+            if folder is not None:
+                self._check_alone()
+                with _say_how_to_continue(folder):
+                    run = resume_run(folder, path=self.data.data, **options)
             else:
-                self._resume(self.output.resume)
+                spec = self.spec()
+                folder = self._folder(spec)
+                with _say_how_to_continue(folder):
+                    run = train(spec, folder, **options)
+            _report(run, folder)
 
     def spec(self) -> RunSpec:
         """Return the run that the options describe."""
@@ -177,31 +187,24 @@ class Train:
             protocol=self.training.protocol,
         )
 
-    def _resume(self, folder: Path) -> None:
-        from hyperproto.training import resume_run
-
-        allowed = replace(Train(), data=DataOptions(data=self.data.data))
-        allowed.output = OutputOptions(resume=folder, log=self.output.log)
-        for group in fields(self):
-            mine, theirs = vars(getattr(self, group.name)), vars(getattr(allowed, group.name))
-            for name, value in mine.items():
-                if value != theirs[name]:
-                    raise InputError(name, f"be left out with {errors.arg('resume')}, which reads it from the run")
-        with _say_how_to_continue(folder):
-            run = resume_run(folder, path=self.data.data, log=self.output.log, say=_say, progress="lines")
-        _report(run, folder)
-
-    def _train(self) -> None:
+    def _folder(self, spec: RunSpec) -> Path | None:
+        """Return where to store the run; data that come with a library are not stored by default."""
         from hyperproto.data.readers import BUILT_IN, data_name
-        from hyperproto.training import train
         from hyperproto.training.folder import claim_folder
 
-        spec, folder = self.spec(), self.output.folder
-        if folder is None and spec.data.reader not in BUILT_IN:
-            folder = from_first(lambda: claim_folder(data_name(spec.data.read_options())))
-        with _say_how_to_continue(folder):
-            run = train(spec, folder, log=self.output.log, say=_say, progress="lines")
-        _report(run, folder)
+        if self.output.folder is not None or spec.data.reader in BUILT_IN:
+            return self.output.folder
+        return from_first(lambda: claim_folder(data_name(spec.data.read_options())))
+
+    def _check_alone(self) -> None:
+        """Refuse options next to ``--resume``, except for where the data are now and the log."""
+        allowed = Train(data=DataOptions(data=self.data.data))
+        allowed.output = OutputOptions(resume=self.output.resume, log=self.output.log)
+        for group in fields(self):
+            given, default = vars(getattr(self, group.name)), vars(getattr(allowed, group.name))
+            for name, value in given.items():
+                if value != default[name]:
+                    raise InputError(name, f"be left out with {errors.arg('resume')}, which reads it from the run")
 
 
 def read_pairs(given: tuple[str, ...], option: str) -> dict[str, Any]:
