@@ -1,6 +1,7 @@
 """Training from a description: data, network and space are built from plain values, and built again to resume."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +81,7 @@ def resume_run(folder: str | Path, *, path: str | Path | None = None, say: Say |
     if has_config:
         # what a rule decided is taken from the run: the rule may be another one by now
         settings = ResolvedSettings.from_dict(read_run(place).settings)
-        spec = RunSpec(**{**vars(spec), "train": settings})
+        spec = replace(spec, train=settings)
         with torch.random.fork_rng():  # with the weights it started with: there may be no checkpoint yet
             torch.manual_seed(derive_seed(settings.seed, "weights"))
             built = rebuild(place)
