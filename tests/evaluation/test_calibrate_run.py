@@ -8,9 +8,6 @@ import torch
 import hyperproto as hp
 from hyperproto.evaluation import (
     Calibration,
-    ClassCalibration,
-    ConformalInterval,
-    Temperature,
     calibrate_run,
     evaluate_run,
     fit_calibration,
@@ -18,6 +15,7 @@ from hyperproto.evaluation import (
     read_calibration,
     uncalibrated,
 )
+from hyperproto.evaluation.confidence import ClassCalibration, ConformalInterval, Temperature
 from hyperproto.metrics import expected_calibration_error
 from tests.evaluation.conftest import write_images, write_numbers
 from tests.training.conftest import make_blobs, make_network

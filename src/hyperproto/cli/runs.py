@@ -56,8 +56,8 @@ def _show(rows: "list[RunRow]") -> None:
         trained = "\n".join((row.data, row.network, row.space))
         # a number and its unit stay on one line
         measures = (
-            describe_measures(held).replace("  ", "\n").replace(" %", "\N{NO-BREAK SPACE}%")
-            for held in (row.last, row.best)
+            describe_measures(values).replace("  ", "\n").replace(" %", "\N{NO-BREAK SPACE}%")
+            for values in (row.last, row.best)
         )
         cells = (row.name, trained, f"{row.epochs}/{row.asked}\n{row.state}", *measures, _duration(row.seconds))
         table.add_row(*map(escape, cells))

@@ -1,18 +1,8 @@
-"""Shelf 8: what one asks of a trained run."""
+"""Shelf 8: evaluate, calibrate, examine and change trained runs, and predict with them."""
 
+from hyperproto.evaluation import confidence
 from hyperproto.evaluation.calibrate import calibrate_run, fit_calibration, uncalibrated
-from hyperproto.evaluation.confidence import (
-    Calibration,
-    ClassCalibration,
-    Confidence,
-    ConfidenceReport,
-    ConformalInterval,
-    ConformalSets,
-    Rejection,
-    TaskOutputs,
-    Temperature,
-    outlier_score,
-)
+from hyperproto.evaluation.confidence import Calibration, ConfidenceReport
 from hyperproto.evaluation.doctor import Examination, examine_run
 from hyperproto.evaluation.doctor_checks import Finding
 from hyperproto.evaluation.evaluate import Evaluation, evaluate_run
@@ -26,14 +16,10 @@ __all__ = [
     "Answers",
     "Calibration",
     "Changed",
-    "ClassCalibration",
     "ClassChange",
     "ClassReport",
     "ClassRow",
-    "Confidence",
     "ConfidenceReport",
-    "ConformalInterval",
-    "ConformalSets",
     "Evaluation",
     "Examination",
     "FilePredictions",
@@ -41,18 +27,15 @@ __all__ = [
     "Pair",
     "Predictions",
     "RangeReport",
-    "Rejection",
     "RunRow",
-    "TaskOutputs",
-    "Temperature",
     "UnknownReport",
     "add_classes",
     "calibrate_run",
+    "confidence",
     "evaluate_run",
     "examine_run",
     "fit_calibration",
     "list_runs",
-    "outlier_score",
     "predict_files",
     "predict_split",
     "read_calibration",

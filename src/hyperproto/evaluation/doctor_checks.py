@@ -186,7 +186,7 @@ def still_falling(run: Evidence) -> Iterator[Finding]:
 
 
 def dimension_too_small(run: Evidence) -> Iterator[Finding]:
-    """Find prototypes so close together that outputs can hardly be told apart."""
+    """Find prototypes too close together to separate outputs well."""
     for task, prototypes in class_prototypes(run.space).items():
         certificate, count, dim = prototypes.certificate, prototypes.num_classes, prototypes.dim
         cosine, bound = certificate.max_cosine, certificate.bound
@@ -293,7 +293,7 @@ def never_predicted(run: Evidence) -> Iterator[Finding]:
 
 
 def targets_at_bound(run: Evidence) -> Iterator[Finding]:
-    """Find numbers many of which are at a bound or beyond it: there all of them look the same."""
+    """Find numbers many of which are at a bound or beyond it: there they cannot be distinguished."""
     for name, task in range_tasks(run.tasks).items() if run.splits else ():
         values = run.splits[0].targets[name].double()
         values, slack = values[~values.isnan()], 1e-6 * (task.high - task.low)

@@ -260,7 +260,7 @@ class TaskOutputs:
     def cross_measure(self, before: TaskCalibration | None = None, **options: Any) -> dict[str, float]:
         """Measure each half of the examples by a fit to the other half, and average; empty below 20 examples.
 
-        Measured on the examples that it was fitted on, a calibration would look too good.
+        Measured on the examples that it was fitted on, a calibration would seem too good.
 
         Parameters
         ----------
