@@ -43,5 +43,5 @@ def test_sampled_rows_of_a_large_chirp_code_stay_below_its_cosine():
 
 
 def test_cubic_chirps_refuse_prime_powers():
-    with pytest.raises(ValueError, match="primes above 3"):
+    with pytest.raises(ValueError, match="must be a prime above 3"):
         largest_character_sum(9)
