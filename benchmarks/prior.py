@@ -13,7 +13,7 @@ import numpy as np
 import hyperproto as hp
 from hyperproto.codes import max_cosine
 from hyperproto.codes.measure import Array, unit_rows
-from hyperproto.codes.ranked import agreement
+from hyperproto.codes.ranking import agreement
 from hyperproto.priors import Prior, as_prior, from_vectors
 
 DIMS = (3, 5, 10, 25, 50, 100)

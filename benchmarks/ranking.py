@@ -9,7 +9,7 @@ from torch.nn import functional
 from benchmarks.timing import compare
 from hyperproto._core.threads import one_thread
 from hyperproto.codes.measure import random_points
-from hyperproto.codes.ranked import Ranking
+from hyperproto.codes.ranking import Ranking
 
 
 def measure() -> tuple[str, list[dict[str, object]]]:

@@ -3,10 +3,9 @@ import pytest
 import torch
 
 import hyperproto as hp
+from hyperproto.codes import joint as joint_module
+from hyperproto.codes.joint import auto_weight, spectral_layout, target_cosine
 from hyperproto.codes.lbfgs import minimize
-from hyperproto.codes.ranked import auto_weight, target_cosine
-from hyperproto.codes.ranked import joint as joint_module
-from hyperproto.codes.ranked.joint import spectral_layout
 from hyperproto.prototypes import prior_placement
 from hyperproto.prototypes.explore import sweep_prior_weight
 

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from hyperproto._core.registry import choose
 from hyperproto._core.seeding import derive_seed
 from hyperproto._core.threads import one_thread
+from hyperproto.codes.joint import EXPONENTS, Joint
 from hyperproto.codes.lbfgs import minimize
 from hyperproto.codes.measure import Array, random_points, row_blocks, unit_rows
-from hyperproto.codes.ranked.joint import EXPONENTS, Joint
-from hyperproto.codes.ranked.ranking import Ranking
+from hyperproto.codes.ranking import Ranking
 from hyperproto.codes.search import WORK
 from hyperproto.codes.smooth_max import SmoothMaxWithFixedPoints
 from hyperproto.codes.starts import insert_points

@@ -16,10 +16,10 @@ from scipy.sparse import csr_array
 
 from hyperproto._core.threads import one_thread
 from hyperproto.codes.bounds import random_max_cosine, separation_bound
+from hyperproto.codes.joint import Joint
 from hyperproto.codes.lbfgs import minimize
 from hyperproto.codes.measure import Array, max_cosine, random_points, row_blocks, unit_rows
-from hyperproto.codes.ranked.joint import Joint
-from hyperproto.codes.ranked.ranking import Ranking
+from hyperproto.codes.ranking import Ranking
 
 __all__ = ["EdgeHinge", "many_ranked_points", "near_pairs", "tiled_descent"]
 
@@ -155,7 +155,7 @@ def many_ranked_points(
     Parameters
     ----------
     ranking, members, weight
-        As for :func:`~hyperproto.codes.ranked.joint.ranked_points`.
+        As for :func:`~hyperproto.codes.joint.ranked_points`.
     start : Array, shape (K, D)
         Where to start.
     rounds : int

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from hyperproto._core.threads import one_thread
 from hyperproto.codes.measure import Array, nearest_neighbors, random_points, unit_rows
-from hyperproto.codes.ranked.ranking import Ranking
+from hyperproto.codes.ranking import Ranking
 
 __all__ = ["paper_descent", "separation_gradient"]
 

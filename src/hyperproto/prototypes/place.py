@@ -67,7 +67,7 @@ def place(
         than unlike ones, by Equation 6, and the certificate says how far that succeeded.
     prior_weight : float or "auto", default "auto"
         λ, the weight of Equation 6 against separation; 0 is separation only. "auto" is a rule in K and D,
-        :func:`~hyperproto.codes.ranked.joint.auto_weight`; for ``method="paper"`` it is 1.
+        :func:`~hyperproto.codes.joint.auto_weight`; for ``method="paper"`` it is 1.
     missing : {"error", "free"}, default "error"
         What to do with classes the prior does not know: stop, or place them by separation alone.
     method : {"auto", "codes", "optimize", "project", "assign", "paper", "random"}, default "auto"

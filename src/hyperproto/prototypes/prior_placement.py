@@ -11,20 +11,21 @@ from hyperproto._core.checks import check_finite_number
 from hyperproto._core.errors import InputError, InputTypeError, arg
 from hyperproto._core.seeding import derive_seed
 from hyperproto.codes import Code, best_code, certify, known_code, paper_descent, separation_bound
+from hyperproto.codes.assignment import assign
 from hyperproto.codes.best import MATRIX_POINTS
 from hyperproto.codes.certificate import PriorAgreement
-from hyperproto.codes.large import many_ranked_points
-from hyperproto.codes.measure import Array, random_points
-from hyperproto.codes.ranked import (
-    Ranking,
-    agreement,
-    assign,
+from hyperproto.codes.joint import (
+    EXPONENTS,
     auto_weight,
+    positive_part,
     ranked_points,
     separate_points,
+    spectral_layout,
     target_cosine,
 )
-from hyperproto.codes.ranked.joint import EXPONENTS, positive_part, spectral_layout
+from hyperproto.codes.large import many_ranked_points
+from hyperproto.codes.measure import Array, random_points
+from hyperproto.codes.ranking import Ranking, agreement
 from hyperproto.codes.search import WORK
 from hyperproto.priors import Prior
 

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from scipy.optimize import check_grad
 
+from hyperproto.codes.joint import _NearLayout, separate_points, target_cosine
 from hyperproto.codes.measure import random_points
-from hyperproto.codes.ranked.joint import _NearLayout, separate_points, target_cosine
 
 
 def cosines(points):

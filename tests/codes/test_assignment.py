@@ -3,11 +3,11 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from hyperproto.codes import best_code
+from hyperproto.codes import assignment, best_code
+from hyperproto.codes.assignment import assign, exchange_gains, leap
 from hyperproto.codes.measure import random_points
-from hyperproto.codes.ranked import Ranking, assign, assignment
-from hyperproto.codes.ranked.assignment import exchange_gains, leap
-from tests.codes.ranked.test_ranking import similarity
+from hyperproto.codes.ranking import Ranking
+from tests.codes.test_ranking import similarity
 
 
 def test_assignment_keeps_the_points_and_lowers_the_loss():

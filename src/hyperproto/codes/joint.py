@@ -24,7 +24,7 @@ from hyperproto._core.threads import one_thread
 from hyperproto.codes.bounds import separation_bound
 from hyperproto.codes.lbfgs import minimize
 from hyperproto.codes.measure import Array, random_points, unit_rows
-from hyperproto.codes.ranked.ranking import Ranking
+from hyperproto.codes.ranking import Ranking
 from hyperproto.codes.search import run_in_order
 from hyperproto.codes.smooth_max import SmoothMax
 

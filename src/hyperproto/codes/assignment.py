@@ -44,7 +44,7 @@ def assign(
     points : Array, shape (K, D)
         Unit rows.
     weights : Array, shape (K, K)
-        w, from :func:`~hyperproto.codes.ranked.ranking.order_weights`.
+        w, from :func:`~hyperproto.codes.ranking.order_weights`.
     kicks : int
         Attempts to leave a local optimum.
     seed : int

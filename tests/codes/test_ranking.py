@@ -5,8 +5,7 @@ from hypothesis import strategies as st
 from scipy.stats import kendalltau, spearmanr
 
 from hyperproto.codes.measure import random_points, unit_rows
-from hyperproto.codes.ranked import Ranking, agreement
-from hyperproto.codes.ranked.ranking import count_ordered, order_weights
+from hyperproto.codes.ranking import Ranking, agreement, count_ordered, order_weights
 from tests.reference.dense_ranking import dense_ranking
 
 
