@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from hyperproto.loading import load
     from hyperproto.prototypes import Prototypes, place, separation_bound, suggest_dim
     from hyperproto.spaces import Classes, CompositeSpace, OutputSpace, Range, Space
-    from hyperproto.training import Run, evaluate, fit
+    from hyperproto.training import Run, TrainSettings, evaluate, fit
 
 _HOMES = {
     "Classes": "spaces",
@@ -44,6 +44,7 @@ _HOMES = {
     "Range": "spaces",
     "Run": "training",
     "Space": "spaces",
+    "TrainSettings": "training",
     "evaluate": "training",
     "fit": "training",
     "load": "loading",
@@ -60,6 +61,7 @@ __all__ = [
     "Range",
     "Run",
     "Space",
+    "TrainSettings",
     "__version__",
     "baselines",
     "codes",

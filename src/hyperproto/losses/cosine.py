@@ -65,7 +65,8 @@ def cosine_loss(z: Tensor, marks: Tensor, target: Tensor | float) -> Tensor:
         raise InputError("target", f"be a number or have shape ({len(z)},)", tuple(target.shape))
     if marks.requires_grad:
         raise InputError("marks", "be fixed", "a tensor that requires a gradient", "Detach it.")
-    return _fused_cosine_loss(z, marks, None, target)
+    loss: Tensor = _CosineLoss.apply(z, marks, None, target)  # type: ignore[no-untyped-call]
+    return loss
 
 
 class _CosineLoss(torch.autograd.Function):
@@ -95,11 +96,6 @@ class _CosineLoss(torch.autograd.Function):
         along_z = along_mark * cosine / norm
         grad = (rows * along_mark.unsqueeze(1)).addcmul_(scaled, along_z.unsqueeze(1), value=-1)
         return grad.to(z.dtype), None, None, None
-
-
-def _fused_cosine_loss(z: Tensor, marks: Tensor, labels: Tensor | None, target: Tensor | float) -> Tensor:
-    loss: Tensor = _CosineLoss.apply(z, marks, labels, target)  # type: ignore[no-untyped-call]
-    return loss
 
 
 def _safe_norm(z: Tensor) -> tuple[Tensor, Tensor | None, Tensor]:
@@ -207,7 +203,8 @@ class SquaredCosine(ClassLoss):
         """Return the loss of each row, shape (n,)."""
         if prototypes.requires_grad:
             raise InputError("prototypes", "be fixed", "a tensor that requires a gradient", "Detach it.")
-        return _fused_cosine_loss(z, prototypes, labels, 1.0)
+        loss: Tensor = _CosineLoss.apply(z, prototypes, labels, 1.0)  # type: ignore[no-untyped-call]
+        return loss
 
 
 @dataclass(frozen=True)

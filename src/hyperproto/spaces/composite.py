@@ -16,6 +16,8 @@ import torch
 from torch import Tensor
 
 from hyperproto._core.errors import InputError
+from hyperproto.losses import Reduction
+from hyperproto.spaces.output_space import reduce_rows
 from hyperproto.spaces.space import PrototypeHead, Sphere
 from hyperproto.spaces.tasks import Range, Task, class_tasks, range_tasks
 from hyperproto.sphere import normalize, working_dtype
@@ -70,10 +72,16 @@ class CompositeSpace(Sphere):
         """Return the weight that the mean is taken over, the same for both names."""
         return dict.fromkeys(self.names, self._weights(targets).sum())
 
-    def _weighted_rows(
-        self, z: Tensor, targets: Mapping[str, Tensor], sample_weight: Tensor | None
-    ) -> dict[str, tuple[Tensor, Tensor]]:
+    def losses_by_task(
+        self,
+        z: Tensor,
+        targets: Mapping[str, Tensor],
+        *,
+        reduction: Reduction = "mean",
+        sample_weight: Tensor | None = None,
+    ) -> dict[str, Tensor]:
         """Return the one loss, half of it to each name."""
+        targets = self._check_batch(z, targets, reduction, sample_weight)
         u = normalize(z.to(working_dtype(z.dtype)))
         along, rest = u[:, 0], u[:, 1:]
         labels, values = targets[self._class_name], targets[self._pole_name]
@@ -88,7 +96,7 @@ class CompositeSpace(Sphere):
         if sample_weight is not None:
             weights = weights * sample_weight
         half = (1 + FLOOR - cosine).clamp_min(FLOOR).sqrt() * weights.to(u.dtype) / 2
-        return dict.fromkeys(self.names, (half, weights))
+        return dict.fromkeys(self.names, reduce_rows(half, weights, reduction))
 
     def _nearest_cosine(self, along: Tensor, across: Tensor) -> Tensor:
         """Return r of the number that fits an output best: its own height, no nearer to a pole than the margin."""

@@ -244,16 +244,11 @@ class TaskSpace(OutputSpace):
         sample_weight: Tensor | None = None,
     ) -> dict[str, Tensor]:
         """Return the weighted loss of each task by name, for targets by name; see :meth:`losses`."""
-        choose(reduction, REDUCTIONS, what="reduction")
-        check_output_width(z, self.dim)
-        targets = self._check_form(targets, len(z))
-        if sample_weight is not None and sample_weight.shape != (len(z),):
-            raise InputError("sample_weight", f"have shape ({len(z)},)", tuple(sample_weight.shape))
+        targets = self._check_batch(z, targets, reduction, sample_weight)
         losses = {}
-        for name, (rows, weights) in self._weighted_rows(z, targets, sample_weight).items():
-            losses[name] = rows if reduction == "none" else rows.sum()
-            if reduction == "mean":  # where no label is there it is 0/tiny = 0, not NaN
-                losses[name] = losses[name] / weights.sum(dtype=rows.dtype).clamp_min(torch.finfo(rows.dtype).tiny)
+        for name, head in zip(self.names, self.heads, strict=True):
+            rows, weights = head(z, targets[name], sample_weight)
+            losses[name] = reduce_rows(rows, weights, reduction)
         return losses
 
     def scores_by_task(self, z: Tensor) -> dict[str, Tensor]:
@@ -275,11 +270,15 @@ class TaskSpace(OutputSpace):
         """Return the head of each task by name."""
         return dict(zip(self.names, self.heads, strict=True))
 
-    def _weighted_rows(
-        self, z: Tensor, targets: Mapping[str, Tensor], sample_weight: Tensor | None
-    ) -> dict[str, tuple[Tensor, Tensor]]:
-        """Return, for each task, the weighted loss and the weight of each row. Shapes (n,)."""
-        return {name: head(z, targets[name], sample_weight) for name, head in self.named_heads().items()}
+    def _check_batch(
+        self, z: Tensor, targets: Mapping[str, Tensor], reduction: str, sample_weight: Tensor | None
+    ) -> dict[str, Tensor]:
+        """Check shapes and dtypes, not values, and return the targets in the dtypes that losses take."""
+        choose(reduction, REDUCTIONS, what="reduction")
+        check_output_width(z, self.dim)
+        if sample_weight is not None and sample_weight.shape != (len(z),):
+            raise InputError("sample_weight", f"have shape ({len(z)},)", tuple(sample_weight.shape))
+        return self._check_form(targets, len(z))
 
     def _check_keys(self, values: Any) -> dict[str, Any]:
         if not isinstance(values, Mapping):
@@ -290,6 +289,15 @@ class TaskSpace(OutputSpace):
 
     def _check_form(self, targets: Mapping[str, Tensor], n: int) -> dict[str, Tensor]:
         return {name: task.check_form(targets[name], n, name) for name, task in self.tasks.items()}
+
+
+def reduce_rows(rows: Tensor, weights: Tensor, reduction: str) -> Tensor:
+    """Return weighted losses as they are, their sum, or their mean by weight: 0, not NaN, where no label is there."""
+    if reduction == "none":
+        return rows
+    if reduction == "sum":
+        return rows.sum()
+    return rows.sum() / weights.sum(dtype=rows.dtype).clamp_min(torch.finfo(rows.dtype).tiny)
 
 
 def parse_tasks(task: Any, tasks: Mapping[str, Any]) -> tuple[dict[str, Task], bool]:

@@ -7,6 +7,7 @@ axis 0, the classes on the rest.
 """
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import torch
@@ -35,10 +36,11 @@ class Sphere(TaskSpace):
     def __init__(self, dim: int, task: Task | Mapping[str, Task] | None = None, **tasks: Task) -> None:
         named, bare = parse_tasks(task, tasks)
         axes = deal_axes(dim, named)
-        heads: dict[str, Head] = {
-            **{name: PoleHead(asked, axes[name], int(dim)) for name, asked in range_tasks(named).items()},
-            **{name: PrototypeHead(asked, axes[name]) for name, asked in class_tasks(named).items()},
-        }
+        heads: dict[str, Head] = {}
+        for name, asked in range_tasks(named).items():
+            heads[name] = PoleHead(asked, axes[name], int(dim))
+        for name, classes in class_tasks(named).items():
+            heads[name] = PrototypeHead(classes, axes[name])
         super().__init__(dim, {name: heads[name] for name in named}, bare=bare)
 
     def project(self, z: Tensor) -> Tensor:
@@ -124,7 +126,7 @@ class PrototypeHead(Head):
         if isinstance(classes, Prototypes):
             placed = classes
         else:  # among several processes the first places and the others receive
-            placed = from_first(lambda: place(classes, axes.stop - axes.start, effort="fast", every_axis=True))
+            placed = from_first(partial(place, classes, axes.stop - axes.start, effort="fast", every_axis=True))
         self.axes = axes
         self.certificate: Certificate | None = placed.certificate
         self.register_buffer("prototypes", placed.vectors)

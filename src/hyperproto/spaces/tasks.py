@@ -11,12 +11,14 @@ from hyperproto._core.checks import check_finite_number
 from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto._core.registry import choose, unknown_choice
 from hyperproto.data.source import MISSING, Bounds, Labels
-from hyperproto.losses import LOSSES, AutoLoss, ClassLoss, get_loss
+from hyperproto.losses import LOSSES, AutoLoss, ClassLoss, SquaredCosine, get_loss
 from hyperproto.losses.cosine import check_labels
 from hyperproto.prototypes import Prototypes
 from hyperproto.prototypes.prototypes import parse_classes
 
 __all__ = ["MISSING", "Classes", "Range", "Task", "class_tasks", "range_tasks", "task_from_dict", "tasks_for"]
+
+EQUATION_1 = SquaredCosine()
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -27,7 +29,7 @@ class Classes:
     ----------
     classes : int, sequence of str, or Prototypes
         How many classes, their names, or prototypes placed already.
-    loss : ClassLoss or str, default "squared_cosine"
+    loss : ClassLoss or str, default SquaredCosine()
         A loss of :mod:`hyperproto.losses` or its name. The default is Equation 1, the paper's loss; "auto" lets the
         library choose one for the number of classes and axes (:func:`hyperproto.defaults.choose_loss`).
     weight : float, default 1.0
@@ -49,7 +51,7 @@ class Classes:
     def __init__(
         self,
         classes: int | Sequence[str] | Prototypes,
-        loss: ClassLoss | str = "squared_cosine",
+        loss: ClassLoss | str = EQUATION_1,
         weight: float = 1.0,
         class_weights: Sequence[float] | None = None,
     ) -> None:
