@@ -15,7 +15,6 @@ DIRECTIONS = 24
 RINGS = (1.0, 1.6, 2.4, 3.4, 4.6, 6.0, 8.0, 10.5)  # distances from the point, in line heights
 SIDEWAYS = 0.15  # line heights by which a name at the side of its point is better than one above it
 COVERED = 1.2  # line heights that covering another point is as bad as
-ROUNDS, MANY = 3, 300  # every name may move again, knowing where the others are; many have no room to
 FONT, SMALL_FONT = 10.0, 5.0  # points
 ROOMY = 80  # names in one panel from which on the letters shrink
 FAR = 0.7  # label heights between a name and its dot from which on a line joins them
@@ -65,43 +64,22 @@ def place_labels(points: Array, sizes: Array, limits: tuple[float, float, float,
     [[15.0, 0.0]]
     """
     line = float(np.median(sizes[:, 1]))
-    centers = np.full_like(points, np.nan)
-    order = np.argsort(-_crowding(points), kind="stable")  # where it is tight, choose first
-    for _ in range(ROUNDS if len(points) <= MANY else 1):
-        for i in order:
-            centers[i] = np.nan
-            centers[i] = _best_place(i, points, sizes, centers, line, limits)
-    return centers
-
-
-def _crowding(points: Array) -> Array:
-    """Return how much is near each point: the sum of inverse squared distances."""
-    squares = ((points[:, None] - points) ** 2).sum(axis=2)
-    np.fill_diagonal(squares, np.inf)
-    crowding: Array = (1 / (squares + 1)).sum(axis=1)
-    return crowding
-
-
-def _best_place(
-    i: int, points: Array, sizes: Array, centers: Array, line: float, limits: tuple[float, float, float, float]
-) -> Array:
-    """Return the cheapest free place for label ``i``, given where the others are."""
     turn = 2 * np.pi * np.arange(DIRECTIONS) / DIRECTIONS
     ways = np.column_stack([np.cos(turn), np.sin(turn)])
-    places = np.concatenate([points[i] + ways * (sizes[i] / 2 + (ring - 0.5) * line) for ring in RINGS])
-    cost = np.repeat(RINGS, DIRECTIONS) - SIDEWAYS * np.tile(np.abs(ways[:, 0]), len(RINGS))
-    around = np.ptp(places, axis=0) / 2 + sizes[i] / 2  # nothing further away can be in the way
-    placed = np.flatnonzero((np.abs(centers - points[i]) < around + sizes / 2).all(axis=1))  # NaN is nowhere
-    free = ~_overlaps(places, sizes[i], centers[placed], sizes[placed]).any(axis=1)
-    half = sizes[i] / 2
-    low, high = np.array(limits[:2]) + half, np.array(limits[2:]) - half
-    free &= ((places >= low) & (places <= high)).all(axis=1)
-    if not free.any():
-        return np.full(2, np.nan)
-    dots = points[(np.abs(points - points[i]) < around + line).all(axis=1)]
-    cost = cost + COVERED * _overlaps(places, sizes[i], dots, np.full_like(dots, 0.5 * line)).sum(axis=1)
-    best: Array = places[np.where(free, cost, np.inf).argmin()]
-    return best
+    distance = np.repeat(RINGS, DIRECTIONS) - SIDEWAYS * np.tile(np.abs(ways[:, 0]), len(RINGS))
+    centers = np.full_like(points, np.nan)
+    for i, (point, size) in enumerate(zip(points, sizes, strict=True)):
+        places = np.concatenate([point + ways * (size / 2 + (ring - 0.5) * line) for ring in RINGS])
+        reach = np.ptp(places, axis=0) / 2 + size / 2  # nothing farther away can be in the way
+        near = (np.abs(centers - point) < reach + sizes / 2).all(axis=1)  # NaN is nowhere
+        free = ~_overlaps(places, size, centers[near], sizes[near]).any(axis=1)
+        low, high = np.array(limits[:2]) + size / 2, np.array(limits[2:]) - size / 2
+        free &= ((places >= low) & (places <= high)).all(axis=1)
+        dots = points[(np.abs(points - point) < reach + line).all(axis=1)]
+        covered = _overlaps(places, size, dots, np.full_like(dots, 0.5 * line)).sum(axis=1)
+        if free.any():
+            centers[i] = places[np.where(free, distance + COVERED * covered, np.inf).argmin()]
+    return centers
 
 
 def _overlaps(places: Array, size: Array, centers: Array, sizes: Array) -> NDArray[np.bool_]:
