@@ -281,18 +281,12 @@ class TaskOutputs:
         halves = [self.rows(part) for part in np.array_split(np.random.default_rng(0).permutation(n), 2)]
         found: list[dict[str, float]] = []
         for fitted, measured in (halves, halves[::-1]):
-            report = measured.measure(fitted.fit(**options))
-            first = None if before is None else measured.measure(before)
+            report, first = measured.measure(fitted.fit(**options)), before and measured.measure(before)
             if report is None:
                 return {}
-            values = {
-                "ece_before": math.nan if first is None else first.calibration_error,
-                "ece": report.calibration_error,
-                "coverage": report.coverage,
-                "set_size": report.set_size,
-                "width": report.width,
-                "rejection": report.rejection,
-            }
+            values = {"ece_before": first.calibration_error} if first else {}
+            values |= {"ece": report.calibration_error, "coverage": report.coverage, "set_size": report.set_size}
+            values |= {"width": report.width, "rejection": report.rejection}
             found.append({name: value for name, value in values.items() if not math.isnan(value)})
         return {name: (found[0][name] + found[1][name]) / 2 for name in found[0]}
 

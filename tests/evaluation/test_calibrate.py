@@ -71,7 +71,7 @@ def test_the_calibration_error_without_a_calibration_is_that_of_cosines_times_te
     assert evaluate_run(folder, data).tasks["side"].confidence.calibration_error == pytest.approx(expected, abs=1e-6)
 
 
-def test_predictions_of_a_calibrated_run_say_how_sure_they_are(table):
+def test_predictions_of_a_calibrated_run_have_confidence(table):
     folder, data = table
     found = calibrate_run(folder, data, coverage=0.8, reject=0.2)
     network, space = hp.load(folder)
