@@ -103,7 +103,7 @@ def predict_split(
     sums: dict[str, tuple[float, int]] = {}
     for z, predictions, targets in space_outputs(network, space, batches):
         if targets:
-            add_terms(sums, measure(space.as_given(predictions), space.as_given(targets)))
+            add_terms(sums, measure(space, predictions, targets))
         for name, predicted in predictions.items():
             fitted = (calibration or {}).get(name)
             scores, best = _rank(space, name, z, predicted, top, all_scores=fitted is not None)

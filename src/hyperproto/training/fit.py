@@ -256,10 +256,10 @@ def _check_monitor(
         return
     inputs, targets = _first_example(valid)
     try:
-        predictions = space.predict(_try(network, inputs, device))
+        predictions = space.predict_by_task(_try(network, inputs, device))
     except InputError:
         return  # an untrained network may point nowhere; the first epoch will tell
-    measures = measure(predictions, move(targets, device))
+    measures = measure(space, predictions, space.by_task(move(targets, device)))
     monitored({"valid": dict.fromkeys(measures, 0.0)}, settings.monitor)
 
 
@@ -267,11 +267,12 @@ def _within_bounds(space: OutputSpace, targets: Targets) -> Targets:
     """Return targets with finite numbers beyond the bounds at the nearer one."""
     if not isinstance(space, TaskSpace):
         return targets
-    named = {space.names[0]: targets} if isinstance(targets, Tensor) else dict(targets)
+    named = dict(space.by_task(targets))
     for name, task in space.tasks.items():
-        if isinstance(task, Range) and isinstance(value := named.get(name), Tensor) and value.is_floating_point():
+        if isinstance(task, Range) and (value := named[name]).is_floating_point():
             named[name] = torch.where(value.isfinite(), value.clamp(task.low, task.high), value)
-    return named[space.names[0]] if isinstance(targets, Tensor) else named
+    inside: Targets = space.as_given(named)
+    return inside
 
 
 def _first_example(data: AnyDataset) -> tuple[Any, Any]:

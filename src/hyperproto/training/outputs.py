@@ -1,6 +1,6 @@
 """Running a network over data, and measuring how good it is: everything outside of training steps."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import torch
@@ -12,7 +12,7 @@ from hyperproto._core.processes import meet_other_processes
 from hyperproto.data import Arrays, Batches, ImageData, as_dataset
 from hyperproto.metrics import absolute_error_terms, accuracy_terms
 from hyperproto.models import Backbone
-from hyperproto.spaces import OutputSpace, Targets
+from hyperproto.spaces import OutputSpace
 
 __all__ = [
     "add_terms",
@@ -132,7 +132,7 @@ def evaluate(
     sums: dict[str, tuple[float, int]] = {}
     space.to(accelerator.device)
     for z, targets in network_outputs(network, batches, device=accelerator.device):
-        add_terms(sums, measure(space.predict(z), targets))
+        add_terms(sums, measure(space, space.predict_by_task(z), space.by_task(targets)))
     totals: dict[str, tuple[float, int]] = {}
     for part in gather_object([sums]):  # a process may have had no example, and so no measure
         add_terms(totals, part)
@@ -151,17 +151,14 @@ def add_terms(sums: dict[str, tuple[float, int]], terms: dict[str, tuple[float, 
         sums[name] = before[0] + total, before[1] + count
 
 
-def measure(predictions: Targets, targets: Targets) -> dict[str, tuple[float, int]]:
+def measure(
+    space: OutputSpace, predictions: Mapping[str, Tensor], targets: Mapping[str, Tensor]
+) -> dict[str, tuple[float, int]]:
     """Return (sum, count) of each measure: whole numbers are classes, others are measured by distance."""
-    if isinstance(predictions, Tensor):
-        predictions = {"": predictions}
-    if isinstance(targets, Tensor):
-        targets = {"": targets}
     terms = {}
     for task, predicted in predictions.items():
-        prefix = f"{task}/" if task else ""
         if predicted.dtype.is_floating_point:
-            terms[f"{prefix}mae"] = absolute_error_terms(predicted, targets[task])
+            terms[f"{space.prefix(task)}mae"] = absolute_error_terms(predicted, targets[task])
         else:
-            terms[f"{prefix}accuracy"] = accuracy_terms(predicted, targets[task])
+            terms[f"{space.prefix(task)}accuracy"] = accuracy_terms(predicted, targets[task])
     return terms

@@ -1,4 +1,4 @@
-"""When training stops: at the best epoch's last rival, when patience ends, or when somebody asks it to.
+"""Which epoch is best, and when training stops: when patience ends, or when somebody asks it to.
 
 Which epoch is best is a pure function of the history: nothing to store, nothing to restore.
 """

@@ -14,6 +14,7 @@ from hyperproto.data import Labels, Source
 from hyperproto.data.source import Target
 from hyperproto.models import Backbone
 from hyperproto.spaces import Classes, OutputSpace, Space, Sphere, TaskSpace
+from hyperproto.spaces.tasks import Task
 from hyperproto.spec import ResolvedSettings, RunSpec
 from hyperproto.training.build import build_data, build_network, build_source, build_space, resolve_spec
 from hyperproto.training.checkpoint import class_prototypes, read_checkpoint
@@ -119,10 +120,7 @@ def _fit(
 def _check_targets(space: OutputSpace, source: Source, folder: Path) -> None:
     """Raise a sentence where data have other classes or other bounds than a run was started with."""
     assert isinstance(space, TaskSpace)
-    before: dict[str, tuple[Any, ...]] = {
-        name: tuple(task.names or ()) if isinstance(task, Classes) else (task.low, task.high)
-        for name, task in space.tasks.items()
-    }
+    before = {name: _values(task) for name, task in space.tasks.items()}
     now = {name: _values(known) for name, known in source.targets.items()}
     for name in before | now:
         if before.get(name) != now.get(name):
@@ -134,8 +132,8 @@ def _check_targets(space: OutputSpace, source: Source, folder: Path) -> None:
             )
 
 
-def _values(known: Target) -> tuple[Any, ...]:
-    return tuple(known.names) if isinstance(known, Labels) else (known.low, known.high)
+def _values(known: Task | Target) -> tuple[Any, ...]:
+    return tuple(known.names or ()) if isinstance(known, Classes | Labels) else (known.low, known.high)
 
 
 def _short(values: tuple[Any, ...] | None) -> str:
