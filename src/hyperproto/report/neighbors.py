@@ -178,7 +178,7 @@ def nearest(vectors: Any, k: int, *, similarity: Any = None, classes: Any = None
     classes : array of int, shape (n,), optional
         The classes to list neighbors of (default: all).
     known : array of bool, shape (K,), optional
-        Classes the matrix knows; the others are nobody's neighbors.
+        Classes the matrix knows; the others are left out.
 
     Examples
     --------
@@ -244,18 +244,21 @@ def print_neighbors(table: NeighborTable, console: "Console | None" = None, *, l
     """
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     console = Console() if console is None else console
-    has_prior = any(row.prior for row in table.rows)
-    printed = Table(title=f"The {table.k} nearest classes", show_lines=True)
-    printed.add_column("class")
-    if has_prior:
-        printed.add_column("in the prior (similarity)")
-    printed.add_column("in the placement (cosine)")
-    if has_prior:
-        printed.add_column("shared", justify="right")
+    has_prior = table.overlap is not None
+    headings = ["class", "in the prior (similarity)", "in the placement (cosine)", "shared"]
+    title = f"The {table.k} nearest classes"
+    printed = Table(*(headings if has_prior else headings[::2]), title=title, show_lines=True)
     for row in table.rows[:limit]:
-        printed.add_row(*_cells(row, has_prior=has_prior))
+        cells = [Text(row.name), _listed(row.placement, row.shared).append(" *" if row.tied else "")]
+        if has_prior and row.prior is None:
+            cells = [cells[0], Text("not in the prior", style="dim"), cells[1], Text("–")]
+        elif has_prior and row.prior is not None:
+            share = Text(f"{len(row.shared)} of {len(row.prior)}")
+            cells = [cells[0], _listed(row.prior, row.shared), cells[1], share]
+        printed.add_row(*cells)
     console.print(printed)
     if has_prior:
         console.print(overlap_sentence(table), markup=False, highlight=False)
@@ -274,20 +277,6 @@ def overlap_sentence(table: NeighborTable) -> str:
         f"Of the {k} nearest in the prior, {table.overlap:.0%} are among the {k} nearest in the placement "
         f"(mean of {counted} classes; by chance {table.chance:.0%})."
     )
-
-
-def _cells(row: NeighborRow, *, has_prior: bool) -> "list[Text | str]":
-    from rich.text import Text
-
-    placed = _listed(row.placement, row.shared)
-    if row.tied:
-        placed.append(" *")
-    name = Text(row.name)
-    if not has_prior:
-        return [name, placed]
-    if row.prior is None:
-        return [name, Text("not in the prior", style="dim"), placed, "–"]
-    return [name, _listed(row.prior, row.shared), placed, f"{len(row.shared)} of {len(row.prior)}"]
 
 
 def _listed(neighbors: tuple[Neighbor, ...], shared: frozenset[str]) -> "Text":
