@@ -7,8 +7,8 @@ from sklearn.metrics import balanced_accuracy_score
 from sklearn.model_selection import train_test_split
 
 import hyperproto as hp
+from hyperproto.data.preprocessing import Standardizer
 from hyperproto.defaults import ROW_RATE, choose_steps
-from hyperproto.estimators.inputs import Standardise
 from hyperproto.models import create_backbone
 
 SEEDS = range(10)
@@ -65,7 +65,7 @@ def balanced_accuracy(name: str, weighed: bool, seed: int) -> float:
     X, y, test, true = thinned(seed)
     weights = (len(y) / (10 * np.bincount(y, minlength=10))).tolist()
     space = SPACES_BALANCED[name](weights) if weighed else SPACES[name]()
-    scale = Standardise.fit(X)
+    scale = Standardizer.fit(X)
     torch.manual_seed(seed)
     network = create_backbone("mlp", out_dim=space.dim, in_features=64, hidden=[100], norm="layer").double()
     epochs, batch_size = choose_steps(len(y), "rows")
