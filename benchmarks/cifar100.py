@@ -1,6 +1,6 @@
 """CIFAR-100 in five epochs: the paper's loss, cosine softmax and softmax cross-entropy on one small network.
 
-``HYPERPROTO_DATA`` must name the folder with ``cifar-100-binary`` or ``cifar-100-python``. Nine runs (three losses,
+``HYPERPROTO_DATA`` must name the folder with ``cifar-100-binary``. Nine runs (three losses,
 three seeds) are kept in ``runs/cifar100`` and continue where they stopped; with ``HYPERPROTO_ONLY=softmax`` only one
 of the losses is trained, so that several can be trained side by side.
 """

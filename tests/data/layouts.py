@@ -7,8 +7,6 @@ their class, so that a few steps of training learn something.
 import csv
 import gzip
 import io
-import pickle
-import tarfile
 from pathlib import Path
 
 import numpy as np
@@ -54,58 +52,6 @@ def write_cifar100_binary(root: Path, *, train: int = 12, test: int = 6) -> Path
     (folder / "fine_label_names.txt").write_text("\n".join(FINE) + "\n")
     (folder / "coarse_label_names.txt").write_text("\n".join(COARSE) + "\n")
     return folder
-
-
-def write_cifar100_python(root: Path, *, train: int = 12, test: int = 6, protocol: int = 2) -> Path:
-    folder = root / "cifar-100-python"
-    folder.mkdir(parents=True)
-    for name, n, seed in (("train", train, 0), ("test", test, 1)):
-        pixels, fine, coarse = cifar_part(n, seed)
-        held = {
-            b"data": pixels,
-            b"fine_labels": fine.tolist(),
-            b"coarse_labels": coarse.tolist(),
-            b"batch_label": b"",
-        }
-        (folder / name).write_bytes(pickle.dumps(held, protocol))
-    names = {b"fine_label_names": [name.encode() for name in FINE]}
-    names[b"coarse_label_names"] = [name.encode() for name in COARSE]
-    (folder / "meta").write_bytes(pickle.dumps(names, protocol))
-    return folder
-
-
-def python2_pickle(pixels: np.ndarray, fine: list[int], coarse: list[int]) -> bytes:
-    """Return what Python 2 and the numpy of that time wrote: short strings, and ``numpy.core``."""
-
-    def text(value: bytes) -> bytes:
-        return b"T" + len(value).to_bytes(4, "little") + value
-
-    def ints(values: list[int]) -> bytes:
-        return b"](" + b"".join(b"K" + bytes([value]) for value in values) + b"e"
-
-    def wide(value: int) -> bytes:
-        return b"J" + value.to_bytes(4, "little")
-
-    array = b"cnumpy.core.multiarray\n_reconstruct\n(cnumpy\nndarray\n(K\x00t" + text(b"b") + b"tR"
-    dtype = (
-        b"cnumpy\ndtype\n("
-        + text(b"u1")
-        + b"K\x00K\x01tR(K\x03"
-        + text(b"|")
-        + b"NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK\x00tb"
-    )
-    shape = b"(" + wide(pixels.shape[0]) + wide(pixels.shape[1]) + b"t"
-    state = b"(K\x01" + shape + dtype + b"I00\n" + text(pixels.tobytes()) + b"tb"
-    pairs = text(b"data") + array + state + text(b"fine_labels") + ints(fine) + text(b"coarse_labels") + ints(coarse)
-    return b"\x80\x02}(" + pairs + b"u."
-
-
-def write_archive(folder: Path) -> Path:
-    """Pack a folder into the .tar.gz beside it, as the publisher does."""
-    archive = folder.parent / f"{folder.name}.tar.gz"
-    with tarfile.open(archive, "w:gz") as tar:
-        tar.add(folder, arcname=folder.name)
-    return archive
 
 
 def idx(values: np.ndarray) -> bytes:

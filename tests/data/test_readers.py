@@ -31,12 +31,6 @@ def test_a_published_layout_is_found_in_the_folder_that_holds_it(tmp_path, name)
     assert read_source(tmp_path).name == name
 
 
-def test_the_python_version_and_the_archives_of_cifar_are_known(tmp_path):
-    folder = layouts.write_cifar100_python(tmp_path)
-    assert detect(folder) == "cifar-100"
-    assert detect(layouts.write_archive(folder)) == "cifar-100"
-
-
 def test_two_data_sets_in_one_place_must_be_told_apart(tmp_path):
     layouts.write_mnist(tmp_path)
     layouts.write_cub200(tmp_path)

@@ -45,12 +45,9 @@ def check_files(source, every=50):
             task.check(split.targets[name], name)
 
 
-@pytest.mark.parametrize("version", ["cifar-100-binary", "cifar-100-python"])
-def test_cifar100(version):
-    path = os.path.join(FOLDER, version)
-    if not os.path.isdir(path):
-        pytest.skip(f"{path} is not there")
-    source = read_cifar100(path)
+def test_cifar100():
+    have("cifar-100")
+    source = read_cifar100(FOLDER)
     assert source.train.inputs.shape == (50_000, 3, 32, 32)
     assert torch.bincount(source.train.targets["class"]).tolist() == [500] * 100
     assert torch.bincount(source.test.targets["class"]).tolist() == [100] * 100
@@ -59,7 +56,7 @@ def test_cifar100(version):
     mean = source.train.inputs.sum((0, 2, 3), dtype=torch.int64).double() / (50_000 * 32 * 32 * 255)
     torch.testing.assert_close(mean, torch.tensor(source.preprocessing.mean).double(), atol=1e-3, rtol=0)
     assert source.train.targets["class"][:5].tolist() == [19, 29, 0, 11, 1]
-    assert read_cifar100(path, classes="coarse").targets["class"].num_classes == 20
+    assert read_cifar100(FOLDER, classes="coarse").targets["class"].num_classes == 20
 
 
 def test_uneven_cifar100_has_10100_images():

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from hyperproto._core.errors import InputError, MissingDataError, arg
 from hyperproto._core.registry import choose, unknown_choice
-from hyperproto.data.cifar100 import CIFAR100, locate_cifar100, read_cifar100, read_uneven_cifar100
+from hyperproto.data.cifar100 import CIFAR100, is_cifar100, read_cifar100, read_uneven_cifar100
 from hyperproto.data.digits import read_digits, read_rotated_digits
 from hyperproto.data.image_files import open_image
 from hyperproto.data.image_folder import is_image_folder, read_image_folder
@@ -71,14 +71,14 @@ class Reader:
 
 
 READERS: dict[str, Reader] = {
-    "cifar-100": Reader(read_cifar100, locate_cifar100, CIFAR100),
+    "cifar-100": Reader(read_cifar100, is_cifar100, CIFAR100),
     "imagenet-200": Reader(read_tiny_imagenet, TINY_IMAGENET.locate, TINY_IMAGENET),
     "cub-200-2011": Reader(read_cub200, CUB200.locate, CUB200),
     "omniart": Reader(read_omniart, OMNIART.locate, OMNIART),
     "mnist": Reader(read_mnist, locate_mnist, MNIST),
     "table": Reader(read_table, is_table),
     "image-folder": Reader(read_image_folder, is_image_folder),
-    "cifar-100-uneven": Reader(read_uneven_cifar100, locate_cifar100, CIFAR100, variant=True),
+    "cifar-100-uneven": Reader(read_uneven_cifar100, is_cifar100, CIFAR100, variant=True),
     "rotated-mnist": Reader(read_rotated_mnist, locate_mnist, MNIST, variant=True),
     "digits": Reader(read_digits, lambda path: False),
     "rotated-digits": Reader(read_rotated_digits, lambda path: False),
