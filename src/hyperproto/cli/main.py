@@ -110,7 +110,8 @@ def _fields(verb: Any) -> dict[str, Any]:
     On the way the options get their help from their docstrings, in one paragraph, and without defaults of None.
     """
     hints, plain = get_type_hints(verb, include_extras=True), get_type_hints(verb)
-    texts = {item.arg_name: " ".join((item.description or "").split()) for item in parse_from_object(verb).params}
+    documented = [item for part in reversed(verb.__mro__[:-1]) for item in parse_from_object(part).params]
+    texts = {item.arg_name: " ".join((item.description or "").split()) for item in documented}
     found: dict[str, Any] = {}
     for field in fields(verb):
         if is_dataclass(plain[field.name]):
@@ -134,9 +135,11 @@ def _in_options(error: HyperprotoError, verb: Any) -> str:
         key = keywords.get(name, name)
         if key not in options:
             return python_name(name, value)
-        if POSITIONAL in (marks := get_args(options[key])):
+        marks = get_args(options[key])
+        if POSITIONAL in marks:
             return next((str(mark.metavar) for mark in marks if getattr(mark, "metavar", None)), key.upper())
-        return _flag(key) if value in ("", "True") else f"{_flag(key)} {value.strip(chr(34))}"
+        flag = _flag(next((mark.name for mark in marks if hasattr(mark, "metavar") and mark.name), key))
+        return flag if value in ("", "True") else f"{flag} {value.strip(chr(34))}"
 
     return error.format(spell)
 
