@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from hyperproto.cli.main import VERBS, main
+
 README = Path(__file__).parents[2] / "README.md"
 
 
@@ -37,3 +39,16 @@ def test_every_file_and_heading_that_a_page_links_to_is_there(page):
             headings = re.findall(r"^#+ (.*)", target.read_text(encoding="utf-8"), re.MULTILINE)
             anchors = [re.sub(r"[^\w -]", "", text.lower()).replace(" ", "-") for text in headings]
             assert heading in anchors, link
+
+
+def test_every_verb_and_option_that_a_page_shows_exists(capsys):
+    options = {}
+    for verb in VERBS:
+        with pytest.raises(SystemExit):
+            main([verb, "--help"])
+        options[verb] = set(re.findall(r"--[\w-]+", capsys.readouterr().out))
+    shown = [line for page in PAGES for line in re.findall(r"hyperproto (\w+)([^\n`#]*)", page.read_text())]
+    assert sum(verb in VERBS for verb, _ in shown) > 50
+    for verb, rest in shown:
+        if verb in VERBS:
+            assert set(re.findall(r"(?<![\w-])--[a-z][\w-]*", rest)) <= options[verb], (verb, rest)
