@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from hyperproto.report.labels import place_labels
-from hyperproto.report.placement_picture import halves
+from hyperproto.report.placement_picture import halves, place_labels
 from tests.report.test_projection import directions
 
 

@@ -1,14 +1,15 @@
 import json
 import re
-from types import SimpleNamespace
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from PIL import Image
 
 import hyperproto as hp
+from hyperproto.prototypes.explore import TradeOff
 from hyperproto.report import draw_placement, draw_trade_off, prior_groups, write_placement_page
-from hyperproto.report.pages import fact_rows
+from hyperproto.report.pages import certificate_rows
 from tests.report.test_neighbors import NAMES, prior
 
 STRANGE = ["<b>", "@FIGURE@", "a & b", "$x$", '"quoted"', "</script>"]
@@ -51,8 +52,6 @@ def test_mistakes_are_explained(tmp_path):
         draw_placement(hp.place(NAMES, 3), tmp_path / "placed.pdf")
     with pytest.raises(ValueError, match="`groups` must give one group for each of the 6 classes; got 2"):
         draw_placement(hp.place(NAMES, 3), tmp_path / "placed.png", groups=["a", "b"])
-    with pytest.raises(ValueError, match="`rows` must hold at least one placement to draw; got none"):
-        draw_trade_off([], tmp_path / "trade.png")
 
 
 def data_of(page: str) -> dict:
@@ -61,14 +60,14 @@ def data_of(page: str) -> dict:
 
 def test_the_page_carries_everything_it_needs(tmp_path):
     prototypes = hp.Prototypes.random(STRANGE, 5)
-    facts = {"max_cosine": 0.25, "meaning": {"ranked": 0.875, "prior": "<words>"}}
+    prototypes = replace(prototypes, certificate=replace(prototypes.certificate, note="From <words>."))
     path = tmp_path / "placed.html"
-    write_placement_page(prototypes, path, title="A & <B>", similarity=prior(), groups=STRANGE, k=2, facts=facts)
+    write_placement_page(prototypes, path, title="A & <B>", prior=prior(), groups=STRANGE, k=2)
     page = path.read_text()
     assert "<title>A &amp; &lt;B&gt;</title>" in page
     assert not re.search(r'<(script|link|img)[^>]+(src|href)="http', page)  # nothing is fetched
     assert "angles are off by" in page
-    assert "<tr><th>meaning: prior</th><td>&lt;words&gt;</td></tr>" in page
+    assert "<tr><th>note</th><td>From &lt;words&gt;.</td></tr>" in page
     data = data_of(page)
     assert data["names"] == STRANGE  # also the one that looks like a mark of the template
     assert data["prior"][0][0] == [1, 0.9]
@@ -79,13 +78,16 @@ def test_the_page_carries_everything_it_needs(tmp_path):
 def test_the_page_lists_the_certificate_and_does_without_a_prior(tmp_path):
     write_placement_page(hp.place(NAMES, 3), tmp_path / "placed.html", title="T")
     page = (tmp_path / "placed.html").read_text()
-    assert "<tr><th>max cosine</th>" in page
+    assert "<tr><th>maximum cosine</th>" in page
     assert "There is no prior to compare with." in page
     assert data_of(page)["hasPrior"] is False
 
 
-def test_facts_are_flattened():
-    assert fact_rows({"a_b": None, "c": [1, 2.5], "d": {"e": {"f": False}}}) == [("c", "1, 2.5"), ("d: e: f", "no")]
+def test_the_certificate_is_listed_with_prior_and_reserve():
+    rows = certificate_rows(hp.place(NAMES, 3, prior=prior(), reserve=2, effort="fast").certificate)
+    assert rows["prior"].startswith("by hand, weight ")
+    assert rows["reserve"].startswith("room for 2 more")
+    assert rows["optimal"].startswith("not proved")
 
 
 def test_the_trade_off_joins_the_sweep_and_marks_the_rest(tmp_path, monkeypatch):
@@ -95,12 +97,12 @@ def test_the_trade_off_joins_the_sweep_and_marks_the_rest(tmp_path, monkeypatch)
     save = Figure.savefig
     monkeypatch.setattr(Figure, "savefig", lambda self, *a, **k: (seen.append(self.axes[0]), save(self, *a, **k)))
     points = [(3, 0.4, 0.9, ""), (0, 0.2, 0.5, ""), (1, 0.3, 0.8, ""), (1, 0.25, 0.7, "auto")]
-    keys = ("prior_weight", "max_cosine", "ranked", "label")
-    rows = [SimpleNamespace(**dict(zip(keys, point, strict=True))) for point in points]
-    draw_trade_off(rows, tmp_path / "trade.png", title="T", bound=0.1)
+    prototypes = hp.place(6, 4)
+    rows = [TradeOff(label, weight, cosine, ranked, prototypes) for weight, cosine, ranked, label in points]
+    draw_trade_off(rows, tmp_path / "trade.png")
     axes = seen[0]
     sweep, bound = axes.lines
     assert np.allclose(sweep.get_xydata(), [[0.2, 0.5], [0.3, 0.8], [0.4, 0.9]])  # in the order of the weights
-    assert bound.get_xdata() == [0.1, 0.1]
-    assert axes.get_legend_handles_labels()[1] == ["by weight of the prior", "auto", "lower bound 0.1000"]
+    assert bound.get_xdata() == [0.0, 0.0]
+    assert axes.get_legend_handles_labels()[1] == ["by weight of the prior", "auto", "lower bound 0.0000"]
     assert colors_in(tmp_path / "trade.png") > 20

@@ -116,7 +116,7 @@ class Place(SearchOptions):
 
             of = None if self.of is None else [name.strip() for name in self.of.split(",") if name.strip()]
             count = self.neighbors or NEIGHBORS
-            table = compare_neighbors(prototypes, prior.similarity, known=prior.known, classes=of, k=count)
+            table = compare_neighbors(prototypes, prior, classes=of, k=count)
             more["neighbors"] = asdict(table)["rows"]
         show_prototypes(prototypes, self.output, more, as_json=self.json)
         if table is not None and not self.json:
@@ -159,15 +159,14 @@ class Place(SearchOptions):
         if self.plot is None and self.page is None:
             return
         from hyperproto.report import draw_placement, prior_groups, write_placement_page
+        from hyperproto.report.neighbors import class_labels
 
         title = f"{prototypes.num_classes} classes in {prototypes.dim} dimensions"
-        labels = prototypes.names or tuple(str(index) for index in range(prototypes.num_classes))
-        known: dict[str, Any] = {} if prior is None else {"similarity": prior.similarity, "known": prior.known}
-        groups = None if prior is None else prior_groups(prior.similarity, labels, known=prior.known)
+        groups = None if prior is None else prior_groups(prior, class_labels(prototypes))
         if self.plot is not None:
             draw_placement(prototypes, self.plot, groups=groups, title=title)
         if self.page is not None:
-            write_placement_page(prototypes, self.page, title=title, groups=groups, **known)
+            write_placement_page(prototypes, self.page, title=title, prior=prior, groups=groups)
         for path in (self.plot, self.page):
             if path is not None and not self.json:
                 print(f"Written: {path}")
@@ -244,32 +243,11 @@ def show_prototypes(prototypes: "Prototypes", output: Path | None, more: dict[st
         print(json.dumps(report))
         return
     from hyperproto.cli.evaluate import print_rows
+    from hyperproto.report.pages import certificate_rows
 
-    certificate = prototypes.certificate
-    rows = {
-        "maximum cosine": f"{certificate.max_cosine:.9f}",
-        "lower bound": f"{certificate.bound:.9f}",
-        "gap": f"{certificate.gap:.3g}",
-        "optimal": f"{'proved' if certificate.proved else 'not proved'}: {certificate.proof}",
-        "measured": certificate.measured,
-        "method": certificate.method,
-        "seed": "none needed" if certificate.seed is None else str(certificate.seed),
-    }
+    rows = certificate_rows(prototypes.certificate)
     if "separation" in more:
         rows["cosine distance"] = "min {min:.4f}, mean {mean:.4f}, max {max:.4f}".format(**more["separation"])
-    if (agreement := certificate.prior_agreement) is not None:
-        rows |= {
-            "prior": f"{agreement.prior}, weight {agreement.weight:.3g}",
-            "triplets ranked right": f"{100 * agreement.ranked:.1f} %; by more than .01 "
-            f"{100 * agreement.ranked_by_margin:.1f} %, of {100 * agreement.clear:.1f} % that differ by so much",
-            "rank correlation": f"Spearman {agreement.spearman:.3f}, Kendall {agreement.kendall:.3f}",
-            "ranking loss (Eq. 6)": f"{agreement.loss:.5f} over {agreement.measured}",
-        }
-    if certificate.reserved:
-        whole = certificate.max_cosine_with_reserve
-        rows["reserve"] = f"room for {certificate.reserved} more; maximum cosine with them {whole:.9f}"
-    if certificate.note:
-        rows["note"] = certificate.note
     if output is not None:
         rows["written to"] = str(output)
     print_rows(f"{prototypes.num_classes} prototypes in {prototypes.dim} dimensions", rows.items())

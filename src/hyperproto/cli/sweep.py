@@ -57,7 +57,7 @@ class Sweep(SearchOptions):
         if self.plot is not None:
             from hyperproto.report import draw_trade_off
 
-            draw_trade_off(rows, self.plot, title=title, bound=certificates[0].bound)
+            draw_trade_off(rows, self.plot)
         if self.json:
             print(json.dumps([{"label": row.label} | row.prototypes.certificate.to_dict() for row in rows]))
             return

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image, ImageDraw, ImageFont, ImageOps
 
 from hyperproto._core.errors import InputError
 from hyperproto._core.files import replacing
@@ -29,18 +29,13 @@ def draw_contact_sheet(pictures: Sequence[tuple[NDArray[np.uint8], str]], path: 
     for index, (pixels, caption) in enumerate(pictures):
         left = GAP + index % columns * (CELL + GAP)
         top = GAP + index // columns * (CELL + CAPTION + GAP)
-        image = _fitted(Image.fromarray(pixels))
-        sheet.paste(image, (left + (CELL - image.width) // 2, top + (CELL - image.height) // 2))
+        enlarged = max(pixels.shape[:2]) < CELL  # small ones keep their pixels visible
+        method = Image.Resampling.NEAREST if enlarged else Image.Resampling.LANCZOS
+        image = ImageOps.pad(Image.fromarray(pixels), (CELL, CELL), method, color=PAPER)
+        sheet.paste(image, (left, top))
         draw.text((left, top + CELL + 2), _shortened(caption, font), fill=INK, font=font)
     with replacing(path) as temporary:
         sheet.save(temporary, format="PNG")
-
-
-def _fitted(image: Image.Image) -> Image.Image:
-    """Return the image scaled so that its longer side fills a cell; small ones keep their pixels visible."""
-    scale = CELL / max(image.size)
-    size = (max(1, round(image.width * scale)), max(1, round(image.height * scale)))
-    return image.resize(size, Image.Resampling.NEAREST if scale > 1 else Image.Resampling.LANCZOS)
 
 
 def _shortened(text: str, font: ImageFont.FreeTypeFont | ImageFont.ImageFont) -> str:

@@ -1,12 +1,12 @@
 """Groups of classes that belong together by the prior, named by their most typical members; each has a color."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from hyperproto._core.checks import check_integer
 from hyperproto._core.errors import InputError
+from hyperproto.priors import Prior
 
 __all__ = ["GROUP_COLORS", "NO_PRIOR", "colors_of", "prior_groups"]
 
@@ -20,21 +20,17 @@ GRAY = "#555555"
 TYPICAL = 3  # members that name a group
 
 
-def prior_groups(
-    similarity: Any, names: Sequence[str], *, num_groups: int | None = None, known: Any = None
-) -> tuple[str, ...]:
+def prior_groups(prior: Prior, names: Sequence[str], *, num_groups: int | None = None) -> tuple[str, ...]:
     """Return the group of each class, by clustering the prior from the bottom up (Ward's rule).
 
     Parameters
     ----------
-    similarity : array, shape (K, K)
-        The prior, larger being nearer; its diagonal is ignored.
+    prior : Prior
+        What is known about the classes; those it does not know form a group of their own.
     names : sequence of str
         One name per class.
     num_groups : int, optional
         How many groups (default: one per eight classes or so, at most twelve).
-    known : array of bool, shape (K,), optional
-        Classes the prior knows; the others form a group of their own.
 
     Returns
     -------
@@ -43,22 +39,20 @@ def prior_groups(
 
     Examples
     --------
-    >>> similarity = [[1, 0.9, 0.1, 0], [0.9, 1, 0, 0.1], [0.1, 0, 1, 0.8], [0, 0.1, 0.8, 1]]
-    >>> prior_groups(similarity, ["cat", "dog", "car", "bus"], num_groups=2)
+    >>> from hyperproto.priors import from_similarity
+    >>> prior = from_similarity([[1, 0.9, 0.1, 0], [0.9, 1, 0, 0.1], [0.1, 0, 1, 0.8], [0, 0.1, 0.8, 1]])
+    >>> prior_groups(prior, ["cat", "dog", "car", "bus"], num_groups=2)
     ('cat, dog', 'cat, dog', 'car, bus', 'car, bus')
     """
     from scipy.cluster.hierarchy import fcluster, linkage
     from scipy.spatial.distance import squareform
 
-    similarity = np.array(similarity, dtype=np.float64)
-    if similarity.shape != (len(names),) * 2:
-        raise InputError("similarity", f"have shape ({len(names)}, {len(names)})", similarity.shape)
-    ids = np.arange(len(names)) if known is None else np.flatnonzero(known)
+    ids = np.flatnonzero(prior.known)
     wanted = min(max(2, round(len(ids) / 8)), len(GROUP_COLORS)) if num_groups is None else num_groups
     wanted = check_integer(wanted, "num_groups", at_least=1)
     if len(ids) < 2:
         return (NO_PRIOR,) * len(names)
-    near = (similarity[np.ix_(ids, ids)] + similarity[np.ix_(ids, ids)].T) / 2
+    near = prior.similarity[np.ix_(ids, ids)]
     np.fill_diagonal(near, -np.inf)
     np.fill_diagonal(near, max(1.0, near.max()))  # a class is as near to itself as anything can be
     distance = np.sqrt(2 * (near[0, 0] - near))  # of unit vectors, where the similarity is their cosine

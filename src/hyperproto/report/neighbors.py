@@ -1,16 +1,18 @@
 """The nearest classes by the prior and by the placement, side by side."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hyperproto._core.checks import check_integer, check_names
+from hyperproto._core.checks import check_integer
 from hyperproto._core.errors import InputError
 from hyperproto._core.registry import nearest_name
 from hyperproto.codes import row_blocks
+from hyperproto.priors import Prior
+from hyperproto.prototypes import Prototypes
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,8 +22,8 @@ __all__ = [
     "Neighbor",
     "NeighborRow",
     "NeighborTable",
+    "class_labels",
     "compare_neighbors",
-    "named_vectors",
     "nearest",
     "overlap_sentence",
     "print_neighbors",
@@ -90,66 +92,48 @@ class NeighborTable:
         return self.k / (self.num_classes - 1)
 
 
-def named_vectors(prototypes: Any, names: Sequence[str] | None) -> tuple[Array, tuple[str, ...]]:
-    """Return unit rows as an array, and one name per row: the given ones, the prototypes' own, or numbers."""
-    rows = getattr(prototypes, "vectors", prototypes)
-    vectors = rows.numpy(force=True) if hasattr(rows, "numpy") else np.asarray(rows)
-    if vectors.ndim != 2 or len(vectors) < 2:
-        raise InputError("prototypes", "have shape (num_classes, dim), two or more rows", vectors.shape)
-    names = getattr(prototypes, "names", None) if names is None else names
-    names = check_names(names) if names is not None else tuple(map(str, range(len(vectors))))
-    if len(names) != len(vectors):
-        raise InputError("names", f"name each of the {len(vectors)} prototypes", f"{len(names)} names")
-    return vectors, names
+def class_labels(prototypes: Prototypes) -> tuple[str, ...]:
+    """Return the names of the classes, or their numbers where they have none."""
+    return prototypes.names or tuple(map(str, range(prototypes.num_classes)))
 
 
 def compare_neighbors(
-    prototypes: Any,
-    similarity: Any = None,
-    *,
-    names: Sequence[str] | None = None,
-    known: Any = None,
-    classes: Sequence[str] | None = None,
-    k: int = 5,
+    prototypes: Prototypes, prior: Prior | None = None, *, classes: Sequence[str] | None = None, k: int = 5
 ) -> NeighborTable:
     """Return the nearest classes by the prior and by the placement.
 
     Parameters
     ----------
-    prototypes : Prototypes, or array of shape (K, D)
-        What was placed: unit rows.
-    similarity : array, shape (K, K), optional
-        The prior, larger being nearer; its diagonal is ignored.
-    names : sequence of str, optional
-        One name per class (default: the prototypes' own, or their numbers).
-    known : array of bool, shape (K,), optional
-        Classes the prior knows (default: all).
+    prototypes : Prototypes
+        What was placed; classes without names are called by their numbers.
+    prior : Prior, optional
+        What is known about the same classes in the same order.
     classes : sequence of str, optional
         Names of the classes to list (default: all).
     k : int, default 5
         How many neighbors on each side.
     """
-    vectors, names = named_vectors(prototypes, names)
-    count = len(names)
-    known = np.ones(count, dtype=bool) if known is None else np.asarray(known, dtype=bool)
-    if similarity is not None and np.shape(similarity) != (count, count):
-        raise InputError("similarity", f"have shape ({count}, {count})", np.shape(similarity))
-    if known.shape != (count,):
-        raise InputError("known", f"have shape ({count},), one value per class", known.shape)
+    names, vectors = class_labels(prototypes), prototypes.vectors.numpy(force=True)
+    count, k = len(names), check_integer(k, "k", at_least=1)
+    if prior is not None and prior.num_classes != count:
+        raise InputError("prior", f"be for the {count} classes that were placed", f"one for {prior.num_classes}")
     places = {name: i for i, name in enumerate(names)}
     for name in classes or ():
         if name not in places:
             advice = nearest_name(name, names)
             raise InputError("classes", f"be among the {count} class names", f'"{name}"', advice)
     ids = np.arange(count) if classes is None else np.array([places[name] for name in classes], dtype=np.int64)
-    placed = nearest(vectors, k, classes=ids)
-    prior: dict[int, tuple[Neighbor, ...]] = {}
-    if similarity is not None and known.sum() > 1:
+    placed = nearest(lambda own: vectors[own] @ vectors.T, ids, min(k, count - 1), count)
+    by_prior: dict[int, tuple[Neighbor, ...]] = {}
+    if prior is not None and prior.known.sum() > 1:
+        known, similarity = prior.known, prior.similarity
         asked = ids[known[ids]]
-        found = nearest(None, k, similarity=similarity, classes=asked, known=known)
-        prior = {int(i): _named(found, row, names) for row, i in enumerate(asked)}
+        found = nearest(
+            lambda own: np.where(known, similarity[own], -np.inf), asked, min(k, int(known.sum()) - 1), count
+        )
+        by_prior = {int(i): _named(found, row, names) for row, i in enumerate(asked)}
     rows = [
-        NeighborRow(names[i], prior.get(int(i)), _named(placed, row, names), bool(placed.tied[row]))
+        NeighborRow(names[i], by_prior.get(int(i)), _named(placed, row, names), bool(placed.tied[row]))
         for row, i in enumerate(ids)
     ]
     return NeighborTable(tuple(rows), placed.ids.shape[1], count)
@@ -166,57 +150,17 @@ class Nearest(NamedTuple):
     tied: NDArray[np.bool_]
 
 
-def nearest(vectors: Any, k: int, *, similarity: Any = None, classes: Any = None, known: Any = None) -> Nearest:
-    """Return the ``k`` nearest of each class: by the cosine of unit rows, in blocks, or by a matrix.
-
-    Parameters
-    ----------
-    vectors : array, shape (K, D), or None
-        Unit rows.
-    similarity : array, shape (K, K), optional
-        Larger is nearer, and the diagonal is ignored (default: the cosines of ``vectors``).
-    classes : array of int, shape (n,), optional
-        The classes to list neighbors of (default: all).
-    known : array of bool, shape (K,), optional
-        Classes the matrix knows; the others are left out.
-
-    Examples
-    --------
-    >>> nearest(None, 1, similarity=[[1, 0.5, 0.2], [0.5, 1, 0.9], [0.2, 0.9, 1]]).ids.ravel().tolist()
-    [1, 2, 1]
-    """
-    rows = np.asarray(vectors if similarity is None else similarity)
-    count = len(rows)
-    others = np.ones(count, dtype=bool) if known is None else np.asarray(known, dtype=bool)
-    k = min(check_integer(k, "k", at_least=1), int(others.sum()) - 1)
-    if k < 1:
-        raise InputError("similarity", "know two classes or more", int(others.sum()))
-    ids = np.arange(count) if classes is None else np.asarray(classes, dtype=np.int64)
-    parts = []
-    for block in row_blocks(max(len(ids), 1), count, entries=BLOCK_ENTRIES):
-        own = ids[block]
-        values = rows[own] @ rows.T if similarity is None else np.where(others, rows[own], -np.inf)
-        parts.append(nearest_rows(values, own, k))
+def nearest(similarity: Callable[[Ids], Array], ids: Ids, k: int, count: int) -> Nearest:
+    """Return the ``k`` nearest of the classes ``ids``, in blocks; ``similarity`` returns rows over all ``count``."""
+    blocks = row_blocks(max(len(ids), 1), count, entries=BLOCK_ENTRIES)
+    parts = [nearest_rows(similarity(ids[block]), ids[block], k) for block in blocks]
     return Nearest(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
 def nearest_rows(similarity: Array, own: Ids, k: int) -> Nearest:
-    """Return the ``k`` largest of each row but its own class; ties in the order of the classes.
-
-    Parameters
-    ----------
-    similarity : array, shape (n, K)
-        Rows of similarities.
-    own : array of int, shape (n,)
-        The class of each row.
-    k : int
-        Fewer than K.
-    """
+    """Return the ``k`` largest of each row (n, K) but its own class (n,); ties in the order of the classes."""
     values = similarity.astype(np.float64).round(DIGITS)
     values[np.arange(len(own)), own] = -np.inf
-    if np.isnan(values).any():
-        row = own[int(np.isnan(values).any(axis=1).argmax())]
-        raise InputError("similarity", "hold numbers", f"NaN in row {row}", "Mark classes without any as unknown.")
     last = -np.partition(-values, k - 1, axis=1)[:, k - 1 : k]
     rows, columns = np.nonzero((values >= last) & np.isfinite(values))
     order = np.lexsort((columns, -values[rows, columns], rows))

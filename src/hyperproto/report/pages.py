@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from hyperproto._core.extras import require
 from hyperproto._core.files import replacing
 from hyperproto._version import __version__
+from hyperproto.codes import Certificate
 
-__all__ = ["coordinates", "fact_rows", "page_head", "plot_html", "sphere_grid", "write_page"]
+__all__ = ["certificate_rows", "coordinates", "page_head", "plot_html", "sphere_grid", "write_page"]
 
 STYLE = "body { margin: 0; font: 15px/1.45 system-ui, sans-serif; color: #222; background: #fff; }"
 
@@ -69,27 +70,28 @@ def sphere_grid() -> dict[str, Any]:
     return {**look, "line": {"color": "#cccccc", "width": 1}, **coordinates(np.concatenate(rings))}
 
 
-def fact_rows(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return (name, value) pairs of a certificate or another dictionary; nested ones come last, with both names.
-
-    Examples
-    --------
-    >>> fact_rows({"max_cosine": 0.25, "agreement": {"ranked": 0.9}, "proved": True, "note": ""})
-    [('max cosine', '0.25'), ('proved', 'yes'), ('agreement: ranked', '0.9')]
-    """
-    rows, nested = [], []
-    for key, value in facts.items():
-        name = str(key).replace("_", " ")
-        if isinstance(value, Mapping):
-            nested += [(f"{name}: {inner}", text) for inner, text in fact_rows(value)]
-        elif value is not None and value != "":
-            rows.append((name, _fact(value)))
-    return rows + nested
-
-
-def _fact(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return f"{value:.9g}"
-    return ", ".join(map(_fact, value)) if isinstance(value, list | tuple) else str(value)
+def certificate_rows(certificate: Certificate) -> dict[str, str]:
+    """Return what a certificate says, to be listed: names of facts and their values."""
+    rows = {
+        "maximum cosine": f"{certificate.max_cosine:.9f}",
+        "lower bound": f"{certificate.bound:.9f}",
+        "gap": f"{certificate.gap:.3g}",
+        "optimal": f"{'proved' if certificate.proved else 'not proved'}: {certificate.proof}",
+        "measured": certificate.measured,
+        "method": certificate.method,
+        "seed": "none needed" if certificate.seed is None else str(certificate.seed),
+    }
+    if (agreement := certificate.prior_agreement) is not None:
+        rows |= {
+            "prior": f"{agreement.prior}, weight {agreement.weight:.3g}",
+            "triplets ranked right": f"{100 * agreement.ranked:.1f} %; by more than .01 "
+            f"{100 * agreement.ranked_by_margin:.1f} %, of {100 * agreement.clear:.1f} % that differ by so much",
+            "rank correlation": f"Spearman {agreement.spearman:.3f}, Kendall {agreement.kendall:.3f}",
+            "ranking loss (Eq. 6)": f"{agreement.loss:.5f} over {agreement.measured}",
+        }
+    if certificate.reserved:
+        whole = certificate.max_cosine_with_reserve
+        rows["reserve"] = f"room for {certificate.reserved} more; maximum cosine with them {whole:.9f}"
+    if certificate.note:
+        rows["note"] = certificate.note
+    return rows

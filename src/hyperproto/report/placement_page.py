@@ -1,16 +1,18 @@
 """One self-contained page: placed classes to turn, and the neighbors of each in the prior and in the placement."""
 
 import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hyperproto.priors import Prior
+from hyperproto.prototypes import Prototypes
 from hyperproto.report.groups import colors_of
-from hyperproto.report.neighbors import Neighbor, NeighborTable, compare_neighbors, named_vectors, overlap_sentence
-from hyperproto.report.pages import coordinates, fact_rows, plot_html, sphere_grid, write_page
+from hyperproto.report.neighbors import Neighbor, NeighborTable, class_labels, compare_neighbors, overlap_sentence
+from hyperproto.report.pages import certificate_rows, coordinates, plot_html, sphere_grid, write_page
 from hyperproto.report.projection import project
 
 __all__ = ["write_placement_page"]
@@ -33,50 +35,39 @@ Array = NDArray[np.float64]
 
 
 def write_placement_page(
-    prototypes: Any,
+    prototypes: Prototypes,
     path: str | Path,
     *,
     title: str,
-    names: Sequence[str] | None = None,
-    similarity: Any = None,
-    known: Any = None,
+    prior: Prior | None = None,
     groups: Sequence[object] | None = None,
     k: int = 5,
-    facts: Mapping[str, Any] | None = None,
 ) -> None:
     """Write the page. It needs no network, and ``#class=rose`` in its address shows the class "rose".
 
     Parameters
     ----------
-    prototypes : Prototypes, or array of shape (K, D)
-        What was placed: unit rows. More than three dimensions are projected, and the page says with what error.
+    prototypes : Prototypes
+        What was placed, listed with its certificate. More than three dimensions are projected, and the page says
+        with what error.
     path : str or Path
         Where to write.
     title : str
         The page's title.
-    names : sequence of str, optional
-        One name per class (default: the prototypes' own, or their numbers).
-    similarity : array, shape (K, K), optional
-        The prior, larger being nearer; without it only the placement's neighbors are shown.
-    known : array of bool, shape (K,), optional
-        Classes the prior knows (default: all).
+    prior : Prior, optional
+        What is known about the classes; without it only the placement's neighbors are shown.
     groups : sequence, length K, optional
         Classes of one group share a color; :func:`~hyperproto.report.groups.prior_groups` makes groups of a prior.
     k : int, default 5
         How many neighbors on each side.
-    facts : mapping, optional
-        What to list next to the picture, nested or not (default: the prototypes' certificate).
     """
-    vectors, names = named_vectors(prototypes, names)
-    table = compare_neighbors(vectors, similarity, names=names, known=known, k=k)
-    projection = project(vectors, min(3, vectors.shape[1]))
-    if facts is None:
-        certificate = getattr(prototypes, "certificate", None)
-        facts = certificate.to_dict() if certificate is not None else {}
-    rows = fact_rows({"classes": len(names), "dim": vectors.shape[1], **facts})
-    figure = _scene(projection.points, names, groups, sphere=projection.is_exact)
+    table = compare_neighbors(prototypes, prior, k=k)
+    projection = project(prototypes.vectors.numpy(force=True), min(3, prototypes.dim))
+    figure = _scene(projection.points, class_labels(prototypes), groups, sphere=projection.is_exact)
+    facts = {"classes": str(prototypes.num_classes), "dimensions": str(prototypes.dim)}
+    facts |= certificate_rows(prototypes.certificate)
     parts = {
-        "FACTS": "".join(f"<tr><th>{html.escape(n)}</th><td>{html.escape(v)}</td></tr>" for n, v in rows),
+        "FACTS": "".join(f"<tr><th>{n}</th><td>{html.escape(v)}</td></tr>" for n, v in facts.items()),
         "OVERLAP": html.escape(overlap_sentence(table)),
         "SENTENCE": html.escape(projection.sentence),
         "FIGURE": plot_html(figure, name="placement", scrollZoom=True),

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from hyperproto._core.errors import InputError
 from hyperproto.prototypes.explore import Comparison, TradeOff
-from hyperproto.report.pictures import new_picture, plain_text
+from hyperproto.report.pictures import new_picture
 
 __all__ = ["draw_separation", "draw_trade_off"]
 
@@ -16,8 +15,8 @@ LINES = (
     ("ours", "hyperproto", "#0072B2", "-"),
     ("bound", "lower bound", "#000000", "--"),
 )
-# marker and color of each point with a label, in the order in which they come
-MARKS = (("D", "#D55E00"), ("s", "#009E73"), ("^", "#CC79A7"), ("v", "#8C6D00"), ("P", "#56A0D3"), ("X", "#7A0177"))
+# of separation only, assignment and auto
+MARKS = (("D", "#D55E00"), ("s", "#009E73"), ("^", "#CC79A7"))
 SWEEP = "#0072B2"
 
 
@@ -46,9 +45,7 @@ def draw_separation(rows: Sequence[Comparison], path: str | Path, *, num_classes
         axes.legend()
 
 
-def draw_trade_off(
-    rows: Sequence[TradeOff], path: str | Path, *, title: str = "", bound: float | None = None
-) -> None:
+def draw_trade_off(rows: Sequence[TradeOff], path: str | Path) -> None:
     """Draw triplets ranked as the prior ranks them against the maximum cosine, and write PNG or SVG.
 
     Parameters
@@ -57,26 +54,20 @@ def draw_trade_off(
         Points without a label are joined in the order of their ``prior_weight``; the others are marked and named.
     path : str or Path
         Ends in ``.png`` or ``.svg``.
-    title : str, optional
-        Printed above.
-    bound : float, optional
-        No placement has a smaller maximum cosine: drawn as a vertical line.
     """
-    if not rows:
-        raise InputError("rows", "hold at least one placement to draw", "none")
+    placed = rows[0].prototypes
+    bound = placed.certificate.bound  # no placement has a smaller maximum cosine
     with new_picture(path, 7.5, 5) as figure:
         axes = figure.add_subplot()
         _draw_sweep(axes, sorted((row for row in rows if not row.label), key=lambda row: row.prior_weight))
-        for index, row in enumerate(row for row in rows if row.label):
-            marker, color = MARKS[index % len(MARKS)]
-            mark = {"s": 70, "marker": marker, "color": color, "label": plain_text(row.label)}
-            axes.scatter(row.max_cosine, row.ranked, zorder=4, **mark)
-        if bound is not None:
-            axes.axvline(bound, color="black", linestyle="--", linewidth=1, label=f"lower bound {bound:.4f}")
+        for row, (marker, color) in zip((row for row in rows if row.label), MARKS, strict=False):
+            style = {"s": 70, "marker": marker, "color": color, "zorder": 4}
+            axes.scatter(row.max_cosine, row.ranked, label=row.label, **style)
+        axes.axvline(bound, color="black", linestyle="--", linewidth=1, label=f"lower bound {bound:.4f}")
         axes.set_xlabel("maximum cosine (smaller is better)")
         axes.set_ylabel("triplets ranked as in the prior (larger is better)")
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
-        axes.set_title(plain_text(title))
+        axes.set_title(f"{placed.num_classes} prototypes in {placed.dim} dimensions")
         axes.grid(alpha=0.3)
         axes.margins(0.08)
         axes.legend()

@@ -1,7 +1,7 @@
 """Prototypes of any dimension as points to draw, with what the drawing gets wrong.
 
 On the circle and on S² nothing is lost. Beyond, no picture can be right: many classes about 90° from each other do
-not fit into two or three dimensions. So a choice is made, of neighbors or of angles, and measured.
+not fit into two or three dimensions. So neighbors are kept rather than angles, and the error is measured.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hyperproto._core.errors import InputError
-from hyperproto._core.registry import choose
 from hyperproto._core.threads import one_thread
 from hyperproto.report.neighbors import nearest_rows
 
@@ -56,8 +55,11 @@ class Projection:
         return self.error == 0
 
 
-def project(vectors: Any, dim: int = 2, *, keep: str = "neighbors") -> Projection:
+def project(vectors: Any, dim: int = 2) -> Projection:
     """Return points of ``dim`` dimensions that stand for prototypes, and how accurate they are.
+
+    The picture keeps the nearest classes of each by t-SNE [1]_, at the cost of the angles; beyond 1500 classes, and
+    of fewer than four, it shows the principal axes.
 
     Parameters
     ----------
@@ -65,9 +67,6 @@ def project(vectors: Any, dim: int = 2, *, keep: str = "neighbors") -> Projectio
         Unit rows.
     dim : {2, 3}
         Dimensions of the picture. Prototypes that have no more are returned as they are.
-    keep : {"neighbors", "angles"}, default "neighbors"
-        What the picture tries to keep: the nearest classes of each by t-SNE [1]_, at the cost of the angles, or all
-        angles alike by metric multidimensional scaling.
 
     References
     ----------
@@ -77,7 +76,7 @@ def project(vectors: Any, dim: int = 2, *, keep: str = "neighbors") -> Projectio
     --------
     >>> project(np.eye(2)).sentence
     '2 dimensions, drawn as they are.'
-    >>> 20 < project(np.eye(8), keep="angles").error < 40  # eight axes do not fit into a plane
+    >>> 20 < project(np.eye(8)).error < 40  # eight axes do not fit into a plane
     True
     """
     vectors = np.asarray(vectors, dtype=np.float64)
@@ -85,14 +84,13 @@ def project(vectors: Any, dim: int = 2, *, keep: str = "neighbors") -> Projectio
         raise InputError("dim", "be 2 or 3, the dimensions of a picture", dim)
     if vectors.ndim != 2 or not np.isfinite(vectors).all():
         raise InputError("vectors", "be finite, of shape (num_classes, dim)", f"shape {vectors.shape}")
-    layout = choose(keep, {"neighbors": _keep_neighbors, "angles": _keep_angles}, argument="keep")
     if vectors.shape[1] <= dim:
         return Projection(vectors, 0.0, 1.0, 1.0, f"{vectors.shape[1]} dimensions, drawn as they are.")
     with one_thread():  # the same picture on every machine
         points = _principal_axes(vectors, dim)
-        if len(vectors) > LAID_OUT:
-            return _measured(vectors, points, how="along its principal axes")
-        return _measured(vectors, layout(_angles(vectors), points), how=f"keeping {keep}")
+        if 4 <= len(vectors) <= LAID_OUT:
+            return _measured(vectors, _keep_neighbors(_angles(vectors), points), how="keeping neighbors")
+        return _measured(vectors, points, how="along its principal axes")
 
 
 def _principal_axes(vectors: Array, dim: int) -> Array:
@@ -106,23 +104,10 @@ def _principal_axes(vectors: Array, dim: int) -> Array:
     return points
 
 
-def _keep_angles(angles: Array, start: Array) -> Array:
-    """Return points whose distances come near the angles (K, K)."""
-    from sklearn.manifold import smacof
-
-    if not angles.any():
-        return start  # all classes on one spot
-    options = {"n_components": start.shape[1], "init": start, "n_init": 1, "normalized_stress": False}
-    points: Array = smacof(angles, max_iter=500, eps=1e-9, random_state=0, **options)[0]
-    return points
-
-
 def _keep_neighbors(angles: Array, start: Array) -> Array:
     """Return points whose neighbors are those by the angles (K, K)."""
     from sklearn.manifold import TSNE
 
-    if len(angles) < 4:
-        return _keep_angles(angles, start)  # two or three classes fit as they are
     perplexity = min(PERPLEXITY, (len(angles) - 1) / 2)
     start = start / start.std() * 1e-4  # small, so that the layout can untangle
     model = TSNE(start.shape[1], perplexity=perplexity, metric="precomputed", init=start, random_state=0)
