@@ -180,7 +180,7 @@ class TestCorrupt:
     def test_nothing_left_is_an_error(self, files):
         for path in files.inputs.paths:
             path.write_bytes(b"")
-        with pytest.raises(ValueError, match=r"None of the 11 images can be read. The first: .*0.jpg.* empty file"):
+        with pytest.raises(ValueError, match=r"None of the 11 images can be read. The first, \S+0.jpg., is an empty file"):
             ImageData(files, PREPROCESSING, skip_corrupt=True)
 
     def test_a_missing_file_is_never_skipped(self, files):
@@ -207,8 +207,6 @@ def test_what_cannot_be_images_is_refused():
         ImageData(split, ImagePreprocessing(size=8, mean=(0.5,), std=(0.5,)))
     with pytest.raises(ValueError, match="`resize` must be at least `size`; got 8 and 16"):
         ImageData(split, ImagePreprocessing(size=16, resize=8))
-    with pytest.raises(TypeError, match="must be given a Split and an ImagePreprocessing; got Tensor and"):
-        ImageData(split.inputs, PREPROCESSING)
     with pytest.raises(ValueError, match="at least one example; got none"):
         ImageData(pixels_split(n=0), PREPROCESSING)
     with pytest.raises(ValueError, match="`workers` must be at least 0; got -1"):

@@ -26,7 +26,9 @@ __all__ = [
     "cores",
     "decode",
     "decode_all",
+    "decode_rows",
     "describe_file",
+    "find_corrupt",
     "images_in",
     "open_image",
     "stream",
@@ -56,12 +58,7 @@ OPENINGS = {
     b"<!doctype html": "an HTML page, as a failed download leaves behind",
     b"<html": "an HTML page, as a failed download leaves behind",
     b"<svg": "an SVG drawing, which has no pixels",
-    b"<?xml": "XML text",
     b"version https://git-lfs": "a Git LFS pointer, not the file itself",
-    b"{": "JSON text",
-    b"pk\x03\x04": "a ZIP archive",
-    b"\x1f\x8b": "a gzip archive",
-    b"%pdf": "a PDF",
     b"%!ps": "a PostScript drawing, which is not read",
 }
 ADVICE = f"Replace it, or use {arg('skip_corrupt', True)} to leave such images out."
@@ -117,18 +114,9 @@ def open_image(path: Path) -> Image.Image:
 
 
 def decode(path: Path, preprocessing: ImagePreprocessing) -> Pixels:
-    """Read an image, turn it upright, scale its shorter side to ``resize`` and keep the middle square.
+    """Read an image, turn it upright, scale its shorter side to ``stored_side`` and keep the middle square.
 
-    Parameters
-    ----------
-    path : Path
-        A file of one of the formats in :data:`EXTENSIONS`; transparent parts become white, 16 bits become 8.
-    preprocessing : ImagePreprocessing
-        ``resize``, or ``size`` where that is None; and the number of channels.
-
-    Returns
-    -------
-    uint8, shape (side, side, channels)
+    Transparent parts become white, 16 bits become 8. Returns uint8, shape (side, side, channels).
     """
     mode = "L" if preprocessing.channels == 1 else "RGB"
     side = preprocessing.stored_side
@@ -141,9 +129,6 @@ def decode(path: Path, preprocessing: ImagePreprocessing) -> Pixels:
         raise type(error)(f'"{path}" must be an image file that can be opened: {error.strerror}.') from None
     except MemoryError:
         raise
-    except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
-        got = f"more pixels than any photograph has ({error})"
-        raise CorruptImageError(f'"{path}"', "be an image of a usual size", got, ADVICE) from None
     except Exception as error:  # Pillow's decoders raise anything from OSError to SyntaxError and struct.error
         raise CorruptImageError(f'"{path}"', "be an image", describe_file(path, error), ADVICE) from None
     return np.asarray(square).reshape(side, side, -1)
@@ -201,50 +186,50 @@ def describe_file(path: Path, error: Exception) -> str:
     return f"a file that cannot be decoded ({str(error).rstrip('.') or type(error).__name__})"
 
 
-def decode_all(
-    paths: PathList, preprocessing: ImagePreprocessing, *, keep: bool, skip_corrupt: bool, workers: int
-) -> tuple[Pixels | None, dict[int, CorruptImageError]]:
-    """Decode every file once, in parallel.
-
-    Returns
-    -------
-    pixels : uint8, shape (n, side, side, channels), or None
-        None without ``keep``; what cannot be decoded stays black.
-    corrupt : dict
-        What is wrong, by row; empty without ``skip_corrupt``, since then the first of them is raised.
-    """
-    side, n = preprocessing.stored_side, len(paths)
-    pixels = np.zeros((n, side, side, preprocessing.channels), dtype=np.uint8) if keep else None
-    corrupt: dict[int, CorruptImageError] = {}
-    parts = list(torch.split(torch.arange(n), AT_ONCE))
-    make = partial(_decode_rows, paths, preprocessing, keep, skip_corrupt)
-    decoded = stream(make, parts, workers=min(workers, n // WORTH_A_WORKER))
-    with progress_bar("decoding images", n) as bar:
-        for rows, (images, wrong) in zip(parts, decoded, strict=True):
-            if pixels is not None:
-                pixels[rows.numpy()] = images
-            corrupt |= wrong
-            bar.update(int(rows[-1]) + 1)
-    return pixels, corrupt
-
-
-def _decode_rows(
-    paths: PathList, preprocessing: ImagePreprocessing, keep: bool, skip_corrupt: bool, rows: Tensor
-) -> tuple[Pixels, dict[int, CorruptImageError]]:
-    """Decode some files: what a worker does."""
-    side, corrupt = preprocessing.stored_side, {}
-    pixels = np.zeros((len(rows) if keep else 0, side, side, preprocessing.channels), dtype=np.uint8)
+def decode_rows(paths: Sequence[Path], preprocessing: ImagePreprocessing, rows: Tensor) -> Pixels:
+    """Return the images of these rows as :func:`decode` does, shape (n, side, side, channels)."""
+    side = preprocessing.stored_side
+    pixels = np.empty((len(rows), side, side, preprocessing.channels), dtype=np.uint8)
     for place, row in enumerate(rows.tolist()):
+        pixels[place] = decode(paths[row], preprocessing)
+    return pixels
+
+
+def decode_all(paths: PathList, preprocessing: ImagePreprocessing, *, workers: int) -> Pixels:
+    """Decode every file, in parallel, shape (n, side, side, channels)."""
+    side = preprocessing.stored_side
+    pixels = np.empty((len(paths), side, side, preprocessing.channels), dtype=np.uint8)
+    make = partial(decode_rows, paths, preprocessing)
+    for rows, images in _in_parts(make, len(paths), workers, "decoding images"):
+        pixels[rows] = images
+    return pixels
+
+
+def find_corrupt(paths: PathList, *, workers: int) -> dict[int, str]:
+    """Decode every file, in parallel; return what those are that cannot be decoded, by row."""
+    found: dict[int, str] = {}
+    for _, corrupt in _in_parts(partial(_corrupt_rows, paths), len(paths), workers, "verifying images"):
+        found |= corrupt
+    return found
+
+
+def _corrupt_rows(paths: PathList, rows: Tensor) -> dict[int, str]:
+    found = {}
+    for row in rows.tolist():
         try:
-            image = decode(paths[row], preprocessing)
+            decode(paths[row], ImagePreprocessing(8))
         except CorruptImageError as error:
-            if not skip_corrupt:
-                raise
-            corrupt[row] = error
-        else:
-            if keep:
-                pixels[place] = image
-    return pixels, corrupt
+            found[row] = str(error.got)
+    return found
+
+
+def _in_parts(make: Callable[[Tensor], Any], n: int, workers: int, doing: str) -> Iterator[tuple[Any, Any]]:
+    """Yield some rows of ``n`` and what ``make`` returns for them, in order, with a progress bar."""
+    parts = list(torch.split(torch.arange(n), AT_ONCE))
+    with progress_bar(doing, n) as bar:
+        for rows, made in zip(parts, stream(make, parts, workers=min(workers, n // WORTH_A_WORKER)), strict=True):
+            yield rows.numpy(), made
+            bar.update(int(rows[-1]) + 1)
 
 
 def verify_images(paths: Iterable[Path], *, workers: int | None = None) -> list[tuple[Path, str]]:
@@ -254,9 +239,8 @@ def verify_images(paths: Iterable[Path], *, workers: int | None = None) -> list[
     """
     paths = list(paths)
     there = PathList(path for path in paths if path.is_file())
-    workers = cores() if workers is None else workers
-    _, corrupt = decode_all(there, ImagePreprocessing(8), keep=False, skip_corrupt=True, workers=workers)
-    faults = {there[row]: str(error.got) for row, error in corrupt.items()}
+    corrupt = find_corrupt(there, workers=cores() if workers is None else workers)
+    faults = {there[row]: what for row, what in corrupt.items()}
     faults |= {path: describe_file(path, FileNotFoundError()) for path in set(paths) - set(there)}
     return [(path, faults[path]) for path in paths if path in faults]
 

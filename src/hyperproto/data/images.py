@@ -18,7 +18,7 @@ from hyperproto._core.checks import check_integer
 from hyperproto._core.errors import InputError, InputTypeError, arg
 from hyperproto._core.registry import choose
 from hyperproto.data.augment import Augment, augmented, center, normalize
-from hyperproto.data.image_files import PathList, cores, decode, decode_all, stream
+from hyperproto.data.image_files import PathList, cores, decode_all, decode_rows, find_corrupt, stream
 from hyperproto.data.preprocessing import ImagePreprocessing
 from hyperproto.data.source import ImageFiles, Split
 
@@ -51,7 +51,7 @@ class ImageData(Dataset[Any]):
     workers : int, optional
         Processes that decode (default: one per core). 0 decodes in this one.
     skip_corrupt : bool, default False
-        Leave out images that cannot be decoded, with a warning that counts them; decodes all of them at once.
+        Leave out images that cannot be decoded, with a warning that counts them; decodes every file first.
 
     Attributes
     ----------
@@ -72,7 +72,8 @@ class ImageData(Dataset[Any]):
         workers: int | None = None,
         skip_corrupt: bool = False,
     ) -> None:
-        _check(split, preprocessing)
+        if not len(split):
+            raise InputError("A data set", "hold at least one example", "none")
         self.preprocessing, self.augment = preprocessing, augment
         self.workers = cores() if workers is None else check_integer(workers, "workers", at_least=0)
         ways = {"auto": _choose_keep(split, preprocessing), "memory": "memory", "stream": "stream"}
@@ -84,29 +85,28 @@ class ImageData(Dataset[Any]):
         if isinstance(split.inputs, ImageFiles):
             paths = split.inputs.paths
             self._paths = paths if isinstance(paths, PathList) else PathList(paths)
-            if self.keep == "memory" or skip_corrupt:
-                self._decode_files(skip_corrupt)
+            if skip_corrupt:
+                self._leave_out_corrupt()
+            if self.keep == "memory":
+                self._pixels = decode_all(self._paths, preprocessing, workers=self.workers)
         else:
             self._pixels = _from_tensor(split.inputs, preprocessing)
         self.targets = {name: target[torch.from_numpy(self._rows)] for name, target in split.targets.items()}
 
-    def _decode_files(self, skip_corrupt: bool) -> None:
-        """Decode all files once: to keep them, or to find those to leave out."""
-        in_memory, paths = self.keep == "memory", self._paths
-        self._pixels, corrupt = decode_all(
-            paths, self.preprocessing, keep=in_memory, skip_corrupt=skip_corrupt, workers=self.workers
-        )
+    def _leave_out_corrupt(self) -> None:
+        paths = self._paths
+        corrupt = find_corrupt(paths, workers=self.workers)
         if not corrupt:
             return
         rows = sorted(corrupt)
+        first = f'"{paths[rows[0]]}"'
         if len(rows) == len(paths):
-            raise InputError(f"None of the {len(paths)} images can be read. The first: {corrupt[rows[0]]}")
+            raise InputError(f"None of the {len(paths)} images can be read. The first, {first}, is {corrupt[rows[0]]}.")
         self._rows = np.delete(self._rows, rows)
+        self._paths = PathList(paths[row] for row in self._rows.tolist())
         self.skipped = tuple(paths[row] for row in rows)
-        warnings.warn(
-            f'{len(rows)} of {len(paths)} images cannot be read and are left out; the first is "{self.skipped[0]}".',
-            stacklevel=3,
-        )
+        message = f"{len(rows)} of {len(paths)} images cannot be read and are left out; the first is {first}."
+        warnings.warn(message, stacklevel=3)
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -139,22 +139,14 @@ class ImageData(Dataset[Any]):
         """Return what :meth:`batch` does before its last step, as uint8, shape (n, size, size, channels)."""
         if (seed is None) != (epoch is None):
             raise InputError("seed", f"be given together with {arg('epoch')}, or neither", f"{seed} and {epoch}")
-        rows, size = self._rows[ids.numpy()], self.preprocessing.size
-        stored = self._stored(rows)
+        size = self.preprocessing.size
+        if self._pixels is not None:
+            stored: Pixels = self._pixels.take(ids.numpy(), axis=0)
+        else:
+            stored = decode_rows(self._paths, self.preprocessing, ids)
         if self.augment is None or seed is None or epoch is None:
             return np.ascontiguousarray(center(stored, size))
-        return augmented(stored, self.augment, size, seed=seed, epoch=epoch, samples=rows)
-
-    def _stored(self, rows: NDArray[np.int64]) -> Pixels:
-        """Return the stored images of these rows, from memory or from disk, shape (n, side, side, channels)."""
-        if self._pixels is not None:
-            taken: Pixels = self._pixels.take(rows, axis=0)
-            return taken
-        side = self.preprocessing.stored_side
-        pixels = np.empty((len(rows), side, side, self.preprocessing.channels), dtype=np.uint8)
-        for place, row in enumerate(rows.tolist()):
-            pixels[place] = decode(self._paths[row], self.preprocessing)
-        return pixels
+        return augmented(stored, self.augment, size, seed=seed, epoch=epoch, samples=self._rows[ids.numpy()])
 
     def batches(
         self, ids: list[Tensor], *, seed: int | None = None, epoch: int | None = None, world: int = 1
@@ -176,19 +168,6 @@ class ImageData(Dataset[Any]):
         if torch.cuda.is_available():
             inputs = inputs.pin_memory()
         return inputs, {name: target.index_select(0, ids) for name, target in self.targets.items()}
-
-
-def _check(split: Split, preprocessing: ImagePreprocessing) -> None:
-    if not isinstance(split, Split) or not isinstance(preprocessing, ImagePreprocessing):
-        raise InputTypeError(
-            "ImageData",
-            "be given a Split and an ImagePreprocessing",
-            f"{type(split).__name__} and {type(preprocessing).__name__}",
-        )
-    if not len(split):
-        raise InputError("A data set", "hold at least one example", "none")
-    if preprocessing.resize is not None and preprocessing.resize < preprocessing.size:
-        raise InputError("resize", f"be at least {arg('size')}", f"{preprocessing.resize} and {preprocessing.size}")
 
 
 def _choose_keep(split: Split, preprocessing: ImagePreprocessing) -> str:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from hyperproto._core.checks import check_integer
-from hyperproto._core.errors import InputError
+from hyperproto._core.errors import InputError, arg
 from hyperproto._core.registry import choose
 from hyperproto.defaults import IMAGE_SIZE
 
@@ -48,6 +48,10 @@ class ImagePreprocessing:
     mean: tuple[float, ...] = IMAGENET_MEAN
     std: tuple[float, ...] = IMAGENET_STD
     resize: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.resize is not None and self.resize < self.size:
+            raise InputError("resize", f"be at least {arg('size')}", f"{self.resize} and {self.size}")
 
     @property
     def channels(self) -> int:

@@ -14,7 +14,7 @@ from hyperproto._core.processes import from_first
 from hyperproto._core.seeding import derive_seed
 from hyperproto.baselines import ConventionalSpace, DeepNCM, weigh_tasks
 from hyperproto.data import Arrays, ImageData, ImagePreprocessing, Labels, Source, Split, training_data
-from hyperproto.data.image_files import PathList, decode_all
+from hyperproto.data.image_files import PathList, decode_rows, find_corrupt
 from hyperproto.data.preprocessing import Preprocessing
 from hyperproto.data.readers import read_data
 from hyperproto.data.source import draw_rows, hold_out_rows, select
@@ -167,12 +167,11 @@ def prior_from_data(split: Split, name: str, labels: Labels) -> Prior | None:
     ids, inputs = split.targets[name], split.inputs
     if not isinstance(inputs, Tensor):
         rows = draw_examples(ids, seed=0, most=FILES)
-        ids = ids[rows]
         small = ImagePreprocessing(SIDE, mean=(0.5,) * 3, std=(1.0,) * 3)
-        paths = PathList(inputs.paths[row] for row in rows.tolist())
-        pixels, corrupt = decode_all(paths, small, keep=True, skip_corrupt=True, workers=0)
-        inputs = torch.from_numpy(pixels).permute(0, 3, 1, 2)
-        ids[list(corrupt)] = -1
+        corrupt = find_corrupt(PathList(inputs.paths[row] for row in rows.tolist()), workers=0)
+        rows = rows[[place for place in range(len(rows)) if place not in corrupt]]
+        ids, paths = split.targets[name][rows], inputs.paths
+        inputs = torch.from_numpy(decode_rows(paths, small, rows)).permute(0, 3, 1, 2)
     if len(torch.unique(ids[ids >= 0])) < 3:
         return None
     prior = from_data(inputs, ids, tuple(labels.names), num_classes=labels.num_classes, missing="free")
