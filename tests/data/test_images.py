@@ -180,7 +180,9 @@ class TestCorrupt:
     def test_nothing_left_is_an_error(self, files):
         for path in files.inputs.paths:
             path.write_bytes(b"")
-        with pytest.raises(ValueError, match=r"None of the 11 images can be read. The first, \S+0.jpg., is an empty file"):
+        with pytest.raises(
+            ValueError, match=r"None of the 11 images can be read. The first, \S+0.jpg., is an empty file"
+        ):
             ImageData(files, PREPROCESSING, skip_corrupt=True)
 
     def test_a_missing_file_is_never_skipped(self, files):

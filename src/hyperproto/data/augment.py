@@ -6,7 +6,6 @@ of bytes, and numpy does the copying, without threads: the batches of workers ar
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
@@ -76,21 +75,9 @@ PHOTO_AUGMENT = Augment(resized_crop=(0.08, 1.0), flip=True)
 
 
 def augmented(pixels: Pixels, augment: Augment, size: int, *, seed: int, epoch: int, samples: Whole) -> Pixels:
-    """Vary a batch; the same seed, epoch and sample give the same pixels.
+    """Vary a batch, shape (n, side, side, channels), and cut it to ``size``, shape (n, size, size, channels).
 
-    Parameters
-    ----------
-    pixels : uint8, shape (n, side, side, channels)
-    augment : Augment
-    size : int
-        Height and width of the result.
-    seed, epoch : int
-    samples : int64, shape (n,)
-        Which sample each image is.
-
-    Returns
-    -------
-    uint8, shape (n, size, size, channels)
+    ``samples``, shape (n,), says which sample each image is: the same seed, epoch and sample give the same pixels.
     """
     draws = uniforms(seed, epoch, samples, 6)
     side = pixels.shape[1]
@@ -160,19 +147,10 @@ def flip(pixels: Pixels, which: NDArray[np.bool_]) -> Pixels:
 
 
 def warp(pixels: Pixels, boxes: Whole, size: int, *, degrees: NDArray[np.float64] | None = None) -> Pixels:
-    """Rotate each image about its center, then scale a box of it to a square.
+    """Rotate each image about its center, then scale a box of it to a square of ``size``.
 
-    Interpolates linearly, without a filter: for boxes up to about twice ``size``.
-
-    Parameters
-    ----------
-    pixels : uint8, shape (n, side, side, channels)
-    boxes : int64, shape (n, 4)
-        Top, left, height and width.
-    size : int
-        Height and width of the result.
-    degrees : float64, shape (n,), optional
-        Counter-clockwise; what comes from outside the image is black.
+    ``boxes``, shape (n, 4), are top, left, height and width; ``degrees``, shape (n,), go counterclockwise, and what
+    comes from outside the image is black. Interpolates linearly, without a filter: for boxes up to twice ``size``.
     """
     n, side, _, channels = pixels.shape
     result = np.empty((n, size, size, channels), dtype=np.uint8)
@@ -220,29 +198,17 @@ def _repeated(values: tuple[float, ...], times: int) -> torch.Tensor:
     return torch.tensor(values, dtype=torch.float64).mul(255).float().repeat(times)
 
 
-def uniforms(seed: int, epoch: int, samples: ArrayLike, columns: int | Sequence[int]) -> NDArray[np.float64]:
+def uniforms(seed: int, epoch: int, samples: ArrayLike, columns: int) -> NDArray[np.float64]:
     """Return numbers in [0, 1) that depend on seed, epoch and sample alone: not on the batch, worker or process.
 
-    Parameters
-    ----------
-    seed, epoch : int
-        Name the stream.
-    samples : array of int, shape (n,)
-        Which sample each row is for; at least 0, in any order.
-    columns : int or sequence of int
-        How many numbers a sample gets, or which of its numbers. Column 3 is the same however many there are.
-
-    Returns
-    -------
-    array of float64, shape (n, columns)
+    One row per sample, shape (n, columns); column 3 is the same however many there are.
 
     >>> bool((uniforms(0, 5, [7, 8], 3)[1] == uniforms(0, 5, [8], 3)).all())
     True
     """
     key = np.uint64(derive_seed(seed, "augment", epoch))
-    wanted = np.arange(columns) if isinstance(columns, int) else np.asarray(columns)
     streams = _mix(_mix(np.asarray(samples).astype(np.uint64) * STEP + STEP) + key)
-    bits = _mix(streams[:, None] + (wanted.astype(np.uint64) + np.uint64(1)) * STEP)
+    bits = _mix(streams[:, None] + np.arange(1, columns + 1).astype(np.uint64) * STEP)
     return (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 

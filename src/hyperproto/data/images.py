@@ -101,7 +101,9 @@ class ImageData(Dataset[Any]):
         rows = sorted(corrupt)
         first = f'"{paths[rows[0]]}"'
         if len(rows) == len(paths):
-            raise InputError(f"None of the {len(paths)} images can be read. The first, {first}, is {corrupt[rows[0]]}.")
+            raise InputError(
+                f"None of the {len(paths)} images can be read. The first, {first}, is {corrupt[rows[0]]}."
+            )
         self._rows = np.delete(self._rows, rows)
         self._paths = PathList(paths[row] for row in self._rows.tolist())
         self.skipped = tuple(paths[row] for row in rows)

@@ -16,10 +16,9 @@ from torch import Tensor
 from hyperproto._core.errors import InputError, MissingDataError, arg
 from hyperproto._core.registry import choose, unknown_choice
 from hyperproto.data.cifar100 import CIFAR100, is_cifar100, read_cifar100, read_uneven_cifar100
-from hyperproto.data.digits import read_digits, read_rotated_digits
+from hyperproto.data.digits import MNIST, is_mnist, read_digits, read_mnist, read_rotated_digits, read_rotated_mnist
 from hyperproto.data.image_files import open_image
 from hyperproto.data.image_folder import is_image_folder, read_image_folder
-from hyperproto.data.mnist import MNIST, locate_mnist, read_mnist, read_rotated_mnist
 from hyperproto.data.preprocessing import ImagePreprocessing
 from hyperproto.data.published import (
     CUB200,
@@ -30,7 +29,7 @@ from hyperproto.data.published import (
     read_omniart,
     read_tiny_imagenet,
 )
-from hyperproto.data.source import ImageFiles, Source, Split
+from hyperproto.data.source import ImageFiles, Source
 from hyperproto.data.tables import is_table, read_table
 
 __all__ = [
@@ -75,11 +74,11 @@ READERS: dict[str, Reader] = {
     "imagenet-200": Reader(read_tiny_imagenet, TINY_IMAGENET.locate, TINY_IMAGENET),
     "cub-200-2011": Reader(read_cub200, CUB200.locate, CUB200),
     "omniart": Reader(read_omniart, OMNIART.locate, OMNIART),
-    "mnist": Reader(read_mnist, locate_mnist, MNIST),
+    "mnist": Reader(read_mnist, is_mnist, MNIST),
     "table": Reader(read_table, is_table),
     "image-folder": Reader(read_image_folder, is_image_folder),
     "cifar-100-uneven": Reader(read_uneven_cifar100, is_cifar100, CIFAR100, variant=True),
-    "rotated-mnist": Reader(read_rotated_mnist, locate_mnist, MNIST, variant=True),
+    "rotated-mnist": Reader(read_rotated_mnist, is_mnist, MNIST, variant=True),
     "digits": Reader(read_digits, lambda path: False),
     "rotated-digits": Reader(read_rotated_digits, lambda path: False),
 }
@@ -202,26 +201,24 @@ def data_name(data: dict[str, Any]) -> str:
 def describe_source(source: Source) -> dict[str, Any]:
     """Return counts, inputs, classes and ranges of a source, for people and for JSON."""
     parts = {"train": source.train} | ({} if source.test is None else {"test": source.test})
-    targets = {
-        name: known.describe({part: split.targets[name] for part, split in parts.items()})
-        for name, known in source.targets.items()
-    }
+    inputs = source.train.inputs
+    if isinstance(inputs, ImageFiles):
+        described = "image files"
+    elif inputs.ndim == 4:
+        channels, height, width = inputs.shape[1:]
+        described = f"images of {height} by {width} pixels, {'in color' if channels == 3 else 'gray'}"
+    else:
+        described = f"{inputs.shape[1]} columns of numbers, {int(inputs.isnan().sum())} cells empty"
     return {
         "name": source.name,
         "examples": {name: len(split) for name, split in parts.items()},
-        "inputs": _describe_inputs(source.train),
-        "targets": targets,
+        "inputs": described,
+        "targets": {
+            name: known.describe({part: split.targets[name] for part, split in parts.items()})
+            for name, known in source.targets.items()
+        },
         "preprocessing": source.preprocessing.to_dict(),
     }
-
-
-def _describe_inputs(split: Split) -> str:
-    if isinstance(split.inputs, ImageFiles):
-        return "image files"
-    if split.inputs.ndim == 4:
-        channels, height, width = split.inputs.shape[1:]
-        return f"images of {height} by {width} pixels, {'in color' if channels == 3 else 'gray'}"
-    return f"{split.inputs.shape[1]} columns of numbers, {int(split.inputs.isnan().sum())} cells empty"
 
 
 def preview(source: Source, count: int = 24) -> list[tuple[NDArray[np.uint8], str]]:
@@ -231,17 +228,14 @@ def preview(source: Source, count: int = 24) -> list[tuple[NDArray[np.uint8], st
     """
     if not isinstance(source.preprocessing, ImagePreprocessing):
         return []
-    rows = torch.linspace(0, len(source.train) - 1, min(count, len(source.train))).round().long()
-    return [(_pixels(source.train, row), _caption(source, row)) for row in rows.tolist()]
-
-
-def _pixels(split: Split, row: int) -> NDArray[np.uint8]:
-    if isinstance(split.inputs, Tensor):
-        image = split.inputs[row]
-        return image.expand(3, *image.shape[1:]).permute(1, 2, 0).numpy()
-    with open_image(split.inputs.paths[row]) as opened:
-        return np.asarray(opened.convert("RGB"))
-
-
-def _caption(source: Source, row: int) -> str:
-    return ", ".join(known.text(source.train.targets[name][row].item()) for name, known in source.targets.items())
+    inputs, targets, shown = source.train.inputs, source.train.targets, []
+    rows = torch.linspace(0, len(inputs) - 1, min(count, len(inputs))).round().long()
+    for row in rows.tolist():
+        if isinstance(inputs, Tensor):
+            pixels = inputs[row].expand(3, *inputs.shape[2:]).permute(1, 2, 0).numpy()
+        else:
+            with open_image(inputs.paths[row]) as opened:
+                pixels = np.asarray(opened.convert("RGB"))
+        caption = ", ".join(known.text(targets[name][row].item()) for name, known in source.targets.items())
+        shown.append((pixels, caption))
+    return shown

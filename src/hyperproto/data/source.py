@@ -236,21 +236,10 @@ def class_targets(
 
 
 def draw_rows(labels: Tensor, count: int | Tensor, *, seed: int) -> Tensor:
-    """Draw rows at random by class: the one stratified draw.
+    """Draw rows at random by class, in ascending order: the one stratified draw.
 
-    Parameters
-    ----------
-    labels : Tensor of int64, shape (n,)
-        The class of each row; -1, a missing label, counts as a class of its own where ``count`` is a number.
-    count : int, or Tensor of int64, shape (num_classes,)
-        How many rows in all, each class in its share; or how many of each class.
-    seed : int
-        Fixes the draw.
-
-    Returns
-    -------
-    Tensor of int64
-        Row numbers in ascending order.
+    ``count`` is how many rows in all, each class of ``labels``, shape (n,), in its share, where -1, a missing label,
+    counts as a class of its own; or how many of each class, shape (num_classes,).
 
     >>> draw_rows(torch.tensor([0, 0, 0, 0, 1, 1]), 3, seed=0)
     tensor([2, 3, 5])
@@ -270,17 +259,8 @@ def draw_rows(labels: Tensor, count: int | Tensor, *, seed: int) -> Tensor:
 def hold_out_rows(labels: Sequence[Tensor], n: int, *, share: float, seed: int) -> tuple[Tensor, Tensor]:
     """Split ``n`` rows at random into training and held-out rows, both in the order of the file.
 
-    Parameters
-    ----------
-    labels : sequence of Tensor, each of shape (n,)
-        Class ids, -1 where missing. The share is taken from each class of the first; a class of any of them that
-        would be held out whole stays in training with at least one row.
-    n : int
-        Number of rows.
-    share : float
-        Of the rows, in [0, 1).
-    seed : int
-        Fixes the choice.
+    The share, in [0, 1), is taken from each class of the first labels (shape (n,), -1 where missing); a class of any
+    of them that would be held out whole stays in training with at least one row.
     """
     if check_finite_number(share, "held_out", at_least=0) >= 1:
         raise InputError("held_out", "be less than 1, a share of the rows", f"{share:g}")
