@@ -14,7 +14,7 @@ from hyperproto.codes import (
     max_cosine,
     separation_bound,
 )
-from hyperproto.codes.algebra import best_entry
+from hyperproto.codes.algebra.registry import best_entry
 from hyperproto.codes.best import ZOO, from_zoo
 from hyperproto.codes.certificate import EXACT_POINTS, PROVED
 from hyperproto.codes.measure import random_points, sampled_max_cosine, separation

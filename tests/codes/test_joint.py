@@ -1,8 +1,10 @@
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy.optimize import check_grad
 
-from hyperproto.codes.joint import _NearLayout, separate_points, target_cosine
+from hyperproto.codes.joint import _near_layout, separate_points, target_cosine
 from hyperproto.codes.measure import random_points
 
 
@@ -12,7 +14,7 @@ def cosines(points):
 
 def test_gradient_agrees_with_differences():
     layout = random_points(9, 3, seed=0)
-    objective = _NearLayout(layout, 0.2, firmness=7.0)
+    objective = partial(_near_layout, layout=layout, max_cosine=0.2, firmness=7.0)
     x = random_points(9, 3, seed=1).reshape(-1) * 1.3
     assert check_grad(lambda x: objective(x)[0], lambda x: objective(x)[1], x) < 1e-6
 

@@ -12,8 +12,10 @@ import numpy as np
 from safetensors.numpy import load_file
 
 from hyperproto._core.registry import choose
-from hyperproto.codes.algebra import Entry, best_entry, build_subset, single_entries
+from hyperproto.codes.algebra.entry import Entry
 from hyperproto.codes.algebra.polytopes import closed_form, spiral
+from hyperproto.codes.algebra.registry import best_entry, single_entries
+from hyperproto.codes.algebra.subset import choose_subset, fairness
 from hyperproto.codes.bounds import separation_bound
 from hyperproto.codes.certificate import MEETS, Code, best_possible, certify
 from hyperproto.codes.large import tiled_descent
@@ -113,8 +115,10 @@ def from_zoo(num_points: int, dim: int) -> Code | None:
 
 
 def _from_registry(entry: Entry, num_points: int, dim: int, seed: int) -> Code:
-    large = num_points * dim > SINGLE_PRECISION
-    points, fair = build_subset(entry, num_points, dim, seed=seed, dtype="float32" if large else "float64")
+    """Return ``num_points`` points of an entry, fairly chosen, padded with zeros to ``dim`` dimensions."""
+    dtype = np.float32 if num_points * dim > SINGLE_PRECISION else np.float64
+    points = entry.take(choose_subset(entry, num_points, seed=seed), dim=dim, dtype=dtype)
+    fair = fairness(points[:, : entry.dim], entry.max_cosine, seed=seed)
     whole = num_points == entry.num_points
     share = "" if whole else f", {num_points} of its {entry.num_points} points"
     padded = "" if dim == entry.dim else f", {entry.dim} dimensions padded to {dim}"
@@ -132,11 +136,10 @@ def _search_large(num_points: int, dim: int, rounds: int, seed: int, progress: P
     """Search without K x K, where the effort allows a pass over all pairs."""
     if dim == 3:
         return certify(spiral(num_points), method="spiral", seed=None)
-    start = random_points(num_points, dim, seed)
     if rounds == 0:
         method = "random: too many for a search of this effort, and no code is known"
-        return certify(start, method=method, seed=seed)
-    points = tiled_descent(num_points, dim, rounds=rounds, seed=seed, initial=start, progress=progress)
+        return certify(random_points(num_points, dim, seed), method=method, seed=seed)
+    points = tiled_descent(num_points, dim, rounds=rounds, seed=seed, progress=progress)
     return certify(points, method=f"tiled descent, {rounds} passes", seed=seed)
 
 

@@ -16,13 +16,14 @@ them reaches such points by a linear layer.
 import math
 from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hyperproto._core.threads import one_thread
 from hyperproto.codes.bounds import separation_bound
-from hyperproto.codes.lbfgs import minimize
+from hyperproto.codes.lbfgs import Objective, minimize
 from hyperproto.codes.measure import Array, random_points, unit_rows
 from hyperproto.codes.ranking import Ranking
 from hyperproto.codes.search import run_in_order
@@ -38,8 +39,6 @@ __all__ = [
     "spectral_layout",
     "target_cosine",
 ]
-
-Objective = Callable[[Array], tuple[float, Array]]
 
 EXPONENTS = (1, 2, 4, 8, 16, 32)
 SCALE, POWER = 0.95, 0.7  # of the rule for λ, fitted on CIFAR-100's classes at D = 3 ... 100
@@ -107,28 +106,24 @@ def separate_points(layout: Array, max_cosine: float, *, iterations: int = 200) 
     x = layout.reshape(-1)
     with one_thread():
         for firmness in FIRMNESS:
-            x = minimize(_NearLayout(layout, max_cosine, firmness), x, iterations=iterations, tolerance=1e-8)
+            objective = partial(_near_layout, layout=layout, max_cosine=max_cosine, firmness=firmness)
+            x = minimize(objective, x, iterations=iterations, tolerance=1e-8)
     return unit_rows(x.reshape(layout.shape))
 
 
-class _NearLayout:
-    """The second objective above on rows of any length, with its gradient."""
-
-    def __init__(self, layout: Array, max_cosine: float, firmness: float) -> None:
-        self.layout, self.max_cosine, self.firmness = layout, max_cosine, firmness
-
-    def __call__(self, x: Array) -> tuple[float, Array]:
-        rows = x.reshape(self.layout.shape)
-        norms = np.linalg.norm(rows, axis=1, keepdims=True)
-        points = rows / norms
-        moved = points - self.layout
-        excess = points @ points.T - self.max_cosine
-        np.fill_diagonal(excess, 0.0)
-        np.maximum(excess, 0.0, out=excess)
-        value = (moved**2).sum() + self.firmness * (excess**2).sum()
-        pull = 2 * moved + 4 * self.firmness * (excess @ points)
-        pull -= np.einsum("ij,ij->i", pull, points)[:, None] * points
-        return float(value / len(rows)), (pull / norms / len(rows)).reshape(-1)
+def _near_layout(x: Array, layout: Array, max_cosine: float, firmness: float) -> tuple[float, Array]:
+    """Return the second objective above on rows of any length, and its gradient."""
+    rows = x.reshape(layout.shape)
+    norms = np.linalg.norm(rows, axis=1, keepdims=True)
+    points = rows / norms
+    moved = points - layout
+    excess = points @ points.T - max_cosine
+    np.fill_diagonal(excess, 0.0)
+    np.maximum(excess, 0.0, out=excess)
+    value = (moved**2).sum() + firmness * (excess**2).sum()
+    pull = 2 * moved + 4 * firmness * (excess @ points)
+    pull -= np.einsum("ij,ij->i", pull, points)[:, None] * points
+    return float(value / len(rows)), (pull / norms / len(rows)).reshape(-1)
 
 
 def auto_weight(num_points: int, dim: int) -> float:

@@ -79,7 +79,6 @@ def tiled_descent(
     *,
     rounds: int,
     seed: int,
-    initial: Array | None = None,
     progress: Callable[[int, int, float, float], None] | None = None,
 ) -> Array:
     """Place many points, keeping only the edges near a falling threshold.
@@ -92,8 +91,6 @@ def tiled_descent(
         Passes over all pairs, each with a few steps on the edges it finds.
     seed : int
         Of the random start; fixes every bit.
-    initial : Array, shape (num_points, dim), optional
-        Where to start (default: at random).
     progress : callable, optional
         Called with (passes done, passes in all, best maximum cosine, bound).
 
@@ -101,7 +98,7 @@ def tiled_descent(
     -------
     Array, shape (num_points, dim), unit rows: the best seen in any pass. An interrupt returns it too.
     """
-    points = random_points(num_points, dim, seed) if initial is None else initial
+    points = random_points(num_points, dim, seed)
     best, lowest, threshold = points, 1.0, math.inf
     bound = separation_bound(num_points, dim)
     memory = max(2, min(8, MEMORY_BYTES // (16 * points.size)))

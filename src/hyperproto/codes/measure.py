@@ -77,7 +77,16 @@ def max_cosine(points: Array) -> float:
     if len(points) > TILE and points.shape[1] <= FEW_DIMS:
         distances, _ = KDTree(points).query(points, k=2)
         return float(1 - np.square(distances[:, 1]).min() / 2)
-    return max(float(tile.max()) for tile in _cosine_tiles(points, diagonal=-np.inf))
+    blocks, largest = list(row_blocks(len(points))), -1.0
+    with one_thread():
+        for k, block in enumerate(blocks):
+            rows = points[block].astype(np.float64, copy=False)
+            for other in blocks[k:]:  # each pair once
+                tile = rows @ points[other].astype(np.float64, copy=False).T
+                if other is block:
+                    np.fill_diagonal(tile, -np.inf)
+                largest = max(largest, float(tile.max()))
+    return min(largest, 1.0)
 
 
 def sampled_max_cosine(points: Array, sample: int, *, seed: int) -> float:
@@ -95,11 +104,12 @@ def sampled_max_cosine(points: Array, sample: int, *, seed: int) -> float:
 
 def separation(points: Array) -> Separation:
     """Return the minimum, mean and maximum cosine distance over all pairs. Unit rows."""
-    lowest = min(float(tile.min()) for tile in _cosine_tiles(points, diagonal=np.inf))
-    count = len(points)
+    count, wide = len(points), points.astype(np.float64, copy=False)
+    with one_thread():
+        lowest = min(float((wide[rows] @ wide.T).min()) for rows in row_blocks(count, count))
     # sum over i != j of p_i.p_j = |sum of p_i|^2 - K, so the mean needs no pass over pairs
     total = float(np.square(points.sum(axis=0, dtype=np.float64)).sum()) - count
-    return Separation(1 - max_cosine(points), 1 - total / (count * (count - 1)), 1 - lowest)
+    return Separation(1 - max_cosine(points), 1 - total / (count * (count - 1)), 1 - max(lowest, -1.0))
 
 
 def nearest_neighbors(points: Array) -> tuple[Ids, Array]:
@@ -163,19 +173,6 @@ def spread_order(points: Array, count: int) -> Ids:
     chosen = np.concatenate([used, free])
     ordered: Ids = chosen[farthest_first(points[chosen], count)]
     return ordered
-
-
-def _cosine_tiles(points: Array, *, diagonal: float) -> Iterator[Array]:
-    """Yield the upper triangle of the cosine matrix tile by tile, its diagonal overwritten, clipped to [-1, 1]."""
-    blocks = list(row_blocks(len(points)))
-    with one_thread():
-        for k, block in enumerate(blocks):
-            rows = points[block].astype(np.float64, copy=False)
-            for other in blocks[k:]:
-                tile = (rows @ points[other].astype(np.float64, copy=False).T).clip(-1, 1)
-                if other is block:
-                    np.fill_diagonal(tile, diagonal)
-                yield tile
 
 
 def _sums_without_each(values: Array) -> Array:

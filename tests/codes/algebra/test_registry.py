@@ -6,9 +6,8 @@ from algebra_helpers import assert_is_code
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hyperproto.codes.algebra import best_entry
 from hyperproto.codes.algebra.families import family_entries
-from hyperproto.codes.algebra.registry import entry_order, parents, section_entries, single_entries
+from hyperproto.codes.algebra.registry import best_entry, entry_order, parents, section_entries, single_entries
 
 GOLDEN = (1 + math.sqrt(5)) / 2
 

@@ -1,10 +1,11 @@
 import numpy as np
 import pytest
 
-from hyperproto.codes.algebra import best_entry, build_subset, choose_subset, fairness
+from hyperproto.codes import known_code
 from hyperproto.codes.algebra.families import sign_entry
 from hyperproto.codes.algebra.quadratic import FormSet
-from hyperproto.codes.algebra.registry import exact_entries
+from hyperproto.codes.algebra.registry import best_entry, exact_entries
+from hyperproto.codes.algebra.subset import choose_subset, fairness
 
 ENTRIES = {entry.name: entry for entry in exact_entries()}
 
@@ -25,7 +26,8 @@ ENTRIES = {entry.name: entry for entry in exact_entries()}
     ids=lambda value: getattr(value, "name", str(value)),
 )
 def test_fair_subset_is_clearly_fairer_than_a_random_one(entry, num_points):
-    points, report = build_subset(entry, num_points, entry.dim, seed=0)
+    points = entry.take(choose_subset(entry, num_points, seed=0))
+    report = fairness(points, entry.max_cosine, seed=0)
     index = np.sort(np.random.default_rng(0).permutation(entry.num_points)[:num_points])
     rival = fairness(entry.take(index, dtype=np.float32), entry.max_cosine)
     assert len(np.unique(points.round(9), axis=0)) == num_points
@@ -50,27 +52,22 @@ def test_seed_fixes_the_choice_and_changes_it():
 
 def test_whole_code_is_taken_whole():
     entry = ENTRIES["Higman-Sims graph"]
-    points, report = build_subset(entry, 100, 25)
+    points = known_code(100, 25).points
     assert np.array_equal(points[:, :22], entry.build())
     assert not points[:, 22:].any()
-    assert report.neighbor_std == 0
+    assert fairness(points, entry.max_cosine).neighbor_std == 0
 
 
 def test_opposite_points_stay_together_where_there_are_any():
-    points, report = build_subset(ENTRIES["laminated 18"], 1200, 18, seed=5)
-    assert report.mean_norm < 1e-12
+    entry = ENTRIES["laminated 18"]
+    points = entry.take(choose_subset(entry, 1200, seed=5))
+    assert fairness(points, entry.max_cosine).mean_norm < 1e-12
     assert (points @ points.T).min(axis=1) == pytest.approx(-np.ones(1200))
 
 
 def test_single_precision_is_the_rounding_of_double():
     entry = best_entry(40_000, 128)
-    single, _ = build_subset(entry, 40_000, 128, dtype=np.float32)
-    double, _ = build_subset(entry, 40_000, 128)
+    index = choose_subset(entry, 40_000)
+    single, double = (entry.take(index, dtype=dtype) for dtype in (np.float32, np.float64))
     assert single.dtype == np.float32
     assert np.allclose(single, double, rtol=3e-7, atol=0)
-
-
-def test_a_code_that_does_not_fit_is_refused_with_a_way_out():
-    rule = r"must have at most 240 points in at least 8 dimensions; got 300.*Ask best_entry\(300, 8\)"
-    with pytest.raises(ValueError, match=rule):
-        build_subset(ENTRIES["E8 roots"], 300, 8)

@@ -13,7 +13,7 @@ Delsarte, Goethals, Seidel, "Spherical codes and designs" (1977), section 8.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -23,16 +23,10 @@ from hyperproto.codes.measure import Array, row_blocks
 
 __all__ = ["Entry", "RowsByIndex", "derive", "fixed", "members", "section", "unit_rows", "with_opposites"]
 
+RowsByIndex = Callable[[Integers, DTypeLike], Array]
+
 CHUNK = 1 << 22  # numbers in one chunk of rows: small next to the result, large enough for numpy
 TOLERANCE = 1e-9  # products of the codes here differ by 1e-3 and more
-
-
-class RowsByIndex(Protocol):
-    """Makes chosen rows of a code; the rest of the code need never exist."""
-
-    def __call__(self, index: Integers, dtype: DTypeLike = np.float64) -> Array:
-        """Return unit rows, shape (len(index), dim), of the dtype where that saves time; else float64."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -50,7 +44,7 @@ class Entry:
     citation : str
         Who found it, or which theorem gives ``max_cosine``; says so where it is only measured.
     rows : callable
-        ``rows(index)`` makes chosen rows.
+        ``rows(index, dtype)`` makes chosen unit rows, of the dtype where that saves time; no other is made.
     block : int
         Points come in blocks of this many, in order, opposite points together: equal shares of blocks make an
         even subset. 0: in no such order.
@@ -80,7 +74,7 @@ def fixed(build: Callable[[], Array]) -> RowsByIndex:
     """Return rows by index of a code small enough to be made whole, once."""
     made: Callable[[], Any] = cache(build)
 
-    def rows(index: Integers, dtype: DTypeLike = np.float64) -> Array:
+    def rows(index: Integers, dtype: DTypeLike) -> Array:
         points: Array = made()[index]
         return points
 

@@ -99,9 +99,9 @@ def _sign_codes(num_points: int, dim: int) -> Iterator[Entry]:
     """Kerdock, Delsarte-Goethals, Gold and dual BCH codes, whole and shortened."""
     for forms in _form_sets(dim):
         for shortened in range(forms.bits + 2):
-            code = SignCode(forms, shortened)
-            if code.num_points >= num_points and code.dim <= dim and code.max_cosine > 0:
-                yield sign_entry(forms, shortened)
+            entry = sign_entry(forms, shortened)
+            if entry.max_cosine > 0:
+                yield entry
 
 
 def _glued_codes(num_points: int, dim: int) -> Iterator[Entry]:
@@ -148,7 +148,7 @@ def glued_entry(
     outer_cosine = -1 / (num_groups - 1) if outer_dim >= num_groups - 1 else 0.0
     weight = (1 - outer_cosine) / (1 - outer_cosine + code.max_cosine - inside)  # α, of the inner part
 
-    def rows(index: Integers, dtype: DTypeLike = np.float64) -> Array:
+    def rows(index: Integers, dtype: DTypeLike) -> Array:
         form = closed_form(num_groups, outer_dim)
         assert form is not None  # by construction M <= 2 outer_dim
         inner, outer = code.rows(index, dtype), form[0].astype(dtype)[index // group]

@@ -27,16 +27,12 @@ class Field:
     def __init__(self, order: int) -> None:
         """Make the tables of GF(order)."""
         self.order = order
+        self.elements: Integers = np.arange(order)  # 0 first
         self.characteristic, self.degree = prime_power(order)
         powers = _primitive_powers(self.characteristic, self.degree)
         self._exp: Integers = np.concatenate([powers, powers])
         self._log: Integers = np.zeros(order, np.int64)
         self._log[powers] = np.arange(order - 1)
-
-    @property
-    def elements(self) -> Integers:
-        """All elements, 0 first."""
-        return np.arange(self.order)
 
     @property
     def generator(self) -> int:
@@ -132,19 +128,12 @@ def _primitive_powers(p: int, degree: int) -> Integers:
 
 def _powers_of_x(p: int, degree: int, tail: int) -> list[int]:
     """Return the powers of x modulo x^degree = tail, from 1 until 1 or 0 comes back."""
-    if degree == 1:  # x is the number ``tail`` itself
-        powers, value = [1], tail % p
-        while value not in (0, 1):
-            powers.append(value)
-            value = value * tail % p
-        return powers
     top, powers = p ** (degree - 1), [1]
     tail_digits = [tail // p**i % p for i in range(degree)]
-    value = p
-    while value not in (0, 1) and len(powers) < p**degree:
+    while len(powers) < p**degree:
+        lead, value = powers[-1] // top, powers[-1] % top * p
+        value = sum((value // p**i + lead * t) % p * p**i for i, t in enumerate(tail_digits))
+        if value in (0, 1):
+            break
         powers.append(value)
-        lead, value = value // top, value % top * p
-        if lead:
-            digits = ((value // p**i + lead * t) % p * p**i for i, t in enumerate(tail_digits))
-            value = sum(digits)
     return powers

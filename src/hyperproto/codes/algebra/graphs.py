@@ -76,13 +76,6 @@ def projection_code(project: Callable[[Array], Array], num_points: int, dim: int
     return unit_rows(vectors)
 
 
-def paley_graph(order: int) -> Graph:
-    """Return srg(q, (q-1)/2, (q-5)/4, (q-1)/4) for q = 1 modulo 4: differences that are squares."""
-    gf = field(order)
-    minus = gf.multiply(gf.elements, gf.characteristic - 1)
-    return gf.is_square(gf.add(gf.elements[:, None], minus))
-
-
 def hoffman_singleton_graph() -> Graph:
     """Return srg(50, 7, 0, 1), by Robertson: pentagons P_h and pentagrams Q_i, j of P_h to h i + j of Q_i."""
     graph = np.zeros((2, 5, 5, 2, 5, 5), bool)
@@ -161,9 +154,11 @@ def projective_points(order: int, length: int) -> Integers:
 
 def conference_lines(order: int) -> Array:
     """Return 2(q+1) points in (q+1)/2 dimensions, for a prime power q = 1 modulo 4."""
-    graph = paley_graph(order)
+    gf = field(order)
+    minus = gf.multiply(gf.elements, gf.characteristic - 1)
+    squares = gf.is_square(gf.add(gf.elements[:, None], minus))  # Paley's graph: differences that are squares
     matrix = np.ones((order + 1, order + 1))
-    matrix[1:, 1:] = np.where(graph, 1, -1)
+    matrix[1:, 1:] = np.where(squares, 1, -1)
     np.fill_diagonal(matrix, 0)
     lines = projection_code(lambda x: x + matrix @ x / np.sqrt(order), order + 1, (order + 1) // 2)
     return with_opposites(lines)

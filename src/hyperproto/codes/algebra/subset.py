@@ -13,17 +13,15 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
-from hyperproto._core.checks import check_integer
-from hyperproto._core.errors import InputError
 from hyperproto._core.seeding import derive_seed
 from hyperproto._core.threads import one_thread
 from hyperproto.codes.algebra.entry import Entry
 from hyperproto.codes.algebra.fields import Integers
 from hyperproto.codes.measure import Array, row_blocks
 
-__all__ = ["Fairness", "build_subset", "choose_subset", "fairness"]
+__all__ = ["Fairness", "choose_subset", "fairness"]
 
 NEAR = 1e-6  # cosines of the codes here differ by 1e-3 and more
 NEAR_SINGLE = 1e-4
@@ -63,39 +61,6 @@ def fairness(points: Array, max_cosine: float, *, seed: int = 0) -> Fairness:
         neighbors += (np.abs(points[block] @ probes.T - max_cosine) < tolerance).sum(axis=0)
         total += points[block].sum(axis=0, dtype=np.float64)
     return Fairness(float(np.linalg.norm(total)) / count, float(neighbors.mean()), float(neighbors.std()))
-
-
-def build_subset(
-    entry: Entry, num_points: int, dim: int, *, seed: int = 0, dtype: DTypeLike = np.float64
-) -> tuple[Array, Fairness]:
-    """Return ``num_points`` points of an entry in ``dim`` dimensions, fairly chosen, and how fair they are.
-
-    Parameters
-    ----------
-    entry : Entry
-        Has at least ``num_points`` points in at most ``dim`` dimensions; the rest is padded with zeros.
-    num_points, dim : int
-        What is wanted.
-    seed : int
-        Fixes the choice.
-    dtype : dtype, default float64
-        Of the points; nothing else is ever kept in full.
-
-    Returns
-    -------
-    points : array, shape (num_points, dim), unit rows
-    report : Fairness
-    """
-    check_integer(num_points, "num_points", at_least=1)
-    if num_points > entry.num_points or dim < entry.dim:
-        raise InputError(
-            f"A subset of {entry.name}",
-            f"have at most {entry.num_points} points in at least {entry.dim} dimensions",
-            f"{num_points} points in {dim}",
-            f"Ask best_entry({num_points}, {dim}) for a code that fits.",
-        )
-    points = entry.take(choose_subset(entry, num_points, seed=seed), dim=dim, dtype=dtype)
-    return points, fairness(points[:, : entry.dim], entry.max_cosine, seed=seed)
 
 
 def choose_subset(entry: Entry, num_points: int, *, seed: int = 0) -> Integers:
