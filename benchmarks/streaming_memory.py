@@ -39,9 +39,8 @@ def measure_here(folder: Path, n: int, size: int) -> dict[str, object]:
     import torch
 
     from hyperproto.data import Augment, Batches, ImageData, ImageFiles, ImagePreprocessing, Split
-    from hyperproto.data.image_files import PathList
 
-    files = ImageFiles(PathList(folder / f"{row % FILES}.jpg" for row in range(n)))
+    files = ImageFiles(folder / f"{row % FILES}.jpg" for row in range(n))
     split = Split(files, {"class": torch.zeros(n, dtype=torch.int64)})
     preprocessing = ImagePreprocessing(size=size, resize=size * 8 // 7)
     data = ImageData(

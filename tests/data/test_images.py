@@ -5,7 +5,6 @@ from PIL import Image
 
 from hyperproto.data import Augment, Batches, ImageData, ImageFiles, ImagePreprocessing, Split, as_dataset
 from hyperproto.data.augment import normalize
-from hyperproto.data.image_files import PathList
 
 PREPROCESSING = ImagePreprocessing(size=8, resize=10)
 AUGMENT = Augment(padding=2, flip=True)
@@ -21,7 +20,7 @@ def files(tmp_path):
         paths.append(tmp_path / f"{number}.{'png' if number % 2 else 'jpg'}")
         Image.fromarray(noise).save(paths[-1])
     targets = {"class": torch.arange(11), "year": 1900 + torch.arange(11, dtype=torch.float64)}
-    return Split(ImageFiles(tuple(paths)), targets)
+    return Split(ImageFiles(paths), targets)
 
 
 def pixels_split(n=11, side=10, channels=3):
@@ -154,8 +153,8 @@ class TestCorrupt:
         monkeypatch.setattr("hyperproto.data.image_files.WORTH_A_WORKER", request.param)
 
     def damage(self, files):
-        files.inputs.paths[4].write_bytes(b"<html>quota exceeded</html>")
-        files.inputs.paths[7].write_bytes(files.inputs.paths[7].read_bytes()[:200])
+        files.inputs[4].write_bytes(b"<html>quota exceeded</html>")
+        files.inputs[7].write_bytes(files.inputs[7].read_bytes()[:200])
 
     @pytest.mark.parametrize("options", [{"keep": "memory"}, {"keep": "stream", "workers": 2}], ids=str)
     def test_the_first_is_named(self, files, options):
@@ -178,7 +177,7 @@ class TestCorrupt:
         same([data.batch(torch.arange(9), seed=0, epoch=0)], [whole])
 
     def test_nothing_left_is_an_error(self, files):
-        for path in files.inputs.paths:
+        for path in files.inputs:
             path.write_bytes(b"")
         with pytest.raises(
             ValueError, match=r"None of the 11 images can be read. The first, \S+0.jpg., is an empty file"
@@ -186,7 +185,7 @@ class TestCorrupt:
             ImageData(files, PREPROCESSING, skip_corrupt=True)
 
     def test_a_missing_file_is_never_skipped(self, files):
-        files.inputs.paths[2].unlink()
+        files.inputs[2].unlink()
         with pytest.raises(FileNotFoundError, match=r'2.jpg" must be an image file that can be opened: No such file'):
             ImageData(files, PREPROCESSING, keep="memory", skip_corrupt=True)
         with pytest.raises(FileNotFoundError, match=r'2.jpg" must be an image file that can be opened: No such file'):
@@ -219,8 +218,8 @@ def test_what_cannot_be_images_is_refused():
 
 def test_a_list_of_paths_gives_back_every_path(tmp_path):
     paths = [tmp_path / name for name in ("a.jpg", "ä ö.png", "sub/b.jpg")]
-    held = PathList(paths)
+    held = ImageFiles(paths)
     assert list(held) == paths
-    assert list(PathList(path for path in held)) == paths
+    assert list(ImageFiles(path for path in held)) == paths
     with pytest.raises(IndexError):
         held[3]

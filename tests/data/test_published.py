@@ -12,7 +12,7 @@ from tests.data.layouts import write_csv, write_cub200, write_omniart, write_tin
 
 def names_of(split):
     assert isinstance(split.inputs, ImageFiles)
-    return [path.name for path in split.inputs.paths]
+    return [path.name for path in split.inputs]
 
 
 def test_tiny_imagenet_is_in_the_order_of_sorted_wordnet_ids(tmp_path):
@@ -60,7 +60,7 @@ def test_cub_keeps_the_official_split_and_order(tmp_path):
             "Black_footed_Albatross_0000_1.jpg",
             "Black_footed_Albatross_0002_3.jpg",
         ]
-        assert not set(source.train.inputs.paths) & set(source.test.inputs.paths)
+        assert not set(source.train.inputs) & set(source.test.inputs)
     assert (source.preprocessing.size, source.preprocessing.resize) == (224, 256)
     assert source.augment.resized_crop == (0.08, 1.0)
     small = read_cub200(folder, size=64, resize=64).preprocessing

@@ -40,7 +40,7 @@ def check_files(source, every=50):
     """A sample of the images decodes, and each target is valid for its task."""
     for split in (source.train, source.test):
         assert isinstance(split.inputs, ImageFiles)
-        assert verify_images(split.inputs.paths[::every]) == []
+        assert verify_images(list(split.inputs)[::every]) == []
         for name, task in tasks_for(source.targets).items():
             task.check(split.targets[name], name)
 

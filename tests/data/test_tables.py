@@ -31,7 +31,7 @@ def test_a_table_of_images_with_empty_cells(tmp_path):
     assert (source.targets["year"].low, source.targets["year"].high) == (1600, 1870)
     assert source.train.targets["style"].tolist() == [0, 1, 0, -1, 0, 1, 0, 1, 0, 1]
     assert math.isnan(source.train.targets["year"][4])
-    assert source.train.inputs.paths[3] == tmp_path / "images" / "3.png"
+    assert source.train.inputs[3] == tmp_path / "images" / "3.png"
     assert source.preprocessing.size == 32
     assert source.augment is not None
 

@@ -63,7 +63,7 @@ def test_the_mode_of_the_network_is_put_back_and_no_gradient_kept():
 
 
 def test_images_get_names_and_cosines_as_the_network_gives_them(image_run):
-    paths = image_run.source.test.inputs.paths
+    paths = image_run.source.test.inputs
     found = predict_files(image_run.folder, paths, top=2)
     assert [row["file"] for row in found.rows] == [str(path) for path in paths]
     network, space = hp.load(image_run.folder)
@@ -149,6 +149,6 @@ def test_a_softmax_run_has_scores_that_are_not_cosines(tmp_path, image_run):
         folder=tmp_path / "run",
         preprocessing=preprocessing,
     )
-    path = image_run.source.test.inputs.paths[0]
+    path = image_run.source.test.inputs[0]
     [row] = predict_files(run.folder, [path]).rows
     assert set(row["predictions"]["class"]) == {"name", "score", "top"}

@@ -91,7 +91,7 @@ def _unreadable(source: "Source") -> list[tuple[str, str]]:
     from hyperproto.data import ImageFiles, verify_images
 
     splits = [split for split in (source.train, source.test) if split is not None]
-    files = [path for split in splits if isinstance(split.inputs, ImageFiles) for path in split.inputs.paths]
+    files = [path for split in splits if isinstance(split.inputs, ImageFiles) for path in split.inputs]
     return [(str(path), reason) for path, reason in verify_images(files)]
 
 

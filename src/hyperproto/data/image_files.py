@@ -21,7 +21,7 @@ from hyperproto.data.preprocessing import ImagePreprocessing
 __all__ = [
     "EXTENSIONS",
     "CorruptImageError",
-    "PathList",
+    "ImageFiles",
     "check_files_exist",
     "cores",
     "decode",
@@ -71,8 +71,11 @@ class CorruptImageError(InputError):
     """A file that should be an image and cannot be decoded; ``got`` says what it is."""
 
 
-class PathList(Sequence[Path]):
-    """Paths in two arrays: a million take the memory of their letters, and no worker copies them by counting."""
+class ImageFiles(Sequence[Path]):
+    """Images on disk, of any size, decoded when they are needed: their paths.
+
+    In two arrays: a million paths take the memory of their letters, and no worker copies them by counting references.
+    """
 
     def __init__(self, paths: Iterable[Path]) -> None:
         encoded = [os.fsencode(path) for path in paths]
@@ -195,7 +198,7 @@ def decode_rows(paths: Sequence[Path], preprocessing: ImagePreprocessing, rows: 
     return pixels
 
 
-def decode_all(paths: PathList, preprocessing: ImagePreprocessing, *, workers: int) -> Pixels:
+def decode_all(paths: ImageFiles, preprocessing: ImagePreprocessing, *, workers: int) -> Pixels:
     """Decode every file, in parallel, shape (n, side, side, channels)."""
     side = preprocessing.stored_side
     pixels = np.empty((len(paths), side, side, preprocessing.channels), dtype=np.uint8)
@@ -205,7 +208,7 @@ def decode_all(paths: PathList, preprocessing: ImagePreprocessing, *, workers: i
     return pixels
 
 
-def find_corrupt(paths: PathList, *, workers: int) -> dict[int, str]:
+def find_corrupt(paths: ImageFiles, *, workers: int) -> dict[int, str]:
     """Decode every file, in parallel; return what those are that cannot be decoded, by row."""
     found: dict[int, str] = {}
     for _, corrupt in _in_parts(partial(_corrupt_rows, paths), len(paths), workers, "verifying images"):
@@ -213,7 +216,7 @@ def find_corrupt(paths: PathList, *, workers: int) -> dict[int, str]:
     return found
 
 
-def _corrupt_rows(paths: PathList, rows: Tensor) -> dict[int, str]:
+def _corrupt_rows(paths: ImageFiles, rows: Tensor) -> dict[int, str]:
     found = {}
     for row in rows.tolist():
         try:
@@ -238,7 +241,7 @@ def verify_images(paths: Iterable[Path], *, workers: int | None = None) -> list[
     An image that is cut short is found too, which reading its header alone would miss.
     """
     paths = list(paths)
-    there = PathList(path for path in paths if path.is_file())
+    there = ImageFiles(path for path in paths if path.is_file())
     corrupt = find_corrupt(there, workers=cores() if workers is None else workers)
     faults = {there[row]: what for row, what in corrupt.items()}
     faults |= {path: describe_file(path, FileNotFoundError()) for path in set(paths) - set(there)}

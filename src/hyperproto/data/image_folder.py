@@ -5,10 +5,9 @@ from pathlib import Path
 
 from hyperproto._core.errors import InputError, MissingDataError
 from hyperproto.data.augment import PHOTO_AUGMENT
-from hyperproto.data.image_files import images_in
+from hyperproto.data.image_files import ImageFiles, images_in
 from hyperproto.data.preprocessing import large_image_preprocessing
 from hyperproto.data.source import (
-    ImageFiles,
     Labels,
     Source,
     Split,
@@ -86,7 +85,7 @@ def read_image_folder(
 
 def _split(paths: list[Path], labels: list[str], known: Labels, folder: Path, unseen: Unseen) -> Split:
     ids = class_targets("class", known, labels, where=f'"{folder}"', unseen=unseen)
-    return Split(ImageFiles(tuple(paths)), {"class": ids})
+    return Split(ImageFiles(paths), {"class": ids})
 
 
 def is_image_folder(path: str | Path) -> bool:

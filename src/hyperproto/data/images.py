@@ -18,9 +18,9 @@ from hyperproto._core.checks import check_integer
 from hyperproto._core.errors import InputError, InputTypeError, arg
 from hyperproto._core.registry import choose
 from hyperproto.data.augment import Augment, augmented, center, normalize
-from hyperproto.data.image_files import PathList, cores, decode_all, decode_rows, find_corrupt, stream
+from hyperproto.data.image_files import ImageFiles, cores, decode_all, decode_rows, find_corrupt, stream
 from hyperproto.data.preprocessing import ImagePreprocessing
-from hyperproto.data.source import ImageFiles, Split
+from hyperproto.data.source import Split
 
 __all__ = ["ImageData", "Keep"]
 
@@ -81,10 +81,9 @@ class ImageData(Dataset[Any]):
         self.skipped: tuple[Path, ...] = ()
         self._rows = np.arange(len(split))  # draws are keyed by these, so leaving one out changes no other
         self._pixels: Pixels | None = None
-        self._paths = PathList([])
+        self._paths = ImageFiles([])
         if isinstance(split.inputs, ImageFiles):
-            paths = split.inputs.paths
-            self._paths = paths if isinstance(paths, PathList) else PathList(paths)
+            self._paths = split.inputs
             if skip_corrupt:
                 self._leave_out_corrupt()
             if self.keep == "memory":
@@ -105,7 +104,7 @@ class ImageData(Dataset[Any]):
                 f"None of the {len(paths)} images can be read. The first, {first}, is {corrupt[rows[0]]}."
             )
         self._rows = np.delete(self._rows, rows)
-        self._paths = PathList(paths[row] for row in self._rows.tolist())
+        self._paths = ImageFiles(paths[row] for row in self._rows.tolist())
         self.skipped = tuple(paths[row] for row in rows)
         message = f"{len(rows)} of {len(paths)} images cannot be read and are left out; the first is {first}."
         warnings.warn(message, stacklevel=3)

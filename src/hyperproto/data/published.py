@@ -16,10 +16,9 @@ from torch import Tensor
 from hyperproto._core.errors import InputError, MissingDataError, arg
 from hyperproto._core.registry import choose
 from hyperproto.data.augment import PHOTO_AUGMENT, Augment
-from hyperproto.data.image_files import check_files_exist, images_in
+from hyperproto.data.image_files import ImageFiles, check_files_exist, images_in
 from hyperproto.data.preprocessing import ImagePreprocessing, large_image_preprocessing
 from hyperproto.data.source import (
-    ImageFiles,
     Labels,
     Source,
     Split,
@@ -154,7 +153,7 @@ def read_tiny_imagenet(path: str | Path, *, names: Literal["words", "wnid"] = "w
     labels = torch.arange(len(wnids)).repeat_interleave(torch.tensor(counts))
     return Source(
         name="imagenet-200",
-        train=Split(ImageFiles(tuple(paths)), {"class": labels}),
+        train=Split(ImageFiles(paths), {"class": labels}),
         test=_annotated(folder, wnids),
         targets={"class": Labels(called)},
         preprocessing=ImagePreprocessing(64),
@@ -185,7 +184,7 @@ def _annotated(folder: Path, wnids: list[str]) -> Split:
         paths.append(folder / "val/images" / name)
         labels.append(ids[wnid])
     check_files_exist(paths, listed_in=ANNOTATIONS)
-    return Split(ImageFiles(tuple(paths)), {"class": torch.tensor(labels, dtype=torch.int64)})
+    return Split(ImageFiles(paths), {"class": torch.tensor(labels, dtype=torch.int64)})
 
 
 def read_cub200(path: str | Path, *, size: int = 224, resize: int | None = None) -> Source:
@@ -311,7 +310,7 @@ def _paintings(
     files: list[Path], years: Tensor, schools: list[str | None], known: Labels, where: str, unseen: Unseen
 ) -> Split:
     ids = class_targets("school", known, schools, where=f'"{where}"', unseen=unseen)
-    return Split(ImageFiles(tuple(files)), {"year": years, "school": ids})
+    return Split(ImageFiles(files), {"year": years, "school": ids})
 
 
 def _read_lines(path: Path) -> list[str]:

@@ -17,7 +17,7 @@ from hyperproto._core.errors import InputError, MissingDataError, arg
 from hyperproto._core.registry import choose, unknown_choice
 from hyperproto.data.cifar100 import CIFAR100, is_cifar100, read_cifar100, read_uneven_cifar100
 from hyperproto.data.digits import MNIST, is_mnist, read_digits, read_mnist, read_rotated_digits, read_rotated_mnist
-from hyperproto.data.image_files import open_image
+from hyperproto.data.image_files import ImageFiles, open_image
 from hyperproto.data.image_folder import is_image_folder, read_image_folder
 from hyperproto.data.preprocessing import ImagePreprocessing
 from hyperproto.data.published import (
@@ -29,7 +29,7 @@ from hyperproto.data.published import (
     read_omniart,
     read_tiny_imagenet,
 )
-from hyperproto.data.source import ImageFiles, Source
+from hyperproto.data.source import Source
 from hyperproto.data.tables import is_table, read_table
 
 __all__ = [
@@ -234,7 +234,7 @@ def preview(source: Source, count: int = 24) -> list[tuple[NDArray[np.uint8], st
         if isinstance(inputs, Tensor):
             pixels = inputs[row].expand(3, *inputs.shape[2:]).permute(1, 2, 0).numpy()
         else:
-            with open_image(inputs.paths[row]) as opened:
+            with open_image(inputs[row]) as opened:
                 pixels = np.asarray(opened.convert("RGB"))
         caption = ", ".join(known.text(targets[name][row].item()) for name, known in source.targets.items())
         shown.append((pixels, caption))

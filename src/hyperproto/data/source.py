@@ -3,7 +3,6 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import torch
@@ -14,12 +13,12 @@ from hyperproto._core.errors import InputError, arg
 from hyperproto._core.registry import choose
 from hyperproto._core.seeding import derive_seed
 from hyperproto.data.augment import Augment
+from hyperproto.data.image_files import ImageFiles
 from hyperproto.data.preprocessing import Preprocessing
 
 __all__ = [
     "MISSING",
     "Bounds",
-    "ImageFiles",
     "Labels",
     "Source",
     "Split",
@@ -106,19 +105,6 @@ class Bounds:
 Target: TypeAlias = Labels | Bounds
 
 
-@dataclass(frozen=True)
-class ImageFiles:
-    """Images on disk, of any size, decoded when they are needed.
-
-    ``paths`` may be a tuple; for a million, :class:`~hyperproto.data.image_files.PathList` takes less memory.
-    """
-
-    paths: Sequence[Path]
-
-    def __len__(self) -> int:
-        return len(self.paths)
-
-
 Inputs: TypeAlias = Tensor | ImageFiles
 
 
@@ -178,9 +164,7 @@ class Source:
 def select(split: Split, ids: Tensor) -> Split:
     """Return the examples ``ids``, shape (m,) of int64, in that order."""
     inputs = split.inputs
-    chosen = (
-        ImageFiles(tuple(inputs.paths[i] for i in ids.tolist())) if isinstance(inputs, ImageFiles) else inputs[ids]
-    )
+    chosen = inputs[ids] if isinstance(inputs, Tensor) else ImageFiles(inputs[row] for row in ids.tolist())
     return Split(chosen, {name: target[ids] for name, target in split.targets.items()})
 
 

@@ -16,10 +16,9 @@ from hyperproto._core.errors import InputError, MissingDataError, arg
 from hyperproto._core.extras import require
 from hyperproto._core.registry import unknown_choice
 from hyperproto.data.augment import PHOTO_AUGMENT
-from hyperproto.data.image_files import check_files_exist
+from hyperproto.data.image_files import ImageFiles, check_files_exist
 from hyperproto.data.preprocessing import Preprocessing, Standardizer, TablePreprocessing, large_image_preprocessing
 from hyperproto.data.source import (
-    ImageFiles,
     Inputs,
     Labels,
     Source,

@@ -160,7 +160,7 @@ def _choose_split(source: Source, name: str) -> Split:
     targets = {key: torch.cat([target, second.targets[key]]) for key, target in first.targets.items()}
     if isinstance(first.inputs, ImageFiles):
         assert isinstance(second.inputs, ImageFiles)
-        return Split(ImageFiles((*first.inputs.paths, *second.inputs.paths)), targets)
+        return Split(ImageFiles((*first.inputs, *second.inputs)), targets)
     assert isinstance(second.inputs, Tensor)
     return Split(torch.cat([first.inputs, second.inputs]), targets)
 
@@ -257,11 +257,11 @@ def read_unlabeled(
     else:
         column = None if record.spec is None else record.spec.data.options.get("image")
         files, origins = _find_images(paths, column)
-        inputs = ImageFiles(tuple(files))
+        inputs = ImageFiles(files)
     data = _prepare(Split(inputs, {}), preprocessing, skip_corrupt)
     if isinstance(inputs, ImageFiles) and isinstance(data, ImageData) and data.skipped:
         left_out = set(data.skipped)
-        origins = [origin for origin, path in zip(origins, inputs.paths, strict=True) if path not in left_out]
+        origins = [origin for origin, path in zip(origins, inputs, strict=True) if path not in left_out]
     return data, origins
 
 

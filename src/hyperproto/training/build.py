@@ -14,7 +14,7 @@ from hyperproto._core.processes import from_first
 from hyperproto._core.seeding import derive_seed
 from hyperproto.baselines import ConventionalSpace, DeepNCM, weigh_tasks
 from hyperproto.data import Arrays, ImageData, ImagePreprocessing, Labels, Source, Split, training_data
-from hyperproto.data.image_files import PathList, decode_rows, find_corrupt
+from hyperproto.data.image_files import ImageFiles, decode_rows, find_corrupt
 from hyperproto.data.preprocessing import Preprocessing
 from hyperproto.data.readers import read_data
 from hyperproto.data.source import draw_rows, hold_out_rows, select
@@ -168,10 +168,9 @@ def prior_from_data(split: Split, name: str, labels: Labels) -> Prior | None:
     if not isinstance(inputs, Tensor):
         rows = draw_examples(ids, seed=0, most=FILES)
         small = ImagePreprocessing(SIDE, mean=(0.5,) * 3, std=(1.0,) * 3)
-        corrupt = find_corrupt(PathList(inputs.paths[row] for row in rows.tolist()), workers=0)
+        corrupt = find_corrupt(ImageFiles(inputs[row] for row in rows.tolist()), workers=0)
         rows = rows[[place for place in range(len(rows)) if place not in corrupt]]
-        ids, paths = split.targets[name][rows], inputs.paths
-        inputs = torch.from_numpy(decode_rows(paths, small, rows)).permute(0, 3, 1, 2)
+        ids, inputs = ids[rows], torch.from_numpy(decode_rows(inputs, small, rows)).permute(0, 3, 1, 2)
     if len(torch.unique(ids[ids >= 0])) < 3:
         return None
     prior = from_data(inputs, ids, tuple(labels.names), num_classes=labels.num_classes, missing="free")
