@@ -70,9 +70,9 @@ def test_cub_keeps_the_official_split_and_order(tmp_path):
 @pytest.mark.parametrize(
     ("file", "change", "sentence"),
     [
-        ("train_test_split.txt", lambda held: held.replace("3 1\n", "3 2\n"), 'got "2" for image 3'),
+        ("train_test_split.txt", lambda held: held.replace("3 1\n", "3 2\n"), "got 2 for image 3"),
         ("train_test_split.txt", lambda held: held.replace("3 1\n", ""), "got no line for image 3"),
-        ("image_class_labels.txt", lambda held: held.replace("12 3", "12 7"), 'got "7" for image 12'),
+        ("image_class_labels.txt", lambda held: held.replace("12 3", "12 7"), "got 7 for image 12"),
         ("images.txt", lambda held: held + "13\n", 'must be a number and a value; got "13"'),
     ],
 )

@@ -239,6 +239,6 @@ def test_numbers_are_the_same_with_and_without_pyarrow(tmp_path, monkeypatch, wi
     if not with_pyarrow:
         monkeypatch.setitem(sys.modules, "pyarrow", None)
     path = write_csv(tmp_path / "t.csv", ["x"], [["1.5"], [""], [" -2e-3 "], ["1_000"], ["nan"]])
-    values = read_columns(path)["x"].numbers("x", path)
+    values = read_columns(path)["x"].numbers()
     assert values.dtype == torch.float64
     assert [None if math.isnan(value) else value for value in values.tolist()] == [1.5, None, -0.002, 1000.0, None]

@@ -28,7 +28,7 @@ from hyperproto.data.source import (
     find_labels,
     select,
 )
-from hyperproto.data.tables import column, read_columns
+from hyperproto.data.tables import read_columns
 
 __all__ = [
     "CUB200",
@@ -226,13 +226,10 @@ def read_cub200(path: str | Path, *, size: int = 224, resize: int | None = None)
 
 def _numbered(path: Path) -> dict[str, str]:
     """Return the value that follows each number, in the order of the file."""
-    found = {}
-    for line in _read_lines(path):
-        number, _, value = line.partition(" ")
-        if not value:
-            raise InputError(f'Lines of "{path}"', "be a number and a value", f'"{line}"', "Get the file again.")
-        found[number] = value
-    return found
+    pairs = [line.partition(" ") for line in _read_lines(path)]
+    if bare := [number for number, _, value in pairs if not value]:
+        raise InputError(f'Lines of "{path}"', "be a number and a value", f'"{bare[0]}"', "Get the file again.")
+    return {number: value for number, _, value in pairs}
 
 
 def _matching(path: Path, images: dict[str, str], *, allowed: dict[str, int]) -> list[int]:
@@ -240,9 +237,10 @@ def _matching(path: Path, images: dict[str, str], *, allowed: dict[str, int]) ->
     values = _numbered(path)
     for image in images:
         if values.get(image) not in allowed:
-            got = f'"{values[image]}"' if image in values else "no line"
             rule = f"hold one of {len(allowed)} known values for each image"
-            raise InputError(f'"{path}"', rule, f"{got} for image {image}", "Get the file again.")
+            raise InputError(
+                f'"{path}"', rule, f"{values.get(image, 'no line')} for image {image}", "Get the file again."
+            )
     return [allowed[values[image]] for image in images]
 
 
@@ -295,8 +293,8 @@ def _read_paintings(folder: Path, name: str, from_year: int | None) -> tuple[lis
     """Return the images, the years, shape (n,), and the schools of "train" or "test"."""
     path = folder / f"{name}_complete.csv"
     table = read_columns(path)
-    ids, schools = (column(table, key, path).class_names() for key in ("omni_id", "school"))
-    years = column(table, "creation_year", path).numbers("creation_year", path)
+    ids, schools = (table[key].class_names() for key in ("omni_id", "school"))
+    years = table["creation_year"].numbers()
     rows = torch.arange(len(ids)) if from_year is None else (years >= from_year).nonzero().flatten()
     if not len(rows):
         advice = f"Give an earlier {arg('from_year')}."

@@ -33,23 +33,20 @@ from hyperproto.data.source import (
 )
 from hyperproto.defaults import IMAGE_SIZE
 
-__all__ = ["Column", "column", "describe_columns", "is_table", "read_columns", "read_table"]
+__all__ = ["Column", "Table", "describe_columns", "is_table", "read_columns", "read_table"]
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 PARQUET = (".parquet", ".pq")
 
 
 class Column:
-    """One column of a table.
+    """One column of a table: text, None where a cell is empty; from Parquet also numbers.
 
-    Parameters
-    ----------
-    values : list or pyarrow.ChunkedArray
-        Text, or None where a cell is empty; from Parquet also numbers.
+    ``values`` is a list or a pyarrow.ChunkedArray; ``about`` names the column in errors.
     """
 
-    def __init__(self, values: Any) -> None:
-        self._values = values
+    def __init__(self, values: Any, about: str) -> None:
+        self._values, self._about = values, about
 
     def __len__(self) -> int:
         return len(self._values)
@@ -61,7 +58,7 @@ class Column:
             return self._values
         return [None if isinstance(cell, float) and cell != cell else cell for cell in self._values.to_pylist()]
 
-    def numbers(self, name: str, path: str | Path) -> Tensor:
+    def numbers(self) -> Tensor:
         """Return the cells as float64, shape (n,), NaN where empty; an error names the first that is no number."""
         try:
             if isinstance(self._values, list):
@@ -74,7 +71,7 @@ class Column:
             return torch.from_numpy(values)
         row = int(np.flatnonzero(np.isinf(values))[0])
         raise InputError(
-            f'Column "{name}" of "{path}"',
+            self._about,
             "hold finite numbers or empty cells",
             f'"{self.cells[row]}" in row {row + 1} ({int(np.isinf(values).sum())} of {len(values)} rows)',
             "Correct it, empty the cell where the number is not known, or say which columns to read (`image` for one "
@@ -87,6 +84,17 @@ class Column:
             None if cell is None else str(int(cell) if isinstance(cell, float) and cell.is_integer() else cell)
             for cell in self.cells
         ]
+
+
+class Table(dict[str, Column]):
+    """The columns of a table by name; asking for one that is not there lists which there are."""
+
+    def __init__(self, path: Path, values: Mapping[str, Any]) -> None:
+        super().__init__({name: Column(cells, f'Column "{name}" of "{path}"') for name, cells in values.items()})
+        self.path = path
+
+    def __missing__(self, name: str) -> Column:
+        raise unknown_choice(name, self, what=f'column of "{self.path}"')
 
 
 def _number(cell: Any) -> float:
@@ -102,7 +110,7 @@ def is_table(path: str | Path) -> bool:
     return Path(path).suffix.lower() in (*DELIMITERS, *PARQUET)
 
 
-def read_columns(path: str | Path) -> dict[str, Column]:
+def read_columns(path: str | Path) -> Table:
     """Read a table with a header from CSV, TSV or Parquet. Surrounding blanks are dropped; an empty cell is None.
 
     pyarrow reads it where it is installed: 50,000 rows of 20 numbers take a tenth of the time of the csv module.
@@ -117,14 +125,12 @@ def read_columns(path: str | Path) -> dict[str, Column]:
         columns = _read_text_by_pyarrow(path, DELIMITERS[ending]) or _read_text(path, DELIMITERS[ending])
     else:
         raise InputError(f'Table "{path}"', "end in .csv, .tsv or .parquet", f'"{path.suffix}"', "Rename it.")
-    if not columns:
-        raise InputError(f'Table "{path}"', "have columns", "none")
-    if not len(next(iter(columns.values()))):
+    if not columns or not len(next(iter(columns.values()))):
         raise InputError(f'Table "{path}"', "hold at least one row below its header", "none")
-    return columns
+    return Table(path, columns)
 
 
-def _read_text(path: Path, delimiter: str) -> dict[str, Column]:
+def _read_text(path: Path, delimiter: str) -> dict[str, Any]:
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             rows = [row for row in csv.reader(file, delimiter=delimiter, strict=True) if row]
@@ -142,9 +148,7 @@ def _read_text(path: Path, delimiter: str) -> dict[str, Column]:
                 "Put text that has a comma in quotes.",
             )
     columns = zip(*rows[1:], strict=True) if len(rows) > 1 else [()] * len(header)
-    return {
-        name: Column([cell.strip() or None for cell in cells]) for name, cells in zip(header, columns, strict=True)
-    }
+    return {name: [cell.strip() or None for cell in cells] for name, cells in zip(header, columns, strict=True)}
 
 
 def _header(names: Sequence[str], path: Path) -> list[str]:
@@ -155,7 +159,7 @@ def _header(names: Sequence[str], path: Path) -> list[str]:
     return header
 
 
-def _read_text_by_pyarrow(path: Path, delimiter: str) -> dict[str, Column] | None:
+def _read_text_by_pyarrow(path: Path, delimiter: str) -> dict[str, Any] | None:
     """Return the columns, or None where pyarrow is not installed or stumbles: the csv module then says why."""
     try:
         pyarrow, arrow_csv = import_module("pyarrow"), import_module("pyarrow.csv")
@@ -177,17 +181,17 @@ def _read_text_by_pyarrow(path: Path, delimiter: str) -> dict[str, Column] | Non
     except (csv.Error, UnicodeDecodeError, pyarrow.ArrowException):
         return None
     header = _header(first, path)
-    return {name: Column(_stripped(values[1:])) for name, values in zip(header, table.columns, strict=True)}
+    return {name: _stripped(values[1:]) for name, values in zip(header, table.columns, strict=True)}
 
 
-def _read_parquet(path: Path) -> dict[str, Column]:
+def _read_parquet(path: Path) -> dict[str, Any]:
     parquet = require("pyarrow.parquet", extra="parquet", purpose=f'Reading "{path.name}"')
     lib = import_module("pyarrow.lib")
     try:
         table = parquet.read_table(path)
     except (lib.ArrowException, OSError) as error:
         raise InputError(f'Table "{path}"', "be Parquet", f"an error ({error})", "Save it as such.") from None
-    return {name: Column(_stripped(table[name])) for name in table.column_names}
+    return {name: _stripped(table[name]) for name in table.column_names}
 
 
 def _stripped(values: Any) -> Any:
@@ -199,13 +203,6 @@ def _stripped(values: Any) -> Any:
         return values
     text = compute.utf8_trim_whitespace(values)
     return compute.if_else(compute.equal(text, ""), pyarrow.scalar(None, text.type), text)
-
-
-def column(columns: Mapping[str, Column], name: str, path: str | Path) -> Column:
-    """Return one column, or raise an error that lists which there are."""
-    if name not in columns:
-        raise unknown_choice(name, columns, what=f'column of "{path}"')
-    return columns[name]
 
 
 def describe_columns(columns: Mapping[str, Column]) -> dict[str, dict[str, Any]]:
@@ -269,16 +266,16 @@ def read_table(
     """
     path, given, known = Path(path), dict(bounds or {}), dict(targets or {})
     table = read_columns(path)
-    _check_choices(table, path, image, columns, classes, ranges, given)
+    _check_choices(table, image, columns, classes, ranges, given)
     names = [image] if image else list(columns or (name for name in table if name not in (*classes, *ranges)))
     if not names:
         raise InputError(f'"{path}"', f"have a column to learn from next to {', '.join((*classes, *ranges))}")
     labels = {name: find_labels(name, table[name].class_names(), known.get(name)) for name in classes}
     is_image = image is not None
-    train = _split(table, path, names, labels, ranges, is_image=is_image, unseen=unseen if known else "error")
+    train = _split(table, names, labels, ranges, is_image=is_image, unseen=unseen if known else "error")
     tested: Split | None = None
     if test is not None:
-        tested = _split(read_columns(test), Path(test), names, labels, ranges, is_image=is_image, unseen=unseen)
+        tested = _split(read_columns(test), names, labels, ranges, is_image=is_image, unseen=unseen)
     elif held_out:
         # every class keeps a row in training, so the names are those of the training part
         ids = [train.targets[name] for name in classes]
@@ -296,8 +293,7 @@ def read_table(
 
 
 def _check_choices(
-    table: Mapping[str, Column],
-    path: Path,
+    table: Table,
     image: str | None,
     columns: Sequence[str] | None,
     classes: Sequence[str],
@@ -306,13 +302,13 @@ def _check_choices(
 ) -> None:
     if not (classes or ranges):
         listed = ", ".join(f'"{name}"' for name in table)
-        advice = f'"{path}" has the columns {listed}.'
+        advice = f'"{table.path}" has the columns {listed}.'
         raise InputError("classes", f"name a column to predict, or {arg('ranges')}", "none in either", advice)
     if image and columns:
         raise InputError("columns", f"be left out with {arg('image')}: learn from either", "both")
     chosen = [*([image] if image else ()), *(columns or ()), *classes, *ranges]
     for name in chosen:
-        column(table, name, path)
+        table[name]  # or an error
         if chosen.count(name) > 1:
             raise InputError("A column", "be used once", f'"{name}" {chosen.count(name)} times')
     for name in bounds:
@@ -321,8 +317,7 @@ def _check_choices(
 
 
 def _split(
-    table: Mapping[str, Column],
-    path: Path,
+    table: Table,
     names: Sequence[str],
     labels: Mapping[str, Labels],
     ranges: Sequence[str],
@@ -331,24 +326,22 @@ def _split(
     unseen: Unseen,
 ) -> Split:
     """Return all rows of one table; ``names`` are the columns to learn from."""
+    path = table.path
     targets = {
-        name: class_targets(name, known, column(table, name, path).class_names(), where=f'"{path}"', unseen=unseen)
+        name: class_targets(name, known, table[name].class_names(), where=f'"{path}"', unseen=unseen)
         for name, known in labels.items()
     }
-    targets |= {name: column(table, name, path).numbers(name, path) for name in ranges}
-    inputs = {name: column(table, name, path) for name in names}
-    if is_image:
-        return Split(_image_files(inputs[names[0]], names[0], path), targets)
-    return Split(torch.stack([cells.numbers(name, path) for name, cells in inputs.items()], dim=1).float(), targets)
-
-
-def _image_files(files: Column, name: str, path: Path) -> ImageFiles:
-    for row, file in enumerate(files.cells, start=1):
+    targets |= {name: table[name].numbers() for name in ranges}
+    if not is_image:
+        return Split(torch.stack([table[name].numbers() for name in names], dim=1).float(), targets)
+    cells = table[names[0]].cells
+    for row, file in enumerate(cells, start=1):
         if not isinstance(file, str):
-            raise InputError(f'Column "{name}" of "{path}"', "name an image in every row", f"{file!r} in row {row}")
-    paths = tuple(path.parent / file for file in files.cells)
-    check_files_exist(paths, listed_in=str(path))
-    return ImageFiles(paths)
+            about = f'Column "{names[0]}" of "{path}"'
+            raise InputError(about, "name an image in every row", f"{file!r} in row {row}")
+    files = [path.parent / file for file in cells]
+    check_files_exist(files, listed_in=str(path))
+    return Split(ImageFiles(files), targets)
 
 
 def _preprocessing(inputs: Inputs, names: Sequence[str], path: Path, size: int, resize: int | None) -> Preprocessing:

@@ -18,7 +18,7 @@ from hyperproto.data.image_files import EXTENSIONS
 from hyperproto.data.preprocessing import Preprocessing, TablePreprocessing, preprocessing_from_dict
 from hyperproto.data.readers import OWN, READERS, detect, read_data
 from hyperproto.data.source import MISSING, Target, Unseen, class_targets
-from hyperproto.data.tables import column, is_table, read_columns
+from hyperproto.data.tables import is_table, read_columns
 from hyperproto.evaluation.confidence import Calibration, ClassCalibration
 from hyperproto.spaces import Classes, OutputSpace
 from hyperproto.spaces.output_space import TaskSpace
@@ -281,7 +281,7 @@ def _find_images(paths: Iterable[Path], image_column: str | None) -> tuple[list[
         elif image_column is None:
             raise InputError(f'"{path}"', "be an image or a folder of images, as the run takes images", "a table")
         else:
-            cells = column(read_columns(path), image_column, path).cells
+            cells = read_columns(path)[image_column].cells
             files += [path.parent / str(cell) for cell in cells]
             origins += [{"file": str(path), "row": row, image_column: str(cell)} for row, cell in enumerate(cells, 1)]
             continue
@@ -297,7 +297,7 @@ def _read_rows(paths: Iterable[Path], preprocessing: TablePreprocessing) -> tupl
             wanted = ", ".join(preprocessing.columns[:5]) + (", ..." if len(preprocessing.columns) > 5 else "")
             raise InputError(f'"{path}"', f"be a table (.csv, .tsv, .parquet) with columns {wanted}", "another file")
         table = read_columns(path)
-        cells = [column(table, name, path).numbers(name, path) for name in preprocessing.columns]
+        cells = [table[name].numbers() for name in preprocessing.columns]
         parts.append(torch.stack(cells, dim=1).float())
         origins += [{"file": str(path), "row": row} for row in range(1, len(cells[0]) + 1)]
     return torch.cat(parts), origins
