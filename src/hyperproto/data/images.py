@@ -189,7 +189,7 @@ def _available_memory() -> int:
 
 
 def _from_tensor(images: Tensor, preprocessing: ImagePreprocessing) -> Pixels:
-    """Return images, shape (n, channels, height, width) of uint8, as they are stored: channels last."""
+    """Return images, shape (n, channels, height, width) of uint8, as stored: the middle square, channels last."""
     if images.dtype != torch.uint8:
         raise InputTypeError("Images in memory", "be uint8, 0 to 255", images.dtype)
     channels, side = preprocessing.channels, preprocessing.stored_side
@@ -198,15 +198,11 @@ def _from_tensor(images: Tensor, preprocessing: ImagePreprocessing) -> Pixels:
         raise InputError(
             "Images in memory", rule, tuple(images.shape), "Its mean and std have one number per channel."
         )
-    if images.shape[2:] != (side, side):
-        images = torch.cat([_resize_square(part, side) for part in torch.split(images, RESIZED_AT_ONCE)])
-    return images.permute(0, 2, 3, 1).contiguous().numpy()
-
-
-def _resize_square(images: Tensor, side: int) -> Tensor:
-    """Scale the shorter side to ``side`` and keep the middle square."""
     height, width = images.shape[2:]
-    short = min(height, width)
-    top, left = (height - short) // 2, (width - short) // 2
-    middle = images[:, :, top : top + short, left : left + short]
-    return functional.interpolate(middle, size=(side, side), mode="bilinear", antialias=True)
+    if (height, width) != (side, side):
+        short = min(height, width)
+        top, left = (height - short) // 2, (width - short) // 2
+        middle = images[:, :, top : top + short, left : left + short]
+        scale = partial(functional.interpolate, size=(side, side), mode="bilinear", antialias=True)
+        images = torch.cat([scale(part) for part in torch.split(middle, RESIZED_AT_ONCE)])
+    return images.permute(0, 2, 3, 1).contiguous().numpy()

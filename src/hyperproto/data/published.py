@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Literal
 
 import torch
-from torch import Tensor
 
 from hyperproto._core.errors import InputError, MissingDataError, arg
 from hyperproto._core.registry import choose
@@ -277,21 +276,24 @@ def read_omniart(
     """
     folder = OMNIART.find(path)
     fixed = choose(bounds, {"data": None, "script": YEARS_OF_SCRIPT}, what="bounds of the year")
-    (files, years, schools), tested = (_read_paintings(folder, name, from_year) for name in ("train", "test"))
-    school = find_labels("school", schools)
+    (train, schools), (test, test_schools) = (_read_paintings(folder, part, from_year) for part in ("train", "test"))
+    known = find_labels("school", schools)
+    for split, names, part in ((train, schools, "train"), (test, test_schools, "test")):
+        where = f'"{part}_complete.csv"'
+        split.targets["school"] = class_targets("school", known, names, where=where, unseen=unseen)
     return Source(
         name="omniart",
-        train=_paintings(files, years, schools, school, "train_complete.csv", unseen),
-        test=_paintings(*tested, school, "test_complete.csv", unseen),
-        targets={"year": find_bounds("year", years, fixed), "school": school},
+        train=train,
+        test=test,
+        targets={"year": find_bounds("year", train.targets["year"], fixed), "school": known},
         preprocessing=large_image_preprocessing(size, resize),
         augment=PHOTO_AUGMENT,
     )
 
 
-def _read_paintings(folder: Path, name: str, from_year: int | None) -> tuple[list[Path], Tensor, list[str | None]]:
-    """Return the images, the years, shape (n,), and the schools of "train" or "test"."""
-    path = folder / f"{name}_complete.csv"
+def _read_paintings(folder: Path, part: str, from_year: int | None) -> tuple[Split, list[str | None]]:
+    """Return the images and years of "train" or "test", and the schools."""
+    path = folder / f"{part}_complete.csv"
     table = read_columns(path)
     ids, schools = (table[key].class_names() for key in ("omni_id", "school"))
     years = table["creation_year"].numbers()
@@ -299,16 +301,9 @@ def _read_paintings(folder: Path, name: str, from_year: int | None) -> tuple[lis
     if not len(rows):
         advice = f"Give an earlier {arg('from_year')}."
         raise InputError(f'"{path}"', f"hold paintings from {from_year} on", "none", advice)
-    files = [folder / name / f"{ids[row]}.jpg" for row in rows.tolist()]
+    files = [folder / part / f"{ids[row]}.jpg" for row in rows.tolist()]
     check_files_exist(files, listed_in=str(path))
-    return files, years[rows], [schools[row] for row in rows.tolist()]
-
-
-def _paintings(
-    files: list[Path], years: Tensor, schools: list[str | None], known: Labels, where: str, unseen: Unseen
-) -> Split:
-    ids = class_targets("school", known, schools, where=f'"{where}"', unseen=unseen)
-    return Split(ImageFiles(files), {"year": years, "school": ids})
+    return Split(ImageFiles(files), {"year": years[rows]}), [schools[row] for row in rows.tolist()]
 
 
 def _read_lines(path: Path) -> list[str]:

@@ -3,9 +3,8 @@
 from hyperproto.models.backbone import BACKBONES, Backbone
 from hyperproto.models.create import LibraryNetwork, create_backbone, default_backbone
 from hyperproto.models.densenet import DenseNet
-from hyperproto.models.digit_net import DigitNet
-from hyperproto.models.mlp import MLP
 from hyperproto.models.resnet import ResNet, ResNet3463
+from hyperproto.models.small import MLP, DigitNet
 
 __all__ = [
     "BACKBONES",

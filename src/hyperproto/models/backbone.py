@@ -59,19 +59,9 @@ CHANNELS = {1: "1 (gray)", 3: "3 (RGB)"}
 
 
 def check_images(images: Tensor, channels: int, *, at_least: int = 1, size: int | None = None) -> None:
-    """Check that ``images`` is a batch of floating-point images of the right channels and size.
+    """Check the shape and dtype of images, (n, channels, height, width), without synchronization.
 
-    Shapes and dtypes only: no synchronization.
-
-    Parameters
-    ----------
-    images : Tensor, shape (n, channels, height, width)
-    channels : int
-        What the first convolution takes.
-    at_least : int, default 1
-        Pixels the shorter side must have.
-    size : int, optional
-        The exact height and width.
+    Each side must have ``at_least`` pixels, or be of exactly ``size``.
     """
     if images.ndim != 4:
         raise InputError("images", f"have shape (n, {channels}, height, width)", tuple(images.shape))

@@ -57,17 +57,14 @@ def _from_torchvision(model: str, out_dim: int, channels: int) -> nn.Module:
     models = require("torchvision.models", extra="vision", purpose=f'The backbone "torchvision:{model}"')
     known = dict.fromkeys(models.list_models(module=models))  # classifiers only
     choose(model, known, what="model of torchvision")
-    return _module(models.get_model(model, weights=None, num_classes=out_dim))
+    built: nn.Module = models.get_model(model, weights=None, num_classes=out_dim)
+    return built
 
 
 def _from_timm(model: str, out_dim: int, channels: int) -> nn.Module:
     timm = require("timm", extra="vision", purpose=f'The backbone "timm:{model}"')
     choose(model, dict.fromkeys(timm.list_models()), what="model of timm")  # never "hf-hub:..." nor "local-dir:..."
-    return _module(timm.create_model(model, pretrained=False, num_classes=out_dim, in_chans=channels))
-
-
-def _module(built: Any) -> nn.Module:
-    assert isinstance(built, nn.Module)
+    built: nn.Module = timm.create_model(model, pretrained=False, num_classes=out_dim, in_chans=channels)
     return built
 
 

@@ -16,27 +16,20 @@ __all__ = ["ResNet", "ResNet3463"]
 BLOCKS = (3, 4, 6, 3)
 
 
-class PooledShortcut(nn.Module):
-    """A shortcut without parameters: average over 2 x 2 pixels, then channels of zeros."""
-
-    def __init__(self, in_channels: int, out_channels: int) -> None:
-        super().__init__()
-        self.added = out_channels - in_channels
-
-    def forward(self, maps: Tensor) -> Tensor:
-        """Map (n, in_channels, height, width) to (n, out_channels, height / 2, width / 2), rounded up."""
-        halved = functional.avg_pool2d(maps, 2, ceil_mode=True)
-        return functional.pad(halved, (0, 0, 0, 0, 0, self.added))
-
-
 def _convolved(in_channels: int, out_channels: int, kernel: int) -> nn.Module:
     return nn.Sequential(conv(in_channels, out_channels, kernel=kernel, stride=2), nn.BatchNorm2d(out_channels))
+
+
+def _pooled(in_channels: int, out_channels: int) -> nn.Module:
+    """Average over 2 x 2 pixels, rounded up, then channels of zeros: no parameters."""
+    added = nn.ConstantPad3d((0, 0, 0, 0, 0, out_channels - in_channels), 0.0)
+    return nn.Sequential(nn.AvgPool2d(2, ceil_mode=True), added)
 
 
 SHORTCUTS = {
     "conv3x3": lambda i, o: _convolved(i, o, 3),  # the authors', CIFAR-100 and ImageNet-200
     "conv1x1": lambda i, o: _convolved(i, o, 1),  # the authors', CUB and OmniArt
-    "pool": PooledShortcut,
+    "pool": _pooled,
 }
 
 
