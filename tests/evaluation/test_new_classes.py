@@ -6,9 +6,8 @@ import pytest
 import torch
 
 import hyperproto as hp
-from hyperproto.data import Arrays
 from hyperproto.evaluation import add_classes, evaluate_run, list_runs, remove_classes, rename_classes
-from hyperproto.evaluation.class_examples import draw_replay
+from hyperproto.evaluation.class_examples import Examples, draw_replay
 from hyperproto.evaluation.new_classes import mean_directions
 from hyperproto.models import create_backbone
 
@@ -210,10 +209,11 @@ def test_renamed_classes_are_answered_by_their_new_names(run, tmp_path):
 
 def test_a_replay_holds_so_many_of_each_class_and_no_unlabeled_one():
     labels = torch.tensor([0, 0, 0, 1, 1, 1, 1, 2, -1, -1])
-    drawn = draw_replay(Arrays(torch.arange(10.0)[:, None], labels), "target", per_class=2, seed=0)
-    assert drawn.targets.bincount().tolist() == [2, 2, 1]
-    assert torch.equal(labels[drawn.inputs[:, 0].long()], drawn.targets)
-    other = draw_replay(Arrays(torch.arange(10.0)[:, None], labels), "target", per_class=2, seed=1)
+    examples = Examples(torch.arange(10.0)[:, None], {"target": labels})
+    drawn = draw_replay(examples, "target", per_class=2, seed=0)
+    assert drawn.targets["target"].bincount().tolist() == [2, 2, 1]
+    assert torch.equal(labels[drawn.inputs[:, 0].long()], drawn.targets["target"])
+    other = draw_replay(examples, "target", per_class=2, seed=1)
     assert not torch.equal(drawn.inputs, other.inputs)
 
 
@@ -227,7 +227,8 @@ def test_a_replay_holds_so_many_of_each_class_and_no_unlabeled_one():
         ({"labels": ["a"] * 10}, "New classes must be new"),
         (
             {"labels": ["d"] * 9 + ["a"], "names": ["d"]},
-            'must be of new classes; got "a", an old one. Examples of old classes go into `replay`',
+            r"must be of new classes, by name or as ids from 3 to 3; got 'a' in row 9 \(1 of 10 rows\). "
+            "Examples of old classes go into `replay`",
         ),
         ({"labels": FEW[1]}, "`labels` must be names, as the old classes have names; got 3"),
         ({"labels": None}, "`labels` must be given where `names` does not list the new classes; got neither"),

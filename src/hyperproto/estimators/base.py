@@ -17,13 +17,13 @@ from hyperproto._core.checks import check_finite_number, check_integers
 from hyperproto._core.errors import InputError, InputTypeError, arg
 from hyperproto._core.registry import choose
 from hyperproto._core.seeding import derive_seed
-from hyperproto.data import Arrays, ImagePreprocessing, Source, Split, Standardizer, TablePreprocessing
+from hyperproto.data import ImagePreprocessing, Source, Split, Standardizer, TablePreprocessing
 from hyperproto.defaults import WEIGHT_DECAY
 from hyperproto.estimators.columns import ClassColumn, Column
-from hyperproto.estimators.inputs import as_dense
 from hyperproto.estimators.store import save_estimator
 from hyperproto.estimators.weights import WEIGHT, WeightedSpace
 from hyperproto.evaluation.calibrate import uncalibrated
+from hyperproto.evaluation.class_examples import Examples
 from hyperproto.evaluation.confidence import ClassCalibration, ConformalInterval, ConformalSets
 from hyperproto.evaluation.confidence.calibration import TaskOutputs
 from hyperproto.models import create_backbone, default_backbone
@@ -64,7 +64,7 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     columns_: dict[str, Column] = field(init=False)
     held_out_: dict[str, TaskOutputs] | None = field(init=False)
     calibrations_: dict[str, ClassCalibration] = field(init=False)
-    replay_: Arrays | None = field(init=False)
+    replay_: Examples | None = field(init=False)
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Return where inputs lie on the sphere, shape (n, dim): unit vectors."""
@@ -104,7 +104,12 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         checked = validate_data(
             self, X, reset=reset, accept_sparse="csr", dtype=(np.float64, np.float32), allow_nd=True, **options
         )
-        return (as_dense(checked[0]), checked[1]) if "y" in options else as_dense(checked)
+        found, y = checked if "y" in options else (checked, None)
+        dense = found.toarray() if hasattr(found, "toarray") else np.asarray(found)
+        if dense.ndim not in (2, 4):
+            rule = "be a table of shape (n, features) or images of shape (n, channels, height, width)"
+            raise InputError("X", rule, dense.shape)
+        return (dense, y) if "y" in options else dense
 
     def _fit(self, X: NDArray[Any], values: dict[str, NDArray[Any]], sample_weight: Any) -> Self:
         """Build everything anew and train it on checked values."""
@@ -116,7 +121,7 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         settings = replace(self.settings_, patience=self.patience if len(valid) else None)
         valid_rows = _rows(inputs, targets, valid) if len(valid) else None
         self._train(_rows(inputs, targets, train), weight, train, settings, valid_rows)
-        self._keep_examples(Arrays(*_rows(inputs, targets, train)))
+        self._keep_examples(Examples(*_rows(inputs, targets, train)))
         self.held_out_ = self._answer(*_rows(inputs, targets, held_out)) if len(held_out) else None
         return self._calibrate()
 
@@ -132,7 +137,7 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         lr = self.settings_.lr * PARTIAL_RATE
         settings = replace(self.settings_, lr=lr, epochs=1, schedule="constant", seed=seed)
         self._train((inputs, targets), weight, every, settings, None)
-        self._keep_examples(Arrays(inputs, targets))
+        self._keep_examples(Examples(inputs, targets))
         return self._calibrate() if first else self
 
     def _check_weight(self, X: NDArray[Any], values: dict[str, NDArray[Any]], given: Any) -> NDArray[Any] | None:
@@ -257,7 +262,7 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self.n_iter_ = len(self.history_)
         self.loss_ = self.history_[-1]["loss"]
 
-    def _keep_examples(self, examples: Arrays) -> None:
+    def _keep_examples(self, examples: Examples) -> None:
         """Keep some examples for when classes are added, where the parameters ask for it."""
         self.replay_ = None
 
@@ -287,13 +292,11 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     def _scores(self, z: Tensor) -> dict[str, NDArray[Any]]:
         """Return the cosines of outputs by column, shapes (n, num_classes) or (n,)."""
-        scores: Any = self.space_.scores(z)
-        return {name: score.cpu().numpy() for name, score in scores.items()}
+        return {name: score.cpu().numpy() for name, score in self.space_.scores_by_task(z).items()}
 
     def _answers(self, z: Tensor) -> dict[str, NDArray[Any]]:
         """Return answers by column, in the dtype of the column."""
-        predictions: Any = self.space_.predict(z)
-        return {name: self.columns_[name].decode(answer) for name, answer in predictions.items()}
+        return {name: self.columns_[name].decode(ids) for name, ids in self.space_.predict_by_task(z).items()}
 
     def _calibrate(self) -> Self:
         """Fit the confidence of each column of classes to held-out rows; without any, take the loss's own scale."""

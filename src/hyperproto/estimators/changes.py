@@ -14,15 +14,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from hyperproto._core.errors import InputError
 from hyperproto._core.registry import choose
-from hyperproto.data import Arrays
-from hyperproto.data.batches import index_targets
 from hyperproto.estimators.base import SphereEstimator
 from hyperproto.estimators.columns import ClassColumn
-from hyperproto.evaluation.class_examples import join_examples, with_prototypes
+from hyperproto.evaluation.class_examples import Examples, moved_ids, with_prototypes
 from hyperproto.evaluation.confidence.calibration import TaskOutputs
 from hyperproto.evaluation.new_classes import Changed, ClassChange, add_classes, remove_classes, rename_classes
 from hyperproto.spaces import Space
-from hyperproto.training.checkpoint import class_prototypes
 
 __all__ = ["ClassChanges"]
 
@@ -83,32 +80,30 @@ class ClassChanges(SphereEstimator):
         check_is_fitted(self)
         name, old = self._find_column(column)
         new = old.find_new(y if classes is None else classes)
-        both = np.concatenate([old.classes, new])
-        inputs, ids = None if X is None else self._inputs(X), None if y is None else old.encode_new(new, y)
+        inputs = None if X is None else self._inputs(X)
         if new_valid is not None:
-            settings["new_valid"] = self._inputs(new_valid[0]), old.encode_new(new, new_valid[1])
+            settings["new_valid"] = self._inputs(new_valid[0]), ClassColumn(old.check_kind(new_valid[1])).names
         if how == "train":
             own = {"lr": self.settings_.lr, "weight_decay": self.weight_decay}  # as ``fit`` has them
             settings = {"epochs": EPOCHS, "progress": False, "schedule": "one-cycle"} | own | settings
         changed = add_classes(
             (self.network_, self._named_space(name)),
             inputs,
-            ids,
+            None if y is None else ClassColumn(old.check_kind(y)).names,
             how=how,
             prior=prior,
-            names=ClassColumn(both).names[len(old.classes) :],
-            replay=self.replay_ if replay is None else self._arrays(replay),
-            old_valid=None if old_valid is None else self._arrays(old_valid),
+            names=ClassColumn(new).names,
+            replay=self.replay_ if replay is None else self._examples(replay),
+            old_valid=None if old_valid is None else self._examples(old_valid),
             task=name,
             **settings,
         )
-        order = self._accept(name, changed, both)
-        if self.replay_ is not None:
-            self._keep_new(name, order, None if inputs is None or ids is None else Arrays(inputs, {name: ids}))
-        if self.held_out_ is None:
-            return changed.report
-        self.held_out_ = None  # answers of another network, or to fewer classes
-        return replace(changed.report, notes=(*changed.report.notes, STALE))
+        stale, self.held_out_ = self.held_out_ is not None, None  # answers of another network, or to fewer classes
+        both = np.concatenate([old.classes, new])
+        self._accept(name, changed, both, np.arange(len(both)))
+        if self.replay_ is not None and inputs is not None:
+            self._keep_examples(Examples(inputs, {name: self.columns_[name].encode(old.check_kind(y))}))
+        return replace(changed.report, notes=(*changed.report.notes, STALE)) if stale else changed.report
 
     def remove_classes(self, classes: Any, *, old_valid: Any = None, column: str | None = None) -> ClassChange:
         """Remove classes, and return how good the others were before and are now; nothing is trained.
@@ -118,12 +113,11 @@ class ClassChanges(SphereEstimator):
         check_is_fitted(self)
         name, old = self._find_column(column)
         ids = old.ids_of(classes)
-        examples = self.replay_ if old_valid is None else self._arrays(old_valid)
+        examples = self.replay_ if old_valid is None else self._examples(old_valid)
         model = (self.network_, self._named_space(name))
         changed = remove_classes(model, [old.names[index] for index in ids], old_valid=examples, task=name)
         kept = np.setdiff1d(np.arange(len(old.classes)), ids)
-        self._accept(name, changed, old.classes[kept])
-        self._reorder(name, kept, len(old.classes))
+        self._accept(name, changed, old.classes[kept], kept)
         return changed.report
 
     def rename_classes(self, names: Any, *, column: str | None = None) -> ClassChange:
@@ -138,7 +132,7 @@ class ClassChanges(SphereEstimator):
         pairs = zip(old.names, ClassColumn(renamed).names, strict=True)
         model = (self.network_, self._named_space(name))
         changed = rename_classes(model, {before: after for before, after in pairs if before != after}, task=name)
-        self._reorder(name, self._accept(name, changed, renamed), len(renamed))
+        self._accept(name, changed, renamed, np.arange(len(renamed)))
         return changed.report
 
     def _set_classes(self) -> None:
@@ -156,20 +150,20 @@ class ClassChanges(SphereEstimator):
 
     def _named_space(self, name: str) -> Space:
         """Return the space with names for its classes, by which a prior knows them."""
-        placed = class_prototypes(self.space_)[name]
+        placed = self.space_.prototypes_by_task()[name]
         return with_prototypes(self.space_, name, replace(placed, names=self._class_columns[name].names))
 
-    def _arrays(self, data: Any) -> Arrays:
+    def _examples(self, data: Any) -> Examples:
         """Return a pair (X, y) of old classes as the network and the space take it."""
         X, y = data
-        return Arrays(self._inputs(X), self._encode(y))
+        return Examples(self._inputs(X), self._encode(y))
 
-    def _accept(self, name: str, changed: Changed, classes: NDArray[Any]) -> NDArray[np.intp]:
-        """Take over network, space and classes of a change, sorted; return the order that sorts the classes."""
-        order = np.argsort(classes, kind="stable")
-        space = changed.run.space
+    def _accept(self, name: str, changed: Changed, classes: NDArray[Any], former: NDArray[np.intp]) -> None:
+        """Take over a change with its classes sorted, and adapt what is kept; class j was class ``former[j]``."""
+        space, order = changed.run.space, np.argsort(classes, kind="stable")
         assert isinstance(space, Space)
-        placed = class_prototypes(space)[name]
+        ids = moved_ids(torch.from_numpy(former[order]), max(len(classes), len(self._class_columns[name].classes)))
+        placed = space.prototypes_by_task()[name]
         rows = torch.from_numpy(order).to(placed.vectors.device)
         sorted_rows = replace(placed, vectors=placed.vectors[rows].contiguous(), names=None)
         self.space_ = with_prototypes(space, name, sorted_rows)
@@ -178,39 +172,12 @@ class ClassChanges(SphereEstimator):
         self.n_iter_ = len(self.history_)
         self.columns_ = {**self.columns_, name: ClassColumn(classes[order])}
         self._set_classes()
-        return order
-
-    def _keep_new(self, name: str, order: NDArray[np.intp], new: Arrays | None) -> None:
-        """Keep examples of the new classes next to those of the old, under their present ids."""
-        assert self.replay_ is not None
-        both = self.replay_ if new is None else join_examples(self.replay_, new)
-        assert isinstance(both.targets, dict)
-        ids = _new_ids(order, len(order))[both.targets[name]]
-        self.replay_ = None
-        self._keep_examples(Arrays(both.inputs, {**both.targets, name: ids}))
-
-    def _reorder(self, name: str, order: NDArray[np.intp], before: int) -> None:
-        """Adapt what is kept to the present classes: class j of now was class ``order[j]`` of ``before``."""
-        ids = _new_ids(order, before)
         if self.replay_ is not None:
-            assert isinstance(self.replay_.targets, dict)
-            targets = {**self.replay_.targets, name: ids[self.replay_.targets[name]]}
-            rows = (targets[name] >= 0).nonzero().flatten()
-            self.replay_ = Arrays(self.replay_.inputs[rows], index_targets(targets, rows))
+            moved = Examples(self.replay_.inputs, {**self.replay_.targets, name: ids[self.replay_.targets[name]]})
+            self.replay_ = moved.rows((moved.targets[name] >= 0).nonzero().flatten())
         if self.held_out_ is not None:
             now = ids[torch.from_numpy(self.held_out_[name].targets)].numpy()
-            kept = {column: rows.rows(now >= 0) for column, rows in self.held_out_.items()}
-            kept[name] = TaskOutputs(kept[name].scores[:, order], now[now >= 0], kept[name].norms)
+            kept = {column: outputs.rows(now >= 0) for column, outputs in self.held_out_.items()}
+            kept[name] = TaskOutputs(kept[name].scores[:, former[order]], now[now >= 0], kept[name].norms)
             self.held_out_ = kept
             self._calibrate()
-
-
-def _new_ids(order: NDArray[np.intp], before: int) -> torch.Tensor:
-    """Return the present id for each former id, -1 for those that were removed.
-
-    >>> _new_ids(np.array([2, 0]), 3).tolist()
-    [1, -1, 0]
-    """
-    ids = torch.full((before,), -1)
-    ids[torch.from_numpy(order)] = torch.arange(len(order))
-    return ids

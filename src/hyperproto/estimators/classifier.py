@@ -6,17 +6,16 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
+from sklearn.utils.class_weight import compute_class_weight, compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 from torch import Tensor
 
 from hyperproto._core.checks import check_integer
 from hyperproto._core.errors import InputError
-from hyperproto.data import Arrays
 from hyperproto.estimators.changes import ClassChanges
 from hyperproto.estimators.columns import ClassColumn, with_unknown
-from hyperproto.estimators.weights import weigh_classes
-from hyperproto.evaluation.class_examples import draw_replay, join_examples
+from hyperproto.evaluation.class_examples import Examples, draw_replay, join_examples
 from hyperproto.evaluation.confidence import outlier_score
 
 __all__ = ["HypersphericalClassifier"]
@@ -170,7 +169,7 @@ class HypersphericalClassifier(ClassifierMixin, ClassChanges):  # type: ignore[m
     def _set_classes(self) -> None:
         self.classes_ = self._class_columns[TARGET].classes
 
-    def _keep_examples(self, examples: Arrays) -> None:
+    def _keep_examples(self, examples: Examples) -> None:
         per_class = check_integer(self.replay, "replay", at_least=0)
         if self.replay_ is not None:
             examples = join_examples(self.replay_, examples)
@@ -179,5 +178,10 @@ class HypersphericalClassifier(ClassifierMixin, ClassChanges):  # type: ignore[m
     def _weigh_classes(self, values: dict[str, NDArray[Any]], weight: NDArray[Any] | None) -> NDArray[Any] | None:
         if self.class_weight is None:
             return weight
-        by_class = weigh_classes(self.class_weight, self.classes_, values[TARGET])
-        return by_class if weight is None else by_class * weight
+        given, labels = self.class_weight, values[TARGET]
+        if isinstance(given, dict):  # for all classes, of which some may be absent from the rows of partial_fit
+            by_class = compute_class_weight(given, classes=self.classes_, y=labels)
+            by_row: NDArray[Any] = by_class[np.searchsorted(self.classes_, labels)]
+        else:
+            by_row = compute_sample_weight(given, labels)
+        return by_row if weight is None else by_row * weight

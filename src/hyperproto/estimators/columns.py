@@ -96,12 +96,6 @@ class ClassColumn:
             )
         return found[np.argsort(first)] if len(first) == len(labels) else found
 
-    def encode_new(self, new: NDArray[Any], labels: Any) -> Tensor:
-        """Return the ids of labels of new classes, which count on from the old ones. Shape (n,)."""
-        order = np.argsort(new)
-        ids = ClassColumn(new[order]).encode(self.check_kind(labels))
-        return torch.from_numpy(order)[ids] + len(self.classes)
-
     def ids_of(self, classes: Any) -> list[int]:
         """Return the ids of some of the classes."""
         known = self.classes.tolist()

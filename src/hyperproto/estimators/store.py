@@ -20,8 +20,9 @@ from hyperproto._core.files import new_folder, read_json, replacing, write_json
 from hyperproto._core.registry import choose
 from hyperproto._version import __version__
 from hyperproto.baselines import space_to_dict
-from hyperproto.data import Arrays, Standardizer
+from hyperproto.data import Standardizer
 from hyperproto.estimators.columns import column_from_dict
+from hyperproto.evaluation.class_examples import Examples
 from hyperproto.evaluation.confidence import ClassCalibration
 from hyperproto.evaluation.confidence.calibration import TaskOutputs
 from hyperproto.losses import LOSSES
@@ -165,11 +166,11 @@ def _read_held_out(path: Path, names: list[str]) -> dict[str, TaskOutputs] | Non
     }
 
 
-def _read_replay(path: Path, names: list[str]) -> Arrays | None:
+def _read_replay(path: Path, names: list[str]) -> Examples | None:
     if not path.is_file():
         return None
     tensors = read_tensors(path)
-    return Arrays(tensors["inputs"], {name: tensors[f"targets.{index}"] for index, name in enumerate(names)})
+    return Examples(tensors["inputs"], {name: tensors[f"targets.{index}"] for index, name in enumerate(names)})
 
 
 def _write_tensors(path: Path, tensors: dict[str, torch.Tensor]) -> None:

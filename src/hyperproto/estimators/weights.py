@@ -1,18 +1,13 @@
-"""Weights of classes and of rows, for a training loop that has none."""
+"""Weights of rows, for a training loop that has none."""
 
 from collections.abc import Mapping
-from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from torch import Tensor
 
-from hyperproto._core.errors import InputTypeError
-from hyperproto._core.registry import choose, unknown_choice
 from hyperproto.losses import Reduction
 from hyperproto.spaces import OutputSpace, Space, Targets
 
-__all__ = ["WEIGHT", "WeightedSpace", "weigh_classes"]
+__all__ = ["WEIGHT", "WeightedSpace"]
 
 WEIGHT = "\0weight"  # among the targets; no task of an estimator has this name
 
@@ -45,36 +40,3 @@ class WeightedSpace(OutputSpace):
         """Check what the sphere takes."""
         assert isinstance(targets, Mapping)
         self.space.check({name: target for name, target in targets.items() if name != WEIGHT})
-
-
-def weigh_classes(class_weight: Any, classes: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the weight of each label by its class, shape (n,).
-
-    Parameters
-    ----------
-    class_weight : "balanced" or dict
-        "balanced" weighs every class the same altogether; of a dict, classes that are not in it weigh 1.
-    classes : array, shape (num_classes,)
-        Sorted.
-    labels : array, shape (n,)
-        Each among the classes.
-
-    Examples
-    --------
-    >>> weigh_classes("balanced", np.array(["a", "b"]), np.array(["a", "a", "a", "b"])).round(3).tolist()
-    [0.667, 0.667, 0.667, 2.0]
-    """
-    ids = np.searchsorted(classes, labels)
-    if isinstance(class_weight, str):
-        choose(class_weight, {"balanced": 0}, what="class weight")
-        counts = np.bincount(ids, minlength=len(classes))
-        even: NDArray[np.float64] = len(labels) / ((counts > 0).sum() * np.maximum(counts, 1))
-        return even[ids]
-    if not isinstance(class_weight, Mapping):
-        raise InputTypeError("class_weight", 'be "balanced", a dict or None', repr(class_weight))
-    known = classes.tolist()
-    for name in class_weight:
-        if name not in known:
-            raise unknown_choice(str(name), map(str, known), what="class in `class_weight`")
-    weights: NDArray[np.float64] = np.array([float(class_weight.get(name, 1)) for name in known])
-    return weights[ids]

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import torch
 from safetensors.torch import save_file
@@ -12,30 +12,28 @@ from torch import Tensor, nn
 from hyperproto._core.checks import check_integer, check_names
 from hyperproto._core.errors import InputError, InputTypeError, arg
 from hyperproto._core.files import replacing, write_json, write_json_lines
-from hyperproto._core.registry import choose, unknown_choice
+from hyperproto._core.registry import choose
 from hyperproto.data import Arrays, as_dataset
-from hyperproto.data.batches import index_targets
 from hyperproto.data.source import draw_rows
 from hyperproto.prototypes import Prototypes
 from hyperproto.spaces import OutputSpace, Sphere
-from hyperproto.spaces.tasks import Task, class_tasks
+from hyperproto.spaces.tasks import MISSING, Task, class_tasks
 from hyperproto.training import Loaded, Run, load, read_run
-from hyperproto.training.checkpoint import class_prototypes, weights_of
+from hyperproto.training.checkpoint import weights_of
 from hyperproto.training.folder import RunFolder
 from hyperproto.training.run import FORMAT, describe_run
 
 __all__ = [
     "AnyModel",
-    "NewClasses",
-    "class_task",
+    "Examples",
     "draw_replay",
     "in_memory",
     "join_examples",
+    "moved_ids",
     "new_class_names",
     "new_examples",
-    "open_model",
+    "open_sphere",
     "store_model",
-    "task_labels",
     "with_prototypes",
 ]
 
@@ -44,17 +42,39 @@ NewClasses = int | tuple[str, ...]
 AnySphere = TypeVar("AnySphere", bound=Sphere)
 
 
-def open_model(run: AnyModel) -> Run:
-    """Take a run, a network with its space, or the folder of a run."""
-    if isinstance(run, Run):
-        return run
+class Examples(NamedTuple):
+    """Examples in memory, their targets by task name."""
+
+    inputs: Tensor
+    targets: dict[str, Tensor]
+
+    def rows(self, ids: Tensor) -> "Examples":
+        """Return some of the examples."""
+        return Examples(self.inputs[ids], {name: target[ids] for name, target in self.targets.items()})
+
+
+def open_sphere(run: AnyModel, task: str | None) -> tuple[Run, Sphere, str]:
+    """Return a run, its space, and the name of a class task (default: the only one).
+
+    The run may be given as such, by its folder, or as a network with its space.
+    """
     if isinstance(run, str | Path):
         record = read_run(run)
-        network, space = load(run)
-        return Run(network, space, Path(run), record.history, record.settings.get("monitor"))
-    if isinstance(run, Loaded) or (isinstance(run, tuple) and len(run) == 2 and isinstance(run[0], nn.Module)):
-        return Run(*run)
-    raise InputTypeError("run", "be a run, its folder, or a pair (network, space)", type(run).__name__)
+        network, opened = load(run)
+        run = Run(network, opened, Path(run), record.history, record.settings.get("monitor"))
+    elif isinstance(run, Loaded) or (isinstance(run, tuple) and len(run) == 2 and isinstance(run[0], nn.Module)):
+        run = Run(*run)
+    if not isinstance(run, Run):
+        raise InputTypeError("run", "be a run, its folder, or a pair (network, space)", type(run).__name__)
+    space = run.space
+    if not isinstance(space, Sphere):
+        advice = "Other spaces learn their classes: train again, or use hp.Space."
+        raise InputTypeError("The space", "be a sphere with fixed prototypes", type(space).__name__, advice)
+    names = {name: name for name in class_tasks(space.tasks)}
+    if task is None and len(names) != 1:
+        listed = ", ".join(f'"{name}"' for name in names) or "none"
+        raise InputError("task", "name one of several class tasks", "none", f"There are {listed}.")
+    return run, space, next(iter(names)) if task is None else choose(task, names, what="class task")
 
 
 def store_model(model: Run, space: OutputSpace, folder: str | Path | None) -> Run:
@@ -74,26 +94,12 @@ def store_model(model: Run, space: OutputSpace, folder: str | Path | None) -> Ru
     return run
 
 
-def class_task(space: OutputSpace, task: str | None) -> tuple[Sphere, str]:
-    """Return the space, and the name of a class task (default: the only one)."""
-    if not isinstance(space, Sphere):
-        advice = "Other spaces learn their classes: train again, or use hp.Space."
-        raise InputTypeError("The space", "be a sphere with fixed prototypes", type(space).__name__, advice)
-    names = {name: name for name in class_tasks(space.tasks)}
-    if not names:
-        raise InputError("The space", "have a class task", "ranges only")
-    if task is None and len(names) > 1:
-        listed = ", ".join(f'"{name}"' for name in names)
-        raise InputError("task", "name one of several class tasks", "none", f"There are {listed}.")
-    return space, next(iter(names)) if task is None else choose(task, names, what="class task")
-
-
 def with_prototypes(space: AnySphere, task: str, prototypes: Prototypes) -> AnySphere:
     """Return a space like this one whose task ``task`` has other prototypes; the others keep theirs.
 
     A new class gets the mean of the class weights, where there are any.
     """
-    placed = class_prototypes(space)
+    placed = space.prototypes_by_task()
     weights = class_tasks(space.tasks)[task].class_weights
     if weights is not None:
         # old rows keep every bit, so they are found by their bits
@@ -127,88 +133,75 @@ def new_class_names(old: Prototypes, labels: Any, names: Sequence[str] | None) -
     return max(check_integer(label, "labels", at_least=0) for label in listed) + 1 - old.num_classes
 
 
-def new_examples(model: Run, space: Sphere, task: str, classes: NewClasses, inputs: Any, labels: Any) -> Arrays:
-    """Return examples of new classes in the form the wider space takes, labels of every other task missing."""
+def new_examples(model: Run, space: Sphere, task: str, classes: NewClasses, inputs: Any, labels: Any) -> Examples:
+    """Return examples of new classes, by name or by ids that count on, with labels of every other task missing."""
     if labels is None:
         raise InputError("labels", "name the class of each example", "none")
-    ids = _new_ids(class_prototypes(space)[task], classes, labels)
+    listed, names = _as_list(labels), () if isinstance(classes, int) else classes
+    first = class_tasks(space.tasks)[task].num_classes
+    known = {name: index for index, name in enumerate(names, first)}
+    new = range(first, first + (classes if isinstance(classes, int) else len(classes)))
+    found = [known.get(label, label) for label in listed]
+    bad = [row for row, index in enumerate(found) if index not in new]
+    if bad:
+        rule = f"be of new classes, by name or as ids from {new[0]} to {new[-1]}"
+        got = f"{listed[bad[0]]!r} in row {bad[0]} ({len(bad)} of {len(listed)} rows)"
+        raise InputError("labels", rule, got, f"Examples of old classes go into {arg('replay')}.")
+    ids = torch.tensor(found, dtype=torch.int64)
     blank = {name: torch.full(ids.shape, value.missing) for name, value in space.tasks.items()}
-    return Arrays(_as_inputs(inputs, model.network), space.as_given(blank | {task: ids}))
-
-
-def _new_ids(old: Prototypes, classes: NewClasses, labels: Any) -> Tensor:
-    """Return the ids of labels of new classes, after those of the old ones. Shape (n,), int64."""
-    listed = _as_list(labels)
-    first, count = old.num_classes, classes if isinstance(classes, int) else len(classes)
-    advice = f"Examples of old classes go into {arg('replay')}."
-    if all(isinstance(label, str) for label in listed) and not isinstance(classes, int):
-        ids = {name: first + index for index, name in enumerate(classes)}
-        for label in listed:
-            if label in (old.names or ()) and label not in ids:
-                raise InputError("labels", "be of new classes", f'"{label}", an old one', advice)
-            if label not in ids:
-                raise unknown_choice(label, ids, what="new class")
-        return torch.tensor([ids[label] for label in listed], dtype=torch.int64)
-    found = torch.tensor([check_integer(label, "labels", at_least=0) for label in listed], dtype=torch.int64)
-    bad = ((found < first) | (found >= first + count)).nonzero().flatten()
-    if len(bad):
-        got = f"{int(found[bad[0]])} in row {int(bad[0])} ({len(bad)} of {len(found)} rows)"
-        raise InputError("labels", f"be ids of new classes, from {first} to {first + count - 1}", got, advice)
-    return found
+    return Examples(_as_inputs(inputs, model.network), blank | {task: ids})
 
 
 def _as_list(labels: Any) -> list[Any]:
     """Return labels as a list of Python's own strings and numbers."""
     if isinstance(labels, str):
         raise InputTypeError("labels", "be a list, one label per example", f'one string, "{labels}"')
-    listed = labels.tolist() if hasattr(labels, "tolist") else list(labels)
-    if not isinstance(listed, list) or not listed:
-        raise InputError("labels", "be a list, one label per example", "none")
+    listed: list[Any] = labels.tolist() if hasattr(labels, "tolist") else list(labels)
     return listed
 
 
 def _as_inputs(inputs: Any, network: nn.Module) -> Tensor:
     """Return inputs as a tensor; floating point ones in the precision of the network's weights."""
-    try:
-        tensor = torch.as_tensor(inputs)
-    except (TypeError, ValueError, RuntimeError) as error:
-        raise InputTypeError("inputs", "be numbers, prepared as for training", str(error)) from None
-    weight = next(network.parameters(), None)
-    floats = weight is not None and weight.is_floating_point() and tensor.is_floating_point()
-    return tensor.to(weight.dtype) if weight is not None and floats else tensor
+    tensor = torch.as_tensor(inputs)
+    weight = next(network.parameters(), tensor)
+    return tensor.to(weight.dtype) if tensor.is_floating_point() and weight.is_floating_point() else tensor
 
 
-def in_memory(data: Any, name: str, network: nn.Module) -> Arrays:
-    """Return examples that are in memory, as the network takes them."""
+def in_memory(data: Any, name: str, model: Run) -> Examples | None:
+    """Return examples that are in memory, as the network takes them; None where none are given."""
+    if data is None:
+        return None
     dataset = as_dataset(data, name=name)
     if not isinstance(dataset, Arrays):
         got, advice = type(dataset).__name__, "Stack a few of its examples."
         raise InputTypeError(name, "be a pair (inputs, targets) in memory", got, advice)
-    return Arrays(_as_inputs(dataset.inputs, network), dataset.targets)
+    return Examples(_as_inputs(dataset.inputs, model.network), model.space.by_task(dataset.targets))
 
 
-def task_labels(data: Arrays, task: str) -> Tensor:
-    """Return the labels of one task, shape (n,)."""
-    return data.targets if isinstance(data.targets, Tensor) else data.targets[task]
-
-
-def draw_replay(data: Arrays, task: str, *, per_class: int, seed: int) -> Arrays:
+def draw_replay(examples: Examples, task: str, *, per_class: int, seed: int) -> Examples:
     """Return up to ``per_class`` examples of each class of one task, drawn at random."""
-    labels = task_labels(data, task).long()
+    labels = examples.targets[task].long()
     present = (labels >= 0).nonzero().flatten()
     if not len(present):
         raise InputError("replay", "hold labeled examples of the old classes", "none")
     counts = torch.full((int(labels.max()) + 1,), per_class)
-    chosen = present[draw_rows(labels[present], counts, seed=seed)]
-    return Arrays(data.inputs[chosen], index_targets(data.targets, chosen))
+    return examples.rows(present[draw_rows(labels[present], counts, seed=seed)])
 
 
-def join_examples(first: Arrays, second: Arrays) -> Arrays:
-    """Return two sets of examples one after the other, their targets in either form."""
-    inputs, more = torch.cat([first.inputs, second.inputs.to(first.inputs.dtype)]), second.targets
-    if isinstance(first.targets, Tensor):
-        assert isinstance(more, Tensor)
-        return Arrays(inputs, torch.cat([first.targets, more.to(first.targets.dtype)]))
-    assert not isinstance(more, Tensor)
-    both = {name: torch.cat([target, more[name].to(target.dtype)]) for name, target in first.targets.items()}
-    return Arrays(inputs, both)
+def join_examples(first: Examples, second: Examples) -> Examples:
+    """Return two sets of examples one after the other."""
+    both = {name: torch.cat([target, second.targets[name]]) for name, target in first.targets.items()}
+    return Examples(torch.cat([first.inputs, second.inputs]), both)
+
+
+def moved_ids(former: Tensor, before: int) -> Tensor:
+    """Return the present id for each of ``before`` former ids, where class j of now was class ``former[j]``.
+
+    One more at the end makes an index of -1, a missing label, stay -1, which removed classes become too.
+
+    >>> moved_ids(torch.tensor([2, 0]), 3).tolist()
+    [1, -1, 0, -1]
+    """
+    ids = torch.full((before + 1,), MISSING)
+    ids[former] = torch.arange(len(former))
+    return ids

@@ -14,30 +14,26 @@ from hyperproto._core.checks import check_directions, check_integer
 from hyperproto._core.errors import InputError
 from hyperproto._core.files import plain, write_json
 from hyperproto._core.registry import choose
-from hyperproto.data import Arrays
 from hyperproto.evaluation.class_examples import (
     AnyModel,
-    class_task,
+    Examples,
     draw_replay,
     in_memory,
     join_examples,
+    moved_ids,
     new_class_names,
     new_examples,
-    open_model,
+    open_sphere,
     store_model,
-    task_labels,
     with_prototypes,
 )
-from hyperproto.evaluation.predict import predict_split
-from hyperproto.metrics import accuracy_terms
 from hyperproto.prototypes import Prototypes
 from hyperproto.prototypes.change import class_ids, points_by_similarity
 from hyperproto.spaces import Sphere
 from hyperproto.spaces.tasks import MISSING
 from hyperproto.sphere import normalize
 from hyperproto.training import Run, fit, read_run
-from hyperproto.training.checkpoint import class_prototypes
-from hyperproto.training.outputs import network_outputs
+from hyperproto.training.outputs import evaluate, network_outputs
 
 __all__ = ["Changed", "ClassChange", "add_classes", "remove_classes", "rename_classes"]
 
@@ -174,27 +170,14 @@ def add_classes(
         A pair (run, report). A warning says where the old classes lost more than a point of accuracy.
     """
     choose(how, dict.fromkeys(("mean", "train", "prior")), what="way to add classes")
-    model = open_model(run)
-    space, task = class_task(model.space, task)
-    old = class_prototypes(space)[task]
+    model, space, task = open_sphere(run, task)
+    old = space.prototypes_by_task()[task]
     classes = new_class_names(old, labels, names)
-    examples = None if inputs is None else new_examples(model, space, task, classes, inputs, labels)
-    _check_arguments(how, examples, prior, replay, settings)
-    replayed = None if replay is None else in_memory(replay, "replay", model.network)
     count = classes if isinstance(classes, int) else len(classes)
-    if how == "prior":
-        both = None if old.names is None or isinstance(classes, int) else (*old.names, *classes)
-        # a point far from the others would be better separated, and no output would come near it without training
-        points = points_by_similarity(old, both, count, prior).to(old.vectors.device)
-        placed = old.append(classes, points, method="among the classes that a prior likens them to")
-        made = store_model(model, with_prototypes(space, task, placed), folder)
-    elif how == "mean":
-        assert examples is not None
-        groups = task_labels(examples, task) - old.num_classes
-        points = mean_directions(model.network, space, task, examples.inputs, groups, count).to(old.vectors.device)
-        placed = old.append(classes, points, method="at the mean of examples")
-        made = store_model(model, with_prototypes(space, task, placed), folder)
-    else:
+    examples = None if inputs is None else new_examples(model, space, task, classes, inputs, labels)
+    replayed = in_memory(replay, "replay", model)
+    _check_arguments(how, examples, prior, replayed, settings)
+    if how == "train":
         assert examples is not None
         assert replayed is not None
         per_class = check_integer(replay_per_class, "replay_per_class", at_least=1)
@@ -204,8 +187,24 @@ def add_classes(
         if model.folder is not None:
             record = read_run(model.folder)
             options |= {"preprocessing": record.preprocessing, "spec": record.spec}
-        made = fit(copy.deepcopy(model.network), wider, data, folder=folder, **options)
-    old_data = replayed if old_valid is None else in_memory(old_valid, "old_valid", model.network)
+        pair = data.inputs, wider.as_given(data.targets)
+        made = fit(copy.deepcopy(model.network), wider, pair, folder=folder, **options)
+    else:
+        if how == "prior":
+            both = None if old.names is None or isinstance(classes, int) else (*old.names, *classes)
+            # a point far from the others would be better separated, and no output would come near it untrained
+            points, method = (
+                points_by_similarity(old, both, count, prior),
+                "among the classes that a prior likens them to",
+            )
+        else:
+            assert examples is not None
+            groups = examples.targets[task] - old.num_classes
+            points = mean_directions(model.network, space, task, examples.inputs, groups, count)
+            method = "at the mean of examples"
+        placed = old.append(classes, points.to(old.vectors.device), method=method)
+        made = store_model(model, with_prototypes(space, task, placed), folder)
+    old_data = replayed if old_valid is None else in_memory(old_valid, "old_valid", model)
     new_data = examples if new_valid is None else new_examples(model, space, task, classes, *new_valid)
     notes = []
     if old_valid is None and old_data is not None:
@@ -213,7 +212,7 @@ def add_classes(
     if new_valid is None and new_data is not None:
         notes.append("New classes are measured on the very examples given.")
     added = tuple(range(old.num_classes, old.num_classes + count)) if isinstance(classes, int) else classes
-    return _report(how, added, model.network, space, made, task, (old_data, old_data), new_data, notes)
+    return _report(how, added, model, made, task, (old_data, old_data), new_data, notes)
 
 
 def remove_classes(
@@ -239,19 +238,18 @@ def remove_classes(
     folder : path, optional
         Where to store the new run, for ``load``.
     """
-    model = open_model(run)
-    space, task = class_task(model.space, task)
-    old = class_prototypes(space)[task]
+    model, space, task = open_sphere(run, task)
+    old = space.prototypes_by_task()[task]
     removed = class_ids(old.names, old.num_classes, classes)
-    stays = torch.ones(old.num_classes, dtype=torch.bool)
-    stays[removed] = False
-    kept_ids = torch.arange(old.num_classes).masked_fill(~stays, MISSING)
-    new_ids = (stays.cumsum(0) - 1).masked_fill(~stays, MISSING)
-    data = None if old_valid is None else in_memory(old_valid, "old_valid", model.network)
-    before, after = (None if data is None else _with_ids(data, task, ids) for ids in (kept_ids, new_ids))
+    before = after = in_memory(old_valid, "old_valid", model)
+    if before is not None:
+        kept = torch.tensor([index for index in range(old.num_classes) if index not in removed])
+        ids = moved_ids(kept, old.num_classes)[before.targets[task].long()]
+        after = Examples(before.inputs, before.targets | {task: ids})
+        before = Examples(before.inputs, before.targets | {task: kept[ids].masked_fill(ids < 0, MISSING)})
     made = store_model(model, with_prototypes(space, task, old.remove(classes)), folder)
     names = tuple(index if old.names is None else old.names[index] for index in removed)
-    return _report("remove", names, model.network, space, made, task, (before, after))
+    return _report("remove", names, model, made, task, (before, after))
 
 
 def rename_classes(
@@ -261,11 +259,10 @@ def rename_classes(
 
     ``run``, ``task`` and ``folder`` are as for :func:`add_classes`.
     """
-    model = open_model(run)
-    space, task = class_task(model.space, task)
-    placed = class_prototypes(space)[task].rename(names)
+    model, space, task = open_sphere(run, task)
+    placed = space.prototypes_by_task()[task].rename(names)
     made = store_model(model, with_prototypes(space, task, placed), folder)
-    return _report("rename", tuple(names.values()), model.network, space, made, task)
+    return _report("rename", tuple(names.values()), model, made, task)
 
 
 @torch.no_grad()
@@ -289,7 +286,7 @@ def mean_directions(
 
 
 def _check_arguments(
-    how: str, examples: Arrays | None, prior: object | None, replay: Any, settings: dict[str, Any]
+    how: str, examples: Examples | None, prior: object | None, replay: Examples | None, settings: dict[str, Any]
 ) -> None:
     """Refuse arguments that a way lacks, or that have no part in it."""
     if how != "prior" and examples is None:
@@ -305,31 +302,23 @@ def _check_arguments(
         raise InputError("Settings of training", rule, ", ".join(settings))
 
 
-def _with_ids(data: Arrays, task: str, ids: Tensor) -> Arrays:
-    """Return the data with other ids in one task; missing labels stay missing."""
-    labels = task_labels(data, task)
-    changed = ids[labels.long().clamp_min(0)].masked_fill(labels < 0, MISSING)
-    return Arrays(data.inputs, changed if isinstance(data.targets, Tensor) else {**data.targets, task: changed})
-
-
 def _report(
     how: str,
     classes: tuple[str | int, ...],
-    network: nn.Module,
-    space: Sphere,
+    model: Run,
     made: Run,
     task: str,
-    old_data: tuple[Arrays | None, Arrays | None] = (None, None),
-    new_data: Arrays | None = None,
+    old_data: tuple[Examples | None, Examples | None] = (None, None),
+    new_data: Examples | None = None,
     notes: Sequence[str] = (),
 ) -> Changed:
     """Compare a model with the one made of it, on examples of old classes (with ids of then and now) and new ones."""
-    now = made.space
-    assert isinstance(now, Sphere)
-    old_before, old_examples = _accuracy(network, space, task, old_data[0])
-    old_after, _ = _accuracy(made.network, now, task, old_data[1])
-    new_accuracy, new_examples = _accuracy(made.network, now, task, new_data)
-    before, placed = class_prototypes(space)[task], class_prototypes(now)[task]
+    assert isinstance(model.space, Sphere)
+    assert isinstance(made.space, Sphere)
+    old_before, old_examples = _accuracy(model, task, old_data[0])
+    old_after, _ = _accuracy(made, task, old_data[1])
+    new_accuracy, new_examples = _accuracy(made, task, new_data)
+    before, placed = model.space.prototypes_by_task()[task], made.space.prototypes_by_task()[task]
     said = []
     if how != "rename" and (old_before is None or old_after is None):
         said.append("What the old classes lost is not measured: pass examples of them as old_valid.")
@@ -365,14 +354,14 @@ def _report(
     return Changed(made, report)
 
 
-def _accuracy(network: nn.Module, space: Sphere, task: str, data: Arrays | None) -> tuple[float | None, int]:
+def _accuracy(model: Run, task: str, data: Examples | None) -> tuple[float | None, int]:
     """Return the accuracy of one task and the number of labels that are there; None where there are none."""
-    if data is None:
+    count = 0 if data is None else int((data.targets[task] >= 0).sum())
+    if data is None or not count:
         return None, 0
-    answers = predict_split(network, space, data, top=1).tasks[task]
-    assert answers.targets is not None
-    right, count = accuracy_terms(answers.predicted, answers.targets)
-    return (right / count if count else None), count
+    space = model.space
+    measures = evaluate(model.network, space, (data.inputs, space.as_given(data.targets)))
+    return measures[f"{space.prefix(task)}accuracy"], count
 
 
 def _nearest(old: int, placed: Prototypes) -> str:
