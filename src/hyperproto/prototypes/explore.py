@@ -10,7 +10,7 @@ from hyperproto.codes import known_max_cosine, random_max_cosine
 from hyperproto.codes import separation_bound as lower_bound
 from hyperproto.codes.joint import auto_weight
 from hyperproto.priors import as_prior
-from hyperproto.prototypes import prior_placement
+from hyperproto.prototypes import methods
 from hyperproto.prototypes.place import place
 from hyperproto.prototypes.prototypes import Prototypes, check_dim, parse_classes
 
@@ -199,7 +199,7 @@ def sweep_prior_weight(
     auto = auto_weight(num_classes, dim)
     tried = weights if weights is not None else [factor * auto for factor in SWEEP]
     wanted: list[tuple[str, dict[str, Any]]] = [("separation only", {"prior_weight": 0.0})]
-    if known.known.all() and num_classes <= prior_placement.ALL_ANCHORS:
+    if known.known.all() and num_classes <= methods.ALL_ANCHORS:
         wanted.append(("assignment", {"method": "assign"}))
     wanted += [("auto" if abs(weight - auto) < 1e-9 * auto else "", {"prior_weight": weight}) for weight in tried]
     rows = []

@@ -2,12 +2,11 @@
 
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hyperproto._core.checks import check_finite_number, check_integer
 from hyperproto._core.errors import InputError, arg
@@ -16,11 +15,8 @@ from hyperproto._core.registry import unknown_choice
 from hyperproto._core.seeding import derive_seed
 from hyperproto.codes import (
     Code,
-    best_code,
     certify,
     farthest_first,
-    known_code,
-    paper_descent,
     separation_bound,
     spread_order,
 )
@@ -28,13 +24,10 @@ from hyperproto.codes.best import MATRIX_POINTS
 from hyperproto.codes.certificate import EXACT_POINTS
 from hyperproto.codes.search import WORK
 from hyperproto.priors import Missing, Prior, as_prior
-from hyperproto.prototypes.prior_placement import PRIOR_METHODS, Request, check_prior_weight, place_with_prior
+from hyperproto.prototypes.methods import METHODS, Request, check_prior_weight, place_by
 from hyperproto.prototypes.prototypes import Prototypes, check_dim, parse_classes
 
 __all__ = ["place"]
-
-SEARCHED = 2**21  # K * K * D up to which a search may take the place of a known code: a second or two
-TURNED = 1 / 32  # largest part of the squared length that goes to empty axes: cosines grow by no more than that
 
 
 def place(
@@ -113,36 +106,20 @@ def place(
             found = "" if math.isnan(best) else f"maximum cosine {best:.6f}, "
             bar.update(done, total=total, note=f"{found}bound {bound:.6f}")
 
-        if known is not None:
-            weight = 1.0 if method == "paper" and prior_weight == "auto" else prior_weight
-            request = Request(
-                prior=_with_unknown(known, reserve),
-                dim=dim,
-                weight=check_prior_weight(weight, num_classes, dim),
-                effort=effort,
-                seed=seed,
-                workers=workers or os.cpu_count() or 1,
-                seconds=seconds,
-                progress=report if bar.shown else None,
-            )
-            code = place_with_prior(method, request)
-        elif method in DIRECT:
-            code = DIRECT[method](num_classes, dim, seed)
-        else:
-            fill = every_axis and num_classes > dim + 1
-            known_best = known_code(num_classes, dim) if fill and num_classes**2 * dim <= SEARCHED else None
-            padded = known_best is not None and bool(_empty_axes(known_best).any())
-            code = best_code(
-                num_classes,
-                dim,
-                effort=effort,
-                seed=seed,
-                workers=workers,
-                seconds=seconds,
-                progress=report if bar.shown else None,
-                search_only=method == "optimize" or padded,
-            )
-            code = _turn_to_empty_axes(code, seed) if fill else code
+        weight = 1.0 if method == "paper" and prior_weight == "auto" else prior_weight
+        request = Request(
+            num_classes,
+            dim,
+            None if known is None else _with_unknown(known, reserve),
+            weight=check_prior_weight(weight, num_classes, dim),
+            effort=effort,
+            seed=seed,
+            workers=workers or os.cpu_count() or 1,
+            seconds=seconds,
+            progress=report if bar.shown else None,
+            every_axis=every_axis,
+        )
+        code = place_by(method, request)
     if reserve:
         return _keep_reserve(code, in_use, names, in_order=known is not None, seed=seed)
     return Prototypes.from_code(code, names)
@@ -157,8 +134,8 @@ def _check_options(
     prior_weight: float | Literal["auto"],
 ) -> None:
     """Check the options before anything is read or searched."""
-    if method not in PRIOR_METHODS:
-        raise unknown_choice(method, PRIOR_METHODS, what="placement method")
+    if method not in METHODS:
+        raise unknown_choice(method, METHODS, what="placement method")
     if effort not in WORK:
         raise unknown_choice(effort, WORK, what="effort")
     if seconds is not None:
@@ -170,51 +147,6 @@ def _check_options(
     if prior is None and (prior_weight != "auto" or method in ("assign", "project")):
         rule = f'be given with {arg("prior_weight")} and with the methods "assign" and "project"'
         raise InputError("prior", rule, "none")
-
-
-def _codes(num_classes: int, dim: int, seed: int) -> Code:
-    code = known_code(num_classes, dim, seed=seed)
-    if code is None:
-        raise InputError(
-            f"No code is known for {num_classes} points in {dim} dimensions.",
-            advice="Use " + arg("method", '"auto"') + ", which searches.",
-        )
-    return code
-
-
-def _paper(num_classes: int, dim: int, seed: int) -> Code:
-    points, finished = paper_descent(num_classes, dim, seed=seed)
-    note = "" if finished else "Interrupted: the points so far, not fixed by the seed."
-    return certify(points, method="paper (Eq. 5, 10,000 steps)", seed=seed, note=note)
-
-
-def _random(num_classes: int, dim: int, seed: int) -> Code:
-    drawn = Prototypes.random(num_classes, dim, seed=seed)
-    return Code(drawn.vectors.numpy(), drawn.certificate)
-
-
-DIRECT: dict[str, Callable[[int, int, int], Code]] = {"codes": _codes, "paper": _paper, "random": _random}
-
-
-def _empty_axes(code: Code) -> NDArray[np.bool_]:
-    """Return which axes no point of a code uses, shape (D,)."""
-    empty: NDArray[np.bool_] = np.logical_not(code.points.any(axis=0))
-    return empty
-
-
-def _turn_to_empty_axes(code: Code, seed: int) -> Code:
-    """Return a code whose points all have a random direction in the axes that were empty, at a small angle."""
-    empty = _empty_axes(code)
-    if not empty.any():
-        return code
-    share = min(float(empty.mean()), TURNED)
-    extra = np.random.default_rng(derive_seed(seed, "axes")).standard_normal((len(code.points), int(empty.sum())))
-    extra *= math.sqrt(share) / np.linalg.norm(extra, axis=1, keepdims=True)
-    points = code.points * math.sqrt(1 - share)
-    points[:, empty] = extra
-    largest = (1 - share) * code.certificate.max_cosine + share  # where two neighbors turn the same way
-    method = f"{code.certificate.method}, turned towards all {len(empty)} axes"
-    return certify(points, method=method, seed=seed, theorem=(largest, "at most, from the code it was"))
 
 
 def _with_unknown(prior: Prior, count: int) -> Prior:

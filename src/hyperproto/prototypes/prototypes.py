@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,9 +13,15 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from hyperproto._core.checks import check_integer, check_names, check_unit_rows
-from hyperproto._core.errors import InputError, InputTypeError, MissingDataError
+from hyperproto._core.errors import InputError, InputTypeError, MissingDataError, arg
 from hyperproto._core.files import replacing
-from hyperproto.codes import Certificate, Code, Separation, certify, separation
+from hyperproto._core.registry import choose
+from hyperproto.codes import Certificate, Code, Separation, certify, extend_code, extend_ranked, separation
+from hyperproto.codes.measure import Array
+from hyperproto.codes.search import WORK
+from hyperproto.priors import Missing, as_prior
+from hyperproto.prototypes.change import all_names, certify_used, class_ids, exact, extended_certificate
+from hyperproto.prototypes.methods import Request, check_prior_weight
 from hyperproto.sphere import normalize, sample_uniform
 
 __all__ = ["Prototypes", "check_dim", "parse_classes"]
@@ -185,7 +191,7 @@ class Prototypes:
         *,
         prior: object | None = None,
         prior_weight: float | Literal["auto"] = "auto",
-        missing: Literal["error", "free"] = "error",
+        missing: Missing = "error",
         effort: str = "balanced",
         seed: int = 0,
     ) -> "Prototypes":
@@ -214,17 +220,45 @@ class Prototypes:
         >>> three.names, three.vectors[2].tolist()  # opposite the middle of the old ones
         (('east', 'north', 'new'), [-0.7071067811865476, -0.7071067811865475])
         """
-        from hyperproto.prototypes.change import extend_prototypes  # which needs this class
-
-        return extend_prototypes(
-            self, classes, prior=prior, prior_weight=prior_weight, missing=missing, effort=effort, seed=seed
+        choose(effort, WORK, what="effort")
+        seed = check_integer(seed, "seed", at_least=0)
+        if prior is None and prior_weight != "auto":
+            raise InputError("prior_weight", f"come with {arg('prior')}, whose weight it is", "no prior")
+        count, names = all_names(self, classes)
+        old, reserve, method = exact(self.vectors), self._exact_reserve(), self.certificate.method
+        if prior is None:
+            added, reserve = reserve[:count], reserve[count:]
+            how = [f"{len(added)} at reserved points"] if len(added) else []
+            if len(added) < count:
+                found = extend_code(np.concatenate([old, added]), count - len(added), effort=effort, seed=seed)
+                added = np.concatenate([added, found])
+                how.append(f"{len(found)} by a search next to the others ({effort})")
+            return self._joined(added, names, reserve, method=f"{method}; {', '.join(how)}", seed=seed)
+        total = self.num_classes + count
+        known = as_prior(prior, names, total, missing=missing)
+        weight = check_prior_weight(prior_weight, total, self.dim)
+        request = Request(total, self.dim, known, weight, effort, seed)
+        added = extend_ranked(old, known.similarity, request.members, weight=weight, effort=effort, seed=seed)
+        for point in added[: len(reserve)]:
+            reserve = np.delete(reserve, (reserve @ point).argmax(), axis=0)  # its room is gone
+        method = f"{method}; {count} where the prior wants them ({effort})"
+        joined = self._joined(added, names, reserve, method=method, seed=seed)
+        certificate = replace(
+            joined.certificate,
+            prior_agreement=request.measure(np.concatenate([old, added]), weight),
+            note=" ".join([joined.certificate.note, *known.notes]),
         )
+        return replace(joined, certificate=certificate)
 
     def append(self, classes: int | Sequence[str], vectors: Tensor, *, method: str) -> "Prototypes":
         """Return these prototypes and given unit rows for new classes; ``method`` says where they come from."""
-        from hyperproto.prototypes.change import append_points
-
-        return append_points(self, classes, vectors, method=method)
+        count, names = all_names(self, classes)
+        check_unit_rows(vectors)
+        if vectors.shape != (count, self.dim):
+            rule = f"have shape ({count}, {self.dim}), a row for each new class"
+            raise InputError("vectors", rule, tuple(vectors.shape))
+        method = f"{self.certificate.method}; {count} {method}"
+        return self._joined(exact(vectors), names, self._exact_reserve(), method=method, seed=None)
 
     def remove(self, classes: Sequence[str] | Sequence[int]) -> "Prototypes":
         """Return the prototypes without some classes, given by name, or by id where they have no names.
@@ -232,9 +266,18 @@ class Prototypes:
         The others are the same bit for bit and in the same order; ids after a removed one fall. Removed points are
         not reserved for later: a new class there would inherit what a network learned to send to the old one.
         """
-        from hyperproto.prototypes.change import remove_classes
-
-        return remove_classes(self, classes)
+        removed = class_ids(self.names, self.num_classes, classes)
+        kept = np.setdiff1d(np.arange(self.num_classes), removed)
+        if len(kept) < 2:
+            raise InputError("classes", f"leave at least 2 classes; removing {len(removed)} leaves {len(kept)}")
+        if not removed:
+            return self
+        vectors = self.vectors[torch.from_numpy(kept).to(self.vectors.device)]
+        old = self.certificate
+        method = f"{old.method}; {len(removed)} removed"
+        certificate = certify_used(exact(vectors), self._exact_reserve(), method=method, seed=old.seed)
+        names = None if self.names is None else tuple(self.names[index] for index in kept)
+        return Prototypes(vectors, replace(certificate, note=old.note), names, self.reserve)
 
     def rename(self, names: Mapping[str, str]) -> "Prototypes":
         """Return the prototypes with new names for some classes, ``{old: new}``.
@@ -242,9 +285,21 @@ class Prototypes:
         >>> Prototypes.one_hot(["cat", "dog"]).rename({"dog": "hound"}).names
         ('cat', 'hound')
         """
-        from hyperproto.prototypes.change import rename_classes
+        if self.names is None:
+            raise InputError("These prototypes have no names to change; place them by name.")
+        class_ids(self.names, self.num_classes, list(names))
+        return replace(self, names=tuple(names.get(name, name) for name in self.names))
 
-        return rename_classes(self, names)
+    def _joined(
+        self, added: Array, names: tuple[str, ...] | None, reserve: Array, *, method: str, seed: int | None
+    ) -> "Prototypes":
+        """Put new points behind the old rows."""
+        points, left = (torch.from_numpy(np.ascontiguousarray(rows)).to(self.vectors) for rows in (added, reserve))
+        certificate = extended_certificate(self, exact(points), reserve, method=method, seed=seed)
+        return Prototypes(torch.cat([self.vectors, points]), certificate, names, left if len(left) else None)
+
+    def _exact_reserve(self) -> Array:
+        return np.empty((0, self.dim)) if self.reserve is None else exact(self.reserve)
 
 
 def _read_header(metadata: dict[str, str]) -> dict[str, Any]:

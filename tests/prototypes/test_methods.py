@@ -6,7 +6,7 @@ import hyperproto as hp
 from hyperproto.codes import joint as joint_module
 from hyperproto.codes.joint import auto_weight, spectral_layout, target_cosine
 from hyperproto.codes.lbfgs import minimize
-from hyperproto.prototypes import prior_placement
+from hyperproto.prototypes import methods
 from hyperproto.prototypes.explore import sweep_prior_weight
 
 NAMES = ["cat", "dog", "wolf", "car", "bus", "truck", "oak", "pine", "rose", "tulip", "apple", "pear"]
@@ -80,7 +80,7 @@ def test_projection_places_classes_without_prior_apart_and_refuses_too_many(monk
     known = dict(zip(NAMES[:-2], vectors()[:-2], strict=True))
     partly = place(known, missing="free", method="project")
     assert torch.equal(partly.vectors, place(known, missing="free").vectors)
-    monkeypatch.setattr(prior_placement, "MATRIX_POINTS", 11)
+    monkeypatch.setattr(methods, "MATRIX_POINTS", 11)
     with pytest.raises(ValueError, match="at most 11, which it stores every pair of; got 12"):
         place(cosines(vectors()), method="project")
 
@@ -103,13 +103,13 @@ def test_assignment_of_a_simplex_says_that_it_means_nothing(prior):
 
 def test_paper_sums_both_equations_with_weight_one(prior, monkeypatch):
     seen = {}
-    original = prior_placement.paper_descent
+    original = methods.paper_descent
 
     def fewer(*args, **options):
         seen.update(options)
         return original(*args, **options, steps=300)
 
-    monkeypatch.setattr(prior_placement, "paper_descent", fewer)
+    monkeypatch.setattr(methods, "paper_descent", fewer)
     made = place(prior, method="paper").certificate
     assert seen["weight"] == 1.0
     assert "Eq. 5 + 1 x Eq. 6" in made.method
@@ -178,10 +178,10 @@ def test_the_certificate_is_saved_with_both_sides(prior, tmp_path):
 
 
 def test_many_classes_are_ranked_by_sampled_anchors_and_it_says_so(monkeypatch):
-    monkeypatch.setattr(prior_placement, "ALL_ANCHORS", 40)
-    monkeypatch.setattr(prior_placement, "SAMPLED_ANCHORS", 20)
-    monkeypatch.setattr(prior_placement, "MEASURED", 30)
-    monkeypatch.setattr(prior_placement, "MATRIX_POINTS", 50)
+    monkeypatch.setattr(methods, "ALL_ANCHORS", 40)
+    monkeypatch.setattr(methods, "SAMPLED_ANCHORS", 20)
+    monkeypatch.setattr(methods, "MEASURED", 30)
+    monkeypatch.setattr(methods, "MATRIX_POINTS", 50)
     rows = vectors(120, groups=12)
     made = hp.place(120, 8, prior=rows, effort="fast", workers=1).certificate
     assert "20 sampled anchors, not all 120" in made.note
@@ -232,6 +232,6 @@ def test_a_sweep_holds_separation_only_assignment_and_auto(prior):
 
 
 def test_a_sweep_leaves_assignment_out_where_there_are_too_many_classes(monkeypatch):
-    monkeypatch.setattr(prior_placement, "ALL_ANCHORS", 10)
+    monkeypatch.setattr(methods, "ALL_ANCHORS", 10)
     rows = sweep_prior_weight(12, 4, vectors(), weights=[1.0], effort="fast", workers=1)
     assert [row.label for row in rows] == ["separation only", ""]

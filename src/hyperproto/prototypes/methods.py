@@ -1,10 +1,12 @@
-"""Placement with a prior (privileged information, Equation 6): similar classes nearer than unlike ones."""
+"""The ways to place, without a prior or with one (privileged information, Equation 6): similar classes nearer."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from hyperproto._core.checks import check_finite_number
@@ -28,8 +30,9 @@ from hyperproto.codes.measure import Array, random_points
 from hyperproto.codes.ranking import Ranking, agreement
 from hyperproto.codes.search import WORK
 from hyperproto.priors import Prior
+from hyperproto.sphere import normalize, sample_uniform
 
-__all__ = ["PRIOR_METHODS", "Request", "check_prior_weight", "place_with_prior"]
+__all__ = ["METHODS", "Request", "check_prior_weight", "place_by"]
 
 ALL_ANCHORS = 2000  # up to so many classes each is an anchor, i in (i, j, k); beyond, a sample of 500 is
 SAMPLED_ANCHORS = 500
@@ -38,34 +41,34 @@ FEW_DIMS = 8  # up to here minima differ: many starts; beyond, one start ends wh
 MOST_ITERATIONS = 200
 ROUNDS = {"fast": 10, "balanced": 30, "thorough": 60}  # passes over all pairs, for many classes
 AUTO = arg("method", '"auto"')  # as advice
+SEARCHED = 2**21  # K * K * D up to which a search may take the place of a known code: a second or two
+TURNED = 1 / 32  # largest part of the squared length that goes to empty axes: cosines grow by no more than that
 
 
 @dataclass(frozen=True)
 class Request:
-    """What to place: K classes in D dimensions, a prior, its weight, and how much to try."""
+    """What to place: K classes in D dimensions, perhaps with a prior and its weight, and how much to try."""
 
-    prior: Prior
+    num_classes: int
     dim: int
+    prior: Prior | None
     weight: float
     effort: str
     seed: int
-    workers: int
+    workers: int = 1
     seconds: float | None = None
     progress: Callable[[int, int, float, float], None] | None = None
+    every_axis: bool = False
 
     def __post_init__(self) -> None:
-        if len(self.members) < 3:
+        if self.prior is not None and len(self.members) < 3:
             rule = "know three classes at least, to rank two by their similarity to the third"
             raise InputError("prior", rule, f"one that knows {len(self.members)}")
-
-    @property
-    def num_classes(self) -> int:
-        """K."""
-        return self.prior.num_classes
 
     @cached_property
     def members(self) -> NDArray[np.intp]:
         """The classes the prior knows, shape (M,)."""
+        assert self.prior is not None
         return np.flatnonzero(self.prior.known)
 
     @cached_property
@@ -80,6 +83,7 @@ class Request:
     @cached_property
     def similarity(self) -> Array:
         """The rows of the anchors among the members, shape (A, M)."""
+        assert self.prior is not None
         rows: Array = self.prior.similarity[np.ix_(self.members[self.anchors], self.members)]
         return rows
 
@@ -90,6 +94,7 @@ class Request:
 
     def measure(self, points: Array, weight: float) -> PriorAgreement:
         """Return how far the order of the cosines of ``points`` agrees with the prior: of all, or of a sample."""
+        assert self.prior is not None
         seen, measured = self.members, "all triplets"
         if len(seen) > ALL_ANCHORS:
             drawn = np.random.default_rng(derive_seed(self.seed, "measured")).permutation(len(seen))
@@ -112,9 +117,11 @@ def check_prior_weight(weight: float | str, num_classes: int, dim: int) -> float
     return check_finite_number(weight, "prior_weight", at_least=0)
 
 
-def place_with_prior(method: str, request: Request) -> Code:
-    """Place by one of :data:`PRIOR_METHODS`, and certify both separation and agreement with the prior."""
-    code, weight = PRIOR_METHODS[method](request)
+def place_by(method: str, request: Request) -> Code:
+    """Place by one of :data:`METHODS`, and certify separation, and agreement with a prior where there is one."""
+    code, weight = METHODS[method](request)
+    if request.prior is None:
+        return code
     notes = [code.certificate.note, *request.prior.notes]
     if len(request.anchors) < len(request.members):
         notes.append(f"Eq. 6 over {len(request.anchors)} sampled anchors, not all {len(request.members)} classes.")
@@ -126,9 +133,9 @@ def place_with_prior(method: str, request: Request) -> Code:
     return Code(code.points, certificate)
 
 
-def _joint(request: Request) -> tuple[Code, float]:
-    """Weigh separation against order: the smooth maximum plus λ times Equation 6."""
-    if request.weight == 0:
+def _auto(request: Request) -> tuple[Code, float]:
+    """Separate as well as can be; with a prior, the smooth maximum plus λ times Equation 6."""
+    if request.prior is None or request.weight == 0:
         return _best(request), 0.0
     _refuse_seconds(request)
     shape = request.num_classes, request.dim
@@ -172,7 +179,7 @@ def _projected(request: Request) -> tuple[Code, float]:
     the weighed objective.
     """
     if request.dim == 2 or len(request.members) < request.num_classes:
-        code, weight = _joint(request)
+        code, weight = _auto(request)
         why = "On a circle points cannot pass each other" if request.dim == 2 else "Some classes have no prior"
         note = f"{code.certificate.note} {why}: weighed, not projected.".strip()
         return Code(code.points, replace(code.certificate, note=note)), weight
@@ -215,47 +222,86 @@ def _assigned(request: Request, code: Code) -> tuple[Code, float]:
     return Code(points, replace(code.certificate, method=method, note=note.strip(), seed=request.seed)), 0.0
 
 
-def _best(request: Request) -> Code:
-    return best_code(
-        request.num_classes,
-        request.dim,
+def _best(request: Request, *, search_only: bool = False) -> Code:
+    """Return the best known code or a better one that is searched for; one that uses every axis where asked to."""
+    num_classes, dim = request.num_classes, request.dim
+    fill = request.every_axis and request.prior is None and num_classes > dim + 1
+    if fill and num_classes**2 * dim <= SEARCHED:
+        known = known_code(num_classes, dim)
+        search_only |= known is not None and bool(_empty_axes(known).any())
+    code = best_code(
+        num_classes,
+        dim,
         effort=request.effort,
         seed=request.seed,
         workers=request.workers,
         seconds=request.seconds,
         progress=request.progress,
+        search_only=search_only,
     )
+    return _turn_to_empty_axes(code, request.seed) if fill else code
 
 
-def _known(request: Request) -> Code:
+def _empty_axes(code: Code) -> NDArray[np.bool_]:
+    """Return which axes no point of a code uses, shape (D,)."""
+    empty: NDArray[np.bool_] = np.logical_not(code.points.any(axis=0))
+    return empty
+
+
+def _turn_to_empty_axes(code: Code, seed: int) -> Code:
+    """Return a code whose points all have a random direction in the axes that were empty, at a small angle."""
+    empty = _empty_axes(code)
+    if not empty.any():
+        return code
+    share = min(float(empty.mean()), TURNED)
+    extra = np.random.default_rng(derive_seed(seed, "axes")).standard_normal((len(code.points), int(empty.sum())))
+    extra *= math.sqrt(share) / np.linalg.norm(extra, axis=1, keepdims=True)
+    points = code.points * math.sqrt(1 - share)
+    points[:, empty] = extra
+    largest = (1 - share) * code.certificate.max_cosine + share  # where two neighbors turn the same way
+    method = f"{code.certificate.method}, turned towards all {len(empty)} axes"
+    return certify(points, method=method, seed=seed, theorem=(largest, "at most, from the code it was"))
+
+
+def _optimize(request: Request) -> tuple[Code, float]:
+    return _auto(request) if request.prior is not None else (_best(request, search_only=True), 0.0)
+
+
+def _codes(request: Request) -> tuple[Code, float]:
     code = known_code(request.num_classes, request.dim, seed=request.seed)
     if code is None:
         raise InputError(
             f"No code is known for {request.num_classes} points in {request.dim} dimensions.",
-            advice="Use " + arg("method", '"assign"') + ", which searches for one.",
+            advice=f"Use {AUTO}, which searches.",
         )
-    return code
+    return (code, 0.0) if request.prior is None else _assigned(request, code)
 
 
 def _paper(request: Request) -> tuple[Code, float]:
-    """Sum Equations 5 and 6, by default with weight 1, as the paper says."""
-    _refuse_seconds(request)
-    weight = request.weight
+    """Descend Equation 5, or with a prior the sum of Equations 5 and 6, by default with weight 1."""
+    ranked = request.prior is not None
+    if ranked:
+        _refuse_seconds(request)
     points, finished = paper_descent(
         request.num_classes,
         request.dim,
         seed=request.seed,
-        ranking=request.ranking,
-        members=request.members,
-        weight=weight,
+        ranking=request.ranking if ranked else None,
+        members=request.members if ranked else None,
+        weight=request.weight,
         progress=request.report,
     )
-    method = f"paper (Eq. 5 + {weight:g} x Eq. 6, 10,000 steps)"
-    return certify(points, method=method, seed=request.seed, note=_interruption(finished)), weight
+    equations = f"Eq. 5 + {request.weight:g} x Eq. 6" if ranked else "Eq. 5"
+    method = f"paper ({equations}, 10,000 steps)"
+    return certify(points, method=method, seed=request.seed, note=_interruption(finished)), request.weight
 
 
 def _random(request: Request) -> tuple[Code, float]:
-    raise InputTypeError("prior", "be left out of random placement, which does not use it")
+    if request.prior is not None:
+        raise InputTypeError("prior", "be left out of random placement, which does not use it")
+    generator = torch.Generator().manual_seed(request.seed)
+    points = sample_uniform(request.num_classes, request.dim, generator=generator, dtype=torch.float64)
+    return certify(normalize(points).numpy(), method="random", seed=request.seed), 0.0
 
 
 def _interruption(finished: bool) -> str:
@@ -271,12 +317,12 @@ def _refuse_seconds(request: Request) -> None:
         )
 
 
-PRIOR_METHODS: dict[str, Callable[[Request], tuple[Code, float]]] = {
-    "auto": _joint,
-    "optimize": _joint,
+METHODS: dict[str, Callable[[Request], tuple[Code, float]]] = {
+    "auto": _auto,
+    "optimize": _optimize,
     "project": _projected,
     "assign": lambda request: _assigned(request, _best(request)),
-    "codes": lambda request: _assigned(request, _known(request)),
+    "codes": _codes,
     "paper": _paper,
     "random": _random,
 }
