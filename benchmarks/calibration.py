@@ -15,10 +15,10 @@ import torch
 from sklearn.metrics import log_loss
 
 import hyperproto as hp
+from benchmarks.digits import TEN_DIGITS, digit_network
 from hyperproto.data import load_digits
 from hyperproto.evaluation.confidence import ConformalInterval, ConformalSets, Temperature
 from hyperproto.metrics import expected_calibration_error
-from hyperproto.reproduction.rotated_digits import TEN_DIGITS, digit_network
 
 EPOCHS, SEEDS, SPLITS, COVERAGES = 10, range(5), 20, (0.9, 0.95)
 SOFTMAX = hp.losses.CosineSoftmax(16.0)

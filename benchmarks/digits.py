@@ -6,8 +6,9 @@ import torch
 
 import hyperproto as hp
 from hyperproto.data import load_digits
-from hyperproto.reproduction.rotated_digits import TEN_DIGITS, digit_network
+from hyperproto.models import DigitNet
 
+TEN_DIGITS = [str(digit) for digit in range(10)]
 EPOCHS, SEEDS = 20, (0, 1, 2)
 SPACES = {
     "sphere, D = 10 (Eq. 1)": lambda: hp.Space(10, hp.Classes(TEN_DIGITS)),
@@ -37,3 +38,10 @@ def accuracy(space: hp.OutputSpace, seed: int) -> float:
     network = digit_network(space, size=8, seed=seed)
     run = hp.fit(network, space, train, valid=held, epochs=EPOCHS, lr=0.2, reduction="mean", seed=seed)
     return run.metrics["accuracy"]
+
+
+def digit_network(space: hp.OutputSpace, *, size: int, seed: int, width: int = 32) -> DigitNet:
+    """Build the network for a space, its weights fixed by the seed."""
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        return DigitNet(space.dim, size=size, width=width)

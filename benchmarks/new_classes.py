@@ -8,10 +8,10 @@ import torch
 from torch import Tensor
 
 import hyperproto as hp
+from benchmarks.digits import TEN_DIGITS, digit_network
 from hyperproto.data import Arrays, load_digits
 from hyperproto.evaluation import add_classes
 from hyperproto.priors import from_similarity
-from hyperproto.reproduction.rotated_digits import TEN_DIGITS, digit_network
 
 EPOCHS, SEEDS, FIRST, DIM = 20, (0, 1, 2), 5, 10
 FEW, ALL = 10, 10_000

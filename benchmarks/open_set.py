@@ -14,10 +14,10 @@ import numpy as np
 import torch
 
 import hyperproto as hp
+from benchmarks.digits import digit_network
 from hyperproto.data import Arrays, load_digits
 from hyperproto.evaluation.confidence import Rejection, outlier_score
 from hyperproto.metrics import measure_open_set
-from hyperproto.reproduction.rotated_digits import digit_network
 
 EPOCHS, SEEDS, HALVES, RATE = 10, range(5), 20, 0.05
 KNOWN = 7

@@ -5,10 +5,10 @@ degrees, mean of three seeds, one that diverges counting for nothing; then each 
 other seeds, and tested on the held-out quarter.
 """
 
-import math
 import statistics
+from typing import Literal
 
-from hyperproto.reproduction.rotated_digits import SPACES, Row, compare
+from hyperproto.cli.demo import SPACES, train_digits
 
 RATES, TRIED, SEEDS = (0.1, 0.2, 0.4, 0.8), (3, 4, 5), (0, 1, 2)
 
@@ -17,10 +17,10 @@ def measure() -> tuple[str, list[dict[str, object]]]:
     rows = []
     for name in SPACES:
         tuned = {lr: [trained(name, lr=lr, seed=seed, part="valid") for seed in TRIED] for lr in RATES}
-        best = max(RATES, key=lambda lr: statistics.mean(score(row) for row in tuned[lr]))
+        best = max(RATES, key=lambda lr: statistics.mean(map(score, tuned[lr])))
         tested = [trained(name, lr=best, seed=seed, part="test") for seed in SEEDS]
-        ended = [row for row in tested if row.run is not None]
-        accuracies, errors = [100 * row.accuracy for row in ended], [row.mae for row in ended]
+        ended = [measured for measured in tested if measured is not None]
+        accuracies, errors = [100 * accuracy for accuracy, _ in ended], [error for _, error in ended]
         rows.append(
             {
                 "output space": name,
@@ -34,22 +34,21 @@ def measure() -> tuple[str, list[dict[str, object]]]:
     return "Rotated digits, held-out quarter, three seeds, rates chosen on validation data", rows
 
 
-def trained(name: str, **settings: object) -> Row:
-    return compare(only=name, **settings)[0][0]  # type: ignore[arg-type]
+def trained(name: str, *, lr: float, seed: int, part: Literal["test", "valid"]) -> tuple[float, float] | None:
+    """Return accuracy and mean error; None where training diverged."""
+    run, _ = train_digits(name, lr=lr, seed=seed, part=part)
+    return None if run is None else (run.metrics["digit/accuracy"], run.metrics["angle/mae"])
 
 
-def score(row: Row) -> float:
+def score(measured: tuple[float, float] | None) -> float:
     """Return what a rate is chosen by: 1 at best, 0 for a run that diverged."""
-    value = row.accuracy - row.mae / 180
-    return 0.0 if math.isnan(value) else value
+    return 0.0 if measured is None else measured[0] - measured[1] / 180
 
 
-def told(rows: list[Row]) -> str:
-    ended = [row for row in rows if row.run is not None]
-    lost = f", {len(rows) - len(ended)} diverged" if len(ended) < len(rows) else ""
+def told(tried: list[tuple[float, float] | None]) -> str:
+    ended = [measured for measured in tried if measured is not None]
+    lost = f", {len(tried) - len(ended)} diverged" if len(ended) < len(tried) else ""
     if not ended:
         return lost[2:]
-    accuracy, error = (
-        statistics.mean(values) for values in zip(*((row.accuracy, row.mae) for row in ended), strict=True)
-    )
+    accuracy, error = (statistics.mean(values) for values in zip(*ended, strict=True))
     return f"{100 * accuracy:.1f} %, {error:.2f}°{lost}"
