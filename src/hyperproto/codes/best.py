@@ -118,17 +118,16 @@ def _from_registry(entry: Entry, num_points: int, dim: int, seed: int) -> Code:
     """Return ``num_points`` points of an entry, fairly chosen, padded with zeros to ``dim`` dimensions."""
     dtype = np.float32 if num_points * dim > SINGLE_PRECISION else np.float64
     points = entry.take(choose_subset(entry, num_points, seed=seed), dim=dim, dtype=dtype)
-    fair = fairness(points[:, : entry.dim], entry.max_cosine, seed=seed)
+    mean_norm, neighbors, deviation = fairness(points[:, : entry.dim], entry.max_cosine, seed=seed)
     whole = num_points == entry.num_points
     share = "" if whole else f", {num_points} of its {entry.num_points} points"
     padded = "" if dim == entry.dim else f", {entry.dim} dimensions padded to {dim}"
-    neighbors = f"{fair.neighbor_mean:.1f} ± {fair.neighbor_std:.1f}"
     return certify(
         points,
         method=f"code {entry.name}{share}{padded} ({entry.citation})",
         seed=None if whole else seed,
         theorem=(entry.max_cosine, entry.citation),
-        note=f"norm of the mean {fair.mean_norm:.2g}; neighbors per point {neighbors}",
+        note=f"norm of the mean {mean_norm:.2g}; neighbors per point {neighbors:.1f} ± {deviation:.1f}",
     )
 
 

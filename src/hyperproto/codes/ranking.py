@@ -134,44 +134,31 @@ BINOMIALS = _binomials()
 def agreement(
     points: Array, similarity: Array, *, weight: float, prior: str, measured: str = "all triplets"
 ) -> PriorAgreement:
-    """Measure over all triplets how far the order of the cosines agrees with a prior.
+    """Measure how far the order of the cosines of K unit rows agrees with a prior of shape (K, K).
 
-    Parameters
-    ----------
-    points : Array, shape (K, D)
-        Unit rows.
-    similarity : Array, shape (K, K)
-        The prior.
-    weight, prior, measured
-        As in :class:`PriorAgreement`, for the record.
+    The rest is for the record, as in :class:`PriorAgreement`.
     """
     cosines = points @ points.T
-    counts = np.zeros(4)
+    counts = np.zeros(4)  # pairs (j, k) of all rows; in the right order; so by a margin; differing by a margin
     for block in row_blocks(len(points), len(points), entries=BLOCK_ENTRIES):
         anchors = np.arange(block.start, block.stop)
         others = np.arange(len(points)) != anchors[:, None]
         asked, placed = (matrix[anchors][others].reshape(len(anchors), -1) for matrix in (similarity, cosines))
-        counts += _count(asked, placed)
-    total, right, clear, right_clear = counts
+        clear = [count_ordered(asked, sign * placed, MARGIN) for sign in (1, -1)]
+        counts += count_ordered(asked, asked, 0.0), count_ordered(asked, placed, ROUNDING), clear[0], sum(clear)
+    ranked, by_margin, clear_share = (float(count / max(counts[0], 1)) for count in counts[1:])
     pairs = np.triu_indices(len(points), 1)
     return PriorAgreement(
         prior=prior,
         weight=weight,
         loss=Ranking(similarity)(points)[0],
-        ranked=_share(right, total),
-        ranked_by_margin=_share(right_clear, total),
-        clear=_share(clear, total),
+        ranked=ranked,
+        ranked_by_margin=by_margin,
+        clear=clear_share,
         spearman=_correlation(spearmanr, similarity[pairs], cosines[pairs]),
         kendall=_correlation(kendalltau, similarity[pairs], cosines[pairs]),
         measured=measured,
     )
-
-
-def _count(asked: Array, cosines: Array) -> Array:
-    """Return how many pairs (j, k) of a row, j asked to be nearer, there are, are right, are clear, and are both."""
-    right_clear, wrong_clear = count_ordered(asked, cosines, MARGIN), count_ordered(asked, -cosines, MARGIN)
-    total = count_ordered(asked, asked, 0.0)
-    return np.array([total, count_ordered(asked, cosines, ROUNDING), right_clear + wrong_clear, right_clear])
 
 
 def count_ordered(asked: Array, placed: Array, margin: float) -> int:
@@ -179,12 +166,7 @@ def count_ordered(asked: Array, placed: Array, margin: float) -> int:
 
     As inversions are counted by merging: rows are laid in the order asked for, and of any two neighboring stretches,
     doubled until one is left, sorting says how many of the later are placed above how many of the earlier. For n
-    columns that takes n log² n steps, where comparing all pairs takes n².
-
-    Parameters
-    ----------
-    asked, placed : Array, shape (a, n)
-        Similarities and cosines, a row for each anchor.
+    columns, one row for each anchor, that takes n log² n steps, where comparing all pairs takes n².
     """
     order = np.lexsort((-placed, asked))  # what is asked to be equal lies in falling order: it never counts
     rows, columns = asked.shape
@@ -200,10 +182,6 @@ def count_ordered(asked: Array, placed: Array, margin: float) -> int:
         count += int(at) - is_later.size // (2 * half) * (half * (half - 1) // 2)  # less the later ones below it
         half *= 2
     return count
-
-
-def _share(part: float, whole: float) -> float:
-    return float(part / whole) if whole else 0.0
 
 
 def _correlation(measure: Callable[..., Any], asked: Array, cosines: Array) -> float:

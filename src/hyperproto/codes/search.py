@@ -8,7 +8,7 @@ import math
 import signal
 import time
 import warnings
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
@@ -87,11 +87,6 @@ class Effort:
             finalists=max(1, min(4 if dim < MANY_DIMS else 8, round(0.2 * work / start))),
         )
 
-    def work(self, num_points: int, dim: int) -> float:
-        """Return about how many seconds this takes on one core."""
-        hops = self.rounds * CHAINS * CHAIN_HOPS
-        return (self.starts + 0.5 * hops + 2 * self.finalists) * seconds_per_start(num_points, dim)
-
 
 def seconds_per_start(num_points: int, dim: int) -> float:
     """Return about what a start takes on one core: calls, passes over K x K, products with it."""
@@ -120,7 +115,11 @@ def fresh_start(num_points: int, dim: int, seed: int, index: int, bound: float) 
     turn = index // len(FIRST_EXPONENTS)  # every kind of start meets every first exponent
     vacancy = dim <= 5 and turn % 4 == 3
     symmetric = turn % 4 > 0 if dim == 3 else turn % 2 == 1  # on S² most records are symmetric, or nearly
-    points = _begin(num_points + vacancy, dim, rng, symmetric=symmetric)
+    count, points = num_points + vacancy, None
+    if symmetric:
+        points = symmetric_start(count, rng) if dim == 3 else cyclic_start(count, dim, rng)
+    if points is None:
+        points = unit_rows(rng.standard_normal((count, dim)))
     with one_thread():
         points = _converge(points, first, bound)
         if vacancy:
@@ -161,35 +160,21 @@ def harden(candidate: Candidate, bound: float) -> Candidate:
     In few dimensions a candidate is a particular arrangement, and the exponent goes on from where it was. In
     more, it may only not have converged yet: then the exponent also goes back to where the points still move.
     """
-    points, dim = candidate.points, candidate.points.shape[1]
-    large = points.size > 20_000
+    dim, large = candidate.points.shape[1], candidate.points.size > 20_000
     iterations = 100 if dim <= 5 or large else 250 if dim < MANY_DIMS else 400
     begins = [12] if dim <= 5 else [12, 7] if dim < MANY_DIMS else [3] if large else [1]
-    best = candidate
+    best, smooth = candidate, SmoothMax(*candidate.points.shape)
     with one_thread():
         for begin in begins:
-            for end in _hardened(points, begin, iterations):
-                best = min(best, Candidate.of(end), key=lambda c: c.cosine)
-                if best.cosine <= bound + 1e-13:
-                    return best
+            points = candidate.points
+            for first, last in ((begin, 13), (14, 20)):
+                exponents = [2**k for k in range(first, last + 1)]
+                points = descend(smooth, points, exponents, iterations=iterations, tolerance=1e-6)
+                for end in (points, polish(points, exponent=2**last)):
+                    best = min(best, Candidate.of(end), key=lambda c: c.cosine)
+                    if best.cosine <= bound + 1e-13:
+                        return best
     return best
-
-
-def _hardened(points: Array, begin: int, iterations: int) -> Iterator[Array]:
-    """Yield the points at 2^13 and at 2^20, each before and after the polish."""
-    smooth = SmoothMax(*points.shape)
-    for exponents in ([2**k for k in range(begin, 14)], [2**k for k in range(14, 21)]):
-        points = descend(smooth, points, exponents, iterations=iterations, tolerance=1e-6)
-        yield points
-        yield polish(points, exponent=exponents[-1])
-
-
-def _begin(num_points: int, dim: int, rng: np.random.Generator, *, symmetric: bool) -> Array:
-    """Return a symmetric start where one is asked for and there is one, else random points."""
-    points = None
-    if symmetric:
-        points = symmetric_start(num_points, rng) if dim == 3 else cyclic_start(num_points, dim, rng)
-    return unit_rows(rng.standard_normal((num_points, dim))) if points is None else points
 
 
 def _converge(points: Array, first: int, bound: float) -> Array:
@@ -307,7 +292,8 @@ def optimize(
     search = Search(separation_bound(num_points, dim) if bound is None else bound)
     search.total = effort.starts + TURNS * len(initial_codes) + effort.rounds * CHAINS
     deadline = math.inf if seconds is None else time.monotonic() + seconds
-    workers = workers if effort.work(num_points, dim) > POOL_WORK else 1
+    turns = effort.starts + 0.5 * effort.rounds * CHAINS * CHAIN_HOPS + 2 * effort.finalists
+    workers = workers if turns * seconds_per_start(num_points, dim) > POOL_WORK else 1
     tasks: list[Task] = [  # given codes first, since they are the most likely to meet the bound
         (adapted_start, (code, num_points, dim, seed, k, turn, search.bound))
         for k, code in enumerate(initial_codes)
@@ -319,7 +305,12 @@ def optimize(
             batch = tasks[first : first + ROUND]
             search.take(batch, workers=workers, hops=0, deadline=deadline, progress=progress)
         for turn in range(effort.rounds):
-            chains = _hops(search, seed, turn, effort.rounds)
+            # in turn, from among fewer and fewer of the best
+            eligible = search.best[: max(CHAINS, round(POPULATION * (1 - turn / effort.rounds)))]
+            numbers = range(CHAINS * turn, CHAINS * turn + min(CHAINS, len(eligible)))
+            chains: list[Task] = [
+                (hop, (eligible[k % len(eligible)], seed, k, CHAIN_HOPS, search.bound)) for k in numbers
+            ]
             search.take(chains, workers=workers, hops=CHAIN_HOPS, deadline=deadline, progress=progress)
         finalists = search.best[: 1 if search.capped else effort.finalists]
         with closing(run_in_order([(harden, (c, search.bound)) for c in finalists], workers)) as results:
@@ -365,12 +356,3 @@ def _uninterrupted(function: Callable[..., Any], arguments: tuple[Any, ...]) -> 
     """Call the function in a worker process, which the parent ends when an interrupt reaches it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     return function(*arguments)
-
-
-def _hops(search: Search, seed: int, turn: int, turns: int) -> list[Task]:
-    """Return chains of hops from candidates taken in turn, from among fewer and fewer of the best."""
-    eligible = search.best[: max(CHAINS, round(POPULATION * (1 - turn / turns)))]
-    chosen = [eligible[(CHAINS * turn + k) % len(eligible)] for k in range(min(CHAINS, len(eligible)))]
-    return [
-        (hop, (candidate, seed, CHAINS * turn + k, CHAIN_HOPS, search.bound)) for k, candidate in enumerate(chosen)
-    ]

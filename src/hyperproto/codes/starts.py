@@ -11,6 +11,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from hyperproto.codes.measure import Array, unit_rows
+from hyperproto.codes.smooth_max import largest_cosine
 
 __all__ = [
     "adapt_code",
@@ -125,7 +126,9 @@ def cyclic_start(num_points: int, dim: int, rng: np.random.Generator) -> Array:
     orbits[:, :, 0 : 2 * planes : 2] = np.cos(angles) * x - np.sin(angles) * y
     orbits[:, :, 1 : 2 * planes : 2] = np.sin(angles) * x + np.cos(angles) * y
     points = unit_rows(np.concatenate([orbits.reshape(-1, dim), rng.standard_normal((left, dim))]))
-    return unit_rows(points + 1e-2 * rng.standard_normal(points.shape)) if _coincide(points) else points
+    if largest_cosine(points) > 1 - 1e-6:  # two coincide
+        points = unit_rows(points + 1e-2 * rng.standard_normal(points.shape))
+    return points
 
 
 @cache
@@ -183,9 +186,3 @@ def _generators(name: str) -> tuple[Array, ...]:
     if name[0] == "S":
         return (turn((0, 0, 1), order) @ np.diag([1.0, 1.0, -1.0]),)
     return (turn((0, 0, 1), order),) if name[0] == "C" else (turn((0, 0, 1), order), turn((1, 0, 0), 2))
-
-
-def _coincide(points: Array) -> bool:
-    cosine = points @ points.T
-    np.fill_diagonal(cosine, -1)
-    return bool(cosine.max() > 1 - 1e-6)

@@ -11,7 +11,6 @@ are 0 and -1. Up to q = 9 five phases fit as well, and six for q = 3.
 """
 
 import math
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -27,48 +26,24 @@ __all__ = ["ChirpCode", "largest_character_sum"]
 Complex = NDArray[np.complexfloating[Any, Any]]
 
 
-@dataclass(frozen=True)
 class ChirpCode:
     """Chirps of degree at most ``degree`` over GF(order), each in ``phases`` phases; rows are made by index.
 
     The number of a point is ``f * phases + e``, where f spells the coefficients of t, t^2, ... in base q,
     that of t fastest; the signed basis comes last. A block of ``coset`` points is one orthonormal basis in
-    all phases.
+    all phases, with cosines up to ``inside``: 0 between its vectors, cos(2π/phases) between phases.
     """
 
-    order: int
-    degree: int = 2
-
-    @property
-    def phases(self) -> int:
-        """As many phases as keep the cosine cos(2π/phases) of a point with itself turned below the rest."""
-        return max(n for n in (4, 5, 6) if math.cos(2 * math.pi / n) < self.max_cosine or n == 4)
-
-    @property
-    def dim(self) -> int:
-        """Real dimension."""
-        return 2 * self.order
-
-    @property
-    def coset(self) -> int:
-        """Points of one basis."""
-        return self.order * self.phases
-
-    @property
-    def num_points(self) -> int:
-        """All chirps and the basis."""
-        bases: int = self.order ** (self.degree - 1) + 1
-        return bases * self.coset
-
-    @property
-    def max_cosine(self) -> float:
-        """1/sqrt(q) for degree 2, exactly; else the largest modulus of a character sum, computed."""
-        return 1 / math.sqrt(self.order) if self.degree == 2 else largest_character_sum(self.order) / self.order
-
-    @property
-    def inside(self) -> float:
-        """The largest cosine inside one basis: 0 between its vectors, cos(2π/phases) between phases."""
-        return 0.0 if self.phases == 4 else math.cos(2 * math.pi / self.phases)
+    def __init__(self, order: int, degree: int = 2) -> None:
+        """Count the points and give their largest cosine: exact for degree 2, else computed."""
+        self.order, self.degree = order, degree
+        self.dim = 2 * order
+        self.max_cosine = 1 / math.sqrt(order) if degree == 2 else largest_character_sum(order) / order
+        # as many phases as keep the cosine of a point with itself turned below the rest
+        self.phases = max(n for n in (4, 5, 6) if math.cos(2 * math.pi / n) < self.max_cosine or n == 4)
+        self.inside = 0.0 if self.phases == 4 else math.cos(2 * math.pi / self.phases)
+        self.coset = order * self.phases
+        self.num_points = (order ** (degree - 1) + 1) * self.coset
 
     def rows(self, index: Integers, dtype: DTypeLike = np.float64) -> Array:
         """Return chosen points as unit rows: real parts, then imaginary parts. Shape (len(index), dim).

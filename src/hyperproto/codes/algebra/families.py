@@ -124,7 +124,7 @@ def _groups(code: SignCode) -> Iterator[tuple[int, float]]:
     yield code.coset, -code.shortened / code.dim  # one form: orthogonal before shortening
     forms = code.forms
     if forms.terms > (0 if forms.kerdock else 1):
-        smaller = SignCode(FormSet(forms.bits, forms.terms - 1, forms.kerdock), code.shortened)
+        smaller = SignCode(FormSet(forms.bits, forms.terms - 1, kerdock=forms.kerdock), code.shortened)
         yield smaller.forms.num_forms * code.coset, smaller.max_cosine
 
 

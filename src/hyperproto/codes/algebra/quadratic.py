@@ -21,7 +21,6 @@ The basis vectors ±e_x have cosine ±1/sqrt(D) with every one of these and may 
 MacWilliams, Sloane, "The Theory of Error-Correcting Codes", chapters 9 and 15.
 """
 
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -33,7 +32,6 @@ from hyperproto.codes.measure import Array
 __all__ = ["FormSet", "SignCode", "hadamard"]
 
 
-@dataclass(frozen=True)
 class FormSet:
     """A set of quadratic forms on F_2^bits: ``terms`` free coefficients, and the Kerdock form where ``kerdock``.
 
@@ -41,34 +39,17 @@ class FormSet:
     of the BCH code for ``terms + 1`` errors, Gold's for one term.
 
     The number of a form spells its coefficients in base ``2^field_bits``, the last one (the Kerdock
-    coefficient, where there is one) fastest.
+    coefficient, where there is one) fastest. ``min_rank`` is the smallest rank of a difference, by the theorems
+    above; ``is_single_rank`` says that all have it.
     """
 
-    bits: int
-    terms: int
-    kerdock: bool
-
-    @property
-    def field_bits(self) -> int:
-        """Degree of the field the coefficients come from."""
-        return self.bits - 1 if self.kerdock else self.bits
-
-    @property
-    def num_forms(self) -> int:
-        """How many forms there are."""
-        return 1 << self.field_bits * (self.terms + self.kerdock)
-
-    @property
-    def min_rank(self) -> int:
-        """The smallest rank of the difference of two forms, by the theorems above."""
-        if self.kerdock:
-            return self.bits - 2 * self.terms
-        return self.bits - 2 * self.terms + self.bits % 2
-
-    @property
-    def is_single_rank(self) -> bool:
-        """Whether every difference has the same rank: Kerdock's forms, and Gold's where m is odd."""
-        return self.terms == 0 if self.kerdock else self.terms == 1 and self.bits % 2 == 1
+    def __init__(self, bits: int, terms: int, *, kerdock: bool) -> None:
+        """Count the forms; their values are made when asked for."""
+        self.bits, self.terms, self.kerdock = bits, terms, kerdock
+        self.field_bits = bits - kerdock
+        self.num_forms = 1 << self.field_bits * (terms + kerdock)
+        self.min_rank = bits - 2 * terms + (0 if kerdock else bits % 2)
+        self.is_single_rank = terms == 0 if kerdock else terms == 1 and bits % 2 == 1
 
     def values(self, forms: Integers) -> NDArray[np.int64]:
         """Return Q(x) in {0, 1} for each form and each x. Shape (len(forms), 2^bits)."""
@@ -86,7 +67,6 @@ class FormSet:
         return np.concatenate([values, values ^ gf.trace(ax)], axis=1)
 
 
-@dataclass(frozen=True)
 class SignCode:
     """The code of a :class:`FormSet`, shortened at ``shortened`` coordinates; its rows are made by index.
 
@@ -99,34 +79,16 @@ class SignCode:
     of forms is a union of cosets; antipodal points are neighbors in the order; the basis comes last.
     """
 
-    forms: FormSet
-    shortened: int = 0
-
-    @property
-    def full_dim(self) -> int:
-        """Dimension before shortening, a power of two."""
-        return 1 << self.forms.bits
-
-    @property
-    def dim(self) -> int:
-        """Dimension of the points."""
-        return self.full_dim - self.shortened
-
-    @property
-    def coset(self) -> int:
-        """Points that share a form."""
-        return 2 * self.full_dim >> self.shortened
-
-    @property
-    def num_points(self) -> int:
-        """Number of points; the whole code has its signed basis, a shortened one has not."""
-        return self.forms.num_forms * self.coset + (0 if self.shortened else 2 * self.full_dim)
-
-    @property
-    def max_cosine(self) -> float:
-        """The largest cosine, exactly."""
-        largest = self.full_dim * 2 ** (-self.forms.min_rank / 2)
-        return (largest - self.shortened) / (self.full_dim - self.shortened)
+    def __init__(self, forms: FormSet, shortened: int = 0) -> None:
+        """Count the points and give their largest cosine, which is exact."""
+        self.forms, self.shortened = forms, shortened
+        self.full_dim = 1 << forms.bits  # before shortening
+        self.dim = self.full_dim - shortened
+        self.coset = 2 * self.full_dim >> shortened  # points that share a form
+        # the whole code has its signed basis, a shortened one has not
+        self.num_points = forms.num_forms * self.coset + (0 if shortened else 2 * self.full_dim)
+        self.max_cosine = (self.full_dim * 2 ** (-forms.min_rank / 2) - shortened) / self.dim
+        self._dropped: Integers = (1 << np.arange(shortened)) >> 1  # coordinates 0, 1, 2, 4, ...
 
     def rows(self, index: Integers, dtype: DTypeLike = np.float64) -> Array:
         """Return chosen points as unit rows. Shape (len(index), dim)."""
@@ -141,11 +103,6 @@ class SignCode:
         points: Array = hadamard(self.forms.bits)[:, keep].astype(dtype)[walsh]
         points *= ((1 - 2 * values[:, keep]) / np.sqrt(self.dim)).astype(dtype)[which]
         return points if sign is None else points * sign[:, None]
-
-    @property
-    def _dropped(self) -> Integers:
-        """The coordinates that are shortened: 0, 1, 2, 4, ..."""
-        return (1 << np.arange(self.shortened)) >> 1
 
     def _walsh_rows(self, values: Integers, which: Integers, rest: Integers) -> tuple[Integers, Array | None]:
         """Return w and the sign of each point; where shortened, the w that keeps it positive there."""

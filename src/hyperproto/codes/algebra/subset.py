@@ -10,7 +10,6 @@ the square root of the mean number of neighbors.
 """
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +20,7 @@ from hyperproto.codes.algebra.entry import Entry
 from hyperproto.codes.algebra.fields import Integers
 from hyperproto.codes.measure import Array, row_blocks
 
-__all__ = ["Fairness", "choose_subset", "fairness"]
+__all__ = ["choose_subset", "fairness"]
 
 NEAR = 1e-6  # cosines of the codes here differ by 1e-3 and more
 NEAR_SINGLE = 1e-4
@@ -32,26 +31,12 @@ PATIENCE = 40  # swaps that fail in a row before the search ends
 COMPARED = 20_000_000  # up to this many numbers in a subset two choices are made and measured
 
 
-@dataclass(frozen=True)
-class Fairness:
-    """How evenly points are spread: smaller is fairer.
+def fairness(points: Array, max_cosine: float, *, seed: int = 0) -> tuple[float, float, float]:
+    """Return how evenly unit rows are spread: smaller is fairer.
 
-    Attributes
-    ----------
-    mean_norm : float
-        Length of the mean of the points.
-    neighbor_mean, neighbor_std : float
-        Mean and standard deviation, over points, of the number of points at the maximum cosine; over 64 of the
-        points where there are more than 6,000.
+    The length of the mean of the points; and the mean and standard deviation, over points, of the number of points at
+    ``max_cosine``, over 64 of them that ``seed`` picks where there are more than 6,000.
     """
-
-    mean_norm: float
-    neighbor_mean: float
-    neighbor_std: float
-
-
-def fairness(points: Array, max_cosine: float, *, seed: int = 0) -> Fairness:
-    """Return how fair a set of unit rows is; neighbors are at ``max_cosine``, ``seed`` picks the probes."""
     probes, count = points, len(points)
     if count > SEARCHED:
         probes = points[np.sort(np.random.default_rng(seed).choice(count, PROBES, replace=False))]
@@ -60,7 +45,7 @@ def fairness(points: Array, max_cosine: float, *, seed: int = 0) -> Fairness:
     for block in row_blocks(count, 1, entries=4096):
         neighbors += (np.abs(points[block] @ probes.T - max_cosine) < tolerance).sum(axis=0)
         total += points[block].sum(axis=0, dtype=np.float64)
-    return Fairness(float(np.linalg.norm(total)) / count, float(neighbors.mean()), float(neighbors.std()))
+    return float(np.linalg.norm(total)) / count, float(neighbors.mean()), float(neighbors.std())
 
 
 def choose_subset(entry: Entry, num_points: int, *, seed: int = 0) -> Integers:
@@ -106,9 +91,8 @@ def _equal_shares(entry: Entry, num_points: int, rng: np.random.Generator) -> In
 
 def _unfairness(entry: Entry, index: Integers) -> float:
     """Return the spread and the mean norm together, each about 1 for a random subset."""
-    report = fairness(entry.take(index, dtype=np.float32), entry.max_cosine)
-    spread = report.neighbor_std / math.sqrt(1 + report.neighbor_mean)
-    return spread + report.mean_norm * math.sqrt(len(index))
+    mean_norm, neighbors, deviation = fairness(entry.take(index, dtype=np.float32), entry.max_cosine)
+    return deviation / math.sqrt(1 + neighbors) + mean_norm * math.sqrt(len(index))
 
 
 def _aligned_start(count: int, available: int, rng: np.random.Generator) -> int:
