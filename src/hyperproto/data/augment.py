@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 import numpy as np
 import torch
-from numpy.lib.stride_tricks import as_strided
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import ArrayLike, NDArray
 from torch.nn import functional
 
@@ -108,20 +108,12 @@ def _boxes(draws: NDArray[np.float64], side: int, shares: tuple[float, float]) -
 
 def crop(pixels: Pixels, tops: Whole, lefts: Whole, size: int, *, padding: int = 0) -> Pixels:
     """Cut a square out of each image, black all around for ``padding`` pixels; (0, 0) is the corner of the black."""
-    n, height, width, channels = pixels.shape
-    height, width = height + 2 * padding, width + 2 * padding
     if padding:
-        inner = slice(padding, -padding)
-        padded = np.zeros((n, height, width, channels), dtype=np.uint8)
-        padded[:, inner, inner] = pixels
-        pixels = padded
-    # A row of the result is one run of bytes in the batch: view the batch as all its runs, and pick by first byte.
-    run = size * channels
-    flat = np.ascontiguousarray(pixels).reshape(-1)
-    runs = as_strided(flat, (max(flat.size - run + 1, 0), run), (1, 1), writeable=False)
-    rows = np.arange(n)[:, None] * height + tops[:, None] + np.arange(size)
-    starts = (rows * width + lefts[:, None]) * channels
-    cut: Pixels = runs[starts.reshape(-1)].reshape(n, size, size, channels)
+        pixels = np.pad(pixels, ((0, 0), (padding, padding), (padding, padding), (0, 0)))
+    n, height, width, channels = pixels.shape
+    rows = pixels.reshape(n, height, width * channels)  # so that a row of the result is one run of bytes
+    windows = sliding_window_view(rows, (size, size * channels), axis=(1, 2))
+    cut: Pixels = windows[np.arange(n), tops, lefts * channels].reshape(n, size, size, channels)
     return cut
 
 

@@ -114,17 +114,7 @@ def read_digits(*, seed: int = 0) -> Source:
 
 
 def read_rotated_digits(*, seed: int = 0, size: int = 8, copies: int = 8) -> Source:
-    """Return the digits 2, 3, 4, 5, 7 rotated by an angle in [0, 180) degrees, with the targets "digit" and "angle".
-
-    Parameters
-    ----------
-    seed : int
-        Fixes the held-out quarter and the angles.
-    size : int
-        Pixels per side.
-    copies : int
-        How often each training image is rotated, each time by another angle.
-    """
+    """Return :func:`load_rotated_digits` as a source, with the targets "digit" and "angle"."""
     parts = load_rotated_digits(seed=seed, size=size, copies=copies)
     return _source("rotated-digits", parts, {"digit": Labels(ROTATED_DIGITS), "angle": Bounds(0, 180)}, size)
 

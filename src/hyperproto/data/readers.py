@@ -51,16 +51,9 @@ __all__ = [
 class Reader:
     """How to read one kind of data.
 
-    Attributes
-    ----------
-    read : callable
-        Takes a path, unless the data come with a library, and options by keyword; returns a Source.
-    is_at : callable
-        Whether such data are at a path.
-    info : DatasetInfo, optional
-        Who published it; None for data of the user's own.
-    variant : bool
-        Made from published data that another reader recognizes, so it is never detected and must be named.
+    ``read`` takes a path, unless the data come with a library, and options by keyword. ``is_at`` says whether such
+    data are at a path, and ``info`` who published them. A ``variant`` is made from published data that another reader
+    recognizes, so it is never detected and must be named.
     """
 
     read: Callable[..., Source]
@@ -123,7 +116,7 @@ def read_source(path: str | Path, name: str | None = None, **options: Any) -> So
     **options
         For the reader of that kind, such as ``size=64`` or ``classes=["style"]``.
     """
-    return choose(name or detect(path), READERS, what="data set").read(path, **options)
+    return read_data(describe_data(path, name, **options))
 
 
 def describe_data(path: str | Path, reader: str | None = None, *, seed: int = 0, **options: Any) -> dict[str, Any]:
