@@ -87,8 +87,9 @@ def place(
         are used, or with a prior those it knows. :meth:`Prototypes.extend` uses the others.
     every_axis : bool, default False
         Leave no axis empty, as :class:`hyperproto.Space` asks for, since networks learn better so. Where the best
-        known code has fewer than D dimensions, a search takes its place; of more classes than can be searched, every
-        point turns a little towards the empty axes. A simplex of K <= D classes has K - 1 axes all the same.
+        known code has fewer than D dimensions, a search takes its place, at "fast" a short one that also starts from
+        that code; of more classes than can be searched, every point turns a little towards the empty axes. A simplex
+        of K <= D classes has K - 1 axes all the same.
 
     Examples
     --------
