@@ -15,7 +15,16 @@ if TYPE_CHECKING:
     from hyperproto.priors import Prior
     from hyperproto.prototypes import Prototypes
 
-__all__ = ["Place", "SearchOptions", "check_outputs", "read_classes", "read_prior", "read_weight", "show_prototypes"]
+__all__ = [
+    "Place",
+    "PriorOptions",
+    "SearchOptions",
+    "check_outputs",
+    "read_classes",
+    "read_prior",
+    "read_weight",
+    "show_prototypes",
+]
 
 NEIGHBORS = 5  # shown of the classes that --of names
 
@@ -40,8 +49,19 @@ class SearchOptions:
     """Print for machines."""
 
 
+@dataclass(kw_only=True)
+class PriorOptions(SearchOptions):
+    """How to read a prior."""
+
+    missing: Literal["error", "free"] = "error"
+    """What happens to classes the prior does not know: an error, or placement without it."""
+
+    confusion: Literal["near", "far"] | None = None
+    """The prior is a confusion matrix (.npy or CSV): put confusable classes near each other, or far."""
+
+
 @dataclass
-class Place(SearchOptions):
+class Place(PriorOptions):
     """Place class prototypes on the sphere in D dimensions, as far from each other as we can, and certify them."""
 
     classes: Annotated[Positional[str], arg(metavar="CLASSES")]
@@ -62,12 +82,6 @@ class Place(SearchOptions):
 
     prior_weight: Annotated[str, arg(metavar="W")] = "auto"
     """How much the prior counts against separation: a number from 0 on, or auto."""
-
-    missing: Literal["error", "free"] = "error"
-    """What happens to classes the prior does not know: an error, or placement without it."""
-
-    confusion: Literal["near", "far"] | None = None
-    """The prior is a confusion matrix (.npy or CSV): put confusable classes near each other, or far."""
 
     method: str = "auto"
     """How to place: auto, codes, optimize, project, assign, paper or random."""

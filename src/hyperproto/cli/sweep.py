@@ -2,17 +2,17 @@
 
 import json
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from hyperproto.cli.place import SearchOptions, check_outputs, read_classes, read_prior
+from hyperproto.cli.place import PriorOptions, check_outputs, read_classes, read_prior
 
 __all__ = ["Sweep"]
 
 
 @dataclass
-class Sweep(SearchOptions):
+class Sweep(PriorOptions):
     """Place with several weights of a prior: separation against agreement with it. Nothing is written."""
 
     classes: Annotated[Positional[str], arg(metavar="CLASSES")]
@@ -23,12 +23,6 @@ class Sweep(SearchOptions):
 
     prior: Annotated[str, arg(metavar="FILE")]
     """What is known about the classes, as for hyperproto place."""
-
-    missing: Literal["error", "free"] = "error"
-    """What happens to classes the prior does not know: an error, or placement without it."""
-
-    confusion: Literal["near", "far"] | None = None
-    """The prior is a confusion matrix (.npy or CSV): put confusable classes near each other, or far."""
 
     def run(self) -> None:
         """Place with every weight, draw, print."""

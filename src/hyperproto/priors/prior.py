@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Literal
 
 import numpy as np
@@ -10,7 +9,7 @@ from numpy.typing import NDArray
 
 from hyperproto._core.checks import check_names
 from hyperproto._core.errors import InputError, arg
-from hyperproto._core.registry import unknown_choice
+from hyperproto._core.registry import nearest_name, unknown_choice
 
 __all__ = [
     "FREE",
@@ -203,29 +202,14 @@ def handle_missing(
 ) -> list[str]:
     """Raise where classes have no prior and must have one, or return the note that they are placed without.
 
-    Parameters
-    ----------
-    absent : sequence of str
-        Class names that were not found.
-    total : int
-        How many classes there are.
-    missing : {"error", "free"}
-        What to do about them.
-    where : str
-        Where they were not found.
-    vocabulary : iterable of str
-        The names that could be found, for a suggestion.
-    reason : str, default ""
-        A sentence on why the first was not found.
-    advice : str, default "Rename them"
-        What to do about it, other than placing them without prior.
+    ``absent`` are the names, of ``total``, that ``where`` does not have; ``vocabulary`` are those it has, for a
+    suggestion. ``reason`` says why the first was not found, and ``advice`` what else could be done about it.
     """
     check_missing(missing)
     if not absent:
         return []
     words = list(vocabulary)
-    near = get_close_matches(absent[0], words, n=1, cutoff=0.6) if len(words) <= SUGGEST_FROM else []
-    suggestion = f'Did you mean "{near[0]}"? ' if near else ""
+    suggestion = nearest_name(absent[0], words) if len(words) <= SUGGEST_FROM else ""
     if len(absent) == total:
         raise InputError(
             "prior",
@@ -239,5 +223,5 @@ def handle_missing(
     raise InputError(
         "Every class",
         f"be in {where}; {len(absent)} of {total} are not: {quoted(absent)}",
-        advice=f"{f'{reason} ' if reason else ''}{suggestion}{advice}, or use {FREE} to place them without prior.",
+        advice=" ".join(filter(None, [reason, suggestion, f"{advice}, or use {FREE} to place them without prior."])),
     )

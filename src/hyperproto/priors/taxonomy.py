@@ -112,15 +112,7 @@ def _path_prior(
 
 
 def check_taxonomy(parents: Mapping[str, Sequence[str]], *, where: str) -> None:
-    """Check that a taxonomy has one root and no cycle.
-
-    Parameters
-    ----------
-    parents : mapping from each node to its parents
-        Several parents are allowed, as in WordNet; the root has none.
-    where : str
-        What to call it in the message.
-    """
+    """Check that a taxonomy has one root, which has no parents, and no cycle; a node may have several parents."""
     try:
         TopologicalSorter(parents).prepare()
     except CycleError as error:
@@ -153,12 +145,8 @@ def path_similarity(above: Sequence[Mapping[Node, int]]) -> NDArray[np.float64]:
 
     .. math:: S_{ij} = \frac{1}{1 + \min_h \bigl(d(i, h) + d(j, h)\bigr)}
 
-    where h runs over the ancestors that i and j share. It is 0 where they share none.
-
-    Parameters
-    ----------
-    above : sequence of mappings, length num_classes
-        For each class its ancestors and the steps up to them, as `ancestors` gives; empty for a class without prior.
+    where h runs over the ancestors that i and j share. It is 0 where they share none. ``above`` has for each class
+    its ancestors and the steps up to them, as `ancestors` gives; none for a class without prior.
     """
     members: dict[Node, list[tuple[int, int]]] = {}
     for index, nodes in enumerate(above):
@@ -233,14 +221,11 @@ def _folders(root: Path) -> tuple[dict[str, list[str]], dict[str, str]]:
     """Return the parent of each folder, and each one's name; links and hidden folders are left out."""
     parents: dict[str, list[str]] = {str(root): []}
     labels = {str(root): root.resolve().name}
-    waiting = [str(root)]
-    while waiting:
-        here = waiting.pop()
-        with os.scandir(here) as entries:
-            found = sorted((e.path, e.name) for e in entries if e.is_dir(follow_symlinks=False) and e.name[0] != ".")
-        for path, name in found:
+    for here, folders, _ in os.walk(root):
+        folders[:] = sorted(n for n in folders if n[0] != "." and not os.path.islink(os.path.join(here, n)))
+        for name in folders:
+            path = os.path.join(here, name)
             parents[path], labels[path] = [here], name
-            waiting.append(path)
     return parents, labels
 
 

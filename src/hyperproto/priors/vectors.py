@@ -49,18 +49,7 @@ DIGITS = 12  # of a cosine: a product of matrices gives equal vectors cosines th
 
 
 class ClassVectors(NamedTuple):
-    """A vector for each class.
-
-    Attributes
-    ----------
-    table : ndarray of float64, shape (num_classes, any)
-        Rows of classes without vector are zero.
-    known : ndarray of bool, shape (num_classes,)
-    source : str
-        Where they came from.
-    notes : tuple of str
-        What is worth knowing about them.
-    """
+    """A vector for each class, shape (K, any), zero where not ``known`` (K,); with source and notes of a prior."""
 
     table: NDArray[np.float64]
     known: NDArray[np.bool_]

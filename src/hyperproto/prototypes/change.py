@@ -58,20 +58,8 @@ def points_by_similarity(old: "Prototypes", names: tuple[str, ...] | None, count
     the old prototypes: training asked for nothing else. So a point for a new class that is to be predicted without
     any training must lie there too, however much room there is elsewhere.
 
-    Parameters
-    ----------
-    old : Prototypes
-    names : tuple of str, or None
-        Of the old classes and then the new.
-    count : int
-        How many are new.
-    prior : object
-        Over old and new classes, as :func:`hyperproto.place` accepts it.
-
-    Returns
-    -------
-    Tensor, shape (count, dim)
-        Unit rows, float64.
+    ``names`` are those of the old classes and then of the ``count`` new ones; the prior is about both, as
+    :func:`hyperproto.place` accepts it. Returns unit rows (count, dim), float64.
     """
     known = as_prior(prior, names, old.num_classes + count)
     similarity = torch.from_numpy(known.similarity[old.num_classes :, : old.num_classes])

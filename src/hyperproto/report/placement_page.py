@@ -93,18 +93,10 @@ def _data(table: NeighborTable, points: Array) -> dict[str, Any]:
 
 
 def _scene(points: Array, names: Sequence[str], groups: Sequence[object] | None, *, sphere: bool) -> dict[str, Any]:
-    """Return data and layout. The first two traces are the lines that the page's script fills.
+    """Return data and layout for classes at points (K, 2) or (K, 3), on the circle or sphere where ``sphere``.
 
-    Parameters
-    ----------
-    points : array, shape (K, 2) or (K, 3)
-        Where the classes are.
-    names : sequence of str
-        One per class.
-    groups : sequence, length K, optional
-        Classes of one group are one trace, and so can be hidden together in the legend.
-    sphere : bool
-        Whether the points lie on the circle or sphere, which is then drawn.
+    The first two traces are the lines that the page's script fills. Classes of one group are one trace, and so can
+    be hidden together in the legend.
     """
     flat = points.shape[1] == 2
     kind = "scatter" if flat else "scatter3d"

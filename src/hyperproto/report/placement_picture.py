@@ -162,16 +162,10 @@ def _draw_names(axes: Any, points: Array, names: list[str], colors: list[str]) -
 
 
 def place_labels(points: Array, sizes: Array, limits: tuple[float, float, float, float]) -> Array:
-    """Return the center of each label; NaN for one that finds no free place.
+    """Return the center (n, 2) of each label; NaN for one that finds no free place.
 
-    Parameters
-    ----------
-    points : array, shape (n, 2)
-        What is labeled, in pixels.
-    sizes : array, shape (n, 2)
-        Width and height of each label, in pixels.
-    limits : (left, bottom, right, top)
-        Labels stay inside, in pixels.
+    All in pixels: what is labeled (n, 2), widths and heights of the labels (n, 2), and left, bottom, right and top
+    of the ground on which they stay.
 
     Examples
     --------
