@@ -132,7 +132,7 @@ def test_streaming_leaves_the_chance_of_the_network_alone(files):
 
 def test_auto_keeps_in_memory_what_fits(files, monkeypatch):
     assert ImageData(files, PREPROCESSING).keep == "memory"
-    monkeypatch.setattr("hyperproto.data.images._available_memory", lambda: 4 * 11 * 300 - 1)
+    monkeypatch.setattr("hyperproto.data.batches._available_memory", lambda: 4 * 11 * 300 - 1)
     assert ImageData(files, PREPROCESSING).keep == "stream"
     assert ImageData(pixels_split(), PREPROCESSING).keep == "memory"  # it is there already
     with pytest.raises(ValueError, match='Unknown way to keep images "memroy".*Did you mean "memory"'):

@@ -1,12 +1,11 @@
 """Data sets: read from files, described, and made into batches."""
 
 from hyperproto.data.augment import Augment
-from hyperproto.data.batches import Arrays, Batches, as_dataset, training_data
+from hyperproto.data.batches import Arrays, Batches, ImageData, as_dataset, training_data
 from hyperproto.data.cifar100 import read_cifar100, read_uneven_cifar100
 from hyperproto.data.digits import load_digits, load_rotated_digits, read_mnist, read_rotated_mnist
 from hyperproto.data.image_files import ImageFiles, verify_images
 from hyperproto.data.image_folder import read_image_folder
-from hyperproto.data.images import ImageData
 from hyperproto.data.preprocessing import ImagePreprocessing, Standardizer, TablePreprocessing
 from hyperproto.data.published import DatasetInfo, read_cub200, read_omniart, read_tiny_imagenet
 from hyperproto.data.readers import READERS, describe_data, read_data, read_source
