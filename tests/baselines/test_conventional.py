@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from hyperproto import Classes, Prototypes, Range, Space, place
-from hyperproto.baselines import ConventionalSpace, space_from_dict, space_to_dict, weigh_tasks
+from hyperproto.baselines import ConventionalSpace, space_from_dict, weigh_tasks
 from hyperproto.losses import CosineSoftmax
 from tests.reference import baselines as slow
 
@@ -112,12 +112,12 @@ def test_the_weight_goes_to_the_sphere_as_well():
 
 def test_options_survive_being_written_down():
     space = ConventionalSpace(Range(0, 1), clamp="train", width=3)
-    again = space_from_dict(space_to_dict(space), {})
+    again = space_from_dict(space.to_dict(), {})
     again.load_state_dict(space.state_dict())
     z = outputs(5, 3)
     assert again.clamp == "train"
     assert torch.equal(again.losses(z, torch.zeros(5)), space.losses(z, torch.zeros(5)))
-    assert set(space_to_dict(ConventionalSpace(Range(0, 1)))) == {"kind", "dim", "bare", "tasks"}
+    assert set(ConventionalSpace(Range(0, 1)).to_dict()) == {"kind", "dim", "bare", "tasks"}
 
 
 def test_bad_arguments_get_a_sentence():

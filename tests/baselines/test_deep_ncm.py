@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from hyperproto import Classes, Range
-from hyperproto.baselines import DeepNCM, space_from_dict, space_to_dict
+from hyperproto.baselines import DeepNCM, space_from_dict
 from tests.reference.deep_ncm import SlowDeepNCM
 
 FORMS = ("condensation", "decay", "online")
@@ -122,7 +122,7 @@ def test_its_state_is_saved_and_goes_on_to_the_same_bits(mean):
     held = list(batches())
     for z, labels in held[:4]:
         space.observe(z, labels)
-    again = space_from_dict(space_to_dict(space), {})
+    again = space_from_dict(space.to_dict(), {})
     again.load_state_dict(copy.deepcopy(space.state_dict()))
     assert again.options == {"mean": mean, "decay": 0.7, "condense_every": 3}
     for z, labels in held[4:]:

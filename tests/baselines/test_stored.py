@@ -1,7 +1,7 @@
 """Descriptions of spaces that were stored before losses and baselines had packages of their own."""
 
 import hyperproto as hp
-from hyperproto.baselines import space_from_dict, space_to_dict
+from hyperproto.baselines import space_from_dict
 
 CLASSES = {"task": "classes", "classes": ["a", "b", "c"], "weight": 1.0, "class_weights": None}
 RANGE = {"task": "range", "low": 0.0, "high": 180.0, "margin": 0.1, "outside": "clip", "weight": 1.0}
@@ -31,7 +31,7 @@ def test_spheres_of_before_are_read_and_written_as_they_were():
         space = space_from_dict(before, {})
         assert type(space) is hp.Space
         assert space.tasks["target"].loss == expected
-        assert space_to_dict(space) == before
+        assert space.to_dict() == before
 
 
 def test_other_spaces_of_before_are_read_and_written_as_they_were():
@@ -45,4 +45,4 @@ def test_other_spaces_of_before_are_read_and_written_as_they_were():
         space = space_from_dict(before, {})
         assert type(space) is kind
         assert space.dim == before["dim"]
-        assert space_to_dict(space) == before
+        assert space.to_dict() == before

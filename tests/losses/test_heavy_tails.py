@@ -94,9 +94,9 @@ def test_a_root_needs_a_floor():
 
 
 def test_a_space_with_such_a_loss_is_described_and_rebuilt():
-    from hyperproto.baselines import space_from_dict, space_to_dict
+    from hyperproto.baselines import space_from_dict
 
     space = hp.Space(3, hp.Classes(6, loss=CauchySoftmax(power=5.0)))
-    again = space_from_dict(space_to_dict(space), {"target": space.prototypes})
+    again = space_from_dict(space.to_dict(), {"target": space.prototypes})
     assert again.tasks["target"].loss == CauchySoftmax(power=5.0)
     assert {"power_cosine", "cauchy_softmax"} <= set(LOSSES)

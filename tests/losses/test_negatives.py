@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import hyperproto as hp
-from hyperproto.baselines import space_from_dict, space_to_dict
+from hyperproto.baselines import space_from_dict
 from hyperproto.losses import CosineSoftmax, SampledCosineSoftmax, sampled
 from hyperproto.sphere import normalize
 
@@ -103,7 +103,7 @@ def test_a_space_trains_with_it_and_keeps_it_in_its_config():
     space.loss(z, torch.tensor([3, -1, 11])).backward()
     assert z.grad[0].abs().sum() > 0
     assert z.grad[1].abs().sum() == 0  # its label is missing
-    described = space_to_dict(space)
+    described = space.to_dict()
     assert described["tasks"][0]["loss"] == {
         "name": "sampled_cosine_softmax", "scale": 8.0, "negatives": 3, "kind": "hardest",
     }  # fmt: skip

@@ -7,7 +7,7 @@ import torch
 
 import hyperproto as hp
 from hyperproto._core.errors import InputError
-from hyperproto.baselines import space_from_dict, space_to_dict
+from hyperproto.baselines import space_from_dict
 
 NAN = float("nan")
 
@@ -74,7 +74,7 @@ def test_gradients_agree_with_differences(space, generator):
 
 
 def test_it_is_described_and_rebuilt(space):
-    again = space_from_dict(space_to_dict(space), space.prototypes)
+    again = space_from_dict(space.to_dict(), space.prototypes)
     assert type(again) is hp.CompositeSpace
     assert again.tasks["angle"] == space.tasks["angle"]
 

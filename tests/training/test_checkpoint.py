@@ -5,7 +5,8 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from hyperproto.training.checkpoint import Checkpoint, LossSum, TrainState, read_checkpoint, restore, take
+from hyperproto.training.checkpoint import Checkpoint, TrainState, read_checkpoint, restore, take
+from hyperproto.training.distributed import LossSum
 from tests.training.conftest import make_network
 
 

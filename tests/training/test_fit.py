@@ -10,7 +10,7 @@ from torch.utils.data import Dataset
 import hyperproto as hp
 from hyperproto.data import Arrays, Batches
 from hyperproto.training import loop
-from hyperproto.training.checkpoint import LossSum
+from hyperproto.training.distributed import LossSum
 from tests.training.conftest import make_blobs, make_network
 
 

@@ -8,7 +8,8 @@ import torch
 from safetensors.torch import load_file
 
 import hyperproto as hp
-from hyperproto.training import progress, stopping
+from hyperproto.training import loop
+from hyperproto.training.run import best_epoch, out_of_patience
 from tests.training.conftest import make_blobs, make_network
 
 
@@ -17,21 +18,21 @@ def history(*values, name="accuracy"):
 
 
 def test_the_first_of_the_best_epochs_is_the_best():
-    assert stopping.best_epoch(history(0.1, 0.5, 0.5, 0.3)) == 1
-    assert stopping.best_epoch(history(9.0, 2.0, 4.0, name="size/mae")) == 1
-    assert stopping.best_epoch(history(math.nan, None, 0.0)) == 2
-    assert stopping.best_epoch(history(math.nan, math.nan)) is None
-    assert stopping.best_epoch([{"valid": {}}]) is None
+    assert best_epoch(history(0.1, 0.5, 0.5, 0.3)) == 1
+    assert best_epoch(history(9.0, 2.0, 4.0, name="size/mae")) == 1
+    assert best_epoch(history(math.nan, None, 0.0)) == 2
+    assert best_epoch(history(math.nan, math.nan)) is None
+    assert best_epoch([{"valid": {}}]) is None
     with pytest.raises(ValueError, match='Unknown measure to monitor "acuracy".*Did you mean "accuracy"'):
-        stopping.best_epoch(history(0.1), "acuracy")
+        best_epoch(history(0.1), "acuracy")
 
 
 def test_patience_counts_epochs_since_the_best():
-    assert not stopping.out_of_patience(history(0.5, 0.4), None, 2)
-    assert stopping.out_of_patience(history(0.5, 0.4, 0.4), None, 2)
-    assert not stopping.out_of_patience(history(0.5, 0.4, 0.6), None, 2)
-    assert stopping.out_of_patience(history(math.nan, math.nan), None, 2)
-    assert not stopping.out_of_patience(history(0.5, 0.4, 0.4), None, None)
+    assert not out_of_patience(history(0.5, 0.4), None, 2)
+    assert out_of_patience(history(0.5, 0.4, 0.4), None, 2)
+    assert not out_of_patience(history(0.5, 0.4, 0.6), None, 2)
+    assert out_of_patience(history(math.nan, math.nan), None, 2)
+    assert not out_of_patience(history(0.5, 0.4, 0.4), None, None)
 
 
 @pytest.fixture
@@ -58,8 +59,6 @@ def test_a_run_ends_when_patience_does(blobs, blob_space, tmp_path, scripted):
 
 
 def test_the_best_weights_are_those_of_the_best_epoch(blobs, blob_space, tmp_path, monkeypatch):
-    import hyperproto.training.loop as loop
-
     seen, measured = [], [0.2, 0.9, 0.3]
 
     def evaluate(network, *args, **kwargs):
@@ -111,8 +110,8 @@ def test_tensorboard_gets_a_point_an_epoch_and_takes_back_what_is_trained_again(
         def close(self):
             points.append("closed")
 
-    monkeypatch.setattr(progress, "require", lambda *args, **kwargs: None)
-    monkeypatch.setattr(progress, "summary_writer", Writer)
+    monkeypatch.setattr(loop, "require", lambda *args, **kwargs: None)
+    monkeypatch.setattr(loop, "summary_writer", Writer)
     settings = {"valid": make_blobs(seed=1), "epochs": 2, "folder": tmp_path / "run", "log": "tensorboard"}
     run = hp.fit(make_network(), blob_space, blobs, **settings)
     assert points[0] == ("loss", run.history[0]["loss"], 0)
@@ -130,7 +129,7 @@ def test_tensorboard_without_its_package_or_a_folder_gets_a_sentence(blobs, blob
     ):
         hp.fit(make_network(), blob_space, blobs, epochs=1, folder=tmp_path / "run", log="tensorboard")
     assert not (tmp_path / "run").exists()
-    monkeypatch.setattr(progress, "require", lambda *args, **kwargs: None)
+    monkeypatch.setattr(loop, "require", lambda *args, **kwargs: None)
     with pytest.raises(ValueError, match="`folder` must be given to write log=tensorboard into"):
         hp.fit(make_network(), blob_space, blobs, epochs=1, log="tensorboard")
 
@@ -141,7 +140,7 @@ def test_a_run_can_end_with_the_weights_of_its_best_epoch(blobs, blob_space, tmp
     run = hp.fit(stored, blob_space, blobs, folder=tmp_path / "run", **settings)
     hp.fit(kept, blob_space, blobs, keep="best", **settings)
     stored_best = load_file(tmp_path / "run" / "best.safetensors")
-    assert stopping.best_epoch(run.history, "size/mae") is not None
+    assert best_epoch(run.history, "size/mae") is not None
     for name, weights in kept.state_dict().items():
         assert torch.equal(weights, stored_best[f"network.{name}"])
     with pytest.raises(ValueError, match='`keep` must be "last" for a run with a folder'):

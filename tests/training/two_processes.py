@@ -9,7 +9,7 @@ from accelerate import Accelerator
 
 import hyperproto as hp
 import hyperproto.spaces as spaces
-from hyperproto.training import stopping
+from hyperproto.training import distributed
 from tests.training.conftest import make_blobs, make_network
 
 
@@ -23,7 +23,7 @@ class CutError(Exception):
 
 def check_resuming(folder: Path, space: hp.Space, data: object) -> None:
     """Batch statistics and random numbers differ between processes; resuming gives each its own back."""
-    stopping.AGREE_EVERY = 3
+    distributed.AGREE_EVERY = 3
 
     def train(name: str, cut: int = -1, **more: object) -> None:
         torch.manual_seed(0)

@@ -44,7 +44,7 @@ def _show(rows: "list[RunRow]") -> None:
     from rich.table import Table
 
     from hyperproto.cli.console import table_console
-    from hyperproto.training.progress import describe_measures
+    from hyperproto.training.run import describe_measures
 
     table = Table()
     for heading in ("run", "trained", "epochs", "last", "best", "time"):

@@ -278,7 +278,7 @@ def _say_how_to_continue(folder: Path | None) -> Iterator[None]:
 
 def _report(run: "Run", folder: Path | None) -> None:
     """Print the measures, and what can be done with the run now."""
-    from hyperproto.training.progress import describe_measures
+    from hyperproto.training.run import describe_measures
 
     best = run.best
     _say(f"Validation: {describe_measures(run.metrics)}" if run.metrics else "No validation data, so no measures.")

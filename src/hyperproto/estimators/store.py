@@ -19,7 +19,6 @@ from hyperproto._core.errors import InputError, arg
 from hyperproto._core.files import new_folder, read_json, replacing, write_json
 from hyperproto._core.registry import choose
 from hyperproto._version import __version__
-from hyperproto.baselines import space_to_dict
 from hyperproto.data import Standardizer
 from hyperproto.estimators.columns import column_from_dict
 from hyperproto.evaluation.class_examples import Examples
@@ -29,7 +28,7 @@ from hyperproto.losses import LOSSES
 from hyperproto.models import Backbone
 from hyperproto.spaces import Sphere
 from hyperproto.spec import ResolvedSettings
-from hyperproto.training.checkpoint import class_prototypes, fill_weights, read_tensors, weights_of
+from hyperproto.training.checkpoint import fill_weights, read_tensors, weights_of
 from hyperproto.training.load import stored_network, stored_space
 
 __all__ = ["load_estimator", "save_estimator"]
@@ -44,7 +43,7 @@ def save_estimator(estimator: Any, folder: str | Path) -> None:
     """Write a fitted estimator into a folder that is new or empty; the JSON, which makes it one, comes last."""
     described = _describe(estimator)
     place = new_folder(folder)
-    for index, prototypes in enumerate(class_prototypes(estimator.space_).values()):
+    for index, prototypes in enumerate(estimator.space_.prototypes_by_task().values()):
         prototypes.save(place / f"prototypes.{index}.safetensors")
     _write_tensors(place / "last.safetensors", weights_of(estimator.network_, estimator.space_))
     if estimator.held_out_ is not None:
@@ -73,7 +72,7 @@ def _describe(estimator: Any) -> dict[str, Any]:
         "columns": [{"name": name, **column.to_dict()} for name, column in estimator.columns_.items()],
         "network": {"name": network.name, **network.config},
         "precision": str(next(network.parameters()).dtype).removeprefix("torch."),
-        "space": space_to_dict(estimator.space_),
+        "space": estimator.space_.to_dict(),
         "calibrations": [fitted.to_dict() for fitted in estimator.calibrations_.values()],
         "multitask": {name: getattr(estimator, name) for name in MULTITASK if hasattr(estimator, name)},
         "settings": estimator.settings_.to_dict(),

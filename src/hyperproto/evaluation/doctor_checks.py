@@ -15,7 +15,6 @@ from hyperproto.spaces.output_space import TaskSpace
 from hyperproto.spaces.tasks import Task, class_tasks, range_tasks
 from hyperproto.sphere import normalize
 from hyperproto.training import RunRecord
-from hyperproto.training.checkpoint import class_prototypes
 
 __all__ = ["FROM_DATA", "FROM_FILES", "Evidence", "Finding", "SplitOutputs"]
 
@@ -187,7 +186,7 @@ def still_falling(run: Evidence) -> Iterator[Finding]:
 
 def dimension_too_small(run: Evidence) -> Iterator[Finding]:
     """Find prototypes too close together to separate outputs well."""
-    for task, prototypes in class_prototypes(run.space).items():
+    for task, prototypes in run.space.prototypes_by_task().items():
         certificate, count, dim = prototypes.certificate, prototypes.num_classes, prototypes.dim
         cosine, bound = certificate.max_cosine, certificate.bound
         evidence = {"max_cosine": cosine, "bound": bound, "dim": float(dim), "classes": float(count)}

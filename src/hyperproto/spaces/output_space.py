@@ -11,6 +11,7 @@ from hyperproto._core.checks import check_output_width
 from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto._core.registry import choose
 from hyperproto.losses.cosine import REDUCTIONS, Reduction
+from hyperproto.prototypes import Prototypes
 from hyperproto.spaces.tasks import Task
 
 __all__ = ["UNNAMED", "Head", "OutputSpace", "Targets", "TaskSpace", "parse_tasks"]
@@ -84,6 +85,14 @@ class OutputSpace(nn.Module, ABC):
     def predict_by_task(self, z: Tensor) -> dict[str, Tensor]:
         """Return class ids or numbers by task name."""
         return self.by_task(self.predict(z))
+
+    def prototypes_by_task(self) -> dict[str, Prototypes]:
+        """Return the prototypes of each class task by name; only a sphere has any."""
+        return {}
+
+    def to_dict(self) -> dict[str, Any] | None:
+        """Describe a space of ours by plain values for a run's config; None for a user's own."""
+        return None
 
     def counts_by_task(self, targets: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Return how much each task's mean is a mean of: the number of labels, or the sum of their weights."""
@@ -164,6 +173,13 @@ class TaskSpace(OutputSpace):
     @abstractmethod
     def kind(self) -> str:
         """What stored files call this kind of space."""
+
+    def to_dict(self) -> dict[str, Any] | None:
+        """Return the arguments as plain values; prototypes go into files of their own."""
+        if not type(self).__module__.startswith("hyperproto."):
+            return None
+        tasks = [{"name": name, **task.to_dict()} for name, task in self.tasks.items()]
+        return {"kind": self.kind, "dim": self.dim, "bare": self.bare, "tasks": tasks, **self.options}
 
     def extra_repr(self) -> str:
         """Describe the sphere or output."""

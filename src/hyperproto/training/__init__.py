@@ -2,9 +2,9 @@
 
 from hyperproto.spec import DataSpec, NetworkSpec, RunSpec, SpaceSpec, TrainSettings
 from hyperproto.training.fit import fit
-from hyperproto.training.load import Loaded, load, rebuild
+from hyperproto.training.load import Loaded, RunRecord, load, read_run, rebuild
 from hyperproto.training.outputs import evaluate, network_outputs
-from hyperproto.training.run import Run, RunRecord, read_run
+from hyperproto.training.run import Run
 from hyperproto.training.train import resume_run, train
 
 __all__ = [

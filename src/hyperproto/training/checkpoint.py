@@ -5,47 +5,35 @@ The header has the rest as JSON: where training was, the losses of the epoch so 
 """
 
 import json
-import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 from accelerate import Accelerator
-from accelerate.utils import broadcast_object_list, gather_object
+from accelerate.utils import gather_object
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from hyperproto._core.errors import InputError, NonFiniteLossError
+from hyperproto._core.errors import InputError
 from hyperproto._core.seeding import derive_seed
-from hyperproto.prototypes import Prototypes
 from hyperproto.spaces import OutputSpace, Sphere
+from hyperproto.training.distributed import LossSum
 
 __all__ = [
     "Checkpoint",
-    "LossSum",
     "TrainState",
-    "class_prototypes",
     "fill_weights",
     "machine_of",
     "read_checkpoint",
     "read_tensors",
     "restore",
-    "share",
     "take",
     "weights_of",
 ]
 
 FORMAT = "hyperproto.checkpoint/1"
-
-
-def class_prototypes(space: OutputSpace) -> dict[str, Prototypes]:
-    """Return the prototypes of each class task of a sphere; of other spaces, none."""
-    if not isinstance(space, Sphere):
-        return {}
-    found = space.prototypes
-    return {space.names[0]: found} if isinstance(found, Prototypes) else found
 
 
 def weights_of(network: nn.Module, space: OutputSpace) -> dict[str, Tensor]:
@@ -75,49 +63,6 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
         return load_file(path)
     except SafetensorError as error:
         raise InputError(f'"{path}" is not a readable safetensors file ({error}).') from None
-
-
-class LossSum:
-    """Adds up the losses of an epoch, and stops at the first that is not finite.
-
-    Reading a value waits for the device, so on accelerators it reads every fifty steps.
-
-    Attributes
-    ----------
-    steps : int
-        How many finite losses there were; after a stop, the index in the epoch of the batch that failed.
-    total, last : float
-        Their sum, and the last of them.
-    """
-
-    def __init__(self, epoch: int, *, every: int) -> None:
-        self.epoch, self.every = epoch, every
-        self.steps, self.total, self.last = 0, 0.0, math.nan
-        self._pending: list[Tensor] = []
-
-    def add(self, loss: Tensor) -> None:
-        """Add the loss of one step."""
-        self._pending.append(loss.detach())
-        if len(self._pending) >= self.every:
-            self.read()
-
-    def mean(self, accelerator: Accelerator) -> float:
-        """Return the mean loss of a step over the epoch; with several processes, of the whole batch."""
-        self.read()
-        total = torch.tensor([self.total, self.steps], dtype=torch.float32, device=accelerator.device)
-        summed, count = accelerator.reduce(total, reduction="sum").tolist()
-        return float(summed / max(count, 1))
-
-    def read(self) -> None:
-        """Read the losses that were not yet read."""
-        values = torch.stack(self._pending).tolist() if self._pending else []
-        self._pending.clear()
-        for value in values:
-            if not math.isfinite(value):
-                raise NonFiniteLossError(
-                    f"The loss became {value} in epoch {self.epoch + 1}, step {self.steps + 1}; training stopped."
-                )
-            self.total, self.steps, self.last = self.total + value, self.steps + 1, value
 
 
 @dataclass(frozen=True)
@@ -225,15 +170,6 @@ def read_checkpoint(path: Path) -> Checkpoint:
     if found != FORMAT:
         raise InputError(f'"{path}"', f"be a checkpoint of format {FORMAT}", found or "a file without a format")
     return Checkpoint(tensors, state)
-
-
-def share(checkpoint: Checkpoint | None, accelerator: Accelerator) -> Checkpoint | None:
-    """Give every process the checkpoint that the first one read; the others may have no such disk."""
-    if accelerator.num_processes == 1:
-        return checkpoint
-    box = [checkpoint]
-    broadcast_object_list(box)
-    return box[0]
 
 
 def _optimizer_tensors(state: TrainState) -> dict[str, Tensor]:

@@ -1,8 +1,13 @@
-"""Between the loop and the machine: devices, precision, processes, and the gradient of a batch they share."""
+"""Between the loop and the machine: devices, precision, processes, signals, and the gradient of a shared batch."""
 
+import math
+import signal
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from typing import Any, TypeAlias
+from types import FrameType, TracebackType
+from typing import Any, Self, TypeAlias
 
 import torch
 from accelerate import Accelerator
@@ -10,14 +15,29 @@ from accelerate.state import AcceleratorState
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
+from hyperproto._core.errors import NonFiniteLossError
 from hyperproto._core.processes import check_met, meet_other_processes
+from hyperproto.models import Backbone
 from hyperproto.spaces import OutputSpace
 from hyperproto.spaces.output_space import Head
 from hyperproto.spec import ResolvedSettings
 
-__all__ = ["Gradients", "accelerator_for", "count_parts", "seed_draws", "share_buffers", "take_step"]
+__all__ = [
+    "GracefulShutdown",
+    "Gradients",
+    "LossSum",
+    "accelerator_for",
+    "count_parts",
+    "move",
+    "seed_draws",
+    "share_buffers",
+    "take_step",
+    "use_channels_last",
+]
 
 Named: TypeAlias = dict[str, Tensor]  # by task
+
+AGREE_EVERY = 50  # steps; processes must pause at the same one, and asking each other takes time
 
 
 @contextmanager
@@ -58,6 +78,30 @@ def seed_draws(seed: int, device: torch.device) -> None:
         torch.default_generator.manual_seed(seed)
     else:
         torch.manual_seed(seed)
+
+
+def use_channels_last(network: nn.Module) -> bool:
+    """Store the weights of our own convolutional networks channels last, and return whether that was done.
+
+    On a CPU this saves a tenth of training and a third of evaluation. A user's own network stays as it is: a
+    ``view`` of its activations may rely on the usual order. Values, names and files are the same either way.
+    """
+    if not isinstance(network, Backbone) or not any(isinstance(part, nn.Conv2d) for part in network.modules()):
+        return False
+    if next(network.parameters()).device.type == "mps":
+        return False
+    network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    return True
+
+
+def move(value: Any, device: torch.device, *, channels_last: bool = False) -> Any:
+    """Move a tensor to a device, or each of a dict of them."""
+    if not isinstance(value, Tensor):
+        return {name: move(tensor, device, channels_last=channels_last) for name, tensor in value.items()}
+    if device.type == "mps" and value.dtype == torch.float64:
+        value = value.float()  # MPS has no float64
+    value = value.to(device, non_blocking=True)
+    return value.contiguous(memory_format=torch.channels_last) if channels_last and value.ndim == 4 else value
 
 
 class Objective(nn.Module):
@@ -163,3 +207,115 @@ def _split(values: Any, parts: int) -> Iterator[Any]:
         split = {name: value.tensor_split(parts) for name, value in values.items()}
         for index in range(parts):
             yield {name: value[index] for name, value in split.items()}
+
+
+class LossSum:
+    """Adds up the losses of an epoch, and stops at the first that is not finite.
+
+    Reading a value waits for the device, so on accelerators it reads every fifty steps.
+
+    Attributes
+    ----------
+    steps : int
+        How many finite losses there were; after a stop, the index in the epoch of the batch that failed.
+    total, last : float
+        Their sum, and the last of them.
+    """
+
+    def __init__(self, epoch: int, *, every: int) -> None:
+        self.epoch, self.every = epoch, every
+        self.steps, self.total, self.last = 0, 0.0, math.nan
+        self._pending: list[Tensor] = []
+
+    def add(self, loss: Tensor) -> None:
+        """Add the loss of one step."""
+        self._pending.append(loss.detach())
+        if len(self._pending) >= self.every:
+            self.read()
+
+    def mean(self, accelerator: Accelerator) -> float:
+        """Return the mean loss of a step over the epoch; with several processes, of the whole batch."""
+        self.read()
+        total = torch.tensor([self.total, self.steps], dtype=torch.float32, device=accelerator.device)
+        summed, count = accelerator.reduce(total, reduction="sum").tolist()
+        return float(summed / max(count, 1))
+
+    def read(self) -> None:
+        """Read the losses that were not yet read."""
+        values = torch.stack(self._pending).tolist() if self._pending else []
+        self._pending.clear()
+        for value in values:
+            if not math.isfinite(value):
+                raise NonFiniteLossError(
+                    f"The loss became {value} in epoch {self.epoch + 1}, step {self.steps + 1}; training stopped."
+                )
+            self.total, self.steps, self.last = self.total + value, self.steps + 1, value
+
+
+class GracefulShutdown:
+    """Says after each step whether a checkpoint is due.
+
+    While it is entered, the first Ctrl-C or SIGTERM is only a request: the current step is finished and a checkpoint
+    written, since half a step cannot be resumed. The second acts at once.
+
+    Parameters
+    ----------
+    seconds : float
+        How often a checkpoint is due.
+    active : bool
+        Whether there is a folder to write to; if not, nothing is ever due and signals are left alone.
+    """
+
+    def __init__(self, seconds: float, accelerator: Accelerator, *, active: bool) -> None:
+        self.seconds, self.accelerator, self.active = seconds, accelerator, active
+        self.requested: int | None = None
+        self._alone = accelerator.num_processes == 1
+        self._next = time.monotonic() + seconds
+        self._handlers: dict[int, Any] = {}
+
+    def __enter__(self) -> Self:
+        if self.active and threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                self._handlers[number] = signal.signal(number, self._request)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._restore_handlers()
+
+    def due(self, step: int) -> bool:
+        """Return whether to write a checkpoint after the step of this number; every process gets the same answer."""
+        if not self.active or (not self._alone and step % AGREE_EVERY):
+            return False
+        wanted = self.requested is not None or time.monotonic() >= self._next
+        if not self._alone:
+            wants = torch.tensor([float(wanted), float(self.requested or 0)], device=self.accelerator.device)
+            anyone, requested = self.accelerator.reduce(wants, reduction="sum").tolist()
+            wanted = anyone > 0
+            if requested and self.requested is None:
+                self.requested = int(signal.SIGTERM)  # another process got the request
+        return wanted
+
+    def checkpoint_written(self) -> None:
+        """Start counting the seconds again."""
+        self._next = time.monotonic() + self.seconds
+
+    def stop_if_requested(self, sentence: str) -> None:
+        """End as whoever sent the signal expects, now that the checkpoint is there."""
+        if self.requested is None:
+            return
+        self._restore_handlers()
+        if self.requested == signal.SIGINT:
+            raise KeyboardInterrupt(sentence)
+        signal.raise_signal(self.requested)
+        raise SystemExit(128 + self.requested)  # only where the signal was handled or ignored
+
+    def _request(self, number: int, frame: FrameType | None) -> None:
+        self.requested = number
+        self._restore_handlers()
+
+    def _restore_handlers(self) -> None:
+        for number, handler in self._handlers.items():
+            signal.signal(number, handler)
+        self._handlers.clear()

@@ -2,6 +2,7 @@
 
 import copy
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,6 +13,7 @@ from torch.utils.data import default_collate
 
 from hyperproto._core.checks import check_finite_number, check_finite_rows, check_output_width
 from hyperproto._core.errors import InputError, InputTypeError, arg
+from hyperproto._core.processes import from_first
 from hyperproto._core.progress import progress_bar
 from hyperproto._core.registry import choose
 from hyperproto.data import Arrays, ImageData, as_dataset
@@ -19,14 +21,11 @@ from hyperproto.data.batches import AnyDataset
 from hyperproto.defaults import InputKind
 from hyperproto.spaces import Classes, CompositeSpace, OutputSpace, Range, Sphere, Targets, TaskSpace
 from hyperproto.spec import ResolvedSettings, RunSpec, TrainSettings
-from hyperproto.training.checkpoint import share
-from hyperproto.training.distributed import accelerator_for
+from hyperproto.training.distributed import GracefulShutdown, accelerator_for, move
 from hyperproto.training.folder import RunFolder
-from hyperproto.training.loop import Loop
-from hyperproto.training.outputs import measure, move
-from hyperproto.training.progress import EpochLog, check_log
-from hyperproto.training.run import Run, describe_run
-from hyperproto.training.stopping import GracefulShutdown, monitored
+from hyperproto.training.loop import EpochLog, Loop, check_log
+from hyperproto.training.outputs import measure
+from hyperproto.training.run import Run, describe_run, monitored
 
 __all__ = ["fit"]
 
@@ -112,8 +111,8 @@ def fit(
         resolved = _resolve(asked, space, _length(train_data), inputs)
         min_rows = _check_batches(resolved, network, train_data, accelerator)
         run = Run(network, space, path if main else None, monitor=resolved.monitor)
-        store, checkpoint = None, None
-        if path is not None and main:
+        store = checkpoint = None
+        if path is not None:
             config = describe_run(
                 network,
                 space,
@@ -123,8 +122,8 @@ def fit(
                 spec=None if spec is None else spec.to_dict(),
             )
             store = RunFolder(path)
-            checkpoint = store.open(config, space, resume=resume)
-        checkpoint = share(checkpoint, accelerator)
+            # the other processes may have no such disk
+            checkpoint = from_first(partial(store.open, config, space, resume=resume))
         loop = Loop(
             run,
             resolved,
@@ -133,7 +132,7 @@ def fit(
             valid_data,
             min_rows=min_rows,
             folder=path,
-            store=store,
+            store=store if main else None,
             keep_best=keep == "best",
         )
         show = progress if main else False

@@ -46,10 +46,9 @@ from hyperproto._core.files import (
 from hyperproto._core.processes import is_first
 from hyperproto.spaces import OutputSpace
 from hyperproto.spec import RunSpec
-from hyperproto.training.checkpoint import Checkpoint, class_prototypes, read_checkpoint, weights_of
-from hyperproto.training.load import stored_prototypes
-from hyperproto.training.run import FORMAT, FORMATS, Run, read_config, read_run
-from hyperproto.training.stopping import best_epoch
+from hyperproto.training.checkpoint import Checkpoint, read_checkpoint, weights_of
+from hyperproto.training.load import read_config, read_run, stored_prototypes
+from hyperproto.training.run import FORMAT, FORMATS, Run, best_epoch
 
 __all__ = ["CHECKPOINT", "SPEC", "RunFolder", "claim_folder", "clear_false_start", "run_started", "stored_spec"]
 
@@ -105,7 +104,7 @@ class RunFolder:
             _check_spec(self.path)
         new_folder(self.path, except_for=[SPEC])
         with self._explained("config.json", 10_000):
-            every = class_prototypes(space).values()
+            every = space.prototypes_by_task().values()
             placed = {f"prototypes.{index}.safetensors": prototypes for index, prototypes in enumerate(every)}
             # the folder was empty, so from here on files of these names are ours to remove
             write_json(self.path / STARTING, {"format": FORMAT, "files": list(placed)})
@@ -183,7 +182,7 @@ def check_same_run(folder: Path, config: dict[str, Any], space: OutputSpace) -> 
             )
     if stored["space"] is not None:
         placed = stored_prototypes(folder, stored["space"])
-        for name, prototypes in class_prototypes(space).items():
+        for name, prototypes in space.prototypes_by_task().items():
             if not torch.equal(placed[name].vectors, prototypes.vectors.cpu()):
                 raise InputError(
                     f'"{folder}"',

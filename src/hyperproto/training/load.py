@@ -1,4 +1,4 @@
-"""A run's network and space read back from its folder, which is not to be trusted.
+"""What a run's folder says, and its network and space read back from it; a folder is not to be trusted.
 
 A config comes from wherever the folder came from. It can name a network of ours and give it numbers, no more; numbers
 that ask for more memory than the weights next to them account for are refused before any is taken.
@@ -14,20 +14,24 @@ import torch
 from torch import nn
 
 from hyperproto._core.errors import HyperprotoError, InputError
-from hyperproto._core.files import read_json
+from hyperproto._core.files import read_json, read_json_lines
 from hyperproto._core.registry import choose
 from hyperproto.baselines import space_from_dict
 from hyperproto.models import create_backbone
 from hyperproto.prototypes import Prototypes
 from hyperproto.spaces import OutputSpace
+from hyperproto.spec import RunSpec
 from hyperproto.training.checkpoint import fill_weights, read_tensors
-from hyperproto.training.outputs import use_channels_last
-from hyperproto.training.run import read_config
+from hyperproto.training.distributed import use_channels_last
+from hyperproto.training.run import FORMAT, FORMATS, best_epoch
 
 __all__ = [
     "CALIBRATION",
     "Loaded",
+    "RunRecord",
     "load",
+    "read_config",
+    "read_run",
     "rebuild",
     "stored_network",
     "stored_prototypes",
@@ -38,6 +42,87 @@ CALIBRATION = "calibration.json"
 MOST = 2**24  # of any whole number: classes, columns, dimensions
 MOST_LAYERS = 2000
 WEIGHTS = ("last.safetensors", "best.safetensors", "checkpoint.safetensors")
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """What a run's folder says, without its weights.
+
+    Attributes
+    ----------
+    folder : Path
+    config : dict
+        Network, space, settings, data, versions, as plain values.
+    history : list of dict
+        One record per epoch that has ended.
+    metrics : dict or None
+        The last measures; None where training is not finished.
+    """
+
+    folder: Path
+    config: dict[str, Any]
+    history: list[dict[str, Any]]
+    metrics: dict[str, Any] | None
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Fields of :class:`~hyperproto.spec.TrainSettings`, as it was trained."""
+        return dict(self.config.get("settings") or {})
+
+    @property
+    def preprocessing(self) -> dict[str, Any] | None:
+        """What was done to each input, as ``preprocessing.to_dict()`` put it."""
+        return self.config.get("preprocessing")
+
+    @property
+    def spec(self) -> RunSpec | None:
+        """The description from which data and network can be built again; None for a run of ``fit`` alone."""
+        stored = self.config.get("spec")
+        if stored is None:
+            return None
+        try:
+            return RunSpec.from_dict(stored)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise InputError(f'The description of the run in "{self.folder}" is damaged ({error}).') from None
+
+    @property
+    def finished(self) -> bool:
+        """Whether training has ended."""
+        return self.metrics is not None
+
+    @property
+    def best(self) -> dict[str, Any] | None:
+        """The record of the best epoch; None where there was no validation."""
+        index = best_epoch(self.history, self.settings.get("monitor"))
+        return None if index is None else self.history[index]
+
+
+def read_run(folder: str | Path) -> RunRecord:
+    """Read what a run's folder says: its config, its epochs so far and, where it is finished, its measures."""
+    folder = Path(folder)
+    metrics = folder / "metrics.json"
+    return RunRecord(
+        folder,
+        read_config(folder),
+        read_json_lines(folder / "epochs.jsonl"),
+        read_json(metrics) if metrics.is_file() else None,
+    )
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """Read the config of a run, in its present form: runs of format hyperproto.run/1 had a flat "recipe"."""
+    if not (folder / "config.json").is_file():
+        raise FileNotFoundError(f'No run in "{folder}": expected "config.json". fit(folder=...) makes one.')
+    config = read_json(folder / "config.json")
+    found = config.get("format") if isinstance(config, dict) else None
+    if found not in FORMATS:
+        raise InputError(f'"{folder}"', f"be a run of format {FORMAT}", found or "a config without a format")
+    if not {"network", "space"} <= set(config):
+        raise InputError(f'"{folder / "config.json"}" lacks its network or its space. It may have been edited.')
+    recipe = config.pop("recipe", None)
+    if isinstance(recipe, dict) and "data" in recipe:
+        config["spec"] = recipe
+    return dict(config)
 
 
 @dataclass(frozen=True, eq=False)

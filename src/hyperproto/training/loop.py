@@ -1,24 +1,26 @@
-"""The training loop: everything is checked by now."""
+"""The training loop, where everything is checked by now, and what people see of it while it runs."""
 
 import time
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from accelerate import Accelerator
 from safetensors.torch import save_file
 from torch import Tensor
 
-from hyperproto._core.errors import InputError, NonFiniteLossError
+from hyperproto._core.errors import InputError, NonFiniteLossError, arg
+from hyperproto._core.extras import require
 from hyperproto._core.files import replacing
 from hyperproto._core.progress import ProgressBar
+from hyperproto._core.registry import choose
 from hyperproto._core.seeding import derive_seed
 from hyperproto.data import Arrays, Batches, ImageData
 from hyperproto.data.batches import AnyDataset, index_targets
 from hyperproto.spec import SCHEDULES, ResolvedSettings
 from hyperproto.training.checkpoint import (
     Checkpoint,
-    LossSum,
     TrainState,
     fill_weights,
     machine_of,
@@ -26,39 +28,84 @@ from hyperproto.training.checkpoint import (
     take,
     weights_of,
 )
-from hyperproto.training.distributed import Gradients, seed_draws, share_buffers, take_step
+from hyperproto.training.distributed import (
+    GracefulShutdown,
+    Gradients,
+    LossSum,
+    move,
+    seed_draws,
+    share_buffers,
+    take_step,
+    use_channels_last,
+)
 from hyperproto.training.folder import RunFolder
-from hyperproto.training.outputs import evaluate, move, use_channels_last
-from hyperproto.training.progress import EpochLog, describe_measures
-from hyperproto.training.run import Run
-from hyperproto.training.stopping import GracefulShutdown, best_epoch, out_of_patience
+from hyperproto.training.outputs import evaluate
+from hyperproto.training.run import Run, best_epoch, describe_measures, out_of_patience
 
-__all__ = ["Loop"]
+__all__ = ["EpochLog", "Loop", "check_log"]
 
 NAMED = 8  # examples in the sentence about a failed batch; all of them are in the file
 
 
-class Loop:
-    """Trains one run.
+def check_log(log: str | None, folder: object) -> None:
+    """Say before the first step that a log cannot be written."""
+    if log is None:
+        return
+    choose(log, {"tensorboard": 0}, what="log")
+    require("tensorboard", extra="tensorboard", purpose=arg("log", '"tensorboard"'))
+    if folder is None:
+        raise InputError("folder", f"be given to write {arg('log', log)} into")
 
-    Parameters
-    ----------
-    run : Run
-        Its network and space are trained in place, and its history is extended.
-    settings : ResolvedSettings
-        How to train.
-    accelerator : Accelerator
-        The machine.
-    train, valid : data set
-        To train on; and to measure on, or None.
-    min_rows : int
-        How many examples each process must get in a step.
-    folder : Path or None
-        Where the run is stored, the same for every process.
-    store : RunFolder or None
-        Writes there; only the first process has one.
-    keep_best : bool
-        Whether to end with the weights of the best epoch.
+
+class EpochLog:
+    """Reports each epoch: a line above the bar, or alone for "lines", and a point in the folder of TensorBoard.
+
+    Points of epochs from ``first_epoch`` on are taken back: they are trained again.
+    """
+
+    def __init__(
+        self,
+        bar: ProgressBar,
+        epochs: int,
+        show: bool | Literal["lines"] | None,
+        *,
+        tensorboard: Path | None,
+        first_epoch: int,
+    ) -> None:
+        self.bar, self.epochs, self.lines = bar, epochs, show == "lines"
+        self._started = time.monotonic()
+        self._writer = None if tensorboard is None else summary_writer(tensorboard, first_epoch)
+
+    def add(self, record: dict[str, Any]) -> None:
+        """Report one epoch of the history."""
+        described = describe_measures(record["valid"])
+        line = f"epoch {record['epoch'] + 1}/{self.epochs}  loss {record['loss']:.4f}  {described}".rstrip()
+        if self.bar.shown:
+            self.bar.print(line)
+        elif self.lines:
+            print(f"{line}  ({time.monotonic() - self._started:.0f} s)", flush=True)
+        if self._writer is not None:
+            values = {"loss": record["loss"], "lr": record["lr"]}
+            values |= {f"valid/{name}": value for name, value in record["valid"].items()}
+            for name, value in values.items():
+                self._writer.add_scalar(name, value, record["epoch"])
+            self._writer.flush()
+
+    def close(self) -> None:
+        """Close the files of TensorBoard."""
+        if self._writer is not None:
+            self._writer.close()
+
+
+def summary_writer(folder: Path, first_epoch: int) -> Any:
+    """Return TensorBoard's writer."""
+    return import_module("torch.utils.tensorboard").SummaryWriter(log_dir=str(folder), purge_step=first_epoch)
+
+
+class Loop:
+    """Trains one run in place, on a machine, in a folder that only the first process has a ``store`` for.
+
+    Each process must get ``min_rows`` examples in a step; ``keep_best`` ends with the weights of the best epoch.
     """
 
     def __init__(
@@ -87,7 +134,6 @@ class Loop:
         rank, world = accelerator.process_index, accelerator.num_processes
         size, seed = settings.batch_size, settings.seed
         self.batches = Batches(train, size, shuffle=True, seed=seed, rank=rank, world=world, least=min_rows)
-        self.state = TrainState(run.network, run.space, self.optimizer, accelerator, seed)
         self.best: dict[str, Tensor] | None = None
 
     def train(
@@ -167,6 +213,11 @@ class Loop:
         # the rate is computed, not read off the optimizer: resuming after the last step takes none
         return {"epoch": epoch, "loss": mean, "lr": self._rate(epoch, steps - 1), "valid": self._validate()}
 
+    @property
+    def state(self) -> TrainState:
+        """What a checkpoint stores."""
+        return TrainState(self.run.network, self.run.space, self.optimizer, self.accelerator, self.settings.seed)
+
     def _rate(self, epoch: int, step: int) -> float:
         """Return the learning rate of a step of an epoch."""
         steps = len(self.batches)
@@ -182,7 +233,8 @@ class Loop:
                 try:
                     self.run.space.check(index_targets(targets, slice(row, row + 1)))
                 except InputError as error:
-                    raise InputError(f"Example {example} of the data: {error}") from None
+                    place = f"Example {example} of the data: {arg(error.argument)}"
+                    raise InputError(place, error.rule, error.got, error.advice) from None
             raise
 
     def _validate(self) -> dict[str, float]:
@@ -215,14 +267,7 @@ def _note_on_machine(checkpoint: Checkpoint, machine: dict[str, Any]) -> str | N
 def explain_failure(error: NonFiniteLossError, ids: Tensor, batch: Any, folder: Path | None) -> NonFiniteLossError:
     """Save a batch whose loss is not finite where there is a folder, and return the error with what is known added.
 
-    Parameters
-    ----------
-    error : NonFiniteLossError
-    ids : Tensor, shape (n,)
-        The rows of the data set that the batch was made of.
-    batch : (inputs, targets)
-        As the network got them; tensors, or dicts of them.
-    folder : Path or None
+    ``ids`` are the rows of the data set that the batch was made of, shape (n,).
     """
     rows = ", ".join(map(str, ids[:NAMED].tolist())) + (", ..." if len(ids) > NAMED else "")
     known = f"Its {len(ids)} examples are rows {rows} of the data"
@@ -235,4 +280,4 @@ def explain_failure(error: NonFiniteLossError, ids: Tensor, batch: Any, folder: 
         with replacing(path) as temporary:
             save_file(tensors, temporary)
         known += f', saved in "{path}"'
-    return NonFiniteLossError(f"{error} {known}. Lower lr, or search them for NaN and huge values.")
+    return NonFiniteLossError(error.argument, advice=f"{known}. Lower lr, or search them for NaN and huge values.")

@@ -11,18 +11,16 @@ from torch import Tensor, nn
 from hyperproto._core.processes import meet_other_processes
 from hyperproto.data import Arrays, Batches, ImageData, as_dataset
 from hyperproto.metrics import absolute_error_terms, accuracy_terms
-from hyperproto.models import Backbone
 from hyperproto.spaces import OutputSpace
+from hyperproto.training.distributed import move, use_channels_last
 
 __all__ = [
     "add_terms",
     "evaluate",
     "mean_terms",
     "measure",
-    "move",
     "network_outputs",
     "stack_outputs",
-    "use_channels_last",
 ]
 
 
@@ -80,30 +78,6 @@ def _batches(data: Any, batch_size: int, rows: Tensor | None) -> Iterator[tuple[
     ids = list(torch.split(rows, batch_size))
     assert isinstance(dataset, Arrays | ImageData), "other data sets have no rows to choose"
     yield from dataset.batches(ids) if isinstance(dataset, ImageData) else (dataset[some] for some in ids)
-
-
-def use_channels_last(network: nn.Module) -> bool:
-    """Store the weights of our own convolutional networks channels last, and return whether that was done.
-
-    On a CPU this saves a tenth of training and a third of evaluation. A user's own network stays as it is: a
-    ``view`` of its activations may rely on the usual order. Values, names and files are the same either way.
-    """
-    if not isinstance(network, Backbone) or not any(isinstance(part, nn.Conv2d) for part in network.modules()):
-        return False
-    if next(network.parameters()).device.type == "mps":
-        return False
-    network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-    return True
-
-
-def move(value: Any, device: torch.device, *, channels_last: bool = False) -> Any:
-    """Move a tensor to a device, or each of a dict of them."""
-    if not isinstance(value, Tensor):
-        return {name: move(tensor, device, channels_last=channels_last) for name, tensor in value.items()}
-    if device.type == "mps" and value.dtype == torch.float64:
-        value = value.float()  # MPS has no float64
-    value = value.to(device, non_blocking=True)
-    return value.contiguous(memory_format=torch.channels_last) if channels_last and value.ndim == 4 else value
 
 
 @torch.no_grad()

@@ -1,5 +1,6 @@
-"""A run: as ``fit`` returns it, and as its folder tells of it."""
+"""A run as ``fit`` returns it, and which of its epochs is best: a pure function of the history, nothing to store."""
 
+import math
 import platform
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -8,16 +9,21 @@ from typing import Any
 import torch
 from torch import nn
 
-from hyperproto._core.errors import InputError
-from hyperproto._core.files import read_json, read_json_lines
+from hyperproto._core.registry import unknown_choice
 from hyperproto._version import __version__
-from hyperproto.baselines import space_to_dict
 from hyperproto.models import Backbone
 from hyperproto.spaces import OutputSpace
-from hyperproto.spec import RunSpec
-from hyperproto.training.stopping import best_epoch
 
-__all__ = ["FORMAT", "FORMATS", "Run", "RunRecord", "describe_run", "read_config", "read_run"]
+__all__ = [
+    "FORMAT",
+    "FORMATS",
+    "Run",
+    "best_epoch",
+    "describe_measures",
+    "describe_run",
+    "monitored",
+    "out_of_patience",
+]
 
 FORMAT = "hyperproto.run/2"
 FORMATS = ("hyperproto.run/1", FORMAT)  # that can be read
@@ -57,93 +63,71 @@ class Run:
         return None if index is None else self.history[index]
 
 
-@dataclass(frozen=True)
-class RunRecord:
-    """What a run's folder says, without its weights.
-
-    Attributes
-    ----------
-    folder : Path
-    config : dict
-        Network, space, settings, data, versions, as plain values.
-    history : list of dict
-        One record per epoch that has ended.
-    metrics : dict or None
-        The last measures; None where training is not finished.
-    """
-
-    folder: Path
-    config: dict[str, Any]
-    history: list[dict[str, Any]]
-    metrics: dict[str, Any] | None
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """Fields of :class:`~hyperproto.spec.TrainSettings`, as it was trained."""
-        return dict(self.config.get("settings") or {})
-
-    @property
-    def preprocessing(self) -> dict[str, Any] | None:
-        """What was done to each input, as ``preprocessing.to_dict()`` put it."""
-        return self.config.get("preprocessing")
-
-    @property
-    def spec(self) -> RunSpec | None:
-        """The description from which data and network can be built again; None for a run of ``fit`` alone."""
-        stored = self.config.get("spec")
-        if stored is None:
-            return None
-        try:
-            return RunSpec.from_dict(stored)
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise InputError(f'The description of the run in "{self.folder}" is damaged ({error}).') from None
-
-    @property
-    def finished(self) -> bool:
-        """Whether training has ended."""
-        return self.metrics is not None
-
-    @property
-    def best(self) -> dict[str, Any] | None:
-        """The record of the best epoch; None where there was no validation."""
-        index = best_epoch(self.history, self.settings.get("monitor"))
-        return None if index is None else self.history[index]
-
-
 def describe_run(network: nn.Module, space: OutputSpace, **more: Any) -> dict[str, Any]:
     """Return a run's config: what is needed to build it again and to continue it."""
     return {
         "format": FORMAT,
         "network": {"name": network.name, **network.config} if isinstance(network, Backbone) else None,
-        "space": space_to_dict(space),
+        "space": space.to_dict(),
         **more,
         "versions": {"hyperproto": __version__, "torch": torch.__version__, "python": platform.python_version()},
     }
 
 
-def read_run(folder: str | Path) -> RunRecord:
-    """Read what a run's folder says: its config, its epochs so far and, where it is finished, its measures."""
-    folder = Path(folder)
-    metrics = folder / "metrics.json"
-    return RunRecord(
-        folder,
-        read_config(folder),
-        read_json_lines(folder / "epochs.jsonl"),
-        read_json(metrics) if metrics.is_file() else None,
+def monitored(record: dict[str, Any], monitor: str | None) -> float:
+    """Return how good an epoch was, larger is better: an accuracy as it is, an error with its sign reversed.
+
+    Parameters
+    ----------
+    record : dict
+        One epoch of a run's history.
+    monitor : str, optional
+        The name of a validation measure (default: the first). NaN where nothing was measured.
+
+    >>> monitored({"valid": {"kind/accuracy": 0.9, "size/mae": 0.25}}, "size/mae")
+    -0.25
+    """
+    measures = record["valid"]
+    if not measures:
+        return math.nan
+    name = next(iter(measures)) if monitor is None else monitor
+    if name not in measures:
+        raise unknown_choice(name, measures, what="measure to monitor")
+    value = measures[name]
+    if value is None:  # how files write NaN
+        return math.nan
+    return float(value) if name.endswith("accuracy") else -float(value)
+
+
+def best_epoch(history: list[dict[str, Any]], monitor: str | None = None) -> int | None:
+    """Return the index of the first epoch that no other surpasses; None where nothing was measured.
+
+    >>> best_epoch([{"valid": {"accuracy": value}} for value in (0.5, 0.8, 0.7, 0.8)])
+    1
+    """
+    best, where = -math.inf, None
+    for index, record in enumerate(history):
+        value = monitored(record, monitor)
+        if value > best:
+            best, where = value, index
+    return where
+
+
+def out_of_patience(history: list[dict[str, Any]], monitor: str | None, patience: int | None) -> bool:
+    """Return whether the last ``patience`` epochs brought nothing better."""
+    if patience is None or not history:
+        return False
+    where = best_epoch(history, monitor)
+    return len(history) - (0 if where is None else where + 1) >= patience
+
+
+def describe_measures(measures: dict[str, float]) -> str:
+    """Write measures as people read them: accuracies in percent, errors in their own unit.
+
+    >>> describe_measures({"digit/accuracy": 0.951, "angle/mae": 5.5})
+    'digit/accuracy 95.1 %  angle/mae 5.5'
+    """
+    return "  ".join(
+        f"{name} {100 * value:.1f} %" if name.endswith("accuracy") else f"{name} {value:.3g}"
+        for name, value in measures.items()
     )
-
-
-def read_config(folder: Path) -> dict[str, Any]:
-    """Read the config of a run, in its present form: runs of format hyperproto.run/1 had a flat "recipe"."""
-    if not (folder / "config.json").is_file():
-        raise FileNotFoundError(f'No run in "{folder}": expected "config.json". fit(folder=...) makes one.')
-    config = read_json(folder / "config.json")
-    found = config.get("format") if isinstance(config, dict) else None
-    if found not in FORMATS:
-        raise InputError(f'"{folder}"', f"be a run of format {FORMAT}", found or "a config without a format")
-    if not {"network", "space"} <= set(config):
-        raise InputError(f'"{folder / "config.json"}" lacks its network or its space. It may have been edited.')
-    recipe = config.pop("recipe", None)
-    if isinstance(recipe, dict) and "data" in recipe:
-        config["spec"] = recipe
-    return dict(config)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import nn
 
 from hyperproto._core.errors import InputError
 from hyperproto._core.processes import from_first
@@ -17,12 +18,12 @@ from hyperproto.spaces import Classes, OutputSpace, Space, Sphere, TaskSpace
 from hyperproto.spaces.tasks import Task
 from hyperproto.spec import ResolvedSettings, RunSpec
 from hyperproto.training.build import build_data, build_network, build_source, build_space, resolve_spec
-from hyperproto.training.checkpoint import class_prototypes, read_checkpoint
+from hyperproto.training.checkpoint import read_checkpoint
 from hyperproto.training.fit import fit
 from hyperproto.training.folder import CHECKPOINT, run_started, stored_spec
-from hyperproto.training.load import Loaded, rebuild
-from hyperproto.training.progress import check_log
-from hyperproto.training.run import Run, read_run
+from hyperproto.training.load import read_run, rebuild
+from hyperproto.training.loop import check_log
+from hyperproto.training.run import Run
 
 __all__ = ["resume_run", "train"]
 
@@ -61,7 +62,7 @@ def train(
         spec = resolve_spec(spec, source)
         space = build_space(spec, source)
         network = build_network(spec, source.preprocessing, space.dim)
-        return _fit(spec, source, Loaded(network, space), place, say, options)
+        return _fit(spec, source, network, space, place, say, options)
 
 
 def resume_run(folder: str | Path, *, path: str | Path | None = None, say: Say | None = None, **options: Any) -> Run:
@@ -85,27 +86,33 @@ def resume_run(folder: str | Path, *, path: str | Path | None = None, say: Say |
         spec = replace(spec, train=settings)
         with torch.random.fork_rng():  # with the weights it started with: there may be no checkpoint yet
             torch.manual_seed(derive_seed(settings.seed, "weights"))
-            built = rebuild(place)
+            network, space = rebuild(place)
     else:
         spec = resolve_spec(spec, source)
         space = build_space(spec, source)
-        built = Loaded(build_network(spec, source.preprocessing, space.dim), space)
-    _check_targets(built.space, source, place)
+        network = build_network(spec, source.preprocessing, space.dim)
+    _check_targets(space, source, place)
     if say is not None:
         say(from_first(lambda: _where(place, spec.train.epochs)))
-    return _fit(spec, source, built, place, say, options)
+    return _fit(spec, source, network, space, place, say, options)
 
 
 def _fit(
-    spec: RunSpec, source: Source, built: Loaded, folder: Path | None, say: Say | None, options: dict[str, Any]
+    spec: RunSpec,
+    source: Source,
+    network: nn.Module,
+    space: OutputSpace,
+    folder: Path | None,
+    say: Say | None,
+    options: dict[str, Any],
 ) -> Run:
     """Prepare the data, and train."""
     train_data, valid = build_data(spec.data, source)
     if say is not None:
-        say(_headline(source.name, len(train_data), None if valid is None else len(valid), built))
+        say(_headline(source.name, len(train_data), None if valid is None else len(valid), network, space))
     return fit(
-        built.network,
-        built.space,
+        network,
+        space,
         train_data,
         spec.train,
         valid=valid,
@@ -142,9 +149,8 @@ def _short(values: tuple[Any, ...] | None) -> str:
     return ", ".join(map(str, values[:5])) + (", ..." if len(values) > 5 else "")
 
 
-def _headline(name: str, examples: int, valid: int | None, built: Loaded) -> str:
+def _headline(name: str, examples: int, valid: int | None, network: nn.Module, space: OutputSpace) -> str:
     """Say what is trained on what; a rule may have chosen much of it."""
-    network, space = built
     assert isinstance(network, Backbone)
     weights = sum(parameter.numel() for parameter in network.parameters())
     measured = "no validation data" if valid is None else f"{valid:,} to validate on"
@@ -154,7 +160,7 @@ def _headline(name: str, examples: int, valid: int | None, built: Loaded) -> str
     if type(space) is Space:
         losses = {task.loss.name.replace("_", " ") for task in space.tasks.values() if isinstance(task, Classes)}
         line += f", {' and '.join(sorted(losses))} loss" if losses else ""
-        agreements = (placed.certificate.prior_agreement for placed in class_prototypes(space).values())
+        agreements = (placed.certificate.prior_agreement for placed in space.prototypes_by_task().values())
         line += "".join(f", prototypes placed by {found.prior}" for found in agreements if found is not None)
     return line + "."
 
