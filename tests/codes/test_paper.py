@@ -46,11 +46,5 @@ def test_no_steps_give_the_random_start_and_a_seed_fixes_every_bit():
     np.testing.assert_array_equal(paper_descent(9, 3, seed=5, steps=20)[0], paper_descent(9, 3, seed=5, steps=20)[0])
 
 
-def test_momentum_acts():
-    assert not np.array_equal(
-        paper_descent(9, 3, seed=5, steps=20)[0], paper_descent(9, 3, seed=5, steps=20, momentum=0.9)[0]
-    )
-
-
 def test_unit_rows_normalises():
     np.testing.assert_allclose(unit_rows(np.array([[3.0, 4.0]])), [[0.6, 0.8]])

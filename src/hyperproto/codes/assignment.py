@@ -39,22 +39,9 @@ def assign(
 ) -> tuple[NDArray[np.intp], bool]:
     """Return π of shape (K,), so that ``points[π]`` are the prototypes of the classes in their order.
 
-    Parameters
-    ----------
-    points : Array, shape (K, D)
-        Unit rows.
-    weights : Array, shape (K, K)
-        w, from :func:`~hyperproto.codes.ranking.order_weights`.
-    kicks : int
-        Attempts to leave a local optimum.
-    seed : int
-        Fixes the result.
-    progress : callable, optional
-        Called with (kicks done, kicks in all).
-
-    Returns
-    -------
-    Array of int, shape (K,); and False where an interrupt ended it early.
+    The weights of shape (K, K) are w, from :func:`~hyperproto.codes.ranking.order_weights`; kicks are attempts to
+    leave a local optimum, and ``progress`` is called with (kicks done, kicks in all). The second value is False where
+    an interrupt ended it early.
     """
     wanted = (weights + weights.T) / 2
     cosines = points @ points.T
@@ -92,12 +79,7 @@ def _kicked(best: NDArray[np.intp], kick: int, rng: np.random.Generator) -> NDAr
 def exchange_gains(wanted: Array, placed: Array, products: Array) -> Array:
     """Return the gain of exchanging classes r and s, for every pair. Shape (K, K).
 
-    Parameters
-    ----------
-    wanted, placed : Array, shape (K, K)
-        w and the cosines as assigned, both symmetric with a zero diagonal.
-    products : Array, shape (K, K)
-        ``wanted @ placed``.
+    From w and the cosines as assigned, both symmetric with a zero diagonal, and ``wanted @ placed``.
     """
     own = np.diagonal(products)
     gains: Array = products + products.T

@@ -119,20 +119,14 @@ def extend_ranked(
 ) -> Array:
     """Return the new points, one for each class after the old ones. Shape (count, D), unit rows.
 
+    As :func:`extend_code`, with a prior of weight λ.
+
     Parameters
     ----------
-    fixed : Array, shape (K, D)
-        The fixed points, unit rows.
     similarity : Array, shape (K + count, K + count)
         The prior over old and new classes; only rows and columns of ``members`` are read.
     members : Array of int, shape (M,)
         The classes the prior covers, in order; the others are only separated.
-    weight : float
-        λ.
-    effort : {"fast", "balanced", "thorough"}
-        How many starts.
-    seed : int
-        Fixes every bit of the result.
     """
     count, dim = len(similarity) - len(fixed), fixed.shape[1]
     smooth = SmoothMaxWithFixedPoints(fixed, 1, count)

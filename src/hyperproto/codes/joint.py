@@ -64,12 +64,8 @@ def positive_part(similarity: Array) -> Array:
 def spectral_layout(similarity: Array, members: NDArray[np.intp], num_points: int, dim: int, *, seed: int) -> Array:
     """Return the directions in which the centered prior varies most. Shape (num_points, dim).
 
-    Parameters
-    ----------
-    similarity : Array, shape (A, M)
-        Rows of the prior for some anchors, or all M classes.
-    members : Array of int, shape (M,)
-        The classes the columns stand for; the others start at random.
+    ``similarity`` of shape (A, M) has rows for some anchors, or all M classes; ``members`` are the classes its
+    columns stand for. The others start at random.
     """
     _, sizes, directions = np.linalg.svd(_centered(similarity), full_matrices=False)
     rank = min(dim, len(sizes))
@@ -142,20 +138,10 @@ def auto_weight(num_points: int, dim: int) -> float:
 
 
 class Joint:
-    """A separation term plus λ times Equation 6, on rows of any length, with its tangential gradient.
+    """A separation term plus λ, the weight, times Equation 6 over the points ``members``.
 
-    Parameters
-    ----------
-    separation : callable
-        Maps K rows laid out flat to a value and its gradient.
-    ranking : Ranking
-        Over the points ``members``, ids of shape (M,).
-    weight : float
-        λ.
-    dim : int
-        D.
-    fixed : Array, shape (M, D), optional
-        Points that stay, before those that move; ids count both.
+    As a function of rows of any length laid out flat, with its tangential gradient. Points that stay, ``fixed``, come
+    before those that move; members count both.
     """
 
     def __init__(
@@ -196,26 +182,10 @@ def ranked_points(
     workers: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[Array, bool]:
-    """Minimize F from several starts; return the best end and whether all was done, or an interrupt ended it.
+    """Minimize F from several layouts of shape (K, D), with so many steps at most for each exponent.
 
-    Parameters
-    ----------
-    ranking : Ranking
-        Over the points ``members``, ids of shape (M,); the others are only separated.
-    weight : float
-        λ.
-    starts : list of Array
-        Layouts to start from, shape (K, D) each.
-    iterations : int
-        Steps at most for each exponent.
-    workers : int
-        Processes; the result is the same bit for bit.
-    progress : callable, optional
-        Called with (starts done, starts in all).
-
-    Returns
-    -------
-    Array, shape (K, D), unit rows; and False where an interrupt came.
+    The ranking is over the points ``members``; the others are only separated. ``progress`` is called with (starts
+    done, starts in all). Returns the best end, unit rows, and False where an interrupt came.
     """
     tasks = [(_descend, (ranking, members, weight, iterations, start)) for start in starts]
     best, lowest = starts[0], math.inf

@@ -145,18 +145,9 @@ def many_ranked_points(
     rounds: int,
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[Array, bool]:
-    """Lower Equation 6 while keeping pairs below a falling threshold. Shape (K, D), unit rows.
+    """Lower Equation 6 while keeping pairs below a threshold that falls with each of some passes over all pairs.
 
-    The second value is False where an interrupt ended it early.
-
-    Parameters
-    ----------
-    ranking, members, weight
-        As for :func:`~hyperproto.codes.joint.ranked_points`.
-    start : Array, shape (K, D)
-        Where to start.
-    rounds : int
-        Passes over all pairs.
+    As :func:`~hyperproto.codes.joint.ranked_points`, from one start of shape (K, D).
     """
     points, goal = start, random_max_cosine(*start.shape)
     threshold = max_cosine(points)

@@ -18,6 +18,8 @@ __all__ = ["Memory", "minimize"]
 
 Objective = Callable[[Array], tuple[float, Array]]
 
+REACH = 0.1  # length of the very first step, when nothing is known about the curvature
+
 
 class Memory:
     r"""The last pairs s = Δx, y = Δg, and the inverse Hessian they imply.
@@ -75,28 +77,15 @@ def minimize(
     iterations: int,
     tolerance: float = 1e-9,
     memory: int = 20,
-    reach: float = 0.1,
 ) -> Array:
-    """Return a point with a smaller objective, by L-BFGS with a backtracking line search.
+    """Return a point with a smaller objective, by L-BFGS with a backtracking line search from ``x``.
 
-    Parameters
-    ----------
-    objective : callable
-        Maps x to the value and its gradient, a new array each time.
-    x : Array, shape (n,)
-        Where to start.
-    iterations : int
-        Steps at most.
-    tolerance : float
-        Stops once the largest entry of the gradient is below this, or steps no longer help.
-    memory : int
-        Pairs kept.
-    reach : float
-        Length of the very first step, when nothing is known about the curvature.
+    The objective maps x to the value and its gradient, a new array each time. Stops after so many iterations, once
+    the largest entry of the gradient is below ``tolerance``, or when steps no longer help. Keeps ``memory`` pairs.
     """
     pairs = Memory(min(memory, iterations), len(x))
     value, gradient = objective(x)
-    step = gradient * (reach / max(float(np.sqrt(gradient @ gradient)), 1e-300))
+    step = gradient * (REACH / max(float(np.sqrt(gradient @ gradient)), 1e-300))
     idle = 0
     for _ in range(iterations):
         slope = float(step @ gradient)

@@ -12,6 +12,8 @@ from hyperproto.codes.ranking import Ranking
 
 __all__ = ["paper_descent", "separation_gradient"]
 
+RATE = 0.1
+
 
 def separation_gradient(points: Array) -> tuple[float, Array]:
     r"""Return Equation 5 and its gradient with respect to the points, both for unit rows.
@@ -39,13 +41,12 @@ def paper_descent(
     members: NDArray[np.intp] | None = None,
     weight: float = 1.0,
     steps: int = 10_000,
-    lr: float = 0.1,
-    momentum: float = 0.0,
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[Array, bool]:
     """Place points as the paper does: projected gradient descent from a random start.
 
-    On Equation 5, or with a ranking on the sum of Equations 5 and 6.
+    On Equation 5, or with a ranking on the sum of Equations 5 and 6. Steps and rate are those of the authors' script,
+    which asks for momentum but builds a new optimizer at every step, so that it never acts.
 
     Parameters
     ----------
@@ -57,11 +58,6 @@ def paper_descent(
         Equation 6 over the points ``members``, ids of shape (M,), that a prior covers.
     weight : float, default 1
         Of Equation 6; the paper adds it as it is.
-    steps, lr : int, float
-        The values of the authors' script.
-    momentum : float, default 0
-        The authors ask for 0.9 but build a new optimizer at every step, so that it never acts. Keeping it
-        helps for K >= 200 and diverges for small K.
     progress : callable, optional
         Called with (steps done, steps in all) now and then.
 
@@ -70,15 +66,12 @@ def paper_descent(
     Array, shape (num_points, dim), unit rows; and False where an interrupt ended it early.
     """
     points = random_points(num_points, dim, seed)
-    velocity = np.zeros_like(points)
     with one_thread(), suppress(KeyboardInterrupt):
         for step in range(steps):
             gradient = separation_gradient(points)[1]
             if ranking is not None:
                 gradient[members] += weight * ranking(points[members])[1]
-            velocity *= momentum
-            velocity += gradient
-            points = unit_rows(points - lr * velocity)
+            points = unit_rows(points - RATE * gradient)
             if progress is not None and step % 50 == 0:
                 progress(step, steps)
         return points, True

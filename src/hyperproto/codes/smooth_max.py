@@ -21,6 +21,7 @@ Pairs = tuple[NDArray[np.intp], NDArray[np.intp]]
 CLOSEST = 1e-15  # of 1 - c: coinciding points are treated as at this distance
 MAX_CONTACTS = 1000  # beyond this the solve costs more than it gives
 WEIGHTS = (1e-2, 1e-4, 1e-6, 1e-8)
+POLISHING = 12  # steps of Gauss-Newton for each set of contacts
 
 
 class SmoothMax:
@@ -30,14 +31,8 @@ class SmoothMax:
               \frac{\partial f_p}{\partial c_{ij}} = \frac{(1 - c_{ij})^{-p-1}}{\sum (1 - c)^{-p}}
 
     Every term is scaled by the smallest distance m = min(1 - c), so none exceeds 1 at any p. The exponent is
-    a power of two: (m / (1 - c))^p by squaring costs a tenth of what ``exp`` and ``log`` do.
-
-    Parameters
-    ----------
-    num_points, dim : int
-        K and D. Two K x K arrays are kept and written over at every call.
-    exponent : int
-        p, a power of two. May be changed between calls.
+    a power of two, which may be changed between calls: (m / (1 - c))^p by squaring costs a tenth of what ``exp`` and
+    ``log`` do. Two K x K arrays are kept and written over at every call.
     """
 
     def __init__(self, num_points: int, dim: int, *, exponent: int = 1) -> None:
@@ -103,20 +98,11 @@ class SmoothMaxWithFixedPoints:
 
     with new points x and fixed points q; pairs of fixed points are left out, as nothing can be done about them. The
     starts do not know each other: the Hessian of the sum is block diagonal, so one descent takes all of them down in
-    a few large products instead of many small ones.
-
-    Parameters
-    ----------
-    fixed : Array, shape (M, D)
-        The fixed points, unit rows.
-    starts, count : int
-        B, and how many new points each start has.
-    exponent : int
-        p, a power of two. May be changed between calls.
+    a few large products instead of many small ones. The exponent is that of :class:`SmoothMax`.
     """
 
     def __init__(self, fixed: Array, starts: int, count: int, *, exponent: int = 1) -> None:
-        """Set the fixed points, the sizes and p."""
+        """Set the fixed points of shape (M, D), how many starts there are, new points in each, and p."""
         self.fixed = fixed
         self.shape = (starts, count, fixed.shape[1])
         self.exponent = exponent
@@ -163,18 +149,11 @@ def _raise_to(ratio: Array, exponent: int) -> None:
         np.multiply(ratio, ratio, out=ratio)
 
 
-def polish(points: Array, *, exponent: float, iterations: int = 12) -> Array:
+def polish(points: Array, *, exponent: float) -> Array:
     """Return the points with their contacts made exact, or the points themselves where that does not help.
 
-    Parameters
-    ----------
-    points : Array, shape (K, D)
-        Unit rows, at or near a minimum of the smooth maximum.
-    exponent : float
-        The exponent of that minimum: pairs that carry at least a weight of 1e-2, 1e-4, 1e-6 and 1e-8 in it,
-        relative to the closest pair, are tried as the set of contacts.
-    iterations : int
-        Steps of Gauss-Newton for each set.
+    The points are unit rows at or near a minimum of the smooth maximum with that exponent. Pairs that carry at least
+    a weight of 1e-2, 1e-4, 1e-6 and 1e-8 in it, relative to the closest pair, are tried as the set of contacts.
     """
     best, lowest = points, largest_cosine(points)
     tried = 0
@@ -184,7 +163,7 @@ def polish(points: Array, *, exponent: float, iterations: int = 12) -> Array:
             continue
         tried = len(pairs[0])
         candidate, spread = best, math.inf
-        for _ in range(iterations):
+        for _ in range(POLISHING):
             candidate, before = _equalize(candidate, pairs)
             if before > 0.5 * spread:
                 break  # Newton converges faster than that, or not at all

@@ -40,8 +40,3 @@ def test_sampled_rows_of_a_large_chirp_code_stay_below_its_cosine():
     products = points @ points.T
     np.fill_diagonal(products, -1)
     assert products.max() <= code.max_cosine + 1e-12
-
-
-def test_cubic_chirps_refuse_prime_powers():
-    with pytest.raises(ValueError, match="must be a prime above 3"):
-        largest_character_sum(9)

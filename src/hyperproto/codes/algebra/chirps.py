@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from hyperproto._core.errors import InputError
 from hyperproto.codes.algebra.fields import Integers, distinct, field
 from hyperproto.codes.measure import Array
 
@@ -88,14 +87,12 @@ def _phases(count: int) -> Complex:
 
 @cache
 def largest_character_sum(order: int) -> float:
-    """Return max over c and a != 0 of |sum over t of ψ(a t^3 + b t^2 + c t)|: at most 2 sqrt(q), by Weil.
+    """Return max over c and a != 0 of |sum over t of ψ(a t^3 + b t^2 + c t)|, q a prime: at most 2 sqrt(q), by Weil.
 
     Shifting t removes b (p > 3), scaling t leaves a = 1, g, g^2; one Fourier transform of ψ(a t^3) gives all
     c. Without b the sum is real (t -> -t conjugates it), so the cosine of two chirps attains the modulus.
     """
     gf = field(order)
-    if gf.degree != 1 or order <= 3:
-        raise InputError("order", "be a prime above 3 for cubic chirps", order)
     cubes, generator = gf.power(gf.elements, 3), gf.generator
     scales = (1, generator, generator**2)
     sums = [np.fft.fft(np.exp(2j * np.pi * (a * cubes % order) / order)) for a in scales]

@@ -82,20 +82,9 @@ def fixed(build: Callable[[], Array]) -> RowsByIndex:
 
 
 def section(points: Array, anchors: Array, cosines: ArrayLike) -> Array:
-    """Return the points at the given cosines from the anchors, without that component, as unit rows.
+    """Return the points at the given cosines from the k anchors, without that component, as unit rows of D - k.
 
-    Parameters
-    ----------
-    points : array, shape (K, D)
-        Unit rows.
-    anchors : array, shape (k, D)
-        Independent unit rows; they need not be points of the code.
-    cosines : array-like, shape (k,) or ()
-        The wanted cosine with each anchor.
-
-    Returns
-    -------
-    array, shape (K', D - k), unit rows
+    Anchors are independent unit rows; they need not be points of the code.
     """
     orthogonal = np.linalg.qr(anchors.T, mode="complete").Q[:, len(anchors) :]
     return unit_rows(points[members(points, anchors, cosines)] @ orthogonal)
