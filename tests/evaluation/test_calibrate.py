@@ -6,15 +6,8 @@ import pytest
 import torch
 
 import hyperproto as hp
-from hyperproto.evaluation import (
-    Calibration,
-    calibrate_run,
-    evaluate_run,
-    fit_calibration,
-    predict_files,
-    read_calibration,
-    uncalibrated,
-)
+from hyperproto.evaluation import Calibration, calibrate_run, evaluate_run, predict_files, read_calibration
+from hyperproto.evaluation.calibrate import fit_calibration, uncalibrated
 from hyperproto.evaluation.confidence import ClassCalibration, ConformalInterval, Temperature
 from hyperproto.metrics import expected_calibration_error
 from tests.evaluation.conftest import write_images, write_numbers
@@ -39,10 +32,9 @@ def test_a_calibration_is_written_and_read_back(table):
     assert found.examples == 60
     assert set(found.tasks) == {"side", "height"}
     loaded = hp.load(folder)
-    _, space = loaded
     assert Calibration.from_dict(loaded.calibration) == found
-    assert read_calibration(folder, space) == found
-    assert read_calibration(folder, space, which="best") is None  # those are other weights
+    assert read_calibration(folder) == found
+    assert read_calibration(folder, which="best") is None  # those are other weights
     assert set(found.measures) == {
         *(f"side/{key}" for key in ("ece_before", "ece", "coverage", "set_size", "rejection")),
         *(f"height/{key}" for key in ("coverage", "width")),
@@ -142,30 +134,26 @@ def test_rows_of_a_table_can_be_unknown(table, tmp_path):
     assert found.auroc > 0.6
 
 
-def test_a_calibration_for_other_weights_or_tasks_is_refused(table):
+def test_a_calibration_for_other_weights_or_of_another_form_is_refused(table):
     folder, data = table
     calibrate_run(folder, data)
-    space = hp.load(folder).space
     held = json.loads((folder / "calibration.json").read_text())
     for change, sentence in {
         "weights": "must be fitted for the weights of its run; got others. Calibrate the run again",
-        "task": 'must be about the tasks of its run; got "color"',
         "format": "must have the format hyperproto.calibration/1; got 2",
-        "tasks": "must have its tasks, measures and origin by name",
+        "tasks": "must be complete; got AttributeError",
         "kind": 'Unknown kind of calibration "oracle"',
     }.items():
         edited = json.loads(json.dumps(held))
         if change == "weights":
             edited["origin"]["weights"] = "0"
-        elif change == "task":
-            edited["tasks"]["color"] = edited["tasks"].pop("side")
         elif change == "kind":
             edited["tasks"]["side"]["model"]["kind"] = "oracle"
         else:
             edited[change] = {"format": 2, "tasks": []}[change]
         (folder / "calibration.json").write_text(json.dumps(edited))
         with pytest.raises((ValueError, TypeError), match=sentence):
-            read_calibration(folder, space)
+            read_calibration(folder)
     (folder / "calibration.json").write_text("{")
     with pytest.raises(ValueError, match="not readable as JSON"):
         hp.load(folder)

@@ -138,7 +138,7 @@ def test_a_class_the_run_does_not_know_is_named_or_left_out(image_run, tmp_path)
 
 
 def test_data_of_another_kind_gets_a_sentence(image_run, table_run, tmp_path):
-    with pytest.raises(ValueError, match="must have classes called"):
+    with pytest.raises(ValueError, match='must have a target "side" of kind "classes", as the run does; got "'):
         evaluate_run(table_run.folder, image_run.source)
     with pytest.raises(ValueError, match='Unknown split of the data "tset". Choose from: "test", "train", "all"'):
         evaluate_run(image_run.folder, image_run.data, split="tset")

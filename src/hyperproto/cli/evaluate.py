@@ -92,14 +92,11 @@ def percent(value: float) -> str:
 def print_rows(title: str, rows: Iterable[tuple[str, str]]) -> None:
     """Print a title and a table of two columns, where there are rows."""
     from rich.markup import escape
-    from rich.table import Table
 
-    from hyperproto.cli.console import table_console
+    from hyperproto.cli.console import table_console, text_table
 
-    console, table = table_console(), Table(show_header=False)
+    console, table = table_console(), text_table(rows)
     console.print(escape(title), soft_wrap=True, highlight=False)
-    for row in rows:
-        table.add_row(*map(escape, row))
     if table.row_count:
         console.print(table)
 
@@ -171,22 +168,16 @@ def _unknown_rows(found: "UnknownReport") -> Rows:
 
 
 def _show_classes(name: str, report: "ClassReport", worst: int) -> None:
-    from rich.markup import escape
-    from rich.table import Table
-
-    from hyperproto.cli.console import table_console
+    from hyperproto.cli.console import table_console, text_table
 
     there = [row for row in report.classes if row.support]
     listed = sorted(there, key=lambda row: row.recall)[:worst]
     if listed:
         title = "all classes" if len(listed) == len(there) else f"the {len(listed)} worst of {len(there)} classes"
-        table = Table("class", "examples", "recall", "precision", title=escape(f"{name}: {title}"))
-        for row in listed:
-            table.add_row(escape(row.name), f"{row.support:,}", percent(row.recall), percent(row.precision))
-        table_console().print(table)
+        rows = [(row.name, f"{row.support:,}", percent(row.recall), percent(row.precision)) for row in listed]
+        headings = "class", "examples", "recall", "precision"
+        table_console().print(text_table(rows, *headings, title=f"{name}: {title}"))
     if report.pairs:
-        title = escape(f"{name}: most frequent mistakes")
-        table = Table("true", "predicted", "count", "of its class", title=title)
-        for pair in report.pairs:
-            table.add_row(escape(pair.label), escape(pair.predicted), f"{pair.count:,}", percent(pair.share))
-        table_console().print(table)
+        rows = [(pair.label, pair.predicted, f"{pair.count:,}", percent(pair.share)) for pair in report.pairs]
+        headings = "true", "predicted", "count", "of its class"
+        table_console().print(text_table(rows, *headings, title=f"{name}: most frequent mistakes"))

@@ -6,12 +6,9 @@ import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from tyro.conf import Positional, arg
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 __all__ = ["Predict"]
 
@@ -105,26 +102,15 @@ def _columns(task: str, answer: Any, classes: int | None, cosines: bool) -> dict
 
 def _show(rows: list[dict[str, Any]]) -> None:
     """Print a table; where it is wider than the screen, without further classes, and then without cosines."""
-    from hyperproto.cli.console import table_console
+    from hyperproto.cli.console import table_console, text_table
 
     console, everything = table_console(), _flat(rows)
     endless = console.options.update(width=10_000)
     for lines in (everything, _flat(rows, classes=1), _flat(rows, classes=1, cosines=False)):
-        shortened = [[str(line[0])[-20:], *line[1:]] for line in lines]  # a file's name may fold without harm
-        if console.measure(_table(shortened), options=endless).maximum <= console.width:
+        text = [[f"{cell:.4g}" if isinstance(cell, float) else str(cell) for cell in line] for line in lines]
+        shortened = [[line[0][-20:], *line[1:]] for line in text]  # a file's name may fold without harm
+        if console.measure(text_table(shortened[1:], *shortened[0]), options=endless).maximum <= console.width:
             break
-    console.print(_table(lines))
+    console.print(text_table(text[1:], *text[0]))
     if len(lines[0]) < len(everything[0]):
         print("Too wide for the screen: further classes or cosines are left out; -o FILE.csv has everything.")
-
-
-def _table(lines: list[list[Any]]) -> "Table":
-    from rich.markup import escape
-    from rich.table import Table
-
-    table = Table()
-    for heading in lines[0]:
-        table.add_column(escape(heading), overflow="fold")
-    for line in lines[1:]:
-        table.add_row(*(escape(f"{cell:.4g}" if isinstance(cell, float) else str(cell)) for cell in line))
-    return table

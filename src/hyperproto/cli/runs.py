@@ -41,28 +41,22 @@ class Runs:
 
 def _show(rows: "list[RunRow]") -> None:
     from rich.markup import escape
-    from rich.table import Table
 
-    from hyperproto.cli.console import table_console
+    from hyperproto.cli.console import table_console, text_table
     from hyperproto.training.run import describe_measures
 
-    table = Table()
-    for heading in ("run", "trained", "epochs", "last", "best", "time"):
-        table.add_column(heading, overflow="fold")
+    cells = []
     for row in rows:
-        if row.state == "damaged":
-            table.add_row(escape(row.name), "damaged")
-            continue
-        trained = "\n".join((row.data, row.network, row.space))
         # a number and its unit stay on one line
         measures = (
             describe_measures(values).replace("  ", "\n").replace(" %", "\N{NO-BREAK SPACE}%")
             for values in (row.last, row.best)
         )
-        cells = (row.name, trained, f"{row.epochs}/{row.asked}\n{row.state}", *measures, _duration(row.seconds))
-        table.add_row(*map(escape, cells))
+        trained, epochs = f"{row.data}\n{row.network}\n{row.space}", f"{row.epochs}/{row.asked}\n{row.state}"
+        known = (trained, epochs, *measures, _duration(row.seconds))
+        cells.append((row.name, *(("damaged",) if row.state == "damaged" else known)))
     console = table_console()
-    console.print(table)
+    console.print(text_table(cells, "run", "trained", "epochs", "last", "best", "time"))
     for row in rows:
         if row.reason:
             console.print(escape(f"{row.name} is damaged: {row.reason}"), soft_wrap=True, highlight=False)

@@ -6,13 +6,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.utils.class_weight import compute_class_weight, compute_sample_weight
+from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 from torch import Tensor
 
 from hyperproto._core.checks import check_integer
 from hyperproto._core.errors import InputError
+from hyperproto._core.registry import unknown_choice
 from hyperproto.estimators.changes import ClassChanges
 from hyperproto.estimators.columns import ClassColumn, with_unknown
 from hyperproto.evaluation.class_examples import Examples, draw_replay, join_examples
@@ -179,8 +180,12 @@ class HypersphericalClassifier(ClassifierMixin, ClassChanges):  # type: ignore[m
         if self.class_weight is None:
             return weight
         given, labels = self.class_weight, values[TARGET]
-        if isinstance(given, dict):  # for all classes, of which some may be absent from the rows of partial_fit
-            by_class = compute_class_weight(given, classes=self.classes_, y=labels)
+        if isinstance(given, dict):
+            known = self.classes_.tolist()
+            for name in given:
+                if name not in known:
+                    raise unknown_choice(str(name), map(str, known), what="class in `class_weight`")
+            by_class = np.array([float(given.get(name, 1)) for name in known])
             by_row: NDArray[Any] = by_class[np.searchsorted(self.classes_, labels)]
         else:
             by_row = compute_sample_weight(given, labels)

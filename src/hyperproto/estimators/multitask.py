@@ -162,7 +162,7 @@ class HypersphericalMultiTask(ClassChanges):
         self.classes_ = [classes.get(name) for name in self.columns_]
 
     def _encode(self, y: Any) -> dict[str, Tensor]:
-        return self._to_targets(self._values(self._columns(y if hasattr(y, "columns") else np.asarray(y))))
+        return self._to_targets(self._values(self._columns(y)))
 
     def _values(self, columns: list[NDArray[Any]]) -> dict[str, NDArray[Any]]:
         return {

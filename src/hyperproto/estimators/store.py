@@ -36,7 +36,7 @@ __all__ = ["load_estimator", "save_estimator"]
 KIND, NUMBER = "hyperproto.estimator", 2
 FORMAT = f"{KIND}/{NUMBER}"
 MULTITASK = ("flat_", "tasks_", "names_")  # what HypersphericalMultiTask has besides
-HELD_OUT, OUTPUTS = "held_out.safetensors", ("scores", "targets", "norms")
+HELD_OUT, REPLAY, OUTPUTS = "held_out.safetensors", "replay.safetensors", ("scores", "targets", "norms")
 
 
 def save_estimator(estimator: Any, folder: str | Path) -> None:
@@ -53,7 +53,7 @@ def save_estimator(estimator: Any, folder: str | Path) -> None:
         _write_tensors(place / HELD_OUT, tensors)
     if estimator.replay_ is not None:
         kept = {f"targets.{index}": ids for index, ids in enumerate(estimator.replay_.targets.values())}
-        _write_tensors(place / "replay.safetensors", {"inputs": estimator.replay_.inputs, **kept})
+        _write_tensors(place / REPLAY, {"inputs": estimator.replay_.inputs, **kept})
     write_json(place / "estimator.json", described)
 
 
@@ -88,20 +88,16 @@ def _describe(estimator: Any) -> dict[str, Any]:
 
 def load_estimator(folder: str | Path) -> Any:
     """Give back an estimator that was saved, ready to predict."""
-    # here, since these modules store themselves with this one
-    from hyperproto.estimators.classifier import HypersphericalClassifier
-    from hyperproto.estimators.multitask import HypersphericalMultiTask
-    from hyperproto.estimators.regressor import HypersphericalRegressor
+    # here, since these store themselves with this module
+    from hyperproto.estimators import HypersphericalClassifier, HypersphericalMultiTask, HypersphericalRegressor
 
-    known = {
-        kind.__name__: kind for kind in (HypersphericalClassifier, HypersphericalRegressor, HypersphericalMultiTask)
-    }
+    kinds = HypersphericalClassifier, HypersphericalRegressor, HypersphericalMultiTask
+    known: dict[str, Any] = {kind.__name__: kind for kind in kinds}
     folder = Path(folder)
     described = _read(folder)
     try:
-        build: Any = choose(described["class"], known, what="estimator")
         params = {name: _from_plain(value) for name, value in described["params"].items()}
-        estimator = build(**params)
+        estimator = choose(described["class"], known, what="estimator")(**params)
         _refill(estimator, described, folder)
     except (AttributeError, KeyError, TypeError, IndexError) as error:
         raise InputError(
@@ -144,32 +140,23 @@ def _refill(estimator: Any, described: dict[str, Any], folder: Path) -> None:
     estimator.settings_ = ResolvedSettings.from_dict(described["settings"])
     estimator.history_ = list(described["history"])
     estimator.n_iter_, estimator.loss_ = len(estimator.history_), estimator.history_[-1]["loss"]
-    columns = list(estimator.columns_)
-    estimator.held_out_ = _read_held_out(folder / HELD_OUT, columns)
-    estimator.replay_ = _read_replay(folder / "replay.safetensors", columns)
+    estimator.held_out_ = estimator.replay_ = None
+    if (folder / HELD_OUT).is_file():
+        stored = read_tensors(folder / HELD_OUT)
+        estimator.held_out_ = {
+            name: TaskOutputs(*(stored[f"{part}.{index}"].numpy() for part in OUTPUTS))
+            for index, name in enumerate(estimator.columns_)
+        }
+    if (folder / REPLAY).is_file():
+        stored = read_tensors(folder / REPLAY)
+        kept = {name: stored[f"targets.{index}"] for index, name in enumerate(estimator.columns_)}
+        estimator.replay_ = Examples(stored["inputs"], kept)
     for name, value in described["multitask"].items():
         setattr(estimator, choose(name, dict.fromkeys(MULTITASK, name), what="attribute"), value)
     if estimator._class_columns:
         estimator._set_classes()
     fitted = zip(estimator._class_columns, described["calibrations"], strict=True)
     estimator.calibrations_ = {name: ClassCalibration.from_dict(values) for name, values in fitted}
-
-
-def _read_held_out(path: Path, names: list[str]) -> dict[str, TaskOutputs] | None:
-    if not path.is_file():
-        return None
-    tensors = read_tensors(path)
-    return {
-        name: TaskOutputs(*(tensors[f"{part}.{index}"].numpy() for part in OUTPUTS))
-        for index, name in enumerate(names)
-    }
-
-
-def _read_replay(path: Path, names: list[str]) -> Examples | None:
-    if not path.is_file():
-        return None
-    tensors = read_tensors(path)
-    return Examples(tensors["inputs"], {name: tensors[f"targets.{index}"] for index, name in enumerate(names)})
 
 
 def _write_tensors(path: Path, tensors: dict[str, torch.Tensor]) -> None:

@@ -1,7 +1,7 @@
 """Shelf 8: evaluate, calibrate, examine and change trained runs, and predict with them."""
 
 from hyperproto.evaluation import confidence
-from hyperproto.evaluation.calibrate import calibrate_run, fit_calibration, uncalibrated
+from hyperproto.evaluation.calibrate import calibrate_run
 from hyperproto.evaluation.confidence import Calibration, ConfidenceReport
 from hyperproto.evaluation.doctor import Examination, examine_run
 from hyperproto.evaluation.doctor_checks import Finding
@@ -34,7 +34,6 @@ __all__ = [
     "confidence",
     "evaluate_run",
     "examine_run",
-    "fit_calibration",
     "list_runs",
     "predict_files",
     "predict_split",
@@ -42,5 +41,4 @@ __all__ = [
     "remove_classes",
     "rename_classes",
     "sort_runs",
-    "uncalibrated",
 ]

@@ -19,9 +19,9 @@ from hyperproto.evaluation.confidence import (
 )
 from hyperproto.evaluation.predict import output_norms, space_outputs
 from hyperproto.evaluation.run_data import fingerprint, open_run, read_run_data, usual_batch_size
-from hyperproto.spaces import OutputSpace, Range, Sphere
+from hyperproto.spaces import OutputSpace, Sphere
 from hyperproto.spaces.output_space import TaskSpace
-from hyperproto.spaces.tasks import class_tasks
+from hyperproto.spaces.tasks import class_tasks, range_tasks
 from hyperproto.training.load import CALIBRATION
 
 __all__ = ["calibrate_run", "fit_calibration", "uncalibrated"]
@@ -90,23 +90,11 @@ def fit_calibration(
     batch_size: int = 512,
     origin: dict[str, str] | None = None,
 ) -> Calibration:
-    """Fit probabilities, sets, intervals and, if asked for, a threshold for unknown inputs.
+    """Fit the confidence of a network and its space on prepared data that was not trained on.
 
-    Parameters
-    ----------
-    network, space
-        As trained.
-    data : pair (inputs, targets), Arrays, ImageData or Dataset
-        Nothing that the network was trained on.
-    coverage : float, default 0.9
-        How often sets and intervals must contain the truth.
-    reject : float, optional
-        Share of known inputs that may be called unknown.
-    batch_size : int, default 512
-    origin : dict of str, optional
-        Kept with the result.
+    ``coverage`` and ``reject`` are as for :func:`calibrate_run`; ``origin`` is kept with the result.
     """
-    before = uncalibrated(space)
+    before, ranges = uncalibrated(space), range_tasks(space.tasks)
     if reject is not None and not before:
         raise InputError("reject", "be left out where all tasks are numbers", reject)
     tasks: dict[str, TaskCalibration] = {}
@@ -116,12 +104,11 @@ def fit_calibration(
         labeled = found.labeled()
         if not len(labeled.targets):
             raise InputError("Data to calibrate on", f'have labels for "{name}"', "none")
-        task = space.tasks[name]
         options: dict[str, Any] = {"coverage": coverage}
-        if isinstance(task, Range):
-            options |= {"low": task.low, "high": task.high}
+        if name in before:
+            options |= {"reject": reject, "outlier": before[name].outlier}
         else:
-            options |= {"reject": reject, "outlier": "length" if isinstance(space, Sphere) else "energy"}
+            options |= {"low": ranges[name].low, "high": ranges[name].high}
         tasks[name] = labeled.fit(**options)
         examples = max(examples, len(labeled.targets))
         measured = labeled.cross_measure(before.get(name), **options)

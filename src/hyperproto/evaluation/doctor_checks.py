@@ -15,6 +15,7 @@ from hyperproto.spaces.output_space import TaskSpace
 from hyperproto.spaces.tasks import Task, class_tasks, range_tasks
 from hyperproto.sphere import normalize
 from hyperproto.training import RunRecord
+from hyperproto.training.outputs import mean_terms, measure
 
 __all__ = ["FROM_DATA", "FROM_FILES", "Evidence", "Finding", "SplitOutputs"]
 
@@ -314,8 +315,9 @@ def train_test_gap(run: Evidence) -> Iterator[Finding]:
     """Find a network that is much better on its training data."""
     if len(run.splits) < 2:
         return
+    both = [mean_terms(measure(run.space, split.predicted, split.targets)) for split in run.splits]
     for name, task in run.tasks.items():
-        train, test = (_score(split, name, task) for split in run.splits[:2])
+        train, test = (found[f"{run.space.prefix(name)}{task.measure}"] for found in both)
         if isinstance(task, Classes):
             large = train - test > ACCURACY_GAP
             message = f"accuracy on train and test data is {100 * train:.1f} and {100 * test:.1f} %"
@@ -330,15 +332,6 @@ def train_test_gap(run: Evidence) -> Iterator[Finding]:
                 "Augment images, raise weight_decay, use a smaller network or more data, or use the best epoch.",
                 {"train": train, "test": test},
             )
-
-
-def _score(split: SplitOutputs, name: str, task: Task) -> float:
-    """Return the accuracy or the mean absolute error over the labels that are there; NaN where there are none."""
-    predicted, targets = split.predicted[name], split.targets[name]
-    present = task.present(targets)
-    if isinstance(task, Classes):
-        return float((predicted == targets)[present].double().mean())
-    return float((predicted.double() - targets.double())[present].abs().nan_to_num(torch.inf).mean())
 
 
 FROM_FILES = {

@@ -110,7 +110,7 @@ def evaluate_run(
     record, network, opened = open_run(folder, which=which, network=network, space=space)
     tasks = opened.tasks
     name, part, dataset = read_run_data(record, tasks, data, split=split, unseen=unseen, skip_corrupt=skip_corrupt)
-    calibration = read_calibration(folder, opened, which=which)
+    calibration = read_calibration(folder, which=which)
     fitted = uncalibrated(opened) | ({} if calibration is None else calibration.tasks)
     size = batch_size or usual_batch_size(record)
     predictions = predict_split(network, opened, dataset, batch_size=size, top=TOP, calibration=fitted)

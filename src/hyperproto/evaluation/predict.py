@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from accelerate import Accelerator
 from torch import Tensor, nn
@@ -218,7 +219,7 @@ def predict_files(
         raise InputError("paths", "be at least one file", "none")
     network, space = load(folder, which=which, network=network, space=space)
     data, origins = read_unlabeled(record, given, skip_corrupt=skip_corrupt)
-    calibration = read_calibration(folder, space, which=which)
+    calibration = read_calibration(folder, which=which)
     found = predict_split(
         network,
         space,
@@ -264,10 +265,9 @@ def _describe_classes(
         ]
         rows.append({**classes[0], "top": classes})
     if confidence.set_sizes is not None and confidence.set_members is not None:
-        members, start = confidence.set_members.tolist(), 0
-        for answer, size in zip(rows, confidence.set_sizes.tolist(), strict=True):
-            answer["set"] = [names[index] for index in members[start : start + size]]
-            start += size
+        sets = np.split(confidence.set_members, np.cumsum(confidence.set_sizes)[:-1])
+        for answer, members in zip(rows, sets, strict=True):
+            answer["set"] = [names[index] for index in members.tolist()]
     if confidence.accepted is not None:
         for answer, accepted in zip(rows, confidence.accepted.tolist(), strict=True):
             answer["unknown"] = not accepted

@@ -19,8 +19,8 @@ from hyperproto.data.preprocessing import Preprocessing, TablePreprocessing, pre
 from hyperproto.data.readers import OWN, READERS, detect, read_data
 from hyperproto.data.source import MISSING, Target, Unseen, class_targets
 from hyperproto.data.tables import is_table, read_columns
-from hyperproto.evaluation.confidence import Calibration, ClassCalibration
-from hyperproto.spaces import Classes, OutputSpace
+from hyperproto.evaluation.confidence import Calibration
+from hyperproto.spaces import Classes, OutputSpace, Range
 from hyperproto.spaces.output_space import TaskSpace
 from hyperproto.spaces.tasks import Task, class_tasks, range_tasks
 from hyperproto.spec import ResolvedSettings
@@ -52,30 +52,14 @@ def open_run(
     return record, network, space
 
 
-def read_calibration(folder: str | Path, space: OutputSpace, *, which: str = "last") -> Calibration | None:
-    """Return what ``calibrate_run`` wrote; None where it did not, or for the other weights of the run.
-
-    Parameters
-    ----------
-    folder : path
-        The run.
-    space : OutputSpace
-        That of the run, to check against.
-    which : {"last", "best"}
-        The weights that are to be used.
-    """
+def read_calibration(folder: str | Path, *, which: str = "last") -> Calibration | None:
+    """Return what ``calibrate_run`` wrote for these weights of a run, "last" or "best"; None where it did not."""
     path = Path(folder) / CALIBRATION
-    if not path.is_file():
-        return None
-    found = Calibration.from_dict(read_json(path))
-    if found.origin.get("which") != which:
+    found = Calibration.from_dict(read_json(path)) if path.is_file() else None
+    if found is None or found.origin.get("which") != which:
         return None
     if found.origin.get("weights") != fingerprint(Path(folder), which):
         raise InputError(f'"{path}"', "be fitted for the weights of its run", "others", "Calibrate the run again.")
-    tasks = space.tasks if isinstance(space, TaskSpace) else {}
-    for name, task in found.tasks.items():
-        if name not in tasks or isinstance(task, ClassCalibration) != isinstance(tasks[name], Classes):
-            raise InputError(f'"{path}"', "be about the tasks of its run", f'"{name}"', "Calibrate the run again.")
     return found
 
 
@@ -220,15 +204,14 @@ def _match_targets(
     matched = {}
     for name, task in tasks.items():
         source = next(iter(found)) if name not in found and len(tasks) == len(found) == 1 else name
-        if source not in found or isinstance(found[source], Labels) != isinstance(task, Classes):
-            kind = "classes" if isinstance(task, Classes) else "numbers"
-            listed = ", ".join(f'"{known}"' for known in found)
-            raise InputError("The data", f'have {kind} called "{name}", as the run does', listed)
-        labels = found[source]
-        if isinstance(task, Classes) and isinstance(labels, Labels):
-            matched[name] = _match_classes(name, targets[source], labels, task, unseen)
-        else:
+        target = found.get(source)
+        if isinstance(task, Classes) and isinstance(target, Labels):
+            matched[name] = _match_classes(name, targets[source], target, task, unseen)
+        elif isinstance(task, Range) and isinstance(target, Bounds):
             matched[name] = targets[source]
+        else:
+            listed = ", ".join(f'"{known}"' for known in found)
+            raise InputError("The data", f'have a target "{name}" of kind "{task.kind}", as the run does', listed)
     return matched
 
 

@@ -140,7 +140,7 @@ def test_mistakes_are_named():
         ConformalInterval.fit([1.0], [1.0, 2.0])
     with pytest.raises(InputError, match="`truths` must hold at least one that is not missing; got 1 missing"):
         ConformalInterval.fit([1.0], [np.nan])
-    with pytest.raises(InputError, match="`low` must be less than `high`; got 2 and 1"):
+    with pytest.raises(InputError, match="`low` must be less than `high`; got 2.0 and 1.0"):
         ConformalInterval(0.5, 0.9, 2, 1)
     with pytest.raises(InputError, match='Unknown outlier score "cosin".*Did you mean "cosine"'):
         outlier_score([[0.5]], kind="cosin")
@@ -148,5 +148,7 @@ def test_mistakes_are_named():
         outlier_score([[0.5]], kind="length")
     with pytest.raises(InputError, match="`norms` must be 1 lengths, one per row of `cosines`; got 2, the small"):
         outlier_score([[0.5]], [1.0, 2.0])
-    with pytest.raises(InputError, match='A stored rejection must have the entry "rate"; got none'):
+    with pytest.raises(
+        InputError, match=r"A stored rejection must have kind and entries .*; got a rejection with \['threshold'\]"
+    ):
         Rejection.from_dict({"threshold": 1.0})

@@ -14,16 +14,9 @@ from hyperproto._core.errors import InputError
 from hyperproto._core.files import plain
 from hyperproto._core.registry import choose
 
-__all__ = ["Confidence", "ConfidenceReport", "StoredValue", "TaskCalibration", "stored_entry"]
+__all__ = ["Confidence", "ConfidenceReport", "StoredValue", "TaskCalibration"]
 
 NAN = math.nan
-
-
-def stored_entry(stored: Any, key: str, kind: str) -> Any:
-    """Return an entry of a dict that was read from a file."""
-    if not isinstance(stored, Mapping) or key not in stored:
-        raise InputError(f"A stored {kind}", f'have the entry "{key}"', "none", "The file may have been edited.")
-    return stored[key]
 
 
 class StoredValue:
@@ -44,24 +37,20 @@ class StoredValue:
         return {"kind": self.kind, **nested}
 
     @classmethod
-    def from_dict(cls, stored: Any) -> Self:
+    def from_dict(cls, stored: Mapping[str, Any]) -> Self:
         """Return what :meth:`to_dict` described."""
-        kind = stored.get("kind", cls.kind) if isinstance(stored, Mapping) else cls.kind
+        kind = stored.get("kind", cls.kind)
         if kind == "concentration":
-            raise InputError(
-                "A stored calibration",
-                "be fitted by temperature",
-                "concentrations, which no longer exist",
-                "Calibrate again.",
-            )
+            got, advice = "concentrations, which no longer exist", "Calibrate again."
+            raise InputError("A stored calibration", "be fitted by temperature", got, advice)
         chosen = choose(kind, StoredValue.kinds, what="kind of calibration")
-        if not issubclass(chosen, cls):
-            raise InputError(f"A stored {cls.kind}", "be of that kind", kind, "The file may have been edited.")
-        found = {}
-        for field in fields(chosen):  # type: ignore[arg-type]
-            value = stored_entry(stored, field.name, kind)
-            found[field.name] = StoredValue.from_dict(value) if isinstance(value, Mapping) else value
-        return chosen(**found)
+        names = [field.name for field in fields(chosen)]  # type: ignore[arg-type]
+        if not issubclass(chosen, cls) or not stored.keys() >= set(names):
+            rule, got = f"have kind and entries of a {cls.kind}", f"a {kind} with {list(stored)}"
+            raise InputError(f"A stored {cls.kind}", rule, got, "The file may have been edited.")
+        values = {name: stored[name] for name in names}
+        nested = {name: StoredValue.from_dict(v) for name, v in values.items() if isinstance(v, Mapping)}
+        return chosen(**values | nested)
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,13 +14,7 @@ from hyperproto._core.arrays import Numbers, Values, labeled_rows, to_labels, to
 from hyperproto._core.checks import check_finite_number, check_integer
 from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto._core.registry import choose
-from hyperproto.evaluation.confidence.base import (
-    Confidence,
-    ConfidenceReport,
-    StoredValue,
-    TaskCalibration,
-    stored_entry,
-)
+from hyperproto.evaluation.confidence.base import Confidence, ConfidenceReport, StoredValue, TaskCalibration
 from hyperproto.evaluation.confidence.conformal import ConformalInterval, ConformalSets
 from hyperproto.evaluation.confidence.outliers import OUTLIER_SCORES, Rejection, outlier_score
 from hyperproto.metrics import calibration_error
@@ -328,15 +322,12 @@ class Calibration:
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Self:
         """Return what :meth:`to_dict` described."""
-        found = stored_entry(stored, "format", "calibration")
-        if found != FORMAT:
-            raise InputError("A stored calibration", f"have the format {FORMAT}", found, "Calibrate the run again.")
-        tasks, examples, measures, origin = (
-            stored_entry(stored, key, "calibration") for key in ("tasks", "examples", "measures", "origin")
-        )
-        if not all(isinstance(part, Mapping) for part in (tasks, measures, origin)):
-            raise InputTypeError(
-                "A stored calibration", "have its tasks, measures and origin by name", advice="Calibrate again."
-            )
-        read = {str(name): TaskCalibration.from_dict(task) for name, task in tasks.items()}
-        return cls(read, examples, {key: value for key, value in measures.items() if value is not None}, dict(origin))
+        if stored.get("format") != FORMAT:
+            got, advice = stored.get("format"), "Calibrate the run again."
+            raise InputError("A stored calibration", f"have the format {FORMAT}", got, advice)
+        try:
+            tasks = {str(name): TaskCalibration.from_dict(task) for name, task in stored["tasks"].items()}
+            measures = {name: value for name, value in stored["measures"].items() if value is not None}
+            return cls(tasks, stored["examples"], measures, dict(stored["origin"]))
+        except (AttributeError, KeyError, TypeError) as error:
+            raise InputError("A stored calibration", "be complete", repr(error), "Calibrate the run again.") from None

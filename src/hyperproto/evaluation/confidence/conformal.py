@@ -27,9 +27,9 @@ def check_share(value: Any, name: str) -> float:
     return share
 
 
-def check_threshold(value: Any, name: str) -> float:
-    """Return a threshold; None stands for infinity."""
-    return math.inf if value is None or value == math.inf else check_finite_number(value, name)
+def check_threshold(value: Any, name: str, infinity: float = math.inf) -> float:
+    """Return a threshold; None, as files have it, stands for infinity."""
+    return infinity if value is None or value == infinity else check_finite_number(value, name)
 
 
 def conformal_quantile(scores: Numbers, coverage: float) -> float:
@@ -121,12 +121,8 @@ class ConformalInterval(TaskCalibration, kind="conformal_interval"):
     high: float = math.inf
 
     def __post_init__(self) -> None:
-        for name, bare in (("radius", math.inf), ("low", -math.inf), ("high", math.inf)):
-            value = getattr(self, name)
-            if value is None or value == bare:
-                object.__setattr__(self, name, bare)
-            else:
-                check_finite_number(value, name)
+        for name, infinity in (("radius", math.inf), ("low", -math.inf), ("high", math.inf)):
+            object.__setattr__(self, name, check_threshold(getattr(self, name), name, infinity))
         check_share(self.coverage, "coverage")
         if not self.low < self.high:
             raise InputError("low", f"be less than {arg('high')}", f"{self.low!r} and {self.high!r}")
