@@ -8,12 +8,12 @@ new format already are left alone.
 
 import json
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from hyperproto._core.files import write_json
-from hyperproto.reproduction.cell import Cell, paper_cell
-from hyperproto.reproduction.records import FORMAT
+from hyperproto.reproduction.cell import FORMAT, Cell, paper_cell
 
 BEFORE = "hyperproto.cell/1"
 RENAMED = {
@@ -55,7 +55,7 @@ def convert_spec(spec: dict[str, Any]) -> Cell:
 def convert_record(record: dict[str, Any]) -> dict[str, Any]:
     """Return a record in the new format."""
     cell = convert_spec(record["spec"])
-    known = {"format": FORMAT, "address": cell.address, "cell": cell.to_dict()}
+    known = {"format": FORMAT, "address": cell.address, "cell": asdict(cell)}
     rest = {"sphere" if name == "look" else name: value for name, value in record.items() if name not in known}
     return known | {name: value for name, value in rest.items() if name != "spec"}
 

@@ -5,7 +5,7 @@ from hyperproto.reproduction.runner import make_plan, run_plan
 
 def run_experiment(experiment, scale, places, **options):
     """Run what is not done."""
-    return run_plan(make_plan(experiment, scale, places), places, **options)
+    return list(run_plan(make_plan(experiment, scale, places), places, **options))
 
 
 def comparable(record):

@@ -1,6 +1,7 @@
 """Cells are addressed by their content, and the full ones are the paper's protocol to the letter."""
 
 import json
+from dataclasses import asdict
 
 import pytest
 import torch
@@ -33,8 +34,8 @@ def test_an_address_is_fixed_by_the_content_and_nothing_else():
 def test_a_cell_survives_json():
     for name in experiment_names():
         for cell in find_experiment(name).cells("cpu"):
-            again = Cell.from_dict(json.loads(json.dumps(cell.to_dict())))
-            assert json.dumps(again.to_dict()) == json.dumps(cell.to_dict())
+            again = Cell.from_dict(json.loads(json.dumps(asdict(cell))))
+            assert json.dumps(asdict(again)) == json.dumps(asdict(cell))
             assert again.address == cell.address
 
 
@@ -53,7 +54,7 @@ def test_a_wrong_cell_is_answered_by_a_sentence(values, sentence):
 
 
 def test_an_unknown_entry_of_a_record_is_answered():
-    values = paper_cell(dim=3).to_dict()
+    values = asdict(paper_cell(dim=3))
     values["run"]["train"]["epoch"] = 3
     with pytest.raises(InputError, match='Unknown field of TrainSettings "epoch".* Did you mean "epochs"'):
         Cell.from_dict(values)

@@ -13,10 +13,9 @@ from pathlib import Path
 import pytest
 
 from hyperproto.reproduction import placements as module
-from hyperproto.reproduction.cell import paper_cell
+from hyperproto.reproduction.cell import find_record, paper_cell
 from hyperproto.reproduction.experiment import find_experiment
 from hyperproto.reproduction.placements import Places, cell_prototypes
-from hyperproto.reproduction.records import find_record
 from tests.reproduction.helpers import comparable, run_experiment
 
 OWN = '''"""Three cells that take a moment."""

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from hyperproto.reproduction.cell import Cell, paper_cell
+from hyperproto.reproduction.cell import FORMAT, Cell, find_record, paper_cell
 from hyperproto.reproduction.experiment import experiment_names, find_experiment
 from hyperproto.reproduction.grid import make_grid
-from hyperproto.reproduction.records import FORMAT, find_record, summarize
 from hyperproto.reproduction.reports import to_csv
 
 RESULTS = Path(__file__).parents[2] / "results"
@@ -32,7 +31,7 @@ def test_every_table_finds_its_records_and_reports_the_committed_numbers(name):
     found = [cell for cell in cells if find_record(RESULTS, cell, name) is not None]
     lacking = {cell.run.space.prototypes for cell in cells if cell not in found}
     assert lacking == ({"authors"} if name == "table6" else set())  # their file is for more styles than the data have
-    grid = make_grid(experiment, "cpu", summarize(experiment, "cpu", RESULTS))
+    grid = make_grid(experiment, "cpu", RESULTS)
     assert to_csv(grid) == (RESULTS / "reports" / f"{name}-cpu.csv").read_text(encoding="utf-8")
 
 

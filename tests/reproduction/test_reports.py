@@ -4,16 +4,16 @@ import csv
 import io
 import re
 import sys
+from dataclasses import asdict
 
 import pytest
 from rich.console import Console
 
-from hyperproto.reproduction.cell import paper_cell
+from hyperproto.reproduction.cell import FORMAT, paper_cell, write_record
 from hyperproto.reproduction.experiment import Entry, Experiment, Printed, find_experiment
 from hyperproto.reproduction.figures import row_bands
-from hyperproto.reproduction.grid import make_grid, print_grid
-from hyperproto.reproduction.records import FORMAT, summarize, write_record
-from hyperproto.reproduction.reports import to_csv, to_latex, to_markdown, write_report
+from hyperproto.reproduction.grid import make_grid
+from hyperproto.reproduction.reports import print_grid, to_csv, to_latex, to_markdown, write_report
 
 OURS, THEIRS = paper_cell(dim=3, prototypes="ours"), paper_cell(dim=3, prototypes="one-hot")
 VALUES = {("ours", 0): 0.5, ("ours", 1): 0.54, ("one-hot", 0): 0.45, ("one-hot", 1): 0.46}
@@ -38,7 +38,7 @@ def results(tmp_path):
         record = {
             "format": FORMAT,
             "address": cell.address,
-            "cell": cell.to_dict(),
+            "cell": asdict(cell),
             "state": "done",
             "epochs": epochs,
         }
@@ -49,7 +49,7 @@ def results(tmp_path):
 
 def make(results, scale="full", figure=""):
     experiment = make_experiment(figure)
-    return make_grid(experiment, scale, summarize(experiment, scale, results))
+    return make_grid(experiment, scale, results)
 
 
 def test_markdown_has_the_papers_value_in_brackets(results):
@@ -130,7 +130,7 @@ def test_a_table_is_drawn_too_with_every_row_and_what_was_not_run(results, tmp_p
 def test_rows_of_other_measures_have_a_band_of_their_own(tmp_path):
     for name, bands in (("table6", 2), ("table2", 1), ("table4", 1)):
         experiment = find_experiment(name)
-        grid = make_grid(experiment, "full", summarize(experiment, "full", tmp_path))
+        grid = make_grid(experiment, "full", tmp_path)
         found = row_bands(grid)
         assert len(found) == bands
         assert sum(found, ()) == grid.rows
@@ -138,7 +138,7 @@ def test_rows_of_other_measures_have_a_band_of_their_own(tmp_path):
 
 def test_columns_stand_in_the_order_of_the_fullest_row(tmp_path):
     experiment = find_experiment("table1")
-    grid = make_grid(experiment, "full", summarize(experiment, "full", tmp_path))
+    grid = make_grid(experiment, "full", tmp_path)
     assert grid.columns[:4] == tuple(f"CIFAR-100 {dim}" for dim in (10, 25, 50, 100))
     assert grid.columns[4:] == tuple(f"ImageNet-200 {dim}" for dim in (25, 50, 100, 200))
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
+from hyperproto.reproduction.cell import find_record
 from hyperproto.reproduction.experiment import experiment_names, find_experiment
-from hyperproto.reproduction.records import find_record
 from hyperproto.reproduction.reports import write_report
 from hyperproto.reproduction.run_cell import run_cell
 from hyperproto.reproduction.runner import make_plan

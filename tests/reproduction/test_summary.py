@@ -1,11 +1,13 @@
 """Numbers from records: means, spreads, divergence, and tests in pairs."""
 
+from dataclasses import asdict
+
 import pytest
 from scipy.stats import ttest_rel
 
-from hyperproto.reproduction.cell import paper_cell
+from hyperproto.reproduction.cell import FORMAT, paper_cell, write_record
 from hyperproto.reproduction.experiment import Entry, Experiment, find_experiment
-from hyperproto.reproduction.records import FORMAT, differences, summarize, write_record
+from hyperproto.reproduction.grid import differences, summarize
 
 OURS, THEIRS = paper_cell(dim=3, prototypes="ours"), paper_cell(dim=3, prototypes="one-hot")
 
@@ -16,7 +18,7 @@ def make_experiment(measure="class/accuracy"):
 
 
 def write(results, cell, value, state="done", measure="class/accuracy"):
-    record = {"format": FORMAT, "address": cell.address, "cell": cell.to_dict(), "state": state, "epochs": []}
+    record = {"format": FORMAT, "address": cell.address, "cell": asdict(cell), "state": state, "epochs": []}
     write_record(results, "own", record | {"protocol": {}, "measures": {measure: value} if state == "done" else {}})
 
 

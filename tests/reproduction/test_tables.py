@@ -8,9 +8,8 @@ import pytest
 
 from hyperproto._core.errors import InputError
 from hyperproto.reproduction.experiment import Printed, experiment_names, find_experiment
-from hyperproto.reproduction.grid import make_grid
+from hyperproto.reproduction.grid import make_grid, summarize
 from hyperproto.reproduction.placements import Places
-from hyperproto.reproduction.records import summarize
 from hyperproto.reproduction.reports import to_markdown
 from tests.reproduction.helpers import run_experiment
 
@@ -68,7 +67,7 @@ def test_table_2_ours_is_farther_apart_than_the_papers(tmp_path):
     assert found["Our placement", "mean"] == pytest.approx(100 / 99, abs=1e-9)  # which nothing exceeds
     assert [found["One-hot", column] for column in ("min", "mean", "max")] == [1, 1, 1]
     assert "K/(K-1) = 100/99 = 1.0101" in table.notes[0]
-    text = to_markdown(make_grid(ours, "full", summarize(ours, "full", tmp_path)))
+    text = to_markdown(make_grid(ours, "full", tmp_path))
     for line in (line for line in text.splitlines() if line.startswith(("| One-hot", "| Our placement"))):
         assert line.replace("*", "") in (ROOT / "docs" / "reproduce.md").read_text(encoding="utf-8").replace("*", "")
 

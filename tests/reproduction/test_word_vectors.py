@@ -69,7 +69,7 @@ def test_what_cannot_be_gets_a_sentence():
         ValueError, match='Every class must be in the vectors; 1 of 2 are not: "cta". .*Did you mean "cat"'
     ):
         word_vector_prototypes(dict(zip(NAMES, TABLE, strict=True)), ["cta", "dog"], 2)
-    with pytest.raises(ValueError, match="`vectors` must have a row for each of the 2 names; got 6"):
+    with pytest.raises(ValueError, match="`names` must name each of the 6 prototypes; got 2 names"):
         word_vector_prototypes(TABLE, ["cat", "dog"], 2)
     with pytest.raises(ValueError, match="`dim` must be at least 2; got 1"):
         word_vector_prototypes(TABLE, NAMES, 1)

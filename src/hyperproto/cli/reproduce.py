@@ -46,11 +46,8 @@ class Reproduce:
     jobs: Annotated[int | None, arg(metavar="N")] = None
     """Cells at a time; results do not depend on it. (default: one per core)"""
 
-    backend: Literal["processes", "dask"] = "processes"
-    """How cells are spread: processes here, or Dask."""
-
-    scheduler: Annotated[str | None, arg(metavar="ADDRESS")] = None
-    """Of Dask, whose workers must see the same folders. (default: Dask starts workers here)"""
+    dask: Annotated[str | None, arg(metavar="ADDRESS")] = None
+    """Scheduler of Dask workers that see the same folders, or "local". (default: processes here, without Dask)"""
 
     dry_run: bool = False
     """Print the cells that are to do and done, what is missing, and the protocol; run nothing."""
@@ -60,8 +57,8 @@ class Reproduce:
 
     def run(self) -> None:
         """Plan, run, report; cells that failed are named at the end, and the exit code is 1."""
+        from hyperproto.reproduction.cell import find_record
         from hyperproto.reproduction.experiment import find_experiment
-        from hyperproto.reproduction.records import find_record
 
         experiment = find_experiment(self.name)
         failed = [] if self.report_only else self._run_cells(experiment)
@@ -103,25 +100,18 @@ class Reproduce:
             raise InputError(
                 f"None of the {len(plan.skipped)} cells of {experiment.name} can be run here; the reasons are above."
             )
-        ended = 0
-
-        def print_outcome(outcome: "Outcome") -> None:
-            nonlocal ended
-            ended += 1
+        failed = []
+        for ended, outcome in enumerate(run_plan(plan, places, jobs=self.jobs, dask=self.dask), start=1):
+            failed += [outcome] if outcome.state == "failed" else []
             measures = (f"{name} {value:.4g}" for name, value in outcome.measures.items() if value is not None)
             result = _sentence(outcome.error) or ", ".join(measures) or outcome.state
             print(f"[{ended}/{len(plan.todo)}] {_describe(outcome.cell)}: {result}", flush=True)
-
-        outcomes = run_plan(
-            plan, places, jobs=self.jobs, backend=self.backend, scheduler=self.scheduler, on_end=print_outcome
-        )
-        return [outcome for outcome in outcomes if outcome.state == "failed"]
+        return failed
 
     def _show_report(self, experiment: "Experiment") -> None:
         """Print the table and say what was written."""
         from hyperproto.cli.console import table_console
-        from hyperproto.reproduction.grid import print_grid
-        from hyperproto.reproduction.reports import write_report
+        from hyperproto.reproduction.reports import print_grid, write_report
 
         folder = self.results / "reports"
         grid, written = write_report(experiment, self.scale, self.results, folder)
@@ -148,7 +138,7 @@ def _describe(cell: "Cell") -> str:
 
 def _print_plan(experiment: "Experiment", plan: "Plan", scale: str) -> None:
     """Print every cell, then the protocol, and what of it is not the paper's."""
-    from hyperproto.reproduction.records import differences
+    from hyperproto.reproduction.grid import differences
 
     print(experiment.title)
     for cell in plan.todo:

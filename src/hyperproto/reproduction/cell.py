@@ -1,4 +1,4 @@
-"""One cell of a table: the description of a run with its seed, addressed by its content, at one of three scales.
+"""One cell of a table: a run with its seed, addressed by its content, at one of three scales; and its record.
 
 The scale ``cpu`` must take at most 20 minutes per name on 2 cores: 2,400 seconds of one core. A step (forward and
 backward, batch 128, one thread) takes near 0.07 s with ResNet-8 at 16 pixels and 0.26 s at 32. Table 3 has 28 cells,
@@ -16,18 +16,19 @@ Rate, momentum, weight decay, batch, loss, reduction and the shape of the schedu
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
 from typing import Any, Self
 
 from hyperproto._core.errors import InputError
+from hyperproto._core.files import read_json, write_json
 from hyperproto._core.registry import choose, unknown_choice
 from hyperproto.spec import DataSpec, NetworkSpec, RunSpec, SpaceSpec, TrainSettings
 
-__all__ = ["NORMED", "NUM_CLASSES", "PROTOTYPES", "Cell", "at_scale", "paper_cell"]
+__all__ = ["FORMAT", "NORMED", "PROTOTYPES", "Cell", "at_scale", "find_record", "paper_cell", "write_record"]
 
-SCALES = ("full", "cpu", "smoke")
-JOBS = ("train", "separation", "idea")
+FORMAT = "hyperproto.cell/2"  # of records
 PROTOTYPES = {
     "paper": "Equation 5 by gradient descent, as the authors' script does it",
     "ours": "hyperproto.place, the best separation it finds",
@@ -54,14 +55,6 @@ PAPER = RunSpec(
         epochs=250, batch_size=128, lr=0.01, momentum=0.9, weight_decay=1e-4, schedule="paper", reduction="sum"
     ),
 )
-NUM_CLASSES = {
-    "cifar-100": 100,
-    "cifar-100-uneven": 100,
-    "imagenet-200": 200,
-    "cub-200-2011": 200,
-    "omniart": 46,
-    "rotated-mnist": 5,
-}
 NORMED = {"feature_norm": True}
 SMALL: dict[str, Any] = {"backbone": "resnet-8", "backbone_options": NORMED}
 CPU: dict[str, dict[str, Any]] = {
@@ -100,8 +93,6 @@ class Cell:
     scale: str = "full"
 
     def __post_init__(self) -> None:
-        choose(self.job, dict.fromkeys(JOBS), what="job")
-        choose(self.scale, dict.fromkeys(SCALES), what="scale")
         if self.run.space.prototypes is not None:
             choose(self.run.space.prototypes, PROTOTYPES, what="prototypes")
         if self.run.space.kind != "conventional" and self.run.space.dim is None:
@@ -140,13 +131,9 @@ class Cell:
         parts: dict[str, Any] = {part: replace(getattr(self.run, part), **new) for part, new in changes.items()}
         return replace(self, run=replace(self.run, **parts), **own)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values, as a record stores them."""
-        return asdict(self)
-
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Rebuild what :meth:`to_dict` described."""
+        """Rebuild what ``dataclasses.asdict`` made of a cell, as a record stores it."""
         return cls(**{**values, "run": RunSpec.from_dict(values["run"])})
 
 
@@ -162,8 +149,7 @@ def paper_cell(**values: Any) -> Cell:
 
 def at_scale(full: Cell, scale: str) -> Cell:
     """Return a cell of the paper's protocol at a scale; the paper's own is returned as it is."""
-    scaled: dict[str, Callable[[Cell], Cell]] = {"full": lambda same: same, "cpu": _cpu, "smoke": _smoke}
-    return choose(scale, scaled, what="scale")(full)
+    return {"cpu": _cpu, "smoke": _smoke}[scale](full) if scale != "full" else full
 
 
 def _cpu(full: Cell) -> Cell:
@@ -203,3 +189,25 @@ def _smoke(full: Cell) -> Cell:
         batch_size=6,
         scale="smoke",
     )
+
+
+def write_record(results: Path, name: str, record: dict[str, Any]) -> None:
+    """Write ``results/cells/NAME/ADDRESS.json``."""
+    path = results / "cells" / name / f"{record['address']}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_json(path, record)
+
+
+def find_record(results: Path, cell: Cell, name: str = "*") -> dict[str, Any] | None:
+    """Return the record of a cell, of its own table or of another one that has the same cell; None if not done."""
+    found = sorted((results / "cells").glob(f"*/{cell.address}.json"), key=lambda path: path.parent.name != name)
+    if not found:
+        return None
+    record = read_json(found[0])
+    if not isinstance(record, dict) or record.get("format") != FORMAT:
+        raise InputError(
+            f'"{found[0]}"', f"be a record of format {FORMAT}", advice="results/convert_cells.py converts."
+        )
+    if Cell.from_dict(record["cell"]).address != cell.address:
+        raise InputError(f'"{found[0]}"', "be the record of the cell that its name says", advice="Remove it.")
+    return record

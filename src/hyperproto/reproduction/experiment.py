@@ -1,14 +1,14 @@
 """A table or figure of the paper: its cells, and next to each what the paper prints."""
 
-import importlib.util
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from runpy import run_path
 from typing import Any, TypeAlias
 
 from hyperproto._core.errors import InputError
-from hyperproto._core.registry import choose, unknown_choice
+from hyperproto._core.registry import unknown_choice
 from hyperproto.reproduction.cell import Cell
 
 __all__ = ["SEEDS", "Entry", "Experiment", "Printed", "experiment_names", "find_experiment"]
@@ -116,7 +116,7 @@ class Experiment:
 
     def seeds(self, scale: str) -> tuple[int, ...]:
         """Return the seeds of a scale."""
-        every = choose(scale, SEEDS, what="scale")
+        every = SEEDS[scale]
         if self.num_seeds is not None and scale != "smoke":
             return tuple(range(self.num_seeds))
         return every if self.trained else every[:1]
@@ -143,16 +143,11 @@ def find_experiment(name: str) -> Experiment:
     if not name.endswith(".py"):
         if name not in experiment_names():
             raise unknown_choice(name, experiment_names(), what="table or figure")
-        module = import_module(f"hyperproto.reproduction.{name.replace('-', '_')}")
+        found = import_module(f"hyperproto.reproduction.{name.replace('-', '_')}").EXPERIMENT
     elif not Path(name).is_file():
         raise InputError(f'"{name}"', "be a Python file with an EXPERIMENT", "no file", "Check the path.")
     else:
-        spec = importlib.util.spec_from_file_location(Path(name).stem, name)
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-    found = getattr(module, "EXPERIMENT", None)
+        found = run_path(name).get("EXPERIMENT")
     if not isinstance(found, Experiment):
         raise InputError(f'"{name}"', "have an EXPERIMENT, an Experiment", found, "CONTRIBUTING.md shows one.")
     return found

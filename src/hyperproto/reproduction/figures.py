@@ -16,8 +16,7 @@ from hyperproto._core.files import replacing
 from hyperproto.report.pages import coordinates, page_head, sphere_grid
 from hyperproto.report.pictures import new_picture
 from hyperproto.report.sphere import SphereView, draw_sphere, sphere_panel, write_sphere_page
-from hyperproto.reproduction.grid import Grid, ours
-from hyperproto.reproduction.records import Summary
+from hyperproto.reproduction.grid import Grid, Summary, ours
 
 __all__ = ["draw_figures", "row_bands"]
 

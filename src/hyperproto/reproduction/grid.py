@@ -1,13 +1,128 @@
-"""An experiment's numbers laid out as the paper's table, ours next to the paper's; in the terminal, too."""
+"""What the records of an experiment say: mean, spread and a paired test, laid out as the paper's table."""
 
+import math
+import statistics
+import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from hyperproto.reproduction.experiment import Experiment, Printed
-from hyperproto.reproduction.records import Summary, differences
+from hyperproto.reproduction.cell import Cell, find_record
+from hyperproto.reproduction.experiment import Entry, Experiment, Printed
 
-__all__ = ["Grid", "make_grid", "ours", "print_grid"]
+__all__ = ["Grid", "Shown", "Summary", "differences", "make_grid", "ours", "summarize"]
+
+SAME = ("scale", "seed", "options")  # what does not count as a difference from the paper
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What the records say about one entry, in the units in which it is printed.
+
+    Attributes
+    ----------
+    values : dict of float
+        The measure by seed; shares times 100. Seeds that diverged are not among them.
+    records : dict
+        The record by seed.
+    seeds : tuple of int
+        Those asked for.
+    against, p_value : str, float or None
+        Of a two-sided t-test against the same column of row ``against``, in pairs of equal seeds.
+    """
+
+    entry: Entry
+    values: dict[int, float]
+    records: dict[int, dict[str, Any]]
+    seeds: tuple[int, ...]
+    against: str = ""
+    p_value: float | None = None
+
+    @property
+    def mean(self) -> float | None:
+        """The mean over seeds; None where none is done."""
+        return statistics.fmean(self.values.values()) if self.values else None
+
+    @property
+    def std(self) -> float | None:
+        """The sample standard deviation; None with fewer than two seeds."""
+        return statistics.stdev(self.values.values()) if len(self.values) > 1 else None
+
+    @property
+    def diverged(self) -> int:
+        """How many seeds ended in a loss that is not finite."""
+        return sum(record["state"] == "diverged" for record in self.records.values())
+
+
+def summarize(experiment: Experiment, scale: str, results: Path) -> list[Summary]:
+    """Read the records of every entry and seed; what is not done is left out."""
+    seeds = experiment.seeds(scale)
+    found = [_read(entry, seeds, results, experiment.name) for entry in experiment.entries(scale)]
+    return [_tested(summary, found, experiment.compare) for summary in found]
+
+
+def _read(entry: Entry, seeds: Sequence[int], results: Path, name: str) -> Summary:
+    cells = entry.cells(seeds)
+    found = {seed: find_record(results, cell, name) for seed, cell in cells.items()}
+    records = {seed: record for seed, record in found.items() if record is not None}
+    factor = 100 if entry.percent else 1
+    values = {
+        seed: factor * float(record["measures"][entry.measure])
+        for seed, record in records.items()
+        if record["state"] == "done" and record["measures"].get(entry.measure) is not None
+    }
+    return Summary(entry, values, records, tuple(cells))
+
+
+def _tested(summary: Summary, every: Sequence[Summary], compare: Sequence[str]) -> Summary:
+    """Add the test against the row that is compared with in this column."""
+    entry = summary.entry
+    for other in every:
+        row = other.entry
+        if row.row in compare and (row.column, row.measure) == (entry.column, entry.measure) and row != entry:
+            return replace(summary, against=row.row, p_value=_paired(summary.values, other.values))
+    return summary
+
+
+def _paired(ours: dict[int, float], theirs: dict[int, float]) -> float | None:
+    """Return the p-value over the seeds that both have; None where there are fewer than two, or nothing varies."""
+    from scipy.stats import ttest_rel
+
+    seeds = sorted(ours.keys() & theirs.keys())
+    gaps = [ours[seed] - theirs[seed] for seed in seeds]
+    if len(seeds) < 2 or max(gaps) - min(gaps) <= 1e-12 * max(map(abs, gaps), default=0):
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # nearly equal gaps lose digits of a p-value near 0
+        p_value = float(ttest_rel([ours[seed] for seed in seeds], [theirs[seed] for seed in seeds]).pvalue)
+    return p_value if math.isfinite(p_value) else None
+
+
+def differences(experiment: Experiment, scale: str) -> list[str]:
+    """Say for each data set what a scale changes of the paper's protocol."""
+    full = {(entry.row, entry.column): entry.cell for entry in experiment.entries("full")}
+    found: dict[str, dict[str, str]] = {}
+    for entry in experiment.entries(scale):
+        paper = full.get((entry.row, entry.column))
+        if paper is not None and scale != "full":
+            found.setdefault(entry.cell.run.data.reader, {}).update(_changes(entry.cell, paper))
+    return [f"{data}: {', '.join(changes.values())}" for data, changes in found.items() if changes]
+
+
+def _changes(cell: Cell, paper: Cell) -> dict[str, str]:
+    made = {}
+    for (name, ours), theirs in zip(cell.values.items(), paper.values.values(), strict=True):
+        if ours != theirs and name not in SAME:
+            printed = "" if theirs in (None, (), {}) else f" (paper: {theirs})"
+            made[name] = f"{name.replace('_', ' ')} {_text(ours)}{printed}"
+    return made
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, dict):
+        return " ".join(f"{name}={option}" for name, option in value.items()) or "none"
+    return "all" if value is None else str(value)
 
 
 class Shown(NamedTuple):
@@ -77,8 +192,9 @@ class Grid:
         return {row for _, row in best.values()}
 
 
-def make_grid(experiment: Experiment, scale: str, summaries: Sequence[Summary]) -> Grid:
-    """Lay out the summaries of an experiment."""
+def make_grid(experiment: Experiment, scale: str, results: Path) -> Grid:
+    """Read the records of an experiment and lay out what they say."""
+    summaries = summarize(experiment, scale, results)
     cells = {(summary.entry.row, summary.entry.column): summary for summary in summaries}
     rows = tuple(dict.fromkeys(row for row, _ in cells))
     # in the order of the fullest row: one that leaves some out would put its own first
@@ -134,24 +250,3 @@ def _unfinished(summaries: Sequence[Summary]) -> list[str]:
     }
     lacking = list(asked.values()).count(False)
     return [f"{lacking} of {len(asked)} runs behind these numbers are not done."] if lacking else []
-
-
-def print_grid(grid: Grid, console: Any) -> None:
-    """Print ours, and below it what the paper has; the best of ours in a column is bold."""
-    from rich.markup import escape
-    from rich.table import Table
-
-    caption = f"\n{grid.caption}" if grid.experiment.trained else ""
-    table = Table(title=escape(grid.experiment.title + caption), show_lines=True)
-    table.add_column("ours; the paper's below")
-    for column in grid.columns:
-        table.add_column(escape(column), justify="right")
-    for row, line in grid.lines():
-        cells = []
-        for shown in line:
-            text = f"[bold]{escape(shown.ours)}[/bold]" if shown.is_best else escape(shown.ours)
-            cells.append(f"{text}\n[dim]{shown.paper}[/dim]" if shown.paper else text)
-        table.add_row(escape(row) + ("\n[dim]past the paper[/dim]" if grid.is_past(row) else ""), *cells)
-    console.print(table)
-    for note in grid.notes:
-        console.print(escape(note), soft_wrap=True, highlight=False)

@@ -65,37 +65,29 @@ class Places:
         """What a record knows word vectors by."""
         return self.words.name if self.words is not None else "the authors' sem"
 
-    def has_data(self, reader: str) -> bool:
-        """Whether a data set is there."""
-        return self.data is not None and self.data.exists() and bool(READERS[reader].is_at(self.data))
-
     def authors_file(self, kind: str, cell: Cell, num_classes: int, dim: int) -> Path:
         """Return the authors' file of some prototypes; their word vectors ("sem") differ by data set."""
         prefix = "prototypes" if kind == "sgd" else AUTHORS_NAMES.get(cell.run.data.reader)
         path = (self.authors or Path()) / kind / f"{prefix}-{dim}d-{num_classes}c.npy"
-        if self.authors is None or not path.is_file():
+        if not path.is_file():
             what = f"{kind} prototypes of {num_classes} classes in {dim} dimensions"
-            words = f"Or give word vectors: {arg('words', 'FILE')}." if kind == "sem" else ""
-            raise MissingDataError("authors", f"be the authors' folder with {what}", self.authors, words)
+            raise MissingDataError("authors", f"be the authors' folder with {what}", self.authors)
         return path
 
 
-def check_available(cell: Cell, places: Places, num_classes: int, axes: int) -> None:
+def check_available(cell: Cell, places: Places) -> None:
     """Raise :class:`MissingDataError` where a cell lacks data or files here.
 
-    Parameters
-    ----------
-    num_classes, axes : int
-        Of the class task; the authors have files of some sizes only.
+    Whether the authors have a file of the size that the data need shows when they are read.
     """
     reader, kind = cell.run.data.reader, cell.run.space.prototypes
-    needs_names = kind in WITH_WORDS and places.words is not None
-    if (cell.job == "train" or needs_names) and not places.has_data(reader):
+    with_words = kind in WITH_WORDS
+    is_here = places.data is not None and places.data.exists() and READERS[reader].is_at(places.data)
+    if (cell.job == "train" or (with_words and places.words is not None)) and not is_here:
         raise MissingDataError("data", f'hold "{reader}"', places.data, "docs/data.md says where to get it.")
-    if kind in FILES:
-        places.authors_file(FILES[kind], cell, num_classes, axes)
-    elif kind in WITH_WORDS and places.words is None:
-        places.authors_file("sem", cell, num_classes, axes if kind == "word2vec" else num_classes)
+    if places.authors is None and (kind in FILES or (with_words and places.words is None)):
+        words = f"Or give word vectors: {arg('words', 'FILE')}." if with_words else ""
+        raise MissingDataError("authors", "be the authors' folder of prototypes", None, words)
 
 
 def cell_prototypes(

@@ -1,4 +1,4 @@
-"""The report of an experiment, from its records alone: Markdown, CSV, LaTeX, a page, and its figures."""
+"""The report of an experiment, from its records alone: in the terminal, as Markdown, CSV, LaTeX, and a page."""
 
 import base64
 import csv
@@ -7,6 +7,7 @@ import io
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from hyperproto._core.errors import MissingExtraError
 from hyperproto._core.files import replacing
@@ -15,9 +16,8 @@ from hyperproto.report.pages import page_head
 from hyperproto.reproduction.experiment import Experiment
 from hyperproto.reproduction.figures import draw_figures
 from hyperproto.reproduction.grid import Grid, Shown, make_grid
-from hyperproto.reproduction.records import summarize
 
-__all__ = ["to_csv", "to_html", "to_latex", "to_markdown", "write_report"]
+__all__ = ["print_grid", "to_csv", "to_html", "to_latex", "to_markdown", "write_report"]
 
 FIELDS = (
     *("name", "scale", "row", "column", "measure", "past_the_paper", "paper_mean", "paper_std", "mean", "std"),
@@ -46,7 +46,7 @@ def write_report(experiment: Experiment, scale: str, results: Path, folder: Path
     Grid, list of Path
         The numbers, and what was written.
     """
-    grid = make_grid(experiment, scale, summarize(experiment, scale, results))
+    grid = make_grid(experiment, scale, results)
     folder.mkdir(parents=True, exist_ok=True)
     stem = folder / f"{experiment.name}-{scale}"
     pictures: list[Path] = []
@@ -61,6 +61,27 @@ def write_report(experiment: Experiment, scale: str, results: Path, folder: Path
         with replacing(written[-1]) as file:
             file.write_text(text, encoding="utf-8")
     return grid, [*written, *pictures]
+
+
+def print_grid(grid: Grid, console: Any) -> None:
+    """Print ours, and below it what the paper has; the best of ours in a column is bold."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    caption = f"\n{grid.caption}" if grid.experiment.trained else ""
+    table = Table(title=escape(grid.experiment.title + caption), show_lines=True)
+    table.add_column("ours; the paper's below")
+    for column in grid.columns:
+        table.add_column(escape(column), justify="right")
+    for row, line in grid.lines():
+        cells = []
+        for shown in line:
+            text = f"[bold]{escape(shown.ours)}[/bold]" if shown.is_best else escape(shown.ours)
+            cells.append(f"{text}\n[dim]{shown.paper}[/dim]" if shown.paper else text)
+        table.add_row(escape(row) + ("\n[dim]past the paper[/dim]" if grid.is_past(row) else ""), *cells)
+    console.print(table)
+    for note in grid.notes:
+        console.print(escape(note), soft_wrap=True, highlight=False)
 
 
 def to_markdown(grid: Grid) -> str:

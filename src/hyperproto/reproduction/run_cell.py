@@ -7,21 +7,21 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import lru_cache, partial
-from pathlib import Path
 from typing import Any, cast
 
+import scipy
 import torch
 from torch import Tensor, nn
 
 from hyperproto._core.errors import NonFiniteLossError
 from hyperproto._core.files import read_json_lines
+from hyperproto._version import __version__
 from hyperproto.data import Arrays, ImageData, Labels, Source
 from hyperproto.data.source import select
 from hyperproto.losses import cosine_loss
 from hyperproto.prototypes import Prototypes
-from hyperproto.reproduction.cell import Cell
+from hyperproto.reproduction.cell import FORMAT, Cell
 from hyperproto.reproduction.placements import Places, cell_prototypes, describe_prototypes
-from hyperproto.reproduction.records import FORMAT, versions
 from hyperproto.spaces import Sphere, TaskSpace
 from hyperproto.spec import DataSpec
 from hyperproto.sphere import normalize
@@ -48,7 +48,13 @@ def run_cell(cell: Cell, places: Places) -> dict[str, Any]:
         "separation": _measure_separation,
         "idea": _trace_output,
     }
-    record = {"format": FORMAT, "address": cell.address, "cell": cell.to_dict(), "versions": versions()}
+    versions = {
+        "hyperproto": __version__,
+        "torch": torch.__version__,
+        "scipy": scipy.__version__,
+        "python": platform.python_version(),
+    }
+    record = {"format": FORMAT, "address": cell.address, "cell": asdict(cell), "versions": versions}
     empty: dict[str, Any] = {"state": "done", "epochs": [], "sphere": None, "times": {}}
     return record | empty | jobs[cell.job](cell, places)
 
@@ -84,7 +90,11 @@ def _train(cell: Cell, places: Places) -> dict[str, Any]:
         "epochs": epochs,
         "measures": epochs[-1]["valid"] if epochs and state == "done" else {},
         "sphere": sphere,
-        "times": _times(folder),
+        "times": {
+            "epochs": read_json_lines(folder / "times.jsonl"),
+            "threads": torch.get_num_threads(),
+            "machine": platform.machine(),
+        },
     }
 
 
@@ -113,11 +123,6 @@ def _protocol(cell: Cell, network: nn.Module, space: TaskSpace, train: int, test
         "steps": -(-train // batch_size) * epochs,
         "prototypes": describe_prototypes(every[0]) if every else None,
     }
-
-
-def _times(folder: Path) -> dict[str, Any]:
-    epochs = read_json_lines(folder / "times.jsonl")
-    return {"epochs": epochs, "threads": torch.get_num_threads(), "machine": platform.machine()}
 
 
 @torch.no_grad()

@@ -6,7 +6,7 @@ Cells need no care when they are interrupted: a run that is killed resumes from 
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -17,18 +17,14 @@ import torch
 from hyperproto._core.checks import check_integer
 from hyperproto._core.errors import HyperprotoError, InputError, MissingDataError
 from hyperproto._core.extras import require
-from hyperproto._core.registry import choose
-from hyperproto.reproduction.cell import NUM_CLASSES, Cell
+from hyperproto.reproduction.cell import Cell, find_record, write_record
 from hyperproto.reproduction.experiment import Experiment
 from hyperproto.reproduction.placements import WITH_WORDS, Places, check_available
-from hyperproto.reproduction.records import find_record, write_record
 from hyperproto.reproduction.run_cell import run_cell
 
 __all__ = ["Outcome", "Plan", "make_plan", "run_plan"]
 
-BACKENDS = dict.fromkeys(("processes", "dask"))
 UNORDERED: Any = {"batch_size": 1, "return_as": "generator_unordered"}
-RANGES = {"omniart": ("year",), "rotated-mnist": ("angle",)}
 
 
 @dataclass(frozen=True)
@@ -61,18 +57,11 @@ def make_plan(experiment: Experiment, scale: str, places: Places) -> Plan:
             done.append(cell)
             continue
         try:
-            check_available(cell, places, *_class_axes(cell))
+            check_available(cell, places)
             todo.append(cell)
         except MissingDataError as error:
             skipped.append((cell, error))
     return Plan(experiment.name, tuple(todo), tuple(done), tuple(skipped))
-
-
-def _class_axes(cell: Cell) -> tuple[int, int]:
-    """Return how many classes a cell has, and how many axes they take, before any data are read."""
-    data = cell.run.data
-    ranges = [task for task in RANGES.get(data.reader, ()) if not data.tasks or task in data.tasks]
-    return data.first_classes or NUM_CLASSES.get(data.reader, 0), (cell.run.space.dim or 0) - len(ranges)
 
 
 def _check_words(record: dict[str, Any], cell: Cell, places: Places) -> None:
@@ -92,27 +81,22 @@ def run_plan(
     places: Places,
     *,
     jobs: int | None = None,
-    backend: str = "processes",
-    scheduler: str | None = None,
-    on_end: Callable[[Outcome], None] | None = None,
-) -> list[Outcome]:
-    """Run every cell that is not done and can be run; each writes its record when it ends.
+    dask: str | None = None,
+) -> Iterator[Outcome]:
+    """Run every cell that is not done and can be run, and yield each as it ends, its record written.
 
     Parameters
     ----------
     jobs : int, optional
         Cells at a time, each on one thread, so that results do not depend on it (default: one per core, or one where
         there is a GPU).
-    backend : {"processes", "dask"}
-        Of joblib. Workers of Dask must see the same folders.
-    scheduler : str, optional
-        Address of a Dask scheduler; without one, Dask starts workers here.
-    on_end : callable, optional
-        Called with each cell that ends.
+    dask : str, optional
+        Address of a Dask scheduler, whose workers must see the same folders; or "local": Dask starts workers here
+        (default: processes of this machine, without Dask).
 
-    Returns
-    -------
-    list of Outcome
+    Yields
+    ------
+    Outcome
         One for each cell that was run. A user's mistake in one, "failed", does not stop the others.
 
     Raises
@@ -122,27 +106,24 @@ def run_plan(
     """
     automatic = 1 if torch.cuda.is_available() else os.cpu_count() or 1
     jobs = check_integer(jobs, "jobs", at_least=1) if jobs is not None else automatic
-    choose(backend, BACKENDS, what="backend")
-    ended = []
+    ended = 0
     try:
-        for outcome in _outcomes(plan, places, jobs, backend, scheduler):
-            ended.append(outcome)
-            if on_end is not None:
-                on_end(outcome)
+        for outcome in _outcomes(plan, places, jobs, dask):
+            ended += 1
+            yield outcome
     except KeyboardInterrupt:
         raise KeyboardInterrupt(
-            f"Interrupted with {len(ended)} of {len(plan.todo)} cells ended; run the same command again to go on: "
+            f"Interrupted with {ended} of {len(plan.todo)} cells ended; run the same command again to go on: "
             "cells resume from their checkpoints."
         ) from None
-    return ended
 
 
-def _outcomes(plan: Plan, places: Places, jobs: int, backend: str, scheduler: str | None) -> Iterator[Outcome]:
+def _outcomes(plan: Plan, places: Places, jobs: int, dask: str | None) -> Iterator[Outcome]:
     """Yield what comes of cells, as they end."""
     tasks = [joblib.delayed(_run_and_store)(plan.name, cell, places) for cell in plan.todo]
-    if backend == "dask":
+    if dask is not None:
         distributed = require("distributed", extra="dask", purpose="Spreading cells with Dask")
-        with distributed.Client(scheduler), joblib.parallel_config(backend="dask"):
+        with distributed.Client(None if dask == "local" else dask), joblib.parallel_config(backend="dask"):
             yield from joblib.Parallel(n_jobs=-1, **UNORDERED)(tasks)
     elif min(jobs, len(tasks)) <= 1:
         yield from (run(*arguments, **options) for run, arguments, options in tasks)

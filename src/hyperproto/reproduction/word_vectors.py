@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hyperproto._core.checks import check_integer, check_names
 from hyperproto._core.errors import InputError, arg
 from hyperproto.priors.prior import class_label
-from hyperproto.priors.vectors import ClassVectors, check_rows, find_vectors
+from hyperproto.priors.vectors import check_rows, find_vectors
 from hyperproto.priors.word_vector_files import read_word_vectors
 from hyperproto.prototypes.prototypes import Prototypes
 
@@ -57,9 +57,10 @@ def word_vector_prototypes(
     """
     dim = check_integer(dim, "dim", at_least=2)
     given = None if names is None else check_names(names)
-    table, known, source, notes = _find(vectors, given, progress)
-    if given is not None and len(given) != len(table):
-        raise InputError("vectors", f"have a row for each of the {len(given)} names", f"{len(table)}")
+    if isinstance(vectors, str | PathLike):
+        table, known, source, notes = read_word_vectors(Path(vectors), given, progress=progress)
+    else:
+        table, known, source, notes = find_vectors(vectors, given)
     check_rows(table, known, given)
     reduced = principal_components(table, dim, standardize=standardize)
     lengths = np.linalg.norm(reduced, axis=1)
@@ -74,7 +75,10 @@ def word_vector_prototypes(
     found = Prototypes.from_tensor(
         torch.from_numpy(reduced / lengths[:, None]), given, method=f"principal components of {source}"
     )
-    return replace(found, certificate=replace(found.certificate, note=" ".join([*notes, *_shared(found)])))
+    shared = int(((found.vectors @ found.vectors.T).triu(diagonal=1) > 1 - SAME).sum())
+    if shared:
+        notes = (*notes, f"{shared} pairs of classes share a prototype and cannot be distinguished.")
+    return replace(found, certificate=replace(found.certificate, note=" ".join(notes)))
 
 
 def principal_components(table: NDArray[np.float64], dim: int, *, standardize: bool) -> NDArray[np.float64]:
@@ -93,16 +97,3 @@ def principal_components(table: NDArray[np.float64], dim: int, *, standardize: b
     result[:, :rank] = left[:, :rank] * sizes[:rank]
     farthest = result[np.abs(result).argmax(axis=0), np.arange(dim)]
     return result * np.where(farthest < 0, -1.0, 1.0)
-
-
-def _find(vectors: object, names: tuple[str, ...] | None, progress: bool | None) -> ClassVectors:
-    if isinstance(vectors, str | PathLike):
-        return read_word_vectors(Path(vectors), names, progress=progress)
-    return find_vectors(vectors, names)
-
-
-def _shared(prototypes: Prototypes) -> list[str]:
-    """Return a note on classes that share one prototype."""
-    cosines = (prototypes.vectors @ prototypes.vectors.T).triu(diagonal=1)
-    count = int((cosines > 1 - SAME).sum())
-    return [f"{count} pairs of classes share a prototype and cannot be distinguished."] if count else []
