@@ -96,42 +96,31 @@ def row_bands(grid: Grid) -> list[tuple[str, ...]]:
 
 
 def _draw_band(grid: Grid, band: Sequence[str], line: Sequence[Any]) -> None:
-    """Draw a line of panels; panels of one unit have one scale."""
-    limits = _limits([summary for (row, _), summary in grid.cells.items() if row in band])
+    """Draw a line of panels; panels of one unit have one scale, from 0."""
+    first: dict[str, Any] = {}  # the first panel of each unit
     for axes, column in zip(line, grid.columns, strict=True):
         for height, row in enumerate(band):
             if (row, column) in grid.cells:
                 summary = grid.cells[row, column]
+                unit = UNITS.get(summary.entry.measure.rpartition("/")[2], summary.entry.measure)
+                axes.set_xlabel(unit, fontsize=8)
+                if first.setdefault(unit, axes) is not axes:
+                    axes.sharex(first[unit])
                 _draw_dot(axes, summary, height, grid.experiment.decimals)
-                axes.set_xlabel(_unit(summary), fontsize=8)
-                axes.set_xlim(limits.get(_unit(summary)))
         axes.set_title(column, fontsize=10)
         axes.grid(axis="x", alpha=0.3)
         axes.set_axisbelow(True)
         axes.tick_params(labelsize=8)
         axes.tick_params(axis="y", left=axes is line[0])
         axes.set_ylim(len(band) - 0.4, -0.6)
+    for axes in line:
+        axes.set_xlim(left=0)
     line[0].set_yticks(range(len(band)), [_label(row) for row in band], fontsize=9)
 
 
 def _label(row: str) -> str:
     """Break a long name, after a colon if it has one."""
     return "\n".join(fill(part, LABEL) for part in row.replace(": ", ":\n").split("\n"))
-
-
-def _unit(summary: Summary) -> str:
-    return UNITS.get(summary.entry.measure.rpartition("/")[2], summary.entry.measure)
-
-
-def _limits(every: Sequence[Summary]) -> dict[str, tuple[float, float]]:
-    """Return for each unit a scale from 0 that takes all of ours and of the paper's, spreads included."""
-    highest: dict[str, float] = {}
-    for summary in every:
-        paper, mean = summary.entry.paper, summary.mean or 0
-        ends = [mean, mean + (summary.std or 0), *summary.values.values()]
-        ends += [] if paper is None else [paper.mean + (paper.std or 0)]
-        highest[_unit(summary)] = max(highest.get(_unit(summary), 0), *ends)
-    return {unit: (0, 1.06 * high) for unit, high in highest.items() if high > 0}
 
 
 def _draw_dot(axes: Any, summary: Summary, height: int, decimals: int) -> None:
