@@ -10,7 +10,7 @@ import time
 import numpy as np
 import torch
 
-from hyperproto._core.threads import one_thread
+from hyperproto._core.processes import one_thread
 from hyperproto.codes import known_code, max_cosine, paper_descent
 from hyperproto.codes.measure import random_points
 from hyperproto.codes.smooth_max import SmoothMax, descend

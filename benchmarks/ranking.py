@@ -7,7 +7,7 @@ import torch
 from torch.nn import functional
 
 from benchmarks.timing import compare
-from hyperproto._core.threads import one_thread
+from hyperproto._core.processes import one_thread
 from hyperproto.codes.measure import random_points
 from hyperproto.codes.ranking import Ranking
 

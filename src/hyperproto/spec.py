@@ -10,9 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal, Self, TypeVar
 
-from hyperproto._core.checks import check_finite_number, check_integer
+from hyperproto._core.checks import check_finite_number, check_integer, choose, unknown_choice
 from hyperproto._core.errors import InputError, arg
-from hyperproto._core.registry import choose, unknown_choice
 from hyperproto.defaults import (
     MOMENTUM,
     OTHER_RATE,

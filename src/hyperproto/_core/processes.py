@@ -1,14 +1,15 @@
-"""Several processes, as ``torchrun`` or ``accelerate launch`` start them."""
+"""Several processes, as ``torchrun`` or ``accelerate launch`` start them, and one thread in each."""
 
 import atexit
 import gc
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
 from hyperproto._core.errors import InputError
 
-__all__ = ["check_met", "from_first", "is_first", "meet_other_processes"]
+__all__ = ["check_met", "from_first", "is_first", "meet_other_processes", "one_thread"]
 
 T = TypeVar("T")
 
@@ -46,6 +47,15 @@ def from_first(make: Callable[[], T]) -> T:
     distributed.broadcast_object_list(box, src=0)
     made: T = box[0]  # type: ignore[assignment]  # received by now
     return made
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Hold numpy's and scipy's linear algebra to one thread: their number changes the last bits of a sum."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(limits=1):
+        yield
 
 
 def check_met(processes: int) -> None:

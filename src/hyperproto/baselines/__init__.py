@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from hyperproto._core.registry import choose
+from hyperproto._core.checks import choose
 from hyperproto.baselines.conventional import ConventionalSpace, weigh_tasks
 from hyperproto.baselines.deep_ncm import DeepNCM
 from hyperproto.prototypes import Prototypes

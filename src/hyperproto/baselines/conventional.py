@@ -7,9 +7,8 @@ from typing import Any, Literal, TypeAlias
 import torch
 from torch import Tensor, nn
 
-from hyperproto._core.checks import check_finite_number, check_finite_rows, check_integer
+from hyperproto._core.checks import check_finite_number, check_finite_rows, check_integer, choose
 from hyperproto._core.errors import InputError
-from hyperproto._core.registry import choose
 from hyperproto.spaces.output_space import Head, TaskSpace, parse_tasks
 from hyperproto.spaces.tasks import Classes, Range, Task, class_tasks, range_tasks
 from hyperproto.sphere import working_dtype

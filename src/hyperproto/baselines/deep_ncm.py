@@ -19,9 +19,8 @@ from typing import Any, Literal, TypeAlias, cast
 import torch
 from torch import Tensor
 
-from hyperproto._core.checks import check_finite_number, check_finite_rows, check_integer
+from hyperproto._core.checks import check_finite_number, check_finite_rows, check_integer, choose
 from hyperproto._core.errors import InputError
-from hyperproto._core.registry import choose
 from hyperproto.baselines.conventional import NumberHead
 from hyperproto.spaces.output_space import Head, Targets, TaskSpace, parse_tasks
 from hyperproto.spaces.tasks import Classes, Task, class_tasks, range_tasks

@@ -9,8 +9,8 @@ import tyro
 from docstring_parser import parse_from_object
 from tyro.conf import DisallowNone, FlagCreatePairsOff, OmitSubcommandPrefixes, Positional, Suppress, arg, subcommand
 
+from hyperproto._core.checks import unknown_choice
 from hyperproto._core.errors import HyperprotoError, InputError, python_name
-from hyperproto._core.registry import unknown_choice
 from hyperproto._version import __version__
 from hyperproto.cli.calibrate import Calibrate
 from hyperproto.cli.compare import Compare

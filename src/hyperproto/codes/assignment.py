@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import quadratic_assignment
 
+from hyperproto._core.processes import one_thread
 from hyperproto._core.seeding import derive_seed
-from hyperproto._core.threads import one_thread
 from hyperproto.codes.measure import Array
 
 __all__ = ["assign", "exchange_gains", "leap"]

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from safetensors.numpy import load_file
 
-from hyperproto._core.registry import choose
+from hyperproto._core.checks import choose
 from hyperproto.codes.algebra.entry import Entry
 from hyperproto.codes.algebra.polytopes import closed_form, spiral
 from hyperproto.codes.algebra.registry import best_entry, single_entries

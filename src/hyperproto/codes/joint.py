@@ -21,7 +21,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from hyperproto._core.threads import one_thread
+from hyperproto._core.processes import one_thread
 from hyperproto.codes.bounds import separation_bound
 from hyperproto.codes.lbfgs import Objective, minimize
 from hyperproto.codes.measure import Array, random_points, unit_rows

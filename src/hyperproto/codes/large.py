@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from hyperproto._core.threads import one_thread
+from hyperproto._core.processes import one_thread
 from hyperproto.codes.bounds import random_max_cosine, separation_bound
 from hyperproto.codes.joint import Joint
 from hyperproto.codes.lbfgs import minimize

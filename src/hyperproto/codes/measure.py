@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import KDTree
 
-from hyperproto._core.threads import one_thread
+from hyperproto._core.processes import one_thread
 
 __all__ = [
     "Array",

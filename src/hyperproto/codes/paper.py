@@ -6,7 +6,7 @@ from contextlib import suppress
 import numpy as np
 from numpy.typing import NDArray
 
-from hyperproto._core.threads import one_thread
+from hyperproto._core.processes import one_thread
 from hyperproto.codes.measure import Array, nearest_neighbors, random_points, unit_rows
 from hyperproto.codes.ranking import Ranking
 

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from hyperproto._core.registry import choose
+from hyperproto._core.checks import choose
+from hyperproto._core.processes import one_thread
 from hyperproto._core.seeding import derive_seed
-from hyperproto._core.threads import one_thread
 from hyperproto.codes.bounds import separation_bound
 from hyperproto.codes.measure import Array, unit_rows
 from hyperproto.codes.smooth_max import SmoothMax, descend, largest_cosine, polish

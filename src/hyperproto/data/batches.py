@@ -15,9 +15,8 @@ from torch import Tensor
 from torch.nn import functional
 from torch.utils.data import DataLoader, Dataset
 
-from hyperproto._core.checks import check_integer
+from hyperproto._core.checks import check_integer, choose
 from hyperproto._core.errors import InputError, InputTypeError, arg
-from hyperproto._core.registry import choose
 from hyperproto._core.seeding import derive_seed
 from hyperproto.data.augment import Augment, augmented, center, normalize
 from hyperproto.data.image_files import ImageFiles, cores, decode_all, decode_rows, find_corrupt, stream

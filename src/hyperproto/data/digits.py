@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from hyperproto._core.checks import choose
 from hyperproto._core.errors import InputError
-from hyperproto._core.registry import choose
 from hyperproto._core.seeding import derive_seed
 from hyperproto.data.batches import Arrays
 from hyperproto.data.preprocessing import ImagePreprocessing

@@ -8,9 +8,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from hyperproto._core.checks import check_integer
+from hyperproto._core.checks import check_integer, choose
 from hyperproto._core.errors import InputError, arg
-from hyperproto._core.registry import choose
 from hyperproto.defaults import IMAGE_SIZE
 
 __all__ = [

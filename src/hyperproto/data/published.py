@@ -12,8 +12,8 @@ from typing import Literal
 
 import torch
 
+from hyperproto._core.checks import choose
 from hyperproto._core.errors import InputError, MissingDataError, arg
-from hyperproto._core.registry import choose
 from hyperproto.data.augment import PHOTO_AUGMENT, Augment
 from hyperproto.data.image_files import ImageFiles, check_files_exist, images_in
 from hyperproto.data.preprocessing import ImagePreprocessing, large_image_preprocessing

@@ -13,8 +13,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from hyperproto._core.checks import choose, unknown_choice
 from hyperproto._core.errors import InputError, MissingDataError, arg
-from hyperproto._core.registry import choose, unknown_choice
 from hyperproto.data.cifar100 import CIFAR100, is_cifar100, read_cifar100, read_uneven_cifar100
 from hyperproto.data.digits import MNIST, is_mnist, read_digits, read_mnist, read_rotated_digits, read_rotated_mnist
 from hyperproto.data.image_files import ImageFiles, open_image

@@ -8,9 +8,8 @@ from typing import Any, Literal, TypeAlias
 import torch
 from torch import Tensor
 
-from hyperproto._core.checks import check_finite_number, check_names
+from hyperproto._core.checks import check_finite_number, check_names, choose
 from hyperproto._core.errors import InputError, arg
-from hyperproto._core.registry import choose
 from hyperproto._core.seeding import derive_seed
 from hyperproto.data.augment import Augment
 from hyperproto.data.image_files import ImageFiles

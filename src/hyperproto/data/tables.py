@@ -12,9 +12,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from hyperproto._core.checks import unknown_choice
 from hyperproto._core.errors import InputError, MissingDataError, arg
 from hyperproto._core.extras import require
-from hyperproto._core.registry import unknown_choice
 from hyperproto.data.augment import PHOTO_AUGMENT
 from hyperproto.data.image_files import ImageFiles, check_files_exist
 from hyperproto.data.preprocessing import Preprocessing, Standardizer, TablePreprocessing, large_image_preprocessing

@@ -13,9 +13,8 @@ from sklearn.utils import check_consistent_length, check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 from torch import Tensor, nn
 
-from hyperproto._core.checks import check_finite_number, check_integers
+from hyperproto._core.checks import check_finite_number, check_integers, choose
 from hyperproto._core.errors import InputError, InputTypeError, arg
-from hyperproto._core.registry import choose
 from hyperproto._core.seeding import derive_seed
 from hyperproto.data import ImagePreprocessing, Source, Split, Standardizer, TablePreprocessing
 from hyperproto.defaults import WEIGHT_DECAY

@@ -12,8 +12,8 @@ import torch
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from hyperproto._core.checks import choose
 from hyperproto._core.errors import InputError
-from hyperproto._core.registry import choose
 from hyperproto.estimators.base import SphereEstimator
 from hyperproto.estimators.columns import ClassColumn
 from hyperproto.evaluation.class_examples import Examples, moved_ids, with_prototypes

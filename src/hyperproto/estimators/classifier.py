@@ -11,9 +11,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 from torch import Tensor
 
-from hyperproto._core.checks import check_integer
+from hyperproto._core.checks import check_integer, unknown_choice
 from hyperproto._core.errors import InputError
-from hyperproto._core.registry import unknown_choice
 from hyperproto.estimators.changes import ClassChanges
 from hyperproto.estimators.columns import ClassColumn, with_unknown
 from hyperproto.evaluation.class_examples import Examples, draw_replay, join_examples

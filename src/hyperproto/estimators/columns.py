@@ -8,9 +8,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from hyperproto._core.checks import check_finite_number
+from hyperproto._core.checks import check_finite_number, unknown_choice
 from hyperproto._core.errors import InputError, arg
-from hyperproto._core.registry import unknown_choice
 from hyperproto.data import Bounds, Labels
 
 __all__ = ["ClassColumn", "Column", "NumberColumn", "column_from_dict", "with_unknown"]

@@ -9,8 +9,8 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import ClassifierTags, assert_all_finite, check_consistent_length
 from torch import Tensor
 
+from hyperproto._core.checks import choose
 from hyperproto._core.errors import InputError
-from hyperproto._core.registry import choose
 from hyperproto.estimators.changes import ClassChanges
 from hyperproto.estimators.columns import ClassColumn, NumberColumn
 

@@ -15,9 +15,9 @@ import sklearn
 import torch
 from safetensors.torch import save_file
 
+from hyperproto._core.checks import choose
 from hyperproto._core.errors import InputError, arg
 from hyperproto._core.files import new_folder, read_json, replacing, write_json
-from hyperproto._core.registry import choose
 from hyperproto._version import __version__
 from hyperproto.data import Standardizer
 from hyperproto.estimators.columns import column_from_dict

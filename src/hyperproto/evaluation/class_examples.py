@@ -9,10 +9,9 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from hyperproto._core.checks import check_integer, check_names
+from hyperproto._core.checks import check_integer, check_names, choose
 from hyperproto._core.errors import InputError, InputTypeError, arg
 from hyperproto._core.files import replacing, write_json, write_json_lines
-from hyperproto._core.registry import choose
 from hyperproto.data import Arrays, as_dataset
 from hyperproto.data.source import draw_rows
 from hyperproto.prototypes import Prototypes

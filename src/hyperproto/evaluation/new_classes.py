@@ -10,10 +10,9 @@ from typing import Any, Literal, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from hyperproto._core.checks import check_directions, check_integer
+from hyperproto._core.checks import check_directions, check_integer, choose
 from hyperproto._core.errors import InputError
 from hyperproto._core.files import plain, write_json
-from hyperproto._core.registry import choose
 from hyperproto.evaluation.class_examples import (
     AnyModel,
     Examples,

@@ -10,9 +10,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from hyperproto._core.checks import choose
 from hyperproto._core.errors import InputError, InputTypeError, MissingDataError, arg
 from hyperproto._core.files import read_json
-from hyperproto._core.registry import choose
 from hyperproto.data import Arrays, Bounds, ImageData, ImageFiles, Labels, Source, Split, training_data
 from hyperproto.data.image_files import EXTENSIONS
 from hyperproto.data.preprocessing import Preprocessing, TablePreprocessing, preprocessing_from_dict

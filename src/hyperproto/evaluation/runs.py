@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from hyperproto._core.checks import choose
 from hyperproto._core.errors import HyperprotoError, MissingDataError
 from hyperproto._core.files import plain, read_json_lines
-from hyperproto._core.registry import choose
 from hyperproto.training import RunRecord, read_run
 
 __all__ = ["RunRow", "list_runs", "sort_runs"]

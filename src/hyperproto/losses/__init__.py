@@ -5,7 +5,7 @@ from typing import Any
 
 from torch import Tensor
 
-from hyperproto._core.registry import choose
+from hyperproto._core.checks import choose
 from hyperproto.defaults import choose_loss
 from hyperproto.losses.cosine import (
     ClassLoss,

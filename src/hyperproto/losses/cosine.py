@@ -13,9 +13,8 @@ from typing import Any, ClassVar, Literal, TypeAlias
 import torch
 from torch import Tensor
 
-from hyperproto._core.checks import check_finite_number, check_output_width
+from hyperproto._core.checks import check_finite_number, check_output_width, choose
 from hyperproto._core.errors import InputError, InputTypeError
-from hyperproto._core.registry import choose
 from hyperproto.sphere import normalize, working_dtype
 
 __all__ = [

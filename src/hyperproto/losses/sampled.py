@@ -8,9 +8,8 @@ import torch
 from torch import Tensor
 from torch.utils.weak import WeakTensorKeyDictionary
 
-from hyperproto._core.checks import check_finite_number, check_integer
+from hyperproto._core.checks import check_finite_number, check_integer, choose
 from hyperproto._core.errors import InputError
-from hyperproto._core.registry import choose
 from hyperproto.codes import row_blocks
 from hyperproto.losses.cosine import ClassLoss
 from hyperproto.losses.softmax import simplex_scale

@@ -10,10 +10,9 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from hyperproto._core.checks import check_integer
+from hyperproto._core.checks import check_integer, choose, unknown_choice
 from hyperproto._core.errors import InputError
 from hyperproto._core.extras import require
-from hyperproto._core.registry import choose, unknown_choice
 from hyperproto.defaults import choose_backbone
 from hyperproto.models.backbone import BACKBONES, Backbone, check_images
 

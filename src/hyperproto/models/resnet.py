@@ -6,9 +6,8 @@ from typing import ClassVar
 from torch import Tensor, nn
 from torch.nn import functional
 
-from hyperproto._core.checks import check_integer
+from hyperproto._core.checks import check_integer, choose
 from hyperproto._core.errors import InputError
-from hyperproto._core.registry import choose
 from hyperproto.models.backbone import Backbone, Presets, check_images, conv, initialize, output_layer, pool_all
 
 __all__ = ["ResNet", "ResNet3463"]

@@ -5,9 +5,8 @@ from typing import ClassVar
 
 from torch import Tensor, nn
 
-from hyperproto._core.checks import check_finite_number, check_integer, check_integers
+from hyperproto._core.checks import check_finite_number, check_integer, check_integers, choose
 from hyperproto._core.errors import InputError
-from hyperproto._core.registry import choose
 from hyperproto.models.backbone import Backbone, Presets, check_images, check_rows
 
 __all__ = ["MLP", "DigitNet"]

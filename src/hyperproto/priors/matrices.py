@@ -7,8 +7,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from hyperproto._core.checks import unknown_choice
 from hyperproto._core.errors import InputError
-from hyperproto._core.registry import unknown_choice
 from hyperproto.priors.prior import Missing, Prior, build_prior, class_label, handle_missing
 from hyperproto.priors.vectors import as_array
 from hyperproto.priors.word_vector_files import read_array_file

@@ -7,9 +7,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hyperproto._core.checks import check_names
+from hyperproto._core.checks import check_names, nearest_name, unknown_choice
 from hyperproto._core.errors import InputError, arg
-from hyperproto._core.registry import nearest_name, unknown_choice
 
 __all__ = [
     "FREE",

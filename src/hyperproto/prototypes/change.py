@@ -8,9 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from hyperproto._core.checks import check_integer, check_names
+from hyperproto._core.checks import check_integer, check_names, unknown_choice
 from hyperproto._core.errors import InputError, InputTypeError
-from hyperproto._core.registry import unknown_choice
 from hyperproto.codes import certify, known_max_cosine, max_cosine
 from hyperproto.codes.certificate import PROVED, Certificate
 from hyperproto.codes.measure import Array

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from hyperproto._core.checks import check_finite_number
 from hyperproto._core.errors import InputError, InputTypeError, arg
+from hyperproto._core.processes import one_thread
 from hyperproto._core.seeding import derive_seed
-from hyperproto._core.threads import one_thread
 from hyperproto.codes import Code, best_code, certify, known_code, paper_descent, separation_bound
 from hyperproto.codes.assignment import assign
 from hyperproto.codes.best import MATRIX_POINTS

@@ -8,10 +8,9 @@ from typing import Literal
 
 import numpy as np
 
-from hyperproto._core.checks import check_finite_number, check_integer
+from hyperproto._core.checks import check_finite_number, check_integer, unknown_choice
 from hyperproto._core.errors import InputError, arg
 from hyperproto._core.progress import progress_bar
-from hyperproto._core.registry import unknown_choice
 from hyperproto._core.seeding import derive_seed
 from hyperproto.codes import (
     Code,
@@ -112,7 +111,7 @@ def place(
             num_classes,
             dim,
             None if known is None else _with_unknown(known, reserve),
-            weight=check_prior_weight(weight, num_classes, dim),
+            weight=0.0 if known is None else check_prior_weight(weight, num_classes, dim),
             effort=effort,
             seed=seed,
             workers=workers or os.cpu_count() or 1,

@@ -12,10 +12,9 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from hyperproto._core.checks import check_integer, check_names, check_unit_rows
+from hyperproto._core.checks import check_integer, check_names, check_unit_rows, choose
 from hyperproto._core.errors import InputError, InputTypeError, MissingDataError, arg
 from hyperproto._core.files import replacing
-from hyperproto._core.registry import choose
 from hyperproto.codes import Certificate, Code, Separation, certify, extend_code, extend_ranked, separation
 from hyperproto.codes.measure import Array
 from hyperproto.codes.search import WORK

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hyperproto._core.checks import check_integer
+from hyperproto._core.checks import check_integer, nearest_name
 from hyperproto._core.errors import InputError
-from hyperproto._core.registry import nearest_name
 from hyperproto.codes import row_blocks
 from hyperproto.priors import Prior
 from hyperproto.prototypes import Prototypes

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hyperproto._core.errors import InputError
-from hyperproto._core.threads import one_thread
+from hyperproto._core.processes import one_thread
 from hyperproto.report.neighbors import nearest_rows
 
 __all__ = ["Projection", "project"]

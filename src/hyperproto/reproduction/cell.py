@@ -21,9 +21,9 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Self
 
+from hyperproto._core.checks import choose, unknown_choice
 from hyperproto._core.errors import InputError
 from hyperproto._core.files import read_json, write_json
-from hyperproto._core.registry import choose, unknown_choice
 from hyperproto.spec import DataSpec, NetworkSpec, RunSpec, SpaceSpec, TrainSettings
 
 __all__ = ["FORMAT", "NORMED", "PROTOTYPES", "Cell", "at_scale", "find_record", "paper_cell", "write_record"]

@@ -7,8 +7,8 @@ from pathlib import Path
 from runpy import run_path
 from typing import Any, TypeAlias
 
+from hyperproto._core.checks import unknown_choice
 from hyperproto._core.errors import InputError
-from hyperproto._core.registry import unknown_choice
 from hyperproto.reproduction.cell import Cell
 
 __all__ = ["SEEDS", "Entry", "Experiment", "Printed", "experiment_names", "find_experiment"]

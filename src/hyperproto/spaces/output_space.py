@@ -7,9 +7,8 @@ from typing import Any, TypeAlias, TypeVar
 import torch
 from torch import Tensor, nn
 
-from hyperproto._core.checks import check_output_width
+from hyperproto._core.checks import check_output_width, choose
 from hyperproto._core.errors import InputError, InputTypeError
-from hyperproto._core.registry import choose
 from hyperproto.losses.cosine import REDUCTIONS, Reduction
 from hyperproto.prototypes import Prototypes
 from hyperproto.spaces.tasks import Task

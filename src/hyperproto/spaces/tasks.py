@@ -7,9 +7,8 @@ from typing import Any, Literal, TypeAlias
 import torch
 from torch import Tensor
 
-from hyperproto._core.checks import check_finite_number
+from hyperproto._core.checks import check_finite_number, choose, unknown_choice
 from hyperproto._core.errors import InputError, InputTypeError
-from hyperproto._core.registry import choose, unknown_choice
 from hyperproto.data.source import MISSING, Bounds, Labels
 from hyperproto.losses import LOSSES, AutoLoss, ClassLoss, SquaredCosine, get_loss
 from hyperproto.losses.cosine import check_labels

@@ -11,11 +11,10 @@ from accelerate import Accelerator
 from torch import Tensor, nn
 from torch.utils.data import default_collate
 
-from hyperproto._core.checks import check_finite_number, check_finite_rows, check_output_width
+from hyperproto._core.checks import check_finite_number, check_finite_rows, check_output_width, choose
 from hyperproto._core.errors import InputError, InputTypeError, arg
 from hyperproto._core.processes import from_first
 from hyperproto._core.progress import progress_bar
-from hyperproto._core.registry import choose
 from hyperproto.data import Arrays, ImageData, as_dataset
 from hyperproto.data.batches import AnyDataset
 from hyperproto.defaults import InputKind

@@ -13,9 +13,9 @@ from typing import Any
 import torch
 from torch import nn
 
+from hyperproto._core.checks import choose
 from hyperproto._core.errors import HyperprotoError, InputError
 from hyperproto._core.files import read_json, read_json_lines
-from hyperproto._core.registry import choose
 from hyperproto.baselines import space_from_dict
 from hyperproto.models import create_backbone
 from hyperproto.prototypes import Prototypes

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from hyperproto._core.registry import unknown_choice
+from hyperproto._core.checks import unknown_choice
 from hyperproto._version import __version__
 from hyperproto.models import Backbone
 from hyperproto.spaces import OutputSpace

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hyperproto._core.arrays import Numbers, Values
+from hyperproto._core.checks import choose
 from hyperproto._core.errors import InputError
 from hyperproto._core.files import plain
-from hyperproto._core.registry import choose
 
 __all__ = ["Confidence", "ConfidenceReport", "StoredValue", "TaskCalibration"]
 

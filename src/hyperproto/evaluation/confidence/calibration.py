@@ -11,9 +11,8 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 
 from hyperproto._core.arrays import Numbers, Values, labeled_rows, to_labels, to_numbers
-from hyperproto._core.checks import check_finite_number, check_integer
+from hyperproto._core.checks import check_finite_number, check_integer, choose
 from hyperproto._core.errors import InputError, InputTypeError
-from hyperproto._core.registry import choose
 from hyperproto.evaluation.confidence.base import Confidence, ConfidenceReport, StoredValue, TaskCalibration
 from hyperproto.evaluation.confidence.conformal import ConformalInterval, ConformalSets
 from hyperproto.evaluation.confidence.outliers import OUTLIER_SCORES, Rejection, outlier_score

@@ -9,9 +9,8 @@ import numpy.typing as npt
 from scipy.special import entr, logsumexp, softmax
 
 from hyperproto._core.arrays import Numbers, Values, to_numbers
-from hyperproto._core.checks import check_finite_number
+from hyperproto._core.checks import check_finite_number, choose
 from hyperproto._core.errors import InputError, arg
-from hyperproto._core.registry import choose
 from hyperproto.evaluation.confidence.base import StoredValue
 from hyperproto.evaluation.confidence.conformal import check_share, check_threshold, conformal_quantile
 
