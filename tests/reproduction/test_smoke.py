@@ -50,7 +50,8 @@ def test_a_name_runs_to_its_end_over_an_interrupt(name, small_places, monkeypatc
         assert (small_places.runs / "cells" / begun.todo[0].address / "checkpoint.safetensors").is_file()
     run_experiment(experiment, "smoke", small_places, jobs=1)
     ended = make_plan(experiment, "smoke", small_places)
-    assert not ended.todo
+    # left out when the data are read: the authors' file is for more styles than these have
+    assert {cell.run.space.prototypes for cell in ended.todo} == ({"authors"} if name == "table6" else set())
     assert {cell.seed for cell in ended.done} == ({0} if name in WITHOUT_TRAINING else {0, 1})
     for entry in experiment.entries("smoke"):
         record = find_record(small_places.results, entry.cell, name)
