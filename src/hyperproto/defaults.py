@@ -10,25 +10,6 @@ import math
 from collections.abc import Sequence
 from typing import Any, Literal
 
-__all__ = [
-    "IMAGE_SIZE",
-    "MARGIN",
-    "MAX_CLASSES_OF_PRIOR",
-    "MAX_CLASSES_OF_SUM",
-    "MOMENTUM",
-    "SCHEDULE",
-    "WEIGHT_DECAY",
-    "InputKind",
-    "choose_backbone",
-    "choose_dim",
-    "choose_loss",
-    "choose_margin",
-    "choose_rate",
-    "choose_steps",
-    "class_axes",
-    "uses_prior",
-]
-
 InputKind = Literal["rows", "sparse rows", "images"]
 
 MAX_CLASS_AXES = 256  # of one class task: with more, prototypes are hardly better separated and steps cost more

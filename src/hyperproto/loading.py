@@ -6,8 +6,6 @@ from typing import Any
 from hyperproto._core.errors import InputError
 from hyperproto.training import load as load_run
 
-__all__ = ["load"]
-
 
 def load(folder: str | Path, **options: Any) -> Any:
     """Give back what was written to a folder.

@@ -23,20 +23,6 @@ from hyperproto.defaults import (
     choose_steps,
 )
 
-__all__ = [
-    "SCHEDULES",
-    "DataSpec",
-    "LoadingSpec",
-    "NetworkSpec",
-    "ResolvedSettings",
-    "RunSpec",
-    "SpaceSpec",
-    "SphereSpec",
-    "TrainSettings",
-    "paper_backbone",
-    "paper_settings",
-]
-
 T = TypeVar("T")
 
 

@@ -60,7 +60,7 @@ def test_the_help_lists_the_version_and_hides_defaults_of_none(capsys):
 def test_an_unknown_verb_gets_one_sentence_with_the_nearest(capsys):
     code, out, err = run(capsys, "trian", "--table", "birds.csv")
     assert (code, out) == (2, "")
-    assert err.startswith('hyperproto: Unknown verb "trian".')
+    assert err.startswith('hyperproto: Unknown command "trian".')
     assert err.endswith('Did you mean "train"?\n')
 
 

@@ -102,3 +102,9 @@ def test_cyclic_starts_are_distinct_unit_points(num_points, dim):
         cosine = points @ points.T
         np.testing.assert_allclose(np.diag(cosine), 1, atol=1e-12)
         assert (cosine - 2 * np.eye(num_points)).max() < 1 - 1e-8
+
+
+def test_a_point_orthogonal_to_the_axes_that_are_kept_gets_a_direction():
+    points = np.repeat(np.eye(4), [3, 3, 3, 1], axis=0)
+    adapted = adapt_code(points, 10, 3, np.random.default_rng(0), noise=0.01)
+    np.testing.assert_allclose(np.linalg.norm(adapted, axis=1), 1)

@@ -12,8 +12,6 @@ from hyperproto._core.errors import InputError, InputTypeError
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["Numbers", "Values", "labeled_rows", "to_labels", "to_numbers"]
-
 Numbers: TypeAlias = npt.NDArray[np.float64]
 Values: TypeAlias = Union[npt.ArrayLike, "Tensor"]  # a string has no |
 

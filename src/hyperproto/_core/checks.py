@@ -14,21 +14,6 @@ from hyperproto._core.errors import InputError, InputTypeError
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = [
-    "check_directions",
-    "check_finite_number",
-    "check_finite_rows",
-    "check_integer",
-    "check_integers",
-    "check_names",
-    "check_output_width",
-    "check_unit_rows",
-    "choose",
-    "nearest_name",
-    "unknown_choice",
-]
-
-
 T = TypeVar("T")
 
 

@@ -8,17 +8,6 @@ defect of ours and keeps its traceback.
 
 from collections.abc import Callable
 
-__all__ = [
-    "HyperprotoError",
-    "InputError",
-    "InputTypeError",
-    "MissingDataError",
-    "MissingExtraError",
-    "NonFiniteLossError",
-    "StorageError",
-    "arg",
-]
-
 # Enclose the name of an argument within advice until a front end puts it into its own words.
 _OPEN, _VALUE, _CLOSE = "\ue000", "\ue001", "\ue002"
 

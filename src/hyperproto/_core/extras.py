@@ -5,8 +5,6 @@ from typing import Any
 
 from hyperproto._core.errors import MissingExtraError
 
-__all__ = ["require"]
-
 
 def require(module: str, *, extra: str, purpose: str) -> Any:
     """Import and return an optional module.

@@ -11,20 +11,6 @@ from typing import Any
 
 from hyperproto._core.errors import InputError, arg
 
-__all__ = [
-    "append_json_line",
-    "check_can_write",
-    "new_folder",
-    "plain",
-    "read_json",
-    "read_json_lines",
-    "remove_unfinished",
-    "replacing",
-    "unfinished",
-    "write_json",
-    "write_json_lines",
-]
-
 
 def check_can_write(path: str | Path) -> None:
     """Raise an error where a file cannot be written; worth checking before long work."""

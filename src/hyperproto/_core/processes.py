@@ -9,8 +9,6 @@ from typing import TypeVar
 
 from hyperproto._core.errors import InputError
 
-__all__ = ["check_met", "from_first", "is_first", "meet_other_processes", "one_thread"]
-
 T = TypeVar("T")
 
 

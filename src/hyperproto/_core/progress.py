@@ -5,8 +5,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["ProgressBar", "progress_bar"]
-
 REFRESH = 0.1  # seconds between updates: updating more often costs more than it shows
 
 

@@ -2,8 +2,6 @@
 
 import hashlib
 
-__all__ = ["derive_seed"]
-
 
 def derive_seed(seed: int, *keys: int | str) -> int:
     """Return a 63-bit seed for the stream named by ``keys``, the same on every machine and in every process.

@@ -13,8 +13,6 @@ from hyperproto.spaces.output_space import Head, TaskSpace, parse_tasks
 from hyperproto.spaces.tasks import Classes, Range, Task, class_tasks, range_tasks
 from hyperproto.sphere import working_dtype
 
-__all__ = ["ConventionalSpace", "NumberHead", "weigh_tasks"]
-
 Clamp: TypeAlias = Literal["test", "train"]
 
 

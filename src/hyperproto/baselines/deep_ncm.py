@@ -26,8 +26,6 @@ from hyperproto.spaces.output_space import Head, Targets, TaskSpace, parse_tasks
 from hyperproto.spaces.tasks import Classes, Task, class_tasks, range_tasks
 from hyperproto.sphere import working_dtype
 
-__all__ = ["DeepNCM", "MeanHead"]
-
 Mean: TypeAlias = Literal["condensation", "decay", "online"]
 
 

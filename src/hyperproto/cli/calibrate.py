@@ -8,8 +8,6 @@ from tyro.conf import arg
 
 from hyperproto.cli.evaluate import RunAndData, percent, print_rows
 
-__all__ = ["Calibrate"]
-
 LABELS = {
     "ece_before": "calibration error before",
     "ece": "calibration error",

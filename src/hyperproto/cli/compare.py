@@ -8,8 +8,6 @@ from tyro.conf import Positional, arg
 
 from hyperproto.cli.place import SearchOptions, check_outputs
 
-__all__ = ["Compare"]
-
 
 @dataclass
 class Compare(SearchOptions):

@@ -7,8 +7,6 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-__all__ = ["table_console", "text_table"]
-
 WIDE = 140  # characters where no terminal sets a limit: rich would take 80, and break names
 
 

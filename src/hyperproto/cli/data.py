@@ -11,8 +11,6 @@ from tyro.conf import Positional, arg
 if TYPE_CHECKING:
     from hyperproto.data import Source
 
-__all__ = ["Data"]
-
 
 @dataclass
 class Data:
@@ -45,7 +43,7 @@ class Data:
     """Decode every image file; --no-verify does not."""
 
     json: bool = False
-    """Print for machines."""
+    """Print JSON."""
 
     def run(self) -> None:
         """Read, describe, verify, draw."""

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from hyperproto.report import SphereView
     from hyperproto.training import Run
 
-__all__ = ["SPACES", "Demo", "train_digits"]
-
 SPACES = ("S², the paper's loss", "S², one point for both, margin 0.1", "softmax + squared error")
 EPOCHS = 3
 COPIES = 40  # how often each training image is turned: 27,080 images

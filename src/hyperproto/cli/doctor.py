@@ -10,8 +10,6 @@ from tyro.conf import Positional, arg
 if TYPE_CHECKING:
     from hyperproto.evaluation import Examination
 
-__all__ = ["Doctor"]
-
 
 @dataclass
 class Doctor:

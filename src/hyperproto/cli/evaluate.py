@@ -11,8 +11,6 @@ from tyro.conf import Positional, arg
 if TYPE_CHECKING:
     from hyperproto.evaluation import ClassReport, ConfidenceReport, Evaluation, RangeReport, UnknownReport
 
-__all__ = ["Evaluate", "RunAndData", "percent", "print_rows"]
-
 Rows = list[tuple[str, str]]
 
 

@@ -8,8 +8,6 @@ from tyro.conf import Positional, arg
 
 from hyperproto.cli.place import check_outputs, read_classes, read_weight, show_prototypes
 
-__all__ = ["Extend"]
-
 
 @dataclass
 class Extend:
@@ -38,10 +36,10 @@ class Extend:
     """How much to search: fast, balanced or thorough."""
 
     seed: int = 0
-    """Fixes the result bit for bit."""
+    """Random seed; it fixes the result bit for bit."""
 
     json: bool = False
-    """Print for machines."""
+    """Print JSON."""
 
     def run(self) -> None:
         """Extend, write, print what separation is left."""

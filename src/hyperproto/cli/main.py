@@ -26,8 +26,6 @@ from hyperproto.cli.runs import Runs
 from hyperproto.cli.sweep import Sweep
 from hyperproto.cli.train import Train
 
-__all__ = ["main"]
-
 # One dataclass per verb, with a method ``run``. Its fields are the options, named like the keywords of the function
 # that it calls; where an option has another name, the class has a table ``KEYWORDS: ClassVar = {keyword: field}``.
 VERBS: dict[str, type[Any]] = {
@@ -60,7 +58,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         if not name or name.startswith("-"):
             _print_help(arguments)
         elif name not in VERBS:
-            raise unknown_choice(name, VERBS, what="verb")
+            raise unknown_choice(name, VERBS, what="command")
         else:
             _parse(name, arguments[1:]).run()
     except HyperprotoError as error:

@@ -15,17 +15,6 @@ if TYPE_CHECKING:
     from hyperproto.priors import Prior
     from hyperproto.prototypes import Prototypes
 
-__all__ = [
-    "Place",
-    "PriorOptions",
-    "SearchOptions",
-    "check_outputs",
-    "read_classes",
-    "read_prior",
-    "read_weight",
-    "show_prototypes",
-]
-
 NEIGHBORS = 5  # shown of the classes that --of names
 
 
@@ -37,7 +26,7 @@ class SearchOptions:
     """How much to search: fast, balanced or thorough."""
 
     seed: int = 0
-    """Fixes the result bit for bit."""
+    """Random seed; it fixes the result bit for bit."""
 
     workers: Annotated[int | None, arg(metavar="N")] = None
     """Processes to search with (default: all cores)."""
@@ -46,7 +35,7 @@ class SearchOptions:
     """Draw the result as PNG or SVG."""
 
     json: bool = False
-    """Print for machines."""
+    """Print JSON."""
 
 
 @dataclass(kw_only=True)
@@ -62,7 +51,7 @@ class PriorOptions(SearchOptions):
 
 @dataclass
 class Place(PriorOptions):
-    """Place class prototypes on the sphere in D dimensions, as far from each other as we can, and certify them."""
+    """Place class prototypes on the sphere in D dimensions, as far apart as possible, with a certificate."""
 
     classes: Annotated[Positional[str], arg(metavar="CLASSES")]
     """Number of classes; or their names: a file with one per line, or a list with commas."""
@@ -99,7 +88,7 @@ class Place(PriorOptions):
     """The classes to print neighbors of, a list with commas (default: the first ten)."""
 
     page: Annotated[Path | None, arg(metavar="FILE")] = None
-    """Write a page to turn with the mouse: the placed classes, their neighbors, the certificate."""
+    """Write an interactive HTML page: the placed classes, their neighbors, the certificate."""
 
     def run(self) -> None:
         """Place, write, print."""

@@ -10,8 +10,6 @@ from typing import Annotated, Any, Literal
 
 from tyro.conf import Positional, arg
 
-__all__ = ["Predict"]
-
 
 @dataclass
 class Predict:

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from hyperproto.reproduction.experiment import Experiment
     from hyperproto.reproduction.runner import Outcome, Plan
 
-__all__ = ["Reproduce"]
-
 
 @dataclass
 class Reproduce:

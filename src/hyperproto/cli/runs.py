@@ -10,8 +10,6 @@ from tyro.conf import Positional, arg
 if TYPE_CHECKING:
     from hyperproto.evaluation import RunRow
 
-__all__ = ["Runs"]
-
 
 @dataclass
 class Runs:

@@ -8,8 +8,6 @@ from tyro.conf import Positional, arg
 
 from hyperproto.cli.place import PriorOptions, check_outputs, read_classes, read_prior
 
-__all__ = ["Sweep"]
-
 
 @dataclass
 class Sweep(PriorOptions):

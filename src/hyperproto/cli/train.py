@@ -19,8 +19,6 @@ from hyperproto.spec import DataSpec, LoadingSpec, NetworkSpec, RunSpec, SpaceSp
 if TYPE_CHECKING:
     from hyperproto.training import Run
 
-__all__ = ["Train"]
-
 TABLE_ONLY = ("image", "columns", "classes", "range", "bounds", "test")
 FOR_READER = ("image", "columns", "classes", "test", "held_out", "unseen", "size")
 
@@ -140,7 +138,7 @@ class OutputOptions:
     digits are not stored)."""
 
     resume: Annotated[Path | None, arg(metavar="RUN")] = None
-    """Continue this run, to the bits it would have had without the break; everything is read from its folder."""
+    """Continue this run, bit for bit as if it had not been interrupted; everything is read from its folder."""
 
     log: Literal["tensorboard"] | None = None
     """A log in addition to the run's own JSON."""

@@ -20,8 +20,6 @@ from hyperproto._core.processes import one_thread
 from hyperproto._core.seeding import derive_seed
 from hyperproto.codes.measure import Array
 
-__all__ = ["assign", "exchange_gains", "leap"]
-
 KICKED = 0.25  # share of the classes that a kick moves at most
 AFRESH = 4  # every so many kicks move all of them
 RELAXED = 400  # classes up to which the relaxed problem gives a start; beyond, its K³ steps take too long

@@ -22,8 +22,6 @@ from hyperproto.codes.large import tiled_descent
 from hyperproto.codes.measure import Array, random_points
 from hyperproto.codes.search import WORK, Effort, Progress, optimize, seconds_per_start
 
-__all__ = ["MATRIX_POINTS", "ZOO", "best_code", "from_zoo", "known_code", "known_max_cosine"]
-
 ZOO = Path(__file__).with_name("zoo")
 MATRIX_POINTS = 4000  # up to here the search may keep K x K; beyond, only the pairs that are near
 PATIENCE = 1.5  # where a code is known, no search is made whose single start takes longer than this many efforts

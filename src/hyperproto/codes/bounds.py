@@ -17,8 +17,6 @@ from scipy.special import betaincinv
 
 from hyperproto._core.checks import check_integer
 
-__all__ = ["random_max_cosine", "separation_bound"]
-
 
 def separation_bound(num_points: int, dim: int) -> float:
     """Return the best known lower bound on the maximum cosine of ``num_points`` points on S^(dim-1).

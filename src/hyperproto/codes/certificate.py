@@ -9,8 +9,6 @@ from hyperproto._version import __version__
 from hyperproto.codes.bounds import separation_bound
 from hyperproto.codes.measure import Array, can_measure, max_cosine, sampled_max_cosine
 
-__all__ = ["EXACT_POINTS", "MEETS", "PROVED", "Certificate", "Code", "PriorAgreement", "best_possible", "certify"]
-
 MEETS = 1e-9  # a code this close to a lower bound or a proved optimum is optimal up to rounding
 EXACT_POINTS = 20_000  # up to here every pair is measured; beyond, a theorem is trusted and a sample checked
 SAMPLE = 128  # points whose cosines to all others are measured beyond that

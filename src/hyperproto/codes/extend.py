@@ -22,8 +22,6 @@ from hyperproto.codes.search import WORK
 from hyperproto.codes.smooth_max import SmoothMaxWithFixedPoints
 from hyperproto.codes.starts import insert_points
 
-__all__ = ["extend_code", "extend_ranked"]
-
 FIRST = (4, 16, 64, 256)  # all starts together
 LAST = (2**9, 2**11, 2**13, 2**16, 2**20)  # the best of them, one by one
 ITERATIONS = 60

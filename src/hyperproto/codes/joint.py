@@ -29,17 +29,6 @@ from hyperproto.codes.ranking import Ranking
 from hyperproto.codes.search import run_in_order
 from hyperproto.codes.smooth_max import SmoothMax
 
-__all__ = [
-    "EXPONENTS",
-    "Joint",
-    "auto_weight",
-    "positive_part",
-    "ranked_points",
-    "separate_points",
-    "spectral_layout",
-    "target_cosine",
-]
-
 EXPONENTS = (1, 2, 4, 8, 16, 32)
 SCALE, POWER = 0.95, 0.7  # of the rule for λ, fitted on CIFAR-100's classes at D = 3 ... 100
 SHARE = 0.7  # of the smallest angle that mathematics allows

@@ -21,8 +21,6 @@ from hyperproto.codes.lbfgs import minimize
 from hyperproto.codes.measure import Array, max_cosine, random_points, row_blocks, unit_rows
 from hyperproto.codes.ranking import Ranking
 
-__all__ = ["EdgeHinge", "many_ranked_points", "near_pairs", "tiled_descent"]
-
 Edges = tuple[NDArray[np.int32], NDArray[np.int32]]
 
 CHUNK = 16_384  # edges whose points are gathered at once

@@ -14,8 +14,6 @@ import numpy as np
 
 from hyperproto.codes.measure import Array
 
-__all__ = ["Memory", "minimize"]
-
 Objective = Callable[[Array], tuple[float, Array]]
 
 REACH = 0.1  # length of the very first step, when nothing is known about the curvature

@@ -10,21 +10,6 @@ from scipy.spatial import KDTree
 
 from hyperproto._core.processes import one_thread
 
-__all__ = [
-    "Array",
-    "Separation",
-    "can_measure",
-    "farthest_first",
-    "max_cosine",
-    "nearest_neighbors",
-    "random_points",
-    "row_blocks",
-    "sampled_max_cosine",
-    "separation",
-    "spread_order",
-    "unit_rows",
-]
-
 Array = NDArray[np.floating[Any]]
 Ids = NDArray[np.intp]
 

@@ -10,8 +10,6 @@ from hyperproto._core.processes import one_thread
 from hyperproto.codes.measure import Array, nearest_neighbors, random_points, unit_rows
 from hyperproto.codes.ranking import Ranking
 
-__all__ = ["paper_descent", "separation_gradient"]
-
 RATE = 0.1
 
 

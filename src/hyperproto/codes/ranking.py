@@ -26,8 +26,6 @@ from scipy.stats import kendalltau, rankdata, spearmanr
 from hyperproto.codes.certificate import PriorAgreement
 from hyperproto.codes.measure import Array, row_blocks
 
-__all__ = ["DEGREE", "MARGIN", "Ranking", "agreement", "count_ordered", "order_weights"]
-
 DEGREE = 16  # even; 12 is right to 2e-8 in value, but 1e-6 in slope where points coincide and oppose
 BLOCK_ENTRIES = 65_536  # cosines worked on at a time: a few such blocks fit the cache
 MARGIN = 0.01  # a smaller difference of cosines tells nobody anything

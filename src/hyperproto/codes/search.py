@@ -23,18 +23,6 @@ from hyperproto.codes.measure import Array, unit_rows
 from hyperproto.codes.smooth_max import SmoothMax, descend, largest_cosine, polish
 from hyperproto.codes.starts import adapt_code, cyclic_start, drop_points, move_points, symmetric_start
 
-__all__ = [
-    "WORK",
-    "Candidate",
-    "Effort",
-    "Progress",
-    "Search",
-    "Task",
-    "optimize",
-    "run_in_order",
-    "seconds_per_start",
-]
-
 Task = tuple[Callable[..., Any], tuple[Any, ...]]
 Progress = Callable[[int, int, float, float], None]
 

@@ -14,8 +14,6 @@ from scipy.sparse import csr_array
 from hyperproto.codes.lbfgs import minimize
 from hyperproto.codes.measure import Array, unit_rows
 
-__all__ = ["SmoothMax", "SmoothMaxWithFixedPoints", "contacts", "descend", "largest_cosine", "polish"]
-
 Pairs = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 CLOSEST = 1e-15  # of 1 - c: coinciding points are treated as at this distance

@@ -13,18 +13,6 @@ from scipy.spatial.transform import Rotation
 from hyperproto.codes.measure import Array, unit_rows
 from hyperproto.codes.smooth_max import largest_cosine
 
-__all__ = [
-    "adapt_code",
-    "cyclic_start",
-    "deepest_holes",
-    "drop_points",
-    "group",
-    "insert_points",
-    "move_points",
-    "short_orbits",
-    "symmetric_start",
-]
-
 CANDIDATES = 400
 GOLDEN = (1 + 5**0.5) / 2
 NAMES = (
@@ -47,7 +35,10 @@ def adapt_code(points: Array, num_points: int, dim: int, rng: np.random.Generato
     if have < dim:
         points = np.pad(points, ((0, 0), (0, dim - have)))
     elif have > dim:
-        points = unit_rows(points @ np.linalg.svd(points, full_matrices=False)[2][:dim].T)
+        points = points @ np.linalg.svd(points, full_matrices=False)[2][:dim].T
+        lost = ~points.any(axis=1)  # orthogonal to every axis that is kept
+        points[lost] = rng.standard_normal((int(lost.sum()), dim))
+        points = unit_rows(points)
     points = drop_points(points, max(0, len(points) - num_points), rng)
     points = insert_points(points, max(0, num_points - len(points)), rng)
     return unit_rows(points + noise * rng.standard_normal(points.shape))

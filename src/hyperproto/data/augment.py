@@ -20,8 +20,6 @@ from hyperproto._core.checks import check_finite_number, check_integer
 from hyperproto._core.errors import InputError, arg
 from hyperproto._core.seeding import derive_seed
 
-__all__ = ["PHOTO_AUGMENT", "Augment", "augmented", "center", "crop", "flip", "normalize", "uniforms", "warp"]
-
 Pixels: TypeAlias = NDArray[np.uint8]
 Whole: TypeAlias = NDArray[np.int64]
 

@@ -23,8 +23,6 @@ from hyperproto.data.image_files import ImageFiles, cores, decode_all, decode_ro
 from hyperproto.data.preprocessing import ImagePreprocessing, Preprocessing
 from hyperproto.data.source import Split
 
-__all__ = ["AnyDataset", "Arrays", "Batches", "ImageData", "Keep", "as_dataset", "index_targets", "training_data"]
-
 Targets: TypeAlias = Tensor | Mapping[str, Tensor]
 Keep: TypeAlias = Literal["auto", "memory", "stream"]
 Batch: TypeAlias = tuple[Tensor, dict[str, Tensor]]

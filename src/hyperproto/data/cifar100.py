@@ -15,8 +15,6 @@ from hyperproto.data.preprocessing import CIFAR_MEAN, CIFAR_STD, ImagePreprocess
 from hyperproto.data.published import DatasetInfo
 from hyperproto.data.source import Labels, Source, Split, draw_rows, select
 
-__all__ = ["CIFAR100", "is_cifar100", "read_cifar100", "read_uneven_cifar100"]
-
 RECORD = 2 + 3 * 32 * 32  # coarse label, fine label, then red, green and blue, row by row
 OTHER_FORMS = ("cifar-100-python", "cifar-100-python.tar.gz", "cifar-100-binary.tar.gz")  # recognized, not read
 

@@ -19,19 +19,6 @@ from hyperproto.data.preprocessing import ImagePreprocessing
 from hyperproto.data.published import DatasetInfo
 from hyperproto.data.source import Bounds, Labels, Source, Split, select
 
-__all__ = [
-    "MNIST",
-    "ROTATED_DIGITS",
-    "is_mnist",
-    "load_digits",
-    "load_rotated_digits",
-    "read_digits",
-    "read_mnist",
-    "read_rotated_digits",
-    "read_rotated_mnist",
-    "rotate",
-]
-
 DIGITS = tuple(str(digit) for digit in range(10))
 ROTATED_DIGITS = ("2", "3", "4", "5", "7")  # paper: the others look alike, or the same, upside down
 HELD_OUT = 0.25

@@ -18,23 +18,6 @@ from hyperproto._core.errors import HyperprotoError, InputError, MissingDataErro
 from hyperproto._core.progress import progress_bar
 from hyperproto.data.preprocessing import ImagePreprocessing
 
-__all__ = [
-    "EXTENSIONS",
-    "CorruptImageError",
-    "ImageFiles",
-    "check_files_exist",
-    "cores",
-    "decode",
-    "decode_all",
-    "decode_rows",
-    "describe_file",
-    "find_corrupt",
-    "images_in",
-    "open_image",
-    "stream",
-    "verify_images",
-]
-
 Pixels: TypeAlias = NDArray[np.uint8]
 
 # Pillow knows some forty formats and picks one by content; some start other programs (an EPS named photo.jpg starts

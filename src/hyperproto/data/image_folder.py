@@ -20,8 +20,6 @@ from hyperproto.data.source import (
 )
 from hyperproto.defaults import IMAGE_SIZE
 
-__all__ = ["is_image_folder", "read_image_folder"]
-
 TEST_FOLDERS = ("test", "val", "valid", "validation")
 
 

@@ -12,19 +12,6 @@ from hyperproto._core.checks import check_integer, choose
 from hyperproto._core.errors import InputError, arg
 from hyperproto.defaults import IMAGE_SIZE
 
-__all__ = [
-    "CIFAR_MEAN",
-    "CIFAR_STD",
-    "IMAGENET_MEAN",
-    "IMAGENET_STD",
-    "ImagePreprocessing",
-    "Preprocessing",
-    "Standardizer",
-    "TablePreprocessing",
-    "large_image_preprocessing",
-    "preprocessing_from_dict",
-]
-
 CIFAR_MEAN, CIFAR_STD = (0.507, 0.487, 0.441), (0.267, 0.256, 0.276)
 IMAGENET_MEAN, IMAGENET_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 

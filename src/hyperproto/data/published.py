@@ -29,16 +29,6 @@ from hyperproto.data.source import (
 )
 from hyperproto.data.tables import read_columns
 
-__all__ = [
-    "CUB200",
-    "OMNIART",
-    "TINY_IMAGENET",
-    "DatasetInfo",
-    "read_cub200",
-    "read_omniart",
-    "read_tiny_imagenet",
-]
-
 
 @dataclass(frozen=True)
 class DatasetInfo:

@@ -32,20 +32,6 @@ from hyperproto.data.published import (
 from hyperproto.data.source import Source
 from hyperproto.data.tables import is_table, read_table
 
-__all__ = [
-    "BUILT_IN",
-    "OWN",
-    "READERS",
-    "Reader",
-    "data_name",
-    "describe_data",
-    "describe_source",
-    "detect",
-    "preview",
-    "read_data",
-    "read_source",
-]
-
 
 @dataclass(frozen=True)
 class Reader:

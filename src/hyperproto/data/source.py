@@ -15,22 +15,6 @@ from hyperproto.data.augment import Augment
 from hyperproto.data.image_files import ImageFiles
 from hyperproto.data.preprocessing import Preprocessing
 
-__all__ = [
-    "MISSING",
-    "Bounds",
-    "Labels",
-    "Source",
-    "Split",
-    "Target",
-    "Unseen",
-    "class_targets",
-    "draw_rows",
-    "find_bounds",
-    "find_labels",
-    "hold_out_rows",
-    "select",
-]
-
 MISSING = -1  # the class id of a missing label; a missing number is NaN
 Unseen: TypeAlias = Literal["error", "missing"]
 

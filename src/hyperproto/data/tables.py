@@ -33,8 +33,6 @@ from hyperproto.data.source import (
 )
 from hyperproto.defaults import IMAGE_SIZE
 
-__all__ = ["Column", "Table", "describe_columns", "is_table", "read_columns", "read_table"]
-
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 PARQUET = (".parquet", ".pq")
 

@@ -32,8 +32,6 @@ from hyperproto.training import fit
 from hyperproto.training.build import build_space, resolve_spec
 from hyperproto.training.outputs import stack_outputs
 
-__all__ = ["SphereEstimator"]
-
 Rows = NDArray[np.intp]
 PARTIAL_RATE = 0.3  # of the learning rate, in partial_fit: its passes have no schedule in which the rate would fall
 BATCH = {2: 4096, 4: 256}  # rows of a table, or images, through the network at once in prediction

@@ -21,8 +21,6 @@ from hyperproto.evaluation.confidence.calibration import TaskOutputs
 from hyperproto.evaluation.new_classes import Changed, ClassChange, add_classes, remove_classes, rename_classes
 from hyperproto.spaces import Space
 
-__all__ = ["ClassChanges"]
-
 EPOCHS = 50  # over new and replayed examples: they are few, and twenty leave two similar classes as one
 STALE = "Confidence was fitted before classes were added: fit it again by recalibrate(X, y), with examples of all."
 

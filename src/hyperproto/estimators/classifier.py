@@ -18,8 +18,6 @@ from hyperproto.estimators.columns import ClassColumn, with_unknown
 from hyperproto.evaluation.class_examples import Examples, draw_replay, join_examples
 from hyperproto.evaluation.confidence import outlier_score
 
-__all__ = ["HypersphericalClassifier"]
-
 TARGET = "target"
 
 

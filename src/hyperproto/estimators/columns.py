@@ -12,8 +12,6 @@ from hyperproto._core.checks import check_finite_number, unknown_choice
 from hyperproto._core.errors import InputError, arg
 from hyperproto.data import Bounds, Labels
 
-__all__ = ["ClassColumn", "Column", "NumberColumn", "column_from_dict", "with_unknown"]
-
 PLAIN = (str, int, float, bool)
 
 

@@ -14,8 +14,6 @@ from hyperproto._core.errors import InputError
 from hyperproto.estimators.changes import ClassChanges
 from hyperproto.estimators.columns import ClassColumn, NumberColumn
 
-__all__ = ["HypersphericalMultiTask"]
-
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class HypersphericalMultiTask(ClassChanges):

@@ -12,8 +12,6 @@ from torch import Tensor
 from hyperproto.estimators.base import SphereEstimator
 from hyperproto.estimators.columns import NumberColumn
 
-__all__ = ["HypersphericalRegressor"]
-
 TARGET = "target"
 
 

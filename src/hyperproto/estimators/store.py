@@ -31,8 +31,6 @@ from hyperproto.spec import ResolvedSettings
 from hyperproto.training.checkpoint import fill_weights, read_tensors, weights_of
 from hyperproto.training.load import stored_network, stored_space
 
-__all__ = ["load_estimator", "save_estimator"]
-
 KIND, NUMBER = "hyperproto.estimator", 2
 FORMAT = f"{KIND}/{NUMBER}"
 MULTITASK = ("flat_", "tasks_", "names_")  # what HypersphericalMultiTask has besides

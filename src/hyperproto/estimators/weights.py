@@ -7,8 +7,6 @@ from torch import Tensor
 from hyperproto.losses import Reduction
 from hyperproto.spaces import OutputSpace, Space, Targets
 
-__all__ = ["WEIGHT", "WeightedSpace"]
-
 WEIGHT = "\0weight"  # among the targets; no task of an estimator has this name
 
 

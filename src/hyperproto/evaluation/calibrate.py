@@ -24,8 +24,6 @@ from hyperproto.spaces.output_space import TaskSpace
 from hyperproto.spaces.tasks import class_tasks, range_tasks
 from hyperproto.training.load import CALIBRATION
 
-__all__ = ["calibrate_run", "fit_calibration", "uncalibrated"]
-
 UNFITTED_SCALE = 10.0  # of cosines, where neither the loss nor a calibration gives one
 
 

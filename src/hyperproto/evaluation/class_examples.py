@@ -13,28 +13,14 @@ from hyperproto._core.checks import check_integer, check_names, choose
 from hyperproto._core.errors import InputError, InputTypeError, arg
 from hyperproto._core.files import replacing, write_json, write_json_lines
 from hyperproto.data import Arrays, as_dataset
-from hyperproto.data.source import draw_rows
+from hyperproto.data.source import MISSING, draw_rows
 from hyperproto.prototypes import Prototypes
 from hyperproto.spaces import OutputSpace, Sphere
-from hyperproto.spaces.tasks import MISSING, Task, class_tasks
+from hyperproto.spaces.tasks import Task, class_tasks
 from hyperproto.training import Loaded, Run, load, read_run
 from hyperproto.training.checkpoint import weights_of
 from hyperproto.training.folder import RunFolder
 from hyperproto.training.run import FORMAT, describe_run
-
-__all__ = [
-    "AnyModel",
-    "Examples",
-    "draw_replay",
-    "in_memory",
-    "join_examples",
-    "moved_ids",
-    "new_class_names",
-    "new_examples",
-    "open_sphere",
-    "store_model",
-    "with_prototypes",
-]
 
 AnyModel = Run | Loaded | tuple[nn.Module, OutputSpace] | str | Path
 NewClasses = int | tuple[str, ...]

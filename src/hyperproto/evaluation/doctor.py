@@ -18,8 +18,6 @@ from hyperproto.training import read_run
 from hyperproto.training.load import rebuild
 from hyperproto.training.outputs import network_outputs
 
-__all__ = ["Examination", "examine_run"]
-
 MOST_EXAMPLES = 4096  # of a split: enough for every finding
 SEVERITIES = ("error", "warning", "note")
 

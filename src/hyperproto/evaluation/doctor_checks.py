@@ -17,8 +17,6 @@ from hyperproto.sphere import normalize
 from hyperproto.training import RunRecord
 from hyperproto.training.outputs import mean_terms, measure
 
-__all__ = ["FROM_DATA", "FROM_FILES", "Evidence", "Finding", "SplitOutputs"]
-
 Severity = Literal["error", "warning", "note"]
 FEWEST_EPOCHS, RISE, FLAT, PACE = 4, 1.1, 0.02, 0.8
 # Tables 1 and 3 of the paper: of 65 % with 100 classes 63 are left in 25 dimensions, where 0.07 is possible; 51 in 10

@@ -23,8 +23,6 @@ from hyperproto.evaluation.run_data import (
 )
 from hyperproto.spaces import OutputSpace
 
-__all__ = ["Evaluation", "evaluate_run"]
-
 
 @dataclass(frozen=True)
 class Evaluation:

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from hyperproto._core.checks import check_directions, check_integer, choose
 from hyperproto._core.errors import InputError
 from hyperproto._core.files import plain, write_json
+from hyperproto.data.source import MISSING
 from hyperproto.evaluation.class_examples import (
     AnyModel,
     Examples,
@@ -29,12 +30,9 @@ from hyperproto.evaluation.class_examples import (
 from hyperproto.prototypes import Prototypes
 from hyperproto.prototypes.change import class_ids, points_by_similarity
 from hyperproto.spaces import Sphere
-from hyperproto.spaces.tasks import MISSING
 from hyperproto.sphere import normalize
 from hyperproto.training import Run, fit, read_run
 from hyperproto.training.outputs import evaluate, network_outputs
-
-__all__ = ["Changed", "ClassChange", "add_classes", "remove_classes", "rename_classes"]
 
 FORMAT = "hyperproto.class_change/1"
 FEW_EXAMPLES: dict[str, Any] = {"lr": 0.05, "batch_size": 32, "reduction": "mean"}

@@ -22,8 +22,6 @@ from hyperproto.spaces.top_k import TopK
 from hyperproto.training import load, read_run
 from hyperproto.training.outputs import add_terms, mean_terms, measure, network_outputs
 
-__all__ = ["Answers", "FilePredictions", "Predictions", "predict_files", "predict_split"]
-
 UNKNOWN = "unknown"
 
 

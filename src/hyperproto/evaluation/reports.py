@@ -12,8 +12,6 @@ from hyperproto.metrics import confusion_pairs, count_classes, error_quantiles, 
 from hyperproto.spaces import Classes, Range
 from hyperproto.spaces.tasks import Task
 
-__all__ = ["ClassReport", "ClassRow", "Pair", "RangeReport", "UnknownReport", "report_task", "report_unknown"]
-
 TOP = 5
 LEVELS = (0.5, 0.9, 0.95)
 

@@ -27,16 +27,6 @@ from hyperproto.spec import ResolvedSettings
 from hyperproto.training import RunRecord, load, read_run
 from hyperproto.training.load import CALIBRATION
 
-__all__ = [
-    "fingerprint",
-    "open_run",
-    "read_calibration",
-    "read_run_data",
-    "read_run_source",
-    "read_unlabeled",
-    "usual_batch_size",
-]
-
 LARGEST_BATCH = 2**14  # whatever a config says
 
 

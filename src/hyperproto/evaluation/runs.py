@@ -12,8 +12,6 @@ from hyperproto._core.errors import HyperprotoError, MissingDataError
 from hyperproto._core.files import plain, read_json_lines
 from hyperproto.training import RunRecord, read_run
 
-__all__ = ["RunRow", "list_runs", "sort_runs"]
-
 DEEPEST = 4  # folders within folders
 
 

@@ -17,18 +17,6 @@ from hyperproto._core.checks import check_finite_number, check_output_width, cho
 from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto.sphere import normalize, working_dtype
 
-__all__ = [
-    "REDUCTIONS",
-    "ClassLoss",
-    "PowerCosine",
-    "Reduction",
-    "SquaredCosine",
-    "check_labels",
-    "cosine_loss",
-    "squared_cosine_grad",
-    "squared_cosine_loss",
-]
-
 Reduction: TypeAlias = Literal["mean", "sum", "none"]
 REDUCTIONS: dict[str, Callable[[Tensor], Tensor]] = {"mean": torch.mean, "sum": torch.sum, "none": torch.Tensor.clone}
 

@@ -15,8 +15,6 @@ from hyperproto.losses.cosine import ClassLoss
 from hyperproto.losses.softmax import simplex_scale
 from hyperproto.sphere import normalize, working_dtype
 
-__all__ = ["SampledCosineSoftmax"]
-
 # Up to EXACT classes the list of neighbors has the nearest. Beyond, the work would grow with the square of their
 # number, so the prototypes are halved by random planes until CELL or fewer lie together, and the nearest within a
 # cell are taken: near ones, in a time that grows little faster than the number of classes.

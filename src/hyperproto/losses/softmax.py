@@ -10,8 +10,6 @@ from hyperproto._core.checks import check_finite_number
 from hyperproto.losses.cosine import ClassLoss
 from hyperproto.sphere import normalize, working_dtype
 
-__all__ = ["CauchySoftmax", "CosineSoftmax", "FreeNormSoftmax", "simplex_scale"]
-
 DOUBT = 0.001  # what an output at its prototype may leave to the other classes
 
 

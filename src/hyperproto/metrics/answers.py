@@ -10,15 +10,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-__all__ = [
-    "absolute_error_terms",
-    "accuracy_terms",
-    "confusion_pairs",
-    "count_classes",
-    "error_quantiles",
-    "top_accuracy",
-]
-
 
 def accuracy_terms(predicted: Tensor, labels: Tensor) -> tuple[float, int]:
     """Return how many class ids are right, and how many labels are there (not -1). Both shape (n,)."""

@@ -7,14 +7,6 @@ from hyperproto._core.arrays import Numbers, Values, labeled_rows, to_numbers
 from hyperproto._core.checks import check_finite_number, check_integer
 from hyperproto._core.errors import InputError, arg
 
-__all__ = [
-    "calibration_error",
-    "expected_calibration_error",
-    "false_positive_rate_at",
-    "measure_open_set",
-    "open_set_classification_rate",
-]
-
 
 def calibration_error(confidence: Values, right: Values, *, bins: int = 15) -> float:
     """Return the expected calibration error from the confidence of predictions and whether each is right.

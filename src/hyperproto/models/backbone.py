@@ -10,18 +10,6 @@ from torch.nn import functional
 from hyperproto._core.checks import check_integer
 from hyperproto._core.errors import InputError, InputTypeError
 
-__all__ = [
-    "BACKBONES",
-    "Backbone",
-    "Presets",
-    "check_images",
-    "check_rows",
-    "conv",
-    "initialize",
-    "output_layer",
-    "pool_all",
-]
-
 Presets: TypeAlias = Mapping[str, Mapping[str, Any]]
 
 BACKBONES: dict[str, Callable[..., "Backbone"]] = {}

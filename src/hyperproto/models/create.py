@@ -16,8 +16,6 @@ from hyperproto._core.extras import require
 from hyperproto.defaults import choose_backbone
 from hyperproto.models.backbone import BACKBONES, Backbone, check_images
 
-__all__ = ["LibraryNetwork", "create_backbone", "default_backbone"]
-
 
 class LibraryNetwork(Backbone):
     """An image classifier of torchvision or timm, whose last layer is ``out_dim`` wide; untrained.

@@ -11,8 +11,6 @@ from hyperproto._core.checks import check_finite_number, check_integer, check_in
 from hyperproto._core.errors import InputError
 from hyperproto.models.backbone import Backbone, Presets, check_images, conv, initialize, output_layer, pool_all
 
-__all__ = ["DenseNet"]
-
 
 class DenseLayer(nn.Module):
     """Norm, ReLU, 1 x 1 convolution to four times ``growth``; norm, ReLU, 3 x 3 convolution; joined to the input."""

@@ -10,8 +10,6 @@ from hyperproto._core.checks import check_integer, choose
 from hyperproto._core.errors import InputError
 from hyperproto.models.backbone import Backbone, Presets, check_images, conv, initialize, output_layer, pool_all
 
-__all__ = ["ResNet", "ResNet3463"]
-
 BLOCKS = (3, 4, 6, 3)
 
 

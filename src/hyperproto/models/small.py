@@ -9,8 +9,6 @@ from hyperproto._core.checks import check_finite_number, check_integer, check_in
 from hyperproto._core.errors import InputError
 from hyperproto.models.backbone import Backbone, Presets, check_images, check_rows
 
-__all__ = ["MLP", "DigitNet"]
-
 NORMS: dict[str, Callable[[int], list[nn.Module]]] = {
     "batch": lambda width: [nn.BatchNorm1d(width)],
     "layer": lambda width: [nn.LayerNorm(width)],

@@ -13,8 +13,6 @@ from hyperproto.priors.taxonomy import from_taxonomy, from_wordnet
 from hyperproto.priors.vectors import as_array, from_vectors, is_array, is_vocabulary
 from hyperproto.priors.word_vector_files import from_word_vectors, read_array_file
 
-__all__ = ["as_prior"]
-
 
 def as_prior(
     prior: object,

@@ -23,8 +23,6 @@ from hyperproto._core.seeding import derive_seed
 from hyperproto.priors.prior import Missing, Prior, handle_missing
 from hyperproto.priors.vectors import ClassVectors, cosine_prior
 
-__all__ = ["discriminant_means", "draw_examples", "from_data", "patch_features"]
-
 MOST_EXAMPLES = 25_000  # more change little: a mean of 100 is known to a tenth of the scatter
 COMPONENTS = 128  # principal components that are kept; scatter is estimated in so many dimensions
 WIDEST = 2_000  # columns of which those are found exactly; of more, among as many random mixtures of them

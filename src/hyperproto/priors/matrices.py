@@ -13,8 +13,6 @@ from hyperproto.priors.prior import Missing, Prior, build_prior, class_label, ha
 from hyperproto.priors.vectors import as_array
 from hyperproto.priors.word_vector_files import read_array_file
 
-__all__ = ["from_confusion", "from_similarity", "read_matrix_table"]
-
 
 def from_similarity(
     matrix: object, names: tuple[str, ...] | None = None, *, source: str = "similarity matrix"

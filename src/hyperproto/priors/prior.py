@@ -10,19 +10,6 @@ from numpy.typing import NDArray
 from hyperproto._core.checks import check_names, nearest_name, unknown_choice
 from hyperproto._core.errors import InputError, arg
 
-__all__ = [
-    "FREE",
-    "Missing",
-    "Prior",
-    "build_prior",
-    "check_missing",
-    "class_label",
-    "handle_missing",
-    "identical_pairs",
-    "quoted",
-    "require_names",
-]
-
 Missing = Literal["error", "free"]
 
 FREE = arg("missing", '"free"')  # as advice

@@ -28,8 +28,6 @@ from hyperproto.priors.prior import (
 )
 from hyperproto.priors.vectors import joined_key, split_words
 
-__all__ = ["ancestors", "check_taxonomy", "from_taxonomy", "from_wordnet", "path_similarity"]
-
 Edges = Iterable[tuple[str, str]]
 Node = TypeVar("Node", bound=Hashable)
 WNID = re.compile(r"n\d{8}")  # as ImageNet names its classes: n and the offset of a noun in WordNet 3.0

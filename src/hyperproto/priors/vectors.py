@@ -27,22 +27,6 @@ from hyperproto.priors.prior import (
     require_names,
 )
 
-__all__ = [
-    "ClassVectors",
-    "as_array",
-    "check_rows",
-    "cosine_prior",
-    "find_vectors",
-    "from_vectors",
-    "is_array",
-    "is_vocabulary",
-    "joined_key",
-    "look_up",
-    "match_words",
-    "possible_words",
-    "split_words",
-]
-
 SEPARATORS = re.compile(r"[\s_\-/]+")
 NUMBERED = re.compile(r"^\d+\.(?=[^\W\d])")  # CUB-200-2011 numbers its names: 001.Black_footed_Albatross
 DIGITS = 12  # of a cosine: a product of matrices gives equal vectors cosines that differ in the sixteenth

@@ -29,8 +29,6 @@ from hyperproto._core.progress import progress_bar
 from hyperproto.priors.prior import Missing, Prior, require_names
 from hyperproto.priors.vectors import ClassVectors, cosine_prior, find_vectors, look_up, possible_words
 
-__all__ = ["from_word_vectors", "read_array_file", "read_word_vectors"]
-
 HEAD = 1 << 20  # bytes that decide the format; the first line of any real file is far shorter
 BLOCK = 1 << 18  # bytes at a time: within a core's cache
 HEADER = re.compile(rb"\s*(\d+)[ \t]+(\d+)[ \t\r]*\n")

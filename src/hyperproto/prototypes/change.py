@@ -19,8 +19,6 @@ from hyperproto.sphere import normalize
 if TYPE_CHECKING:
     from hyperproto.prototypes.prototypes import Prototypes
 
-__all__ = ["all_names", "certify_used", "class_ids", "exact", "extended_certificate", "points_by_similarity"]
-
 # one standard deviation of similarity makes an old class e times as heavy. Sharper weights reach more examples of a
 # new class and take more from the old ones, milder weights less of both; chosen on training digits set aside
 SHARPNESS = 1.0

@@ -14,18 +14,6 @@ from hyperproto.prototypes import methods
 from hyperproto.prototypes.place import place
 from hyperproto.prototypes.prototypes import Prototypes, check_dim, parse_classes
 
-__all__ = [
-    "COMPARED_DIMS",
-    "Comparison",
-    "Option",
-    "Suggestion",
-    "TradeOff",
-    "compare_dims",
-    "separation_bound",
-    "suggest_dim",
-    "sweep_prior_weight",
-]
-
 COMPARED_DIMS = (2, 3, 5, 10, 25, 50, 100)
 SWEEP = (0.25, 0.5, 1.0, 2.0, 4.0)  # times the weight of "auto"
 

@@ -34,8 +34,6 @@ from hyperproto.codes.smooth_max import SmoothMax, descend, largest_cosine
 from hyperproto.priors import Prior
 from hyperproto.sphere import normalize, sample_uniform
 
-__all__ = ["METHODS", "Request", "check_prior_weight", "place_by"]
-
 ALL_ANCHORS = 2000  # up to so many classes each is an anchor, i in (i, j, k); beyond, a sample of 500 is
 SAMPLED_ANCHORS = 500
 MEASURED = 1000  # classes whose triplets are counted where there are more than that

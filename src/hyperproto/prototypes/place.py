@@ -26,8 +26,6 @@ from hyperproto.priors import Missing, Prior, as_prior
 from hyperproto.prototypes.methods import METHODS, Request, check_prior_weight, place_by
 from hyperproto.prototypes.prototypes import Prototypes, check_dim, parse_classes
 
-__all__ = ["place"]
-
 
 def place(
     classes: int | Sequence[str],
@@ -45,7 +43,7 @@ def place(
     reserve: int = 0,
     every_axis: bool = False,
 ) -> Prototypes:
-    """Place class prototypes as far from each other as we can, before any training (Equation 4).
+    """Place class prototypes as far from each other as possible, before any training (Equation 4).
 
     Parameters
     ----------

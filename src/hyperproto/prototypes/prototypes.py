@@ -23,8 +23,6 @@ from hyperproto.prototypes.change import all_names, certify_used, class_ids, exa
 from hyperproto.prototypes.methods import Request, check_prior_weight
 from hyperproto.sphere import normalize, sample_uniform
 
-__all__ = ["Prototypes", "check_dim", "parse_classes"]
-
 EXACT_ENTRIES = 2**24  # float64 up to here (128 MB), float32 beyond
 FORMAT, FORMAT_1 = "hyperproto.prototypes/2", "hyperproto.prototypes/1"
 

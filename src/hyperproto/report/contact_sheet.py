@@ -11,8 +11,6 @@ from PIL import Image, ImageDraw, ImageFont, ImageOps
 from hyperproto._core.errors import InputError
 from hyperproto._core.files import replacing
 
-__all__ = ["draw_contact_sheet"]
-
 CELL, CAPTION, GAP = 128, 18, 8  # pixels
 COLUMNS = 6
 PAPER, INK = (255, 255, 255), (40, 40, 40)

@@ -8,8 +8,6 @@ from hyperproto._core.checks import check_integer
 from hyperproto._core.errors import InputError
 from hyperproto.priors import Prior
 
-__all__ = ["GROUP_COLORS", "NO_PRIOR", "colors_of", "prior_groups"]
-
 # dark enough to read a name in on white, and distinct to most color-blind people; the first are Okabe and Ito's
 GROUP_COLORS = (
     "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#8C6D00", "#56A0D3",

@@ -17,17 +17,6 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-__all__ = [
-    "Neighbor",
-    "NeighborRow",
-    "NeighborTable",
-    "class_labels",
-    "compare_neighbors",
-    "nearest",
-    "overlap_sentence",
-    "print_neighbors",
-]
-
 Array = NDArray[np.float64]
 Ids = NDArray[np.int64]
 

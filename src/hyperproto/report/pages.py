@@ -15,8 +15,6 @@ from hyperproto._core.files import replacing
 from hyperproto._version import __version__
 from hyperproto.codes import Certificate
 
-__all__ = ["certificate_rows", "coordinates", "page_head", "plot_html", "sphere_grid", "write_page"]
-
 STYLE = "body { margin: 0; font: 15px/1.45 system-ui, sans-serif; color: #222; background: #fff; }"
 
 

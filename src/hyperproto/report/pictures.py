@@ -9,8 +9,6 @@ from hyperproto._core.errors import InputError
 from hyperproto._core.extras import require
 from hyperproto._core.files import replacing
 
-__all__ = ["CLASS_COLORS", "new_picture", "picture_format", "plain_text"]
-
 FORMATS = {".png": "png", ".svg": "svg"}
 # colors that most kinds of color blindness can tell from each other (Okabe and Ito), without black
 CLASS_COLORS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#F0E442")

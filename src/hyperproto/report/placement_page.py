@@ -15,8 +15,6 @@ from hyperproto.report.neighbors import Neighbor, NeighborTable, class_labels, c
 from hyperproto.report.pages import certificate_rows, coordinates, plot_html, sphere_grid, write_page
 from hyperproto.report.projection import project
 
-__all__ = ["write_placement_page"]
-
 TEMPLATE = Path(__file__).with_name("placement_page.html")
 NAMED = 400  # classes up to which every name is written; beyond, names come with the pointer
 PRIOR_LINE, PLACEMENT_LINE = "#D55E00", "#0072B2"

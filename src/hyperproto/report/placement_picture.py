@@ -13,8 +13,6 @@ from hyperproto.report.neighbors import class_labels
 from hyperproto.report.pictures import new_picture, plain_text
 from hyperproto.report.projection import project
 
-__all__ = ["draw_placement", "halves", "place_labels"]
-
 Array = NDArray[np.float64]
 
 SIDE = 9.0  # inches of a panel

@@ -7,8 +7,6 @@ from typing import Any
 from hyperproto.prototypes.explore import Comparison, TradeOff
 from hyperproto.report.pictures import new_picture
 
-__all__ = ["draw_separation", "draw_trade_off"]
-
 LINES = (
     ("random", "random", "#999999", ":"),
     ("paper", "the paper's method (Eq. 5)", "#E69F00", "-"),

@@ -14,8 +14,6 @@ from hyperproto._core.errors import InputError
 from hyperproto._core.processes import one_thread
 from hyperproto.report.neighbors import nearest_rows
 
-__all__ = ["Projection", "project"]
-
 Array = NDArray[np.float64]
 
 PERPLEXITY = 8.0  # about how many neighbors count: the ones a reader would look for around a name

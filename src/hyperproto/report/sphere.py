@@ -14,8 +14,6 @@ from hyperproto._core.errors import InputError
 from hyperproto.report.pages import coordinates, plot_html, sphere_grid, write_page
 from hyperproto.report.pictures import CLASS_COLORS, new_picture
 
-__all__ = ["SphereView", "draw_sphere", "sphere_panel", "write_sphere_page"]
-
 ELEVATION, AZIMUTH = 22, 35  # degrees: where the viewer stands
 TEMPLATE = Path(__file__).with_name("sphere_page.html")
 CAMERA = {"eye": {"x": 1.0, "y": 0.8, "z": 0.5}}

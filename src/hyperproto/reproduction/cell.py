@@ -26,8 +26,6 @@ from hyperproto._core.errors import InputError
 from hyperproto._core.files import read_json, write_json
 from hyperproto.spec import DataSpec, NetworkSpec, RunSpec, SpaceSpec, TrainSettings
 
-__all__ = ["FORMAT", "NORMED", "PROTOTYPES", "Cell", "at_scale", "find_record", "paper_cell", "write_record"]
-
 FORMAT = "hyperproto.cell/2"  # of records
 PROTOTYPES = {
     "paper": "Equation 5 by gradient descent, as the authors' script does it",

@@ -11,8 +11,6 @@ from hyperproto._core.checks import unknown_choice
 from hyperproto._core.errors import InputError
 from hyperproto.reproduction.cell import Cell
 
-__all__ = ["SEEDS", "Entry", "Experiment", "Printed", "experiment_names", "find_experiment"]
-
 # mean and spread, by row and column
 PrintedTable: TypeAlias = Mapping[Any, Mapping[Any, Sequence[float | None]]]
 

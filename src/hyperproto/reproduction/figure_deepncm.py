@@ -4,8 +4,6 @@ from hyperproto.reproduction.cell import at_scale, paper_cell
 from hyperproto.reproduction.experiment import Entry, Experiment, Printed
 from hyperproto.reproduction.table1 import with_cosine_softmax
 
-__all__ = ["EXPERIMENT"]
-
 SPHERE = paper_cell(reader="cifar-100", backbone="resnet-32", dim=100, prototypes="paper")
 # their loss is a softmax, averaged; the paper runs it "with the same hyperparameter settings"
 MEANS = SPHERE.but(kind="deep-ncm", prototypes=None, reduction="mean")

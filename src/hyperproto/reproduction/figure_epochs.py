@@ -4,8 +4,6 @@ from hyperproto.reproduction.cell import at_scale, paper_cell
 from hyperproto.reproduction.experiment import Entry, Experiment, Printed
 from hyperproto.reproduction.table3 import PAPER, WITH, WITHOUT
 
-__all__ = ["EXPERIMENT"]
-
 ROWS = {WITHOUT: "paper", WITH: "paper-prior"}
 PAST = {"Our placement": "ours", "Our placement, w/ privileged info": "ours-prior"}
 DIMS = {"full": (3, 5, 10, 25), "cpu": (5, 10, 25), "smoke": (3,)}

@@ -3,8 +3,6 @@
 from hyperproto.reproduction.cell import at_scale, paper_cell
 from hyperproto.reproduction.experiment import Entry, Experiment
 
-__all__ = ["EXPERIMENT"]
-
 STEPS, RATE = 200, 1.0
 ROWS = {"Classification": ("classes",), "Regression": ("range",)}
 COLUMNS = {"cosine before": "cosine/first", "cosine after": "cosine/last"}

@@ -4,8 +4,6 @@ from hyperproto.reproduction.cell import at_scale, paper_cell
 from hyperproto.reproduction.experiment import Entry, Experiment
 from hyperproto.reproduction.table1 import with_cosine_softmax
 
-__all__ = ["EXPERIMENT"]
-
 # five classes as equal slices of the xy-plane, the closed form that every placement finds; the rotation along z
 JOINT = paper_cell(reader="rotated-mnist", options={"seed": 0}, backbone="rotated-mnist", dim=3, prototypes="ours")
 ROWS = {"This paper": JOINT, "Our placement, cosine softmax": with_cosine_softmax(JOINT)}

@@ -18,8 +18,6 @@ from hyperproto.report.pictures import new_picture
 from hyperproto.report.sphere import SphereView, draw_sphere, sphere_panel, write_sphere_page
 from hyperproto.reproduction.grid import Grid, Summary, ours
 
-__all__ = ["draw_figures", "row_bands"]
-
 # colors that stay distinct for most kinds of color blindness (Okabe and Ito)
 BLUE, VERMILION, GREEN, ORANGE = "#0072B2", "#D55E00", "#009E73", "#E69F00"
 COLORS = (BLUE, VERMILION, GREEN, "#CC79A7", ORANGE, "#56B4E9", "#000000")

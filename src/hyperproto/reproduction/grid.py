@@ -11,8 +11,6 @@ from typing import Any, NamedTuple
 from hyperproto.reproduction.cell import Cell, find_record
 from hyperproto.reproduction.experiment import Entry, Experiment, Printed
 
-__all__ = ["Grid", "Shown", "Summary", "differences", "make_grid", "ours", "summarize"]
-
 SAME = ("scale", "seed", "options")  # what does not count as a difference from the paper
 
 

@@ -9,8 +9,6 @@ from hyperproto.reproduction import figure_rotated_mnist, table6
 from hyperproto.reproduction.cell import Cell, at_scale
 from hyperproto.reproduction.experiment import Entry, Experiment
 
-__all__ = ["EXPERIMENT", "WEIGHTS"]
-
 TWO, MARGIN, FREE, POINT, AXES, HEADS = (
     "Two targets (the paper)",
     "Two targets, margin 0.1",

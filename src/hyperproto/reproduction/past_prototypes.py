@@ -3,8 +3,6 @@
 from hyperproto.reproduction.cell import at_scale, paper_cell
 from hyperproto.reproduction.experiment import Entry, Experiment
 
-__all__ = ["EXPERIMENT"]
-
 ROWS = {
     "Random directions": "random",
     "One-hot": "one-hot",

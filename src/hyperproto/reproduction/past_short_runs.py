@@ -11,8 +11,6 @@ from hyperproto.reproduction.cell import NORMED, Cell, at_scale
 from hyperproto.reproduction.experiment import Entry, Experiment
 from hyperproto.reproduction.past_tuning import FEW, SHORT
 
-__all__ = ["EXPERIMENT"]
-
 RATE = 0.2
 SOFTMAX, SPHERE, BEFORE = (
     "Softmax CE, 100 outputs",

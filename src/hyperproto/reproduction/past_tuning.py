@@ -8,8 +8,6 @@ decide. The test images are not used.
 from hyperproto.reproduction.cell import NORMED, Cell, at_scale, paper_cell
 from hyperproto.reproduction.experiment import Entry, Experiment
 
-__all__ = ["EXPERIMENT", "FEW", "SHORT"]
-
 # depth 8, one cycle, the mean over the batch: the protocol of the short runs
 SHORT = paper_cell(
     reader="cifar-100", backbone="resnet-8", epochs=5, schedule="one-cycle", reduction="mean", lr=0.1, dim=100

@@ -19,8 +19,6 @@ from hyperproto.prototypes import Prototypes, place
 from hyperproto.reproduction.cell import Cell
 from hyperproto.reproduction.word_vectors import word_vector_prototypes
 
-__all__ = ["WITH_WORDS", "Places", "cell_prototypes", "check_available", "describe_prototypes"]
-
 AUTHORS_NAMES = {"cifar-100": "cifar100", "cifar-100-uneven": "cifar100", "imagenet-200": "imagenet200"}
 FILES = {"authors": "sgd", "authors-prior": "sgd-sem"}
 WITH_WORDS = ("word2vec", "paper-prior", "ours-prior")

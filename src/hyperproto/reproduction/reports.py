@@ -17,8 +17,6 @@ from hyperproto.reproduction.experiment import Experiment
 from hyperproto.reproduction.figures import draw_figures
 from hyperproto.reproduction.grid import Grid, Shown, make_grid
 
-__all__ = ["print_grid", "to_csv", "to_html", "to_latex", "to_markdown", "write_report"]
-
 FIELDS = (
     *("name", "scale", "row", "column", "measure", "past_the_paper", "paper_mean", "paper_std", "mean", "std"),
     *("seeds", "seeds_asked", "diverged", "p_value", "against", "cells"),

@@ -28,8 +28,6 @@ from hyperproto.sphere import normalize
 from hyperproto.training import Run, fit
 from hyperproto.training.build import build_data, build_network, build_source, build_space, prior_from_data
 
-__all__ = ["read_cell_data", "run_cell"]
-
 SHOWN, SIDE = 200, 14  # points of the rotated-MNIST figure, pixels of their images: a record of near 60 kB
 
 

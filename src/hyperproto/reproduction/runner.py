@@ -22,8 +22,6 @@ from hyperproto.reproduction.experiment import Experiment
 from hyperproto.reproduction.placements import WITH_WORDS, Places, check_available
 from hyperproto.reproduction.run_cell import run_cell
 
-__all__ = ["Outcome", "Plan", "make_plan", "run_plan"]
-
 UNORDERED: Any = {"batch_size": 1, "return_as": "generator_unordered"}
 
 

@@ -5,8 +5,6 @@ from collections.abc import Sequence
 from hyperproto.reproduction.cell import Cell, at_scale, paper_cell
 from hyperproto.reproduction.experiment import Entry, Experiment, Printed
 
-__all__ = ["EXPERIMENT", "prototype_entries", "with_cosine_softmax"]
-
 CIFAR, IMAGENET = "CIFAR-100", "ImageNet-200"
 Table = dict[tuple[str, str], dict[int, tuple[float, float | None]]]  # row and data set, dim, mean and spread
 READERS = {CIFAR: "cifar-100", IMAGENET: "imagenet-200"}

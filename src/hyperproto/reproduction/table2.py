@@ -3,8 +3,6 @@
 from hyperproto.reproduction.cell import at_scale, paper_cell
 from hyperproto.reproduction.experiment import Entry, Experiment, Printed
 
-__all__ = ["EXPERIMENT"]
-
 ROWS = {"One-hot": "one-hot", "Word2vec": "word2vec", "This paper": "paper"}
 PAST = {"Our placement": "ours", "Authors' prototypes": "authors"}
 COLUMNS = ("min", "mean", "max")

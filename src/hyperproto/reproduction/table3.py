@@ -4,8 +4,6 @@ from hyperproto.reproduction.cell import Cell, at_scale, paper_cell
 from hyperproto.reproduction.experiment import Entry, Experiment, Printed
 from hyperproto.reproduction.table1 import with_cosine_softmax
 
-__all__ = ["EXPERIMENT", "PAPER", "WITH", "WITHOUT"]
-
 WITHOUT, WITH = "Hyperspherical prototypes", "w/ privileged info"
 ROWS = {WITHOUT: "paper", WITH: "paper-prior"}
 PAST = {

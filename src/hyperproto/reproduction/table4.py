@@ -4,8 +4,6 @@ from hyperproto.reproduction.cell import Cell, at_scale, paper_cell
 from hyperproto.reproduction.experiment import Entry, Experiment, Printed
 from hyperproto.reproduction.table1 import with_cosine_softmax
 
-__all__ = ["EXPERIMENT"]
-
 EVEN, UNEVEN, BIRDS = "CIFAR-100, 500 a class", "CIFAR-100, 2 to 200", "CUB-200, ~30"
 DATA = {
     EVEN: paper_cell(reader="cifar-100", backbone="resnet-32", dim=100),

@@ -3,8 +3,6 @@
 from hyperproto.reproduction.cell import Cell, at_scale, paper_cell
 from hyperproto.reproduction.experiment import Entry, Experiment, Printed
 
-__all__ = ["EXPERIMENT"]
-
 MSE, OURS, LATE = "MSE", "This paper", "MSE, clamped only at test"
 DIMS = {"S1": 2, "S2": 3}
 RATES = {"1e-2": 0.01, "1e-3": 0.001}

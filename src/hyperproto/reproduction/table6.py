@@ -4,8 +4,6 @@ from hyperproto.reproduction.cell import Cell, at_scale, paper_cell
 from hyperproto.reproduction.experiment import Entry, Experiment, Printed
 from hyperproto.reproduction.table1 import with_cosine_softmax
 
-__all__ = ["EXPERIMENT"]
-
 BASELINE, OURS = "MTL baseline", "This paper"
 LATE, PLACED, AUTHORS, SOFTMAX = (
     "MTL baseline, clamped only at test",

@@ -3,8 +3,6 @@
 from hyperproto.reproduction.experiment import Entry, Experiment
 from hyperproto.reproduction.table1 import CIFAR, IMAGENET, Table, prototype_entries
 
-__all__ = ["EXPERIMENT"]
-
 PAPER: Table = {
     ("One-hot", CIFAR): {100: (72.2, None)},
     ("Word2vec", CIFAR): {10: (36.6, None), 25: (61.0, None), 100: (71.9, None)},

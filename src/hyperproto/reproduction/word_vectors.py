@@ -16,8 +16,6 @@ from hyperproto.priors.vectors import check_rows, find_vectors
 from hyperproto.priors.word_vector_files import read_word_vectors
 from hyperproto.prototypes.prototypes import Prototypes
 
-__all__ = ["principal_components", "word_vector_prototypes"]
-
 VANISHED = 1e-9  # of the longest row: a class this close to the average of all has no direction left
 SAME = 1e-9  # cosines of 1 up to this are two classes with one prototype
 

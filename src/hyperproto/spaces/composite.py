@@ -22,8 +22,6 @@ from hyperproto.spaces.space import PrototypeHead, Sphere
 from hyperproto.spaces.tasks import Range, Task, class_tasks, range_tasks
 from hyperproto.sphere import normalize, working_dtype
 
-__all__ = ["CompositeSpace"]
-
 FLOOR = 1e-4  # ε: a root is steep at 0
 
 

@@ -13,8 +13,6 @@ from hyperproto.losses.cosine import REDUCTIONS, Reduction
 from hyperproto.prototypes import Prototypes
 from hyperproto.spaces.tasks import Task
 
-__all__ = ["UNNAMED", "Head", "OutputSpace", "Targets", "TaskSpace", "parse_tasks"]
-
 T = TypeVar("T")
 UNNAMED = "target"  # what a task without a name is called where everything has one
 

@@ -24,8 +24,6 @@ from hyperproto.spaces.tasks import Classes, Range, Task, class_tasks, range_tas
 from hyperproto.spaces.top_k import TopK, nearest_prototypes
 from hyperproto.sphere import cosine, normalize, working_dtype
 
-__all__ = ["Space", "Sphere"]
-
 FEW_ENTRIES = 2**22  # up to here a rounded copy of the prototypes is kept: 16 MB
 MANY_SCORES = 2**24  # beyond this many cosines are computed in blocks: 64 MB
 

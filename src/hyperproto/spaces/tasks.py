@@ -15,8 +15,6 @@ from hyperproto.losses.cosine import check_labels
 from hyperproto.prototypes import Prototypes
 from hyperproto.prototypes.prototypes import parse_classes
 
-__all__ = ["MISSING", "Classes", "Range", "Task", "class_tasks", "range_tasks", "task_from_dict", "tasks_for"]
-
 EQUATION_1 = SquaredCosine()
 
 

@@ -10,8 +10,6 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-__all__ = ["TopK", "nearest_prototypes"]
-
 ROWS = 256  # outputs at a time
 SCORES = 2**20  # scores at a time: 4 MB in float32
 LARGEST_BLOCK = 2**16  # prototypes at a time, for few outputs

@@ -28,16 +28,6 @@ from hyperproto.prototypes.prototypes import check_dim
 from hyperproto.spaces import Classes, CompositeSpace, Range, Space, TaskSpace, tasks_for
 from hyperproto.spec import DataSpec, RunSpec, SpaceSpec, paper_backbone, paper_settings
 
-__all__ = [
-    "build_data",
-    "build_network",
-    "build_source",
-    "build_space",
-    "draw_in_proportion",
-    "prior_from_data",
-    "resolve_spec",
-]
-
 Data: TypeAlias = Arrays | ImageData
 Tasks: TypeAlias = Mapping[str, Classes | Range]
 

@@ -21,18 +21,6 @@ from hyperproto._core.seeding import derive_seed
 from hyperproto.spaces import OutputSpace, Sphere
 from hyperproto.training.distributed import LossSum
 
-__all__ = [
-    "Checkpoint",
-    "TrainState",
-    "fill_weights",
-    "machine_of",
-    "read_checkpoint",
-    "read_tensors",
-    "restore",
-    "take",
-    "weights_of",
-]
-
 FORMAT = "hyperproto.checkpoint/1"
 
 

@@ -22,19 +22,6 @@ from hyperproto.spaces import OutputSpace
 from hyperproto.spaces.output_space import Head
 from hyperproto.spec import ResolvedSettings
 
-__all__ = [
-    "GracefulShutdown",
-    "Gradients",
-    "LossSum",
-    "accelerator_for",
-    "count_parts",
-    "move",
-    "seed_draws",
-    "share_buffers",
-    "take_step",
-    "use_channels_last",
-]
-
 Named: TypeAlias = dict[str, Tensor]  # by task
 
 AGREE_EVERY = 50  # steps; processes must pause at the same one, and asking each other takes time

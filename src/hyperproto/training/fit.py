@@ -26,8 +26,6 @@ from hyperproto.training.loop import EpochLog, Loop, check_log
 from hyperproto.training.outputs import measure
 from hyperproto.training.run import Run, describe_run, monitored
 
-__all__ = ["fit"]
-
 
 def fit(
     network: nn.Module,

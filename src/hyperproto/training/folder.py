@@ -50,8 +50,6 @@ from hyperproto.training.checkpoint import Checkpoint, read_checkpoint, weights_
 from hyperproto.training.load import read_config, read_run, stored_prototypes
 from hyperproto.training.run import FORMAT, FORMATS, Run, best_epoch
 
-__all__ = ["CHECKPOINT", "SPEC", "RunFolder", "claim_folder", "clear_false_start", "run_started", "stored_spec"]
-
 CHECKPOINT = "checkpoint.safetensors"
 SPEC = "spec.json"
 STARTING = "starting.json"

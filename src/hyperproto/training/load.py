@@ -25,19 +25,6 @@ from hyperproto.training.checkpoint import fill_weights, read_tensors
 from hyperproto.training.distributed import use_channels_last
 from hyperproto.training.run import FORMAT, FORMATS, best_epoch
 
-__all__ = [
-    "CALIBRATION",
-    "Loaded",
-    "RunRecord",
-    "load",
-    "read_config",
-    "read_run",
-    "rebuild",
-    "stored_network",
-    "stored_prototypes",
-    "stored_space",
-]
-
 CALIBRATION = "calibration.json"
 MOST = 2**24  # of any whole number: classes, columns, dimensions
 MOST_LAYERS = 2000

@@ -42,8 +42,6 @@ from hyperproto.training.folder import RunFolder
 from hyperproto.training.outputs import evaluate
 from hyperproto.training.run import Run, best_epoch, describe_measures, out_of_patience
 
-__all__ = ["EpochLog", "Loop", "check_log"]
-
 NAMED = 8  # examples in the sentence about a failed batch; all of them are in the file
 
 

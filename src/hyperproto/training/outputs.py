@@ -14,15 +14,6 @@ from hyperproto.metrics import absolute_error_terms, accuracy_terms
 from hyperproto.spaces import OutputSpace
 from hyperproto.training.distributed import move, use_channels_last
 
-__all__ = [
-    "add_terms",
-    "evaluate",
-    "mean_terms",
-    "measure",
-    "network_outputs",
-    "stack_outputs",
-]
-
 
 @torch.no_grad()
 def network_outputs(

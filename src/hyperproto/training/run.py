@@ -14,17 +14,6 @@ from hyperproto._version import __version__
 from hyperproto.models import Backbone
 from hyperproto.spaces import OutputSpace
 
-__all__ = [
-    "FORMAT",
-    "FORMATS",
-    "Run",
-    "best_epoch",
-    "describe_measures",
-    "describe_run",
-    "monitored",
-    "out_of_patience",
-]
-
 FORMAT = "hyperproto.run/2"
 FORMATS = ("hyperproto.run/1", FORMAT)  # that can be read
 

@@ -25,8 +25,6 @@ from hyperproto.training.load import read_run, rebuild
 from hyperproto.training.loop import check_log
 from hyperproto.training.run import Run
 
-__all__ = ["resume_run", "train"]
-
 Say = Callable[[str], None]
 
 
@@ -66,7 +64,7 @@ def train(
 
 
 def resume_run(folder: str | Path, *, path: str | Path | None = None, say: Say | None = None, **options: Any) -> Run:
-    """Continue a run that :func:`train` started, to the bits it would have had without the break.
+    """Continue a run that :func:`train` started, bit for bit as if it had not been interrupted.
 
     Parameters
     ----------

@@ -20,8 +20,6 @@ from numpy.typing import DTypeLike, NDArray
 from hyperproto.codes.algebra.fields import Integers, distinct, field
 from hyperproto.codes.measure import Array
 
-__all__ = ["ChirpCode", "largest_character_sum"]
-
 Complex = NDArray[np.complexfloating[Any, Any]]
 
 

@@ -21,8 +21,6 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from hyperproto.codes.algebra.fields import Integers
 from hyperproto.codes.measure import Array, row_blocks
 
-__all__ = ["Entry", "RowsByIndex", "derive", "fixed", "members", "section", "unit_rows", "with_opposites"]
-
 RowsByIndex = Callable[[Integers, DTypeLike], Array]
 
 CHUNK = 1 << 22  # numbers in one chunk of rows: small next to the result, large enough for numpy

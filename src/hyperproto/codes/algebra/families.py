@@ -35,8 +35,6 @@ from hyperproto.codes.algebra.polytopes import closed_form
 from hyperproto.codes.algebra.quadratic import FormSet, SignCode
 from hyperproto.codes.measure import Array
 
-__all__ = ["family_entries", "glued_entry", "quadric_entry", "sign_entry", "unitary_entry"]
-
 MAX_BITS = 14  # tables of GF(2^14) are made in a second
 MAX_TERMS = 3  # K grows by a factor of D with each term: D^4 points are enough
 MAX_UNITARY = 13  # beyond, sign codes are better where they are not too large to build

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from hyperproto._core.errors import InputError
 
-__all__ = ["Field", "Integers", "distinct", "field", "is_prime_power", "largest_prime_power", "prime_power"]
-
 Integers = NDArray[np.int64]
 
 

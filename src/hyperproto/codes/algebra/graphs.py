@@ -32,19 +32,6 @@ from hyperproto.codes.algebra.leech import hexads
 from hyperproto.codes.algebra.quadratic import hadamard
 from hyperproto.codes.measure import Array
 
-__all__ = [
-    "Graph",
-    "conference_lines",
-    "elliptic_quadric_graph",
-    "gewirtz_graph",
-    "higman_sims_graph",
-    "hoffman_singleton_graph",
-    "m22_graph",
-    "spectral_code",
-    "steiner_lines",
-    "unitary_lines",
-]
-
 Graph = NDArray[np.bool_]
 
 

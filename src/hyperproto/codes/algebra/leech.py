@@ -28,20 +28,6 @@ from numpy.typing import NDArray
 from hyperproto.codes.algebra.entry import members, section, unit_rows, with_opposites
 from hyperproto.codes.measure import Array
 
-__all__ = [
-    "barnes_wall_16",
-    "cohn_li",
-    "construction_a",
-    "even_signs",
-    "golay_words",
-    "hexads",
-    "laminated",
-    "leech_vectors",
-    "octads",
-    "pairs_of_signs",
-    "quadruples",
-]
-
 Words = NDArray[np.int64]
 
 E7_DIAGRAM = ((), (0,), (1,), (1,), (2,), (3,), (4,))  # earlier neighbors: a chain of six, the seventh on the third

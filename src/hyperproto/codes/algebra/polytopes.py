@@ -13,8 +13,6 @@ from hyperproto.codes.algebra.entry import unit_rows, with_opposites
 from hyperproto.codes.algebra.leech import even_signs, pairs_of_signs
 from hyperproto.codes.measure import Array
 
-__all__ = ["cell_600", "closed_form", "cross_polytope", "e8_roots", "icosahedron", "polygon", "simplex", "spiral"]
-
 GOLDEN = (1 + np.sqrt(5)) / 2
 
 

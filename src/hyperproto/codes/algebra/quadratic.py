@@ -29,8 +29,6 @@ from numpy.typing import DTypeLike, NDArray
 from hyperproto.codes.algebra.fields import Integers, distinct, field
 from hyperproto.codes.measure import Array
 
-__all__ = ["FormSet", "SignCode", "hadamard"]
-
 
 class FormSet:
     """A set of quadratic forms on F_2^bits: ``terms`` free coefficients, and the Kerdock form where ``kerdock``.

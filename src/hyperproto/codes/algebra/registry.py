@@ -39,8 +39,6 @@ from hyperproto.codes.algebra.polytopes import cell_600, e8_roots, icosahedron
 from hyperproto.codes.algebra.quadratic import FormSet
 from hyperproto.codes.measure import Array
 
-__all__ = ["best_entry", "entry_order", "exact_entries", "parents", "section_entries", "single_entries"]
-
 TABLE = "sections.csv"
 PARENTS = ("E8 roots", "Barnes-Wall 16", "equiangular 276", "Leech derived 1", "Leech", "construction A 12")
 DGS = "Delsarte, Goethals, Seidel (1977)"

@@ -20,8 +20,6 @@ from hyperproto.codes.algebra.entry import Entry
 from hyperproto.codes.algebra.fields import Integers
 from hyperproto.codes.measure import Array, row_blocks
 
-__all__ = ["choose_subset", "fairness"]
-
 NEAR = 1e-6  # cosines of the codes here differ by 1e-3 and more
 NEAR_SINGLE = 1e-4
 PROBES = 64  # points whose neighbors are counted where there are many

@@ -14,8 +14,6 @@ from hyperproto._core.checks import choose
 from hyperproto._core.errors import InputError
 from hyperproto._core.files import plain
 
-__all__ = ["Confidence", "ConfidenceReport", "StoredValue", "TaskCalibration"]
-
 NAN = math.nan
 
 

@@ -18,8 +18,6 @@ from hyperproto.evaluation.confidence.conformal import ConformalInterval, Confor
 from hyperproto.evaluation.confidence.outliers import OUTLIER_SCORES, Rejection, outlier_score
 from hyperproto.metrics import calibration_error
 
-__all__ = ["Calibration", "ClassCalibration", "TaskOutputs", "Temperature"]
-
 FORMAT = "hyperproto.calibration/1"
 SMALLEST_SCALE, LARGEST_SCALE = 1e-3, 1e5  # that are tried
 FEWEST = 20  # examples of which halves are compared

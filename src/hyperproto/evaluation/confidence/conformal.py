@@ -16,8 +16,6 @@ from hyperproto._core.checks import check_finite_number
 from hyperproto._core.errors import InputError, arg
 from hyperproto.evaluation.confidence.base import Confidence, ConfidenceReport, StoredValue, TaskCalibration
 
-__all__ = ["ConformalInterval", "ConformalSets", "check_share", "check_threshold", "conformal_quantile"]
-
 
 def check_share(value: Any, name: str) -> float:
     """Return a share strictly between 0 and 1."""

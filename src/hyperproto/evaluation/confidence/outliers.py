@@ -14,8 +14,6 @@ from hyperproto._core.errors import InputError, arg
 from hyperproto.evaluation.confidence.base import StoredValue
 from hyperproto.evaluation.confidence.conformal import check_share, check_threshold, conformal_quantile
 
-__all__ = ["OUTLIER_SCORES", "Rejection", "outlier_score"]
-
 POWER = 0.2  # of the length; chosen on digits with three classes left out, where 0.1 to 0.3 do nearly as well
 
 
