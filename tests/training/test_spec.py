@@ -15,12 +15,13 @@ from PIL import Image
 
 import hyperproto as hp
 from hyperproto.cli.main import main
-from hyperproto.data import Bounds, Labels, Source, Split
+from hyperproto.data import Bounds, Labels, Source, Split, TablePreprocessing
 from hyperproto.data.readers import describe_data, read_data
 from hyperproto.defaults import choose_dim
 from hyperproto.spec import DataSpec, NetworkSpec, RunSpec, SpaceSpec, TrainSettings
 from hyperproto.training import build, read_run, resume_run, train
 from hyperproto.training.build import build_network, build_space, resolve_spec
+from hyperproto.training.fit import _resolve as fit_resolve
 from tests.data import layouts
 from tests.training.test_survival import contents
 
@@ -362,6 +363,25 @@ def test_a_composite_space_has_a_margin_of_its_own():
 def test_next_to_numbers_lengths_are_free_and_poles_avoided(choice, chosen):
     found = resolve_spec(spec_of(NOTHING, **choice), source_of({"kind": classes(3), "year": Bounds(0, 1)}))
     assert (found.space.loss, found.space.prior, found.train.lr, found.space.margin) == chosen
+
+
+@pytest.mark.parametrize(("counts", "numbers"), [([12_000, 5], 0), ([10, 5], 1), ([7], 0), ([], 1)])
+def test_every_way_in_chooses_the_same_losses_and_rates(counts, numbers):
+    targets = {f"c{i}": Labels([f"{i}.{k}" for k in range(count)]) for i, count in enumerate(counts)}
+    targets |= {f"n{i}": Bounds(0.0, 1.0) for i in range(numbers)}
+    rows = {name: torch.zeros(4, dtype=torch.int64 if name[0] == "c" else torch.float64) for name in targets}
+    source = Source("rows", Split(torch.randn(4, 3), rows), None, targets, TablePreprocessing(("a",), (0.0,), (1.0,)))
+    dim = 20 if counts else 8
+    spec = resolve_spec(RunSpec(data=DataSpec(reader="table"), space=SpaceSpec(dim=dim)), source)
+    built = build_space(spec, source)
+    tasks = {name: hp.Classes(known.num_classes, loss="auto") for name, known in targets.items() if name[0] == "c"}
+    tasks |= {name: hp.Range(0, 1, margin=spec.space.margin) for name in targets if name[0] == "n"}
+    own = hp.Space(dim, tasks)
+    for name in tasks:
+        if name[0] == "c":
+            assert type(built.tasks[name].loss) is type(own.tasks[name].loss)
+    settings = [fit_resolve(TrainSettings(), space, 4, "rows") for space in (built, own)]
+    assert settings[0] == settings[1] == replace(spec.train, mixed_precision=None)
 
 
 def test_numbers_alone_are_the_papers_loss():

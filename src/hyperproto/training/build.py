@@ -78,10 +78,11 @@ def resolve_spec(spec: RunSpec, source: Source) -> RunSpec:
     numbers = len(source.targets) - len(counts)
     space, paper = spec.space, spec.protocol == "paper"
     dim = choose_dim(counts, numbers) if space.dim is None else check_dim(space.dim)
-    loss = space.loss
+    loss, per_task = space.loss, False
     if loss == "auto":
         chosen = counts and space.kind == "sphere" and not paper
         loss = choose_loss(max(counts), class_axes(counts, numbers, dim)) if chosen else "squared_cosine"
+        per_task = bool(chosen) and len(counts) > 1  # each by its own number of classes, once the space deals axes
     prior = space.prior
     if prior is None and not space.prototypes and space.kind == "sphere" and loss == "free_norm_softmax":
         prior = "data" if uses_prior(counts, numbers, dim) and _has_prior(source.train) else None
@@ -96,7 +97,7 @@ def resolve_spec(spec: RunSpec, source: Source) -> RunSpec:
     trained = {"sphere": loss, "composite": "composite"}.get(space.kind, "conventional")
     return replace(
         spec,
-        space=replace(space, dim=given_dim, loss=loss, prior=prior, margin=margin),
+        space=replace(space, dim=given_dim, loss="auto" if per_task else loss, prior=prior, margin=margin),
         train=train.resolve(
             trained, len(source.train), inputs, num_classes=max(counts, default=0), num_ranges=numbers
         ),

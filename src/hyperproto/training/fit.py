@@ -149,14 +149,13 @@ def fit(
 def _resolve(settings: TrainSettings, space: OutputSpace, examples: int, inputs: InputKind) -> ResolvedSettings:
     """Choose what the settings leave open, by what the space is trained with."""
     tasks = list(space.tasks.values()) if isinstance(space, TaskSpace) else []
-    counts = [task.num_classes for task in tasks if isinstance(task, Classes)]
+    classes = sorted((task for task in tasks if isinstance(task, Classes)), key=lambda task: task.num_classes)
     loss = "conventional"
     if isinstance(space, CompositeSpace):
         loss = "composite"
     elif isinstance(space, Sphere):
-        names = {task.loss.name for task in tasks if isinstance(task, Classes)}
-        loss = names.pop() if len(names) == 1 else "squared_cosine"
-    largest, numbers = max(counts, default=0), len(tasks) - len(counts)
+        loss = classes[-1].loss.name if classes else "squared_cosine"
+    largest, numbers = classes[-1].num_classes if classes else 0, len(tasks) - len(classes)
     return settings.resolve(loss, examples, inputs, num_classes=largest, num_ranges=numbers)
 
 
