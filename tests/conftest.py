@@ -1,6 +1,7 @@
 """Settings every test shares."""
 
 import os
+import signal
 
 os.environ["OMP_NUM_THREADS"] = "1"  # before torch is loaded: tests run side by side, and bits depend on threads
 
@@ -16,3 +17,8 @@ torch.set_num_threads(1)
 @pytest.fixture
 def generator() -> torch.Generator:
     return torch.Generator().manual_seed(0)
+
+
+def pytest_configure() -> None:
+    """Let Ctrl-C interrupt, as in a terminal: a shell without job control starts background commands that ignore it."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)

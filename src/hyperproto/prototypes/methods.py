@@ -118,11 +118,9 @@ def check_prior_weight(weight: float | str, num_classes: int, dim: int) -> float
     return check_finite_number(weight, "prior_weight", at_least=0)
 
 
-def place_by(method: str, request: Request) -> Code:
-    """Place by one of :data:`METHODS`, and certify separation, and agreement with a prior where there is one."""
-    code, weight = METHODS[method](request)
-    if request.prior is None:
-        return code
+def certify_agreement(code: Code, request: Request, weight: float) -> Code:
+    """Certify agreement with the prior of a request, next to separation."""
+    assert request.prior is not None
     notes = [code.certificate.note, *request.prior.notes]
     if len(request.anchors) < len(request.members):
         notes.append(f"Eq. 6 over {len(request.anchors)} sampled anchors, not all {len(request.members)} classes.")

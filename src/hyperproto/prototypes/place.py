@@ -23,7 +23,7 @@ from hyperproto.codes.best import MATRIX_POINTS
 from hyperproto.codes.certificate import EXACT_POINTS
 from hyperproto.codes.search import WORK
 from hyperproto.priors import Missing, Prior, as_prior
-from hyperproto.prototypes.methods import METHODS, Request, check_prior_weight, place_by
+from hyperproto.prototypes.methods import METHODS, Request, certify_agreement, check_prior_weight
 from hyperproto.prototypes.prototypes import Prototypes, check_dim, parse_classes
 
 
@@ -117,7 +117,9 @@ def place(
             progress=report if bar.shown else None,
             every_axis=every_axis,
         )
-        code = place_by(method, request)
+        code, used_weight = METHODS[method](request)
+    if known is not None:
+        code = certify_agreement(code, request, used_weight)
     if reserve:
         return _keep_reserve(code, in_use, names, in_order=known is not None, seed=seed)
     return Prototypes.from_code(code, names)
