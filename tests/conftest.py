@@ -20,5 +20,5 @@ def generator() -> torch.Generator:
 
 
 def pytest_configure() -> None:
-    """Let Ctrl-C interrupt, as in a terminal: a shell without job control starts background commands that ignore it."""
+    """Let Ctrl-C interrupt, as in a terminal: some shells start background commands that ignore it."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
