@@ -1,4 +1,4 @@
-"""The one place that decides what nobody chose: pure functions of plain numbers.
+"""The one place that chooses every default: pure functions of plain numbers.
 
 The command line, the estimators, ``hp.fit`` and ``loss="auto"`` all ask here, so the same data get the same sphere,
 the same loss and the same schedule whichever way they come in. The values are those that did best in recorded runs
@@ -18,7 +18,7 @@ MAX_CLASSES_OF_SUM = 10_000  # beyond, a sum over all classes costs more than a 
 MAX_CLASSES_OF_PRIOR = 4000  # a prior holds a number for every pair of classes
 MARGIN = 0.1  # where classes and numbers share a sphere: near a pole classes are too close to each other
 MOMENTUM, WEIGHT_DECAY, SCHEDULE = 0.9, 1e-4, "one-cycle"
-IMAGE_SIZE = 224  # pixels a side, of images of any size
+IMAGE_SIZE = 224  # pixels per side, of images of any size
 MIN_STEPS = 60  # of training altogether, however few the examples
 
 # The paper's rate is for a sum over the batch; the others are for a mean.

@@ -32,7 +32,7 @@ def test_scatter_is_made_round(generator):
     means = discriminant_means(centers[labels] + noise, labels)
     first, second = (abs(means[i] - means[j]).max() for i, j in ((0, 1), (0, 2)))
     assert first == pytest.approx(2.0, rel=0.2)  # in standard deviations
-    assert second == pytest.approx(0.5 / (0.9 * 0.1**2 + 0.1 * 0.505) ** 0.5, rel=0.2)  # shrunk towards a ball
+    assert second == pytest.approx(0.5 / (0.9 * 0.1**2 + 0.1 * 0.505) ** 0.5, rel=0.2)  # shrunk toward a ball
 
 
 def test_columns_are_brought_to_one_scale(generator):

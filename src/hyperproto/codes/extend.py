@@ -134,9 +134,9 @@ def extend_ranked(
     best: Array = np.empty((count, dim))
     lowest = np.inf
     with one_thread():
-        towards = _towards_prior(fixed, similarity, members)
+        toward = _towards_prior(fixed, similarity, members)
         for start in range(RANKED_STARTS[effort]):
-            x = towards + NOISE * start * random_points(count, dim, derive_seed(seed, "beside", start))
+            x = toward + NOISE * start * random_points(count, dim, derive_seed(seed, "beside", start))
             x = x.reshape(-1)
             for exponent in EXPONENTS:
                 smooth.exponent = exponent
@@ -150,6 +150,6 @@ def _towards_prior(fixed: Array, similarity: Array, members: NDArray[np.intp]) -
     """Return, for each new class, the old points weighed by how much more similar they are than the mean."""
     old = members[members < len(fixed)]
     rows = similarity[len(fixed) :, old]
-    towards = (rows - rows.mean(axis=1, keepdims=True)) @ fixed[old]
-    towards += 1e-3 * random_points(len(towards), fixed.shape[1], 0)  # without prior, a class starts anywhere
-    return unit_rows(towards)
+    toward = (rows - rows.mean(axis=1, keepdims=True)) @ fixed[old]
+    toward += 1e-3 * random_points(len(toward), fixed.shape[1], 0)  # without prior, a class starts anywhere
+    return unit_rows(toward)

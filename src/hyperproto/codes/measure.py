@@ -110,7 +110,7 @@ def nearest_neighbors(points: Array) -> tuple[Ids, Array]:
 
 
 def farthest_first(points: Array, given: int) -> Ids:
-    """Return an order of K points: the first ``given`` as they stand, then always the furthest from all before.
+    """Return an order of K points: the first ``given`` as they stand, then always the farthest from all before.
 
     Keeps K x K in memory. Equally far ones keep their order.
 
@@ -131,9 +131,9 @@ def farthest_first(points: Array, given: int) -> Ids:
 
 
 def spread_order(points: Array, count: int) -> Ids:
-    r"""Return an order of K points whose first ``count`` are well separated, and the others furthest first.
+    r"""Return an order of K points whose first ``count`` are well separated, and the others farthest first.
 
-    Starts with the furthest each time, then swaps a used point for an unused one as long as that lowers the crowding
+    Starts with the farthest each time, then swaps a used point for an unused one as long as that lowers the crowding
     among those used, :math:`\sum (1 - c_{ij})^{-16}`, always by the best swap there is. Keeps K x K in memory.
 
     Parameters

@@ -180,7 +180,7 @@ def contacts(points: Array, *, slack: float) -> Pairs:
 
 
 def _equalize(points: Array, pairs: Pairs) -> tuple[Array, float]:
-    """Take one step of Gauss-Newton of least norm, in the points and t, towards c_ij = t for every pair.
+    """Take one step of Gauss-Newton of least norm, in the points and t, toward c_ij = t for every pair.
 
     The derivative of c_ij along a tangent vector at p_i is that of p_j - c_ij p_i, and that of -t is -1. The
     step is J^T λ with J J^T λ = -residual. Also returns how different the cosines were before the step.

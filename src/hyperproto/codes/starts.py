@@ -69,7 +69,7 @@ def move_points(points: Array, count: int, rng: np.random.Generator) -> Array:
 
 
 def deepest_holes(points: Array, count: int, rng: np.random.Generator, *, steps: int = 6) -> Array:
-    """Return the ``count`` directions furthest from all points, of many random ones moved into their holes.
+    """Return the ``count`` directions farthest from all points, of many random ones moved into their holes.
 
     Each step turns a direction away from a mean of the points near it. Shape (count, D).
     """

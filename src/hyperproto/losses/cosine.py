@@ -120,7 +120,7 @@ def cosine_loss_grad(z: Tensor, marks: Tensor, target: Tensor | float) -> Tensor
 
 
 def squared_cosine_loss(z: Tensor, prototypes: Tensor, labels: Tensor, *, reduction: Reduction = "mean") -> Tensor:
-    r"""Pull each output towards the prototype of its class, by angle alone.
+    r"""Pull each output toward the prototype of its class, by angle alone.
 
     .. math:: \mathcal{L}_c = \sum_{i=1}^{n} \bigl(1 - \cos\theta_{z_i,\,p_{y_i}}\bigr)^2
 

@@ -261,7 +261,7 @@ def _turn_to_empty_axes(code: Code, seed: int) -> Code:
     points = code.points * math.sqrt(1 - share)
     points[:, empty] = extra
     largest = (1 - share) * code.certificate.max_cosine + share  # where two neighbors turn the same way
-    method = f"{code.certificate.method}, turned towards all {len(empty)} axes"
+    method = f"{code.certificate.method}, turned toward all {len(empty)} axes"
     return certify(points, method=method, seed=seed, theorem=(largest, "at most, from the code it was"))
 
 

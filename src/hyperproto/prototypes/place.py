@@ -80,12 +80,12 @@ def place(
         Whether to show a progress bar; by default where standard error is a terminal. An interrupt (Ctrl-C) ends
         the search and returns the best so far.
     reserve : int, default 0
-        Room for so many later classes: K + reserve points are placed, and those that are furthest from each other
+        Room for so many later classes: K + reserve points are placed, and those that are farthest from each other
         are used, or with a prior those it knows. :meth:`Prototypes.extend` uses the others.
     every_axis : bool, default False
         Leave no axis empty, as :class:`hyperproto.Space` asks for, since networks learn better so. Where the best
         known code has fewer than D dimensions, a search takes its place, at "fast" a short one that also starts from
-        that code; of more classes than can be searched, every point turns a little towards the empty axes. A simplex
+        that code; of more classes than can be searched, every point turns a little toward the empty axes. A simplex
         of K <= D classes has K - 1 axes all the same.
 
     Examples
@@ -160,9 +160,9 @@ def _with_unknown(prior: Prior, count: int) -> Prior:
 def _keep_reserve(
     code: Code, num_classes: int, names: tuple[str, ...] | None, *, in_order: bool, seed: int
 ) -> Prototypes:
-    """Use ``num_classes`` points of a code and keep the others for later, the furthest from the used ones first.
+    """Use ``num_classes`` points of a code and keep the others for later, the farthest from the used ones first.
 
-    With ``in_order`` the first points belong to the classes already, as with a prior; else those furthest from each
+    With ``in_order`` the first points belong to the classes already, as with a prior; else those farthest from each
     other are used, or of very many points a random part.
     """
     if len(code.points) <= MATRIX_POINTS:

@@ -40,7 +40,7 @@ class Prototypes:
     names : tuple of str, or None
         One name per class; None when only their number was given.
     reserve : Tensor, shape (any, dim), or None
-        Points reserved for later classes, the furthest from the others first; None where there are none.
+        Points reserved for later classes, the farthest from the others first; None where there are none.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Figures 1 and 2: the idea. Prototypes on the sphere; one output that moves towards its own, or towards a circle."""
+"""Figures 1 and 2: the idea. Prototypes on the sphere; one output that moves toward its own, or toward a circle."""
 
 from hyperproto.reproduction.cell import at_scale, paper_cell
 from hyperproto.reproduction.experiment import Entry, Experiment

@@ -163,7 +163,7 @@ def _measure_separation(cell: Cell, places: Places) -> dict[str, Any]:
 
 
 def _trace_output(cell: Cell, places: Places) -> dict[str, Any]:
-    """Descend Equation 1 towards the first prototype, or Equation 7 towards the circle of the middle value."""
+    """Descend Equation 1 toward the first prototype, or Equation 7 toward the circle of the middle value."""
     dim, is_range = cast(int, cell.run.space.dim), cell.run.data.tasks == ("range",)
     steps, lr = cast(int, cell.run.train.epochs), cast(float, cell.run.train.lr)
     prototypes = cell_prototypes(cell, cast(int, cell.run.data.first_classes), dim, None, places)

@@ -230,7 +230,7 @@ def deal_axes(dim: int, tasks: Mapping[str, Task]) -> dict[str, slice]:
     ranges = range_tasks(tasks)
     start = len(ranges)
     if dim <= start:
-        advice = "Each range takes one axis, and the last turns towards one more."
+        advice = "Each range takes one axis, and the last turns toward one more."
         raise InputError("dim", f"be at least {start + 1} for {start} ranges", dim, advice)
     axes = {name: slice(axis, dim) for axis, name in enumerate(ranges)}
     for name, size in _block_sizes(dim - start, class_tasks(tasks)).items():
