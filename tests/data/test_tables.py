@@ -1,10 +1,12 @@
+import csv
+import io
 import math
-import sys
 
+import pyarrow
 import pytest
 import torch
+from pyarrow import parquet
 
-from hyperproto._core.errors import MissingExtraError
 from hyperproto.data import TablePreprocessing, read_table
 from hyperproto.data.source import hold_out_rows
 from hyperproto.data.tables import describe_columns, read_columns
@@ -133,12 +135,14 @@ def test_a_constant_target_is_fine_with_bounds_of_ones_own(tmp_path):
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (b"", "got an empty file"),
+        (b"", "must be text in UTF-8.*got an error \\(Empty CSV file\\)"),
         (b"a,b\n", "must hold at least one row below its header"),
         (b"a,a\n1,2\n", 'got "a" twice'),
-        (b"a,b\n1,2\n1,2,3\n", "must have 2 cells like its header; got 3 in row 2"),
-        (b"a,b\n\xff\xfe,2\n", "must be CSV in UTF-8"),
-        (b'a,b\n"1,2\n', "must be CSV in UTF-8"),
+        (b"a,b\n1,2\n1,2,3\n", "as many cells in every row.*Expected 2 columns, got 3: 1,2,3"),
+        (b"a,b\n\xff\xfe,2\n", "must be text in UTF-8.*invalid UTF8 data"),
+        (b'a,b\n"1,2\n', "must close every quote that it opens; got an odd number"),
+        (b"a;b\n1;2\n", 'must separate cells by ","; got ";" in its header'),
+        (b"a\tb\n1\t2\n", 'must separate cells by ","; got "\t" in its header'),
     ],
 )
 def test_a_broken_csv_is_a_sentence(tmp_path, content, sentence):
@@ -166,9 +170,6 @@ def test_columns_are_described(tmp_path):
 
 
 def test_parquet_is_read_like_csv(tmp_path):
-    pyarrow = pytest.importorskip("pyarrow", reason="Parquet needs pyarrow")
-    from pyarrow import parquet
-
     cells = {"weight": [60.0, 70.0, None], "grade": [3.0, math.nan, 4.0], "group": ["a", "b", ""]}
     parquet.write_table(pyarrow.table(cells), tmp_path / "t.parquet")
     source = read_table(tmp_path / "t.parquet", classes=["group", "grade"], held_out=0)
@@ -180,12 +181,24 @@ def test_parquet_is_read_like_csv(tmp_path):
         read_columns(tmp_path / "bad.parquet")
 
 
-def test_parquet_without_pyarrow_says_what_to_type(tmp_path, monkeypatch):
-    for module in ("pyarrow", "pyarrow.parquet"):
-        monkeypatch.setitem(sys.modules, module, None)
-    (tmp_path / "t.parquet").write_bytes(b"")
-    with pytest.raises(MissingExtraError, match=r'pip install "hyperproto\[parquet\]"'):
+def test_a_parquet_file_that_repeats_rows_without_end_is_refused_before_it_is_read(tmp_path):
+    rows = 3_000_000
+    parquet.write_table(pyarrow.table({"x": pyarrow.repeat(0, rows)}), tmp_path / "t.parquet", compression="zstd")
+    with pytest.raises(ValueError, match=r"must have at most 64 rows per byte; got 3,000,000 in [\d,]+ bytes"):
         read_columns(tmp_path / "t.parquet")
+
+
+def test_parquet_text_that_is_not_utf8_is_a_sentence(tmp_path):
+    broken = pyarrow.array([b"\xff\xfe"], pyarrow.binary()).cast(pyarrow.string(), safe=False)
+    parquet.write_table(pyarrow.table({"x": broken}), tmp_path / "t.parquet")
+    with pytest.raises(ValueError, match="must be Parquet; got an error .*[Uu][Tt][Ff]"):
+        read_columns(tmp_path / "t.parquet")
+
+
+def test_a_header_of_many_columns_is_read_in_no_time(tmp_path):
+    names = [f"column {index}" for index in range(30_000)]
+    path = write_csv(tmp_path / "t.csv", names, [["1"] * len(names)])
+    assert list(read_columns(path)) == names
 
 
 def test_hold_out_rows_leave_every_class_in_training():
@@ -203,41 +216,37 @@ def test_hold_out_rows_leave_every_class_in_training():
 
 TRICKY = [
     b"a,b\n1,x\n2,y\n",
-    b"\xef\xbb\xbf a ,b\r\n 1 , x y \r\n,\r\n\r\n-2e3,nan\r\n",
+    b"\xef\xbb\xbf a ,b\r\n 1 , x y \r\n,\r\n\r\n-2e3,none\r\n",
     b'a,b\n"1,5","say ""hi"""\n"2\n3",\n',
     b"a,b\n007,true\n1_000,2020-01-01\n",
     "a,b\n\u00e9,\u0661\n".encode(),
     b"a\n1\n\n2\n",
-    b"a,b\n",
 ]
 
 
 @pytest.mark.parametrize("content", TRICKY)
-def test_pyarrow_and_the_csv_module_read_the_same_cells(tmp_path, monkeypatch, content):
-    pytest.importorskip("pyarrow", reason="it is compared with pyarrow")
+def test_cells_are_those_of_the_csv_module(tmp_path, content):
     (tmp_path / "t.csv").write_bytes(content)
-
-    def read():
-        try:
-            return cells_of(tmp_path / "t.csv")
-        except ValueError as error:
-            return str(error)
-
-    fast = read()
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    assert fast == read()
+    rows = [row for row in csv.reader(io.StringIO(content.decode("utf-8-sig"), newline="")) if row]
+    columns = zip(*[[cell.strip() or None for cell in row] for row in rows], strict=True)
+    assert cells_of(tmp_path / "t.csv") == {name: cells for name, *cells in columns}
 
 
-def test_pyarrow_is_used_where_it_is_installed(tmp_path, monkeypatch):
-    pytest.importorskip("pyarrow", reason="it is about pyarrow")
-    monkeypatch.setattr("hyperproto.data.tables._read_text", None)
-    assert cells_of(write_people(tmp_path))["group"] == ["a", "b", "a", None]
+def test_cells_that_say_that_nothing_is_known_are_empty(tmp_path):
+    rows = [["1", "a"], ["2", "NA"], ["3", "nan"], ["4", "b"], ["NaN", "N/A"], ["null", "nap"]]
+    source = read_table(write_csv(tmp_path / "t.csv", ["x", "kind"], rows), classes=["kind"], held_out=0)
+    assert source.targets["kind"].names == ("a", "b", "nap")
+    assert source.train.targets["kind"].tolist() == [0, -1, -1, 1, -1, 2]
+    assert source.train.inputs.isnan().flatten().tolist() == [False] * 4 + [True] * 2
 
 
-@pytest.mark.parametrize("with_pyarrow", [True, False])
-def test_numbers_are_the_same_with_and_without_pyarrow(tmp_path, monkeypatch, with_pyarrow):
-    if not with_pyarrow:
-        monkeypatch.setitem(sys.modules, "pyarrow", None)
+def test_numbers_beyond_bounds_of_ones_own_are_counted_aloud(tmp_path):
+    path = write_csv(tmp_path / "t.csv", ["x", "age"], [["1", age] for age in ("5", "30", "40", "", "50")])
+    with pytest.warns(UserWarning, match='3 of 4 values of "age" lie beyond its bounds, 0 to 20, and count as'):
+        read_table(path, ranges=["age"], bounds={"age": (0, 20)}, held_out=0)
+
+
+def test_numbers_are_read_as_float64(tmp_path):
     path = write_csv(tmp_path / "t.csv", ["x"], [["1.5"], [""], [" -2e-3 "], ["1_000"], ["nan"]])
     values = read_columns(path)["x"].numbers()
     assert values.dtype == torch.float64

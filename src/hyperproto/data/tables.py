@@ -1,10 +1,12 @@
 """Your own table: images or numbers to learn from, and any number of classes and numbers to predict."""
 
 import csv
+import io
 import math
+import warnings
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +16,11 @@ from torch import Tensor
 
 from hyperproto._core.checks import unknown_choice
 from hyperproto._core.errors import InputError, MissingDataError, arg
-from hyperproto._core.extras import require
 from hyperproto.data.augment import PHOTO_AUGMENT
 from hyperproto.data.image_files import ImageFiles, check_files_exist
 from hyperproto.data.preprocessing import Preprocessing, Standardizer, TablePreprocessing, large_image_preprocessing
 from hyperproto.data.source import (
+    Bounds,
     Inputs,
     Labels,
     Source,
@@ -34,14 +36,15 @@ from hyperproto.data.source import (
 from hyperproto.defaults import IMAGE_SIZE
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
+OTHER_DELIMITERS = (";", "\t", "|", ",")  # where all of a header is one name, one of these was meant
 PARQUET = (".parquet", ".pq")
+NOT_AVAILABLE = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null")  # what programs write for it
+LONGEST_HEADER = 2**24  # bytes
+ROWS_PER_BYTE = 64  # of a Parquet file: even one bit for each row is eight
 
 
 class Column:
-    """One column of a table: text, None where a cell is empty; from Parquet also numbers.
-
-    ``values`` is a list or a pyarrow.ChunkedArray; ``about`` names the column in errors.
-    """
+    """One column of a table, a pyarrow.ChunkedArray; ``about`` names the column in errors."""
 
     def __init__(self, values: Any, about: str) -> None:
         self._values, self._about = values, about
@@ -51,19 +54,14 @@ class Column:
 
     @cached_property
     def cells(self) -> list[Any]:
-        """The cells as found, None where empty."""
-        if isinstance(self._values, list):
-            return self._values
+        """The cells as found, None where empty: text, from Parquet also numbers."""
         return [None if isinstance(cell, float) and cell != cell else cell for cell in self._values.to_pylist()]
 
     def numbers(self) -> Tensor:
         """Return the cells as float64, shape (n,), NaN where empty; an error names the first that is no number."""
         try:
-            if isinstance(self._values, list):
-                values = np.array(self._values, dtype=object).astype(np.float64)
-            else:
-                values = np.array(self._values.cast("float64").to_numpy())
-        except (TypeError, ValueError, NotImplementedError):  # the last two of pyarrow's
+            values = np.array(self._values.cast("float64").to_numpy())
+        except (ValueError, NotImplementedError):  # pyarrow's
             values = np.array([_number(cell) for cell in self.cells])
         if not np.isinf(values).any():
             return torch.from_numpy(values)
@@ -87,8 +85,18 @@ class Column:
 class Table(dict[str, Column]):
     """The columns of a table by name; asking for one that is not there lists which there are."""
 
-    def __init__(self, path: Path, values: Mapping[str, Any]) -> None:
-        super().__init__({name: Column(cells, f'Column "{name}" of "{path}"') for name, cells in values.items()})
+    def __init__(self, path: Path, names: Sequence[str], columns: Sequence[Any]) -> None:
+        names = [name.strip() for name in names]
+        repeated = [name for name, count in Counter(names).items() if count > 1]
+        if repeated:
+            raise InputError(f'Columns of "{path}"', "have different names", f'"{repeated[0]}" twice', "Rename one.")
+        if not columns or not len(columns[0]):
+            raise InputError(f'Table "{path}"', "hold at least one row below its header", "none")
+        made = (
+            Column(_cleaned(cells), f'Column "{name}" of "{path}"')
+            for name, cells in zip(names, columns, strict=True)
+        )
+        super().__init__(zip(names, made, strict=True))
         self.path = path
 
     def __missing__(self, name: str) -> Column:
@@ -109,98 +117,77 @@ def is_table(path: str | Path) -> bool:
 
 
 def read_columns(path: str | Path) -> Table:
-    """Read a table with a header from CSV, TSV or Parquet. Surrounding blanks are dropped; an empty cell is None.
+    """Read a table with a header from CSV, TSV or Parquet.
 
-    pyarrow reads it where it is installed: 50,000 rows of 20 numbers take a tenth of the time of the csv module.
+    Surrounding blanks are dropped. A cell is empty, None, where nothing is in it, or one of :data:`NOT_AVAILABLE`.
     """
     path = Path(path)
     if not path.is_file():
         raise MissingDataError(f'Table "{path}"', "be an existing file", advice="Check the path.")
     ending = path.suffix.lower()
     if ending in PARQUET:
-        columns = _read_parquet(path)
-    elif ending in DELIMITERS:
-        columns = _read_text_by_pyarrow(path, DELIMITERS[ending]) or _read_text(path, DELIMITERS[ending])
-    else:
-        raise InputError(f'Table "{path}"', "end in .csv, .tsv or .parquet", f'"{path.suffix}"', "Rename it.")
-    if not columns or not len(next(iter(columns.values()))):
-        raise InputError(f'Table "{path}"', "hold at least one row below its header", "none")
-    return Table(path, columns)
+        return _read_parquet(path)
+    if ending in DELIMITERS:
+        return _read_text(path, DELIMITERS[ending])
+    raise InputError(f'Table "{path}"', "end in .csv, .tsv or .parquet", f'"{path.suffix}"', "Rename it.")
 
 
-def _read_text(path: Path, delimiter: str) -> dict[str, Any]:
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = [row for row in csv.reader(file, delimiter=delimiter, strict=True) if row]
-    except (csv.Error, UnicodeDecodeError) as error:
-        raise InputError(f'Table "{path}"', "be CSV in UTF-8", f"an error ({error})", "Save it as such.") from None
-    if not rows:
-        raise InputError(f'Table "{path}"', "start with a line of column names", "an empty file")
-    header = _header(rows[0], path)
-    for number, row in enumerate(rows[1:], start=1):
-        if len(row) != len(header):
-            raise InputError(
-                f'Rows of "{path}"',
-                f"have {len(header)} cells like its header",
-                f"{len(row)} in row {number}",
-                "Put text that has a comma in quotes.",
-            )
-    columns = zip(*rows[1:], strict=True) if len(rows) > 1 else [()] * len(header)
-    return {name: [cell.strip() or None for cell in cells] for name, cells in zip(header, columns, strict=True)}
+def _read_text(path: Path, delimiter: str) -> Table:
+    """Read CSV or TSV with every cell as text: a class may be called 007."""
+    import pyarrow
+    from pyarrow import csv as arrow_csv
 
-
-def _header(names: Sequence[str], path: Path) -> list[str]:
-    header = [name.strip() for name in names]
-    for name in header:
-        if header.count(name) > 1:
-            raise InputError(f'Columns of "{path}"', "have different names", f'"{name}" twice', "Rename one.")
-    return header
-
-
-def _read_text_by_pyarrow(path: Path, delimiter: str) -> dict[str, Any] | None:
-    """Return the columns, or None where pyarrow is not installed or stumbles: the csv module then says why."""
-    try:
-        pyarrow, arrow_csv = import_module("pyarrow"), import_module("pyarrow.csv")
-    except ModuleNotFoundError:
-        return None
     content = path.read_bytes()
-    if content.count(b'"') % 2:
-        return None  # a quote that is never closed, of which pyarrow makes a cell
+    if content.count(b'"') % 2:  # pyarrow would make one cell of all that follows
+        advice = "Inside a quoted cell, write a quote twice."
+        raise InputError(f'Table "{path}"', "close every quote that it opens", "an odd number of them", advice)
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            first = next((row for row in csv.reader(file, delimiter=delimiter, strict=True) if row), [])
-        numbered = [str(index) for index in range(len(first))]
+        lines = io.StringIO(content[:LONGEST_HEADER].decode("utf-8-sig", errors="replace"), newline="")
+        header = next((row for row in csv.reader(lines, delimiter=delimiter) if row), [])
+        numbered = [str(index) for index in range(len(header))]
         table = arrow_csv.read_csv(
             pyarrow.BufferReader(content),
             read_options=arrow_csv.ReadOptions(column_names=numbered),  # the header is read as a row
             parse_options=arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=b'"' in content),
             convert_options=arrow_csv.ConvertOptions(column_types=dict.fromkeys(numbered, pyarrow.string())),
         )
-    except (csv.Error, UnicodeDecodeError, pyarrow.ArrowException):
-        return None
-    header = _header(first, path)
-    return {name: _stripped(values[1:]) for name, values in zip(header, table.columns, strict=True)}
+    except (csv.Error, pyarrow.ArrowException) as error:
+        rule = f'be text in UTF-8, with as many cells in every row, separated by "{delimiter}"'
+        raise InputError(f'Table "{path}"', rule, f"an error ({error})", "Save it as such.") from None
+    if len(header) == 1 and (other := next((mark for mark in OTHER_DELIMITERS if mark in header[0]), "")):
+        rule = f'separate cells by "{delimiter}"'
+        raise InputError(f'Table "{path}"', rule, f'"{other}" in its header', f'Save it with "{delimiter}".')
+    return Table(path, header, [values[1:] for values in table.columns])
 
 
-def _read_parquet(path: Path) -> dict[str, Any]:
-    parquet = require("pyarrow.parquet", extra="parquet", purpose=f'Reading "{path.name}"')
-    lib = import_module("pyarrow.lib")
+def _read_parquet(path: Path) -> Table:
+    import pyarrow
+    from pyarrow import parquet
+
     try:
-        table = parquet.read_table(path)
-    except (lib.ArrowException, OSError) as error:
+        file = parquet.ParquetFile(path)
+        if file.metadata.num_rows > ROWS_PER_BYTE * path.stat().st_size:  # repeated by the billion, they take no room
+            got = f"{file.metadata.num_rows:,} in {path.stat().st_size:,} bytes"
+            raise InputError(f'Table "{path}"', f"have at most {ROWS_PER_BYTE} rows per byte", got)
+        table = file.read()
+        table.validate(full=True)
+    except (pyarrow.ArrowException, OSError) as error:
         raise InputError(f'Table "{path}"', "be Parquet", f"an error ({error})", "Save it as such.") from None
-    return {name: _stripped(table[name]) for name in table.column_names}
+    return Table(path, table.column_names, table.columns)
 
 
-def _stripped(values: Any) -> Any:
-    """Return a column of pyarrow without surrounding blanks; empty text is missing."""
-    pyarrow, compute = import_module("pyarrow"), import_module("pyarrow.compute")
-    if pyarrow.types.is_dictionary(values.type):
+def _cleaned(values: Any) -> Any:
+    """Return a column of pyarrow without surrounding blanks; text that stands for nothing is missing."""
+    import pyarrow
+    from pyarrow import compute, types
+
+    if types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)
-    if not (pyarrow.types.is_string(values.type) or pyarrow.types.is_large_string(values.type)):
+    if not (types.is_string(values.type) or types.is_large_string(values.type)):
         return values
     text = compute.utf8_trim_whitespace(values)
-    return compute.if_else(compute.equal(text, ""), pyarrow.scalar(None, text.type), text)
+    empty = compute.is_in(text, value_set=pyarrow.array(NOT_AVAILABLE, text.type))
+    return compute.if_else(empty, pyarrow.scalar(None, text.type), text)
 
 
 def describe_columns(columns: Mapping[str, Column]) -> dict[str, dict[str, Any]]:
@@ -280,6 +267,8 @@ def read_table(
         kept, out = hold_out_rows(ids, len(train), share=held_out, seed=seed)
         train, tested = select(train, kept), select(train, out) if len(out) else None
     numbers = {name: find_bounds(name, train.targets[name], given.get(name) or known.get(name)) for name in ranges}
+    for name in given:
+        _warn_beyond(name, train.targets[name], numbers[name])
     return Source(
         name=path.stem,
         train=train,
@@ -288,6 +277,17 @@ def read_table(
         preprocessing=_preprocessing(train.inputs, names, path, size, resize),
         augment=PHOTO_AUGMENT if image else None,
     )
+
+
+def _warn_beyond(name: str, values: Tensor, bounds: Bounds) -> None:
+    beyond = bounds.describe({"train": values})["train"]["beyond"]
+    if beyond:
+        present = int((~values.isnan()).sum())
+        warnings.warn(
+            f'{beyond} of {present} values of "{name}" lie beyond its bounds, {bounds.low:g} to {bounds.high:g}, and '
+            "count as the nearer bound in training.",
+            stacklevel=3,
+        )
 
 
 def _check_choices(
