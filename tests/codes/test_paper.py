@@ -5,7 +5,7 @@ import pytest
 
 from hyperproto.codes import measure
 from hyperproto.codes.measure import max_cosine, nearest_neighbors, random_points, row_blocks, unit_rows
-from hyperproto.codes.paper import paper_descent, separation_gradient
+from hyperproto.codes.paper import authors_steps, paper_descent, separation_gradient
 
 
 def test_nearest_neighbours_match_an_obvious_double_loop():
@@ -48,3 +48,25 @@ def test_no_steps_give_the_random_start_and_a_seed_fixes_every_bit():
 
 def test_unit_rows_normalises():
     np.testing.assert_allclose(unit_rows(np.array([[3.0, 4.0]])), [[0.6, 0.8]])
+
+
+@pytest.mark.parametrize(
+    ("num_points", "dim", "steps"),
+    [
+        (100, 5, 10_000),
+        (100, 50, 10_000),
+        (100, 99, 10_000),
+        (100, 100, 1_000),
+        (100, 200, 1_000),
+        (200, 100, 10_000),
+    ],
+)
+def test_steps_are_those_of_the_authors_published_files(num_points, dim, steps):
+    assert authors_steps(num_points, dim) == steps
+
+
+def test_by_default_a_descent_takes_the_authors_steps():
+    seen = []
+    paper_descent(3, 2, seed=0, progress=lambda done, steps: seen.append((done, steps)))
+    paper_descent(3, 100, seed=0, progress=lambda done, steps: seen.append((done, steps)))
+    assert set(seen) == {(k, 10_000) for k in range(0, 10_000, 50)} | {(k, 1_000) for k in range(0, 1_000, 50)}

@@ -107,7 +107,7 @@ def test_paper_sums_both_equations_with_weight_one(prior, monkeypatch):
 
     def fewer(*args, **options):
         seen.update(options)
-        return original(*args, **options, steps=300)
+        return original(*args, **{**options, "steps": 300})
 
     monkeypatch.setattr(methods, "paper_descent", fewer)
     made = place(prior, method="paper").certificate

@@ -28,6 +28,7 @@ from hyperproto.codes.joint import (
 )
 from hyperproto.codes.large import many_ranked_points
 from hyperproto.codes.measure import Array, random_points
+from hyperproto.codes.paper import authors_steps
 from hyperproto.codes.ranking import Ranking, agreement
 from hyperproto.codes.search import WORK, Effort, optimize
 from hyperproto.codes.smooth_max import SmoothMax, descend, largest_cosine
@@ -60,6 +61,7 @@ class Request:
     seconds: float | None = None
     progress: Callable[[int, int, float, float], None] | None = None
     every_axis: bool = False
+    steps: int | None = None
 
     def __post_init__(self) -> None:
         if self.prior is not None and len(self.members) < 3:
@@ -300,6 +302,7 @@ def _codes(request: Request) -> tuple[Code, float]:
 def _paper(request: Request) -> tuple[Code, float]:
     """Descend Equation 5, or with a prior the sum of Equations 5 and 6, by default with weight 1."""
     ranked = request.prior is not None
+    steps = authors_steps(request.num_classes, request.dim) if request.steps is None else request.steps
     if ranked:
         _refuse_seconds(request)
     points, finished = paper_descent(
@@ -309,10 +312,11 @@ def _paper(request: Request) -> tuple[Code, float]:
         ranking=request.ranking if ranked else None,
         members=request.members if ranked else None,
         weight=request.weight,
+        steps=steps,
         progress=request.report,
     )
     equations = f"Eq. 5 + {request.weight:g} x Eq. 6" if ranked else "Eq. 5"
-    method = f"paper ({equations}, 10,000 steps)"
+    method = f"paper ({equations}, {steps:,} steps)"
     return certify(points, method=method, seed=request.seed, note=_interruption(finished)), request.weight
 
 

@@ -42,6 +42,7 @@ def place(
     progress: bool | None = None,
     reserve: int = 0,
     every_axis: bool = False,
+    steps: int | None = None,
 ) -> Prototypes:
     """Place class prototypes as far from each other as possible, before any training (Equation 4).
 
@@ -63,8 +64,8 @@ def place(
     method : {"auto", "codes", "optimize", "project", "assign", "paper", "random"}, default "auto"
         "auto" is the best of what applies: a closed form or algebraic code where it is proved optimal, else the
         better of the best known code and a search. "codes" uses known codes only, "optimize" always searches.
-        "paper" descends Equation 5 as the authors' script does: 10,000 steps at rate 0.1; with a prior, the sum of
-        Equations 5 and 6. "assign", for a prior, keeps the best separated code and only decides which class gets
+        "paper" descends Equation 5 as the authors' script does, at rate 0.1; with a prior, the sum of Equations 5 and
+        6. "assign", for a prior, keeps the best separated code and only decides which class gets
         which point; "codes" with a prior does the same with a known code. "project" lays the prior itself out in D
         dimensions and separates only pairs that are too near.
     effort : {"fast", "balanced", "thorough"}, default "balanced"
@@ -87,6 +88,9 @@ def place(
         known code has fewer than D dimensions, a search takes its place, at "fast" a short one that also starts from
         that code; of more classes than can be searched, every point turns a little toward the empty axes. A simplex
         of K <= D classes has K - 1 axes all the same.
+    steps : int, optional
+        Of the descent of ``method="paper"`` (default: as the authors' published prototypes show, 1,000 from D = 100
+        on where there are no more classes than dimensions, else 10,000).
 
     Examples
     --------
@@ -95,7 +99,7 @@ def place(
     """
     in_use, names = parse_classes(classes)
     dim, seed = check_dim(dim), check_integer(seed, "seed", at_least=0)
-    _check_options(method, effort, seconds, workers, prior, prior_weight)
+    _check_options(method, effort, seconds, workers, prior, prior_weight, steps)
     known = None if prior is None else as_prior(prior, names, in_use, missing=missing, progress=progress)
     num_classes = in_use + check_integer(reserve, "reserve", at_least=0)
     with progress_bar("placing", show=progress) as bar:
@@ -116,6 +120,7 @@ def place(
             seconds=seconds,
             progress=report if bar.shown else None,
             every_axis=every_axis,
+            steps=steps,
         )
         code, used_weight = METHODS[method](request)
     if known is not None:
@@ -132,6 +137,7 @@ def _check_options(
     workers: int | None,
     prior: object | None,
     prior_weight: float | Literal["auto"],
+    steps: int | None,
 ) -> None:
     """Check the options before anything is read or searched."""
     if method not in METHODS:
@@ -142,6 +148,10 @@ def _check_options(
         check_finite_number(seconds, "seconds", above=0)
     if workers is not None:
         check_integer(workers, "workers", at_least=1)
+    if steps is not None and method != "paper":
+        raise InputError("steps", "be left out unless " + arg("method", '"paper"') + " descends step by step", steps)
+    if steps is not None:
+        check_integer(steps, "steps", at_least=0)
     if prior_weight != "auto" and method == "project":
         raise InputError("prior_weight", 'be "auto" with ' + arg("method", '"project"') + ", which has no Equation 6")
     if prior is None and (prior_weight != "auto" or method in ("assign", "project")):
