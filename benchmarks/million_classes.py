@@ -29,8 +29,7 @@ ROUNDS = {1: 40, 128: 4}  # searches, by how many outputs at once
 LOSSES = {
     "squared cosine": SquaredCosine(),
     "softmax, the batch's classes": SampledCosineSoftmax(16.0),
-    "softmax, and 512 random": SampledCosineSoftmax(16.0, negatives=512, kind="random"),
-    "softmax, and the 4 nearest of each": SampledCosineSoftmax(16.0, negatives=4, kind="hardest"),
+    "softmax, and 512 random": SampledCosineSoftmax(16.0, negatives=512),
 }
 
 

@@ -22,10 +22,7 @@ def test_spheres_of_before_are_read_and_written_as_they_were():
         (classes("free_norm_softmax", gain=1.0), hp.losses.FreeNormSoftmax()),
         (classes("power_cosine", q=0.5, floor=1e-4), hp.losses.PowerCosine()),
         (classes("cauchy_softmax", power=4.0, width=0.2), hp.losses.CauchySoftmax()),
-        (
-            classes("sampled_cosine_softmax", scale=16.0, negatives=0, kind="batch"),
-            hp.losses.SampledCosineSoftmax(16.0),
-        ),
+        (classes("sampled_cosine_softmax", scale=16.0, negatives=0), hp.losses.SampledCosineSoftmax(16.0)),
     ]:
         before = stored("sphere", 2, loss, bare=True)
         space = space_from_dict(before, {})

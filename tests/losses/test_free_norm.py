@@ -76,7 +76,7 @@ def test_half_precision_is_summed_in_single(dtype, generator):
     ],
 )
 def test_one_rule_chooses_where_nobody_does(num_classes, dim, loss):
-    assert get_loss("auto", num_classes=num_classes, dim=dim) == loss
+    assert get_loss("auto").choose(num_classes, dim) == loss
     z, prototypes, labels = torch.randn(3, 4), torch.eye(4), torch.arange(3)
     assert torch.equal(get_loss("auto")(z, prototypes, labels), hp.losses.FreeNormSoftmax()(z, prototypes, labels))
 

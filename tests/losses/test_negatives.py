@@ -1,13 +1,11 @@
 """Cosine softmax over some of the classes."""
 
-import gc
-
 import pytest
 import torch
 
 import hyperproto as hp
 from hyperproto.baselines import space_from_dict
-from hyperproto.losses import CosineSoftmax, SampledCosineSoftmax, sampled
+from hyperproto.losses import CosineSoftmax, SampledCosineSoftmax, get_loss
 from hyperproto.sphere import normalize
 
 
@@ -46,26 +44,16 @@ def test_a_batch_of_one_class_asks_for_nothing():
     assert SampledCosineSoftmax()(points(2, seed=1), points(6), torch.tensor([3, 3])).tolist() == [0, 0]
 
 
-def test_the_hardest_are_the_nearest_prototypes_of_the_classes_of_the_batch():
+def test_with_every_class_as_a_negative_the_sum_is_the_full_one():
     z, prototypes = points(4, seed=1), points(30)
-    nearest = (prototypes @ prototypes.mT).argsort(dim=1, descending=True)[:, 1:4]
-    others = set(nearest[LABELS].flatten().tolist()) - {2, 5, 7}
-    weights = dict.fromkeys(others, 1.0) | dict.fromkeys([2, 5, 7], (29 - len(others)) / 2)
-    loss = SampledCosineSoftmax(scale=5.0, negatives=3, kind="hardest")(z, prototypes, LABELS)
-    assert torch.allclose(loss, naive(z, prototypes, LABELS, weights, 5.0))
-
-
-@pytest.mark.parametrize("kind", ["random", "hardest"])
-def test_with_every_class_as_a_negative_the_sum_is_the_full_one(kind):
-    z, prototypes = points(4, seed=1), points(30)
-    sampled = SampledCosineSoftmax(scale=5.0, negatives=30, kind=kind)(z, prototypes, LABELS)
+    sampled = SampledCosineSoftmax(scale=5.0, negatives=30)(z, prototypes, LABELS)
     assert torch.allclose(sampled, CosineSoftmax(scale=5.0)(z, prototypes, LABELS))
 
 
 def test_random_negatives_estimate_the_full_sum():
     z, prototypes = points(4, seed=1), points(300)
     torch.manual_seed(0)
-    loss = SampledCosineSoftmax(scale=2.0, negatives=20, kind="random")
+    loss = SampledCosineSoftmax(scale=2.0, negatives=20)
     sums = torch.stack([loss(z, prototypes, LABELS).exp() for _ in range(400)])
     full = CosineSoftmax(scale=2.0)(z, prototypes, LABELS).exp()
     assert torch.allclose(sums.mean(dim=0), full, rtol=0.03)
@@ -73,7 +61,7 @@ def test_random_negatives_estimate_the_full_sum():
 
 def test_random_negatives_follow_the_seed():
     z, prototypes = points(4, seed=1), points(300)
-    loss = SampledCosineSoftmax(negatives=20, kind="random")
+    loss = SampledCosineSoftmax(negatives=20)
 
     def drawn(seed):
         torch.manual_seed(seed)
@@ -83,7 +71,7 @@ def test_random_negatives_follow_the_seed():
     assert not torch.equal(drawn(1), drawn(2))
 
 
-@pytest.mark.parametrize("options", [{}, {"negatives": 5, "kind": "random"}, {"negatives": 2, "kind": "hardest"}])
+@pytest.mark.parametrize("options", [{}, {"negatives": 5}])
 def test_the_loss_ignores_length_and_has_a_gradient_orthogonal_to_the_output(options):
     z = (2 * points(4, seed=1)).requires_grad_()
     prototypes, loss = points(30), SampledCosineSoftmax(**options)
@@ -97,16 +85,14 @@ def test_the_loss_ignores_length_and_has_a_gradient_orthogonal_to_the_output(opt
 
 
 def test_a_space_trains_with_it_and_keeps_it_in_its_config():
-    loss = SampledCosineSoftmax(8.0, 3, "hardest")
+    loss = SampledCosineSoftmax(8.0, 3)
     space = hp.Space(4, hp.Classes(points_as_prototypes(12), loss=loss))
     z = points(3, seed=1).float().requires_grad_()
     space.loss(z, torch.tensor([3, -1, 11])).backward()
     assert z.grad[0].abs().sum() > 0
     assert z.grad[1].abs().sum() == 0  # its label is missing
     described = space.to_dict()
-    assert described["tasks"][0]["loss"] == {
-        "name": "sampled_cosine_softmax", "scale": 8.0, "negatives": 3, "kind": "hardest",
-    }  # fmt: skip
+    assert described["tasks"][0]["loss"] == {"name": "sampled_cosine_softmax", "scale": 8.0, "negatives": 3}
     again = space_from_dict(described, {"target": space.prototypes})
     assert again.tasks["target"].loss == loss
 
@@ -115,47 +101,14 @@ def points_as_prototypes(num_classes):
     return hp.Prototypes.from_tensor(points(num_classes), method="random")
 
 
-def test_the_list_of_sampled_is_made_once_and_anew_when_prototypes_change(monkeypatch):
-    made = []
-    monkeypatch.setattr(sampled, "_make", lambda p, m: made.append(m) or torch.zeros(len(p), m, dtype=torch.int32))
-    prototypes = points(10)
-    for _ in range(3):
-        sampled.neighbor_list(prototypes, 2)
-    assert made == [2]
-    prototypes[0] = prototypes[1]
-    sampled.neighbor_list(prototypes, 2)
-    assert made == [2, 2]
-    before = len(sampled._MADE)
-    del prototypes
-    gc.collect()
-    assert len(sampled._MADE) == before - 1
-
-
-def test_of_many_classes_sampled_are_near_others_of_the_same_cell(monkeypatch):
-    monkeypatch.setattr(sampled, "EXACT", 100)
-    monkeypatch.setattr(sampled, "CELL", 40)
-    prototypes = points(301, 3)
-    found = sampled.neighbor_list(prototypes, 4).long()
-    assert found.shape == (301, 4)
-    assert not (found == torch.arange(301).unsqueeze(1)).any()
-    cosines = (prototypes[found] * prototypes.unsqueeze(1)).sum(dim=2)
-    assert cosines.mean() > 0.8  # of 301 random points on a globe; others lie at 0 on average
-    assert (cosines.diff(dim=1) <= 1e-12).all()
-
-
-def test_coinciding_prototypes_are_each_others_sampled_not_their_own():
-    prototypes = points(1).repeat(5, 1)
-    found = sampled.neighbor_list(prototypes, 2)
-    assert found.shape == (5, 2)
-    assert (found[0] != 0).all()
+def test_what_was_stored_with_a_kind_of_negatives_loads():
+    assert get_loss("sampled_cosine_softmax", scale=8.0, negatives=3, kind="hardest") == SampledCosineSoftmax(8.0, 3)
 
 
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"kind": "hard"}, 'Unknown kind of negatives "hard".*Did you mean "hardest"'),
-        ({"kind": "random"}, "`negatives` must be at least 1; got 0"),
-        ({"negatives": 4}, '`negatives` must be 0 with kind="batch"'),
+        ({"negatives": -1}, "`negatives` must be at least 0; got -1"),
         ({"scale": 0.0}, "`scale` must be finite and greater than 0"),
     ],
 )

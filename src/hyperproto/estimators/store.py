@@ -24,7 +24,7 @@ from hyperproto.estimators.columns import column_from_dict
 from hyperproto.evaluation.class_examples import Examples
 from hyperproto.evaluation.confidence import ClassCalibration
 from hyperproto.evaluation.confidence.calibration import TaskOutputs
-from hyperproto.losses import LOSSES
+from hyperproto.losses import LOSSES, get_loss
 from hyperproto.models import Backbone
 from hyperproto.spaces import Sphere
 from hyperproto.spec import ResolvedSettings
@@ -185,8 +185,7 @@ def _to_plain(name: str, value: Any) -> Any:
 
 def _from_plain(value: Any) -> Any:
     if isinstance(value, dict) and "loss" in value:
-        options = dict(value["loss"])
-        return choose(options.pop("name"), LOSSES, what="loss")(**options)
+        return get_loss(**value["loss"])
     if isinstance(value, dict):
         return {_from_plain(key): _from_plain(item) for key, item in value["pairs"]}
     return tuple(_from_plain(item) for item in value) if isinstance(value, list) else value

@@ -16,8 +16,7 @@ from hyperproto.losses.cosine import (
     squared_cosine_grad,
     squared_cosine_loss,
 )
-from hyperproto.losses.sampled import SampledCosineSoftmax
-from hyperproto.losses.softmax import CauchySoftmax, CosineSoftmax, FreeNormSoftmax
+from hyperproto.losses.softmax import CauchySoftmax, CosineSoftmax, FreeNormSoftmax, SampledCosineSoftmax
 
 __all__ = [
     "LOSSES",
@@ -57,23 +56,21 @@ class AutoLoss(ClassLoss):
         return self.choose(*prototypes.shape)(z, prototypes, labels)
 
 
-def get_loss(name: str, *, num_classes: int | None = None, dim: int | None = None, **options: Any) -> ClassLoss:
+def get_loss(name: str, **options: Any) -> ClassLoss:
     """Build a loss by its name.
 
     Parameters
     ----------
     name : str
-        A key of ``LOSSES``, or "auto" to let the library choose.
-    num_classes, dim : int, optional
-        K and D, the axes of the class task alone, for "auto"; without them it is chosen when prototypes are there.
+        A key of ``LOSSES``, or "auto": :func:`hyperproto.defaults.choose_loss` chooses once there are prototypes.
     **options
         Arguments of the loss.
 
     Examples
     --------
-    >>> get_loss("cosine_softmax", scale=8), get_loss("auto", num_classes=100, dim=10)
+    >>> get_loss("cosine_softmax", scale=8), get_loss("auto").choose(num_classes=100, dim=10)
     (CosineSoftmax(scale=8), FreeNormSoftmax(gain=1.0))
     """
-    if name != "auto":
-        return choose(name, LOSSES, what="loss")(**options)
-    return AutoLoss() if num_classes is None or dim is None else AutoLoss().choose(num_classes, dim)
+    if name == SampledCosineSoftmax.name:
+        options.pop("kind", None)  # of files written up to version 0.1: how others were chosen
+    return choose(name, LOSSES | {"auto": AutoLoss}, what="loss")(**options)
