@@ -20,6 +20,13 @@ MARGIN = 0.1  # where classes and numbers share a sphere: near a pole classes ar
 MOMENTUM, WEIGHT_DECAY, SCHEDULE = 0.9, 1e-4, "one-cycle"
 IMAGE_SIZE = 224  # pixels per side, of images of any size
 MIN_STEPS = 60  # of training altogether, however few the examples
+HELD_OUT = 0.2  # share of a user's own data to measure on, where there is no test part: a usual choice
+VALIDATION_FRACTION = 0.1  # of an estimator's rows, for early stopping or calibration, as scikit-learn's perceptron
+# through a network at once outside of training: more gains nothing, and images need the memory
+INFERENCE_BATCH_SIZE, INFERENCE_ROWS = 512, 4096
+# to train classes that are added: so few examples would make too few steps of the usual batches, and twenty epochs
+# leave two similar classes as one
+NEW_CLASS_SETTINGS: dict[str, Any] = {"epochs": 50, "lr": 0.05, "batch_size": 32, "reduction": "mean"}
 
 # The paper's rate is for a sum over the batch; the others are for a mean.
 SUM_RATE = 0.01

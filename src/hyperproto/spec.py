@@ -13,6 +13,7 @@ from typing import Any, Literal, Self, TypeVar
 from hyperproto._core.checks import check_finite_number, check_integer, choose, unknown_choice
 from hyperproto._core.errors import InputError, arg
 from hyperproto.defaults import (
+    INFERENCE_BATCH_SIZE,
     MOMENTUM,
     OTHER_RATE,
     SCHEDULE,
@@ -158,7 +159,7 @@ class ResolvedSettings(TrainSettings):
     def validation_batch_size(self) -> int:
         """How many examples are validated at once: more than there is memory for gradients of."""
         at_once = -(-self.batch_size // self.accumulate)
-        return max(at_once, min(512, 4 * at_once))
+        return max(at_once, min(INFERENCE_BATCH_SIZE, 4 * at_once))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,8 +7,8 @@ import torch
 
 import hyperproto as hp
 from hyperproto.data import read_image_folder, training_data
-from hyperproto.evaluation import Answers, evaluate_run
-from hyperproto.evaluation.reports import report_task
+from hyperproto.evaluation import TaskPredictions, evaluate_run
+from hyperproto.evaluation.evaluate import report_task
 from hyperproto.evaluation.run_data import _unseen_option
 from tests.evaluation.conftest import write_images, write_numbers
 from tests.training.conftest import make_network
@@ -202,14 +202,14 @@ def test_one_unnamed_task_is_matched_to_one_named_one(tmp_path, image_run):
 
 def test_bias_has_the_sign_of_guessing_too_large_and_values_at_the_bounds_are_not_beyond_them():
     values = torch.tensor([0.0, 10.0, 10.5, -0.5, math.nan])
-    found = report_task(hp.Range(0, 10), Answers(torch.tensor([1.0, 12.0, 10.5, 2.5, 100.0]), values))
+    found = report_task(hp.Range(0, 10), TaskPredictions(torch.tensor([1.0, 12.0, 10.5, 2.5, 100.0]), values))
     assert (found.labels, found.missing) == (4, 1)
     assert found.bias == pytest.approx(1.5)
     assert found.beyond == pytest.approx(0.5)
 
 
 def test_a_report_without_any_label_has_no_accuracy():
-    found = report_task(hp.Classes(3), Answers(torch.tensor([0, 1]), torch.tensor([-1, -1])))
+    found = report_task(hp.Classes(3), TaskPredictions(torch.tensor([0, 1]), torch.tensor([-1, -1])))
     assert (found.labels, found.missing) == (0, 2)
     assert math.isnan(found.mean_class_accuracy)
     assert all(math.isnan(row.recall) for row in found.classes)

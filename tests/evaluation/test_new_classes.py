@@ -66,7 +66,7 @@ def test_a_class_at_the_mean_of_its_examples_needs_no_training(run):
 def test_the_mean_direction_is_that_of_the_unit_outputs(run):
     network, space = run.network.eval(), run.space
     groups = torch.tensor([0, 1] * 5)
-    found = mean_directions(network, space, "target", FEW[0], groups, 2, batch_size=3)
+    found = mean_directions(network, space, "target", FEW[0], groups, 2)
     with torch.no_grad():
         z = torch.nn.functional.normalize(network(FEW[0]).double())
     target = torch.nn.functional.normalize(torch.stack([z[groups == k].mean(0) for k in (0, 1)]))

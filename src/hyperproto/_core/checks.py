@@ -141,3 +141,8 @@ def choose(name: str, options: Mapping[str, T], *, argument: str = "", what: str
         return options[name]
     except (KeyError, TypeError):
         raise unknown_choice(name, options, argument=argument, what=what) from None
+
+
+def names_or_numbers(names: Sequence[str] | None, count: int) -> tuple[str, ...]:
+    """Return the names of classes, or their numbers where they have none."""
+    return tuple(map(str, range(count))) if names is None else tuple(names)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from tyro.conf import Positional, arg
 
 if TYPE_CHECKING:
-    from hyperproto.evaluation import ClassReport, ConfidenceReport, Evaluation, RangeReport, UnknownReport
+    from hyperproto.evaluation import ClassReport, ConfidenceReport, Evaluation, RangeReport
 
 Rows = list[tuple[str, str]]
 
@@ -152,17 +152,16 @@ def _coverage(kind: str, confidence: "ConfidenceReport", size: str) -> tuple[str
     return label, f"{percent(confidence.coverage)}, {size}"
 
 
-def _unknown_rows(found: "UnknownReport") -> Rows:
-    rows = [
-        ("unknown and known inputs", f"{found.unknown:,} and {found.known:,}"),
-        ("AUROC", percent(found.auroc)),
-        ("unknown accepted with 95 % of known", percent(found.fpr_at_95)),
-        ("AUPR", percent(found.aupr)),
-        ("OSCR", percent(found.oscr)),
-    ]
-    return rows + (
-        [("unknown called unknown", percent(found.rejection))] if found.rejection == found.rejection else []
-    )
+def _unknown_rows(found: dict[str, float]) -> Rows:
+    labels = {
+        "auroc": "AUROC",
+        "fpr_at_95": "unknown accepted with 95 % of known",
+        "aupr": "AUPR",
+        "oscr": "OSCR",
+        "rejection": "unknown called unknown",
+    }
+    rows = [(label, percent(found[name])) for name, label in labels.items() if found[name] == found[name]]
+    return [("unknown and known inputs", f"{found['unknown']:,} and {found['known']:,}"), *rows]
 
 
 def _show_classes(name: str, report: "ClassReport", worst: int) -> None:

@@ -18,7 +18,7 @@ from hyperproto.data.source import (
     hold_out_rows,
     select,
 )
-from hyperproto.defaults import IMAGE_SIZE
+from hyperproto.defaults import HELD_OUT, IMAGE_SIZE
 
 TEST_FOLDERS = ("test", "val", "valid", "validation")
 
@@ -26,7 +26,7 @@ TEST_FOLDERS = ("test", "val", "valid", "validation")
 def read_image_folder(
     path: str | Path,
     *,
-    held_out: float = 0.2,
+    held_out: float = HELD_OUT,
     seed: int = 0,
     size: int = IMAGE_SIZE,
     resize: int | None = None,

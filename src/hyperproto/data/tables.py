@@ -33,7 +33,7 @@ from hyperproto.data.source import (
     hold_out_rows,
     select,
 )
-from hyperproto.defaults import IMAGE_SIZE
+from hyperproto.defaults import HELD_OUT, IMAGE_SIZE
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 OTHER_DELIMITERS = (";", "\t", "|", ",")  # where all of a header is one name, one of these was meant
@@ -211,7 +211,7 @@ def read_table(
     classes: Sequence[str] = (),
     ranges: Sequence[str] = (),
     test: str | Path | None = None,
-    held_out: float = 0.2,
+    held_out: float = HELD_OUT,
     seed: int = 0,
     bounds: Mapping[str, tuple[float, float]] | None = None,
     unseen: Unseen = "error",

@@ -17,7 +17,7 @@ from hyperproto._core.checks import check_finite_number, check_integers, choose
 from hyperproto._core.errors import InputError, InputTypeError, arg
 from hyperproto._core.seeding import derive_seed
 from hyperproto.data import ImagePreprocessing, Source, Split, Standardizer, TablePreprocessing
-from hyperproto.defaults import WEIGHT_DECAY
+from hyperproto.defaults import INFERENCE_BATCH_SIZE, INFERENCE_ROWS, VALIDATION_FRACTION, WEIGHT_DECAY
 from hyperproto.estimators.columns import ClassColumn, Column
 from hyperproto.estimators.store import save_estimator
 from hyperproto.estimators.weights import WEIGHT, WeightedSpace
@@ -34,7 +34,6 @@ from hyperproto.training.outputs import stack_outputs
 
 Rows = NDArray[np.intp]
 PARTIAL_RATE = 0.3  # of the learning rate, in partial_fit: its passes have no schedule in which the rate would fall
-BATCH = {2: 4096, 4: 256}  # rows of a table, or images, through the network at once in prediction
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -53,7 +52,7 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     lr: float | str = "auto"
     weight_decay: float = WEIGHT_DECAY
     early_stopping: bool = False
-    validation_fraction: float = 0.1
+    validation_fraction: float = VALIDATION_FRACTION
     patience: int = 10
     calibrate: bool = False
     random_state: Any = None
@@ -276,7 +275,9 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return self._run(self._inputs(X))
 
     def _run(self, inputs: Tensor) -> Tensor:
-        return stack_outputs(self.network_, inputs, batch_size=BATCH[inputs.ndim])
+        return stack_outputs(
+            self.network_, inputs, batch_size=INFERENCE_ROWS if inputs.ndim == 2 else INFERENCE_BATCH_SIZE
+        )
 
     def _answer(self, inputs: Tensor, targets: dict[str, Tensor]) -> dict[str, TaskOutputs]:
         """Return, by column, what the network says about rows that it was not trained on."""

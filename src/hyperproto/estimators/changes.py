@@ -21,7 +21,6 @@ from hyperproto.evaluation.confidence.calibration import TaskOutputs
 from hyperproto.evaluation.new_classes import Changed, ClassChange, add_classes, remove_classes, rename_classes
 from hyperproto.spaces import Space
 
-EPOCHS = 50  # over new and replayed examples: they are few, and twenty leave two similar classes as one
 STALE = "Confidence was fitted before classes were added: fit it again by recalibrate(X, y), with examples of all."
 
 
@@ -83,7 +82,7 @@ class ClassChanges(SphereEstimator):
             settings["new_valid"] = self._inputs(new_valid[0]), ClassColumn(old.check_kind(new_valid[1])).names
         if how == "train":
             own = {"lr": self.settings_.lr, "weight_decay": self.weight_decay}  # as ``fit`` has them
-            settings = {"epochs": EPOCHS, "progress": False, "schedule": "one-cycle"} | own | settings
+            settings = {"progress": False, "schedule": "one-cycle"} | own | settings
         changed = add_classes(
             (self.network_, self._named_space(name)),
             inputs,

@@ -16,7 +16,7 @@ from hyperproto._core.errors import InputError
 from hyperproto.estimators.changes import ClassChanges
 from hyperproto.estimators.columns import ClassColumn, with_unknown
 from hyperproto.evaluation.class_examples import Examples, draw_replay, join_examples
-from hyperproto.evaluation.confidence import outlier_score
+from hyperproto.evaluation.confidence import ClassCalibration, outlier_score
 
 TARGET = "target"
 
@@ -154,7 +154,12 @@ class HypersphericalClassifier(ClassifierMixin, ClassChanges):  # type: ignore[m
 
         None where no rows were held out, or fewer than 20.
         """
-        return None if self.held_out_ is None else self.held_out_[TARGET].cross_measure(coverage=None).get("ece")
+        if self.held_out_ is None:
+            return None
+        measures = self.held_out_[TARGET].cross_measure(
+            lambda part: ClassCalibration.fit(part.scores, part.targets, coverage=None)
+        )
+        return measures.get("ece")
 
     def _check(self, X: Any, y: Any, *, reset: bool) -> tuple[NDArray[Any], NDArray[Any]]:
         X, y = self._check_inputs(X, y=y, reset=reset)

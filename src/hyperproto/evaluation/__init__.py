@@ -5,15 +5,13 @@ from hyperproto.evaluation.calibrate import calibrate_run
 from hyperproto.evaluation.confidence import Calibration, ConfidenceReport
 from hyperproto.evaluation.doctor import Examination, examine_run
 from hyperproto.evaluation.doctor_checks import Finding
-from hyperproto.evaluation.evaluate import Evaluation, evaluate_run
+from hyperproto.evaluation.evaluate import ClassReport, ClassRow, Evaluation, Pair, RangeReport, evaluate_run
 from hyperproto.evaluation.new_classes import Changed, ClassChange, add_classes, remove_classes, rename_classes
-from hyperproto.evaluation.predict import Answers, FilePredictions, Predictions, predict_files, predict_split
-from hyperproto.evaluation.reports import ClassReport, ClassRow, Pair, RangeReport, UnknownReport
+from hyperproto.evaluation.predict import FilePredictions, TaskPredictions, predict_files, predict_split
 from hyperproto.evaluation.run_data import read_calibration
 from hyperproto.evaluation.runs import RunRow, list_runs, sort_runs
 
 __all__ = [
-    "Answers",
     "Calibration",
     "Changed",
     "ClassChange",
@@ -25,10 +23,9 @@ __all__ = [
     "FilePredictions",
     "Finding",
     "Pair",
-    "Predictions",
     "RangeReport",
     "RunRow",
-    "UnknownReport",
+    "TaskPredictions",
     "add_classes",
     "calibrate_run",
     "confidence",

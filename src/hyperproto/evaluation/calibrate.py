@@ -3,21 +3,21 @@
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from torch import nn
 
 from hyperproto._core.errors import InputError
 from hyperproto._core.files import check_can_write, write_json
-from hyperproto.data import Batches, as_dataset
 from hyperproto.data.source import Unseen
+from hyperproto.defaults import INFERENCE_BATCH_SIZE
 from hyperproto.evaluation.confidence import (
     Calibration,
     ClassCalibration,
+    ConformalInterval,
     TaskCalibration,
     TaskOutputs,
     Temperature,
 )
-from hyperproto.evaluation.predict import output_norms, space_outputs
+from hyperproto.evaluation.predict import collect_outputs, output_norms
 from hyperproto.evaluation.run_data import fingerprint, open_run, read_run_data, usual_batch_size
 from hyperproto.spaces import OutputSpace, Sphere
 from hyperproto.spaces.output_space import TaskSpace
@@ -85,7 +85,7 @@ def fit_calibration(
     *,
     coverage: float = 0.9,
     reject: float | None = None,
-    batch_size: int = 512,
+    batch_size: int = INFERENCE_BATCH_SIZE,
     origin: dict[str, str] | None = None,
 ) -> Calibration:
     """Fit the confidence of a network and its space on prepared data that was not trained on.
@@ -95,21 +95,32 @@ def fit_calibration(
     before, ranges = uncalibrated(space), range_tasks(space.tasks)
     if reject is not None and not before:
         raise InputError("reject", "be left out where all tasks are numbers", reject)
+    z, targets = collect_outputs(network, space, data, batch_size=batch_size)
+    if not targets:
+        raise InputError("Data to calibrate on", "have targets", "none")
+    predictions, scores = space.predict_by_task(z), space.scores_by_task(z)
     tasks: dict[str, TaskCalibration] = {}
     measures: dict[str, float] = {}
     examples = 0
-    for name, found in _gather(network, space, data, batch_size).items():
-        labeled = found.labeled()
-        if not len(labeled.targets):
+    for name, target in targets.items():
+        values = scores[name] if name in before else predictions[name]
+        norms = output_norms(space, name, z).numpy()
+        outputs = TaskOutputs(values.float().cpu().numpy(), target.cpu().numpy(), norms).labeled()
+        if not len(outputs.targets):
             raise InputError("Data to calibrate on", f'have labels for "{name}"', "none")
-        options: dict[str, Any] = {"coverage": coverage}
-        if name in before:
-            options |= {"reject": reject, "outlier": before[name].outlier}
-        else:
-            options |= {"low": ranges[name].low, "high": ranges[name].high}
-        tasks[name] = labeled.fit(**options)
-        examples = max(examples, len(labeled.targets))
-        measured = labeled.cross_measure(before.get(name), **options)
+
+        def fit(part: TaskOutputs, name: str = name) -> TaskCalibration:
+            if name in ranges:
+                low, high = ranges[name].low, ranges[name].high
+                return ConformalInterval.fit(part.scores, part.targets, coverage, low=low, high=high)
+            outlier = before[name].outlier
+            return ClassCalibration.fit(
+                part.scores, part.targets, part.norms, coverage=coverage, reject=reject, outlier=outlier
+            )
+
+        tasks[name] = fit(outputs)
+        examples = max(examples, len(outputs.targets))
+        measured = outputs.cross_measure(fit, before.get(name))
         measures |= {space.prefix(name) + key: value for key, value in measured.items()}
     return Calibration(tasks, examples, measures, origin or {})
 
@@ -124,18 +135,3 @@ def uncalibrated(space: TaskSpace) -> dict[str, ClassCalibration]:
         )
         for name, task in class_tasks(space.tasks).items()
     }
-
-
-def _gather(network: nn.Module, space: TaskSpace, data: Any, batch_size: int) -> dict[str, TaskOutputs]:
-    """Run the network over the data, and keep scores, truths and norms by task."""
-    parts: dict[str, list[tuple[Any, ...]]] = {}
-    batches = Batches(as_dataset(data, name="data"), batch_size, shuffle=False)
-    for z, predictions, targets in space_outputs(network, space, batches):
-        if not targets:
-            raise InputError("Data to calibrate on", "have targets", "none")
-        scores = space.scores_by_task(z)
-        for name, predicted in predictions.items():
-            values = predicted if predicted.is_floating_point() else scores[name]
-            kept = values.float().cpu().numpy(), targets[name].cpu().numpy(), output_norms(space, name, z).numpy()
-            parts.setdefault(name, []).append(kept)
-    return {name: TaskOutputs(*map(np.concatenate, zip(*kept, strict=True))) for name, kept in parts.items()}

@@ -5,18 +5,18 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from hyperproto._core.errors import HyperprotoError
 from hyperproto._core.files import plain
 from hyperproto.data import Arrays, ImageData, Source
 from hyperproto.evaluation.doctor_checks import FROM_DATA, FROM_FILES, Evidence, Finding, SplitOutputs
+from hyperproto.evaluation.predict import collect_outputs
 from hyperproto.evaluation.run_data import open_run, read_run_data, read_run_source
 from hyperproto.spaces import OutputSpace
-from hyperproto.spaces.output_space import UNNAMED, TaskSpace
+from hyperproto.spaces.output_space import TaskSpace
 from hyperproto.training import read_run
 from hyperproto.training.load import rebuild
-from hyperproto.training.outputs import network_outputs
 
 MOST_EXAMPLES = 4096  # of a split: enough for every finding
 SEVERITIES = ("error", "warning", "note")
@@ -60,7 +60,7 @@ def examine_run(
     which : {"last", "best"}
         The weights after the last epoch, or after the best.
     network, space : optional
-        For a network or a space that is not one of ours, as for :func:`~hyperproto.training.load.load`.
+        For a network or a space of your own, as for :func:`~hyperproto.training.load.load`.
     """
     problem: HyperprotoError | OSError | None = None
     try:
@@ -94,27 +94,15 @@ def _gather(
     return Evidence(record, opened, tuple(splits))
 
 
-@torch.no_grad()
 def split_outputs(
     name: str, network: nn.Module, space: TaskSpace, data: Arrays | ImageData, *, most: int = MOST_EXAMPLES
 ) -> SplitOutputs:
     """Run a network over at most ``most`` examples, spread evenly over the data, which may be sorted by class."""
     rows = torch.linspace(0, len(data) - 1, min(most, len(data)), dtype=torch.float64).round().long()
-    outputs: list[Tensor] = []
-    targets: dict[str, list[Tensor]] = {task: [] for task in space.names}
-    for z, target in network_outputs(network, data, batch_size=256, rows=rows):
-        outputs.append(z)
-        for task, value in {UNNAMED: target}.items() if isinstance(target, Tensor) else target.items():
-            targets[UNNAMED if space.bare else task].append(value)
-    z = torch.cat(outputs)
-    return SplitOutputs(name, z, _predict(space, z), {task: torch.cat(parts) for task, parts in targets.items()})
-
-
-def _predict(space: TaskSpace, z: Tensor) -> dict[str, Tensor]:
-    """Predict from the rows that have a direction; the others have no prediction."""
+    z, targets = collect_outputs(network, space, data, rows=rows)
     usable = z.isfinite().all(dim=1) & (z.abs().amax(dim=1) > torch.finfo(z.dtype).tiny)
-    found = {}
-    for task, answer in space.predict_by_task(z[usable]).items():
-        found[task] = answer.new_full((len(z),), space.tasks[task].missing)
-        found[task][usable] = answer
-    return found
+    predictions = {}
+    for task, predicted in space.predict_by_task(z[usable]).items():
+        predictions[task] = predicted.new_full((len(z),), space.tasks[task].missing)
+        predictions[task][usable] = predicted
+    return SplitOutputs(name, z, predictions, targets)

@@ -1,19 +1,20 @@
 """Measure a stored run on its test data, or on other data."""
 
+import math
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from torch import nn
+from torch import Tensor, nn
 
-from hyperproto._core.checks import check_integer
+from hyperproto._core.checks import check_integer, names_or_numbers
 from hyperproto._core.errors import InputError, MissingDataError
 from hyperproto._core.files import plain
 from hyperproto.data import ImageData
 from hyperproto.data.source import Unseen
 from hyperproto.evaluation.calibrate import uncalibrated
-from hyperproto.evaluation.predict import predict_split
-from hyperproto.evaluation.reports import TOP, ClassReport, RangeReport, UnknownReport, report_task, report_unknown
+from hyperproto.evaluation.confidence import ConfidenceReport, TaskCalibration
+from hyperproto.evaluation.predict import TaskPredictions, predict_split
 from hyperproto.evaluation.run_data import (
     open_run,
     read_calibration,
@@ -21,7 +22,65 @@ from hyperproto.evaluation.run_data import (
     read_unlabeled,
     usual_batch_size,
 )
-from hyperproto.spaces import OutputSpace
+from hyperproto.metrics import confusion_pairs, count_classes, error_quantiles, measure_open_set, top_accuracy
+from hyperproto.spaces import Classes, OutputSpace, Range
+from hyperproto.spaces.tasks import Task, class_tasks
+
+TOP = 5
+LEVELS = (0.5, 0.9, 0.95)
+
+
+@dataclass(frozen=True)
+class ClassRow:
+    """One class: its number of examples, recall and precision."""
+
+    name: str
+    support: int
+    recall: float
+    precision: float
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A mistake: what is true, what was predicted, how often, and the share of the true class that is."""
+
+    label: str
+    predicted: str
+    count: int
+    share: float
+
+
+@dataclass(frozen=True)
+class ClassReport:
+    """A class task. ``top_5`` is NaN where there are no more than five classes, or the space gives no scores.
+
+    ``confidence`` is None where the space gives no scores.
+    """
+
+    labels: int
+    missing: int
+    top_5: float
+    mean_class_accuracy: float
+    classes: tuple[ClassRow, ...]
+    pairs: tuple[Pair, ...]
+    confidence: ConfidenceReport | None = None
+
+
+@dataclass(frozen=True)
+class RangeReport:
+    """A range: quantiles of the absolute error, the mean error, and the share of values beyond the bounds.
+
+    ``confidence`` is None where the run is not calibrated.
+    """
+
+    labels: int
+    missing: int
+    low: float
+    high: float
+    quantiles: dict[str, float]
+    bias: float
+    beyond: float
+    confidence: ConfidenceReport | None = None
 
 
 @dataclass(frozen=True)
@@ -41,8 +100,8 @@ class Evaluation:
     calibrated, fitted_here : bool
         Whether the run is calibrated for these weights, and whether on this very data: then its confidence looks
         better than it is.
-    unknown : dict of UnknownReport
-        For each class task how well unknown inputs are detected, where some were given.
+    unknown : dict of dict
+        For each class task how well unknown inputs are detected, where some were given; see :func:`measure_unknown`.
     """
 
     run: str
@@ -55,7 +114,7 @@ class Evaluation:
     skipped: tuple[str, ...] = ()
     calibrated: bool = False
     fitted_here: bool = False
-    unknown: dict[str, UnknownReport] = field(default_factory=dict)
+    unknown: dict[str, dict[str, float]] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON: None for what is not a number."""
@@ -102,7 +161,7 @@ def evaluate_run(
         Inputs of none of the classes: a folder of images at any depth, or a table for a run on a table. How well they
         are detected is reported too.
     network, space : optional
-        For a network or a space that is not one of ours, as for :func:`~hyperproto.training.load.load`.
+        For a network or a space of your own, as for :func:`~hyperproto.training.load.load`.
     """
     check_integer(pairs, "pairs", at_least=0)
     record, network, opened = open_run(folder, which=which, network=network, space=space)
@@ -111,33 +170,100 @@ def evaluate_run(
     calibration = read_calibration(folder, which=which)
     fitted = uncalibrated(opened) | ({} if calibration is None else calibration.tasks)
     size = batch_size or usual_batch_size(record)
-    predictions = predict_split(network, opened, dataset, batch_size=size, top=TOP, calibration=fitted)
-    if not predictions.measures:
+    predictions, measures = predict_split(network, opened, dataset, batch_size=size, top=TOP, calibration=fitted)
+    if not measures:
         raise InputError("Data to evaluate on", "have targets", "none", "To predict, no targets are needed.")
-    unknown_reports: dict[str, UnknownReport] = {}
+    detection = {}
     if unknown is not None:
         if isinstance(unknown, str | Path):
             if not Path(unknown).exists():
                 raise MissingDataError(f'"{unknown}"', "be a folder of images, or a table", "nothing")
             unknown = read_unlabeled(record, [Path(unknown)], skip_corrupt=skip_corrupt)[0]
-        others = predict_split(network, opened, unknown, batch_size=size, top=1, calibration=fitted)
-        found = {task: report_unknown(answers, others.tasks[task]) for task, answers in predictions.tasks.items()}
-        unknown_reports = {task: report for task, report in found.items() if report is not None}
-        if not unknown_reports:
+        others, _ = predict_split(network, opened, unknown, batch_size=size, top=1, calibration=fitted)
+        detection = {task: measure_unknown(predictions[task], others[task]) for task in class_tasks(tasks)}
+        if not detection:
             raise InputError("unknown", "be left out where all tasks are numbers: only classes can be unknown")
     return Evaluation(
         run=str(folder),
         data=name,
         split=part,
         which=which,
-        examples=predictions.examples,
-        measures=predictions.measures,
+        examples=len(next(iter(predictions.values())).predicted),
+        measures=measures,
         tasks={
-            task: report_task(tasks[task], answers, pairs=pairs, calibration=fitted.get(task))
-            for task, answers in predictions.tasks.items()
+            name: report_task(task, predictions[name], pairs=pairs, calibration=fitted.get(name))
+            for name, task in tasks.items()
         },
         skipped=tuple(map(str, dataset.skipped)) if isinstance(dataset, ImageData) else (),
         calibrated=calibration is not None,
         fitted_here=calibration is not None and (name, part) == tuple(map(calibration.origin.get, ("data", "split"))),
-        unknown=unknown_reports,
+        unknown=detection,
+    )
+
+
+def report_task(
+    task: Task, predictions: TaskPredictions, *, pairs: int = 10, calibration: TaskCalibration | None = None
+) -> ClassReport | RangeReport:
+    """Measure the predictions of one task; the ``pairs`` most frequent mistakes are kept."""
+    predicted, targets = predictions.predicted, predictions.targets
+    assert targets is not None
+    confidence = None if calibration is None else calibration.report(predictions.confidence, predicted, targets)
+    if isinstance(task, Range):
+        return _report_range(task, predicted, targets, confidence)
+    return _report_classes(task, predictions, targets.long(), pairs, confidence)
+
+
+def measure_unknown(known: TaskPredictions, unknown: TaskPredictions) -> dict[str, float]:
+    """Compare the outlier scores of labeled inputs with those of inputs of none of the classes.
+
+    Returns
+    -------
+    dict of float
+        What :func:`~hyperproto.metrics.measure_open_set` returns; "known" and "unknown", how many there are; and
+        "rejection", the share of unknown inputs that is called unknown, NaN where no threshold was fitted.
+    """
+    scores, others, accepted = known.confidence.outliers, unknown.confidence.outliers, unknown.confidence.accepted
+    assert known.targets is not None
+    assert scores is not None
+    assert others is not None
+    present = known.targets >= 0
+    right = (known.predicted == known.targets)[present]
+    counts = {"known": int(present.sum()), "unknown": len(others)}
+    rejection = math.nan if accepted is None else float(1 - accepted.mean())
+    return {**counts, **measure_open_set(scores[present.numpy()], others, right), "rejection": rejection}
+
+
+def _report_classes(
+    task: Classes, predictions: TaskPredictions, labels: Tensor, pairs: int, confidence: ConfidenceReport | None
+) -> ClassReport:
+    task.check(labels, "labels")
+    names = names_or_numbers(task.names, task.num_classes)
+    support, recall, precision = count_classes(predictions.predicted, labels, task.num_classes)
+    columns = (names, support.tolist(), recall.tolist(), precision.tolist())
+    mistakes = confusion_pairs(predictions.predicted, labels, most=pairs)
+    known = predictions.top is not None and task.num_classes > TOP
+    return ClassReport(
+        labels=int(support.sum()),
+        missing=len(labels) - int(support.sum()),
+        top_5=top_accuracy(predictions.top[:, :TOP], labels) if known and predictions.top is not None else math.nan,
+        mean_class_accuracy=float(recall[support > 0].mean()) if support.any() else math.nan,
+        classes=tuple(ClassRow(*row) for row in zip(*columns, strict=True)),
+        pairs=tuple(Pair(names[true], names[wrong], n, n / int(support[true])) for true, wrong, n in mistakes),
+        confidence=confidence,
+    )
+
+
+def _report_range(task: Range, predicted: Tensor, values: Tensor, confidence: ConfidenceReport | None) -> RangeReport:
+    present = ~values.isnan()
+    there = values[present].double()
+    quantiles = error_quantiles(predicted, values, LEVELS)
+    return RangeReport(
+        labels=len(there),
+        missing=len(values) - len(there),
+        low=task.low,
+        high=task.high,
+        quantiles={f"{100 * level:g}": error for level, error in zip(LEVELS, quantiles, strict=True)},
+        bias=float((predicted[present].double() - there).mean()),
+        beyond=float(((there < task.low) | (there > task.high)).double().mean()),
+        confidence=confidence,
     )

@@ -14,6 +14,7 @@ from hyperproto._core.checks import check_directions, check_integer, choose
 from hyperproto._core.errors import InputError
 from hyperproto._core.files import plain, write_json
 from hyperproto.data.source import MISSING
+from hyperproto.defaults import NEW_CLASS_SETTINGS
 from hyperproto.evaluation.class_examples import (
     AnyModel,
     Examples,
@@ -32,10 +33,9 @@ from hyperproto.prototypes.change import class_ids, points_by_similarity
 from hyperproto.spaces import Sphere
 from hyperproto.sphere import normalize
 from hyperproto.training import Run, fit, read_run
-from hyperproto.training.outputs import evaluate, network_outputs
+from hyperproto.training.outputs import evaluate, stack_outputs
 
 FORMAT = "hyperproto.class_change/1"
-FEW_EXAMPLES: dict[str, Any] = {"lr": 0.05, "batch_size": 32, "reduction": "mean"}
 NO_DIRECTION = 1e-6  # a mean of unit vectors shorter than this has none
 NOTABLE = 0.01  # loss of accuracy: one point
 
@@ -120,7 +120,6 @@ def add_classes(
     old_valid: Any = None,
     new_valid: Any = None,
     task: str | None = None,
-    epochs: int = 20,
     seed: int = 0,
     folder: str | Path | None = None,
     **settings: Any,
@@ -155,8 +154,8 @@ def add_classes(
         the replayed and the new examples themselves; the report says so).
     task : str, optional
         Which class task, where the space has several.
-    epochs, seed, **settings
-        For how="train": as for ``fit`` (default: 20 epochs in batches of 32, rate 0.05, mean loss, since so few
+    seed, **settings
+        For how="train": as for ``fit`` (default: 50 epochs in batches of 32, rate 0.05, mean loss, since so few
         examples would make too few steps of the usual batches).
     folder : path, optional
         Where to store the new run, for ``load``.
@@ -180,7 +179,7 @@ def add_classes(
         per_class = check_integer(replay_per_class, "replay_per_class", at_least=1)
         data = join_examples(draw_replay(replayed, task, per_class=per_class, seed=seed), examples)
         wider = with_prototypes(space, task, old.extend(classes, effort="fast", seed=seed))
-        options = FEW_EXAMPLES | settings | {"epochs": epochs, "seed": seed}
+        options = NEW_CLASS_SETTINGS | settings | {"seed": seed}
         if model.folder is not None:
             record = read_run(model.folder)
             options |= {"preprocessing": record.preprocessing, "spec": record.spec}
@@ -264,15 +263,12 @@ def rename_classes(
 
 @torch.no_grad()
 def mean_directions(
-    network: nn.Module, space: Sphere, task: str, inputs: Tensor, groups: Tensor, count: int, *, batch_size: int = 512
+    network: nn.Module, space: Sphere, task: str, inputs: Tensor, groups: Tensor, count: int
 ) -> Tensor:
     """Return the mean direction of the outputs of each group of inputs, on a task's axes. Shape (count, axes)."""
-    axes = space.named_heads()[task].axes
-    sums = torch.zeros(count, axes.stop - axes.start, dtype=torch.float64)
-    for z, group in network_outputs(network, (inputs, groups), batch_size=batch_size):
-        part = z[:, axes].cpu().double()
-        check_directions(part)
-        sums.index_add_(0, group.cpu(), normalize(part))
+    part = stack_outputs(network, inputs)[:, space.named_heads()[task].axes].cpu().double()
+    check_directions(part)
+    sums = part.new_zeros(count, part.shape[1]).index_add_(0, groups, normalize(part))
     lengths = sums.norm(dim=1) / groups.bincount(minlength=count).clamp_min(1)
     bad = (lengths < NO_DIRECTION).nonzero().flatten()
     if len(bad):

@@ -1,7 +1,7 @@
 """Predictions for a whole data set, and for files without labels."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +10,16 @@ import torch
 from accelerate import Accelerator
 from torch import Tensor, nn
 
-from hyperproto._core.checks import check_integer
+from hyperproto._core.checks import check_integer, names_or_numbers
 from hyperproto._core.errors import InputError
-from hyperproto.data import Batches, ImageData, as_dataset
+from hyperproto.data import ImageData
+from hyperproto.defaults import INFERENCE_BATCH_SIZE
 from hyperproto.evaluation.confidence import Confidence, TaskCalibration
 from hyperproto.evaluation.run_data import read_calibration, read_unlabeled, usual_batch_size
 from hyperproto.spaces import Classes, OutputSpace, Sphere
 from hyperproto.spaces.output_space import UNNAMED, TaskSpace
 from hyperproto.spaces.space import PrototypeHead
+from hyperproto.spaces.tasks import class_tasks
 from hyperproto.spaces.top_k import TopK
 from hyperproto.training import load, read_run
 from hyperproto.training.outputs import add_terms, mean_terms, measure, network_outputs
@@ -26,8 +28,8 @@ UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, eq=False)
-class Answers:
-    """One task's predictions.
+class TaskPredictions:
+    """The predictions of one task.
 
     Attributes
     ----------
@@ -37,7 +39,7 @@ class Answers:
         What is true, where the data says so.
     top, top_scores : Tensor, shape (n, k), or None
         For classes of a space that gives scores: the k best, the predicted one first, and their cosines or logits.
-    confidence : Confidence or None
+    confidence : Confidence
         What a calibration says about each prediction, its probabilities of the k best.
     """
 
@@ -45,26 +47,34 @@ class Answers:
     targets: Tensor | None = None
     top: Tensor | None = None
     top_scores: Tensor | None = None
-    confidence: Confidence | None = None
+    confidence: Confidence = field(default_factory=Confidence)
 
 
-@dataclass(frozen=True, eq=False)
-class Predictions:
-    """Predictions by task, and the measures as training reports them.
+@torch.no_grad()
+def collect_outputs(
+    network: nn.Module,
+    space: OutputSpace,
+    data: Any,
+    *,
+    batch_size: int = INFERENCE_BATCH_SIZE,
+    rows: Tensor | None = None,
+) -> tuple[Tensor, dict[str, Tensor]]:
+    """Run a network over data in evaluation mode: outputs of shape (n, dim), and targets by task where there are any.
 
-    Attributes
-    ----------
-    tasks : dict of Answers
-        One unnamed task is called "target".
-    measures : dict of float
-        What :func:`~hyperproto.training.outputs.evaluate` returns; empty where the data has no targets.
-    examples : int
-        n.
+    Arguments are those of :func:`~hyperproto.training.outputs.network_outputs`.
     """
-
-    tasks: dict[str, Answers]
-    measures: dict[str, float]
-    examples: int
+    device = Accelerator().device
+    space.to(device)
+    outputs: list[Tensor] = []
+    targets: dict[str, list[Tensor]] = {}
+    for z, batch in network_outputs(network, data, batch_size=batch_size, rows=rows, device=device):
+        outputs.append(z)
+        for name, target in {UNNAMED: batch}.items() if isinstance(batch, Tensor) else batch.items():
+            targets.setdefault(name, []).append(target)
+    joined = {name: torch.cat(parts) for name, parts in targets.items()}
+    if isinstance(space, TaskSpace) and len(joined) == len(space.names) == 1:
+        joined = dict(zip(space.names, joined.values(), strict=True))  # one task, whatever the data calls it
+    return torch.cat(outputs), joined
 
 
 @torch.no_grad()
@@ -73,13 +83,14 @@ def predict_split(
     space: OutputSpace,
     data: Any,
     *,
-    batch_size: int = 512,
+    batch_size: int = INFERENCE_BATCH_SIZE,
     top: int = 5,
     calibration: Mapping[str, TaskCalibration] | None = None,
-) -> Predictions:
-    """Run a network over a data set in evaluation mode; every example once, the last uneven batch included.
+) -> tuple[dict[str, TaskPredictions], dict[str, float]]:
+    """Return predictions by task (an unnamed one is called "target"), and the measures as training reports them.
 
-    Of the scores of all classes only the ``top`` best of each example are kept.
+    Of the scores of all classes only the ``top`` best of each example are kept. Without targets there are no
+    measures.
 
     Parameters
     ----------
@@ -87,7 +98,7 @@ def predict_split(
         As :func:`~hyperproto.training.load.load` returns them.
     data : pair (inputs, targets), Arrays, ImageData or Dataset
         Targets in the form the space takes; an empty dict where there are none.
-    batch_size : int, default 512
+    batch_size : int
         Measures agree to the bit with those of training where this is the same too.
     top : int, default 5
         How many classes to keep for each example.
@@ -95,47 +106,33 @@ def predict_split(
         By task; gives each prediction its confidence.
     """
     top = check_integer(top, "top", at_least=1)
-    dataset = as_dataset(data, name="data")
-    batches = Batches(dataset, check_integer(batch_size, "batch_size", at_least=1), shuffle=False)
+    z, targets = collect_outputs(network, space, data, batch_size=check_integer(batch_size, "batch_size", at_least=1))
     tensors: dict[str, dict[str, list[Tensor]]] = {}
     confidence: dict[str, list[Confidence]] = {}
     sums: dict[str, tuple[float, int]] = {}
-    for z, predictions, targets in space_outputs(network, space, batches):
+    for rows in torch.split(torch.arange(len(z), device=z.device), batch_size):
+        predictions = space.predict_by_task(z[rows])
         if targets:
-            add_terms(sums, measure(space, predictions, targets))
+            add_terms(sums, measure(space, predictions, {name: target[rows] for name, target in targets.items()}))
         for name, predicted in predictions.items():
             fitted = (calibration or {}).get(name)
-            scores, best = _rank(space, name, z, predicted, top, all_scores=fitted is not None)
-            parts = {"predicted": predicted, "targets": targets.get(name)}
-            parts |= {} if best is None else {"top": best.ids, "top_scores": best.values}
-            for key, part in parts.items():
-                if part is not None:
-                    tensors.setdefault(name, {}).setdefault(key, []).append(part.cpu())
+            scores, best = _rank(space, name, z[rows], predicted, top, all_scores=fitted is not None)
+            columns = {"predicted": predicted} | (
+                {} if best is None else {"top": best.ids, "top_scores": best.values}
+            )
+            for key, values in columns.items():
+                tensors.setdefault(name, {}).setdefault(key, []).append(values.cpu())
             if fitted is not None:
-                norms, ids = output_norms(space, name, z), None if best is None else best.ids.cpu()
+                norms, ids = output_norms(space, name, z[rows]), None if best is None else best.ids.cpu()
                 confidence.setdefault(name, []).append(fitted.describe(predicted.cpu(), scores, norms, ids))
-    answers = {
-        name: Answers(
-            **{key: torch.cat(parts) for key, parts in columns.items()},
-            confidence=Confidence.join(confidence[name]) if name in confidence else None,
+    return {
+        name: TaskPredictions(
+            **{key: torch.cat(values) for key, values in columns.items()},
+            targets=targets[name].cpu() if name in targets else None,
+            confidence=Confidence.join(confidence[name]) if name in confidence else Confidence(),
         )
         for name, columns in tensors.items()
-    }
-    return Predictions(answers, mean_terms(sums), batches.size)
-
-
-@torch.no_grad()
-def space_outputs(
-    network: nn.Module, space: OutputSpace, batches: Batches
-) -> Iterator[tuple[Tensor, dict[str, Tensor], dict[str, Tensor]]]:
-    """Yield outputs, and predictions and targets by task name; no targets where the data has none."""
-    device = Accelerator().device
-    space.to(device)
-    for z, targets in network_outputs(network, batches, device=device):
-        predictions = space.predict_by_task(z)
-        if isinstance(targets, Mapping) and len(targets) == len(predictions) == 1:
-            targets = dict(zip(predictions, targets.values(), strict=True))  # one task, whatever the data calls it
-        yield z, predictions, {UNNAMED: targets} if isinstance(targets, Tensor) else dict(targets)
+    }, mean_terms(sums)
 
 
 def output_norms(space: OutputSpace, task: str, z: Tensor) -> Tensor:
@@ -145,11 +142,11 @@ def output_norms(space: OutputSpace, task: str, z: Tensor) -> Tensor:
 
 
 def _rank(
-    space: OutputSpace, task: str, z: Tensor, predicted: Tensor, top: int, *, all_scores: bool = False
+    space: OutputSpace, task: str, z: Tensor, predicted: Tensor, top: int, *, all_scores: bool
 ) -> tuple[Tensor | None, TopK | None]:
     """Return the scores of all classes and the ``top`` best, the predicted one first; None where there are none.
 
-    Of so many classes that ``predict`` goes through them in blocks, all scores are only made where asked for.
+    Of so many classes that ``predict`` goes through them in blocks, all scores are only computed on demand.
     """
     if not isinstance(space, TaskSpace) or not isinstance(space.tasks[task], Classes):
         return None, None
@@ -209,7 +206,7 @@ def predict_files(
     skip_corrupt : bool, default False
         Leave out images that cannot be read; otherwise the first of them is named in an error.
     network, space : optional
-        For a network or a space that is not one of ours, as for :func:`~hyperproto.training.load.load`.
+        For a network or a space of your own, as for :func:`~hyperproto.training.load.load`.
     """
     record, top = read_run(folder), check_integer(top, "top", at_least=1)
     given = [Path(path) for path in paths]
@@ -218,15 +215,9 @@ def predict_files(
     network, space = load(folder, which=which, network=network, space=space)
     data, origins = read_unlabeled(record, given, skip_corrupt=skip_corrupt)
     calibration = read_calibration(folder, which=which)
-    found = predict_split(
-        network,
-        space,
-        data,
-        batch_size=usual_batch_size(record),
-        top=top,
-        calibration=None if calibration is None else calibration.tasks,
-    )
-    columns = {name: _describe(space, name, answers) for name, answers in found.tasks.items()}
+    fitted = None if calibration is None else calibration.tasks
+    tasks, _ = predict_split(network, space, data, batch_size=usual_batch_size(record), top=top, calibration=fitted)
+    columns = {name: _describe(space, name, predictions) for name, predictions in tasks.items()}
     rows = [
         {**origin, "predictions": {name: column[row] for name, column in columns.items()}}
         for row, origin in enumerate(origins)
@@ -234,29 +225,23 @@ def predict_files(
     return FilePredictions(rows, data.skipped if isinstance(data, ImageData) else ())
 
 
-def _describe(space: OutputSpace, name: str, answers: Answers) -> list[Any]:
+def _describe(space: OutputSpace, name: str, predictions: TaskPredictions) -> list[Any]:
     """Return what :class:`FilePredictions` says about one task, row by row."""
-    task = space.tasks.get(name) if isinstance(space, TaskSpace) else None
-    confidence = answers.confidence or Confidence()
-    if isinstance(task, Classes) and answers.top is not None and answers.top_scores is not None:
-        names = [str(index) for index in range(task.num_classes)] if task.names is None else list(task.names)
-        columns = {"cosine" if isinstance(space, Sphere) else "score": answers.top_scores.tolist()}
-        return _describe_classes(answers.top.tolist(), columns, confidence, names)
-    values: list[Any] = answers.predicted.tolist()
-    if confidence.intervals is None:
-        return values
-    ends = confidence.intervals.tolist()
-    return [{"value": value, "low": low, "high": high} for value, (low, high) in zip(values, ends, strict=True)]
-
-
-def _describe_classes(
-    top: list[list[int]], columns: dict[str, list[list[float]]], confidence: Confidence, names: list[str]
-) -> list[dict[str, Any]]:
-    """Return ``{"name", "cosine", ..., "top"}`` for each row, with what a calibration adds."""
+    confidence = predictions.confidence
+    if predictions.top is None or predictions.top_scores is None:
+        values: list[Any] = predictions.predicted.tolist()
+        if confidence.intervals is None:
+            return values
+        ends = confidence.intervals.tolist()
+        return [{"value": value, "low": low, "high": high} for value, (low, high) in zip(values, ends, strict=True)]
+    assert isinstance(space, TaskSpace)
+    task = class_tasks(space.tasks)[name]
+    names = names_or_numbers(task.names, task.num_classes)
+    columns = {"cosine" if isinstance(space, Sphere) else "score": predictions.top_scores.tolist()}
     if confidence.probabilities is not None:
         columns["probability"] = confidence.probabilities.tolist()
     rows: list[dict[str, Any]] = []
-    for row, ids in enumerate(top):
+    for row, ids in enumerate(predictions.top.tolist()):
         classes: list[dict[str, Any]] = [
             {"name": names[index], **{key: values[row][place] for key, values in columns.items()}}
             for place, index in enumerate(ids)

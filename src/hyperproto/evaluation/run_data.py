@@ -19,6 +19,7 @@ from hyperproto.data.preprocessing import Preprocessing, TablePreprocessing, pre
 from hyperproto.data.readers import OWN, READERS, detect, read_data
 from hyperproto.data.source import MISSING, Target, Unseen, class_targets
 from hyperproto.data.tables import is_table, read_columns
+from hyperproto.defaults import INFERENCE_BATCH_SIZE
 from hyperproto.evaluation.confidence import Calibration
 from hyperproto.spaces import Classes, OutputSpace, Range
 from hyperproto.spaces.output_space import TaskSpace
@@ -50,6 +51,10 @@ def read_calibration(folder: str | Path, *, which: str = "last") -> Calibration 
         return None
     if found.origin.get("weights") != fingerprint(Path(folder), which):
         raise InputError(f'"{path}"', "be fitted for the weights of its run", "others", "Calibrate the run again.")
+    space = read_run(folder).config["space"]
+    known = found.tasks.keys() if space is None else {task["name"] for task in space["tasks"]}
+    for task in found.tasks.keys() - known:
+        raise InputError(f'"{path}"', "be about the tasks of its run", f'"{task}"', "Calibrate the run again.")
     return found
 
 
@@ -64,7 +69,7 @@ def usual_batch_size(record: RunRecord) -> int:
     try:
         return min(LARGEST_BATCH, ResolvedSettings.from_dict(record.settings).validation_batch_size)
     except (KeyError, TypeError, ValueError, ZeroDivisionError):
-        return 512
+        return INFERENCE_BATCH_SIZE
 
 
 def read_run_data(

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from hyperproto._core.processes import meet_other_processes
 from hyperproto.data import Arrays, Batches, ImageData, as_dataset
+from hyperproto.defaults import INFERENCE_BATCH_SIZE
 from hyperproto.metrics import absolute_error_terms, accuracy_terms
 from hyperproto.spaces import OutputSpace
 from hyperproto.training.distributed import move, use_channels_last
@@ -20,7 +21,7 @@ def network_outputs(
     network: nn.Module,
     data: Any,
     *,
-    batch_size: int = 512,
+    batch_size: int = INFERENCE_BATCH_SIZE,
     rows: Tensor | None = None,
     device: torch.device | None = None,
 ) -> Iterator[tuple[Tensor, Any]]:
@@ -53,7 +54,7 @@ def network_outputs(
         network.train(was_training)
 
 
-def stack_outputs(network: nn.Module, inputs: Tensor, *, batch_size: int = 512) -> Tensor:
+def stack_outputs(network: nn.Module, inputs: Tensor, *, batch_size: int = INFERENCE_BATCH_SIZE) -> Tensor:
     """Return the outputs of inputs of shape (n, ...), where the network is. Shape (n, dim)."""
     return torch.cat([z for z, _ in network_outputs(network, (inputs, {}), batch_size=batch_size)])
 
@@ -77,7 +78,7 @@ def evaluate(
     space: OutputSpace,
     data: Any,
     *,
-    batch_size: int = 512,
+    batch_size: int = INFERENCE_BATCH_SIZE,
     accelerator: Accelerator | None = None,
 ) -> dict[str, float]:
     """Return accuracy for class tasks and mean absolute error for ranges.

@@ -149,6 +149,6 @@ def test_mistakes_are_named():
     with pytest.raises(InputError, match="`norms` must be 1 lengths, one per row of `cosines`; got 2, the small"):
         outlier_score([[0.5]], [1.0, 2.0])
     with pytest.raises(
-        InputError, match=r"A stored rejection must have kind and entries .*; got a rejection with \['threshold'\]"
+        InputError, match=r"A stored rejection must have kind and entries .*; got .rejection. with \['threshold'\]"
     ):
         Rejection.from_dict({"threshold": 1.0})

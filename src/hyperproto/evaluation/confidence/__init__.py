@@ -4,10 +4,10 @@ Everything here takes scores, probabilities or numbers as numpy arrays or torch 
 not trained on, and returns numpy arrays. Runs and estimators share it. Values are frozen, and plain in ``to_dict``.
 """
 
-from hyperproto.evaluation.confidence.base import Confidence, ConfidenceReport, TaskCalibration
 from hyperproto.evaluation.confidence.calibration import Calibration, ClassCalibration, TaskOutputs, Temperature
 from hyperproto.evaluation.confidence.conformal import ConformalInterval, ConformalSets
 from hyperproto.evaluation.confidence.outliers import OUTLIER_SCORES, Rejection, outlier_score
+from hyperproto.evaluation.confidence.task_calibration import Confidence, ConfidenceReport, TaskCalibration
 
 __all__ = [
     "OUTLIER_SCORES",

@@ -1,7 +1,7 @@
 """Everything that is fitted on data that was not trained on: of one task, and of all tasks of a run."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -13,14 +13,20 @@ from scipy.special import log_softmax, softmax
 from hyperproto._core.arrays import Numbers, Values, labeled_rows, to_labels, to_numbers
 from hyperproto._core.checks import check_finite_number, check_integer, choose
 from hyperproto._core.errors import InputError, InputTypeError
-from hyperproto.evaluation.confidence.base import Confidence, ConfidenceReport, StoredValue, TaskCalibration
-from hyperproto.evaluation.confidence.conformal import ConformalInterval, ConformalSets
+from hyperproto.evaluation.confidence.conformal import ConformalSets
 from hyperproto.evaluation.confidence.outliers import OUTLIER_SCORES, Rejection, outlier_score
+from hyperproto.evaluation.confidence.task_calibration import (
+    Confidence,
+    ConfidenceReport,
+    StoredValue,
+    TaskCalibration,
+)
 from hyperproto.metrics import calibration_error
 
 FORMAT = "hyperproto.calibration/1"
 SMALLEST_SCALE, LARGEST_SCALE = 1e-3, 1e5  # that are tried
 FEWEST = 20  # examples of which halves are compared
+MEASURES = {"ece": "calibration_error"} | {key: key for key in ("coverage", "set_size", "width", "rejection")}
 
 
 @dataclass(frozen=True)
@@ -211,11 +217,6 @@ class TaskOutputs:
     targets: npt.NDArray[Any]
     norms: npt.NDArray[Any]
 
-    @property
-    def predicted(self) -> npt.NDArray[Any]:
-        """Class ids or numbers, shape (n,)."""
-        return self.scores if self.scores.ndim == 1 else self.scores.argmax(axis=1)
-
     def rows(self, index: npt.NDArray[Any]) -> "TaskOutputs":
         """Return some of the examples."""
         return TaskOutputs(self.scores[index], self.targets[index], self.norms[index])
@@ -225,40 +226,19 @@ class TaskOutputs:
         floating = self.targets.dtype.kind == "f"
         return self.rows(~np.isnan(self.targets) if floating else self.targets >= 0)
 
-    def fit(
-        self,
-        *,
-        coverage: float | None = 0.9,
-        reject: float | None = None,
-        outlier: str | None = None,
-        low: float = -math.inf,
-        high: float = math.inf,
-    ) -> TaskCalibration:
-        """Fit a :class:`ClassCalibration`, or a :class:`ConformalInterval` within the bounds of numbers."""
-        if self.scores.ndim == 1:
-            assert coverage is not None
-            return ConformalInterval.fit(self.scores, self.targets, coverage, low=low, high=high)
-        return ClassCalibration.fit(
-            self.scores, self.targets, self.norms, coverage=coverage, reject=reject, outlier=outlier
-        )
-
-    def measure(self, calibration: TaskCalibration) -> ConfidenceReport | None:
+    def measure(self, calibration: TaskCalibration) -> ConfidenceReport:
         """Report whether what a calibration says about these examples is true."""
-        scores = None if self.scores.ndim == 1 else self.scores
-        confidence = calibration.describe(self.predicted, scores, self.norms)
-        return calibration.report(confidence, self.predicted, self.targets)
+        predicted = self.scores if self.scores.ndim == 1 else self.scores.argmax(axis=1)
+        confidence = calibration.describe(predicted, self.scores, self.norms)
+        return calibration.report(confidence, predicted, self.targets) or ConfidenceReport()
 
-    def cross_measure(self, before: TaskCalibration | None = None, **options: Any) -> dict[str, float]:
+    def cross_measure(
+        self, fit: Callable[["TaskOutputs"], TaskCalibration], before: TaskCalibration | None = None
+    ) -> dict[str, float]:
         """Measure each half of the examples by a fit to the other half, and average; empty below 20 examples.
 
-        Measured on the examples that it was fitted on, a calibration would seem too good.
-
-        Parameters
-        ----------
-        before : ClassCalibration, optional
-            Adds the calibration error of this one.
-        **options
-            Of :meth:`fit`.
+        Measured on the examples that it was fitted on, a calibration would seem too good. ``before`` adds the
+        calibration error of another calibration.
 
         Returns
         -------
@@ -266,20 +246,18 @@ class TaskOutputs:
             For classes "ece", and "ece_before", "coverage", "set_size", "rejection" where those were fitted; for
             numbers "coverage" and "width".
         """
-        n = len(self.targets)
-        if n < FEWEST:
+        if len(self.targets) < FEWEST:
             return {}
-        halves = [self.rows(part) for part in np.array_split(np.random.default_rng(0).permutation(n), 2)]
-        found: list[dict[str, float]] = []
-        for fitted, measured in (halves, halves[::-1]):
-            report, first = measured.measure(fitted.fit(**options)), before and measured.measure(before)
-            if report is None:
-                return {}
-            values = {"ece_before": first.calibration_error} if first else {}
-            values |= {"ece": report.calibration_error, "coverage": report.coverage, "set_size": report.set_size}
-            values |= {"width": report.width, "rejection": report.rejection}
-            found.append({name: value for name, value in values.items() if not math.isnan(value)})
-        return {name: (found[0][name] + found[1][name]) / 2 for name in found[0]}
+        order = np.random.default_rng(0).permutation(len(self.targets))
+        first, second = (self.rows(part) for part in np.array_split(order, 2))
+        reports = [first.measure(fit(second)), second.measure(fit(first))]
+        measures = {
+            name: float(np.mean([getattr(report, key) for report in reports])) for name, key in MEASURES.items()
+        }
+        if before is not None:
+            errors = [half.measure(before).calibration_error for half in (first, second)]
+            measures = {"ece_before": float(np.mean(errors))} | measures
+        return {name: value for name, value in measures.items() if not math.isnan(value)}
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,12 @@ import numpy.typing as npt
 from hyperproto._core.arrays import Numbers, Values, labeled_rows, to_numbers
 from hyperproto._core.checks import check_finite_number
 from hyperproto._core.errors import InputError, arg
-from hyperproto.evaluation.confidence.base import Confidence, ConfidenceReport, StoredValue, TaskCalibration
+from hyperproto.evaluation.confidence.task_calibration import (
+    Confidence,
+    ConfidenceReport,
+    StoredValue,
+    TaskCalibration,
+)
 
 
 def check_share(value: Any, name: str) -> float:

@@ -6,13 +6,13 @@ from typing import Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import entr, logsumexp, softmax
+from scipy.special import logsumexp, softmax
 
 from hyperproto._core.arrays import Numbers, Values, to_numbers
 from hyperproto._core.checks import check_finite_number, choose
 from hyperproto._core.errors import InputError, arg
-from hyperproto.evaluation.confidence.base import StoredValue
 from hyperproto.evaluation.confidence.conformal import check_share, check_threshold, conformal_quantile
+from hyperproto.evaluation.confidence.task_calibration import StoredValue
 
 POWER = 0.2  # of the length; chosen on digits with three classes left out, where 0.1 to 0.3 do nearly as well
 
@@ -24,21 +24,11 @@ def _length(scores: Numbers, norms: Numbers | None, scale: float) -> Numbers:
     return np.asarray(-np.max(scores, axis=1) * norms**POWER)
 
 
-def _margin(scores: Numbers, norms: Numbers | None, scale: float) -> Numbers:
-    """Minus the gap between the largest and the second largest score."""
-    if scores.shape[1] == 1:
-        return np.zeros(len(scores))
-    best = np.partition(scores, -2, axis=1)[:, -2:]
-    return np.asarray(best[:, 0] - best[:, 1])
-
-
 OUTLIER_SCORES: dict[str, Callable[[Numbers, Numbers | None, float], Numbers]] = {
     "length": _length,
     "cosine": lambda scores, norms, scale: 1 - np.max(scores, axis=1),
     "probability": lambda scores, norms, scale: 1 - np.max(softmax(scale * scores, axis=1), axis=1),
     "energy": lambda scores, norms, scale: -np.asarray(logsumexp(scale * scores, axis=1)) / scale,
-    "entropy": lambda scores, norms, scale: entr(softmax(scale * scores, axis=1)).sum(axis=1),
-    "margin": _margin,
 }
 """By name; each takes scores (n, num_classes), norms (n,) or None, and a scale, and returns (n,)."""
 
@@ -54,12 +44,11 @@ def outlier_score(
         Cosines to all prototypes; logits of other spaces work too.
     norms : array, shape (n,), optional
         Lengths |z| of the outputs on the axes of the class task.
-    kind : {"length", "cosine", "probability", "energy", "entropy", "margin"}, optional
+    kind : {"length", "cosine", "probability", "energy"}, optional
         Minus the largest cosine times the fifth root of the length; 1 - the largest cosine; 1 - the largest
-        probability; the energy; the entropy; the gap to the second class (default: "length" with norms, "cosine"
-        without).
+        probability; the energy (default: "length" with norms, "cosine" without).
     scale : float, default 1
-        Of the softmax behind "probability", "energy" and "entropy", as :class:`Temperature` has it.
+        Of the softmax behind "probability" and "energy", as :class:`Temperature` has it.
 
     Examples
     --------
