@@ -30,6 +30,7 @@ CASES = [
     ("densenet", {"blocks": [2, 1], "growth": 3, "reduction": 0.4}, (3, 9, 10)),
     ("densenet-121", {}, (3, 32, 32)),
     ("densenet-small", {}, (3, 32, 32)),
+    ("efficientnet-lite0", {"hidden": [5], "dropout": 0}, (3, 64, 64)),
     ("mlp", {"in_features": 9}, (9,)),
     ("mlp", {"in_features": 9, "hidden": [5], "dropout": 0.2}, (9,)),
     ("mlp", {"in_features": 9, "hidden": []}, (9,)),
@@ -137,6 +138,7 @@ def common_direction(name: str, settings: dict, shape: tuple[int, ...]) -> float
         ("resnet-8", {"feature_norm": True}, (3, 16, 16), 0.3),
         ("resnet-3463-small", {"feature_norm": True}, (3, 32, 32), 0.3),
         ("densenet-small", {"feature_norm": True}, (3, 16, 16), 0.3),
+        ("efficientnet-lite0", {}, (3, 64, 64), 0.6),
     ],
 )
 def test_outputs_start_out_in_more_than_one_direction(name, settings, shape, at_most):
@@ -146,6 +148,17 @@ def test_outputs_start_out_in_more_than_one_direction(name, settings, shape, at_
 @pytest.mark.parametrize("name", ["resnet-8", "densenet-small"])
 def test_plain_pooled_features_start_out_in_nearly_one_direction(name):
     assert common_direction(name, {}, (3, 16, 16)) > 0.9  # what feature_norm is there for
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "shape"), [case for case in QUICK if case[0][:3] in ("res", "den", "eff")]
+)
+def test_features_can_take_the_place_of_images(name, settings, shape):
+    network = build(name, settings).eval()
+    with torch.no_grad():
+        features = network.features(inputs_of(shape))
+        assert features.shape == (2, network.num_features)
+        torch.testing.assert_close(network(features), network(inputs_of(shape)), rtol=0, atol=0)
 
 
 def test_a_perceptron_normalised_by_layer_treats_each_row_by_itself(generator):

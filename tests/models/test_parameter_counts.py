@@ -59,6 +59,13 @@ CASES = [
     ("resnet-3463-small", {}, 1_348_148, four_stages(16, 100)),
     ("densenet-121", {}, 7_048_548, dense((6, 12, 24, 16), 32, 100)),  # about 7 M
     ("densenet-small", {}, 188_092, dense((6, 6, 6), 12, 100)),
+    # 4,652,008 of EfficientNet-Lite0 for 1,000 classes, less its last layer; a hidden layer with its norm, the output
+    (
+        "efficientnet-lite0",
+        {},
+        4_079_204,
+        4_652_008 - linear(1280, 1000) + linear(1280, 512) + 2 * 512 + linear(512, 100),
+    ),
     # 9 x 32 + 32 and 64, 9 x 32 x 64 + 64 and 128, (64 x 4 x 4) x 128 + 128 and 256, 128 x 100 + 100
     ("digit-net", {}, 163_364, 320 + 64 + 18_496 + 128 + linear(1024, 128) + 256 + linear(128, 100)),
     ("rotated-mnist", {}, 1_637_924, 320 + 64 + 18_496 + 128 + linear(12_544, 128) + 256 + linear(128, 100)),

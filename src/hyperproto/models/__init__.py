@@ -1,8 +1,9 @@
 """Backbones. ``out_dim`` is an argument, prototypes are not."""
 
-from hyperproto.models.backbone import BACKBONES, Backbone
+from hyperproto.models.backbone import BACKBONES, Backbone, FeatureBackbone
 from hyperproto.models.create import LibraryNetwork, create_backbone, default_backbone
 from hyperproto.models.densenet import DenseNet
+from hyperproto.models.efficientnet import EfficientNetLite0
 from hyperproto.models.resnet import ResNet, ResNet3463
 from hyperproto.models.small import MLP, DigitNet
 
@@ -12,6 +13,8 @@ __all__ = [
     "Backbone",
     "DenseNet",
     "DigitNet",
+    "EfficientNetLite0",
+    "FeatureBackbone",
     "LibraryNetwork",
     "ResNet",
     "ResNet3463",

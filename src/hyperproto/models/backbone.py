@@ -1,6 +1,6 @@
 """What backbones share: a record of how they were built, checks of their inputs, and a few layers."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar, Literal, TypeAlias
 
@@ -41,6 +41,39 @@ class Backbone(nn.Module):
         if "name" in vars(cls):
             BACKBONES[cls.name] = cls
             BACKBONES.update({name: partial(cls, **settings) for name, settings in cls.presets.items()})
+
+
+class FeatureBackbone(Backbone):
+    """An image network in two parts: :meth:`features`, and ``output``, which maps them to outputs.
+
+    Features that do not change can be computed once: the network takes them in place of the images.
+
+    Attributes
+    ----------
+    num_features : int
+        How many features an image has.
+    pixels : mapping
+        ``size``, ``mean`` and ``std`` of the images its pretrained weights were made for; empty without such weights.
+    """
+
+    num_features: int
+    pixels: Mapping[str, Any] = {}
+    output: nn.Module
+
+    def features(self, images: Tensor) -> Tensor:
+        """Map images, shape (n, channels, height, width), to features, shape (n, num_features)."""
+        raise NotImplementedError
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """Map images, shape (n, channels, height, width), or their features to outputs, shape (n, out_dim)."""
+        known = inputs.ndim == 2 and inputs.shape[1] == self.num_features
+        z: Tensor = self.output(inputs if known else self.features(inputs))
+        return z
+
+    def load_pretrained(self) -> None:
+        """Fill in the weights its makers published; those of ``output`` stay as drawn."""
+        advice = "Give --weights FILE, or take efficientnet-lite0, timm:NAME or torchvision:NAME."
+        raise InputError(f'The network "{self.name}"', "have pretrained weights", "none", advice)
 
 
 CHANNELS = {1: "1 (gray)", 3: "3 (RGB)"}
@@ -99,6 +132,15 @@ def output_layer(features: int, out_dim: int, *, feature_norm: bool) -> nn.Seque
     """
     norm = [nn.BatchNorm1d(features, affine=False)] if feature_norm else []
     return nn.Sequential(*norm, nn.Linear(features, out_dim))
+
+
+def head(features: int, out_dim: int, hidden: Sequence[int], dropout: float) -> nn.Sequential:
+    """Make what learns where features are frozen: a norm without weights, hidden layers, one linear layer."""
+    layers: list[nn.Module] = [nn.BatchNorm1d(features, affine=False)]
+    for width in hidden:
+        layers += [nn.Linear(features, width), nn.BatchNorm1d(width), nn.ReLU(inplace=True), nn.Dropout(dropout)]
+        features = width
+    return nn.Sequential(*layers, nn.Linear(features, out_dim))
 
 
 def initialize(network: nn.Module, *, mode: Literal["fan_in", "fan_out"] = "fan_out") -> None:

@@ -9,7 +9,15 @@ from torch.nn import functional
 
 from hyperproto._core.checks import check_finite_number, check_integer, check_integers
 from hyperproto._core.errors import InputError
-from hyperproto.models.backbone import Backbone, Presets, check_images, conv, initialize, output_layer, pool_all
+from hyperproto.models.backbone import (
+    FeatureBackbone,
+    Presets,
+    check_images,
+    conv,
+    initialize,
+    output_layer,
+    pool_all,
+)
 
 
 class DenseLayer(nn.Module):
@@ -29,7 +37,7 @@ class DenseLayer(nn.Module):
         return torch.cat((new, maps), dim=1)
 
 
-class DenseNet(Backbone):
+class DenseNet(FeatureBackbone):
     """Blocks of dense layers; between them a 1 x 1 convolution that leaves a share of the channels, at half the size.
 
     A 3 x 3 convolution at full size, ``2 growth`` channels wide, comes first, so the network suits small images. With
@@ -83,14 +91,14 @@ class DenseNet(Backbone):
             parts += [DenseLayer(width + i * growth, growth) for i in range(layers)]
             width += layers * growth
         self.parts = nn.Sequential(*parts, nn.BatchNorm2d(width), nn.ReLU(inplace=True))
+        self.num_features = width
         self.output = output_layer(width, out_dim, feature_norm=feature_norm)
         initialize(self, mode="fan_in")  # differs from the authors' code, which keeps torch's default
 
-    def forward(self, images: Tensor) -> Tensor:
-        """Map images, shape (n, channels, height, width), to outputs, shape (n, out_dim)."""
+    def features(self, images: Tensor) -> Tensor:
+        """Map images, shape (n, channels, height, width), to features, shape (n, num_features)."""
         check_images(images, self.channels, at_least=self.least_size)
-        z: Tensor = self.output(pool_all(self.parts(images)))
-        return z
+        return pool_all(self.parts(images))
 
 
 def transition(in_channels: int, out_channels: int) -> nn.Sequential:

@@ -8,7 +8,15 @@ from torch.nn import functional
 
 from hyperproto._core.checks import check_integer, choose
 from hyperproto._core.errors import InputError
-from hyperproto.models.backbone import Backbone, Presets, check_images, conv, initialize, output_layer, pool_all
+from hyperproto.models.backbone import (
+    FeatureBackbone,
+    Presets,
+    check_images,
+    conv,
+    initialize,
+    output_layer,
+    pool_all,
+)
 
 BLOCKS = (3, 4, 6, 3)
 
@@ -58,7 +66,7 @@ def stage(in_channels: int, out_channels: int, blocks: int, *, shortcut: str) ->
     return nn.Sequential(first, *rest)
 
 
-class ResNet(Backbone):
+class ResNet(FeatureBackbone):
     """Three stages of n basic blocks, of ``width``, twice and four times as many channels; depth 6n + 2.
 
     The paper's network for CIFAR-100 (32 px) and ImageNet-200 (64 px) has depth 32 and width 16. As in the authors'
@@ -110,18 +118,18 @@ class ResNet(Backbone):
             stage(width, 2 * width, blocks, shortcut=shortcut),
             stage(2 * width, 4 * width, blocks, shortcut=shortcut),
         )
+        self.num_features = 4 * width
         self.output = output_layer(4 * width, out_dim, feature_norm=feature_norm)
         initialize(self)
 
-    def forward(self, images: Tensor) -> Tensor:
-        """Map images, shape (n, channels, height, width), to outputs, shape (n, out_dim)."""
+    def features(self, images: Tensor) -> Tensor:
+        """Map images, shape (n, channels, height, width), to features, shape (n, num_features)."""
         check_images(images, self.channels)
         maps = functional.relu(self.norm(self.stem(images)), inplace=True)
-        z: Tensor = self.output(pool_all(self.stages(maps)))
-        return z
+        return pool_all(self.stages(maps))
 
 
-class ResNet3463(Backbone):
+class ResNet3463(FeatureBackbone):
     """Four stages of 3, 4, 6 and 3 basic blocks, of ``width`` channels, twice, four and eight times as many.
 
     With width 64 it is what the authors train on CUB-200 and OmniArt at 224 px. The paper calls it ResNet-32; He et
@@ -167,11 +175,11 @@ class ResNet3463(Backbone):
         self.stages = nn.Sequential(
             *(stage(i, o, n, shortcut="conv1x1") for (i, o), n in zip(pairwise(widths), BLOCKS, strict=True))
         )
+        self.num_features = 8 * width
         self.output = output_layer(8 * width, out_dim, feature_norm=feature_norm)
         initialize(self)
 
-    def forward(self, images: Tensor) -> Tensor:
-        """Map images, shape (n, channels, height, width), to outputs, shape (n, out_dim)."""
+    def features(self, images: Tensor) -> Tensor:
+        """Map images, shape (n, channels, height, width), to features, shape (n, num_features)."""
         check_images(images, self.channels)
-        z: Tensor = self.output(pool_all(self.stages(self.stem(images))))
-        return z
+        return pool_all(self.stages(self.stem(images)))
