@@ -62,9 +62,9 @@ def row(path: Path) -> dict[str, object]:
 
 
 def read(path: Path) -> None:
-    from hyperproto.priors import from_word_vectors
+    from hyperproto.priors import from_vectors
 
-    from_word_vectors(path, tuple(f"word{i}" for i in range(0, WORDS, WORDS // CLASSES)), progress=False)
+    from_vectors(path, tuple(f"word{i}" for i in range(0, WORDS, WORDS // CLASSES)), progress=False)
 
 
 def count_lines(path: Path) -> int:

@@ -27,7 +27,7 @@ def array_file(folder: Path) -> Path:
 
 
 def named_array_file(folder: Path) -> Path:
-    (folder / "table.names").write_text("fox\ncat\ndog\n")
+    (folder / "table.txt").write_text("fox\ncat\ndog\n")
     np.save(folder / "table.npy", TABLE[[2, 0, 1]])
     return folder / "table.npy"
 
@@ -70,6 +70,33 @@ def nested(folder: Path) -> Path:
 def test_a_taxonomy_in_any_form_gives_one_prior(tmp_path, make):
     prior = as_prior(make(tmp_path), NAMES, 3)
     np.testing.assert_allclose(prior.similarity, 1 / np.array([[1, 3, 4], [3, 1, 4], [4, 4, 1]]))
+
+
+def test_a_nested_dict_is_a_taxonomy():
+    prior = as_prior({"pet": ["cat", "dog"], "wild": {"canine": ["fox"]}}, NAMES, 3)
+    np.testing.assert_allclose(prior.similarity, 1 / np.array([[1, 3, 6], [3, 1, 6], [6, 6, 1]]))
+    assert as_prior({"pet": ["cat", "dog"], "wild": ["fox"]}, NAMES, 3).similarity[0, 2] == 1 / 5
+
+
+def test_the_rows_of_a_data_frame_are_aligned_by_their_labels():
+    pandas = pytest.importorskip("pandas")
+    similarity = pandas.DataFrame([[1, 0.9, 0.2], [0.9, 1, 0.1], [0.2, 0.1, 1]], index=NAMES, columns=NAMES)
+    expected = as_prior(similarity.to_numpy(), NAMES, 3).similarity
+    shuffled = similarity.loc[["fox", "cat", "dog"], ["dog", "fox", "cat"]]
+    np.testing.assert_array_equal(as_prior(shuffled, NAMES, 3).similarity, expected)
+    vectors = pandas.DataFrame(TABLE, index=NAMES).loc[["fox", "cat", "dog"]]
+    np.testing.assert_allclose(as_prior(vectors, NAMES, 3).similarity, from_vectors(TABLE).similarity)
+    with pytest.raises(InputError, match='1 of 3 are not in it: "bus"'):
+        as_prior(similarity, ("cat", "dog", "bus"), 3)
+    with pytest.raises(InputError, match="must name its rows and columns alike"):
+        from_similarity(similarity.rename(columns={"fox": "wolf"}))
+
+
+def test_distances_are_not_taken_for_similarities():
+    distances = np.array([[0.0, 1.0, 2.0], [1.0, 0.0, 3.0], [2.0, 3.0, 0.0]])
+    with pytest.raises(InputError, match="got zeros on the diagonal, as distances have. Negate distances"):
+        as_prior(distances, NAMES, 3)
+    assert as_prior(-distances, NAMES, 3).similarity[0, 1] == -1
 
 
 def test_arrays_need_no_names(tmp_path):

@@ -117,7 +117,12 @@ def test_one_example_a_class_is_enough():
         (torch.zeros(4, 2), torch.zeros(4), InputTypeError, "4 integer class ids"),
         (torch.zeros(4, 2), torch.full((4,), -1), InputError, "only missing ones"),
         (torch.full((4, 2), torch.inf), torch.arange(4), InputError, "finite"),
-        (torch.full((4, 3, 8, 8), torch.nan), torch.arange(4), InputError, "got images with NaN"),
+        (
+            torch.full((4, 3, 8, 8), torch.nan),
+            torch.arange(4),
+            InputError,
+            "be finite, or in rows NaN where missing; got NaN or infinity",
+        ),
     ],
 )
 def test_bad_examples_get_a_sentence(inputs, labels, error, said):

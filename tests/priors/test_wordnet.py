@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from hyperproto._core.errors import InputError, MissingExtraError
+from hyperproto._core.errors import InputError, MissingDataError, MissingExtraError
 from hyperproto.priors import as_prior, from_wordnet
 
 OFFSETS = {"dog": 2084071, "cat": 2121620, "carnivore": 2075296, "fish": 2512053, "animal": 15388}
@@ -82,7 +82,7 @@ def test_missing_data_are_answered_by_the_line_to_type(wordnet, monkeypatch):
         raise LookupError("Resource wordnet not found.")
 
     monkeypatch.setattr(wordnet, "ensure_loaded", absent)
-    with pytest.raises(InputError, match="which nltk does not find. Type: python -m nltk.downloader wordnet"):
+    with pytest.raises(MissingDataError, match="must be among nltk.s data.* Type: python -m nltk.downloader wordnet"):
         from_wordnet(("dog", "cat"))
 
 

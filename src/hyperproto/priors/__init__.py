@@ -11,7 +11,6 @@ from hyperproto.priors.matrices import from_confusion, from_similarity
 from hyperproto.priors.prior import Missing, Prior
 from hyperproto.priors.taxonomy import from_taxonomy, from_wordnet
 from hyperproto.priors.vectors import from_vectors
-from hyperproto.priors.word_vector_files import from_word_vectors
 
 __all__ = [
     "Missing",
@@ -22,6 +21,5 @@ __all__ = [
     "from_similarity",
     "from_taxonomy",
     "from_vectors",
-    "from_word_vectors",
     "from_wordnet",
 ]

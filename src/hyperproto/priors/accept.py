@@ -1,17 +1,16 @@
 """Accept any kind of prior: recognize it, and call its constructor."""
 
-from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto.priors.matrices import from_similarity, read_matrix_table
 from hyperproto.priors.prior import Missing, Prior, check_missing, require_names
-from hyperproto.priors.taxonomy import from_taxonomy, from_wordnet
-from hyperproto.priors.vectors import as_array, from_vectors, is_array, is_vocabulary
-from hyperproto.priors.word_vector_files import from_word_vectors, read_array_file
+from hyperproto.priors.taxonomy import from_taxonomy, from_wordnet, is_taxonomy
+from hyperproto.priors.vectors import as_array, from_vectors, is_array, is_vocabulary, row_labels
+from hyperproto.priors.word_vector_files import read_array_file
 
 
 def as_prior(
@@ -28,9 +27,9 @@ def as_prior(
     ----------
     prior : object
         A :class:`Prior`; a path to a file of word vectors, to a taxonomy in CSV or to nested folders; ``"wordnet"``;
-        an array or tensor of shape (num_classes, any), which is a similarity matrix if it is square and one vector
-        per class otherwise; a mapping or gensim-like object from word to vector; a mapping or pairs from child to
-        parent. Call a ``from_`` function first where this recognizes the wrong one.
+        an array, tensor or DataFrame of shape (num_classes, any), which is a similarity matrix if it is square and
+        one vector per class otherwise; a mapping or gensim-like object from word to vector; a mapping or pairs from
+        child to parent, or a nested dict. Call a ``from_`` function first where this recognizes the wrong one.
     names : tuple of str, or None
         The class names, for everything that is looked up by name.
     num_classes : int
@@ -46,33 +45,36 @@ def as_prior(
     'vectors (2 of 2 classes)'
     """
     check_missing(missing)
-    made = _made(prior, names, missing, progress)
+    result = _recognize(prior, names, missing, progress)
     if names is not None:
-        made = made.ordered(names)
-    if made.num_classes != num_classes:
+        result = result.ordered(names)
+    if result.num_classes != num_classes:
         raise InputError(
             "prior",
             f"be for the {num_classes} classes to place",
-            f"one for {made.num_classes}: {made.source}",
+            f"one for {result.num_classes}: {result.source}",
             "Give one row per class, in the order of the classes.",
         )
-    return made
+    return result
 
 
-def _made(prior: object, names: tuple[str, ...] | None, missing: Missing, progress: bool | None) -> Prior:
+def _recognize(prior: Any, names: tuple[str, ...] | None, missing: Missing, progress: bool | None) -> Prior:
     if isinstance(prior, Prior):
         return prior
     if isinstance(prior, str | Path):
         return _from_path(prior, names, missing, progress)
-    if _is_taxonomy(prior):
-        return from_taxonomy(prior, names, missing=missing)  # type: ignore[arg-type]  # just checked
+    if is_taxonomy(prior):
+        return from_taxonomy(prior, names, missing=missing)
     if is_vocabulary(prior):
         return from_vectors(prior, names, missing=missing)
-    if is_array(prior):
-        return _from_matrix(prior, names)
-    raise InputTypeError(
-        "prior", "be a path, an array, a mapping, a gensim-like object or a Prior", type(prior).__name__
-    )
+    if not is_array(prior):
+        raise InputTypeError(
+            "prior", "be a path, an array, a mapping, a gensim-like object or a Prior", type(prior).__name__
+        )
+    table = as_array(prior, what="prior")
+    if table.shape[0] == table.shape[1]:
+        return from_similarity(prior, _fitting(names, table))
+    return from_vectors(prior, _fitting(names, table) if row_labels(prior) is None else names, missing=missing)
 
 
 def _from_path(prior: str | Path, names: tuple[str, ...] | None, missing: Missing, progress: bool | None) -> Prior:
@@ -81,36 +83,18 @@ def _from_path(prior: str | Path, names: tuple[str, ...] | None, missing: Missin
         return from_wordnet(require_names(names, what="WordNet"), missing=missing)
     table_file = path.suffix.lower() in (".csv", ".tsv")
     if table_file and path.is_file() and (matrix := read_matrix_table(path)) is not None:
-        square, called = matrix
-        return from_similarity(square, called or _fitting(names, square), source=f"similarity matrix {path.name}")
+        square, labels = matrix
+        return from_similarity(square, labels or _fitting(names, square), source=f"similarity matrix {path.name}")
     if path.is_dir() or table_file:
         return from_taxonomy(path, names, missing=missing)
-    if path.is_file() and path.name.removesuffix(".gz").endswith(".npy"):
+    if path.is_file() and path.suffix == ".npy":
         table, words = read_array_file(path)
-        if words is None:
-            return _from_matrix(table, names, called=f" {path.name}")
-    return from_word_vectors(path, names, missing=missing, progress=progress)
+        if words is None and table.shape[0] == table.shape[1]:
+            return from_similarity(table, _fitting(names, table), source=f"similarity matrix {path.name}")
+        names = names if words is not None else _fitting(names, table)
+    return from_vectors(path, names, missing=missing, progress=progress)
 
 
-def _from_matrix(matrix: object, names: tuple[str, ...] | None, *, called: str = "") -> Prior:
-    """Return the prior of an array in class order; a square one is a similarity matrix."""
-    table = as_array(matrix, what="prior")
-    names = _fitting(names, table)
-    if table.shape[0] == table.shape[1]:
-        return from_similarity(table, names, source=f"similarity matrix{called}")
-    return from_vectors(table, names, source=f"vectors{called}")
-
-
-def _fitting(names: tuple[str, ...] | None, table: NDArray[np.float64]) -> tuple[str, ...] | None:
+def _fitting(names: tuple[str, ...] | None, table: NDArray[Any]) -> tuple[str, ...] | None:
     """Return the names where there is one for each row; `as_prior` checks the count."""
     return names if names is not None and len(names) == len(table) else None
-
-
-def _is_taxonomy(prior: object) -> bool:
-    """Return whether a value maps or pairs names with names."""
-    if isinstance(prior, Mapping):
-        return bool(prior) and all(isinstance(value, str) for value in prior.values())
-    if not isinstance(prior, list | tuple) or not prior:
-        return False
-    pairs = all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in prior)
-    return pairs and all(isinstance(part, str) for pair in prior for part in pair)

@@ -20,6 +20,8 @@ from torch.nn import functional
 from hyperproto._core.checks import check_integer
 from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto._core.seeding import derive_seed
+from hyperproto.data.preprocessing import Standardizer
+from hyperproto.data.source import draw_rows
 from hyperproto.priors.prior import Missing, Prior, handle_missing
 from hyperproto.priors.vectors import ClassVectors, cosine_prior
 
@@ -83,7 +85,11 @@ def from_data(
     known = np.bincount(ids.numpy(), minlength=num_classes) > 0
     absent = [names[k] if names is not None else str(k) for k in np.flatnonzero(~known)]
     notes = handle_missing(absent, num_classes, missing=missing, where="the examples")
-    features = patch_features(examples, seed=seed) if examples.ndim == 4 else _standardized(examples)
+    if examples.ndim == 4:
+        features = patch_features(examples, seed=seed)
+    else:
+        rows = examples.double().numpy(force=True)
+        features = Standardizer.fit(rows)(rows)
     if features.shape[1] > WIDEST:
         features = _mixed(features, seed)
     table = np.zeros((num_classes, min(COMPONENTS, features.shape[1])))
@@ -135,26 +141,21 @@ def _check_examples(inputs: object, labels: object) -> tuple[Tensor, Tensor]:
         )
     if examples.dtype == torch.bool:
         examples = examples.to(torch.uint8)
-    if examples.ndim == 4 and examples.is_floating_point() and not bool(examples.isfinite().all()):
-        raise InputError("inputs", "be finite", "images with NaN or infinity", "Drop those first.")
+    if bool(examples.isinf().any()) or (examples.ndim == 4 and bool(examples.isnan().any())):
+        rule = "be finite, or in rows NaN where missing"
+        raise InputError("inputs", rule, "NaN or infinity", "Drop those examples first.")
     if not bool((ids >= 0).any()):
         raise InputError("labels", "contain at least one class id", "only missing ones")
     return examples, ids.long()
 
 
 def draw_examples(ids: Tensor, *, seed: int, most: int = MOST_EXAMPLES) -> Tensor:
-    """Return which examples to use: all that have a label, or a draw in which each class keeps its share."""
-    present = (ids >= 0).nonzero().flatten()
-    if len(present) <= most:
-        return present
-    generator = torch.Generator().manual_seed(derive_seed(seed, "examples of a prior"))
-    order = present[torch.randperm(len(present), generator=generator)]
-    by_class = order[torch.argsort(ids[order], stable=True)]
-    wide = torch.float64 if len(by_class) >= 2**24 else torch.float32  # which represents ids up to there
-    every = torch.linspace(0, len(by_class) - 1, most, dtype=wide).round().long()  # evenly through the classes
-    drawn = by_class[every]
-    rare = by_class[~torch.isin(ids[by_class], ids[drawn])]
-    return torch.cat([drawn, rare]).sort().values
+    """Return which labeled examples to use: all, or about ``most``, of each class its share and at least one."""
+    labeled = (ids >= 0).nonzero().flatten()
+    if len(labeled) <= most:
+        return labeled
+    counts = (torch.bincount(ids[labeled]).double() * (most / len(labeled))).ceil().long()
+    return labeled[draw_rows(ids[labeled], counts, seed=derive_seed(seed, "examples of a prior"))]
 
 
 def _mixed(features: Tensor, seed: int) -> Tensor:
@@ -163,16 +164,6 @@ def _mixed(features: Tensor, seed: int) -> Tensor:
     mixing = torch.randn(features.shape[1], WIDEST, generator=generator, dtype=features.dtype)
     mixed: Tensor = features @ mixing / float(features.shape[1]) ** 0.5
     return mixed
-
-
-def _standardized(table: Tensor) -> Tensor:
-    """Return a table with columns of mean 0 and spread 1; entries that are missing (NaN) are 0."""
-    values = table.double()
-    if bool(values.isinf().any()):
-        raise InputError("inputs", "be finite, or NaN where missing", "infinity", "Drop those rows first.")
-    values = (values - values.nanmean(dim=0)).nan_to_num(0.0)
-    spread = values.std(dim=0, correction=0)
-    return values / spread.masked_fill(spread == 0, 1)
 
 
 def patch_features(images: Tensor, *, seed: int = 0) -> Tensor:

@@ -2,7 +2,7 @@
 
 import csv
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from hyperproto._core.checks import unknown_choice
 from hyperproto._core.errors import InputError
 from hyperproto.priors.prior import Missing, Prior, build_prior, class_label, handle_missing
-from hyperproto.priors.vectors import as_array
+from hyperproto.priors.vectors import as_array, row_labels
 from hyperproto.priors.word_vector_files import read_array_file
 
 
@@ -21,10 +21,11 @@ def from_similarity(
 
     Parameters
     ----------
-    matrix : array or tensor, shape (num_classes, num_classes)
+    matrix : array, tensor or DataFrame, shape (num_classes, num_classes)
         Symmetric and finite. Distances are smaller where closer: pass them negated.
     names : tuple of str, optional
-        The classes of its rows; with them, the prior can be used for these classes in any order.
+        The classes of its rows; with them, the prior can be used for these classes in any order. A DataFrame has them
+        as its index.
     source : str, default "similarity matrix"
         What the certificate calls it.
 
@@ -33,8 +34,15 @@ def from_similarity(
     >>> from_similarity([[1, 3], [3, 1]]).similarity.tolist()
     [[3.0, 3.0], [3.0, 3.0]]
     """
-    similarity = as_array(matrix, what="A similarity matrix")
+    similarity, names = _labeled(matrix, names, what="A similarity matrix")
     if similarity.shape[0] == similarity.shape[1]:
+        if not similarity.diagonal().any() and (similarity >= 0).all() and similarity.any():
+            raise InputError(
+                "A similarity matrix",
+                "be larger where classes are closer",
+                "zeros on the diagonal, as distances have",
+                "Negate distances; put ones on the diagonal of similarities.",
+            )
         np.fill_diagonal(similarity, 0.0)  # not read, so any value is allowed
     known = np.ones(len(similarity), dtype=bool)
     checked = Prior(similarity, known, source, (), names)
@@ -54,7 +62,7 @@ def from_confusion(
 
     Parameters
     ----------
-    matrix : array, tensor or path; shape (num_classes, num_classes)
+    matrix : array, tensor, DataFrame or path; shape (num_classes, num_classes)
         Counts or rates, a row for each true class; it need not be symmetric. Or a path to it, as ``.npy`` or as CSV,
         which may name the classes.
     similar : {"near", "far"}
@@ -75,9 +83,9 @@ def from_confusion(
     if isinstance(matrix, str | Path):
         path = Path(matrix)
         is_text = path.suffix.lower() in (".csv", ".tsv") and path.is_file()
-        matrix, called = (read_matrix_table(path) if is_text else None) or read_array_file(path)
-        names = names if called is None else tuple(called)
-    counts = as_array(matrix, what="A confusion matrix")
+        matrix, labels = (read_matrix_table(path) if is_text else None) or read_array_file(path)
+        names = names if labels is None else tuple(labels)
+    counts, names = _labeled(matrix, names, what="A confusion matrix")
     if counts.shape[0] != counts.shape[1]:
         raise InputError("A confusion matrix", "be square, true classes by predicted", f"shape {counts.shape}")
     bad = np.argwhere(~(np.isfinite(counts) & (counts >= 0)))
@@ -97,6 +105,18 @@ def from_confusion(
     sign = 1.0 if similar == "near" else -1.0
     source = f"confusion matrix, confusable classes {similar}"
     return build_prior(sign * (rates + rates.T) / 2, known, source, notes, names)
+
+
+def _labeled(
+    matrix: Any, names: tuple[str, ...] | None, *, what: str
+) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
+    """Return a matrix and the classes of its rows; the columns of a DataFrame are put in the order of its rows."""
+    labels = row_labels(matrix)
+    if labels is None:
+        return as_array(matrix, what=what), names
+    if sorted(map(str, matrix.columns)) != sorted(labels):
+        raise InputError(what, "name its rows and columns alike; they differ")
+    return as_array(matrix[list(matrix.index)], what=what), labels
 
 
 def read_matrix_table(path: Path) -> tuple[NDArray[np.float64], tuple[str, ...] | None] | None:

@@ -30,11 +30,12 @@ from hyperproto.priors.vectors import joined_key, split_words
 
 Edges = Iterable[tuple[str, str]]
 Node = TypeVar("Node", bound=Hashable)
+ROOT = "(root)"  # of a nested dict
 WNID = re.compile(r"n\d{8}")  # as ImageNet names its classes: n and the offset of a noun in WordNet 3.0
 
 
 def from_taxonomy(
-    taxonomy: str | Path | Mapping[str, str] | Edges, names: tuple[str, ...] | None, *, missing: Missing = "error"
+    taxonomy: str | Path | Mapping[str, Any] | Edges, names: tuple[str, ...] | None, *, missing: Missing = "error"
 ) -> Prior:
     """Return the prior of a taxonomy: 1 / (1 + steps between two classes), as WordNet's path similarity.
 
@@ -42,7 +43,8 @@ def from_taxonomy(
     ----------
     taxonomy : path, mapping or pairs
         A CSV file of child and parent, with or without a header that names the columns; a folder, whose folders are
-        the nodes; a mapping from child to parent; or pairs (child, parent). An empty parent marks the root.
+        the nodes; a nested dict, such as ``{"pet": ["cat", "dog"], "wild": {"canine": ["wolf"]}}``; a mapping from
+        child to parent; or pairs (child, parent). An empty parent marks the root.
     names : tuple of str
         Class names, each a node at any depth; case and separators need not agree.
     missing : {"error", "free"}, default "error"
@@ -83,10 +85,8 @@ def from_wordnet(names: tuple[str, ...], *, missing: Missing = "error") -> Prior
     try:
         wordnet.ensure_loaded()
     except LookupError:
-        raise InputError(
-            "A prior from WordNet needs WordNet's data, which nltk does not find. "
-            "Type: python -m nltk.downloader wordnet"
-        ) from None
+        rule = "be among nltk's data, for a prior from it"
+        raise MissingDataError("WordNet's data", rule, advice="Type: python -m nltk.downloader wordnet") from None
     synsets, heads = [], []
     for name in names:
         synset = _synset(wordnet, name)
@@ -180,7 +180,30 @@ def _read(taxonomy: object) -> tuple[dict[str, list[str]], dict[str, str], str]:
     return parents, {node: node for node in parents}, source
 
 
-def _pairs(taxonomy: Any) -> list[tuple[str, str]]:
+def is_taxonomy(value: object) -> bool:
+    """Return whether a value maps or pairs names with names, or nests them."""
+    if isinstance(value, Mapping):
+        return bool(value) and all(isinstance(below, str) or _is_nested(below) for below in value.values())
+    if not isinstance(value, list | tuple) or not value:
+        return False
+    pairs = all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in value)
+    return pairs and all(isinstance(part, str) for pair in value for part in pair)
+
+
+def _is_nested(value: object) -> bool:
+    if isinstance(value, Mapping):
+        return all(_is_nested(below) for below in value.values())
+    return isinstance(value, list | tuple) and all(isinstance(name, str) for name in value)
+
+
+def _pairs(taxonomy: Any, parent: str = "") -> list[tuple[str, str]]:
+    """Return (child, parent) of a mapping, of pairs, or of a nested dict, whose top nodes get a common root."""
+    if isinstance(taxonomy, Mapping) and taxonomy and all(map(_is_nested, taxonomy.values())):
+        parent = parent or ROOT
+        edges = [(node.strip(), parent) for node in taxonomy]
+        for node, below in taxonomy.items():
+            edges += _pairs(below, node) if isinstance(below, Mapping) else [(leaf.strip(), node) for leaf in below]
+        return edges
     pairs = list(taxonomy.items() if isinstance(taxonomy, Mapping) else taxonomy)
     for index, pair in enumerate(pairs):
         if not (isinstance(pair, Sequence) and len(pair) == 2 and all(isinstance(node, str) for node in pair)):
@@ -234,7 +257,7 @@ def _nodes_of(names: tuple[str, ...], labels: Mapping[str, str], source: str) ->
     for node, called in labels.items():
         exact.setdefault(called, []).append(node)
         alike.setdefault(joined_key(called), []).append(node)
-    found: list[str | None] = []
+    chosen: list[str | None] = []
     for name in names:
         nodes = exact.get(name) or alike.get(joined_key(name)) or []
         if len(nodes) > 1:
@@ -243,8 +266,8 @@ def _nodes_of(names: tuple[str, ...], labels: Mapping[str, str], source: str) ->
                 f'be at one place in a taxonomy; the {source} has "{name}" at {len(nodes)}: {quoted(nodes, limit=3)}',
                 advice="Keep one, or name it differently.",
             )
-        found.append(nodes[0] if nodes else None)
-    return found
+        chosen.append(nodes[0] if nodes else None)
+    return chosen
 
 
 def _synset(wordnet: Any, name: str) -> Any:
@@ -255,9 +278,9 @@ def _synset(wordnet: Any, name: str) -> Any:
             return wordnet.synset_from_pos_and_offset("n", int(name[1:]))
     words = split_words(name)
     for form in dict.fromkeys(["_".join(words), "-".join(words), "".join(words)]):
-        found = wordnet.synsets(form.lower(), pos="n")
-        if found:
-            return found[0]
+        synsets = wordnet.synsets(form.lower(), pos="n")
+        if synsets:
+            return synsets[0]
     return None
 
 

@@ -7,6 +7,7 @@ only if every one of its words is found is a name found. Plurals are left alone:
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 from unicodedata import normalize
 
@@ -26,6 +27,7 @@ from hyperproto.priors.prior import (
     quoted,
     require_names,
 )
+from hyperproto.priors.word_vector_files import read_array_file, read_words
 
 SEPARATORS = re.compile(r"[\s_\-/]+")
 NUMBERED = re.compile(r"^\d+\.(?=[^\W\d])")  # CUB-200-2011 numbers its names: 001.Black_footed_Albatross
@@ -42,21 +44,28 @@ class ClassVectors(NamedTuple):
 
 
 def from_vectors(
-    vectors: object, names: tuple[str, ...] | None = None, *, missing: Missing = "error", source: str = "vectors"
+    vectors: object,
+    names: tuple[str, ...] | None = None,
+    *,
+    missing: Missing = "error",
+    progress: bool | None = None,
 ) -> Prior:
     """Return the prior in which classes are as similar as the cosine of their vectors.
 
     Parameters
     ----------
-    vectors : array or tensor of shape (num_classes, any), mapping, or gensim-like object
-        One row per class, in class order; or something that gives a vector for a word: a dict, gensim's
-        ``KeyedVectors``, or a model that has them as ``wv``.
+    vectors : array or tensor of shape (num_classes, any), mapping, gensim-like object, or path
+        One row per class, in class order; something that gives a vector for a word: a dict, a DataFrame with words as
+        its index, gensim's ``KeyedVectors``, or a model that has them as ``wv``; or a file: GloVe's or word2vec's
+        text, word2vec's binary, either of them gzipped, or an ``.npy`` matrix. The rows of ``words.npy`` are named by
+        ``words.txt`` in the same folder, one per line; without it they are the classes in their order. The first of
+        repeated words counts.
     names : tuple of str, optional
         Class names; needed where vectors are looked up by word, as :mod:`hyperproto.priors.vectors` says.
     missing : {"error", "free"}, default "error"
         What happens to names without vector: an error that lists them, or placement without prior.
-    source : str, default "vectors"
-        What the certificate calls them.
+    progress : bool, optional
+        Whether to show a progress bar for a file; by default where standard error is a terminal.
 
     Examples
     --------
@@ -64,24 +73,55 @@ def from_vectors(
     >>> float(prior.similarity[0, 1].round(4))
     0.4472
     """
-    return cosine_prior(find_vectors(vectors, names, missing=missing, source=source), names)
+    return cosine_prior(find_vectors(vectors, names, missing=missing, progress=progress), names)
 
 
 def find_vectors(
-    vectors: object, names: tuple[str, ...] | None, *, missing: Missing = "error", source: str = "vectors"
+    vectors: Any, names: tuple[str, ...] | None, *, missing: Missing = "error", progress: bool | None = None
 ) -> ClassVectors:
     """Return the vector of each class, from whatever :func:`from_vectors` accepts."""
     check_missing(missing)
+    source, from_file = "vectors", isinstance(vectors, str | Path)
+    notes: tuple[str, ...] = ()
+    if from_file:
+        path = Path(vectors)
+        if path.suffix == ".npy":
+            vectors, words = read_array_file(path)
+            source = f"vectors {path.name}"
+            if words is not None:
+                vectors = dict(zip(reversed(words), vectors[::-1], strict=True))
+        else:
+            names = require_names(names, what="a word vector")
+            vectors, notes = read_words(path, possible_words(names), progress=progress)
+        if is_vocabulary(vectors):
+            source = f"word vectors {path.name}"
+    labels = row_labels(vectors)
+    if labels is not None and names is not None:
+        vectors = dict(zip(labels, as_array(vectors, what="vectors"), strict=True))
     if not is_vocabulary(vectors):
         table = as_array(vectors, what="vectors")
         return ClassVectors(table, np.ones(len(table), dtype=bool), source)
     vocabulary: Any = getattr(vectors, "wv", vectors)
     index: Any = getattr(vocabulary, "key_to_index", vocabulary)  # fastText's claims to contain every word
-    words = [key for key in index if isinstance(key, str)] if isinstance(index, Mapping) else []
+    listed = [key for key in index if isinstance(key, str)] if not from_file and isinstance(index, Mapping) else []
     names = require_names(names, what="a vector")
     return look_up(
-        names, index.__contains__, vocabulary.__getitem__, missing=missing, source=source, vocabulary=words
+        names,
+        index.__contains__,
+        vocabulary.__getitem__,
+        missing=missing,
+        source=source,
+        vocabulary=listed,
+        notes=notes,
     )
+
+
+def row_labels(value: Any) -> tuple[str, ...] | None:
+    """Return the names of the rows of a DataFrame; None for other values, and where rows are only numbered."""
+    if not (hasattr(value, "index") and hasattr(value, "columns")):
+        return None
+    labels = list(value.index)
+    return tuple(map(str, labels)) if any(isinstance(label, str) for label in labels) else None
 
 
 def is_array(value: object) -> bool:

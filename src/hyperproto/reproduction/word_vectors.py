@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from os import PathLike
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -13,7 +11,6 @@ from hyperproto._core.checks import check_integer, check_names
 from hyperproto._core.errors import InputError, arg
 from hyperproto.priors.prior import class_label
 from hyperproto.priors.vectors import check_rows, find_vectors
-from hyperproto.priors.word_vector_files import read_word_vectors
 from hyperproto.prototypes.prototypes import Prototypes
 
 VANISHED = 1e-9  # of the longest row: a class this close to the average of all has no direction left
@@ -55,10 +52,7 @@ def word_vector_prototypes(
     """
     dim = check_integer(dim, "dim", at_least=2)
     given = None if names is None else check_names(names)
-    if isinstance(vectors, str | PathLike):
-        table, known, source, notes = read_word_vectors(Path(vectors), given, progress=progress)
-    else:
-        table, known, source, notes = find_vectors(vectors, given)
+    table, known, source, notes = find_vectors(vectors, given, progress=progress)
     check_rows(table, known, given)
     reduced = principal_components(table, dim, standardize=standardize)
     lengths = np.linalg.norm(reduced, axis=1)
