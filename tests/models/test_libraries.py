@@ -2,6 +2,7 @@
 
 import sys
 from types import ModuleType
+from typing import ClassVar
 
 import pytest
 import torch
@@ -12,12 +13,15 @@ from hyperproto.models import create_backbone
 
 
 class TinyNet(nn.Module):
+    pretrained_cfg: ClassVar = {"mean": [0.1, 0.2, 0.3], "std": [1, 2, 3], "url": "https://example.org"}
+
     def __init__(self, channels: int, num_classes: int) -> None:
         super().__init__()
-        self.fc = nn.Linear(channels, num_classes)
+        self.body = nn.Linear(channels, 6)
+        self.classifier = nn.Sequential(nn.Dropout(0.0), nn.Linear(6, num_classes))
 
     def forward(self, images: torch.Tensor) -> torch.Tensor:
-        return self.fc(images.mean((2, 3)))
+        return self.classifier(self.body(images.mean((2, 3))))
 
 
 @pytest.fixture
@@ -28,7 +32,7 @@ def torchvision(monkeypatch) -> list[tuple]:
 
     def get_model(name, **settings):
         calls.append((name, settings))
-        return TinyNet(3, settings["num_classes"])
+        return TinyNet(3, settings.get("num_classes", 1000))
 
     models.list_models = lambda module=None: ["resnet18"] if module is models else ["resnet18", "ssd300_vgg16"]
     models.get_model = get_model
@@ -46,7 +50,7 @@ def timm(monkeypatch) -> list[tuple]:
 
     def create_model(name, **settings):
         calls.append((name, settings))
-        return TinyNet(settings["in_chans"], settings["num_classes"])
+        return TinyNet(settings["in_chans"], settings.get("num_classes", 1000))
 
     package.list_models = lambda: ["resnet18"]
     package.create_model = create_model
@@ -120,3 +124,67 @@ def test_a_missing_library_is_answered_by_what_to_type(library, monkeypatch):
 def test_a_colon_alone_is_not_enough():
     with pytest.raises(ValueError, match='Unknown library of backbones ""'):
         create_backbone(":resnet18", out_dim=3)
+
+
+@pytest.mark.usefixtures("torchvision", "timm")
+@pytest.mark.parametrize("name", ["torchvision:resnet18", "timm:resnet18"])
+def test_features_are_what_the_last_layer_gets(name):
+    network, images = create_backbone(name, out_dim=5).eval(), torch.rand(2, 3, 8, 8)
+    features = network.features(images)
+    torch.testing.assert_close(features, network.network.body(images.mean((2, 3))))
+    torch.testing.assert_close(network(features), network(images))
+
+
+@pytest.mark.usefixtures("timm")
+def test_a_head_takes_the_place_of_the_last_layer_and_is_rebuilt_by_its_config():
+    network = create_backbone("timm:resnet18", out_dim=5, hidden=[7]).eval()
+    assert network.config == {"out_dim": 5, "channels": 3, "hidden": [7], "dropout": 0.3}
+    assert [type(layer) for layer in network.output][-1] is nn.Linear
+    twin = create_backbone(network.name, **network.config).eval()
+    twin.load_state_dict(network.state_dict())
+    images = torch.rand(2, 3, 8, 8)
+    torch.testing.assert_close(twin(images), network(network.features(images)))
+
+
+@pytest.mark.parametrize(
+    ("name", "asked"),
+    [("torchvision:resnet18", {"weights": "DEFAULT"}), ("timm:resnet18", {"pretrained": True, "in_chans": 3})],
+)
+@pytest.mark.parametrize("hidden", [None, [7]])
+def test_pretrained_weights_are_the_librarys_except_for_the_output(name, asked, hidden, torchvision, timm):
+    network = create_backbone(name, out_dim=5, hidden=hidden)
+    drawn = {key: value.clone() for key, value in network.state_dict().items()}
+    network.load_pretrained()
+    assert (torchvision + timm)[-1] == ("resnet18", asked)
+    changed = {key for key, value in network.state_dict().items() if not torch.equal(value, drawn[key])}
+    assert changed == {"network.body.weight", "network.body.bias"}
+
+
+@pytest.mark.usefixtures("torchvision", "timm")
+def test_timm_says_which_images_its_weights_were_made_for():
+    pixels = create_backbone("timm:resnet18", out_dim=5).pixels
+    assert pixels == {"size": 128, "mean": (0.1, 0.2, 0.3), "std": (1, 2, 3)}
+
+
+def test_a_network_without_a_linear_layer_cannot_be_split(timm, monkeypatch):
+    monkeypatch.setattr(sys.modules["timm"], "create_model", lambda *_, **__: nn.Conv2d(3, 5, 8))
+    network = create_backbone("timm:resnet18", out_dim=5)
+    assert network(torch.rand(2, 3, 8, 8)).shape[:2] == (2, 5)
+    with pytest.raises(ValueError, match='"timm:resnet18" must end in a linear layer to be split there; got none'):
+        network.features(torch.rand(2, 3, 8, 8))
+
+
+@pytest.mark.parametrize(
+    "error", [RuntimeError("operator nms does not exist"), ModuleNotFoundError("no x", name="x")]
+)
+def test_a_library_that_does_not_load_is_answered_by_a_sentence(error, monkeypatch):
+    monkeypatch.delitem(sys.modules, "timm", raising=False)
+
+    def fail(_):
+        raise error
+
+    monkeypatch.setattr("hyperproto._core.extras.import_module", fail)
+    with pytest.raises(
+        ImportError, match=r'"timm:resnet18" needs timm, which is installed but does not load: (op|no x)'
+    ):
+        create_backbone("timm:resnet18", out_dim=3)

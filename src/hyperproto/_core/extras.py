@@ -18,11 +18,14 @@ def require(module: str, *, extra: str, purpose: str) -> Any:
     purpose : str
         What needs it, as the start of a sentence: ``"Drawing figures"``.
     """
+    package = module.partition(".")[0]
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
-        package = module.partition(".")[0]
-        if (error.name or "").partition(".")[0] != package:
-            raise  # the package is there and something inside it is broken
-        advice = f'Type: pip install "hyperproto[{extra}]"'
-        raise MissingExtraError(f"{purpose} needs {package}, which is not installed.", advice=advice) from None
+        if (error.name or "").partition(".")[0] == package:
+            advice = f'Type: pip install "hyperproto[{extra}]"'
+            raise MissingExtraError(f"{purpose} needs {package}, which is not installed.", advice=advice) from None
+        reason: Exception = error
+    except (ImportError, OSError, RuntimeError) as error:  # as torchvision does where it was built for another torch
+        reason = error
+    raise MissingExtraError(f"{purpose} needs {package}, which is installed but does not load: {reason}.") from reason

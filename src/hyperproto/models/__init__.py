@@ -1,11 +1,13 @@
 """Backbones. ``out_dim`` is an argument, prototypes are not."""
 
 from hyperproto.models.backbone import BACKBONES, Backbone, FeatureBackbone
-from hyperproto.models.create import LibraryNetwork, create_backbone, default_backbone
+from hyperproto.models.create import create_backbone, default_backbone
 from hyperproto.models.densenet import DenseNet
 from hyperproto.models.efficientnet import EfficientNetLite0
+from hyperproto.models.libraries import LibraryNetwork
 from hyperproto.models.resnet import ResNet, ResNet3463
 from hyperproto.models.small import MLP, DigitNet
+from hyperproto.models.weights import load_weights
 
 __all__ = [
     "BACKBONES",
@@ -20,4 +22,5 @@ __all__ = [
     "ResNet3463",
     "create_backbone",
     "default_backbone",
+    "load_weights",
 ]

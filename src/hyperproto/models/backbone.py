@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from hyperproto._core.checks import check_integer
-from hyperproto._core.errors import InputError, InputTypeError
+from hyperproto._core.errors import InputError, InputTypeError, arg
 
 Presets: TypeAlias = Mapping[str, Mapping[str, Any]]
 
@@ -54,11 +54,14 @@ class FeatureBackbone(Backbone):
         How many features an image has.
     pixels : mapping
         ``size``, ``mean`` and ``std`` of the images its pretrained weights were made for; empty without such weights.
+    output_prefix : str
+        How names of weights of ``output`` start.
     """
 
     num_features: int
     pixels: Mapping[str, Any] = {}
     output: nn.Module
+    output_prefix = "output."
 
     def features(self, images: Tensor) -> Tensor:
         """Map images, shape (n, channels, height, width), to features, shape (n, num_features)."""
@@ -72,7 +75,7 @@ class FeatureBackbone(Backbone):
 
     def load_pretrained(self) -> None:
         """Fill in the weights its makers published; those of ``output`` stay as drawn."""
-        advice = "Give --weights FILE, or take efficientnet-lite0, timm:NAME or torchvision:NAME."
+        advice = f"Give {arg('weights', 'FILE')}, or take efficientnet-lite0, timm:NAME or torchvision:NAME."
         raise InputError(f'The network "{self.name}"', "have pretrained weights", "none", advice)
 
 

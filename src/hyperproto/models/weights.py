@@ -1,0 +1,65 @@
+"""Weights from a file: numbers only, nothing in it is run or imported."""
+
+import pickle
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from torch import Tensor
+
+from hyperproto._core.errors import InputError, MissingDataError
+from hyperproto.models.backbone import FeatureBackbone
+
+RENAMED: tuple[Callable[[str], str], ...] = (
+    lambda key: key,
+    lambda key: f"network.{key}",  # in the file of a run
+    lambda key: f"module.{key}",  # by DataParallel
+    lambda key: key.removeprefix("network."),  # by torchvision or timm itself
+)
+
+
+def load_weights(network: FeatureBackbone, path: str | Path) -> bool:
+    """Fill in the weights of a file: a state dict, as safetensors or as ``torch.save`` writes it.
+
+    Weights before the output must all be there. Those of the output are taken where all fit, and stay as drawn where
+    not; returned is which. ``last.safetensors`` and ``best.safetensors`` of a run are such files.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise MissingDataError(f'"{path}"', "be a file of weights", "no such file")
+    try:
+        stored: Any = load_file(path) if path.suffix == ".safetensors" else torch.load(path, "cpu", weights_only=True)
+    except (SafetensorError, pickle.UnpicklingError, RuntimeError, EOFError, ValueError, KeyError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise InputError(f'"{path}"', "be a state dict, as safetensors or torch.save writes it", reason) from None
+    for wrapped in ("state_dict", "model"):
+        stored = stored.get(wrapped, stored) if isinstance(stored, Mapping) else stored
+    tensors = (
+        {key: value for key, value in stored.items() if isinstance(value, Tensor)}
+        if isinstance(stored, Mapping)
+        else {}
+    )
+    return adopt_weights(network, tensors, f'"{path}"')
+
+
+def adopt_weights(network: FeatureBackbone, weights: Mapping[str, Tensor], where: str) -> bool:
+    """Fill in weights by their names, as :func:`load_weights` does; ``where`` they come from is for an error."""
+    own = network.state_dict()
+    body = [key for key in own if not key.startswith(network.output_prefix)]
+
+    def found(keys: list[str], rename: Callable[[str], str]) -> list[str]:
+        return [key for key in keys if rename(key) in weights and weights[rename(key)].shape == own[key].shape]
+
+    rename = max(RENAMED, key=lambda rename: len(found(body, rename)))
+    known = found(body, rename)
+    absent = sorted(key for key in set(body) - set(known) if not key.endswith("num_batches_tracked"))  # older files
+    if absent:
+        got = f'{len(absent)} of {len(body)} missing or of another shape, such as "{absent[0]}"'
+        raise InputError(where, f'hold the weights of "{network.name}"', got)
+    rest = [key for key in own if key.startswith(network.output_prefix)]
+    whole = found(rest, rename) == rest
+    network.load_state_dict(own | {key: weights[rename(key)] for key in known + (rest if whole else [])})
+    return whole
