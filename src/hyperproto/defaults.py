@@ -18,7 +18,8 @@ MAX_CLASSES_OF_SUM = 10_000  # beyond, a sum over all classes costs more than a 
 MAX_CLASSES_OF_PRIOR = 4000  # a prior holds a number for every pair of classes
 MARGIN = 0.1  # where classes and numbers share a sphere: near a pole classes are too close to each other
 MOMENTUM, WEIGHT_DECAY, SCHEDULE = 0.9, 1e-4, "one-cycle"
-IMAGE_SIZE = 224  # pixels per side, of images of any size
+IMAGE_SIZE = 224  # pixels per side, of photographs
+SMALL_IMAGE = 64  # pixels up to which nothing of an image is cut off but by a shift
 MIN_STEPS = 60  # of training altogether, however few the examples
 HELD_OUT = 0.2  # share of a user's own data to measure on, where there is no test part: a usual choice
 VALIDATION_FRACTION = 0.1  # of an estimator's rows, for early stopping or calibration, as scikit-learn's perceptron
@@ -136,6 +137,19 @@ def choose_steps(num_examples: int, inputs: InputKind) -> tuple[int, int]:
     steps = math.ceil(num_examples / largest)
     batch_size = largest if inputs == "images" else math.ceil(num_examples / steps)
     return max(epochs, math.ceil(MIN_STEPS / steps)), batch_size
+
+
+def choose_image_size(side: float) -> tuple[int, int | None]:
+    """Return the height and width that a network gets, and the shorter side before the center is cut out.
+
+    ``side`` is the median shorter side of the images. Small ones stay as they are (None: nothing is cut off), since
+    enlarging them multiplies the work and adds no detail; photographs are scaled to 224 pixels at most.
+
+    >>> choose_image_size(32), choose_image_size(100), choose_image_size(1200)
+    ((32, None), (100, 114), (224, 256))
+    """
+    size = max(8, min(round(side), IMAGE_SIZE))
+    return (size, None) if size <= SMALL_IMAGE else (size, round(size * 8 / 7))
 
 
 def choose_backbone(shape: Sequence[int]) -> tuple[str, dict[str, Any]]:

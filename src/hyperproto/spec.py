@@ -215,14 +215,16 @@ class DataSpec(LoadingSpec):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "tasks", tuple(self.tasks))
+        if "size" in self.options and self.reader != "rotated-digits":  # where runs stored it before
+            options = dict(self.options)
+            object.__setattr__(self, "image_size", options.pop("size"))
+            object.__setattr__(self, "options", options)
+        if self.image_size is not None:
+            check_integer(self.image_size, "image_size", at_least=1)
         _check_choices(self, keep=("auto", "memory", "stream"))
         check_finite_number(self.valid_share, "valid_share", at_least=0)
         if self.valid_share >= 1:
             raise InputError("valid_share", "be less than 1, a share of the training data", self.valid_share)
-
-    def read_options(self) -> dict[str, Any]:
-        """Return what :func:`hyperproto.data.readers.read_data` takes."""
-        return {"reader": self.reader, "path": self.path, "options": dict(self.options)}
 
 
 @dataclass(frozen=True, kw_only=True)

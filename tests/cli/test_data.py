@@ -54,9 +54,9 @@ def test_check_names_an_image_that_is_a_web_page(capsys, tmp_path):
     ("arguments", "sentence"),
     [
         ([], "got none"),
-        (["--name", "cub-200"], 'Did you mean "cub-200-2011"'),
-        (["--name", "cifar-100"], "the publisher has it at https://www.cs.toronto.edu/~kriz/cifar.html"),
-        (["--name", "mnist", "--classes", "a"], "name columns of a table"),
+        (["--reader", "cub-200"], 'Did you mean "cub-200-2011"'),
+        (["--reader", "cifar-100"], "the publisher has it at https://www.cs.toronto.edu/~kriz/cifar.html"),
+        (["--reader", "mnist", "--classes", "a"], "name columns of a table"),
         (["--sheet", "/no/such/folder/sheet.png"], '"/no/such/folder" must be a folder'),
     ],
 )

@@ -1,7 +1,11 @@
+import os
+
 import pytest
 import torch
+from PIL import Image
 
 from hyperproto.data import read_image_folder, verify_images
+from hyperproto.data.source import resized
 from tests.data.layouts import write_image_folder
 
 
@@ -62,6 +66,36 @@ def test_hidden_files_and_other_files_are_skipped(tmp_path):
     source = read_image_folder(folder, held_out=0)
     assert len(source.train) == 4
     assert source.targets["class"].num_classes == 2
+
+
+def test_what_systems_leave_behind_is_no_class(tmp_path):
+    folder = write_image_folder(tmp_path, per_class=2)
+    for name in ("__MACOSX", "@eaDir", "$RECYCLE.BIN"):
+        (folder / name).mkdir()
+        (folder / name / "0.png").write_bytes((folder / "cat" / "0.png").read_bytes())
+    os.mkfifo(folder / "cat" / "pipe.png")
+    source = read_image_folder(folder, held_out=0)
+    assert source.targets["class"].names == ("cat", "dog")
+    assert len(source.train) == 4
+
+
+@pytest.mark.parametrize(
+    ("width", "height", "size", "resize"),
+    [(32, 32, 32, None), (40, 30, 30, None), (100, 128, 100, 114), (500, 300, 224, 256)],
+)
+def test_the_size_comes_from_the_images(tmp_path, width, height, size, resize):
+    for name in ("cat", "dog"):
+        (tmp_path / name).mkdir()
+        for number in range(4):
+            Image.new("RGB", (width, height)).save(tmp_path / name / f"{number}.png")
+    Image.new("RGB", (7, 900)).save(tmp_path / "cat" / "odd.png")  # one does not count
+    (tmp_path / "cat" / "broken.png").write_bytes(b"none")
+    source = read_image_folder(tmp_path)
+    assert (source.preprocessing.size, source.preprocessing.resize) == (size, resize)
+    assert source.note.startswith(f"Images are {size} x {size} pixels for the network: the shorter side")
+    assert (source.augment.resized_crop is None) == (resize is None)
+    larger = resized(source, 2 * size)
+    assert (larger.preprocessing.size, larger.note) == (2 * size, "")
 
 
 def test_folders_that_cannot_work_are_a_sentence(tmp_path):

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from hyperproto.data import ImageFiles, read_cub200, read_omniart, read_tiny_imagenet
+from hyperproto.data.source import resized
 from hyperproto.spaces import tasks_for
 from tests.data.layouts import write_csv, write_cub200, write_omniart, write_tiny_imagenet
 
@@ -63,8 +64,8 @@ def test_cub_keeps_the_official_split_and_order(tmp_path):
         assert not set(source.train.inputs) & set(source.test.inputs)
     assert (source.preprocessing.size, source.preprocessing.resize) == (224, 256)
     assert source.augment.resized_crop == (0.08, 1.0)
-    small = read_cub200(folder, size=64, resize=64).preprocessing
-    assert (small.size, small.resize) == (64, 64)
+    small = resized(source, 64).preprocessing
+    assert (small.size, small.resize) == (64, 73)
 
 
 @pytest.mark.parametrize(
@@ -94,14 +95,14 @@ def test_cub_says_what_goes_where(tmp_path):
 def test_omniart_gives_year_and_school(tmp_path):
     folder = write_omniart(tmp_path)
     for path in (folder, tmp_path):
-        source = read_omniart(path, size=64)
+        source = read_omniart(path)
         assert (len(source.train), len(source.test)) == (8, 4)
         assert (source.targets["year"].low, source.targets["year"].high) == (1600, 1950)
         assert source.targets["school"].names == ("Dutch", "French")
         assert source.train.targets["year"].dtype == torch.float64
         assert source.test.targets["school"].tolist() == [0, 1, 0, 1]
         assert names_of(source.test)[0] == "9.jpg"
-        assert source.preprocessing.size == 64
+        assert source.preprocessing.size == 224
 
 
 def test_omniart_knows_the_named_options(tmp_path):

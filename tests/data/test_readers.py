@@ -34,7 +34,7 @@ def test_a_published_layout_is_found_in_the_folder_that_holds_it(tmp_path, name)
 def test_two_data_sets_in_one_place_must_be_told_apart(tmp_path):
     layouts.write_mnist(tmp_path)
     layouts.write_cub200(tmp_path)
-    with pytest.raises(ValueError, match='got "cub-200-2011", "mnist". Choose one by `name`'):
+    with pytest.raises(ValueError, match='got "cub-200-2011", "mnist". Choose one by `reader`'):
         read_source(tmp_path)
     assert len(read_source(tmp_path, "mnist").train) == 40
     with pytest.raises(ValueError, match='Unknown data set "minst".*Did you mean "mnist"'):
@@ -54,7 +54,8 @@ def test_nothing_known_is_a_sentence(tmp_path):
 
 
 def test_options_reach_the_reader(tmp_path):
-    assert read_source(layouts.write_cub200(tmp_path), size=64).preprocessing.size == 64
+    layouts.write_omniart(tmp_path)
+    assert len(read_source(tmp_path, from_year=1700).train) == 6
 
 
 def test_a_source_is_described(tmp_path):

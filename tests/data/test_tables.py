@@ -27,14 +27,14 @@ def cells_of(path):
 
 def test_a_table_of_images_with_empty_cells(tmp_path):
     path = write_painting_table(tmp_path)
-    source = read_table(path, image="path", classes=["style"], ranges=["year"], held_out=0, size=32)
+    source = read_table(path, image="path", classes=["style"], ranges=["year"], held_out=0)
     assert source.name == "paintings"
     assert source.targets["style"].names == ("baroque", "cubism")
     assert (source.targets["year"].low, source.targets["year"].high) == (1600, 1870)
     assert source.train.targets["style"].tolist() == [0, 1, 0, -1, 0, 1, 0, 1, 0, 1]
     assert math.isnan(source.train.targets["year"][4])
     assert source.train.inputs[3] == tmp_path / "images" / "3.png"
-    assert source.preprocessing.size == 32
+    assert source.preprocessing.size == 24
     assert source.augment is not None
 
 

@@ -31,11 +31,12 @@ def test_a_few_steps_on_real_images(name, tmp_path, monkeypatch):
     if not READERS[name].is_at(Path(FOLDER)):
         pytest.skip(f"{name} is not in {FOLDER}")
     whole = build.read_data
-    monkeypatch.setattr(build, "read_data", lambda data, path: few(whole(data, path)))
-    size = {"size": 64} if name in ("cub-200-2011", "omniart") else {}
+    monkeypatch.setattr(build, "read_data", lambda spec, path: few(whole(spec, path)))
+    size = 64 if name in ("cub-200-2011", "omniart") else None
     small = {"backbone": "resnet", "backbone_options": {"depth": 8, "width": 8}, "batch_size": 16}
     run = train(
-        spec_of(describe_data(FOLDER, name, **size), epochs=4, loss="cosine_softmax", **small), tmp_path / "run"
+        spec_of(describe_data(FOLDER, name), image_size=size, epochs=4, loss="cosine_softmax", **small),
+        tmp_path / "run",
     )
     assert run.history[-1]["loss"] < run.history[0]["loss"]
     assert (tmp_path / "run" / "metrics.json").is_file()

@@ -5,7 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -37,7 +37,9 @@ def spec_of(data, **values):
         part: {k: v for k, v in values.items() if k in kind.__dataclass_fields__} for part, kind in PARTS.items()
     }
     rest = {k: v for k, v in values.items() if not any(k in group for group in groups.values())}
-    made = {part: PARTS[part](**(group | (data if part == "data" else {}))) for part, group in groups.items()}
+    made = {
+        part: replace(data, **group) if part == "data" else PARTS[part](**group) for part, group in groups.items()
+    }
     return RunSpec(**made, **rest)
 
 
@@ -54,7 +56,7 @@ def space_of(spec, targets, train=None):
     return build_space(resolve_spec(spec, source), source)
 
 
-NOTHING = {"reader": "digits"}
+NOTHING = DataSpec(reader="digits")
 
 
 def classes(number):
@@ -75,10 +77,10 @@ NUMBERS = {"classes": ["way"], "ranges": ["amount"]}
 CASES = {
     "cifar-100": (layouts.write_cifar100_binary, {}, (12, 6), SMALL),
     "imagenet-200": (layouts.write_tiny_imagenet, {}, (12, 6), SMALL),
-    "cub-200-2011": (layouts.write_cub200, {"size": 32}, (6, 6), SMALL),
-    "omniart": (layouts.write_omniart, {"size": 32}, (8, 4), SMALL),
+    "cub-200-2011": (layouts.write_cub200, {"image_size": 32}, (6, 6), SMALL),
+    "omniart": (layouts.write_omniart, {"image_size": 32}, (8, 4), SMALL),
     "mnist": (layouts.write_mnist, {}, (40, 20), SMALL),
-    "image-folder": (lambda root: layouts.write_image_folder(root / "pets"), {"size": 32}, (8, 2), SMALL),
+    "image-folder": (lambda root: layouts.write_image_folder(root / "pets"), {"image_size": 32}, (8, 2), SMALL),
     "table": (numbers_table, NUMBERS, (19, 5), {}),
 }
 
@@ -86,15 +88,17 @@ CASES = {
 @pytest.mark.parametrize("reader", CASES)
 def test_each_data_set_is_read_counted_and_trained_on(reader, tmp_path):
     write, options, counts, network = CASES[reader]
-    data = describe_data(write(tmp_path), **options)
-    assert data["reader"] == reader
+    size = options.get("image_size")
+    data = describe_data(write(tmp_path), **{key: value for key, value in options.items() if key != "image_size"})
+    assert data.reader == reader
+    data = replace(data, image_size=size)
     run = train(spec_of(data, **network, **QUICK), tmp_path / "run")
     config = read_run(tmp_path / "run").config
     assert (config["data"]["train"], config["data"]["valid"]) == counts
     asked = RunSpec.from_dict(json.loads((tmp_path / "run" / "spec.json").read_text()))
     stored = read_run(tmp_path / "run").spec
     assert (asked.data, asked.network) == (stored.data, stored.network)
-    source = read_data(stored.data.read_options())
+    source = read_data(stored.data)
     assert config["preprocessing"]["kind"] == source.preprocessing.to_dict()["kind"]
     for task in config["space"]["tasks"]:
         known = source.targets[task["name"]]
@@ -108,8 +112,8 @@ def test_variants_are_read_by_name(tmp_path):
     path = layouts.write_mnist(tmp_path)
     data = describe_data(path, "rotated-mnist", seed=5)
     source = read_data(data)
-    assert (source.name, data["options"]) == ("rotated-mnist", {"seed": 5})
-    again = read_data(json.loads(json.dumps(data)))
+    assert (source.name, data.options) == ("rotated-mnist", {"seed": 5})
+    again = read_data(DataSpec(**json.loads(json.dumps(asdict(data)))))
     assert torch.equal(again.train.inputs, source.train.inputs)
     path = layouts.write_cifar100_binary(tmp_path)
     uneven = read_data(describe_data(path, "cifar-100-uneven", least=1, most=3))
@@ -117,15 +121,19 @@ def test_variants_are_read_by_name(tmp_path):
 
 
 def test_data_are_described_by_plain_values_or_a_sentence(tmp_path):
-    assert describe_data("digits", seed=2) == {"reader": "digits", "path": "", "options": {"seed": 2}}
+    assert describe_data("digits", seed=2) == DataSpec(reader="digits", options={"seed": 2})
     with pytest.raises(FileNotFoundError, match='"nowhere" must be an existing folder or file of data'):
         describe_data("nowhere", "mnist")
-    with pytest.raises(ValueError, match='Unknown option for reading "cub-200-2011" "sise".*Did you mean "size"'):
-        describe_data(layouts.write_cub200(tmp_path), sise=3)
-    with pytest.raises(ValueError, match='Options for reading "mnist" must be left out.*got "size"'):
-        describe_data(layouts.write_mnist(tmp_path), "mnist", size=3)
+    with pytest.raises(
+        ValueError, match='Unknown option for reading "omniart" "from_yaer".*Did you mean "from_year"'
+    ):
+        describe_data(layouts.write_omniart(tmp_path), from_yaer=3)
+    mnist = describe_data(layouts.write_mnist(tmp_path), "mnist")
+    with pytest.raises(ValueError, match='Unknown option for reading "mnist" "deskew"'):
+        read_data(replace(mnist, options={"deskew": True}))
+    assert replace(mnist, options={"size": 16}) == replace(mnist, image_size=16)  # as runs stored it before
     with pytest.raises(ValueError, match='Unknown field of TrainSettings "epoch".*Did you mean "epochs"'):
-        RunSpec.from_dict({"data": NOTHING, "train": {"epoch": 3}})
+        RunSpec.from_dict({"data": asdict(NOTHING), "train": {"epoch": 3}})
 
 
 def recipe_for(path, **more):
@@ -243,7 +251,8 @@ def test_numbers_beyond_given_bounds_are_scored_in_validation(tmp_path):
     path = numbers_table(tmp_path)
     test = layouts.write_csv(tmp_path / "test.csv", ["x", "y", "way", "amount"], [[0.1, 0.2, "up", 1000]])
     data = describe_data(path, **NUMBERS, test=test, bounds={"amount": [-5, 5]})
-    run = train(spec_of(data, **QUICK))
+    with pytest.warns(UserWarning, match='values of "amount" lie beyond its bounds'):
+        run = train(spec_of(data, **QUICK))
     assert run.metrics["amount/mae"] >= 995
 
 
@@ -282,7 +291,7 @@ def test_the_papers_protocol_sets_what_is_not_given(reader):
     batch_size, lr, (channels, size, _), backbone = PAPER[reader]
     preprocessing = hp.data.ImagePreprocessing(size, mean=(0.5,) * channels, std=(1.0,) * channels)
     source = replace(source_of({"kind": classes(3)}), preprocessing=preprocessing)
-    spec = resolve_spec(spec_of({"reader": reader}, protocol="paper"), source)
+    spec = resolve_spec(spec_of(DataSpec(reader=reader), protocol="paper"), source)
     settings = spec.train
     assert (settings.epochs, settings.schedule, settings.reduction) == (250, "paper", "sum")
     assert (settings.batch_size, settings.lr) == (batch_size, lr)
@@ -291,7 +300,7 @@ def test_the_papers_protocol_sets_what_is_not_given(reader):
     assert network.name == backbone
     assert network.config.get("depth", 32) == 32
     given = {"epochs": 3, "lr": 0.5, "schedule": "constant", "batch_size": 7}
-    own = resolve_spec(spec_of({"reader": reader}, protocol="paper", backbone="resnet-8", **given), source)
+    own = resolve_spec(spec_of(DataSpec(reader=reader), protocol="paper", backbone="resnet-8", **given), source)
     assert {name: getattr(own.train, name) for name in given} == given
     assert build_network(own, preprocessing, 4).config["depth"] == 8
 
@@ -424,8 +433,9 @@ def test_image_files_get_a_data_driven_prior_too(tmp_path):
     recipe = spec_of(describe_data(tmp_path / "img"), dim=3, skip_corrupt=True, epochs=1, keep="stream")
     with pytest.warns(UserWarning, match="torn.png"):
         train(recipe, tmp_path / "run", progress=False, say=said.append)
-    assert "free norm softmax loss, prototypes placed by" in said[0]
-    assert "examples by patches of images (6 of 6 classes)" in said[0]
+    assert said[0] == "Images are 20 x 20 pixels for the network: the shorter side of the files is 20 (median)."
+    assert "free norm softmax loss, prototypes placed by" in said[1]
+    assert "examples by patches of images (6 of 6 classes)" in said[1]
     assert "projected" in hp.load(tmp_path / "run").space.prototypes["class"].certificate.method
 
 
@@ -484,7 +494,7 @@ def test_a_prior_places_like_classes_together(tmp_path):
 
 def test_a_description_goes_through_json_and_back():
     spec = spec_of(
-        {"reader": "cifar-100", "path": "/data", "options": {"seed": 3}, "tasks": ("class",)},
+        DataSpec(reader="cifar-100", path="/data", options={"seed": 3}, tasks=("class",)),
         first_classes=5,
         valid_examples=40,
         kind="deep-ncm",
@@ -524,12 +534,12 @@ def test_the_flat_recipe_of_a_run_of_the_first_format_is_read():
 def test_data_are_cut_down_as_described(tmp_path):
     path = layouts.write_cifar100_binary(tmp_path)
     described = describe_data(path)
-    source = build.build_source(DataSpec(**described, first_classes=2, train_examples=4, test_examples=2))
+    source = build.build_source(replace(described, first_classes=2, train_examples=4, test_examples=2))
     assert len(source.targets["class"].names) == 2
     assert (len(source.train), len(source.test)) == (4, 2)
     assert torch.bincount(source.train.targets["class"]).tolist() == [2, 2]
-    source = build.build_source(DataSpec(**described, valid_examples=3, image_size=16, tasks=("class",)))
+    source = build.build_source(replace(described, valid_examples=3, image_size=16, tasks=("class",)))
     assert (len(source.train), len(source.test)) == (9, 3)
     assert source.preprocessing.size == source.preprocessing.resize == 16
     with pytest.raises(ValueError, match='"cifar-100" must have 99 classes; got'):
-        build.build_source(DataSpec(**described, first_classes=99))
+        build.build_source(replace(described, first_classes=99))

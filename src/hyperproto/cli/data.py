@@ -24,7 +24,7 @@ class Data:
     path: Annotated[Positional[Path], arg(metavar="PATH")]
     """A data set as published, a folder with a subfolder for each class, or a table; or what holds it."""
 
-    name: Annotated[str | None, arg(metavar="NAME")] = None
+    reader: Annotated[str | None, arg(metavar="NAME")] = None
     """Which data set, where PATH holds several: cifar-100, imagenet-200, cub-200-2011, omniart, mnist, ..."""
 
     image: Annotated[str | None, arg(metavar="COLUMN")] = None
@@ -54,7 +54,7 @@ class Data:
 
         if self.sheet is not None:
             check_can_write(self.sheet)
-        name = self.name or detect(self.path)
+        name = self.reader or detect(self.path)
         if name == "table" and not (self.classes or self.range):
             columns = describe_columns(read_columns(self.path))
             print(json.dumps(columns)) if self.json else _show_columns(self.path, columns)

@@ -5,7 +5,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from hyperproto.training import Run
 
 TABLE_ONLY = ("image", "columns", "classes", "range", "bounds", "test")
-FOR_READER = ("image", "columns", "classes", "test", "held_out", "unseen", "size")
+FOR_READER = ("image", "columns", "classes", "test", "held_out", "unseen")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +34,7 @@ class ReadingOptions:
     table: Annotated[Path | None, arg(metavar="FILE")] = None
     """A table (.csv, .tsv, .parquet) to train on."""
 
-    reader: Annotated[str | None, arg(metavar="NAME", aliases=["--name"])] = None
+    reader: Annotated[str | None, arg(metavar="NAME")] = None
     """Which data set PATH is: cifar-100, cifar-100-uneven, mnist, rotated-mnist, ... (default: detected)"""
 
     image: Annotated[str | None, arg(metavar="COLUMN")] = None
@@ -62,7 +62,7 @@ class ReadingOptions:
     """What to do with a test label that training never saw: stop, or treat it as missing (default: error)."""
 
     size: Annotated[int | None, arg(metavar="PIXELS")] = None
-    """Height and width that the network gets, of images of any size (default: 224)."""
+    """Height and width that the network gets, of images of any size (default: that of the files, at most 224)."""
 
     reader_options: Annotated[tuple[str, ...], arg(metavar="KEY=VALUE")] = ()
     """More options of the reader, such as from_year=1900 for OmniArt; see docs/data.md."""
@@ -87,8 +87,8 @@ class DataOptions(LoadingSpec, ReadingOptions):
             for name in TABLE_ONLY:
                 if getattr(self, name):
                     raise InputError(name, f'be left out for "{path}", which is not a table')
-        described = describe_data(path, reader, seed=seed, **options)
-        return DataSpec(**described, **{item.name: getattr(self, item.name) for item in fields(LoadingSpec)})
+        loading = {item.name: getattr(self, item.name) for item in fields(LoadingSpec)}
+        return replace(describe_data(path, reader, seed=seed, **options), image_size=self.size, **loading)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,7 +148,7 @@ class OutputOptions:
 class Train:
     """Train on a data set as published, a folder of images, a table, or scikit-learn's digits; or resume a run."""
 
-    KEYWORDS: ClassVar[dict[str, str]] = {"ranges": "range", "name": "reader"}
+    KEYWORDS: ClassVar[dict[str, str]] = {"ranges": "range", "image_size": "size"}
 
     data: OmitArgPrefixes[DataOptions] = field(default_factory=DataOptions)
     space: OmitArgPrefixes[SpaceOptions] = field(default_factory=SpaceOptions)
@@ -192,7 +192,7 @@ class Train:
 
         if self.output.folder is not None or spec.data.reader in BUILT_IN:
             return self.output.folder
-        return from_first(lambda: claim_folder(data_name(spec.data.read_options())))
+        return from_first(lambda: claim_folder(data_name(spec.data)))
 
     def _check_alone(self) -> None:
         """Refuse options next to ``--resume``, except for where the data are now and the log."""

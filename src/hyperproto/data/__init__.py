@@ -9,7 +9,7 @@ from hyperproto.data.image_folder import read_image_folder
 from hyperproto.data.preprocessing import ImagePreprocessing, Standardizer, TablePreprocessing
 from hyperproto.data.published import DatasetInfo, read_cub200, read_omniart, read_tiny_imagenet
 from hyperproto.data.readers import READERS, describe_data, read_data, read_source
-from hyperproto.data.source import Bounds, Labels, Source, Split
+from hyperproto.data.source import Bounds, Labels, Source, Split, resized
 from hyperproto.data.tables import read_table
 
 __all__ = [
@@ -42,6 +42,7 @@ __all__ = [
     "read_table",
     "read_tiny_imagenet",
     "read_uneven_cifar100",
+    "resized",
     "training_data",
     "verify_images",
 ]

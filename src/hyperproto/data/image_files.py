@@ -78,7 +78,9 @@ def images_in(folder: Path) -> list[Path]:
     """Return the image files of a folder by extension, sorted by name; hidden ones are skipped."""
     if not folder.is_dir():
         return []
-    return sorted(path for path in folder.iterdir() if path.suffix.lower() in EXTENSIONS and path.name[0] != ".")
+    with os.scandir(folder) as entries:
+        found = [Path(entry) for entry in entries if entry.name[0] != "." and entry.is_file()]
+    return sorted(path for path in found if path.suffix.lower() in EXTENSIONS)
 
 
 def check_files_exist(paths: Iterable[Path], *, listed_in: str) -> None:
@@ -97,6 +99,15 @@ def check_files_exist(paths: Iterable[Path], *, listed_in: str) -> None:
 def open_image(path: Path) -> Image.Image:
     """Open an image file of one of the formats we read, whatever its name says; every image goes through here."""
     return Image.open(path, formats=FORMATS)
+
+
+def image_size(path: Path) -> tuple[int, int] | None:
+    """Return the width and height that the header of an image file says, or None where it says none."""
+    try:
+        with open_image(path) as image:
+            return image.size
+    except Exception:  # decoding it later says what it is
+        return None
 
 
 def decode(path: Path, preprocessing: ImagePreprocessing) -> Pixels:

@@ -3,11 +3,14 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
+
 from hyperproto._core.errors import InputError, MissingDataError
-from hyperproto.data.augment import PHOTO_AUGMENT
-from hyperproto.data.image_files import ImageFiles, images_in
-from hyperproto.data.preprocessing import large_image_preprocessing
+from hyperproto.data.augment import PHOTO_AUGMENT, Augment
+from hyperproto.data.image_files import ImageFiles, image_size, images_in
+from hyperproto.data.preprocessing import ImagePreprocessing
 from hyperproto.data.source import (
+    Inputs,
     Labels,
     Source,
     Split,
@@ -18,9 +21,11 @@ from hyperproto.data.source import (
     hold_out_rows,
     select,
 )
-from hyperproto.defaults import HELD_OUT, IMAGE_SIZE
+from hyperproto.defaults import HELD_OUT, IMAGE_SIZE, choose_image_size
 
 TEST_FOLDERS = ("test", "val", "valid", "validation")
+SYSTEM_FOLDERS = ("__MACOSX", "__pycache__", "@eaDir", "$RECYCLE.BIN", "System Volume Information", "lost+found")
+LOOK_AT = 100  # images whose size is looked up
 
 
 def read_image_folder(
@@ -28,8 +33,6 @@ def read_image_folder(
     *,
     held_out: float = HELD_OUT,
     seed: int = 0,
-    size: int = IMAGE_SIZE,
-    resize: int | None = None,
     unseen: Unseen = "error",
     targets: Mapping[str, Target] | None = None,
 ) -> Source:
@@ -39,13 +42,12 @@ def read_image_folder(
     ----------
     path : str or Path
         The folder. Next to "train" there may be "test", "val", "valid" or "validation"; the first of them is the test
-        set. Hidden files, and those without the extension of an image, are skipped.
+        set. Hidden files and folders, those that systems leave behind (such as "__MACOSX"), and files without the
+        extension of an image are skipped.
     held_out : float
         Where there is no test folder: the share of each class to hold out; 0 holds out nothing.
     seed : int
         Fixes what is held out.
-    size, resize : int
-        Height and width the network gets, and the shorter side before the center is cut out (8/7 of ``size``).
     unseen : {"error", "missing"}
         What a class of the test folder is that is not in the training data.
     targets : mapping of str to Labels or Bounds, optional
@@ -55,7 +57,7 @@ def read_image_folder(
     Returns
     -------
     Source
-        With the one target "class", named by the subfolders in sorted order.
+        With the one target "class", named by the subfolders in sorted order, and a size chosen by that of the images.
     """
     path = Path(path)
     if not path.is_dir():
@@ -71,14 +73,20 @@ def read_image_folder(
     elif held_out:
         kept, out = hold_out_rows([train.targets["class"]], len(train), share=held_out, seed=seed)
         train, test = select(train, kept), select(train, out) if len(out) else None
-    return Source(
-        name=path.resolve().name,
-        train=train,
-        test=test,
-        targets={"class": known},
-        preprocessing=large_image_preprocessing(size, resize),
-        augment=PHOTO_AUGMENT,
-    )
+    preprocessing, augment, note = look_at_images(train.inputs)
+    return Source(path.resolve().name, train, test, {"class": known}, preprocessing, augment, note)
+
+
+def look_at_images(inputs: Inputs) -> tuple[ImagePreprocessing, Augment, str]:
+    """Return how images of one's own are prepared and varied by their size, and a sentence that says so."""
+    assert isinstance(inputs, ImageFiles)
+    rows = sorted({round(row) for row in np.linspace(0, len(inputs) - 1, LOOK_AT)})
+    sides = [min(found) for row in rows if (found := image_size(inputs[row])) is not None]
+    side = float(np.median(sides or [IMAGE_SIZE]))
+    size, resize = choose_image_size(side)
+    augment = Augment(padding=max(1, size // 8), flip=True) if resize is None else PHOTO_AUGMENT
+    note = f"Images are {size} x {size} pixels for the network: the shorter side of the files is {side:g} (median)."
+    return ImagePreprocessing(size, resize=resize), augment, note
 
 
 def _split(paths: list[Path], labels: list[str], known: Labels, folder: Path, unseen: Unseen) -> Split:
@@ -99,7 +107,11 @@ def _train_folder(path: Path) -> Path:
 
 
 def _subfolders(path: Path) -> list[Path]:
-    return sorted(folder for folder in path.iterdir() if folder.is_dir() and folder.name[0] != ".")
+    return sorted(
+        folder
+        for folder in path.iterdir()
+        if folder.is_dir() and folder.name[0] != "." and folder.name not in SYSTEM_FOLDERS
+    )
 
 
 def _labeled_images(path: Path) -> tuple[list[Path], list[str]]:

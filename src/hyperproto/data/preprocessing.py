@@ -8,9 +8,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from hyperproto._core.checks import check_integer, choose
+from hyperproto._core.checks import choose
 from hyperproto._core.errors import InputError, arg
-from hyperproto.defaults import IMAGE_SIZE
 
 CIFAR_MEAN, CIFAR_STD = (0.507, 0.487, 0.441), (0.267, 0.256, 0.276)
 IMAGENET_MEAN, IMAGENET_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
@@ -144,12 +143,6 @@ class TablePreprocessing:
 
 
 Preprocessing: TypeAlias = ImagePreprocessing | TablePreprocessing
-
-
-def large_image_preprocessing(size: int = IMAGE_SIZE, resize: int | None = None) -> ImagePreprocessing:
-    """Return the usual way with photographs: the shorter side to 8/7 of ``size``, 256 for 224, then the center."""
-    size = check_integer(size, "size", at_least=1)
-    return ImagePreprocessing(size, resize=round(size * 8 / 7) if resize is None else resize)
 
 
 def preprocessing_from_dict(values: dict[str, Any]) -> Preprocessing:

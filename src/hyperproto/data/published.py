@@ -16,7 +16,7 @@ from hyperproto._core.checks import choose
 from hyperproto._core.errors import InputError, MissingDataError, arg
 from hyperproto.data.augment import PHOTO_AUGMENT, Augment
 from hyperproto.data.image_files import ImageFiles, check_files_exist, images_in
-from hyperproto.data.preprocessing import ImagePreprocessing, large_image_preprocessing
+from hyperproto.data.preprocessing import ImagePreprocessing
 from hyperproto.data.source import (
     Labels,
     Source,
@@ -109,6 +109,7 @@ OMNIART = DatasetInfo(
     needed=("train_complete.csv", "test_complete.csv", "train", "test"),
     folders=("omniart", "OmniArt"),
 )
+PHOTO_PREPROCESSING = ImagePreprocessing(224, resize=256)  # the paper's, for CUB-200 and OmniArt
 YEARS_OF_SCRIPT = (1000.0, 1932.0)  # fixed in the authors' script; the paper takes the training minimum and maximum
 
 
@@ -176,17 +177,13 @@ def _annotated(folder: Path, wnids: list[str]) -> Split:
     return Split(ImageFiles(paths), {"class": torch.tensor(labels, dtype=torch.int64)})
 
 
-def read_cub200(path: str | Path, *, size: int = 224, resize: int | None = None) -> Source:
+def read_cub200(path: str | Path) -> Source:
     """Read CUB-200-2011, 11,788 photographs of 200 species of birds, with the official split.
 
     Parameters
     ----------
     path : str or Path
         The folder "CUB_200_2011", or the one that holds it.
-    size : int
-        Height and width the network gets; 224 in the paper.
-    resize : int, optional
-        The shorter side before the center is cut out (default: 8/7 of ``size``, which is 256 for 224).
 
     Returns
     -------
@@ -208,7 +205,7 @@ def read_cub200(path: str | Path, *, size: int = 224, resize: int | None = None)
         train=select(every, train.nonzero().flatten()),
         test=select(every, (~train).nonzero().flatten()),
         targets={"class": Labels(names)},
-        preprocessing=large_image_preprocessing(size, resize),
+        preprocessing=PHOTO_PREPROCESSING,
         augment=PHOTO_AUGMENT,
     )
 
@@ -238,8 +235,6 @@ def read_omniart(
     *,
     from_year: int | None = None,
     bounds: Literal["data", "script"] = "data",
-    size: int = 224,
-    resize: int | None = None,
     unseen: Unseen = "error",
 ) -> Source:
     """Read OmniArt: the year a painting was made, and its school.
@@ -253,9 +248,6 @@ def read_omniart(
         errors of 110 years and more cannot come from a range of 100, so all years are kept by default.
     bounds : {"data", "script"}
         Of the year: the extremes of the training data, as the paper says, or 1000 and 1932, as the authors' script.
-    size, resize : int
-        Height and width the network gets (224 in the paper), and the shorter side before the center is cut out
-        (8/7 of ``size``).
     unseen : {"error", "missing"}
         What a school of the test part is that is not in the training data.
 
@@ -276,7 +268,7 @@ def read_omniart(
         train=train,
         test=test,
         targets={"year": find_bounds("year", train.targets["year"], fixed), "school": known},
-        preprocessing=large_image_preprocessing(size, resize),
+        preprocessing=PHOTO_PREPROCESSING,
         augment=PHOTO_AUGMENT,
     )
 

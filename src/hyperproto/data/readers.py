@@ -3,7 +3,7 @@
 import inspect
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,8 +29,9 @@ from hyperproto.data.published import (
     read_omniart,
     read_tiny_imagenet,
 )
-from hyperproto.data.source import Source
+from hyperproto.data.source import Source, Target
 from hyperproto.data.tables import is_table, read_table
+from hyperproto.spec import DataSpec
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ def detect(path: str | Path) -> str:
     published = [name for name in found if name not in OWN]
     if len(published) > 1:
         listed = ", ".join(f'"{name}"' for name in published)
-        raise InputError(f'"{path}"', "hold one data set", listed, f"Choose one by {arg('name')}.")
+        raise InputError(f'"{path}"', "hold one data set", listed, f"Choose one by {arg('reader')}.")
     if not found:
         raise InputError(
             f'"{path}"',
@@ -90,34 +91,25 @@ def detect(path: str | Path) -> str:
     return (published or found)[0]
 
 
-def read_source(path: str | Path, name: str | None = None, **options: Any) -> Source:
-    """Read the data at ``path``.
+def read_source(path: str | Path, reader: str | None = None, **options: Any) -> Source:
+    """Read the data at ``path``; parameters are those of :func:`describe_data`."""
+    return read_data(describe_data(path, reader, **options))
+
+
+def describe_data(path: str | Path, reader: str | None = None, *, seed: int = 0, **options: Any) -> DataSpec:
+    """Return the description in plain values from which :func:`read_data` reads, and a run stores to read again.
 
     Parameters
     ----------
     path : str or Path
-        A data set, or the folder that holds it.
-    name : str, optional
-        One of :data:`READERS` (default: detected).
-    **options
-        For the reader of that kind, such as ``size=64`` or ``classes=["style"]``.
-    """
-    return read_data(describe_data(path, name, **options))
-
-
-def describe_data(path: str | Path, reader: str | None = None, *, seed: int = 0, **options: Any) -> dict[str, Any]:
-    """Return ``{"reader": ..., "path": ..., "options": ...}``, plain values from which :func:`read_data` reads again.
-
-    Parameters
-    ----------
-    path : str or Path
-        A data set, a folder of images, a table; or "digits" or "rotated-digits", which come with scikit-learn.
+        A data set or the folder that holds it, a folder of images, a table; or "digits" or "rotated-digits", which
+        come with scikit-learn.
     reader : str, optional
         One of :data:`READERS` (default: detected). "cifar-100-uneven" and "rotated-mnist" are never detected.
     seed : int
         Fixes what is held out, kept or rotated, for readers that draw.
     **options
-        For the reader; None or nothing leaves one out.
+        For the reader, such as ``classes=["style"]``; None or nothing leaves one out.
     """
     if reader is None and str(path) in BUILT_IN:
         reader = str(path)
@@ -125,55 +117,62 @@ def describe_data(path: str | Path, reader: str | None = None, *, seed: int = 0,
     if reader not in BUILT_IN and not place.exists():
         raise MissingDataError(f'"{path}"', "be an existing folder or file of data", advice="Check the path.")
     name = reader or detect(place)
-    read = choose(name, READERS, what="data set").read
     given = {key: value for key, value in options.items() if value not in (None, (), [], {})}
-    known = [key for key in inspect.signature(read).parameters if key not in ("path", "targets")]  # plain values only
-    for key in given:
-        if not known:
-            raise InputError(f'Options for reading "{name}"', "be left out, for there are none", f'"{key}"')
-        if key not in known:
-            raise unknown_choice(key, known, what=f'option for reading "{name}"')
-    if "seed" in known:
+    if "seed" in inspect.signature(_reader(name, given)).parameters:
         given.setdefault("seed", seed)
     if name == "table" and "test" in given:
         given["test"] = str(Path(given["test"]).absolute())
-    return {"reader": name, "path": "" if name in BUILT_IN else str(place), "options": given}
+    return DataSpec(reader=name, path="" if name in BUILT_IN else str(place), options=given)
 
 
-def read_data(data: dict[str, Any], path: str | Path | None = None) -> Source:
-    """Read the data that :func:`describe_data` described.
+def _reader(name: str, options: Iterable[str]) -> Callable[..., Source]:
+    """Return the function that reads a kind of data, and takes these options."""
+    read = choose(name, READERS, what="data set").read
+    known = [key for key in inspect.signature(read).parameters if key not in ("path", "targets")]
+    for key in options:
+        if key not in known:
+            raise unknown_choice(key, known, what=f'option for reading "{name}"')
+    return read
+
+
+def read_data(
+    spec: DataSpec, path: str | Path | None = None, *, targets: Mapping[str, Target] | None = None
+) -> Source:
+    """Read the data that :func:`describe_data` described, all of them.
 
     Parameters
     ----------
-    data : dict
-        ``{"reader": ..., "path": ..., "options": ...}``, as :func:`describe_data` returns and a run's config holds.
+    spec : DataSpec
+        Which data; of it, ``reader``, ``path`` and ``options`` count here.
     path : str or Path, optional
         Where the data are now, if they were moved.
+    targets : mapping of str to Labels or Bounds, optional
+        For data of one's own (:data:`OWN`): those of a trained model, instead of what the data have.
     """
-    name, options = data["reader"], dict(data["options"])
-    read = choose(name, READERS, what="data set").read
-    if name in BUILT_IN:
-        if path is not None and str(path) != name:
-            raise InputError("data", f'be left out for "{name}", which comes with scikit-learn', f'"{path}"')
+    options = dict(spec.options)
+    read = _reader(spec.reader, options)
+    if spec.reader in BUILT_IN:
+        if path is not None and str(path) != spec.reader:
+            raise InputError("data", f'be left out for "{spec.reader}", which comes with scikit-learn', f'"{path}"')
         return read(**options)
-    place = Path(data["path"] if path is None else path).absolute()
+    place = Path(spec.path if path is None else path).absolute()
     if not place.exists():
         raise MissingDataError(
             "The data", f'still be at "{place}"', advice=f"If they were moved, give {arg('data', 'PATH')}."
         )
-    if path is not None and name == "table" and "test" in options:
-        moved = place.parent / os.path.relpath(options["test"], Path(data["path"]).parent)  # together with its table
+    if path is not None and spec.reader == "table" and "test" in options:
+        moved = place.parent / os.path.relpath(options["test"], Path(spec.path).parent)  # together with its table
         options["test"] = str(moved if moved.exists() else options["test"])
-    return read(place, **options)
+    return read(place, **options) if targets is None else read(place, **options, targets=targets)
 
 
-def data_name(data: dict[str, Any]) -> str:
+def data_name(spec: DataSpec) -> str:
     """Return a short name for files: that of a published data set, or of the user's own folder or table.
 
-    >>> data_name({"reader": "table", "path": "/home/ann/My paintings.csv", "options": {}})
+    >>> data_name(DataSpec(reader="table", path="/home/ann/My paintings.csv"))
     'My-paintings'
     """
-    name = Path(data["path"]).stem if data["reader"] in OWN else data["reader"]
+    name = Path(spec.path).stem if spec.reader in OWN else spec.reader
     return re.sub(r"[^\w.-]+", "-", name).strip("-.") or "data"
 
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 import torch
@@ -13,7 +13,7 @@ from hyperproto._core.errors import InputError, arg
 from hyperproto._core.seeding import derive_seed
 from hyperproto.data.augment import Augment
 from hyperproto.data.image_files import ImageFiles
-from hyperproto.data.preprocessing import Preprocessing
+from hyperproto.data.preprocessing import ImagePreprocessing, Preprocessing
 
 MISSING = -1  # the class id of a missing label; a missing number is NaN
 Unseen: TypeAlias = Literal["error", "missing"]
@@ -134,6 +134,8 @@ class Source:
         What is done to every input; it travels with the model.
     augment : Augment or None
         How the paper, or common practice, varies the training images.
+    note : str
+        What was chosen by looking at the data, and why; for people.
     """
 
     name: str
@@ -142,6 +144,7 @@ class Source:
     targets: dict[str, Target]
     preprocessing: Preprocessing
     augment: Augment | None = None
+    note: str = ""
 
 
 def select(split: Split, ids: Tensor) -> Split:
@@ -149,6 +152,19 @@ def select(split: Split, ids: Tensor) -> Split:
     inputs = split.inputs
     chosen = inputs[ids] if isinstance(inputs, Tensor) else ImageFiles(inputs[row] for row in ids.tolist())
     return Split(chosen, {name: target[ids] for name, target in split.targets.items()})
+
+
+def resized(source: Source, size: int) -> Source:
+    """Have the network see another size; the padding of a random crop shrinks with the image."""
+    before = source.preprocessing
+    if not isinstance(before, ImagePreprocessing):
+        raise InputError("image_size", "be left out for rows of a table", size)
+    factor = size / before.size
+    resize = size if before.resize is None else round(before.resize * factor)
+    augment = source.augment
+    if augment is not None and augment.padding:
+        augment = replace(augment, padding=max(1, round(augment.padding * factor)))
+    return replace(source, preprocessing=replace(before, size=size, resize=resize), augment=augment, note="")
 
 
 def find_labels(name: str, labels: Sequence[str | None], known: Target | None = None) -> Labels:

@@ -16,9 +16,9 @@ from torch import Tensor
 
 from hyperproto._core.checks import unknown_choice
 from hyperproto._core.errors import InputError, MissingDataError, arg
-from hyperproto.data.augment import PHOTO_AUGMENT
 from hyperproto.data.image_files import ImageFiles, check_files_exist
-from hyperproto.data.preprocessing import Preprocessing, Standardizer, TablePreprocessing, large_image_preprocessing
+from hyperproto.data.image_folder import look_at_images
+from hyperproto.data.preprocessing import Preprocessing, Standardizer, TablePreprocessing
 from hyperproto.data.source import (
     Bounds,
     Inputs,
@@ -33,7 +33,7 @@ from hyperproto.data.source import (
     hold_out_rows,
     select,
 )
-from hyperproto.defaults import HELD_OUT, IMAGE_SIZE
+from hyperproto.defaults import HELD_OUT
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 OTHER_DELIMITERS = (";", "\t", "|", ",")  # where all of a header is one name, one of these was meant
@@ -215,8 +215,6 @@ def read_table(
     seed: int = 0,
     bounds: Mapping[str, tuple[float, float]] | None = None,
     unseen: Unseen = "error",
-    size: int = IMAGE_SIZE,
-    resize: int | None = None,
     targets: Mapping[str, Target] | None = None,
 ) -> Source:
     """Read a table (.csv, .tsv, .parquet) of images or of numbers, with one target for each column to predict.
@@ -238,8 +236,6 @@ def read_table(
         For columns of ``ranges`` (default: the extremes of the training data).
     unseen : {"error", "missing"}
         What a class in the test table is that is not in the training data.
-    size, resize : int
-        For images: what the network gets, and the shorter side before the center is cut out (8/7 of ``size``).
     targets : mapping of str to Labels or Bounds, optional
         Those of a trained model: class names and bounds are then its own, not those of the data, and ``unseen`` goes
         for the training part too.
@@ -269,14 +265,13 @@ def read_table(
     numbers = {name: find_bounds(name, train.targets[name], given.get(name) or known.get(name)) for name in ranges}
     for name in given:
         _warn_beyond(name, train.targets[name], numbers[name])
-    return Source(
-        name=path.stem,
-        train=train,
-        test=tested,
-        targets={**labels, **numbers},
-        preprocessing=_preprocessing(train.inputs, names, path, size, resize),
-        augment=PHOTO_AUGMENT if image else None,
-    )
+    preprocessing: Preprocessing
+    augment, note = None, ""
+    if is_image:
+        preprocessing, augment, note = look_at_images(train.inputs)
+    else:
+        preprocessing = _standardize(train.inputs, names, path)
+    return Source(path.stem, train, tested, {**labels, **numbers}, preprocessing, augment, note)
 
 
 def _warn_beyond(name: str, values: Tensor, bounds: Bounds) -> None:
@@ -342,9 +337,8 @@ def _split(
     return Split(ImageFiles(files), targets)
 
 
-def _preprocessing(inputs: Inputs, names: Sequence[str], path: Path, size: int, resize: int | None) -> Preprocessing:
-    if isinstance(inputs, ImageFiles):
-        return large_image_preprocessing(size, resize)
+def _standardize(inputs: Inputs, names: Sequence[str], path: Path) -> TablePreprocessing:
+    assert isinstance(inputs, Tensor)
     empty = inputs.isnan().all(0).nonzero().flatten()
     if len(empty):
         about = f'Column "{names[int(empty[0])]}" of "{path}"'

@@ -4,6 +4,7 @@ import hashlib
 import inspect
 import warnings
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from hyperproto.evaluation.confidence import Calibration
 from hyperproto.spaces import Classes, OutputSpace, Range
 from hyperproto.spaces.output_space import TaskSpace
 from hyperproto.spaces.tasks import Task, class_tasks, range_tasks
-from hyperproto.spec import ResolvedSettings
+from hyperproto.spec import DataSpec, ResolvedSettings
 from hyperproto.training import RunRecord, load, read_run
 from hyperproto.training.load import CALIBRATION
 
@@ -107,23 +108,23 @@ def read_run_source(
 
     Where the run does not say how its data was read, other data is read as what it is detected to be.
     """
-    described: dict[str, Any] = {} if record.spec is None else record.spec.data.read_options()
-    if not described:
-        if path is None:
-            advice = f"Say where it is: {arg('data', 'PATH')}."
-            raise InputError(f'The run "{record.folder}" does not know its data.', advice=advice)
-        described = {"reader": detect(path), "path": None}
-    reader, options = described["reader"], dict(described.get("options") or {})
-    options |= _unseen_option(reader, unseen)
-    original = described.get("path")
-    other = path is not None and (original is None or Path(path).resolve() != Path(original).resolve())
+    if record.spec is not None:
+        spec = record.spec.data
+    elif path is not None:
+        spec = DataSpec(reader=detect(path))
+    else:
+        advice = f"Say where it is: {arg('data', 'PATH')}."
+        raise InputError(f'The run "{record.folder}" does not know its data.', advice=advice)
+    reader, options = spec.reader, spec.options | _unseen_option(spec.reader, unseen)
+    other = path is not None and Path(path).resolve() != Path(spec.path).resolve()
+    targets = None
     if reader in OWN and other:
-        options["targets"] = _known_targets(tasks, reader)
-        if original is None and reader == "table":
+        targets = _known_targets(tasks, reader)
+        if record.spec is None and reader == "table":
             options |= _table_columns(record, tasks)
         if split is None:
             options = {key: value for key, value in options.items() if key != "test"} | {"held_out": 0.0}
-    return read_data({**described, "options": options}, None if path is None else str(path))
+    return read_data(replace(spec, options=options), path, targets=targets)
 
 
 def _choose_split(source: Source, name: str) -> Split:

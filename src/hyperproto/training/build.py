@@ -17,7 +17,7 @@ from hyperproto.data import Arrays, ImageData, ImagePreprocessing, Labels, Sourc
 from hyperproto.data.image_files import ImageFiles, decode_rows, find_corrupt
 from hyperproto.data.preprocessing import Preprocessing
 from hyperproto.data.readers import read_data
-from hyperproto.data.source import draw_rows, hold_out_rows, select
+from hyperproto.data.source import draw_rows, hold_out_rows, resized, select
 from hyperproto.defaults import MARGIN, InputKind, choose_dim, choose_loss, choose_margin, class_axes, uses_prior
 from hyperproto.losses import get_loss
 from hyperproto.models import BACKBONES, Backbone, LibraryNetwork, create_backbone, default_backbone
@@ -48,7 +48,7 @@ def build_source(spec: DataSpec, *, seed: int = 0, path: str | Path | None = Non
     path : path, optional
         Where the data are now, if they were moved.
     """
-    source = read_data(spec.read_options(), path)
+    source = read_data(spec, path)
     if spec.first_classes is not None:
         source = _first_classes(source, spec.first_classes)
     if spec.tasks:
@@ -61,7 +61,7 @@ def build_source(spec: DataSpec, *, seed: int = 0, path: str | Path | None = Non
     train = _thinned(source, source.train, spec.train_examples, "train")
     test = None if source.test is None else _thinned(source, source.test, spec.test_examples, "test")
     source = replace(source, train=train, test=test)
-    return source if spec.image_size is None else _resized(source, spec.image_size)
+    return source if spec.image_size is None else resized(source, spec.image_size)
 
 
 def build_data(spec: DataSpec, source: Source) -> tuple[Data, Data | None]:
@@ -219,19 +219,6 @@ def _only_tasks(source: Source, names: tuple[str, ...]) -> Source:
     test = None if source.test is None else kept(source.test)
     targets = {name: source.targets[name] for name in names}
     return replace(source, train=kept(source.train), test=test, targets=targets)
-
-
-def _resized(source: Source, size: int) -> Source:
-    """Have the network see another size; the padding of a random crop shrinks with the image."""
-    before = source.preprocessing
-    if not isinstance(before, ImagePreprocessing):
-        raise InputError("image_size", "be left out for rows of a table", size)
-    factor = size / before.size
-    resize = size if before.resize is None else round(before.resize * factor)
-    augment = source.augment
-    if augment is not None and augment.padding:
-        augment = replace(augment, padding=max(1, round(augment.padding * factor)))
-    return replace(source, preprocessing=replace(before, size=size, resize=resize), augment=augment)
 
 
 def _on_sphere(space: SpaceSpec, tasks: Tasks, source: Source, given: Prototypes | None) -> tuple[Tasks, int]:

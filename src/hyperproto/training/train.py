@@ -12,6 +12,7 @@ from hyperproto._core.errors import InputError
 from hyperproto._core.processes import from_first
 from hyperproto._core.seeding import derive_seed
 from hyperproto.data import Labels, Source
+from hyperproto.data.preprocessing import preprocessing_from_dict
 from hyperproto.data.source import Target
 from hyperproto.models import Backbone
 from hyperproto.spaces import Classes, OutputSpace, Space, Sphere, TaskSpace
@@ -80,8 +81,11 @@ def resume_run(folder: str | Path, *, path: str | Path | None = None, say: Say |
     source = build_source(spec.data, seed=spec.train.seed, path=path)
     if has_config:
         # what a rule decided is taken from the run: the rule may be another one by now
-        settings = ResolvedSettings.from_dict(read_run(place).settings)
+        record = read_run(place)
+        settings = ResolvedSettings.from_dict(record.settings)
         spec = replace(spec, train=settings)
+        if record.preprocessing is not None:
+            source = replace(source, preprocessing=preprocessing_from_dict(record.preprocessing))
         with torch.random.fork_rng():  # with the weights it started with: there may be no checkpoint yet
             torch.manual_seed(derive_seed(settings.seed, "weights"))
             network, space = rebuild(place)
@@ -107,6 +111,8 @@ def _fit(
     """Prepare the data, and train."""
     train_data, valid = build_data(spec.data, source)
     if say is not None:
+        if source.note:
+            say(source.note)
         say(_headline(source.name, len(train_data), None if valid is None else len(valid), network, space))
     return fit(
         network,
