@@ -58,8 +58,17 @@ def test_a_single_value_given_twice_still_counts_as_its_last(capsys):
 def test_place_finds_the_dimension_of_a_separation(capsys):
     code, out, _ = run(capsys, "place", "20", "--max-cosine", "0")
     assert code == 0
-    assert "10 dimensions deliver 0.000000. Smaller ones would cost:" in out
+    assert "10 dimensions: a code with a maximum cosine of 0.000000 is known. Fewer than 10 cannot have 0." in out
     assert "20 prototypes in 10 dimensions" in out
+
+
+def test_place_has_a_default_dimension_and_says_what_its_options_are(capsys):
+    code, out, _ = run(capsys, "place", "12", "--json")
+    assert (code, json.loads(out)["dim"]) == (0, 11)
+    code, out, _ = run(capsys, "place", "--help")
+    assert "--method {auto,codes,optimize,project,assign,paper,random}" in out
+    assert "[D]" in out
+    assert "no-json" not in out
 
 
 def test_place_keeps_room_and_extend_uses_it(capsys, tmp_path):
@@ -135,11 +144,7 @@ def test_compare_goes_over_dimensions(capsys, tmp_path):
         (["place", "3", "1"], "D must be at least 2; got 1"),
         (["place", "30", "3", "--method", "papr"], 'Did you mean "paper"?'),
         (["place", "3", "3", "-o", "/no/such/folder/p"], '"/no/such/folder" must be a folder'),
-        (
-            ["place", "3", "3", "--max-cosine", "0.1"],
-            "--max-cosine, which finds it, must be given; got both",
-        ),
-        (["place", "3"], "Either D or --max-cosine, which finds it, must be given; got neither"),
+        (["place", "3", "3", "--max-cosine", "0.1"], "--max-cosine must come without D, which it finds; got both"),
         (["place", "cats", "3"], 'CLASSES must be a number, a file with one name per line, .*; got "cats"'),
         (["place", "5", "3", "--neighbors", "2"], "--prior must be given with --confusion, --neighbors and --of"),
         (["place", "5", "3", "--prior-weight", "2"], "--prior must be given with --prior-weight"),

@@ -1,6 +1,7 @@
 import pytest
 
 import hyperproto as hp
+from hyperproto.prototypes import explore
 from hyperproto.prototypes.explore import compare_dims
 
 
@@ -19,16 +20,17 @@ def test_the_smallest_dimension_is_found(classes, wished, dim):
     found = hp.suggest_dim(classes, max_cosine=wished)
     assert found.dim == int(found) == dim
     assert found.max_cosine <= wished + 1e-9
-    assert all(option.dim < dim and option.max_cosine > wished for option in found.smaller)
-    assert all(option.max_cosine >= option.bound - 1e-12 for option in found.smaller)
+    assert hp.separation_bound(classes, found.at_least) <= wished + 1e-9
+    assert found.at_least == 2 or hp.separation_bound(classes, found.at_least - 1) > wished
     assert hp.Space(found, hp.Classes(classes)).dim == dim
 
 
-def test_dimensions_between_known_codes_are_searched():
-    found = hp.suggest_dim(20, max_cosine=0.31)
-    assert found.dim == 5
-    assert found.max_cosine <= 0.31
-    assert found.smaller[0].dim == 4
+def test_a_dimension_is_suggested_without_a_search(monkeypatch):
+    monkeypatch.setattr(explore, "place", None)
+    found = hp.suggest_dim(150, max_cosine=0.1)
+    assert (found.at_least, found.dim) == (27, 41)
+    assert found.max_cosine <= 0.1
+    assert hp.suggest_dim(20, max_cosine=0.31).dim == 5  # a stored code
 
 
 def test_impossible_wishes_get_a_sentence():

@@ -223,15 +223,15 @@ def test_two_classes_have_no_order():
 
 def test_a_sweep_holds_separation_only_assignment_and_auto(prior):
     rows = sweep_prior_weight(NAMES, 4, prior, effort="fast")
-    labels = [row.label for row in rows]
+    labels = [label for label, _ in rows]
     assert labels[:2] == ["separation only", "assignment"]
     assert labels.count("auto") == 1
-    swept = [row for row in rows if row.prior_weight > 0]
+    swept = [placed.certificate for _, placed in rows if placed.certificate.prior_agreement.weight > 0]
     assert swept[0].max_cosine < swept[-1].max_cosine
-    assert swept[0].ranked < swept[-1].ranked
+    assert swept[0].prior_agreement.ranked_by_margin < swept[-1].prior_agreement.ranked_by_margin
 
 
 def test_a_sweep_leaves_assignment_out_where_there_are_too_many_classes(monkeypatch):
     monkeypatch.setattr(methods, "ALL_ANCHORS", 10)
     rows = sweep_prior_weight(12, 4, vectors(), weights=[1.0], effort="fast", workers=1)
-    assert [row.label for row in rows] == ["separation only", ""]
+    assert [label for label, _ in rows] == ["separation only", ""]

@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 import hyperproto as hp
-from hyperproto.prototypes.explore import TradeOff
+from hyperproto.codes import PriorAgreement
 from hyperproto.report import draw_placement, draw_trade_off, prior_groups, write_placement_page
 from hyperproto.report.pages import certificate_rows
 from tests.report.test_neighbors import NAMES, prior
@@ -98,7 +98,11 @@ def test_the_trade_off_joins_the_sweep_and_marks_the_rest(tmp_path, monkeypatch)
     monkeypatch.setattr(Figure, "savefig", lambda self, *a, **k: (seen.append(self.axes[0]), save(self, *a, **k)))
     points = [(3, 0.4, 0.9, ""), (0, 0.2, 0.5, ""), (1, 0.3, 0.8, ""), (1, 0.25, 0.7, "auto")]
     prototypes = hp.place(6, 4)
-    rows = [TradeOff(label, weight, cosine, ranked, prototypes) for weight, cosine, ranked, label in points]
+    rows = []
+    for weight, cosine, ranked, label in points:
+        agreement = PriorAgreement("by hand", weight, 0.1, ranked, ranked, 1.0, 0.0, 0.0)
+        certificate = replace(prototypes.certificate, max_cosine=cosine, prior_agreement=agreement)
+        rows.append((label, replace(prototypes, certificate=certificate)))
     draw_trade_off(rows, tmp_path / "trade.png")
     axes = seen[0]
     sweep, bound = axes.lines

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-from tyro.conf import Positional, arg
+from tyro.conf import FlagCreatePairsOff, Positional, arg
 
-from hyperproto.cli.place import check_outputs, read_classes, read_weight, show_prototypes
+from hyperproto.cli.place import EFFORTS, check_outputs, read_classes, read_weight, show_prototypes
 
 
 @dataclass
@@ -32,13 +32,13 @@ class Extend:
     missing: Literal["error", "free"] = "error"
     """What happens to classes the prior does not know: an error, or placement without it."""
 
-    effort: str = "balanced"
-    """How much to search: fast, balanced or thorough."""
+    effort: Annotated[str, arg(metavar=EFFORTS)] = "balanced"
+    """How much to search."""
 
     seed: int = 0
     """Random seed; it fixes the result bit for bit."""
 
-    json: bool = False
+    json: FlagCreatePairsOff[bool] = False
     """Print JSON."""
 
     def run(self) -> None:

@@ -13,7 +13,7 @@ from hyperproto._core.checks import unknown_choice
 from hyperproto._core.errors import HyperprotoError, InputError, python_name
 from hyperproto._version import __version__
 from hyperproto.cli.calibrate import Calibrate
-from hyperproto.cli.compare import Compare
+from hyperproto.cli.compare import Compare, Sweep
 from hyperproto.cli.data import Data
 from hyperproto.cli.demo import Demo
 from hyperproto.cli.doctor import Doctor
@@ -23,7 +23,6 @@ from hyperproto.cli.place import Place
 from hyperproto.cli.predict import Predict
 from hyperproto.cli.reproduce import Reproduce
 from hyperproto.cli.runs import Runs
-from hyperproto.cli.sweep import Sweep
 from hyperproto.cli.train import Train
 
 # One dataclass per verb, with a method ``run``. Its fields are the options, named like the keywords of the function
@@ -135,7 +134,8 @@ def _in_options(error: HyperprotoError, verb: Any) -> str:
             return python_name(name, value)
         marks = get_args(options[key])
         if POSITIONAL in marks:
-            return next((str(mark.metavar) for mark in marks if getattr(mark, "metavar", None)), key.upper())
+            named = next((str(mark.metavar) for mark in marks if getattr(mark, "metavar", None)), key.upper())
+            return named.strip("[]")  # around what may be left out
         flag = _flag(next((mark.name for mark in marks if hasattr(mark, "metavar") and mark.name), key))
         return flag if value in ("", "True") else f"{flag} {value.strip(chr(34))}"
 

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from tyro.conf import Positional, arg
+from tyro.conf import FlagCreatePairsOff, Positional, arg
 
 from hyperproto._core.errors import InputError
 from hyperproto._core.files import check_can_write
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from hyperproto.priors import Prior
     from hyperproto.prototypes import Prototypes
 
+EFFORTS = "{fast,balanced,thorough}"
 NEIGHBORS = 5  # shown of the classes that --of names
 
 
@@ -22,8 +23,8 @@ NEIGHBORS = 5  # shown of the classes that --of names
 class SearchOptions:
     """How much to search, and how to show the result."""
 
-    effort: str = "balanced"
-    """How much to search: fast, balanced or thorough."""
+    effort: Annotated[str, arg(metavar=EFFORTS)] = "balanced"
+    """How much to search."""
 
     seed: int = 0
     """Random seed; it fixes the result bit for bit."""
@@ -34,7 +35,7 @@ class SearchOptions:
     plot: Annotated[Path | None, arg(metavar="FILE")] = None
     """Draw the result as PNG or SVG."""
 
-    json: bool = False
+    json: FlagCreatePairsOff[bool] = False
     """Print JSON."""
 
 
@@ -56,14 +57,14 @@ class Place(PriorOptions):
     classes: Annotated[Positional[str], arg(metavar="CLASSES")]
     """Number of classes; or their names: a file with one per line, or a list with commas."""
 
-    dim: Annotated[Positional[int | None], arg(metavar="D")] = None
-    """Number of dimensions; the sphere is S^(D-1). Left out with --max-cosine."""
+    dim: Annotated[Positional[int | None], arg(metavar="[D]")] = None
+    """Number of dimensions; the sphere is S^(D-1) (default: that of --max-cosine, or K - 1, from 2 to 256)."""
 
     output: Annotated[Path | None, arg(aliases=["-o"], metavar="FILE")] = None
     """Write the prototypes to this safetensors file."""
 
     max_cosine: Annotated[float | None, arg(metavar="C")] = None
-    """Find the smallest dimension with at most this maximum cosine, and place there."""
+    """Place in the smallest dimension in which a code with at most this maximum cosine is known."""
 
     prior: Annotated[str | None, arg(metavar="FILE")] = None
     """What is known about the classes: word vectors (GloVe or word2vec, also .gz), a .npy of vectors or similarities,
@@ -72,8 +73,8 @@ class Place(PriorOptions):
     prior_weight: Annotated[str, arg(metavar="W")] = "auto"
     """How much the prior counts against separation: a number from 0 on, or auto."""
 
-    method: str = "auto"
-    """How to place: auto, codes, optimize, project, assign, paper or random."""
+    method: Annotated[str, arg(metavar="{auto,codes,optimize,project,assign,paper,random}")] = "auto"
+    """How to place."""
 
     reserve: Annotated[int, arg(metavar="N")] = 0
     """Reserve room for N later classes, for hyperproto extend."""
@@ -96,10 +97,11 @@ class Place(PriorOptions):
 
         self._check()
         classes = read_classes(self.classes)
+        count = classes if isinstance(classes, int) else len(classes)
         prior = read_prior(self.prior, classes, missing=self.missing, confusion=self.confusion)
         prototypes = place(
             classes,
-            self._suggest(classes) if self.dim is None else self.dim,
+            self._choose_dim(count) if self.dim is None else self.dim,
             prior=prior,
             prior_weight=read_weight(self.prior_weight),
             missing="free",  # unknown classes were handled when the prior was read
@@ -118,8 +120,7 @@ class Place(PriorOptions):
             from hyperproto.report import compare_neighbors
 
             of = None if self.of is None else [name.strip() for name in self.of.split(",") if name.strip()]
-            count = self.neighbors or NEIGHBORS
-            table = compare_neighbors(prototypes, prior, classes=of, k=count)
+            table = compare_neighbors(prototypes, prior, classes=of, k=self.neighbors or NEIGHBORS)
             more["neighbors"] = asdict(table)["rows"]
         show_prototypes(prototypes, self.output, more, as_json=self.json)
         if table is not None and not self.json:
@@ -135,27 +136,25 @@ class Place(PriorOptions):
             raise InputError("prior", "be given with --confusion, --neighbors and --of", "none")
         if self.neighbors is not None and self.neighbors < 1:
             raise InputError("neighbors", "be at least 1", self.neighbors)
-        if (self.dim is None) == (self.max_cosine is None):
-            got = "neither" if self.dim is None else "both"
-            raise InputError("Either D or --max-cosine, which finds it,", "be given", got)
+        if self.dim is not None and self.max_cosine is not None:
+            raise InputError("max_cosine", "come without D, which it finds", "both")
         if self.max_cosine is not None and self.prior is not None:
             raise InputError("max_cosine", "come without --prior: it is about separation alone", advice="Give D.")
 
-    def _suggest(self, classes: int | tuple[str, ...]) -> int:
-        """Return the smallest dimension that keeps the maximum cosine, and print what smaller ones cost."""
-        from hyperproto._core.progress import progress_bar
+    def _choose_dim(self, num_classes: int) -> int:
+        """Return the dimension of a target separation, and print what else is possible; or the default."""
+        from hyperproto.defaults import choose_dim
         from hyperproto.prototypes import suggest_dim
 
-        assert self.max_cosine is not None
-        with progress_bar("searching the dimensions"):
-            count = classes if isinstance(classes, int) else len(classes)
-            found = suggest_dim(count, max_cosine=self.max_cosine, seed=self.seed)
+        if self.max_cosine is None:
+            return choose_dim([num_classes])
+        suggested = suggest_dim(num_classes, max_cosine=self.max_cosine)
         if not self.json:
-            more = " Smaller ones would cost:" if found.smaller else ""
-            print(f"{found.dim} dimensions deliver {found.max_cosine:.6f}.{more}")
-            for option in found.smaller:
-                print(f"  {option.dim:5d}: {option.max_cosine:.6f} (bound {option.bound:.6f})")
-        return found.dim
+            print(
+                f"{suggested.dim} dimensions: a code with a maximum cosine of {suggested.max_cosine:.6f} is known. "
+                f"Fewer than {suggested.at_least} cannot have {self.max_cosine:g}."
+            )
+        return suggested.dim
 
     def _draw(self, prototypes: "Prototypes", prior: "Prior | None") -> None:
         """Draw and write the page, where asked to."""

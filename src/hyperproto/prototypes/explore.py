@@ -1,5 +1,6 @@
 """Before a placement: how many dimensions it needs, and what separation, the paper and a prior's weight give."""
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,7 @@ from hyperproto.prototypes.place import place
 from hyperproto.prototypes.prototypes import Prototypes, check_dim, parse_classes
 
 COMPARED_DIMS = (2, 3, 5, 10, 25, 50, 100)
+MOST_TRIED = 1000  # dimensions
 SWEEP = (0.25, 0.5, 1.0, 2.0, 4.0)  # times the weight of "auto"
 
 
@@ -30,37 +32,32 @@ def separation_bound(num_classes: int, dim: int) -> float:
 
 
 @dataclass(frozen=True)
-class Option:
-    """What K prototypes cost in ``dim`` dimensions: the maximum cosine we can deliver, and the bound."""
-
-    dim: int
-    max_cosine: float
-    bound: float
-
-
-@dataclass(frozen=True)
 class Suggestion:
-    """The smallest dimension that delivers a target separation, and what ``smaller`` ones would cost.
+    """A dimension in which a known code has the target separation; ``int(suggestion)`` is the dimension.
 
-    ``int(suggestion)`` is the dimension, so it can be used as one.
+    Attributes
+    ----------
+    dim : int
+        The dimension.
+    max_cosine : float
+        The maximum cosine of the best known code there; a search may find a better one.
+    at_least : int
+        No code in fewer dimensions has the target separation, by the bound. In those between, a search may find one.
     """
 
-    num_classes: int
-    target: float
     dim: int
     max_cosine: float
-    bound: float
-    smaller: tuple[Option, ...]
+    at_least: int
 
     def __index__(self) -> int:
         return self.dim
 
 
-def suggest_dim(num_classes: int, *, max_cosine: float, effort: str = "fast", seed: int = 0) -> Suggestion:
-    """Return the smallest dimension in which ``place`` delivers a maximum cosine of at most ``max_cosine``.
+def suggest_dim(num_classes: int, *, max_cosine: float) -> Suggestion:
+    """Return the smallest dimension in which a code is known whose maximum cosine is at most ``max_cosine``.
 
-    Dimensions that the bound rules out are skipped, those where a known code suffices need no search, and those in
-    between are tried with the given effort.
+    Nothing is searched for: bounds and known codes answer at once. :func:`hyperproto.place` does as well there, or
+    better.
 
     Examples
     --------
@@ -68,37 +65,21 @@ def suggest_dim(num_classes: int, *, max_cosine: float, effort: str = "fast", se
     (50, 8)
     """
     check_integer(num_classes, "num_classes", at_least=2)
-    target = check_finite_number(max_cosine, "max_cosine")
+    target = check_finite_number(max_cosine, "max_cosine") + 1e-9
     least = -1 / (num_classes - 1)
     if not least <= target < 1:
         raise InputError(
             "max_cosine",
             f"lie in [{least:.6g}, 1) for {num_classes} classes",
-            f"{target:g}",
+            f"{max_cosine:g}",
             "In no dimension can their largest cosine be less than that of the simplex.",
         )
-
-    def placed(dim: int) -> float:
-        return place(num_classes, dim, effort=effort, seed=seed, progress=False).certificate.max_cosine
-
-    slack = 1e-9
-    lowest = _first(2, num_classes, lambda dim: lower_bound(num_classes, dim) <= target + slack)
-    highest = _first(lowest, num_classes, lambda dim: known_max_cosine(num_classes, dim) <= target + slack)
-    dim = _first(lowest, highest, lambda dim: dim == highest or placed(dim) <= target + slack)
-    ladder = sorted({d for d in (dim - 1, round(0.75 * dim), dim // 2, dim // 4) if 2 <= d < dim}, reverse=True)
-    smaller = tuple(Option(d, placed(d), lower_bound(num_classes, d)) for d in ladder)
-    return Suggestion(num_classes, target, dim, placed(dim), lower_bound(num_classes, dim), smaller)
-
-
-def _first(low: int, high: int, holds: Callable[[int], bool]) -> int:
-    """Return the smallest number in [low, high] from which on ``holds``, by bisection; high if none before."""
-    while low < high:
-        middle = (low + high) // 2
-        if holds(middle):
-            high = middle
-        else:
-            low = middle + 1
-    return high
+    dims = range(2, max(3, num_classes))
+    at_least = dims[bisect_left(dims, True, key=lambda dim: lower_bound(num_classes, dim) <= target)]
+    highest = dims[bisect_left(dims, True, key=lambda dim: known_max_cosine(num_classes, dim) <= target)]
+    near = range(at_least, min(highest, at_least + MOST_TRIED))  # codes are stored for single dimensions
+    dim = next((dim for dim in near if known_max_cosine(num_classes, dim) <= target), highest)
+    return Suggestion(dim, known_max_cosine(num_classes, dim), at_least)
 
 
 @dataclass(frozen=True)
@@ -138,27 +119,6 @@ def compare_dims(
     return rows
 
 
-@dataclass(frozen=True)
-class TradeOff:
-    """One placement: the weight of its prior, how well it separates, and how well it agrees with the prior.
-
-    Attributes
-    ----------
-    label : str
-        "auto", "assignment", "separation only", or "" for a point of the sweep.
-    prior_weight, max_cosine, ranked : float
-        λ, the maximum cosine, and the share of triplets ranked right by more than .01.
-    prototypes : Prototypes
-        The placement itself, whose certificate has the rest.
-    """
-
-    label: str
-    prior_weight: float
-    max_cosine: float
-    ranked: float
-    prototypes: Prototypes
-
-
 def sweep_prior_weight(
     classes: int | Sequence[str],
     dim: int,
@@ -170,8 +130,11 @@ def sweep_prior_weight(
     workers: int | None = None,
     missing: Any = "error",
     progress: Callable[[str], object] | None = None,
-) -> list[TradeOff]:
+) -> list[tuple[str, Prototypes]]:
     """Place with several weights, with none, and by assignment where there is one.
+
+    Returns pairs of a label and a placement: "separation only", "assignment", "auto", and "" for another weight. The
+    certificates say how well each separates, and how well it agrees with the prior.
 
     Parameters
     ----------
@@ -185,17 +148,15 @@ def sweep_prior_weight(
     num_classes, names = parse_classes(classes)
     known = as_prior(prior, names, num_classes, missing=missing)
     auto = auto_weight(num_classes, dim)
-    tried = weights if weights is not None else [factor * auto for factor in SWEEP]
-    wanted: list[tuple[str, dict[str, Any]]] = [("separation only", {"prior_weight": 0.0})]
+    trials: list[tuple[str, dict[str, Any]]] = [("separation only", {"prior_weight": 0.0})]
     if known.known.all() and num_classes <= methods.ALL_ANCHORS:
-        wanted.append(("assignment", {"method": "assign"}))
-    wanted += [("auto" if abs(weight - auto) < 1e-9 * auto else "", {"prior_weight": weight}) for weight in tried]
+        trials.append(("assignment", {"method": "assign"}))
+    weights = [factor * auto for factor in SWEEP] if weights is None else weights
+    trials += [("auto" if abs(weight - auto) < 1e-9 * auto else "", {"prior_weight": weight}) for weight in weights]
     rows = []
-    for label, options in wanted:
+    for label, options in trials:
         if progress is not None:
             progress(label or f"weight {options['prior_weight']:.3g}")
-        made = place(classes, dim, prior=known, effort=effort, seed=seed, workers=workers, **options)
-        agreement = made.certificate.prior_agreement
-        assert agreement is not None
-        rows.append(TradeOff(label, agreement.weight, made.certificate.max_cosine, agreement.ranked_by_margin, made))
+        placed = place(classes, dim, prior=known, effort=effort, seed=seed, workers=workers, **options)
+        rows.append((label, placed))
     return rows

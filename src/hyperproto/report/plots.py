@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from hyperproto.prototypes.explore import Comparison, TradeOff
+from hyperproto.prototypes import Prototypes
+from hyperproto.prototypes.explore import Comparison
 from hyperproto.report.pictures import new_picture
 
 LINES = (
@@ -43,24 +44,24 @@ def draw_separation(rows: Sequence[Comparison], path: str | Path, *, num_classes
         axes.legend()
 
 
-def draw_trade_off(rows: Sequence[TradeOff], path: str | Path) -> None:
+def draw_trade_off(rows: Sequence[tuple[str, Prototypes]], path: str | Path) -> None:
     """Draw triplets ranked as the prior ranks them against the maximum cosine, and write PNG or SVG.
 
     Parameters
     ----------
-    rows : sequence
-        Points without a label are joined in the order of their ``prior_weight``; the others are marked and named.
+    rows : sequence of pairs (label, placement with a prior)
+        Placements without a label are joined in the order of their weights; the others are marked and named.
     path : str or Path
         Ends in ``.png`` or ``.svg``.
     """
-    placed = rows[0].prototypes
+    placed = rows[0][1]
     bound = placed.certificate.bound  # no placement has a smaller maximum cosine
     with new_picture(path, 7.5, 5) as figure:
         axes = figure.add_subplot()
-        _draw_sweep(axes, sorted((row for row in rows if not row.label), key=lambda row: row.prior_weight))
-        for row, (marker, color) in zip((row for row in rows if row.label), MARKS, strict=False):
+        _draw_sweep(axes, sorted(_measures(placement) for label, placement in rows if not label))
+        for (label, placement), (marker, color) in zip((row for row in rows if row[0]), MARKS, strict=False):
             style = {"s": 70, "marker": marker, "color": color, "zorder": 4}
-            axes.scatter(row.max_cosine, row.ranked, label=row.label, **style)
+            axes.scatter(*_measures(placement)[1:], label=label, **style)
         axes.axvline(bound, color="black", linestyle="--", linewidth=1, label=f"lower bound {bound:.4f}")
         axes.set_xlabel("maximum cosine (smaller is better)")
         axes.set_ylabel("triplets ranked as in the prior (larger is better)")
@@ -71,17 +72,24 @@ def draw_trade_off(rows: Sequence[TradeOff], path: str | Path) -> None:
         axes.legend()
 
 
-def _draw_sweep(axes: Any, sweep: Sequence[TradeOff]) -> None:
+def _measures(placed: Prototypes) -> tuple[float, float, float]:
+    """Return the weight of the prior, the maximum cosine, and the share of triplets ranked right by more than .01."""
+    agreement = placed.certificate.prior_agreement
+    assert agreement is not None
+    return agreement.weight, placed.certificate.max_cosine, agreement.ranked_by_margin
+
+
+def _draw_sweep(axes: Any, sweep: Sequence[tuple[float, float, float]]) -> None:
     """Join the points of the sweep, each with its weight next to it where there is room."""
     if not sweep:
         return
-    x, y = [row.max_cosine for row in sweep], [row.ranked for row in sweep]
+    _, x, y = zip(*sweep, strict=True)
     axes.plot(x, y, "-o", color=SWEEP, markersize=4, label="by weight of the prior")
     wide, high = max(x) - min(x) or 1.0, max(y) - min(y) or 1.0
     last: tuple[float, float] | None = None
-    for row in sweep:
-        here = row.max_cosine / wide, row.ranked / high
+    for weight, max_cosine, ranked in sweep:
+        here = max_cosine / wide, ranked / high
         if last is None or (here[0] - last[0]) ** 2 + (here[1] - last[1]) ** 2 > 0.08**2:
             offset = {"xytext": (5, -10), "textcoords": "offset points"}
-            axes.annotate(f"{row.prior_weight:g}", (row.max_cosine, row.ranked), color=SWEEP, fontsize=8, **offset)
+            axes.annotate(f"{weight:g}", (max_cosine, ranked), color=SWEEP, fontsize=8, **offset)
             last = here
