@@ -55,6 +55,7 @@ def test_the_help_lists_the_version_and_hides_defaults_of_none(capsys):
         assert code == 0
         assert "default: None" not in out
         assert "{None" not in out
+        assert "--no-json" not in out
 
 
 def test_an_unknown_verb_gets_one_sentence_with_the_nearest(capsys):

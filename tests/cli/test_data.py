@@ -45,7 +45,7 @@ def test_check_names_an_image_that_is_a_web_page(capsys, tmp_path):
     code, out, err = run(capsys, "data", "check", str(folder))
     assert code == 2
     assert "1 cannot be read" in out
-    assert "got an HTML page" in err
+    assert "it starts with b'<html>not found</html>'" in err
     assert err.count("\n") == 1
     assert run(capsys, "data", "check", str(folder), "--no-verify")[0] == 0
 

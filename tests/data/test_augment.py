@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hyperproto.data import Augment
-from hyperproto.data.augment import augmented, center, crop, flip, normalize, uniforms, warp
+from hyperproto.data.augment import augmented, center, crop, flip, normalize, scale_boxes, uniforms
 from tests.reference import augment as reference
 
 
@@ -39,31 +39,23 @@ def test_the_corners_of_the_padding_can_be_reached():
     assert np.array_equal(corners[1, :6, :6], pixels[1, 2:, 2:])
 
 
-@pytest.mark.parametrize("turned", [False, True])
-def test_warp_equals_interpolation_pixel_by_pixel(turned):
-    pixels, rng = images(5, 9), np.random.default_rng(1)
+def test_scaling_boxes_equals_interpolation_pixel_by_pixel():
+    pixels = images(5, 9)
     boxes = np.stack([[1, 2, 5, 4], [0, 0, 9, 9], [3, 3, 6, 6], [0, 5, 9, 4], [8, 8, 1, 1]])
-    degrees = rng.uniform(-180, 180, 5) if turned else None
-    got = warp(pixels, boxes, 7, degrees=degrees)
+    got = scale_boxes(pixels, boxes, 7)
     for i in range(5):
-        exact = reference.warp(pixels[i], boxes[i], 7, None if degrees is None else degrees[i])
+        exact = reference.scale_box(pixels[i], boxes[i], 7)
         assert np.abs(got[i] - exact).max() <= 0.501  # rounded to whole levels, and float32 on the way
 
 
-def test_warp_of_the_whole_image_changes_nothing_and_a_quarter_turn_is_rot90():
+def test_scaling_the_whole_image_to_its_size_changes_nothing():
     pixels = images(3, 16)
-    whole = np.tile([0, 0, 16, 16], (3, 1))
-    assert np.array_equal(warp(pixels, whole, 16), pixels)
-    turned = warp(pixels, whole, 16, degrees=np.array([0.0, 90.0, 180.0]))
-    for image, before, quarters in zip(turned, pixels, (0, 1, 2), strict=True):
-        assert np.array_equal(image, np.rot90(before, quarters))
+    assert np.array_equal(scale_boxes(pixels, np.tile([0, 0, 16, 16], (3, 1)), 16), pixels)
 
 
 AUGMENTS = [
     Augment(padding=2, flip=True),
     Augment(resized_crop=(0.3, 1.0), flip=True),
-    Augment(rotation=20, padding=1),
-    Augment(resized_crop=(0.1, 0.5), rotation=90, flip=True),
 ]
 
 
@@ -126,7 +118,6 @@ def test_normalised_pixels_are_float32_channels_last():
     ("settings", "sentence"),
     [
         ({"padding": -1}, "`padding` must be at least 0; got -1"),
-        ({"rotation": 400}, "`rotation` must be finite and at least 0 and at most 180; got 400"),
         ({"padding": 4, "resized_crop": (0.1, 1.0)}, "`padding` must be 0 with `resized_crop`.* Choose one"),
         ({"resized_crop": (0.5, 0.2)}, "0 < smallest <= largest <= 1; got"),
         ({"resized_crop": (0.0, 1.0)}, "0 < smallest <= largest <= 1; got"),

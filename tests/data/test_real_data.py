@@ -12,6 +12,7 @@ import torch
 
 from hyperproto.data import (
     ImageFiles,
+    find_corrupt,
     read_cifar100,
     read_cub200,
     read_mnist,
@@ -19,7 +20,6 @@ from hyperproto.data import (
     read_rotated_mnist,
     read_tiny_imagenet,
     read_uneven_cifar100,
-    verify_images,
 )
 from hyperproto.data.readers import READERS
 from hyperproto.spaces import tasks_for
@@ -40,7 +40,7 @@ def check_files(source, every=50):
     """A sample of the images decodes, and each target is valid for its task."""
     for split in (source.train, source.test):
         assert isinstance(split.inputs, ImageFiles)
-        assert verify_images(list(split.inputs)[::every]) == []
+        assert find_corrupt(ImageFiles(list(split.inputs)[::every])) == {}
         for name, task in tasks_for(source.targets).items():
             task.check(split.targets[name], name)
 

@@ -154,7 +154,9 @@ def test_data_of_another_kind_gets_a_sentence(image_run, table_run, tmp_path):
 def test_an_unreadable_image_is_named_or_left_out(image_run, tmp_path):
     folder = write_images(tmp_path / "more", n=2)
     (folder / "gray" / "1.png").write_bytes(b"<html>404")
-    with pytest.raises(ValueError, match=r'gray/1.png" must be an image; got an HTML page'):
+    with pytest.raises(
+        ValueError, match=r'gray/1.png" must be an image; got a file of no known format .it starts with b.<html>404'
+    ):
         evaluate_run(image_run.folder, folder)
     found = evaluate_run(image_run.folder, folder, skip_corrupt=True)
     assert found.examples == 5

@@ -18,31 +18,19 @@ def pad_crop_flip(image, top, left, size, padding, mirror):
     return result
 
 
-def warp(image, box, size, degrees=None):
-    """Turn one image about its centre and scale a box of it to a square, by linear interpolation; float64."""
+def scale_box(image, box, size):
+    """Scale a box of one image to a square by linear interpolation; float64."""
     side, _, channels = image.shape
     top, left, height, width = (int(value) for value in box)
-    turn = math.radians(degrees or 0)
     result = np.zeros((size, size, channels))
     for row in range(size):
         for column in range(size):
-            y = top + (row + 0.5) / size * height - side / 2
-            x = left + (column + 0.5) / size * width - side / 2
-            y, x = math.sin(turn) * x + math.cos(turn) * y, math.cos(turn) * x - math.sin(turn) * y
-            result[row, column] = _between(image, y + side / 2 - 0.5, x + side / 2 - 0.5, black=degrees is not None)
+            y, x = top + (row + 0.5) / size * height - 0.5, left + (column + 0.5) / size * width - 0.5
+            for near_y in (math.floor(y), math.floor(y) + 1):
+                for near_x in (math.floor(x), math.floor(x) + 1):
+                    share = (1 - abs(y - near_y)) * (1 - abs(x - near_x))
+                    result[row, column] += share * image[min(max(near_y, 0), side - 1), min(max(near_x, 0), side - 1)]
     return result
-
-
-def _between(image, y, x, *, black):
-    side = image.shape[0]
-    total = np.zeros(image.shape[2])
-    for row in (math.floor(y), math.floor(y) + 1):
-        for column in (math.floor(x), math.floor(x) + 1):
-            share = (1 - abs(y - row)) * (1 - abs(x - column))
-            inside = 0 <= row < side and 0 <= column < side
-            if inside or not black:
-                total += share * image[min(max(row, 0), side - 1), min(max(column, 0), side - 1)]
-    return total
 
 
 def normalise(image, mean, std):

@@ -111,22 +111,17 @@ def check_unit_rows(vectors: Tensor, *, tolerance: float = 1e-5) -> None:
         raise InputError("prototypes", f"have rows of norm 1, within {tolerance:g}", got, advice)
 
 
-def unknown_choice(name: object, options: Iterable[str], *, argument: str = "", what: str = "") -> InputError:
+def unknown_choice(name: object, options: Iterable[str], *, what: str) -> InputError:
     """Return the error for a name that is not among the options, suggesting the nearest one.
 
-    ``argument`` is the argument that carries the name; without one, ``what`` says what the name stands for.
-
-    >>> print(unknown_choice("papr", ["auto", "paper"], argument="method"))
-    `method` must be one of "auto", "paper"; got "papr". Did you mean "paper"?
     >>> print(unknown_choice("papr", ["auto", "paper"], what="placement method"))
     Unknown placement method "papr". Choose from: "auto", "paper". Did you mean "paper"?
     """
     options = list(options)
-    advice = nearest_name(name, options)
-    listed = ", ".join(f'"{option}"' for option in options)
-    if argument:
-        return InputError(argument, f"be one of {listed}", f'"{name}"', advice)
-    return InputError(f'Unknown {what} "{name}".', advice=f"Choose from: {listed}. {advice}".rstrip())
+    listed = ", ".join(f'"{option}"' for option in options) or "none"
+    return InputError(
+        f'Unknown {what} "{name}".', advice=f"Choose from: {listed}. {nearest_name(name, options)}".rstrip()
+    )
 
 
 def nearest_name(name: object, options: Iterable[str]) -> str:
@@ -135,12 +130,12 @@ def nearest_name(name: object, options: Iterable[str]) -> str:
     return f'Did you mean "{near[0]}"?' if near else ""
 
 
-def choose(name: str, options: Mapping[str, T], *, argument: str = "", what: str = "") -> T:
+def choose(name: str, options: Mapping[str, T], *, what: str) -> T:
     """Return ``options[name]``, or raise the error of :func:`unknown_choice`."""
     try:
         return options[name]
     except (KeyError, TypeError):
-        raise unknown_choice(name, options, argument=argument, what=what) from None
+        raise unknown_choice(name, options, what=what) from None
 
 
 def names_or_numbers(names: Sequence[str] | None, count: int) -> tuple[str, ...]:

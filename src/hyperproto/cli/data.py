@@ -86,30 +86,25 @@ class Data:
 
 
 def _unreadable(source: "Source") -> list[tuple[str, str]]:
-    from hyperproto.data import ImageFiles, verify_images
+    from hyperproto.data import ImageFiles, find_corrupt
 
-    splits = [split for split in (source.train, source.test) if split is not None]
-    files = [path for split in splits if isinstance(split.inputs, ImageFiles) for path in split.inputs]
-    return [(str(path), reason) for path, reason in verify_images(files)]
+    parts = [part.inputs for part in (source.train, source.test) if part and isinstance(part.inputs, ImageFiles)]
+    return [(str(part[row]), reason) for part in parts for row, reason in sorted(find_corrupt(part).items())]
 
 
 def _show_source(path: Path, report: dict[str, Any]) -> None:
-    from rich.markup import escape
-    from rich.table import Table
+    from hyperproto.cli.console import table_console, text_table
 
-    from hyperproto.cli.console import table_console
-
-    table = Table(title=escape(f"{report['name']} in {path}"), show_header=False)
+    rows = []
     for (part, count), published in zip(report["examples"].items(), report["published"], strict=False):
         whole = f" (the publisher has {published:,})" if published not in (0, count) else ""
-        table.add_row(part, f"{count:,} examples{whole}")
-    table.add_row("inputs", report["inputs"])
-    for name, target in report["targets"].items():
-        table.add_row(escape(name), escape("\n".join(_describe_target(target))))
+        rows.append((part, f"{count:,} examples{whole}"))
+    rows.append(("inputs", report["inputs"]))
+    rows += [(name, "\n".join(_describe_target(target))) for name, target in report["targets"].items()]
     if report["unreadable"] is not None and report["inputs"] == "image files":
         faulty = len(report["unreadable"])
-        table.add_row("images", f"{faulty} cannot be read" if faulty else "every one can be read")
-    table_console().print(table)
+        rows.append(("images", f"{faulty} cannot be read" if faulty else "every one can be read"))
+    table_console().print(text_table(rows, title=f"{report['name']} in {path}"))
 
 
 def _describe_target(target: dict[str, Any]) -> Iterator[str]:
@@ -127,18 +122,11 @@ def _describe_target(target: dict[str, Any]) -> Iterator[str]:
 
 
 def _show_columns(path: Path, report: dict[str, Any]) -> None:
-    from rich.markup import escape
-    from rich.table import Table
+    from hyperproto.cli.console import table_console, text_table
 
-    from hyperproto.cli.console import table_console
-
-    table = Table(title=escape(str(path)))
-    for heading in ("column", "rows", "empty", "different", "seems to be"):
-        table.add_column(heading)
-    for name, found in report.items():
-        table.add_row(escape(name), *(escape(str(value)) for value in found.values()))
+    rows = ((name, *map(str, found.values())) for name, found in report.items())
     console = table_console()
-    console.print(table)
+    console.print(text_table(rows, "column", "rows", "empty", "different", "seems to be", title=str(path)))
     console.print(
         "Say what to predict: --classes COLUMN, --range COLUMN; and --image COLUMN for images.", soft_wrap=True
     )

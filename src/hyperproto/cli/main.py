@@ -42,7 +42,7 @@ VERBS: dict[str, type[Any]] = {
     "sweep": Sweep,
     "train": Train,
 }
-POSITIONAL, HIDDEN = get_args(Positional[str])[1], get_args(Suppress[str])[1]
+POSITIONAL, HIDDEN, FLAG = (get_args(mark)[1] for mark in (Positional[str], Suppress[str], FlagCreatePairsOff[bool]))
 ABOUT = "Hyperspherical prototype networks: classify and regress on one sphere, laid out before training."
 
 
@@ -114,13 +114,14 @@ def _fields(verb: Any) -> dict[str, Any]:
         if is_dataclass(plain[field.name]):
             found |= _fields(plain[field.name])
         elif HIDDEN not in get_args(hints[field.name]):
-            help_of = arg(help=texts.get(field.name), help_behavior_hint=_say_default)
-            found[field.name] = verb.__annotations__[field.name] = Annotated[hints[field.name], help_of]
+            marks = [FLAG] if field.default is False else []
+            marks.append(arg(help=texts.get(field.name), help_behavior_hint=_say_default))
+            found[field.name] = verb.__annotations__[field.name] = Annotated[hints[field.name], *marks]
     return found
 
 
 def _say_default(default: str) -> str:
-    return "" if default in ("None", "") else f"(default: {default})"
+    return "" if default in ("None", "False", "") else f"(default: {default})"
 
 
 def _in_options(error: HyperprotoError, verb: Any) -> str:

@@ -4,7 +4,7 @@ from hyperproto.data.augment import Augment
 from hyperproto.data.batches import Arrays, Batches, ImageData, as_dataset, training_data
 from hyperproto.data.cifar100 import read_cifar100, read_uneven_cifar100
 from hyperproto.data.digits import load_digits, load_rotated_digits, read_mnist, read_rotated_mnist
-from hyperproto.data.image_files import ImageFiles, verify_images
+from hyperproto.data.image_files import ImageFiles, find_corrupt
 from hyperproto.data.image_folder import read_image_folder
 from hyperproto.data.preprocessing import ImagePreprocessing, Standardizer, TablePreprocessing
 from hyperproto.data.published import DatasetInfo, read_cub200, read_omniart, read_tiny_imagenet
@@ -29,6 +29,7 @@ __all__ = [
     "TablePreprocessing",
     "as_dataset",
     "describe_data",
+    "find_corrupt",
     "load_digits",
     "load_rotated_digits",
     "read_cifar100",
@@ -44,5 +45,4 @@ __all__ = [
     "read_uneven_cifar100",
     "resized",
     "training_data",
-    "verify_images",
 ]

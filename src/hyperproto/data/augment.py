@@ -16,14 +16,14 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import ArrayLike, NDArray
 from torch.nn import functional
 
-from hyperproto._core.checks import check_finite_number, check_integer
+from hyperproto._core.checks import check_integer
 from hyperproto._core.errors import InputError, arg
 from hyperproto._core.seeding import derive_seed
 
 Pixels: TypeAlias = NDArray[np.uint8]
 Whole: TypeAlias = NDArray[np.int64]
 
-TOP, LEFT, MIRROR, AREA, ASPECT, ANGLE = range(6)  # what each column of draws is for
+TOP, LEFT, MIRROR, AREA, ASPECT = range(5)  # what each column of draws is for
 ASPECTS = math.log(3 / 4), math.log(4 / 3)
 AT_ONCE = 2**20  # values kept in memory as float32 while images are resampled
 
@@ -45,18 +45,14 @@ class Augment:
         Mirror left and right with probability one half.
     resized_crop : tuple of float, or None
         Smallest and largest share of the area of a random crop with aspect ratio 3/4 to 4/3, scaled to ``size``.
-    rotation : float
-        Rotate by an angle drawn from -rotation to rotation degrees.
     """
 
     padding: int = 0
     flip: bool = False
     resized_crop: tuple[float, float] | None = None
-    rotation: float = 0.0
 
     def __post_init__(self) -> None:
         check_integer(self.padding, "padding", at_least=0)
-        check_finite_number(self.rotation, "rotation", at_least=0, at_most=180)
         if self.resized_crop is None:
             return
         if self.padding:
@@ -77,13 +73,10 @@ def augmented(pixels: Pixels, augment: Augment, size: int, *, seed: int, epoch: 
 
     ``samples``, shape (n,), says which sample each image is: the same seed, epoch and sample give the same pixels.
     """
-    draws = uniforms(seed, epoch, samples, 6)
+    draws = uniforms(seed, epoch, samples, 5)
     side = pixels.shape[1]
-    degrees = augment.rotation * (2 * draws[:, ANGLE] - 1) if augment.rotation else None
     if augment.resized_crop is not None:
-        pixels = warp(pixels, _boxes(draws, side, augment.resized_crop), size, degrees=degrees)
-    elif degrees is not None:
-        pixels = warp(pixels, np.tile([0, 0, side, side], (len(pixels), 1)), side, degrees=degrees)
+        pixels = scale_boxes(pixels, _boxes(draws, side, augment.resized_crop), size)
     if augment.padding:
         places = side + 2 * augment.padding - size + 1
         tops, lefts = (np.floor(draws[:, column] * places).astype(np.int64) for column in (TOP, LEFT))
@@ -136,42 +129,28 @@ def flip(pixels: Pixels, which: NDArray[np.bool_]) -> Pixels:
     return mirrored
 
 
-def warp(pixels: Pixels, boxes: Whole, size: int, *, degrees: NDArray[np.float64] | None = None) -> Pixels:
-    """Rotate each image about its center, then scale a box of it to a square of ``size``.
+def scale_boxes(pixels: Pixels, boxes: Whole, size: int) -> Pixels:
+    """Scale a box of each image to a square of ``size``.
 
-    ``boxes``, shape (n, 4), are top, left, height and width; ``degrees``, shape (n,), go counterclockwise, and what
-    comes from outside the image is black. Interpolates linearly, without a filter: for boxes up to twice ``size``.
+    ``boxes``, shape (n, 4), are top, left, height and width. Interpolates linearly, without a filter: for boxes up to
+    twice ``size``.
     """
     n, side, _, channels = pixels.shape
     result = np.empty((n, size, size, channels), dtype=np.uint8)
+    middle = (np.arange(size) + 0.5) / size
     step = max(1, AT_ONCE // (channels * side * side))
     for start in range(0, n, step):
         part = slice(start, start + step)
         images = torch.from_numpy(pixels[part].astype(np.float32)).permute(0, 3, 1, 2)
-        grid = _grid(boxes[part], side, size, None if degrees is None else degrees[part])
-        mode = "border" if degrees is None else "zeros"
-        sampled = functional.grid_sample(images, torch.from_numpy(grid), padding_mode=mode, align_corners=False)
+        top, left, height, width = (column[:, None] for column in boxes[part].T)
+        # where each pixel of the result lies in its image, from -1 to 1; in float64 until the end, for vector units
+        # round products by their place in the batch
+        y, x = (2 * (first + middle * length) / side - 1 for first, length in ((top, height), (left, width)))
+        grid = np.empty((len(images), size, size, 2), dtype=np.float32)
+        grid[..., 0], grid[..., 1] = x[:, None, :], y[:, :, None]
+        sampled = functional.grid_sample(images, torch.from_numpy(grid), padding_mode="border", align_corners=False)
         result[part] = sampled.round_().clamp_(0, 255).byte().permute(0, 2, 3, 1).numpy()
     return result
-
-
-def _grid(boxes: Whole, side: int, size: int, degrees: NDArray[np.float64] | None) -> NDArray[np.float32]:
-    """Return where each pixel of the result lies in its image, from -1 to 1, shape (n, size, size, 2).
-
-    In float64 until the end: vector units round sines and products by their place in the batch.
-    """
-    middle = (np.arange(size) + 0.5) / size
-    top, left, height, width = (column[:, None] for column in boxes.T)
-    y, x = (2 * (first + middle * length) / side - 1 for first, length in ((top, height), (left, width)))
-    grid = np.empty((len(boxes), size, size, 2), dtype=np.float32)
-    if degrees is None:
-        grid[..., 0], grid[..., 1] = x[:, None, :], y[:, :, None]
-        return grid
-    turn = np.deg2rad(degrees)[:, None]
-    cosine, sine = np.cos(turn), np.sin(turn)
-    grid[..., 0] = (cosine * x)[:, None, :] - (sine * y)[:, :, None]
-    grid[..., 1] = (sine * x)[:, None, :] + (cosine * y)[:, :, None]
-    return grid
 
 
 def normalize(pixels: Pixels, mean: tuple[float, ...], std: tuple[float, ...]) -> torch.Tensor:

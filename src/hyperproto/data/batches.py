@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+import psutil
 import torch
+from joblib import cpu_count
 from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
@@ -19,7 +21,7 @@ from hyperproto._core.checks import check_integer, choose
 from hyperproto._core.errors import InputError, InputTypeError, arg
 from hyperproto._core.seeding import derive_seed
 from hyperproto.data.augment import Augment, augmented, center, normalize
-from hyperproto.data.image_files import ImageFiles, cores, decode_all, decode_rows, find_corrupt, stream
+from hyperproto.data.image_files import ImageFiles, decode_all, decode_rows, find_corrupt, stream
 from hyperproto.data.preprocessing import ImagePreprocessing, Preprocessing
 from hyperproto.data.source import Split
 
@@ -115,7 +117,7 @@ class ImageData(Dataset[Any]):
         if not len(split):
             raise InputError("A data set", "hold at least one example", "none")
         self.preprocessing, self.augment = preprocessing, augment
-        self.workers = cores() if workers is None else check_integer(workers, "workers", at_least=0)
+        self.workers = cpu_count() if workers is None else check_integer(workers, "workers", at_least=0)
         ways = {"auto": _choose_keep(split, preprocessing), "memory": "memory", "stream": "stream"}
         self.keep = choose(keep, ways, what="way to keep images")
         self.skipped: tuple[Path, ...] = ()
@@ -215,17 +217,8 @@ def _choose_keep(split: Split, preprocessing: ImagePreprocessing) -> str:
     """Return where images are best kept: in memory, if they are there already or small enough together."""
     needed = len(split) * preprocessing.channels * preprocessing.stored_side**2
     here = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))  # processes on this machine, each with a copy
-    fits = needed <= min(MAX_IN_MEMORY, _available_memory() // 4) // here
+    fits = needed <= min(MAX_IN_MEMORY, psutil.virtual_memory().available // 4) // here
     return "memory" if fits or isinstance(split.inputs, Tensor) else "stream"
-
-
-def _available_memory() -> int:
-    """Return how many bytes are free, as far as the system says."""
-    try:
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
-    except (OSError, StopIteration):
-        return 4 * 2**30  # not Linux: every machine that trains has as much
 
 
 def _from_tensor(images: Tensor, preprocessing: ImagePreprocessing) -> Pixels:

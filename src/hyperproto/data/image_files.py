@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import torch
+from joblib import cpu_count
 from numpy.typing import NDArray
 from PIL import Image, ImageOps, UnidentifiedImageError
 from torch import Tensor
@@ -36,14 +37,6 @@ EXTENSIONS = {
 }
 FORMATS = tuple(dict.fromkeys(EXTENSIONS.values()))
 
-# How files start that are often found in place of an image.
-OPENINGS = {
-    b"<!doctype html": "an HTML page, as a failed download leaves behind",
-    b"<html": "an HTML page, as a failed download leaves behind",
-    b"<svg": "an SVG drawing, which has no pixels",
-    b"version https://git-lfs": "a Git LFS pointer, not the file itself",
-    b"%!ps": "a PostScript drawing, which is not read",
-}
 ADVICE = f"Replace it, or use {arg('skip_corrupt', True)} to leave such images out."
 AT_ONCE = 64  # images a worker decodes before it passes them on
 WORTH_A_WORKER = 200  # images; for fewer, starting a process takes longer than it saves
@@ -167,19 +160,15 @@ def describe_file(path: Path, error: Exception) -> str:
     """Return what a file is that is not an image, such as "an empty file"."""
     try:
         with path.open("rb") as file:
-            start = file.read(256)
+            start = file.read(24)
     except OSError as unreadable:
         return f"a file that cannot be read ({unreadable.strerror})"
     if not start:
         return "an empty file"
-    opening = start.removeprefix(b"\xef\xbb\xbf").lstrip().lower()
-    for prefix, described in OPENINGS.items():
-        if opening.startswith(prefix):
-            return described
     if "truncated" in str(error):
         return "a file that is cut short"
     if isinstance(error, UnidentifiedImageError):
-        return f"a file of no known format (it starts with {start[:8]!r})"
+        return f"a file of no known format (it starts with {start!r})"
     return f"a file that cannot be decoded ({str(error).rstrip('.') or type(error).__name__})"
 
 
@@ -202,10 +191,15 @@ def decode_all(paths: ImageFiles, preprocessing: ImagePreprocessing, *, workers:
     return pixels
 
 
-def find_corrupt(paths: ImageFiles, *, workers: int) -> dict[int, str]:
-    """Decode every file, in parallel; return what those are that cannot be decoded, by row."""
+def find_corrupt(paths: ImageFiles, *, workers: int | None = None) -> dict[int, str]:
+    """Decode every file, in parallel; return by row what those are that cannot be, such as "an empty file".
+
+    An image that is cut short is found too, which reading its header alone would miss.
+    """
     found: dict[int, str] = {}
-    for _, corrupt in _in_parts(partial(_corrupt_rows, paths), len(paths), workers, "verifying images"):
+    for _, corrupt in _in_parts(
+        partial(_corrupt_rows, paths), len(paths), cpu_count() if workers is None else workers, "verifying images"
+    ):
         found |= corrupt
     return found
 
@@ -227,24 +221,6 @@ def _in_parts(make: Callable[[Tensor], Any], n: int, workers: int, doing: str) -
         for rows, made in zip(parts, stream(make, parts, workers=min(workers, n // WORTH_A_WORKER)), strict=True):
             yield rows.numpy(), made
             bar.update(int(rows[-1]) + 1)
-
-
-def verify_images(paths: Iterable[Path], *, workers: int | None = None) -> list[tuple[Path, str]]:
-    """Decode every image; return those that cannot be decoded, each with what it is, such as "an empty file".
-
-    An image that is cut short is found too, which reading its header alone would miss.
-    """
-    paths = list(paths)
-    there = ImageFiles(path for path in paths if path.is_file())
-    corrupt = find_corrupt(there, workers=cores() if workers is None else workers)
-    faults = {there[row]: what for row, what in corrupt.items()}
-    faults |= {path: describe_file(path, FileNotFoundError()) for path in set(paths) - set(there)}
-    return [(path, faults[path]) for path in paths if path in faults]
-
-
-def cores() -> int:
-    """Return how many processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class _Work(Dataset[Any]):
