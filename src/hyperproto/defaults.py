@@ -21,6 +21,7 @@ MOMENTUM, WEIGHT_DECAY, SCHEDULE = 0.9, 1e-4, "one-cycle"
 IMAGE_SIZE = 224  # pixels per side, of photographs
 SMALL_IMAGE = 64  # pixels up to which nothing of an image is cut off but by a shift
 MIN_STEPS = 60  # of training altogether, however few the examples
+HIDDEN = (100,)  # layers of a perceptron
 HELD_OUT = 0.2  # share of a user's own data to measure on, where there is no test part: a usual choice
 VALIDATION_FRACTION = 0.1  # of an estimator's rows, for early stopping or calibration, as scikit-learn's perceptron
 # through a network at once outside of training: more gains nothing, and images need the memory
@@ -28,6 +29,7 @@ INFERENCE_BATCH_SIZE, INFERENCE_ROWS = 512, 4096
 # to train classes that are added: so few examples would make too few steps of the usual batches, and twenty epochs
 # leave two similar classes as one
 NEW_CLASS_SETTINGS: dict[str, Any] = {"epochs": 50, "lr": 0.05, "batch_size": 32, "reduction": "mean"}
+PARTIAL_FIT_RATE = 0.3  # of the learning rate, in ``partial_fit``: its passes have no schedule in which it would fall
 
 # The paper's rate is for a sum over the batch; the others are for a mean.
 SUM_RATE = 0.01
@@ -78,25 +80,34 @@ def choose_loss(num_classes: int, dim: int) -> str:
     return "squared_cosine" if dim >= num_classes - 1 else "power_cosine"
 
 
-def uses_prior(class_counts: Sequence[int], num_ranges: int, dim: int) -> bool:
+def uses_prior(class_counts: Sequence[int], num_ranges: int, dim: int, loss: str) -> bool:
     """Return whether to place prototypes by a data-driven prior: where the one class task has no room for a simplex.
 
     Fixed points in few dimensions are hard to reach from where the data put the classes, unless neighbors on the
-    sphere are neighbors in the data.
+    sphere are neighbors in the data. The losses of angles alone did not gain from it.
 
-    >>> uses_prior([100], 0, 99), uses_prior([100], 0, 10), uses_prior([100], 1, 10)
-    (False, True, False)
+    >>> [uses_prior([100], ranges, dim, "free_norm_softmax") for ranges, dim in ((0, 99), (0, 10), (1, 10))]
+    [False, True, False]
     """
-    return len(class_counts) == 1 and not num_ranges and dim + 1 < class_counts[0] <= MAX_CLASSES_OF_PRIOR
+    alone = len(class_counts) == 1 and not num_ranges
+    return alone and loss == "free_norm_softmax" and dim + 1 < class_counts[0] <= MAX_CLASSES_OF_PRIOR
 
 
-def choose_margin(has_classes: bool, loss: str = "free_norm_softmax") -> float:
-    """Return how far numbers stay from the poles: 0.1 next to classes that are not trained by Equation 1, else 0."""
-    return MARGIN if has_classes and loss != "squared_cosine" else 0.0
+def choose_margin(loss: str, *, has_classes: bool) -> float:
+    """Return how far numbers stay from the poles: 0.1 next to classes that are not trained by Equation 1, else 0.
+
+    ``loss`` is the name of a class loss, or "composite" for that space, whose poles are classes.
+    """
+    return MARGIN if loss == "composite" or (has_classes and loss != "squared_cosine") else 0.0
 
 
 def choose_rate(
-    loss: str, inputs: InputKind, *, num_classes: int = 1, num_ranges: int = 0
+    loss: str,
+    inputs: InputKind,
+    reduction: Literal["sum", "mean"] | None = None,
+    *,
+    num_classes: int = 1,
+    num_ranges: int = 0,
 ) -> tuple[Literal["sum", "mean"], float]:
     """Return how the losses of a batch become one, and the learning rate.
 
@@ -106,20 +117,23 @@ def choose_rate(
         The name of a class loss, or "composite" or "conventional" for those spaces.
     inputs : {"rows", "sparse rows", "images"}
         What the network gets.
+    reduction : {"sum", "mean"}, optional
+        Where it is not for this function to choose.
     num_classes, num_ranges : int
         Of the largest class task, 0 where there is none; and how many numbers are predicted.
 
     >>> choose_rate("squared_cosine", "images"), choose_rate("free_norm_softmax", "images", num_ranges=1)
     (('sum', 0.01), ('mean', 0.1))
     """
-    if loss == "squared_cosine":
-        alone = num_classes == 0 and inputs != "images"
-        return ("mean", ROW_RATE) if alone else ("sum", SUM_RATE)
+    if loss == "squared_cosine" and (num_classes or inputs == "images"):
+        return ("mean", OTHER_RATE) if reduction == "mean" else ("sum", SUM_RATE)
+    if reduction == "sum":
+        return "sum", SUM_RATE
     if loss == "composite":
         return "mean", COMPOSITE_RATE
-    if num_ranges:
+    if num_ranges and num_classes:
         return "mean", JOINT_RATE
-    if inputs != "images" and loss in ("free_norm_softmax", "cosine_softmax"):
+    if inputs != "images" and loss in ("free_norm_softmax", "cosine_softmax", "squared_cosine"):
         return "mean", ROW_RATE
     return "mean", MEAN_RATES.get(loss, OTHER_RATE)
 
@@ -171,7 +185,7 @@ def choose_backbone(shape: Sequence[int]) -> tuple[str, dict[str, Any]]:
     ('resnet-8', {'channels': 3, 'feature_norm': True})
     """
     if len(shape) == 1:
-        return "mlp", {"in_features": shape[0], "hidden": (100,), "norm": "layer"}
+        return "mlp", {"in_features": shape[0], "hidden": HIDDEN, "norm": "layer"}
     channels, height, width = shape
     size = max(height, width)
     if channels == 1 and height == width <= 16 and size % 2 == 0:

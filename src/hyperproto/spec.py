@@ -12,17 +12,7 @@ from typing import Any, Literal, Self, TypeVar
 
 from hyperproto._core.checks import check_finite_number, check_integer, choose, unknown_choice
 from hyperproto._core.errors import InputError, arg
-from hyperproto.defaults import (
-    INFERENCE_BATCH_SIZE,
-    MOMENTUM,
-    OTHER_RATE,
-    SCHEDULE,
-    SUM_RATE,
-    WEIGHT_DECAY,
-    InputKind,
-    choose_rate,
-    choose_steps,
-)
+from hyperproto.defaults import INFERENCE_BATCH_SIZE, MOMENTUM, WEIGHT_DECAY
 
 T = TypeVar("T")
 
@@ -117,32 +107,10 @@ class TrainSettings:
         """Return plain values, as a run's config stores them."""
         return asdict(self)
 
-    def replace_missing(self, **values: Any) -> Self:
-        """Return the settings with these values where they are None."""
-        return type(self)(**{**self.to_dict(), **{k: v for k, v in values.items() if getattr(self, k) is None}})
-
-    def resolve(
-        self, loss: str, num_examples: int, inputs: InputKind, *, num_classes: int, num_ranges: int
-    ) -> "ResolvedSettings":
-        """Return the settings with everything chosen: what is given stays, the rest follows from the arguments.
-
-        Parameters
-        ----------
-        loss : str
-            The name of the class loss, or "composite" or "conventional" for those spaces.
-        num_examples : int
-            Examples to train on.
-        inputs : {"rows", "sparse rows", "images"}
-            What the network gets.
-        num_classes, num_ranges : int
-            Of the largest class task, 0 where there is none; and how many numbers are predicted.
-        """
-        reduction, lr = choose_rate(loss, inputs, num_classes=num_classes, num_ranges=num_ranges)
-        if self.reduction not in (None, reduction):
-            lr = SUM_RATE if self.reduction == "sum" else OTHER_RATE
-        epochs, batch_size = choose_steps(num_examples, inputs)
-        chosen = {"epochs": epochs, "batch_size": batch_size, "lr": lr, "schedule": SCHEDULE, "reduction": reduction}
-        return ResolvedSettings(**self.replace_missing(**chosen).to_dict())
+    def resolve(self, **chosen: Any) -> "ResolvedSettings":
+        """Return the settings with what is chosen where they are None."""
+        own = {name: value for name, value in self.to_dict().items() if value is not None}
+        return ResolvedSettings(**chosen | own)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -307,11 +275,6 @@ class RunSpec:
     network: NetworkSpec = field(default_factory=NetworkSpec)
     space: SpaceSpec = field(default_factory=SpaceSpec)
     train: TrainSettings = field(default_factory=TrainSettings)
-    protocol: Literal["short", "paper"] = "short"
-    """Where values come from that are None: :mod:`hyperproto.defaults`, or what the paper did."""
-
-    def __post_init__(self) -> None:
-        _check_choices(self, protocol=("short", "paper"))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, as a run's config stores them."""
@@ -319,44 +282,12 @@ class RunSpec:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Rebuild what :meth:`to_dict` described, or the flat recipe of a run of format hyperproto.run/1."""
+        """Rebuild what :meth:`to_dict` described."""
         if "data" not in values:
             raise InputError("A description of a run", "say which data it is about", sorted(values))
-        if "train" not in values:
-            return cls.from_dict(_from_recipe(values))
         parts: dict[str, Any] = {"data": DataSpec, "network": NetworkSpec, "space": SpaceSpec, "train": TrainSettings}
-        return _from_dict(cls, {k: _from_dict(parts[k], v) if k in parts else v for k, v in values.items()})
-
-
-PAPER_READERS: dict[str, dict[str, Any]] = {
-    # batch 128, in the authors' scripts 64 for the large images; rate 0.01, for OmniArt 0.001
-    "cifar-100": {"backbone": "resnet-32"},
-    "cifar-100-uneven": {"backbone": "resnet-32"},
-    "imagenet-200": {"backbone": "resnet-32"},
-    "cub-200-2011": {"backbone": "resnet-3463", "batch_size": 64},
-    "omniart": {"backbone": "resnet-3463", "batch_size": 64, "lr": 0.001},
-    "rotated-mnist": {"backbone": "rotated-mnist"},
-}
-"""What the paper did differently on each data set."""
-
-
-def paper_settings(reader: str) -> dict[str, Any]:
-    """Return the settings of the paper for a data set.
-
-    >>> paper_settings("omniart")
-    {'epochs': 250, 'batch_size': 64, 'lr': 0.001, 'schedule': 'paper'}
-    """
-    known = PAPER_READERS.get(reader, {})
-    batch_size, lr = known.get("batch_size", 128), known.get("lr", SUM_RATE)
-    return {"epochs": 250, "batch_size": batch_size, "lr": lr, "schedule": "paper"}
-
-
-def paper_backbone(reader: str, shape: tuple[int, ...]) -> str | None:
-    """Return the network the paper used on a data set, or on the one most like it; None for a table."""
-    if len(shape) == 1:
-        return None
-    unknown = "resnet-32" if shape[-1] <= 80 else "resnet-3463"
-    return str(PAPER_READERS.get(reader, {}).get("backbone", unknown))
+        given = {name: value for name, value in values.items() if name != "protocol"}  # which runs of 0.1 have, too
+        return _from_dict(cls, {k: _from_dict(parts[k], v) if k in parts else v for k, v in given.items()})
 
 
 def _from_dict(kind: type[T], values: Mapping[str, Any]) -> T:
@@ -373,27 +304,3 @@ def _check_choices(values: Any, **known: Any) -> None:
     for name, options in known.items():
         if getattr(values, name) is not None:
             choose(getattr(values, name), dict.fromkeys(options), what=name.replace("_", " "))
-
-
-def _from_recipe(recipe: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the nested description for the flat one that runs of format hyperproto.run/1 stored."""
-    losses = {
-        "squared": "squared_cosine",
-        "softmax": "cosine_softmax",
-        "free": "free_norm_softmax",
-        "power": "power_cosine",
-        "cauchy": "cauchy_softmax",
-    }
-    named = {"prior_missing": "missing"}
-    flat = {named.get(name, name): value for name, value in recipe.items()}
-    data = {**flat.pop("data"), **{name: flat.pop(name) for name in list(flat) if name in _names(DataSpec)}}
-    space = {name: flat.pop(name) for name in list(flat) if name in _names(SpaceSpec)}
-    space |= {"kind": flat.pop("space", "sphere"), "loss": losses.get(space.get("loss", ""), "auto")}
-    space["prior"] = "data" if space.get("prior") == "examples" else space.get("prior")
-    network = {name: flat.pop(name) for name in list(flat) if name in _names(NetworkSpec)}
-    train = {name: flat.pop(name) for name in list(flat) if name in _names(TrainSettings)}
-    return {"data": data, "network": network, "space": space, "train": train, **flat}
-
-
-def _names(kind: Any) -> set[str]:
-    return {item.name for item in fields(kind)}

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from safetensors import safe_open
 
 import hyperproto as hp
 from hyperproto.training import read_run
+from hyperproto.training.loop import Loop
 from tests.cli.test_cli import run
 from tests.data import layouts
 from tests.training.test_spec import numbers_table
@@ -63,10 +65,12 @@ def test_a_folder_of_images(capsys, tmp_path):
     assert "softmax and squared error in 2 dimensions" in out
 
 
-def test_a_published_data_set_by_the_papers_protocol_with_flags_that_override(capsys, tmp_path):
+def test_a_published_data_set_trained_as_in_the_paper(capsys, tmp_path):
     layouts.write_cifar100_binary(tmp_path)
     command = ["train", "--data", ".", "--reader", "cifar-100-uneven", "--reader-options", "least=2", "most=4"]
-    code, out, _ = run(capsys, *command, "--protocol", "paper", "--epochs", "1", "--backbone", "resnet-8")
+    code, out, _ = run(
+        capsys, *command, "--loss", "squared_cosine", "--schedule", "paper", "--epochs", "1", "--backbone", "resnet-8"
+    )
     assert code == 0
     assert "cifar-100-uneven: 9 examples" in out
     record = read_run("runs/cifar-100-uneven-1")
@@ -201,16 +205,11 @@ def test_digits_are_trained_stored_and_resumed_like_everything_else(capsys):
 
 
 def test_ctrl_c_says_by_which_command_to_go_on(capsys, tmp_path, monkeypatch):
-    def stop(*_, **__):
-        raise KeyboardInterrupt("Stopped after epoch 1; it can be resumed.")
-
-    monkeypatch.setattr("hyperproto.training.train", stop)
-    code, _, err = run(capsys, "train", "--folder", str(tmp_path / "mine"))
+    monkeypatch.setattr(Loop, "_validate", lambda self: signal.raise_signal(signal.SIGINT) or {})
+    code, _, err = run(capsys, "train", "--epochs", "2", "--dim", "3", "--folder", str(tmp_path / "mine"))
     assert code == 130
-    assert err == (
-        "hyperproto: Stopped after epoch 1; it can be resumed. "
-        f"Continue with: hyperproto train --resume {tmp_path / 'mine'}\n"
-    )
+    command = f"hyperproto train --resume {tmp_path / 'mine'}"
+    assert err == f"hyperproto: Stopped after epoch 1. Continue with resume=True, or: {command}\n"
 
 
 def test_two_processes_train_as_one_does(capsys, tmp_path):

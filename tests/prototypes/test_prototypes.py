@@ -1,7 +1,6 @@
 import json
 import math
 import os
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -70,22 +69,6 @@ def test_equal_prototypes_give_equal_bytes(tmp_path):
     for name in ("a", "b", "c", "d"):
         place(["x", "y", "z"], 3, reserve=1).save(tmp_path / name)
     assert len({(tmp_path / name).read_bytes() for name in ("a", "b", "c", "d")}) == 1
-
-
-def test_a_file_of_the_first_format_is_read():
-    """Written by version 0.1 with a prior, a reserved point and the names its certificate had then."""
-    path = Path(__file__).parent / "files" / "format_1.safetensors"
-    read = Prototypes.load(path)
-    again = place(["cat", "dog", "car", "bus"], 2, prior=OLD_PRIOR, reserve=1, effort="fast", workers=1)
-    torch.testing.assert_close(read.vectors, again.vectors)
-    torch.testing.assert_close(read.reserve, again.reserve)
-    assert read.names == ("cat", "dog", "car", "bus")
-    assert (
-        read.certificate.prior_agreement.prior
-        == again.certificate.prior_agreement.prior
-        == "vectors (4 of 4 classes)"
-    )
-    assert read.certificate.max_cosine == pytest.approx(again.certificate.max_cosine)
 
 
 def test_saving_replaces_an_old_file_or_leaves_it_alone(tmp_path, monkeypatch):

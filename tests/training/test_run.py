@@ -1,17 +1,13 @@
 import copy
 import json
-import shutil
-from pathlib import Path
 
 import pytest
 import torch
 from safetensors.torch import load_file
 
 import hyperproto as hp
-from hyperproto.cli.main import main
 from hyperproto.data import load_digits
 from hyperproto.models import DigitNet
-from hyperproto.training import read_run
 from tests.training.conftest import make_network
 
 
@@ -135,27 +131,9 @@ def test_folders_that_hold_no_run_get_a_sentence(tmp_path, blobs, blob_space):
     config.write_text("[1, 2]")
     with pytest.raises(ValueError, match="got a config without a format"):
         hp.load(tmp_path / "run", network=make_network())
-    config.write_text('{"format": "hyperproto.run/1"}')
-    with pytest.raises(ValueError, match="lacks its network or its space"):
+    config.write_text('{"format": "hyperproto.run/2"}')
+    with pytest.raises(ValueError, match=r"must say which network and which space a run has; got \['format'\]"):
         hp.load(tmp_path / "run", network=make_network())
     config.write_text('{"format": "other/7"}')
     with pytest.raises(ValueError, match="must be a run of format hyperproto.run/2; got other/7"):
         hp.load(tmp_path / "run", network=make_network())
-
-
-def test_a_run_of_the_first_format_is_loaded_and_evaluated(tmp_path, monkeypatch, capsys):
-    """Its folder was written by ``hyperproto train`` before descriptions of runs were nested."""
-    shutil.copytree(Path(__file__).parent / "format_1", tmp_path / "old")
-    monkeypatch.chdir(tmp_path / "old")
-    network, space = hp.load("run")
-    assert (network.name, space.names) == ("mlp", ("way", "amount"))
-    record = read_run("run")
-    assert (record.spec.data.reader, record.spec.network.backbone) == ("table", "mlp")
-    found = hp.evaluation.evaluate_run("run")
-    assert found.measures == pytest.approx(record.metrics)
-    main(["evaluate", "run"])
-    assert "way/accuracy" in capsys.readouterr().out
-    (tmp_path / "old" / "run" / "metrics.json").unlink()
-    with pytest.raises(SystemExit, match="2"):
-        main(["train", "--resume", "run"])
-    assert "must be resumed as it was started" in capsys.readouterr().err

@@ -20,8 +20,8 @@ from hyperproto.data.readers import describe_data, read_data
 from hyperproto.defaults import choose_dim
 from hyperproto.spec import DataSpec, NetworkSpec, RunSpec, SpaceSpec, TrainSettings
 from hyperproto.training import build, read_run, resume_run, train
-from hyperproto.training.build import build_network, build_space, resolve_spec
-from hyperproto.training.fit import _resolve as fit_resolve
+from hyperproto.training.build import build_space, resolve_space
+from hyperproto.training.fit import resolve_settings
 from tests.data import layouts
 from tests.training.test_survival import contents
 
@@ -53,7 +53,7 @@ def source_of(targets, train=None):
 
 def space_of(spec, targets, train=None):
     source = source_of(targets, train)
-    return build_space(resolve_spec(spec, source), source)
+    return build_space(spec.space, source, seed=spec.train.seed)
 
 
 NOTHING = DataSpec(reader="digits")
@@ -219,7 +219,7 @@ def test_other_data_are_refused_by_name(tmp_path):
     train(recipe_for(numbers_table(tmp_path), epochs=1), tmp_path / "run")
     path = tmp_path / "other.csv"
     path.write_text((tmp_path / "numbers.csv").read_text().replace("up", "in"))
-    with pytest.raises(ValueError, match='where "way" was down, up; got down, in. Use the data'):
+    with pytest.raises(ValueError, match="started, with targets.way.1='up'; got 'in'"):
         resume_run(tmp_path / "run", path=path)
 
 
@@ -243,7 +243,7 @@ def test_a_folder_that_holds_a_run_is_left_alone_and_one_that_failed_is_not_kept
 def test_a_run_that_fit_began_cannot_be_resumed_from_its_folder(tmp_path, blobs, blob_space):
     network = hp.models.MLP(3, 4, hidden=(4,))
     hp.fit(network, blob_space, blobs, epochs=1, folder=tmp_path / "run")
-    with pytest.raises(ValueError, match="was not trained from a description"):
+    with pytest.raises(ValueError, match="must be trained from a description to be resumed; got a run of fit"):
         resume_run(tmp_path / "run")
 
 
@@ -278,44 +278,15 @@ def test_the_dimension_follows_the_tasks():
         hp.Space(choose_dim(counts, ranges), tasks)
 
 
-PAPER = {
-    "cifar-100": (128, 0.01, (3, 32, 32), "resnet"),
-    "cub-200-2011": (64, 0.01, (3, 224, 224), "resnet-3463"),
-    "omniart": (64, 0.001, (3, 224, 224), "resnet-3463"),
-    "rotated-mnist": (128, 0.01, (1, 28, 28), "digit-net"),
-}
-
-
-@pytest.mark.parametrize("reader", PAPER)
-def test_the_papers_protocol_sets_what_is_not_given(reader):
-    batch_size, lr, (channels, size, _), backbone = PAPER[reader]
-    preprocessing = hp.data.ImagePreprocessing(size, mean=(0.5,) * channels, std=(1.0,) * channels)
-    source = replace(source_of({"kind": classes(3)}), preprocessing=preprocessing)
-    spec = resolve_spec(spec_of(DataSpec(reader=reader), protocol="paper"), source)
-    settings = spec.train
-    assert (settings.epochs, settings.schedule, settings.reduction) == (250, "paper", "sum")
-    assert (settings.batch_size, settings.lr) == (batch_size, lr)
-    assert (settings.momentum, settings.weight_decay) == (0.9, 1e-4)
-    network = build_network(spec, preprocessing, 4)
-    assert network.name == backbone
-    assert network.config.get("depth", 32) == 32
-    given = {"epochs": 3, "lr": 0.5, "schedule": "constant", "batch_size": 7}
-    own = resolve_spec(spec_of(DataSpec(reader=reader), protocol="paper", backbone="resnet-8", **given), source)
-    assert {name: getattr(own.train, name) for name in given} == given
-    assert build_network(own, preprocessing, 4).config["depth"] == 8
-
-
 @pytest.mark.parametrize(
     ("choice", "reduction", "lr"),
     [
         ({"loss": "squared_cosine"}, "sum", 0.01),
-        ({"protocol": "paper"}, "sum", 0.01),
         ({"loss": "cosine_softmax"}, "mean", 0.2),
         ({"loss": "free_norm_softmax"}, "mean", 0.2),
         ({"loss": "cauchy_softmax"}, "mean", 0.1),
         ({"loss": "power_cosine"}, "mean", 1.0),
         ({"kind": "conventional"}, "mean", 0.1),
-        ({"kind": "composite"}, "mean", 0.3),
         ({"loss": "squared_cosine", "reduction": "mean"}, "mean", 0.1),
         ({"loss": "cosine_softmax", "lr": 0.3}, "mean", 0.3),
     ],
@@ -324,10 +295,11 @@ def test_the_rate_follows_the_loss(choice, reduction, lr):
     preprocessing = hp.data.ImagePreprocessing(32)
     train = Split(torch.zeros(6000, 1, 1, 1), {"kind": torch.arange(6000) % 4})
     source = replace(source_of({"kind": classes(4)}, train), preprocessing=preprocessing)
-    settings = resolve_spec(spec_of(NOTHING, **choice), source).train
+    spec = spec_of(NOTHING, **choice)
+    space = build_space(spec.space, source, seed=0)
+    settings = resolve_settings(spec.train, space, len(train), "images")
     assert (settings.reduction, settings.lr) == (reduction, lr)
-    long = choice.get("protocol") == "paper"
-    assert (settings.epochs, settings.schedule) == ((250, "paper") if long else (20, "one-cycle"))
+    assert (settings.epochs, settings.schedule) == (20, "one-cycle")
     assert settings.mixed_precision is None
 
 
@@ -340,12 +312,12 @@ def test_the_rate_follows_the_loss(choice, reduction, lr):
         (8, {"dim": 3, "prior": "none"}, "free_norm_softmax", "none"),
         (8, {"dim": 3, "loss": "free_norm_softmax"}, "free_norm_softmax", "data"),
         (8, {"dim": 3, "loss": "power_cosine"}, "power_cosine", None),
-        (8, {"dim": 3, "protocol": "paper"}, "squared_cosine", None),
+        (8, {"dim": 3, "loss": "squared_cosine"}, "squared_cosine", None),
         (20_000, {}, "power_cosine", None),
     ],
 )
 def test_auto_stands_for_a_rule_in_classes_and_dimensions(num_classes, choice, loss, prior):
-    found = resolve_spec(spec_of(NOTHING, **choice), source_of({"kind": classes(num_classes)})).space
+    found = resolve_space(SpaceSpec(**choice), source_of({"kind": classes(num_classes)}))
     assert (found.loss, found.prior) == (loss, prior)
 
 
@@ -364,14 +336,15 @@ def test_a_composite_space_has_a_margin_of_its_own():
     [
         ({}, ("free_norm_softmax", None, 0.1, 0.1)),
         ({"lr": 0.3, "margin": 0.0}, ("free_norm_softmax", None, 0.3, 0.0)),
-        ({"protocol": "paper"}, ("squared_cosine", None, 0.01, 0.0)),
         ({"kind": "composite"}, ("squared_cosine", None, 0.3, 0.1)),
         ({"loss": "squared_cosine"}, ("squared_cosine", None, 0.01, 0.0)),
     ],
 )
 def test_next_to_numbers_lengths_are_free_and_poles_avoided(choice, chosen):
-    found = resolve_spec(spec_of(NOTHING, **choice), source_of({"kind": classes(3), "year": Bounds(0, 1)}))
-    assert (found.space.loss, found.space.prior, found.train.lr, found.space.margin) == chosen
+    source, spec = source_of({"kind": classes(3), "year": Bounds(0, 1)}), spec_of(NOTHING, **choice)
+    found = resolve_space(spec.space, source)
+    settings = resolve_settings(spec.train, build_space(spec.space, source, seed=0), 3, "rows")
+    assert (found.loss, found.prior, settings.lr, found.margin) == chosen
 
 
 @pytest.mark.parametrize(("counts", "numbers"), [([12_000, 5], 0), ([10, 5], 1), ([7], 0), ([], 1)])
@@ -381,20 +354,19 @@ def test_every_way_in_chooses_the_same_losses_and_rates(counts, numbers):
     rows = {name: torch.zeros(4, dtype=torch.int64 if name[0] == "c" else torch.float64) for name in targets}
     source = Source("rows", Split(torch.randn(4, 3), rows), None, targets, TablePreprocessing(("a",), (0.0,), (1.0,)))
     dim = 20 if counts else 8
-    spec = resolve_spec(RunSpec(data=DataSpec(reader="table"), space=SpaceSpec(dim=dim)), source)
-    built = build_space(spec, source)
+    built = build_space(SpaceSpec(dim=dim), source, seed=0)
     tasks = {name: hp.Classes(known.num_classes, loss="auto") for name, known in targets.items() if name[0] == "c"}
-    tasks |= {name: hp.Range(0, 1, margin=spec.space.margin) for name in targets if name[0] == "n"}
+    tasks |= {name: hp.Range(0, 1, margin=built.tasks[name].margin) for name in targets if name[0] == "n"}
     own = hp.Space(dim, tasks)
     for name in tasks:
         if name[0] == "c":
             assert type(built.tasks[name].loss) is type(own.tasks[name].loss)
-    settings = [fit_resolve(TrainSettings(), space, 4, "rows") for space in (built, own)]
-    assert settings[0] == settings[1] == replace(spec.train, mixed_precision=None)
+    settings = [resolve_settings(TrainSettings(), space, 4, "rows") for space in (built, own)]
+    assert settings[0] == settings[1]
 
 
 def test_numbers_alone_are_the_papers_loss():
-    assert resolve_spec(spec_of(NOTHING), source_of({"year": Bounds(0, 1)})).space.loss == "squared_cosine"
+    assert resolve_space(SpaceSpec(), source_of({"year": Bounds(0, 1)})).loss == "squared_cosine"
 
 
 def test_few_dimensions_get_a_data_driven_prior(generator):
@@ -505,30 +477,6 @@ def test_a_description_goes_through_json_and_back():
         epochs=2,
     )
     assert RunSpec.from_dict(json.loads(json.dumps(spec.to_dict()))) == spec
-
-
-def test_the_flat_recipe_of_a_run_of_the_first_format_is_read():
-    recipe = {
-        "data": {"reader": "table", "path": "/t.csv", "options": {"classes": ["way"]}},
-        "protocol": "paper",
-        "backbone": "mlp",
-        "backbone_options": {"hidden": [8]},
-        "space": "composite",
-        "dim": 5,
-        "loss": "free",
-        "margin": None,
-        "prototypes": None,
-        "prior": "examples",
-        "prior_missing": "free",
-        "epochs": 3,
-        "seed": 4,
-        "valid_share": 0.25,
-        "skip_corrupt": True,
-    }
-    spec = RunSpec.from_dict(recipe)
-    assert (spec.protocol, spec.network.backbone, spec.train.epochs, spec.train.seed) == ("paper", "mlp", 3, 4)
-    assert (spec.data.reader, spec.data.valid_share, spec.data.skip_corrupt) == ("table", 0.25, True)
-    assert spec.space == SpaceSpec(kind="composite", dim=5, loss="free_norm_softmax", prior="data", missing="free")
 
 
 def test_data_are_cut_down_as_described(tmp_path):

@@ -106,7 +106,10 @@ def test_a_request_to_end_is_followed_after_the_step_with_a_checkpoint(tmp_path,
     previous = signal.signal(signal.SIGTERM, signal.SIG_IGN)
     try:
         ends, sentence = (
-            (KeyboardInterrupt, "Stopped in epoch 2 after step 2; it can be resumed")
+            (
+                KeyboardInterrupt,
+                "Stopped in epoch 2 after step 2. Continue with .*hyperproto train --resume",
+            )
             if number == signal.SIGINT
             else (SystemExit, "143")
         )
@@ -141,31 +144,27 @@ def test_resuming_what_is_finished_changes_nothing_and_gives_the_run_back(tmp_pa
         assert torch.equal(mine, theirs)
 
 
-def killed_at_its_start(folder):
-    folder.mkdir()
-    (folder / ".config.json.abc.part").write_text("{")
-    (folder / "prototypes.0.safetensors").write_text("")
-    (folder / "starting.json").write_text('{"format": "hyperproto.run/1", "files": ["prototypes.0.safetensors"]}')
-
-
-def test_resuming_where_nothing_is_begins_and_clears_a_false_start(tmp_path):
-    killed_at_its_start(tmp_path / "run")
+def test_a_run_killed_at_its_start_is_started_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(hp.Prototypes, "save", lambda self, path: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        fit(tmp_path / "run")
+    assert [path.name for path in (tmp_path / "run").iterdir()] == ["config.json"]
+    monkeypatch.undo()
+    (tmp_path / "run" / ".prototypes.0.safetensors.abc.part").write_text("")
+    (tmp_path / "run" / "prototypes.0.safetensors").write_text("cut short")
+    with pytest.raises(ValueError, match="must be resumed as it was started"):
+        fit(tmp_path / "run", resume=True, epochs=7)
     fit(tmp_path / "run", resume=True)
     fit(tmp_path / "whole")
     assert contents(tmp_path / "run") == contents(tmp_path / "whole")
 
 
-def test_a_start_is_noted_before_anything_is_written_and_forgotten_afterwards(tmp_path, monkeypatch):
-    monkeypatch.setattr(hp.Prototypes, "save", lambda self, path: (_ for _ in ()).throw(KeyboardInterrupt))
-    with pytest.raises(KeyboardInterrupt):
-        fit(tmp_path / "run")
-    assert [path.name for path in (tmp_path / "run").iterdir()] == ["starting.json"]
-    monkeypatch.undo()
+def test_a_run_killed_before_its_config_leaves_no_trouble(tmp_path):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / ".config.json.abc.part").write_text("{")
     fit(tmp_path / "run", resume=True)
-    assert not (tmp_path / "run" / "starting.json").exists()
-    (tmp_path / "run" / "starting.json").write_text('{"format": "hyperproto.run/1", "files": []}')
-    fit(tmp_path / "run", resume=True)  # killed between the config and this file's removal
-    assert not (tmp_path / "run" / "starting.json").exists()
+    fit(tmp_path / "whole")
+    assert contents(tmp_path / "run") == contents(tmp_path / "whole")
 
 
 THEIRS = {
@@ -175,11 +174,7 @@ THEIRS = {
     "a temporary file of another program": {".download.part": "mine"},
     "a description of another kind": {"spec.json": '{"flour": 500}'},
     "a recipe": {"recipe.json": '{"flour": 500}'},
-    "something beside a false start": {
-        "starting.json": '{"format": "hyperproto.run/1", "files": ["prototypes.0.safetensors", "thesis.tex"]}',
-        "prototypes.0.safetensors": "mine",
-        "thesis.tex": "mine",
-    },
+    "something next to a run that was killed": {".config.json.abc.part": "{", "thesis.tex": "mine"},
 }
 
 
@@ -190,7 +185,7 @@ def test_training_into_a_folder_with_files_of_the_user_removes_none(tmp_path, fi
     folder.mkdir()
     for name, text in files.items():
         (folder / name).write_text(text)
-    with pytest.raises(ValueError, match="must be new or empty|is not the description of a run"):
+    with pytest.raises(ValueError, match="must be new or empty|must be the description of a run"):
         fit(folder, resume=resume)
     assert {path.name: path.read_text() for path in folder.iterdir()} == files
 
@@ -235,7 +230,7 @@ def test_resuming_with_another_space_or_network_gets_a_sentence(tmp_path, blobs,
     held = blob_space.prototypes["kind"]
     turned = hp.Prototypes(held.vectors.flip(0), held.certificate, held.names)
     moved = hp.Space(3, kind=hp.Classes(turned), size=hp.Range(-1, 1))
-    with pytest.raises(ValueError, match='the prototypes it was started with for "kind"; got others'):
+    with pytest.raises(ValueError, match="with its own prototypes, prototypes.0.safetensors; got others"):
         hp.fit(make_network(), moved, blobs, resume=True, **settings)
     other = torch.nn.Sequential(torch.nn.Linear(4, 3))
     with pytest.raises(ValueError, match="The weights do not fit the network given"):

@@ -122,9 +122,6 @@ class NetworkOptions:
 class TrainingOptions(TrainSettings):
     """How to train."""
 
-    protocol: Literal["short", "paper"] = "short"
-    """Where values come from that are not given: a short one-cycle schedule, or the paper with 250 epochs."""
-
     def __post_init__(self) -> None:
         """Leave checking to the description: tyro would print errors in its own words."""
 
@@ -165,13 +162,11 @@ class Train:
         with _plain_warnings():
             if folder is not None:
                 self._check_alone()
-                with _say_how_to_continue(folder):
-                    run = resume_run(folder, path=self.data.data, **options)
+                run = resume_run(folder, path=self.data.data, **options)
             else:
                 spec = self.spec()
                 folder = self._folder(spec)
-                with _say_how_to_continue(folder):
-                    run = train(spec, folder, **options)
+                run = train(spec, folder, **options)
             _report(run, folder)
 
     def spec(self) -> RunSpec:
@@ -182,7 +177,6 @@ class Train:
             network=NetworkSpec(backbone=self.network.backbone, backbone_options=options),
             space=self.space.spec(),
             train=TrainSettings(**{item.name: getattr(self.training, item.name) for item in fields(TrainSettings)}),
-            protocol=self.training.protocol,
         )
 
     def _folder(self, spec: RunSpec) -> Path | None:
@@ -261,17 +255,6 @@ def _plain_warnings() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.showwarning = show
         yield
-
-
-@contextmanager
-def _say_how_to_continue(folder: Path | None) -> Iterator[None]:
-    """Name the command that resumes a run, where it was interrupted and can be."""
-    try:
-        yield
-    except KeyboardInterrupt as stop:
-        if folder is None or not str(stop):
-            raise
-        raise KeyboardInterrupt(f"{stop} Continue with: hyperproto train --resume {folder}") from None
 
 
 def _report(run: "Run", folder: Path | None) -> None:

@@ -17,7 +17,17 @@ from hyperproto._core.checks import check_finite_number, check_integers, choose
 from hyperproto._core.errors import InputError, InputTypeError, arg
 from hyperproto._core.seeding import derive_seed
 from hyperproto.data import ImagePreprocessing, Source, Split, Standardizer, TablePreprocessing
-from hyperproto.defaults import INFERENCE_BATCH_SIZE, INFERENCE_ROWS, VALIDATION_FRACTION, WEIGHT_DECAY
+from hyperproto.data.source import draw_rows
+from hyperproto.defaults import (
+    HIDDEN,
+    INFERENCE_BATCH_SIZE,
+    INFERENCE_ROWS,
+    PARTIAL_FIT_RATE,
+    VALIDATION_FRACTION,
+    WEIGHT_DECAY,
+    InputKind,
+    choose_backbone,
+)
 from hyperproto.estimators.columns import ClassColumn, Column
 from hyperproto.estimators.store import save_estimator
 from hyperproto.estimators.weights import WEIGHT, WeightedSpace
@@ -25,15 +35,14 @@ from hyperproto.evaluation.calibrate import uncalibrated
 from hyperproto.evaluation.class_examples import Examples
 from hyperproto.evaluation.confidence import ClassCalibration, ConformalInterval, ConformalSets
 from hyperproto.evaluation.confidence.calibration import TaskOutputs
-from hyperproto.models import create_backbone, default_backbone
 from hyperproto.spaces import OutputSpace, Space
-from hyperproto.spec import DataSpec, ResolvedSettings, RunSpec, SpaceSpec, TrainSettings
+from hyperproto.spec import NetworkSpec, SpaceSpec, TrainSettings
 from hyperproto.training import fit
-from hyperproto.training.build import build_space, resolve_spec
+from hyperproto.training.build import build_network, build_space
+from hyperproto.training.fit import resolve_settings
 from hyperproto.training.outputs import stack_outputs
 
 Rows = NDArray[np.intp]
-PARTIAL_RATE = 0.3  # of the learning rate, in partial_fit: its passes have no schedule in which the rate would fall
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -46,7 +55,7 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     dim: int | str = "auto"
     backbone: Any = "auto"
-    hidden: Any = (100,)
+    hidden: Any = HIDDEN
     epochs: int | str = "auto"
     batch_size: int | str = "auto"
     lr: float | str = "auto"
@@ -130,7 +139,7 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             self._build(X, targets, every, weight, seed, use_prior=False)
         inputs = self._prepare(X)
         seed = seed if first else derive_seed(seed, "order", len(self.history_))
-        lr = self.settings_.lr * PARTIAL_RATE
+        lr = self.settings_.lr * PARTIAL_FIT_RATE
         settings = replace(self.settings_, lr=lr, epochs=1, schedule="constant", seed=seed)
         self._train((inputs, targets), weight, every, settings, None)
         self._keep_examples(Examples(inputs, targets))
@@ -185,57 +194,51 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         """Measure the scale of the inputs, place the classes, and build the network."""
         self.inputs_ = Standardizer.fit(X[rows], None if weight is None else weight[rows])
         inputs, known = _rows(self.inputs_(X), targets, rows)
-        shape = inputs.shape[1:]
+        shape = tuple(inputs.shape[1:])
         preprocessing = TablePreprocessing((), (), ()) if len(shape) == 1 else ImagePreprocessing(int(shape[-1]))
         described = {name: column.describe() for name, column in self.columns_.items()}
         source = Source("arrays", Split(inputs, known), None, described, preprocessing)
-        self.space_ = self._build_space(source, seed, None if use_prior else "none")
-        self.network_ = self._build_network(inputs, seed)
+        spec = self._space_spec(None if use_prior else "none")
+        self.space_ = cast(Space, build_space(spec, source, seed=seed))
+        given = {name: _number_or_none(getattr(self, name), name) for name in ("epochs", "batch_size", "lr")}
+        train = TrainSettings(**given, weight_decay=self.weight_decay, seed=seed)
+        self.settings_ = resolve_settings(train, self.space_, len(inputs), _kind(inputs))
+        self.network_ = self._build_network(shape, seed).to(inputs.dtype)
         self.history_: list[dict[str, Any]] = []
         self.held_out_ = self.replay_ = None
 
-    def _build_space(self, source: Source, seed: int, prior: str | None) -> Space:
-        """Build the sphere, and note how to train on it: by the parameters, and what they leave open by the data."""
+    def _space_spec(self, prior: str | None) -> SpaceSpec:
+        """Return the sphere that the parameters describe."""
         loss: Any = getattr(self, "loss", "auto")
-        options = {} if isinstance(loss, str) else asdict(loss)
-        space = SpaceSpec(
+        return SpaceSpec(
             dim=_number_or_none(self.dim, "dim"),
             loss=loss if isinstance(loss, str) else loss.name,
-            loss_options=options,
+            loss_options={} if isinstance(loss, str) else asdict(loss),
             margin=_number_or_none(getattr(self, "margin", "auto"), "margin") if self._class_columns else 0.0,
             prior=prior,
         )
-        given = {name: _number_or_none(getattr(self, name), name) for name in ("epochs", "batch_size", "lr")}
-        train = TrainSettings(**given, weight_decay=self.weight_decay, seed=seed)
-        spec = resolve_spec(RunSpec(data=DataSpec(reader="arrays"), space=space, train=train), source)
-        self.settings_ = cast(ResolvedSettings, spec.train)
-        return cast(Space, build_space(spec, source))
 
-    def _build_network(self, inputs: Tensor, seed: int) -> nn.Module:
-        """Build the network, its weights fixed by the seed and in the precision of the inputs."""
-        shape, out_dim = tuple(inputs.shape[1:]), self.space_.dim
-        with torch.random.fork_rng():
-            torch.manual_seed(seed)
-            if callable(self.backbone):
-                network = self.backbone(out_dim, shape)
-            elif not isinstance(self.backbone, str):
-                rule = 'be a name such as "auto" or "resnet-20", or a function (out_dim, shape) -> nn.Module'
-                raise InputTypeError("backbone", rule, type(self.backbone).__name__)
-            elif len(shape) == 1 and self.backbone in ("auto", "mlp"):
-                hidden = check_integers(list(self.hidden), "hidden", at_least=1)
-                network = create_backbone("mlp", out_dim=out_dim, in_features=shape[0], hidden=hidden, norm="layer")
-            elif self.backbone == "auto":
-                network = default_backbone(out_dim, shape)
-            elif len(shape) == 1:
-                raise InputError(
-                    "backbone", 'be "auto" or "mlp" for a table', f'"{self.backbone}", which takes images'
-                )
-            else:
-                channels = {} if self.backbone == "digit-net" else {"channels": shape[0]}
-                network = create_backbone(self.backbone, out_dim=out_dim, **channels)
-        if not isinstance(network, nn.Module):
-            raise InputTypeError("backbone", "give a torch module", type(network).__name__)
-        return network.to(inputs.dtype)
+    def _build_network(self, shape: tuple[int, ...], seed: int) -> nn.Module:
+        """Build the network for inputs of a shape, its weights fixed by the seed."""
+        if callable(self.backbone):
+            with torch.random.fork_rng():
+                torch.manual_seed(seed)
+                network = self.backbone(self.space_.dim, shape)
+            if not isinstance(network, nn.Module):
+                raise InputTypeError("backbone", "give a torch module", type(network).__name__)
+            return network
+        if not isinstance(self.backbone, str):
+            rule = 'be a name such as "auto" or "resnet-20", or a function (out_dim, shape) -> nn.Module'
+            raise InputTypeError("backbone", rule, type(self.backbone).__name__)
+        spec = NetworkSpec(backbone=None if self.backbone == "auto" else self.backbone)
+        if len(shape) == 1:
+            name, options = choose_backbone(shape)
+            if self.backbone not in ("auto", name):
+                rule = f'be "auto" or "{name}" for a table'
+                raise InputError("backbone", rule, f'"{self.backbone}", which takes images')
+            options |= {"hidden": check_integers(list(self.hidden), "hidden", at_least=1)}
+            spec = NetworkSpec(backbone=name, backbone_options=options)
+        return build_network(spec, shape, self.space_.dim, seed=seed)
 
     def _train(
         self,
@@ -354,16 +357,14 @@ def _rows(inputs: Tensor, targets: Mapping[str, Tensor], rows: Rows) -> tuple[Te
 
 
 def _hold_out(rows: Rows, share: float, seed: int, labels: NDArray[Any] | None) -> tuple[Rows, Rows]:
-    """Return the rows to keep and those held out; in proportion to the classes where there are enough of each."""
-    from sklearn.model_selection import train_test_split
-
+    """Return the rows to keep and those held out, each class in proportion."""
     count = max(1, round(share * len(rows)))
     if count >= len(rows):
         raise InputError("validation_fraction", "leave rows to train on", f"{share:g} of {len(rows)} rows")
-    stratify = None if labels is None else labels[rows]
-    if stratify is not None:
-        _, counts = np.unique(stratify, return_counts=True)
-        if counts.min() < 2 or min(count, len(rows) - count) < len(counts):
-            stratify = None
-    kept, taken = train_test_split(rows, test_size=count, random_state=seed % 2**32, stratify=stratify)
-    return np.sort(kept), np.sort(taken)
+    ids = np.zeros(len(rows)) if labels is None else np.unique(labels[rows], return_inverse=True)[1]
+    taken = draw_rows(torch.from_numpy(ids.astype(np.int64)), count, seed=seed).numpy()
+    return np.delete(rows, taken), rows[taken]
+
+
+def _kind(inputs: Tensor) -> InputKind:
+    return "images" if inputs.ndim == 4 else "rows"

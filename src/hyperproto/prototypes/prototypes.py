@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import torch
@@ -24,7 +24,7 @@ from hyperproto.prototypes.methods import Request, check_prior_weight
 from hyperproto.sphere import normalize, sample_uniform
 
 EXACT_ENTRIES = 2**24  # float64 up to here (128 MB), float32 beyond
-FORMAT, FORMAT_1 = "hyperproto.prototypes/2", "hyperproto.prototypes/1"
+FORMAT = "hyperproto.prototypes/2"
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,13 +163,13 @@ class Prototypes:
         try:
             with safe_open(path, framework="pt") as file:
                 tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 (not a dict)
-                about = _read_header(file.metadata() or {})
-            if about.get("format") not in (FORMAT, FORMAT_1) or "vectors" not in tensors:
+                about = json.loads((file.metadata() or {}).get("prototypes", "{}"))
+            if about.get("format") != FORMAT or "vectors" not in tensors:
                 raise InputError(
                     f'"{path}"',
                     f"be a prototype file of format {FORMAT}",
                     about.get("format", "no format"),
-                    "Prototypes.from_npy reads the authors' files.",
+                    "Prototypes.from_npy reads the authors' files, tools/convert_runs.py those of version 0.1.",
                 )
             certificate, names = Certificate.from_dict(about["certificate"]), about["names"]
         except (SafetensorError, KeyError, TypeError, AttributeError, json.JSONDecodeError) as error:
@@ -297,15 +297,6 @@ class Prototypes:
 
     def _exact_reserve(self) -> Array:
         return np.empty((0, self.dim)) if self.reserve is None else exact(self.reserve)
-
-
-def _read_header(metadata: dict[str, str]) -> dict[str, Any]:
-    """Return format, certificate and names; files of format 1 have an entry for each of them."""
-    if metadata.get("format") == FORMAT_1:
-        parts = {key: json.loads(metadata[key]) for key in ("certificate", "names")}
-        return {"format": FORMAT_1} | parts
-    about: dict[str, Any] = json.loads(metadata.get("prototypes", "{}"))
-    return about
 
 
 def check_dim(dim: int) -> int:

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from hyperproto._core.errors import NonFiniteLossError
 from hyperproto._core.files import read_json_lines
+from hyperproto._core.seeding import derive_seed
 from hyperproto._version import __version__
 from hyperproto.data import Arrays, ImageData, Labels, Source
 from hyperproto.data.source import select
@@ -70,8 +71,10 @@ def read_cell_data(cell: Cell, places: Places) -> Source:
 def _train(cell: Cell, places: Places) -> dict[str, Any]:
     """Train, or go on training; a loss that is not finite is a result, too."""
     source = read_cell_data(cell, places)
-    space = build_space(cell.run, source, _class_prototypes(cell, source, places))
-    network = build_network(cell.run, source.preprocessing, space.dim)
+    prototypes = _class_prototypes(cell, source, places)
+    space = build_space(cell.run.space, source, seed=cell.seed, prototypes=prototypes)
+    shape, seed = source.preprocessing.input_shape, derive_seed(cell.seed, "weights")
+    network = build_network(cell.run.network, shape, space.dim, seed=seed)
     # workers: cells are spread over the cores already
     train, test = build_data(replace(cell.run.data, workers=0), source)
     assert test is not None

@@ -15,10 +15,9 @@ from hyperproto._core.seeding import derive_seed
 from hyperproto.baselines import ConventionalSpace, DeepNCM, weigh_tasks
 from hyperproto.data import Arrays, ImageData, ImagePreprocessing, Labels, Source, Split, training_data
 from hyperproto.data.image_files import ImageFiles, decode_rows, find_corrupt
-from hyperproto.data.preprocessing import Preprocessing
 from hyperproto.data.readers import read_data
 from hyperproto.data.source import draw_rows, hold_out_rows, resized, select
-from hyperproto.defaults import MARGIN, InputKind, choose_dim, choose_loss, choose_margin, class_axes, uses_prior
+from hyperproto.defaults import choose_dim, choose_loss, choose_margin, class_axes, uses_prior
 from hyperproto.losses import get_loss
 from hyperproto.models import BACKBONES, Backbone, LibraryNetwork, create_backbone, default_backbone
 from hyperproto.priors import Prior, from_data
@@ -26,7 +25,7 @@ from hyperproto.priors.data_driven import draw_examples
 from hyperproto.prototypes import Prototypes, place
 from hyperproto.prototypes.prototypes import check_dim
 from hyperproto.spaces import Classes, CompositeSpace, Range, Space, TaskSpace, tasks_for
-from hyperproto.spec import DataSpec, RunSpec, SpaceSpec, paper_backbone, paper_settings
+from hyperproto.spec import DataSpec, NetworkSpec, SpaceSpec
 
 Data: TypeAlias = Arrays | ImageData
 Tasks: TypeAlias = Mapping[str, Classes | Range]
@@ -72,82 +71,72 @@ def build_data(spec: DataSpec, source: Source) -> tuple[Data, Data | None]:
     return train, None if source.test is None else training_data(source.test, source.preprocessing, **options)
 
 
-def resolve_spec(spec: RunSpec, source: Source) -> RunSpec:
-    """Return the description with everything chosen that it leaves open, as the data ask for."""
+def resolve_space(spec: SpaceSpec, source: Source) -> SpaceSpec:
+    """Return the space with everything chosen that it leaves open, by what the data ask for."""
     counts = [known.num_classes for known in source.targets.values() if isinstance(known, Labels)]
     numbers = len(source.targets) - len(counts)
-    space, paper = spec.space, spec.protocol == "paper"
-    dim = choose_dim(counts, numbers) if space.dim is None else check_dim(space.dim)
-    loss, per_task = space.loss, False
+    dim = choose_dim(counts, numbers) if spec.dim is None else check_dim(spec.dim)
+    loss = spec.loss
     if loss == "auto":
-        chosen = counts and space.kind == "sphere" and not paper
+        chosen = counts and spec.kind == "sphere"
         loss = choose_loss(max(counts), class_axes(counts, numbers, dim)) if chosen else "squared_cosine"
-        per_task = bool(chosen) and len(counts) > 1  # each by its own number of classes, once the space deals axes
-    prior = space.prior
-    if prior is None and not space.prototypes and space.kind == "sphere" and loss == "free_norm_softmax":
-        prior = "data" if uses_prior(counts, numbers, dim) and _has_prior(source.train) else None
-    margin = space.margin
+    prior, margin = spec.prior, spec.margin
+    if prior is None and not spec.prototypes and spec.kind == "sphere":
+        prior = "data" if uses_prior(counts, numbers, dim, loss) and _has_prior(source.train) else None
     if margin is None:
-        margin = MARGIN if space.kind == "composite" else choose_margin(bool(counts), loss)
-    given_dim = space.dim if space.prototypes or space.kind == "conventional" else dim
-    train = spec.train.replace_missing(mixed_precision=_best_precision())
-    if paper:
-        train = train.replace_missing(**paper_settings(spec.data.reader))
-    inputs: InputKind = "images" if isinstance(source.preprocessing, ImagePreprocessing) else "rows"
-    trained = {"sphere": loss, "composite": "composite"}.get(space.kind, "conventional")
+        margin = choose_margin("composite" if spec.kind == "composite" else loss, has_classes=bool(counts))
     return replace(
         spec,
-        space=replace(space, dim=given_dim, loss="auto" if per_task else loss, prior=prior, margin=margin),
-        train=train.resolve(
-            trained, len(source.train), inputs, num_classes=max(counts, default=0), num_ranges=numbers
-        ),
+        dim=spec.dim if spec.prototypes or spec.kind == "conventional" else dim,
+        loss=spec.loss if spec.kind == "sphere" and len(counts) > 1 else loss,  # "auto" is for each its own
+        prior=prior,
+        margin=margin,
     )
 
 
-def build_space(spec: RunSpec, source: Source, prototypes: Prototypes | None = None) -> TaskSpace:
-    """Build the output space of a resolved description; targets and predictions are dicts by name.
+def build_space(spec: SpaceSpec, source: Source, *, seed: int, prototypes: Prototypes | None = None) -> TaskSpace:
+    """Build an output space; targets and predictions are dicts by name.
 
     Parameters
     ----------
-    spec : RunSpec
-        As :func:`resolve_spec` returns it.
+    spec : SpaceSpec
+        What it leaves open is chosen by :func:`resolve_space`.
     source : Source
         What the data ask for, and the examples of a data-driven prior.
+    seed : int
+        Of the run.
     prototypes : Prototypes, optional
         For the classes, where the caller brings them along.
     """
-    space = spec.space
+    spec = resolve_space(spec, source)
     tasks: Tasks = tasks_for(source.targets)
-    if space.kind in ("sphere", "composite"):
-        tasks, dim = _on_sphere(space, tasks, source, prototypes)
+    if spec.kind in ("sphere", "composite"):
+        tasks, dim = _on_sphere(spec, tasks, source, prototypes)
     else:
-        dim = cast(int, space.dim)
-    if space.task_weight is not None:
-        tasks = weigh_tasks(tasks, space.task_weight)
+        dim = cast(int, spec.dim)
+    if spec.task_weight is not None:
+        tasks = weigh_tasks(tasks, spec.task_weight)
     with torch.random.fork_rng():
-        torch.manual_seed(derive_seed(spec.train.seed, "space"))  # numbers off several axes have a layer of their own
-        if space.kind == "conventional":
-            return ConventionalSpace(tasks, clamp=cast(Any, space.clamp), width=space.width)
-        if space.kind == "deep-ncm":
-            return DeepNCM(dim, tasks, mean=cast(Any, space.mean))
-        return (CompositeSpace if space.kind == "composite" else Space)(dim, tasks)
+        torch.manual_seed(derive_seed(seed, "space"))  # numbers off several axes have a layer of their own
+        if spec.kind == "conventional":
+            return ConventionalSpace(tasks, clamp=cast(Any, spec.clamp), width=spec.width)
+        if spec.kind == "deep-ncm":
+            return DeepNCM(dim, tasks, mean=cast(Any, spec.mean))
+        return (CompositeSpace if spec.kind == "composite" else Space)(dim, tasks)
 
 
-def build_network(spec: RunSpec, preprocessing: Preprocessing, out_dim: int) -> Backbone:
-    """Build the network of a description, its weights drawn from the seed of the run."""
-    shape = preprocessing.input_shape
-    name, options = spec.network.backbone, spec.network.backbone_options
-    if name is None and spec.protocol == "paper":
-        name = paper_backbone(spec.data.reader, shape)
+def build_network(spec: NetworkSpec, shape: tuple[int, ...], out_dim: int, *, seed: int) -> Backbone:
+    """Build a network for inputs of a shape, its weights drawn from a seed."""
+    name = spec.backbone
     with torch.random.fork_rng():
-        torch.manual_seed(derive_seed(spec.train.seed, "weights"))
+        torch.manual_seed(seed)
         if name is None:
             return default_backbone(out_dim, shape)
         known = dict(zip(("channels", "size"), shape, strict=False)) if len(shape) == 3 else {"in_features": shape[0]}
         build = LibraryNetwork if ":" in name else BACKBONES.get(name)
         taken = inspect.signature(build).parameters if build else {}
         fitting = {key: value for key, value in known.items() if key in taken}
-        return create_backbone(name, out_dim=out_dim, **(fitting | options))
+        return create_backbone(name, out_dim=out_dim, **(fitting | spec.backbone_options))
 
 
 def prior_from_data(split: Split, name: str, labels: Labels) -> Prior | None:
@@ -280,8 +269,3 @@ def _only_class_target(source: Source, asked: str) -> tuple[str, Labels]:
 def _has_prior(split: Split) -> bool:
     """Return whether these are rows, images or image files, of which a data-driven prior can be made."""
     return not isinstance(split.inputs, Tensor) or split.inputs.ndim in (2, 4)
-
-
-def _best_precision() -> str | None:
-    """Return bf16 where the hardware computes in it; on a CPU it is slower."""
-    return "bf16" if torch.cuda.is_available() and torch.cuda.is_bf16_supported(including_emulation=False) else None

@@ -1,7 +1,7 @@
 """Training as one call."""
 
 import copy
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -17,14 +17,14 @@ from hyperproto._core.processes import from_first
 from hyperproto._core.progress import progress_bar
 from hyperproto.data import Arrays, ImageData, as_dataset
 from hyperproto.data.batches import AnyDataset
-from hyperproto.defaults import InputKind
+from hyperproto.defaults import SCHEDULE, InputKind, choose_rate, choose_steps
 from hyperproto.spaces import Classes, CompositeSpace, OutputSpace, Range, Sphere, Targets, TaskSpace
 from hyperproto.spec import ResolvedSettings, RunSpec, TrainSettings
 from hyperproto.training.distributed import GracefulShutdown, accelerator_for, move
 from hyperproto.training.folder import RunFolder
 from hyperproto.training.loop import EpochLog, Loop, check_log
 from hyperproto.training.outputs import measure
-from hyperproto.training.run import Run, describe_run, monitored
+from hyperproto.training.run import Run, describe_run
 
 
 def fit(
@@ -84,7 +84,7 @@ def fit(
     -------
     Run
     """
-    asked = TrainSettings.from_dict({**({} if settings is None else settings.to_dict()), **keywords})
+    given = TrainSettings.from_dict({**({} if settings is None else settings.to_dict()), **keywords})
     check_finite_number(checkpoint_seconds, "checkpoint_seconds", at_least=0)
     if not isinstance(space, OutputSpace) or not isinstance(network, nn.Module):
         raise InputTypeError(
@@ -99,14 +99,17 @@ def fit(
     _check_values(space, train_data)
     _check_values(space, valid_data, scored=True)
     path = None if folder is None else Path(folder)
-    with accelerator_for(asked.mixed_precision) as accelerator, torch.random.fork_rng():
+    with torch.random.fork_rng():  # from which data may draw
+        example, _ = train_data[slice(0, 1)] if isinstance(train_data, Arrays) else default_collate([train_data[0]])
+    inputs: InputKind = "images" if isinstance(example, Tensor) and example.ndim == 4 else "rows"
+    resolved = resolve_settings(given, space, _length(train_data), inputs)
+    with accelerator_for(resolved.mixed_precision) as accelerator, torch.random.fork_rng():
         main, device = accelerator.is_main_process, accelerator.device
         network.to(device)
         space.to(device)
-        inputs = _check_outputs(network, space, train_data, device)
-        _check_monitor(asked, network, space, valid_data, device)
-        resolved = _resolve(asked, space, _length(train_data), inputs)
-        min_rows = _check_batches(resolved, network, train_data, accelerator)
+        z = _check_outputs(network, space, example, device)
+        _check_monitor(resolved, space, z, has_valid=valid is not None)
+        min_rows = _check_batches(resolved, network, example, _length(train_data), accelerator)
         run = Run(network, space, path if main else None, monitor=resolved.monitor)
         store = checkpoint = None
         if path is not None:
@@ -146,8 +149,10 @@ def fit(
     return run
 
 
-def _resolve(settings: TrainSettings, space: OutputSpace, examples: int, inputs: InputKind) -> ResolvedSettings:
-    """Choose what the settings leave open, by what the space is trained with."""
+def resolve_settings(
+    settings: TrainSettings, space: OutputSpace, num_examples: int, inputs: InputKind
+) -> ResolvedSettings:
+    """Return the settings with everything chosen: what they leave open follows from the space and the data."""
     tasks = list(space.tasks.values()) if isinstance(space, TaskSpace) else []
     classes = sorted((task for task in tasks if isinstance(task, Classes)), key=lambda task: task.num_classes)
     loss = "conventional"
@@ -155,8 +160,19 @@ def _resolve(settings: TrainSettings, space: OutputSpace, examples: int, inputs:
         loss = "composite"
     elif isinstance(space, Sphere):
         loss = classes[-1].loss.name if classes else "squared_cosine"
-    largest, numbers = classes[-1].num_classes if classes else 0, len(tasks) - len(classes)
-    return settings.resolve(loss, examples, inputs, num_classes=largest, num_ranges=numbers)
+    counts: Any = {"num_classes": classes[-1].num_classes if classes else 0, "num_ranges": len(tasks) - len(classes)}
+    reduction, lr = choose_rate(loss, inputs, settings.reduction, **counts)
+    epochs, batch_size = choose_steps(num_examples, inputs)
+    # on a CPU bf16 is slower, and emulated on old graphics cards
+    has_bf16 = torch.cuda.is_available() and torch.cuda.is_bf16_supported(including_emulation=False)
+    return settings.resolve(
+        epochs=epochs,
+        batch_size=batch_size,
+        lr=lr,
+        schedule=SCHEDULE,
+        reduction=reduction,
+        mixed_precision="bf16" if has_bf16 else None,
+    )
 
 
 def _check_keep(keep: str, folder: Any, valid: Any) -> None:
@@ -183,9 +199,8 @@ def _check_values(space: OutputSpace, data: AnyDataset | None, *, scored: bool =
 
 
 @torch.no_grad()
-def _check_outputs(network: nn.Module, space: OutputSpace, data: AnyDataset, device: torch.device) -> InputKind:
-    """Try the network on one example, before anything is written; return what kind of input it takes."""
-    inputs, _ = _first_example(data)
+def _check_outputs(network: nn.Module, space: OutputSpace, inputs: Any, device: torch.device) -> Tensor:
+    """Try the network on one example, before anything is written; return its output."""
     weight = next(network.parameters(), None)
     if weight is not None and inputs.is_floating_point() and inputs.dtype == torch.float64 != weight.dtype:
         raise InputTypeError(
@@ -194,15 +209,21 @@ def _check_outputs(network: nn.Module, space: OutputSpace, data: AnyDataset, dev
             inputs.dtype,
             'Pass inputs.float(), or array.astype("float32").',
         )
-    z = _try(network, inputs, device)
+    was_training = network.training
+    try:
+        z: Tensor = network.eval()(move(inputs, device))
+    finally:
+        network.train(was_training)
     check_output_width(z, space.dim)
     check_finite_rows(z, "The network's output", advice="Search its weights for NaN.")
-    return "images" if isinstance(inputs, Tensor) and inputs.ndim == 4 else "rows"
+    return z
 
 
-def _check_batches(settings: ResolvedSettings, network: nn.Module, data: AnyDataset, accelerator: Accelerator) -> int:
+def _check_batches(
+    settings: ResolvedSettings, network: nn.Module, example: Any, n: int, accelerator: Accelerator
+) -> int:
     """Return how many examples each process must get in a step: 2 where the network cannot train on one, else 1."""
-    n, size, processes = _length(data), settings.batch_size, accelerator.num_processes
+    size, processes = settings.batch_size, accelerator.num_processes
     fewest, last = min(size, n) // processes, n % size // processes
     part = min(fewest, -(-size // (processes * settings.accumulate))) if settings.accumulate > 1 else fewest
     got = (
@@ -211,7 +232,7 @@ def _check_batches(settings: ResolvedSettings, network: nn.Module, data: AnyData
     )
     if fewest == 0:
         raise InputError("Each process", "get an example per step", got, "Start fewer processes.")
-    if (part > 1 and last != 1) or not _needs_two(network, data, accelerator.device):
+    if (part > 1 and last != 1) or not _needs_two(network, move(example, accelerator.device)):
         return 1
     if part == 1:
         raise InputError(
@@ -224,12 +245,11 @@ def _check_batches(settings: ResolvedSettings, network: nn.Module, data: AnyData
 
 
 @torch.no_grad()
-def _needs_two(network: nn.Module, data: AnyDataset, device: torch.device) -> bool:
+def _needs_two(network: nn.Module, example: Any) -> bool:
     """Whether the network refuses to train on one example alone; asked of a copy, whose statistics may change."""
-    inputs, _ = _first_example(data)
     with torch.random.fork_rng():
         try:
-            copy.deepcopy(network).train()(move(inputs, device))
+            copy.deepcopy(network).train()(example)
         except ValueError as error:
             return "more than 1 value per channel" in str(error)
         except Exception:  # a network that cannot be copied, or has trouble that training will meet and name
@@ -238,24 +258,19 @@ def _needs_two(network: nn.Module, data: AnyDataset, device: torch.device) -> bo
 
 
 @torch.no_grad()
-def _check_monitor(
-    settings: TrainSettings, network: nn.Module, space: OutputSpace, valid: AnyDataset | None, device: torch.device
-) -> None:
+def _check_monitor(settings: TrainSettings, space: OutputSpace, z: Tensor, *, has_valid: bool) -> None:
     """Say at once that a measure to monitor will not be there."""
     for name in ("patience", "monitor"):
-        if valid is None and getattr(settings, name) is not None:
+        if not has_valid and getattr(settings, name) is not None:
             raise InputError(
                 name, "be left out where there is no validation data to compare epochs by", getattr(settings, name)
             )
-    if valid is None or settings.monitor is None:
-        return
-    inputs, targets = _first_example(valid)
-    try:
-        predictions = space.predict_by_task(_try(network, inputs, device))
-    except InputError:
-        return  # an untrained network may point nowhere; the first epoch will tell
-    measures = measure(space, predictions, space.by_task(move(targets, device)))
-    monitored({"valid": dict.fromkeys(measures, 0.0)}, settings.monitor)
+    if settings.monitor is not None:
+        predicted: dict[str, Tensor] = {}
+        with suppress(InputError):  # an untrained network may point nowhere; the first epoch will tell
+            predicted = space.predict_by_task(z)
+        if predicted:
+            choose(settings.monitor, measure(space, predicted, predicted), what="measure to monitor")
 
 
 def _within_bounds(space: OutputSpace, targets: Targets) -> Targets:
@@ -268,21 +283,6 @@ def _within_bounds(space: OutputSpace, targets: Targets) -> Targets:
             named[name] = torch.where(value.isfinite(), value.clamp(task.low, task.high), value)
     inside: Targets = space.as_given(named)
     return inside
-
-
-def _first_example(data: AnyDataset) -> tuple[Any, Any]:
-    inputs, targets = data[slice(0, 1)] if isinstance(data, Arrays) else default_collate([data[0]])
-    return inputs, targets
-
-
-def _try(network: nn.Module, inputs: Any, device: torch.device) -> Tensor:
-    """Return the outputs of inputs, in evaluation mode."""
-    was_training = network.training
-    try:
-        z: Tensor = network.eval()(move(inputs, device))
-        return z
-    finally:
-        network.train(was_training)
 
 
 def _length(data: AnyDataset) -> int:

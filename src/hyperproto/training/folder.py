@@ -3,8 +3,7 @@
 It has
 
 - ``spec.json``: the description of the run, before data are read, where it is trained from one,
-- ``starting.json``: which files are about to be written, from an empty folder until there is a config,
-- ``config.json``: network, space, settings, sizes of the data, preprocessing, versions; once, before the first step,
+- ``config.json``: network, space, settings, sizes of the data, preprocessing, versions; once, and first of all,
 - ``prototypes.N.safetensors``: once, one for each class task,
 - ``epochs.jsonl``: one line per epoch; ``times.jsonl``: wall-clock seconds, separately, since everything else is the
   same when made again,
@@ -16,7 +15,8 @@ It has
 - ``failed_batch.safetensors``: where a loss was not finite.
 
 Every file is written under a temporary name and renamed, except that lines are appended; resuming writes those again
-from the checkpoint's history. Numbers and text only: loading one never runs or imports anything a file names.
+from the checkpoint's history. The first checkpoint is written before the first step; a run without one starts again.
+Numbers and text only: loading one never runs or imports anything a file names.
 """
 
 import re
@@ -30,7 +30,7 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import save_file
 
-from hyperproto._core.errors import InputError, StorageError
+from hyperproto._core.errors import InputError, StorageError, arg
 from hyperproto._core.files import (
     append_json_line,
     new_folder,
@@ -44,20 +44,18 @@ from hyperproto._core.files import (
     write_json_lines,
 )
 from hyperproto._core.processes import is_first
+from hyperproto.prototypes import Prototypes
 from hyperproto.spaces import OutputSpace
 from hyperproto.spec import RunSpec
 from hyperproto.training.checkpoint import Checkpoint, read_checkpoint, weights_of
-from hyperproto.training.load import read_config, read_run, stored_prototypes
-from hyperproto.training.run import FORMAT, FORMATS, Run, best_epoch
+from hyperproto.training.load import read_config, read_run
+from hyperproto.training.run import FORMAT, Run, best_epoch
 
 CHECKPOINT = "checkpoint.safetensors"
 SPEC = "spec.json"
-STARTING = "starting.json"
-PROTOTYPES = r"prototypes\.\d+\.safetensors"
 # every file of a run that is written and renamed, except for prototypes.N.safetensors
 REPLACED = (
     SPEC,
-    STARTING,
     CHECKPOINT,
     "config.json",
     "epochs.jsonl",
@@ -79,37 +77,30 @@ class RunFolder:
 
     def open(self, config: dict[str, Any], space: OutputSpace, *, resume: bool) -> Checkpoint | None:
         """Start a run, or return the moment to continue from; None where the first step is still to come."""
-        if not resume:
+        if not resume or not (self.path / "config.json").is_file():
             self.begin(config, space)
             return None
-        if not (self.path / "config.json").is_file():
-            clear_false_start(self.path)
-            self.begin(config, space)
-            return None
-        check_same_run(self.path, config, space)
-        if written_before_config(self.path):  # killed between writing the config and removing the note
-            (self.path / STARTING).unlink()
+        check_same_run(self.path, config)
+        remove_unfinished(self.path, [*REPLACED, *_prototype_files(space)])
         if not (self.path / CHECKPOINT).is_file():
-            remove_unfinished(self.path, REPLACED)  # killed while the first checkpoint was written
+            self._write_prototypes(space)
             return None
+        _check_prototypes(self.path, space)
         checkpoint = read_checkpoint(self.path / CHECKPOINT)
         self._go_back(checkpoint)
         return checkpoint
 
     def begin(self, config: dict[str, Any], space: OutputSpace) -> None:
-        """Write prototypes, then the config: where there is a config, there are prototypes."""
-        if (self.path / SPEC).exists():
-            _check_spec(self.path)
-        new_folder(self.path, except_for=[SPEC])
+        """Write the config, which makes the folder a run's and the files that follow its own; then prototypes."""
+        take_folder(self.path)
         with self._explained("config.json", 10_000):
-            every = space.prototypes_by_task().values()
-            placed = {f"prototypes.{index}.safetensors": prototypes for index, prototypes in enumerate(every)}
-            # the folder was empty, so from here on files of these names are ours to remove
-            write_json(self.path / STARTING, {"format": FORMAT, "files": list(placed)})
-            for name, prototypes in placed.items():
-                prototypes.save(self.path / name)
             write_json(self.path / "config.json", config)
-            (self.path / STARTING).unlink()
+        self._write_prototypes(space)
+
+    def _write_prototypes(self, space: OutputSpace) -> None:
+        for name, prototypes in _prototype_files(space).items():
+            with self._explained(name, prototypes.vectors.nbytes):
+                prototypes.save(self.path / name)
 
     def end_epoch(self, run: Run, times: dict[str, Any]) -> None:
         """Write an epoch and its weights; the checkpoint that makes it final comes after."""
@@ -139,7 +130,6 @@ class RunFolder:
         """Forget lines about epochs after a checkpoint, and files that were never finished."""
         epoch, _ = checkpoint.position
         self._remember(checkpoint)
-        remove_unfinished(self.path, REPLACED)
         times = [line for line in read_json_lines(self.path / "times.jsonl") if line["epoch"] < epoch]
         with self._explained("epochs.jsonl", 10_000):
             write_json_lines(self.path / "epochs.jsonl", checkpoint.state["history"])
@@ -165,29 +155,37 @@ class RunFolder:
             ) from error
 
 
-def check_same_run(folder: Path, config: dict[str, Any], space: OutputSpace) -> None:
-    """Raise a sentence that names the first difference between a stored run and the one to continue it."""
-    stored = read_config(folder)
-    given = plain(config)  # tuples become lists, as they did on their way through the file
-    for part in COMPARED:
-        if found := _first_difference(stored.get(part), given.get(part), part):
-            name, before, now = found
+def _prototype_files(space: OutputSpace) -> dict[str, Prototypes]:
+    """Return the prototypes of a space by the names of their files."""
+    placed = space.prototypes_by_task().values()
+    return {f"prototypes.{index}.safetensors": prototypes for index, prototypes in enumerate(placed)}
+
+
+def _check_prototypes(folder: Path, space: OutputSpace) -> None:
+    """Raise where the prototypes of a space are not those of a stored run."""
+    for name, prototypes in _prototype_files(space).items():
+        if not torch.equal(Prototypes.load(folder / name).vectors, prototypes.vectors.cpu()):
             raise InputError(
                 f'"{folder}"',
-                f"be resumed as it was started, with {name}={before!r}",
-                repr(now),
-                "Choose another folder for another run.",
+                f"be resumed with its own prototypes, {name}",
+                "others",
+                "Take the space from hyperproto.training.rebuild(folder), or choose another folder.",
             )
-    if stored["space"] is not None:
-        placed = stored_prototypes(folder, stored["space"])
-        for name, prototypes in space.prototypes_by_task().items():
-            if not torch.equal(placed[name].vectors, prototypes.vectors.cpu()):
-                raise InputError(
-                    f'"{folder}"',
-                    f'be resumed with the prototypes it was started with for "{name}"',
-                    "others",
-                    "Take the space from hyperproto.training.rebuild(folder), or choose another folder.",
-                )
+
+
+def check_same_run(folder: Path, config: dict[str, Any]) -> None:
+    """Raise an error that names the first difference between a stored run and the one to continue it."""
+    stored, given = read_config(folder), plain(config)  # tuples become lists, as they did on their way to the file
+    for part in COMPARED:
+        check_same(folder, part, stored.get(part), given.get(part))
+
+
+def check_same(folder: Path, name: str, before: Any, now: Any) -> None:
+    """Raise an error that names the first value by which a run would be continued differently."""
+    if found := _first_difference(before, now, name):
+        name, before, now = found
+        advice = "Choose another folder for another run."
+        raise InputError(f'"{folder}"', f"be resumed as it was started, with {name}={before!r}", repr(now), advice)
 
 
 def _first_difference(before: Any, now: Any, name: str) -> tuple[str, Any, Any] | None:
@@ -207,9 +205,8 @@ def claim_folder(name: str, root: Path = Path("runs")) -> Path:
     try:
         root.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(
-            f'Folder "{root}" cannot be created: {error.strerror}. Choose another with --folder RUN.'
-        ) from None
+        advice = f"Choose another folder with {arg('folder', 'RUN')}."
+        raise InputError(f'"{root}"', "be a folder that can be created", error.strerror, advice) from None
     number = 1
     while True:
         with suppress(FileExistsError):
@@ -234,7 +231,7 @@ def run_started(folder: Path | None, spec: RunSpec) -> Iterator[None]:
             "one with a run",
             f"Continue it with --resume {folder} (resume_run in Python), or choose another folder.",
         )
-    clear_false_start(folder)
+    take_folder(folder)
     write_json(folder / SPEC, spec.to_dict())
     try:
         yield
@@ -246,56 +243,42 @@ def run_started(folder: Path | None, spec: RunSpec) -> Iterator[None]:
         raise
 
 
-def stored_spec(folder: Path) -> tuple[RunSpec, bool]:
-    """Return the description a run was started with, and whether it got as far as a config."""
+def stored_position(folder: Path) -> tuple[int, int] | None:
+    """Return the epoch and the step of a run's checkpoint; None where it has none yet."""
+    path = folder / CHECKPOINT
+    return read_checkpoint(path).position if path.is_file() else None
+
+
+def stored_spec(folder: Path) -> RunSpec:
+    """Return the description that a run was started with."""
     if (folder / "config.json").is_file():
         spec = read_run(folder).spec
         if spec is None:
-            raise InputError(
-                f'"{folder}" was not trained from a description, so its data are not known. '
-                "Resume it as it was started: fit(..., resume=True)."
-            )
-        return spec, True
+            advice = "Resume it as it was started: fit(..., resume=True)."
+            raise InputError(f'"{folder}"', "be trained from a description to be resumed", "a run of fit", advice)
+        return spec
     if not (folder / SPEC).is_file():
         raise FileNotFoundError(f'No run in "{folder}": expected "config.json" or "{SPEC}". Start one with --folder.')
-    return RunSpec.from_dict(read_json(folder / SPEC)), False
+    return RunSpec.from_dict(read_json(folder / SPEC))
 
 
-def clear_false_start(folder: Path) -> None:
-    """Remove what a run that was killed before its config was written left behind.
+def take_folder(folder: Path) -> None:
+    """Create a folder for a run; one may be there, with the description of a run that was killed before its config.
 
     Checks first: where anything else is in the folder, it is refused and nothing is removed.
     """
-    if not folder.is_dir():
-        new_folder(folder)
-        return
-    ours = written_before_config(folder)
-    leftovers = unfinished(folder, [SPEC, STARTING, "config.json", *ours])
+    leftovers = unfinished(folder, [SPEC, "config.json"])
     if (folder / SPEC).exists():
         _check_spec(folder)
-    new_folder(folder, except_for=[SPEC, *ours, *(path.name for path in leftovers)])
-    for path in [*leftovers, *(folder / name for name in ours if name != STARTING), folder / STARTING]:
+    new_folder(folder, except_for=[SPEC, *(path.name for path in leftovers)])
+    for path in leftovers:
         path.unlink(missing_ok=True)
-
-
-def written_before_config(folder: Path) -> list[str]:
-    """Return the files that a run noted before it wrote them; none where no run was killed at its start."""
-    if not (folder / STARTING).is_file():
-        return []
-    noted = read_json(folder / STARTING)
-    files = noted.get("files") if isinstance(noted, dict) and noted.get("format") in FORMATS else None
-    if not isinstance(files, list):
-        return []
-    return [STARTING, *(name for name in files if isinstance(name, str) and re.fullmatch(PROTOTYPES, name))]
 
 
 def _check_spec(folder: Path) -> None:
     """Raise where a file called like the description of a run is not one that a run wrote."""
     try:
-        found = read_json(folder / SPEC)
-    except (InputError, OSError):
-        found = None
-    if not (isinstance(found, dict) and {"data", "space", "train"} <= set(found)):
-        raise InputError(
-            f'"{folder / SPEC}" is not the description of a run, and would be overwritten. Choose another folder.'
-        )
+        RunSpec.from_dict(read_json(folder / SPEC))
+    except (AttributeError, InputError, OSError, TypeError):
+        got, advice = "a file that would be overwritten", "Choose another folder."
+        raise InputError(f'"{folder / SPEC}"', "be the description of a run", got, advice) from None

@@ -23,7 +23,7 @@ from hyperproto.spaces import OutputSpace
 from hyperproto.spec import RunSpec
 from hyperproto.training.checkpoint import fill_weights, read_tensors
 from hyperproto.training.distributed import use_channels_last
-from hyperproto.training.run import FORMAT, FORMATS, best_epoch
+from hyperproto.training.run import FORMAT, best_epoch
 
 CALIBRATION = "calibration.json"
 MOST = 2**24  # of any whole number: classes, columns, dimensions
@@ -97,18 +97,17 @@ def read_run(folder: str | Path) -> RunRecord:
 
 
 def read_config(folder: Path) -> dict[str, Any]:
-    """Read the config of a run, in its present form: runs of format hyperproto.run/1 had a flat "recipe"."""
+    """Read the config of a run."""
     if not (folder / "config.json").is_file():
         raise FileNotFoundError(f'No run in "{folder}": expected "config.json". fit(folder=...) makes one.')
     config = read_json(folder / "config.json")
     found = config.get("format") if isinstance(config, dict) else None
-    if found not in FORMATS:
-        raise InputError(f'"{folder}"', f"be a run of format {FORMAT}", found or "a config without a format")
+    if found != FORMAT:
+        advice = f"Convert it: python tools/convert_runs.py {folder}" if found == "hyperproto.run/1" else ""
+        raise InputError(f'"{folder}"', f"be a run of format {FORMAT}", found or "a config without a format", advice)
     if not {"network", "space"} <= set(config):
-        raise InputError(f'"{folder / "config.json"}" lacks its network or its space. It may have been edited.')
-    recipe = config.pop("recipe", None)
-    if isinstance(recipe, dict) and "data" in recipe:
-        config["spec"] = recipe
+        rule = "say which network and which space a run has"
+        raise InputError(f'"{folder / "config.json"}"', rule, sorted(config), "It may have been edited.")
     return dict(config)
 
 

@@ -133,6 +133,7 @@ class Loop:
         size, seed = settings.batch_size, settings.seed
         self.batches = Batches(train, size, shuffle=True, seed=seed, rank=rank, world=world, least=min_rows)
         self.best: dict[str, Tensor] | None = None
+        self._advice = f"Continue with resume=True, or: hyperproto train --resume {folder}"
 
     def train(
         self, checkpoint: Checkpoint | None, bar: ProgressBar, log: EpochLog, shutdown: GracefulShutdown
@@ -163,7 +164,7 @@ class Loop:
                 self.store.end_epoch(self.run, times)
             log.add(record)
             self._save(None, epoch + 1, 0, shutdown)
-            shutdown.stop_if_requested(f"Stopped after epoch {epoch + 1}; it can be resumed.")
+            shutdown.stop_if_requested(f"Stopped after epoch {epoch + 1}. {self._advice}")
         if self.best is not None:
             fill_weights(self.run.network, self.run.space, self.best)
         if self.store is not None:
@@ -201,8 +202,7 @@ class Loop:
                     bar.update(done, description=f"epoch {epoch + 1}/{self.settings.epochs}", note=note)
                 if shutdown.due(done):
                     self._save(losses, epoch, step + 1, shutdown)
-                    stopped = f"Stopped in epoch {epoch + 1} after step {step + 1}; it can be resumed."
-                    shutdown.stop_if_requested(stopped)
+                    shutdown.stop_if_requested(f"Stopped in epoch {epoch + 1} after step {step + 1}. {self._advice}")
             mean = losses.mean(self.accelerator)
         except NonFiniteLossError as error:
             if losses.steps != step:  # noticed late: the batch is made again

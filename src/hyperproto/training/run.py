@@ -15,7 +15,6 @@ from hyperproto.models import Backbone
 from hyperproto.spaces import OutputSpace
 
 FORMAT = "hyperproto.run/2"
-FORMATS = ("hyperproto.run/1", FORMAT)  # that can be read
 
 
 @dataclass

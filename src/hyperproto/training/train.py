@@ -5,10 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch import nn
 
-from hyperproto._core.errors import InputError
 from hyperproto._core.processes import from_first
 from hyperproto._core.seeding import derive_seed
 from hyperproto.data import Labels, Source
@@ -18,10 +16,9 @@ from hyperproto.models import Backbone
 from hyperproto.spaces import Classes, OutputSpace, Space, Sphere, TaskSpace
 from hyperproto.spaces.tasks import Task
 from hyperproto.spec import ResolvedSettings, RunSpec
-from hyperproto.training.build import build_data, build_network, build_source, build_space, resolve_spec
-from hyperproto.training.checkpoint import read_checkpoint
+from hyperproto.training.build import build_data, build_network, build_source, build_space
 from hyperproto.training.fit import fit
-from hyperproto.training.folder import CHECKPOINT, run_started, stored_spec
+from hyperproto.training.folder import check_same, run_started, stored_position, stored_spec
 from hyperproto.training.load import read_run, rebuild
 from hyperproto.training.loop import check_log
 from hyperproto.training.run import Run
@@ -58,10 +55,7 @@ def train(
     check_log(options.get("log"), place)  # before data are read, which may take long
     with run_started(place, spec):
         source = build_source(spec.data, seed=spec.train.seed)
-        spec = resolve_spec(spec, source)
-        space = build_space(spec, source)
-        network = build_network(spec, source.preprocessing, space.dim)
-        return _fit(spec, source, network, space, place, say, options)
+        return _fit(spec, source, *_build(spec, source), place, say, options)
 
 
 def resume_run(folder: str | Path, *, path: str | Path | None = None, say: Say | None = None, **options: Any) -> Run:
@@ -77,26 +71,27 @@ def resume_run(folder: str | Path, *, path: str | Path | None = None, say: Say |
         As for :func:`train`.
     """
     place = Path(folder)
-    spec, has_config = from_first(lambda: stored_spec(place))
+    spec, position = from_first(lambda: (stored_spec(place), stored_position(place)))
     source = build_source(spec.data, seed=spec.train.seed, path=path)
-    if has_config:
-        # what a rule decided is taken from the run: the rule may be another one by now
+    if position is None:
+        network, space = _build(spec, source)
+    else:  # what a rule decided is taken from the run: the rule may be another one by now
         record = read_run(place)
-        settings = ResolvedSettings.from_dict(record.settings)
-        spec = replace(spec, train=settings)
-        if record.preprocessing is not None:
-            source = replace(source, preprocessing=preprocessing_from_dict(record.preprocessing))
-        with torch.random.fork_rng():  # with the weights it started with: there may be no checkpoint yet
-            torch.manual_seed(derive_seed(settings.seed, "weights"))
-            network, space = rebuild(place)
-    else:
-        spec = resolve_spec(spec, source)
-        space = build_space(spec, source)
-        network = build_network(spec, source.preprocessing, space.dim)
-    _check_targets(space, source, place)
+        spec = replace(spec, train=ResolvedSettings.from_dict(record.settings))
+        source = replace(source, preprocessing=preprocessing_from_dict(record.config["preprocessing"]))
+        network, space = rebuild(place)
+        before, now = ({name: _values(t) for name, t in each.items()} for each in (space.tasks, source.targets))
+        check_same(place, "targets", before, now)
     if say is not None:
-        say(from_first(lambda: _where(place, spec.train.epochs)))
+        say(_where(place, position, spec.train.epochs))
     return _fit(spec, source, network, space, place, say, options)
+
+
+def _build(spec: RunSpec, source: Source) -> tuple[nn.Module, TaskSpace]:
+    seed = spec.train.seed
+    space = build_space(spec.space, source, seed=seed)
+    shape = source.preprocessing.input_shape
+    return build_network(spec.network, shape, space.dim, seed=derive_seed(seed, "weights")), space
 
 
 def _fit(
@@ -128,29 +123,8 @@ def _fit(
     )
 
 
-def _check_targets(space: OutputSpace, source: Source, folder: Path) -> None:
-    """Raise a sentence where data have other classes or other bounds than a run was started with."""
-    assert isinstance(space, TaskSpace)
-    before = {name: _values(task) for name, task in space.tasks.items()}
-    now = {name: _values(known) for name, known in source.targets.items()}
-    for name in before | now:
-        if before.get(name) != now.get(name):
-            raise InputError(
-                "The data",
-                f'be those that "{folder}" was started with, where "{name}" was {_short(before.get(name))}',
-                _short(now.get(name)),
-                "Use the data of that run, or start another.",
-            )
-
-
-def _values(known: Task | Target) -> tuple[Any, ...]:
-    return tuple(known.names or ()) if isinstance(known, Classes | Labels) else (known.low, known.high)
-
-
-def _short(values: tuple[Any, ...] | None) -> str:
-    if values is None:
-        return "absent"
-    return ", ".join(map(str, values[:5])) + (", ..." if len(values) > 5 else "")
+def _values(known: Task | Target) -> list[Any]:
+    return list(known.names or ()) if isinstance(known, Classes | Labels) else [known.low, known.high]
 
 
 def _headline(name: str, examples: int, valid: int | None, network: nn.Module, space: OutputSpace) -> str:
@@ -169,11 +143,10 @@ def _headline(name: str, examples: int, valid: int | None, network: nn.Module, s
     return line + "."
 
 
-def _where(folder: Path, epochs: int | None) -> str:
+def _where(folder: Path, position: tuple[int, int] | None, epochs: int | None) -> str:
     """Say where a run continues."""
-    path = folder / CHECKPOINT
-    epoch, step = read_checkpoint(path).position if path.is_file() else (0, 0)
+    epoch, step = position or (0, 0)
     if (folder / "metrics.json").is_file():
         return f"{folder} is finished: {epoch} epochs are done."
     within = f" after step {step}" if step else ""
-    return f"{folder} continues in epoch {epoch + 1} of {epochs}{within}."
+    return f"{folder} continues in epoch {epoch + 1}{f' of {epochs}' if epochs else ''}{within}."

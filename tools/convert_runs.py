@@ -1,0 +1,92 @@
+"""Convert what version 0.1 wrote, runs or files of prototypes: ``python tools/convert_runs.py RUN_OR_FILE ...``.
+
+Their folders have format hyperproto.run/1: a flat "recipe" in place of the nested description of a run, and networks,
+spaces, preprocessing and prototypes described with fewer values. Weights and checkpoints stay as they are, so an
+unfinished run can be resumed. Files are replaced one by one and the config last, so that it can be started again.
+"""
+
+import argparse
+import json
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from safetensors import safe_open
+from safetensors.torch import load_file, save_file
+
+from hyperproto._core.files import read_json, replacing, write_json
+from hyperproto.data.preprocessing import preprocessing_from_dict
+from hyperproto.prototypes import Prototypes
+from hyperproto.prototypes.prototypes import FORMAT as PROTOTYPES_FORMAT
+from hyperproto.spec import DataSpec, NetworkSpec, RunSpec, SpaceSpec, TrainSettings
+from hyperproto.training.load import stored_network, stored_space
+from hyperproto.training.run import FORMAT, describe_run
+
+__all__ = ["convert_prototypes", "convert_run", "nested_spec"]
+
+FORMAT_1 = "hyperproto.run/1"
+LOSSES = {
+    "squared": "squared_cosine",
+    "softmax": "cosine_softmax",
+    "free": "free_norm_softmax",
+    "power": "power_cosine",
+    "cauchy": "cauchy_softmax",
+}
+
+
+def convert_run(folder: Path) -> None:
+    """Rewrite the config and the prototypes of a run of the first format."""
+    config = read_json(folder / "config.json")
+    if config["format"] != FORMAT_1:
+        raise SystemExit(f'"{folder}" is of format {config["format"]}; expected {FORMAT_1}.')
+    for path in folder.glob("prototypes.*.safetensors"):
+        convert_prototypes(path)
+    network = None if config["network"] is None else stored_network(config["network"], folder)
+    space = None if config["space"] is None else stored_space(config["space"], folder)
+    described: Any = describe_run(network, space) if network is not None and space is not None else config  # type: ignore[arg-type]
+    recipe, preprocessing = config.pop("recipe", None), config["preprocessing"]
+    spec = None if recipe is None else nested_spec(recipe).to_dict()
+    if spec is not None:
+        write_json(folder / "spec.json", spec)
+        (folder / "recipe.json").unlink(missing_ok=True)
+    config |= {
+        "format": FORMAT,
+        "network": described["network"],
+        "space": described["space"],
+        "preprocessing": preprocessing and preprocessing_from_dict(preprocessing).to_dict(),
+        "spec": spec,
+    }
+    write_json(folder / "config.json", config)
+
+
+def convert_prototypes(path: Path) -> None:
+    """Rewrite a prototype file of the first format, which has a header entry for each part; leave others alone."""
+    with safe_open(path, framework="pt") as file:
+        header = file.metadata() or {}
+    if header.get("format") == "hyperproto.prototypes/1":
+        about = {"format": PROTOTYPES_FORMAT} | {key: json.loads(header[key]) for key in ("certificate", "names")}
+        with replacing(path) as temporary:
+            save_file(load_file(path), temporary, metadata={"prototypes": json.dumps(about)})
+        Prototypes.load(path).save(path)
+
+
+def nested_spec(recipe: Mapping[str, Any]) -> RunSpec:
+    """Return the description of a run that a flat recipe stood for."""
+    flat = {"missing" if name == "prior_missing" else name: value for name, value in recipe.items()}
+    parts: dict[str, dict[str, Any]] = {}
+    for part, kind in (("network", NetworkSpec), ("space", SpaceSpec), ("train", TrainSettings), ("data", DataSpec)):
+        names = {item.name for item in fields(kind)}  # type: ignore[arg-type]  # a dataclass
+        parts[part] = {name: value for name, value in flat.items() if name in names}
+    space = parts["space"]
+    space |= {"kind": flat.get("space", "sphere"), "loss": LOSSES.get(space.get("loss", ""), "auto")}
+    space["prior"] = "data" if space.get("prior") == "examples" else space.get("prior")
+    return RunSpec.from_dict({**parts, "data": {**flat["data"], **parts["data"]}})
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("path", type=Path, nargs="+", help="the folder of a run, or a file of prototypes")
+    for path in parser.parse_args().path:
+        (convert_run if path.is_dir() else convert_prototypes)(path)
+        print(f"{path} is converted.")
