@@ -40,6 +40,7 @@ NAMES = (
     "million_classes",
     "new_classes",
     "estimators",
+    "own_data",
     "imbalance",
 )
 RESULTS = Path(__file__).parents[1] / "results"
@@ -55,7 +56,7 @@ def report(name: str, title: str, rows: list[dict[str, object]]) -> None:
         table.add_column(heading)
     for row in rows:
         table.add_row(*(str(value) for value in row.values()))
-    Console(width=120).print(table)
+    Console(width=max(120, 15 * len(rows[0]))).print(table)
     RESULTS.mkdir(exist_ok=True)
     with (RESULTS / f"{name}-{machine()}.csv").open("w", newline="") as file:
         writer = csv.DictWriter(file, rows[0])
@@ -64,13 +65,16 @@ def report(name: str, title: str, rows: list[dict[str, object]]) -> None:
 
 
 def main(names: list[str]) -> None:
-    if {"-h", "--help"} & set(names):
+    if {"-h", "--help"} & set(names[:1]):
         sys.exit(f"{__doc__}\nNames: {', '.join(NAMES)}.")
+    arguments: list[list[str]] = []
+    if names[:1] == ["own_data"]:  # the one that takes options
+        names, arguments = names[:1], [names[1:]]
     unknown = set(names) - set(NAMES)
     if unknown:
         sys.exit(f"Unknown benchmark {sorted(unknown)}. Choose from: {', '.join(NAMES)}.")
     for name in names or NAMES:
-        title, rows = import_module(f"benchmarks.{name}").measure()
+        title, rows = import_module(f"benchmarks.{name}").measure(*arguments)
         report(name, title, rows)
 
 

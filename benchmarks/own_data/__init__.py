@@ -1,0 +1,104 @@
+"""The comparison everybody makes: ours with its defaults beside what people pick instead, on data of many kinds.
+
+``python -m benchmarks own_data --data FOLDER``, or ``HYPERPROTO_DATA``. The folder holds ``tables/NAME.csv``,
+``text/banking77/{train,test}.csv``, and as their publishers lay them out ``cifar-100-python``, ``CUB_200_2011`` and
+``omniart``; rows whose files are missing are left out; without a folder there are scikit-learn's own sets.
+
+Each fit runs in a process of its own on one thread, and its measures are kept as a line in ``results/own_data``, so a
+run can be stopped at any time and goes on where it was: ``--only ours --again`` measures one method anew, ``--group
+choose`` only the rows that defaults may be chosen on, ``--rows mpg`` those with that in their name, and
+``--report-only`` prints the table from what there is. Pretrained features of images are tables of numbers: a row of
+kind "table" whose loader gives them is compared with every peer.
+"""
+
+import argparse
+import json
+import os
+from collections.abc import Iterable
+from concurrent.futures import ProcessPoolExecutor
+from importlib import import_module
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from benchmarks.own_data.job import Result, run
+from benchmarks.own_data.methods import METHODS, NEED_TORCH
+from benchmarks.own_data.rows import ROWS, Row
+from benchmarks.own_data.verdict import markdown, summary, table
+
+STORE = Path(__file__).parents[2] / "results" / "own_data"
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+
+
+def measure(arguments: list[str] | None = None) -> tuple[str, list[dict[str, object]]]:
+    options = parse(arguments or [])
+    folder = None if options.data is None else Path(options.data)
+    rows = [row for row in ROWS if options.group in (None, row.group) and options.rows in row.name]
+    if not options.report_only:
+        fill(rows, options.only or list(METHODS), folder, again=options.again, store=options.store)
+    lines = table([result for row in rows for result in read(row, options.store)])
+    print(markdown(lines) if lines else "Nothing was measured yet.", flush=True)
+    return f"With its defaults ours is {summary(lines)}", lines or [{"nothing": "measured"}]
+
+
+def parse(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser("python -m benchmarks own_data", description=__doc__)
+    parser.add_argument("--data", default=os.environ.get("HYPERPROTO_DATA"), metavar="FOLDER")
+    parser.add_argument("--group", choices=("choose", "report"))
+    parser.add_argument("--rows", default="", metavar="PART_OF_NAME")
+    parser.add_argument("--only", nargs="+", choices=tuple(METHODS))
+    parser.add_argument("--again", action="store_true", help="measure anew what was measured before")
+    parser.add_argument("--report-only", action="store_true")
+    parser.add_argument("--store", type=Path, default=STORE, metavar="FOLDER")
+    return parser.parse_args(arguments)
+
+
+def fill(rows: Iterable[Row], methods: list[str], folder: Path | None, *, again: bool, store: Path) -> None:
+    """Measure what is missing, each fit in a new process that has loaded only what its method needs."""
+    os.environ.update(ONE_THREAD)
+    with base_process("benchmarks.own_data.job") as light, base_process("hyperproto.estimators") as heavy:
+        for row in rows:
+            kept = {(result["method"], result["fold"]): result for result in read(row, store)}
+            jobs = [(m, i) for i in range(row.repeats) for m in methods if again or (m, i) not in kept]
+            if folder is None and row.needs_folder:
+                print(f"{row.name}: left out, no --data", flush=True)
+                continue
+            for method, number in jobs:
+                base = heavy if method in NEED_TORCH else light
+                try:
+                    result = base.submit(run_forked, row, method, number, folder or Path()).result()
+                except FileNotFoundError as missing:
+                    print(f"{row.name}: left out, no {missing.filename}", flush=True)
+                    break
+                print(json.dumps(result), flush=True)
+                kept[method, number] = result
+                write(row, kept.values(), store)
+
+
+def base_process(module: str) -> ProcessPoolExecutor:
+    """Start a process that loads a module once, for others to be forked from."""
+    return ProcessPoolExecutor(1, get_context("spawn"), import_module, (module,))
+
+
+def run_forked(*job: Any) -> Result:
+    with get_context("fork").Pool(1) as child:
+        return child.apply(run, job)
+
+
+def _file(row: Row, store: Path) -> Path:
+    return store / f"{''.join(c if c.isalnum() else '-' for c in row.name)}.jsonl"
+
+
+def read(row: Row, store: Path = STORE) -> list[Result]:
+    file = _file(row, store)
+    return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+
+
+def write(row: Row, results: Iterable[Result], store: Path) -> None:
+    """Write the lines of a row, by method and fold, so that only what changed differs; never half of them."""
+    store.mkdir(parents=True, exist_ok=True)
+    order = list(METHODS)
+    lines = sorted(results, key=lambda result: (order.index(result["method"]), result["fold"]))
+    new = _file(row, store).with_suffix(".new")
+    new.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    new.replace(_file(row, store))

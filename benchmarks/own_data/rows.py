@@ -1,0 +1,201 @@
+"""The data: texts, tables and images as people have them, each row of the comparison with its target or targets.
+
+``choose`` rows are those that defaults may be chosen on, ``report`` rows those that say how good they are. Rows that
+come with a test set of their own are measured on it, with three seeds; all others in five folds.
+"""
+
+import pickle
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from PIL import Image
+from sklearn import datasets
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.model_selection import KFold, StratifiedKFold
+
+Kind = Literal["text", "table", "images"]
+Values = dict[str, NDArray[Any]]  # of the targets: "class", "number", or both
+FOLDS, SEEDS = 5, 3
+PIXELS = 32  # per side: a network trained from nothing takes minutes at this size, hours at 64
+
+
+class Loaded(NamedTuple):
+    """Inputs, targets by name, and which examples are the publisher's test set, where there is one."""
+
+    inputs: Any
+    targets: Values
+    test: NDArray[np.bool_] | None = None
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of the comparison."""
+
+    name: str
+    group: Literal["choose", "report"]
+    kind: Kind
+    load: Callable[[Path], Loaded]
+    repeats: int = FOLDS
+    needs_folder: bool = True
+
+
+@dataclass(frozen=True)
+class Fold:
+    """What a method gets: inputs to train and to answer, the targets of both, and a seed."""
+
+    kind: Kind
+    train: Any
+    train_targets: Values
+    test: Any
+    test_targets: Values
+    seed: int
+
+
+def load_fold(row: Row, folder: Path, number: int) -> Fold:
+    """Return a fold; texts as TF-IDF, fitted on the part to train on."""
+    inputs, targets, test = row.load(folder)
+    if test is None:
+        first = next(iter(targets.values()))
+        split = StratifiedKFold if "class" in targets else KFold
+        folds = split(FOLDS, shuffle=True, random_state=1).split(np.zeros(len(first)), first)
+        trained, answered = list(folds)[number]
+    else:
+        trained, answered = np.flatnonzero(~test), np.flatnonzero(test)
+    parts = [inputs.iloc[ids] if row.kind == "table" else inputs[ids] for ids in (trained, answered)]
+    if row.kind == "text":
+        words = TfidfVectorizer(sublinear_tf=True, ngram_range=(1, 2 if "bigrams" in row.name else 1))
+        parts = [words.fit_transform(parts[0]), words.transform(parts[1])]
+    known, wanted = ({name: values[ids] for name, values in targets.items()} for ids in (trained, answered))
+    return Fold(row.kind, parts[0], known, parts[1], wanted, seed=number)
+
+
+def read_banking77(folder: Path, *, official: bool) -> Loaded:
+    parts = [pd.read_csv(folder / "text" / "banking77" / f"{part}.csv") for part in ("train", "test")]
+    table = pd.concat(parts) if official else parts[0]
+    test = np.arange(len(table)) >= len(parts[0])
+    return Loaded(
+        table["text"].to_numpy(dtype=object),
+        {"class": table["category"].to_numpy(dtype=str)},
+        test if official else None,
+    )
+
+
+def read_table(
+    folder: Path, *, file: str, label: str | None, number: str | None, drop: tuple[str, ...] = ()
+) -> Loaded:
+    """Read a CSV file as it is; rows without a target are left out, and columns that give the target away."""
+    wanted = [name for name in (label, number) if name is not None]
+    table = pd.read_csv(folder / "tables" / f"{file}.csv").dropna(subset=wanted, ignore_index=True)
+    return Loaded(table.drop(columns=[*wanted, *drop]), _targets(table, label, number))
+
+
+def read_sklearn(folder: Path, *, load: Callable[..., Any], task: str) -> Loaded:
+    found = load(as_frame=True)
+    return Loaded(found.data, {task: found.target.to_numpy()})
+
+
+def read_cifar100(folder: Path, *, classes: range, each: int) -> Loaded:
+    """Read the first images of each class, ``each`` of them, and all test images of the classes."""
+    parts = []
+    for name in ("train", "test"):
+        with (folder / "cifar-100-python" / name).open("rb") as file:
+            found = pickle.load(file, encoding="bytes")
+        images, labels = found[b"data"].reshape(-1, 3, 32, 32), np.array(found[b"fine_labels"])
+        per_class = [np.flatnonzero(labels == k)[: each if name == "train" else None] for k in classes]
+        rows = np.concatenate(per_class)
+        parts.append((images[rows], labels[rows]))
+    images, labels = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    return Loaded(images, {"class": labels}, np.arange(len(labels)) >= len(parts[0][1]))
+
+
+def read_cub(folder: Path) -> Loaded:
+    root = folder / "CUB_200_2011"
+    paths, labels, train = (
+        pd.read_csv(root / name, sep=" ", header=None)[1].to_numpy()
+        for name in ("images.txt", "image_class_labels.txt", "train_test_split.txt")
+    )
+    return Loaded(_read_images([root / "images" / path for path in paths]), {"class": labels}, train == 0)
+
+
+def read_paintings(folder: Path, *, label: str | None, number: str | None) -> Loaded:
+    root = folder / "omniart"
+    table = pd.concat([pd.read_csv(root / f"{p}_complete.csv").assign(part=p) for p in ("train", "test")])
+    files = [root / part / f"{i}.jpg" for part, i in zip(table["part"], table["omni_id"], strict=True)]
+    return Loaded(_read_images(files), _targets(table, label, number), (table["part"] == "test").to_numpy())
+
+
+def _targets(table: Any, label: str | None, number: str | None) -> Values:
+    found = {} if label is None else {"class": table[label].astype(str).to_numpy(dtype=str)}
+    return found if number is None else {**found, "number": table[number].to_numpy(dtype=float)}
+
+
+def _read_images(files: list[Path]) -> NDArray[np.uint8]:
+    """Return the middle squares of images, shape (n, 3, PIXELS, PIXELS)."""
+    images = np.empty((len(files), 3, PIXELS, PIXELS), np.uint8)
+    for i, file in enumerate(files):
+        with Image.open(file) as image:
+            side = min(image.size)
+            left, top = (image.width - side) // 2, (image.height - side) // 2
+            square = image.convert("RGB").resize((PIXELS, PIXELS), box=(left, top, left + side, top + side))
+        images[i] = np.asarray(square).transpose(2, 0, 1)
+    return images
+
+
+def _table_rows(group: Any, file: str, label: str, number: str, drop: tuple[str, ...] = ()) -> list[Row]:
+    """Return the row of the classes, that of the numbers, and that of both together."""
+    found = []
+    for targets in ((label, None), (None, number), (label, number)):
+        load = partial(read_table, file=file, label=targets[0], number=targets[1], drop=drop)
+        found.append(Row(f"{file}: {' and '.join(t for t in targets if t)}", group, "table", load))
+    return found
+
+
+def _sklearn_row(group: Any, name: str, task: str = "class") -> Row:
+    load = partial(read_sklearn, load=getattr(datasets, f"load_{name}"), task=task)
+    return Row(name.replace("_", " "), group, "table", load, needs_folder=False)
+
+
+def _cifar_row(group: Any, first: int, count: int, each: int) -> Row:
+    load = partial(read_cifar100, classes=range(first, first + count), each=each)
+    return Row(f"CIFAR-100, classes {first}-{first + count - 1}, {each} each", group, "images", load, SEEDS)
+
+
+def _text_row(group: Any, terms: str) -> Row:
+    official = group == "report"
+    name = f"Banking77{'' if official else ', training part'}, {terms}"
+    return Row(name, group, "text", partial(read_banking77, official=official), SEEDS if official else FOLDS)
+
+
+def _painting_row(*targets: str) -> Row:
+    label, number = ("school" if "style" in targets else None), ("creation_year" if "year" in targets else None)
+    load = partial(read_paintings, label=label, number=number)
+    return Row(f"paintings: {' and '.join(targets)}", "report", "images", load, SEEDS)
+
+
+TAXI_MONEY = ("total", "tip", "tolls")  # the total is the sum of the others, and only cards record a tip
+TITANIC = partial(read_table, file="titanic", label="survived", number=None, drop=("alive",))
+ROWS = [  # from fast to slow
+    _text_row("choose", "words"),
+    Row("titanic: survived", "choose", "table", TITANIC),
+    *_table_rows("choose", "mpg", "origin", "mpg"),
+    _sklearn_row("choose", "wine"),
+    _text_row("report", "words"),
+    *_table_rows("report", "penguins", "species", "body_mass_g"),
+    *_table_rows("report", "taxis", "payment", "fare", TAXI_MONEY),
+    _sklearn_row("report", "breast_cancer"),
+    _sklearn_row("report", "digits"),
+    _sklearn_row("report", "diabetes", "number"),
+    *_table_rows("report", "diamonds", "cut", "price"),
+    *(_text_row(group, "words and bigrams") for group in ("choose", "report")),
+    *(_cifar_row("choose", 0, count, each) for count in (10, 50) for each in (50, 500)),
+    *(_cifar_row("report", 50, count, each) for count in (10, 50) for each in (50, 500)),
+    Row("CUB-200-2011", "report", "images", read_cub, SEEDS),
+    *(_painting_row(*targets) for targets in (("style",), ("year",), ("style", "year"))),
+    *(_cifar_row("report", 0, 100, each) for each in (50, 500)),
+]

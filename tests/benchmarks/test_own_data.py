@@ -1,0 +1,77 @@
+"""The comparison on people's own data: its folds, its methods on scikit-learn's sets, and its verdicts."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("pandas")
+from benchmarks.own_data import read, write
+from benchmarks.own_data.job import run
+from benchmarks.own_data.rows import ROWS, load_fold
+from benchmarks.own_data.verdict import Score, judge, table
+
+WINE = next(row for row in ROWS if row.name == "wine")
+DIABETES = next(row for row in ROWS if row.name == "diabetes")
+
+
+def score(mean: float, error: float = 0.5, fit: float = 1.0) -> Score:
+    return Score(mean, error, fit, predict=0.1, memory=100, count=5)
+
+
+def result(method: str, accuracy: float, fold: int = 0) -> dict[str, object]:
+    costs = {"fit": 1.0, "predict": 0.1, "memory": 100}
+    return {"row": "wine", "method": method, "fold": fold, "accuracy": accuracy, "accuracy error": 1.0, **costs}
+
+
+def test_folds_answer_every_example_once():
+    folds = [load_fold(WINE, Path(), number) for number in range(WINE.repeats)]
+    assert sum(len(fold.test) for fold in folds) == 178
+    assert all(len(fold.train) + len(fold.test) == 178 for fold in folds)
+    assert len({tuple(row) for fold in folds for row in fold.test.to_numpy()}) == 178
+
+
+@pytest.mark.parametrize("method", ["ours", "linear", "support vectors", "perceptron", "same network"])
+def test_every_method_learns_wine(method):
+    found = run(WINE, method, 0, Path())
+    assert found["accuracy"] > 90
+    assert found["fit"] > 0
+    assert found["memory"] > 50
+
+
+def test_a_constant_answer_is_the_commonest_class_or_the_median():
+    fold = load_fold(DIABETES, Path(), 0)
+    off = np.abs(fold.test_targets["number"] - np.median(fold.train_targets["number"]))
+    assert run(DIABETES, "constant", 0, Path())["mae"] == pytest.approx(off.mean(), rel=1e-5)
+    assert 30 < run(WINE, "constant", 0, Path())["accuracy"] < 50
+
+
+def test_a_method_that_does_not_apply_has_no_measure():
+    assert run(DIABETES, "support vectors", 0, Path()) == {"row": "diabetes", "method": "support vectors", "fold": 0}
+
+
+@pytest.mark.parametrize(
+    ("measure", "ours", "perceptron", "verdict"),
+    [
+        ("accuracy", score(90.0), score(90.4), "level"),
+        ("accuracy", score(90.0), score(91.4), "short of perceptron"),
+        ("accuracy", score(90.0), score(91.6), "short of perceptron; behind perceptron"),
+        ("accuracy", score(90.0, error=2.0), score(91.6), "level"),
+        ("accuracy", score(90.0, fit=2.1), score(80.0), "level; slow"),
+        ("mae", score(10.0, 0.1), score(9.8, 0.1), "short of perceptron"),
+        ("mae", score(10.0, 0.1), score(9.6, 0.1), "short of perceptron; behind perceptron"),
+        ("mae", score(9.0, 0.1), score(9.6, 0.1), "level"),
+    ],
+)
+def test_verdicts(measure, ours, perceptron, verdict):
+    assert judge(measure, ours, {"perceptron": perceptron}) == verdict
+
+
+def test_results_are_kept_and_become_a_line(tmp_path):
+    kept = [result("linear", 95.0, 1), result("linear", 97.0), result("ours", 90.0, 1), result("ours", 92.0)]
+    write(WINE, kept, tmp_path)
+    stored = read(WINE, tmp_path)
+    assert [(r["method"], r["fold"]) for r in stored] == [("ours", 0), ("ours", 1), ("linear", 0), ("linear", 1)]
+    (line,) = table(stored)
+    assert line["ours"] == "91.0 ± 1.0"
+    assert line["verdict"] == "short of logistic or ridge; behind logistic or ridge (unfinished)"
