@@ -36,8 +36,9 @@ def measure(arguments: list[str] | None = None) -> tuple[str, list[dict[str, obj
     rows = [row for row in ROWS if options.group in (None, row.group) and options.rows in row.name]
     if not options.report_only:
         fill(rows, options.only or list(METHODS), folder, again=options.again, store=options.store)
-    lines = table([result for row in rows for result in read(row, options.store)])
-    print(markdown(lines) if lines else "Nothing was measured yet.", flush=True)
+    lines = table([result for row in ROWS for result in read(row, options.store)])
+    asked = [line for line in lines if line["data"] in {row.name for row in rows}]
+    print(markdown(asked) if asked else "Nothing was measured yet.", flush=True)
     return f"With its defaults ours is {summary(lines)}", lines or [{"nothing": "measured"}]
 
 

@@ -49,13 +49,12 @@ def score(row: Row, measure: str, results: Sequence[Result]) -> Score:
     return Score(float(values.mean()), error, *costs, count=len(values))
 
 
-def table(results: Sequence[Result], group: str | None = None) -> list[dict[str, object]]:
+def table(results: Sequence[Result]) -> list[dict[str, object]]:
     """Return a line for each row and measure of which there is anything from ours and from a peer."""
     lines = []
     for row in ROWS:
-        if group in (None, row.group):
-            mine = [result for result in results if result["row"] == row.name]
-            lines += [line for measure in ("accuracy", "mae") if (line := _line(row, measure, mine))]
+        mine = [result for result in results if result["row"] == row.name]
+        lines += [line for measure in ("accuracy", "mae") if (line := _line(row, measure, mine))]
     return lines
 
 
