@@ -8,8 +8,10 @@ import torch
 
 from hyperproto._core.errors import InputError
 from hyperproto.data import Augment, ImagePreprocessing, read_cifar100, read_cub200, read_omniart, read_tiny_imagenet
-from hyperproto.reproduction.cell import Cell, paper_cell
+from hyperproto.prototypes import place
+from hyperproto.reproduction.cell import Cell, at_scale, paper_cell
 from hyperproto.reproduction.experiment import SEEDS, experiment_names, find_experiment
+from hyperproto.reproduction.placements import cell_prototypes
 from hyperproto.spec import SCHEDULES
 from hyperproto.training.build import build_network
 
@@ -27,13 +29,14 @@ def test_an_address_is_fixed_by_the_content_and_nothing_else():
     cell = paper_cell(dim=100, prototypes="paper")
     assert cell.address == paper_cell(prototypes="paper", dim=100, epochs=250).address
     assert cell.address == "1299943c7522c0c2"  # of records that exist: must not move
-    changes = ({"dim": 50}, {"seed": 1}, {"scale": "cpu"}, {"lr": 0.1}, {"backbone_options": {"width": 4}})
+    placed = {"placement_steps": 1_000}, {"placement_seed": 1}, {"draw": 2}
+    changes = ({"dim": 50}, {"seed": 1}, {"scale": "cpu"}, {"lr": 0.1}, {"backbone_options": {"width": 4}}, *placed)
     assert len({cell.address, *(cell.but(**change).address for change in changes)}) == 1 + len(changes)
 
 
 def test_a_cell_survives_json():
     for name in experiment_names():
-        for cell in find_experiment(name).cells("cpu"):
+        for cell in find_experiment(name).cells("medium" if name == "past-rates" else "cpu"):
             again = Cell.from_dict(json.loads(json.dumps(asdict(cell))))
             assert json.dumps(asdict(again)) == json.dumps(asdict(cell))
             assert again.address == cell.address
@@ -61,13 +64,17 @@ def test_an_unknown_entry_of_a_record_is_answered():
 
 
 def test_full_cells_have_the_settings_of_section_3():
+    entries = [entry for name in TRAINED for entry in find_experiment(name).entries("full")]
+    past = {cell.address for entry in entries if entry.past for cell in entry.cells(range(3)).values()}
     for cell in full_cells():
+        if cell.job == "constant":
+            continue
         train, data = cell.run.train, cell.run.data
         assert (train.epochs, train.schedule, train.momentum, train.weight_decay) == (250, "paper", 0.9, 1e-4)
         assert cell.run.train.batch_size == (64 if cell.run.data.reader in ("cub-200-2011", "omniart") else 128)
         assert (data.first_classes, data.train_examples, data.test_examples, data.image_size) == (None,) * 4
         assert cell.run.data.augment
-        if cell.run.space.loss == "squared_cosine" and cell.run.data.reader != "omniart":
+        if cell.address not in past and cell.run.data.reader != "omniart":
             assert cell.run.train.lr == 0.01
         if cell.run.space.kind == "sphere" and cell.run.space.loss == "squared_cosine":
             assert cell.run.train.reduction == "sum"
@@ -82,7 +89,7 @@ def test_the_schedule_is_the_papers():
 def test_there_are_three_seeds_and_all_cells_have_them():
     assert SEEDS["full"] == (0, 1, 2)
     for name in TRAINED:
-        cells = find_experiment(name).cells("full")
+        cells = [cell for cell in find_experiment(name).cells("full") if cell.job == "train"]
         assert [sum(cell.seed == seed for cell in cells) for seed in range(3)] == [len(cells) / 3] * 3
 
 
@@ -106,7 +113,8 @@ def test_networks_have_the_papers_numbers_of_weights(data, network, out_dim, mil
 
 
 def test_networks_stand_where_the_paper_has_them():
-    networks = {(cell.run.data.reader, cell.run.network.backbone) for cell in full_cells()}
+    trained = [cell for cell in full_cells() if cell.job == "train"]
+    networks = {(cell.run.data.reader, cell.run.network.backbone) for cell in trained}
     assert networks == {
         ("cifar-100", "resnet-32"),
         ("cifar-100", "densenet-121"),
@@ -133,6 +141,8 @@ def test_cells_of_the_cpu_scale_say_so_and_are_smaller():
     for name in TRAINED:
         for cell in find_experiment(name).cells("cpu"):
             assert cell.scale == "cpu"
+            if cell.job == "constant":
+                continue
             assert cell.run.train.epochs <= 10
             assert cell.run.data.train_examples is not None or cell.run.data.reader in (
                 "cifar-100-uneven",
@@ -145,7 +155,8 @@ def test_the_cpu_scale_takes_twenty_minutes_by_the_arithmetic_of_scales():
     """2 seeds on 2 cores: a name's cells of one seed, one after the other, at the seconds a cell noted there."""
     seconds = {"cifar-100": 31, "imagenet-200": 31, "cifar-100-uneven": 38, "cub-200-2011": 78, "omniart": 37}
     for name in TRAINED:
-        cells = [cell for cell in find_experiment(name).cells("cpu") if cell.seed == 0]
+        every = find_experiment(name).cells("cpu")
+        cells = [cell for cell in every if cell.seed == 0 and cell.job == "train"]
         total = sum(
             57 if "dense" in cell.run.network.backbone else seconds.get(cell.run.data.reader, 150) for cell in cells
         )
@@ -155,3 +166,48 @@ def test_the_cpu_scale_takes_twenty_minutes_by_the_arithmetic_of_scales():
 def test_tables_share_the_cells_they_have_in_common():
     first, third = ({cell.address for cell in find_experiment(name).cells("full")} for name in ("table1", "table3"))
     assert len(first & third) == 3 * 9  # 10, 25 and 100 dimensions; the paper's placement, ours, the authors'
+
+
+@pytest.mark.parametrize(
+    ("reader", "dim", "steps"),
+    [
+        ("cifar-100", 25, 10_000),
+        ("cifar-100", 100, 1_000),
+        ("imagenet-200", 100, 10_000),
+        ("imagenet-200", 200, 1_000),
+    ],
+)
+def test_the_papers_prototypes_take_the_steps_of_the_authors_files(reader, dim, steps):
+    for kind in ("paper", "paper-prior"):
+        full = paper_cell(reader=reader, dim=dim, prototypes=kind)
+        assert {at_scale(full, scale).placement_steps for scale in ("full", "cpu")} == {steps}
+
+
+def test_a_descent_of_10_000_steps_is_kept_apart_from_one_of_1_000():
+    longer = {entry.row: entry.cell for entry in find_experiment("past-prototypes").entries("cpu")}
+    assert longer["Equation 5, 10,000 steps"].placement_steps == 10_000
+    entries = [entry for entry in find_experiment("table1").entries("full") if entry.column == "CIFAR-100 100"]
+    full = {entry.row: entry.cell for entry in entries}
+    assert full["This paper"].placement_steps == 1_000
+
+
+def test_at_scale_medium_every_image_is_used_and_every_seed_places_anew(tmp_path):
+    cell = at_scale(paper_cell(reader="cifar-100", backbone="resnet-32", dim=100, prototypes="paper"), "medium")
+    data, train = cell.run.data, cell.run.train
+    assert (data.train_examples, data.test_examples, data.valid_examples, data.image_size) == (None, None, None, 16)
+    assert (cell.run.network.backbone, cell.run.network.backbone_options) == ("resnet-8", {"feature_norm": True})
+    assert (train.epochs, train.lr, train.schedule, train.batch_size) == (30, None, "paper", 128)
+    assert [cell.with_seed(seed).placement_seed for seed in range(3)] == [0, 1, 2]
+    assert cell.but(prototypes="one-hot").with_seed(2).placement_seed == 0
+    assert cell.but(scale="cpu").with_seed(2).placement_seed == 0
+    with pytest.raises(InputError, match='`scale` must be "full" or "cpu" for cub-200-2011; got "medium"'):
+        at_scale(paper_cell(reader="cub-200-2011", dim=200), "medium")
+
+
+def test_the_seed_of_a_placement_moves_it(small_places):
+    def vectors(seed):
+        cell = paper_cell(dim=3, prototypes="paper", placement_steps=20, placement_seed=seed)
+        return cell_prototypes(cell, 5, 3, None, small_places).vectors
+
+    assert torch.equal(vectors(1), place(5, 3, method="paper", steps=20, seed=1).vectors)
+    assert not torch.equal(vectors(0), vectors(1))

@@ -7,8 +7,8 @@ import torch
 
 from hyperproto._core.errors import InputError
 from hyperproto.data import Bounds, Labels, Split
-from hyperproto.reproduction.cell import paper_cell
-from hyperproto.reproduction.run_cell import read_cell_data
+from hyperproto.reproduction.cell import constant_cell, paper_cell
+from hyperproto.reproduction.run_cell import read_cell_data, run_cell
 from hyperproto.training.build import draw_in_proportion
 
 
@@ -59,10 +59,26 @@ def test_held_out_images_are_measured_on_and_not_trained_on(small_places):
     assert torch.equal(both, whole.train.inputs.flatten(1).unique(dim=0))
 
 
-def test_only_the_wanted_tasks_are_kept(small_places):
-    source = read_cell_data(paper_cell(reader="omniart", dim=3, image_size=16, tasks=("year",)), small_places)
-    assert list(source.targets) == ["year"]
-    assert list(source.train.targets) == ["year"]
+def test_only_the_wanted_tasks_are_kept_of_the_same_images(small_places):
+    both = paper_cell(reader="omniart", dim=3, image_size=16, train_examples=6, test_examples=3)
+    year, all_targets = read_cell_data(both.but(tasks=("year",)), small_places), read_cell_data(both, small_places)
+    assert list(year.targets) == list(year.train.targets) == ["year"]
+    assert len(all_targets.targets) == 2
+    for part in ("train", "test"):
+        one, two = getattr(year, part), getattr(all_targets, part)
+        assert [str(path) for path in one.inputs] == [str(path) for path in two.inputs]
+        assert torch.equal(one.targets["year"], two.targets["year"])
+
+
+def test_a_constant_answer_is_the_median_and_the_commonest_class(small_places):
+    source = read_cell_data(paper_cell(reader="omniart", dim=3), small_places)
+    record = run_cell(constant_cell("omniart", "full"), small_places)
+    years, styles = source.train.targets["year"], source.train.targets["school"]
+    errors = (source.test.targets["year"] - years.quantile(0.5)).abs()
+    right = source.test.targets["school"] == torch.bincount(styles).argmax()
+    expected = {"year/mae": float(errors.mean()), "school/accuracy": float(right.double().mean())}
+    assert record["measures"] == pytest.approx(expected)
+    assert record["state"] == "done"
 
 
 def test_too_few_classes_are_answered(small_places):

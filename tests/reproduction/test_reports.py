@@ -58,7 +58,16 @@ def test_markdown_has_the_papers_value_in_brackets(results):
     assert "| Ours * | **52.0 ± 2.8 [2 of 3 seeds]** |" in text
     assert "over 3 seeds" in text
     assert "- A note." in text
-    assert 'Paired t-test over seeds, "Ours" against "One-hot | & <b>": 3 %: p = 0.14.' in text
+    assert '"Ours" against' not in text  # one of three seeds is not done
+
+
+def test_a_verdict_is_printed_with_the_difference(results):
+    for cell, value in ((OURS, 0.55), (THEIRS, 0.45)):
+        known = {"format": FORMAT, "state": "done", "epochs": [], "protocol": {}, "sphere": None}
+        cell = cell.but(seed=2)
+        values = {"address": cell.address, "cell": asdict(cell), "measures": {"class/accuracy": value}}
+        write_record(results, "own", known | values)
+    assert '- "Ours" against "One-hot | & <b>": 3 %: better (+7.7).' in to_markdown(make(results))
 
 
 def test_what_was_not_run_is_said_and_the_papers_value_never_stands_in(tmp_path):
@@ -74,7 +83,7 @@ def test_csv_has_numbers_in_full(results):
     assert float(first["mean"]) == pytest.approx(45.5)
     assert [first[key] for key in ("paper_mean", "paper_std", "seeds", "seeds_asked")] == ["62.1", "0.1", "2", "3"]
     assert second["past_the_paper"] == "True"
-    assert 0 < float(second["p_value"]) < 1
+    assert (float(second["difference"]), second["verdict"]) == (pytest.approx(6.5), "")
     assert len(second["cells"].split()) == 2
     assert third["mean"] == ""
 

@@ -30,7 +30,7 @@ def test_rotated_mnist_shows_the_sphere(tmp_path, capsys):
     layouts.write_mnist(tmp_path / "data")
     folders = ["--results", str(tmp_path / "results"), "--runs", str(tmp_path / "runs"), "--jobs", "1"]
     main(["reproduce", "figure-rotated-mnist", "--scale", "smoke", "--data", str(tmp_path / "data"), *folders])
-    assert "[4/4]" in capsys.readouterr().out
+    assert "[5/5]" in capsys.readouterr().out
     written = {path.name for path in (tmp_path / "results" / "reports").iterdir()}
     stem = "figure-rotated-mnist-smoke"
     assert {f"{stem}-1.png", f"{stem}-1.svg", f"{stem}-1-sphere.html", f"{stem}.md", f"{stem}.tex"} <= written
@@ -43,10 +43,10 @@ def test_a_dry_run_prints_cells_and_protocol_and_runs_nothing(tmp_path, capsys):
     arguments = ["--scale", "smoke", "--data", str(tmp_path / "data"), "--dry-run"]
     main(["reproduce", "figure-rotated-mnist", *arguments, *folders])
     out = capsys.readouterr().out
-    assert out.count("to do  ") == 4
+    assert out.count("to do  ") == 5
     assert "rotated-mnist: rotated-mnist, 2 epochs, batch 6, rate 0.01 (paper, loss sum)" in out
     assert "epochs 2 (paper: 250)" in out
-    assert "4 cells to do, 0 done, 0 left out." in out
+    assert "5 cells to do, 0 done, 0 left out." in out
     assert not (tmp_path / "results").exists()
     assert not (tmp_path / "runs").exists()
 

@@ -1,4 +1,4 @@
-"""One cell of a table: a run with its seed, addressed by its content, at one of three scales; and its record.
+"""One cell of a table: a run with its seed, addressed by its content, at one of four scales; and its record.
 
 The scale ``cpu`` must take at most 20 minutes per name on 2 cores: 2,400 seconds of one core. A step (forward and
 backward, batch 128, one thread) takes near 0.07 s with ResNet-8 at 16 pixels and 0.26 s at 32. Table 3 has 28 cells,
@@ -12,6 +12,10 @@ so 56 with two seeds and 42 s for each. 8,000 images are 63 steps per epoch; six
 - two seeds, and of the dimensions only some.
 
 Rate, momentum, weight decay, batch, loss, reduction and the shape of the schedule (a tenth after 40 % and 80 %) stay.
+
+The scale ``medium`` is for conclusions: the same network and pixels, all images of CIFAR-100, 30 epochs (60 of uneven
+data), three seeds or five, each with a placement of its own, and for every loss the best of three rates on held-out
+images (:mod:`~hyperproto.reproduction.rates`). An epoch takes near 29 s on one core.
 """
 
 import hashlib
@@ -24,6 +28,7 @@ from typing import Any, Self
 from hyperproto._core.checks import choose, unknown_choice
 from hyperproto._core.errors import InputError
 from hyperproto._core.files import read_json, write_json
+from hyperproto.codes.paper import authors_steps
 from hyperproto.spec import DataSpec, NetworkSpec, RunSpec, SpaceSpec, TrainSettings
 
 FORMAT = "hyperproto.cell/2"  # of records
@@ -54,19 +59,35 @@ PAPER = RunSpec(
     ),
 )
 NORMED = {"feature_norm": True}
-SMALL: dict[str, Any] = {"backbone": "resnet-8", "backbone_options": NORMED}
-CPU: dict[str, dict[str, Any]] = {
-    "cifar-100": {**SMALL, "image_size": 16, "train_examples": 8_000, "test_examples": 4_000, "epochs": 6},
+NUM_CLASSES = {"cifar-100": 100, "cifar-100-uneven": 100, "imagenet-200": 200, "cub-200-2011": 200}
+DESCENDED = ("paper", "paper-prior")
+FIXED = ("one-hot", "word2vec", "authors", "authors-prior")  # prototypes without chance
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """What a scale makes of a data set: fewer epochs, fewer images, and with fewer pixels a ResNet-8."""
+
+    epochs: int
+    image_size: int | None = None
+    train_examples: int | None = None
+    test_examples: int | None = None
+
+
+REDUCED = {
+    ("cpu", "cifar-100"): Reduction(6, 16, 8_000, 4_000),
     # 10,100 images are 79 steps: 537 x 0.07 s = 38 s
-    "cifar-100-uneven": {**SMALL, "image_size": 16, "test_examples": 4_000, "epochs": 6},
+    ("cpu", "cifar-100-uneven"): Reduction(6, 16, None, 4_000),
     # 200 classes of 40
-    "imagenet-200": {**SMALL, "image_size": 16, "train_examples": 8_000, "test_examples": 4_000, "epochs": 6},
+    ("cpu", "imagenet-200"): Reduction(6, 16, 8_000, 4_000),
     # batch 64 at 24 pixels: 94 steps of 0.075 s per epoch, 10 epochs: 70 s, measuring 8 s; Table 4 has 10 of these
-    "cub-200-2011": {**SMALL, "image_size": 24, "test_examples": 2_000, "epochs": 10},
+    ("cpu", "cub-200-2011"): Reduction(10, 24, None, 2_000),
     # 57 steps of 0.075 s per epoch, 8 epochs: 34 s and 3 s of measuring; Table 6 has 26 of these: 8 minutes
-    "omniart": {**SMALL, "image_size": 24, "train_examples": 3_600, "test_examples": 1_000, "epochs": 8},
+    ("cpu", "omniart"): Reduction(8, 24, 3_600, 1_000),
     # 47 steps of 0.4 s per epoch, 8 epochs: 150 s
-    "rotated-mnist": {"train_examples": 6_000, "test_examples": 2_000, "epochs": 8},
+    ("cpu", "rotated-mnist"): Reduction(8, None, 6_000, 2_000),
+    ("medium", "cifar-100"): Reduction(30, 16),
+    ("medium", "cifar-100-uneven"): Reduction(60, 16),
 }
 
 
@@ -80,15 +101,24 @@ class Cell:
         Data, network, space and training. Chance in data is fixed by the reader's option ``seed``, never by the
         run's: all seeds see the same images, so that methods are compared in pairs. ``space.prototypes`` is one of
         :data:`PROTOTYPES`.
-    job : {"train", "separation", "idea"}
-        A network to train; prototypes to measure, without one; or one output that moves by Equation 2 or 7.
-    scale : {"full", "cpu", "smoke"}
+    job : {"train", "constant", "separation", "idea"}
+        A network to train; the best constant answer on the training data; prototypes to measure; or one output that
+        moves by Equation 2 or 7.
+    scale : {"full", "medium", "cpu", "smoke"}
         Under which protocol this was asked for.
+    placement_steps, placement_seed : int
+        Of the paper's descent, and of any placement that uses chance.
+    draw : int
+        Version of how images are drawn where not all are used: since 2 those of a run that predicts only some targets
+        are the same as of one that predicts all.
     """
 
     run: RunSpec
     job: str = "train"
     scale: str = "full"
+    placement_steps: int = 10_000
+    placement_seed: int = 0
+    draw: int = 1
 
     def __post_init__(self) -> None:
         if self.run.space.prototypes is not None:
@@ -105,7 +135,7 @@ class Cell:
     def values(self) -> dict[str, Any]:
         """Everything about the cell by its name: the fields of all parts of the run are called differently."""
         parts = asdict(self.run)
-        return {"job": self.job, **{k: v for part in PARTS for k, v in parts[part].items()}, "scale": self.scale}
+        return {k: v for part in PARTS for k, v in parts[part].items()} | {name: getattr(self, name) for name in OWN}
 
     @property
     def address(self) -> str:
@@ -120,7 +150,7 @@ class Cell:
 
     def but(self, **values: Any) -> Self:
         """Return the cell with other values, by the names of :attr:`values`."""
-        own = {name: values.pop(name) for name in ("job", "scale") if name in values}
+        own = {name: values.pop(name) for name in OWN if name in values}
         changes: dict[str, dict[str, Any]] = {}
         for name, value in values.items():
             if name not in PART_OF:
@@ -129,10 +159,18 @@ class Cell:
         parts: dict[str, Any] = {part: replace(getattr(self.run, part), **new) for part, new in changes.items()}
         return replace(self, run=replace(self.run, **parts), **own)
 
+    def with_seed(self, seed: int) -> Self:
+        """Return the cell of another seed; at scale "medium" it draws the placement, too."""
+        placed = self.scale == "medium" and self.run.space.prototypes not in (None, *FIXED)
+        return self.but(seed=seed, placement_seed=seed if placed else self.placement_seed)
+
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Rebuild what ``dataclasses.asdict`` made of a cell, as a record stores it."""
         return cls(**{**values, "run": RunSpec.from_dict(values["run"])})
+
+
+OWN = tuple(field.name for field in fields(Cell) if field.name != "run")
 
 
 def paper_cell(**values: Any) -> Cell:
@@ -145,15 +183,32 @@ def paper_cell(**values: Any) -> Cell:
     return conventional.but(**{"kind": "sphere", **values})
 
 
+def constant_cell(reader: str, scale: str) -> Cell:
+    """Return the cell that answers every test image with the training median or the commonest class: no network."""
+    options = {"seed": 0} if reader == "rotated-mnist" else {}
+    return at_scale(paper_cell(job="constant", reader=reader, options=options, kind="conventional"), scale)
+
+
 def at_scale(full: Cell, scale: str) -> Cell:
-    """Return a cell of the paper's protocol at a scale; the paper's own is returned as it is."""
-    return {"cpu": _cpu, "smoke": _smoke}[scale](full) if scale != "full" else full
-
-
-def _cpu(full: Cell) -> Cell:
-    if full.job != "train":
+    """Return a cell of the paper's protocol at a scale; at scale "medium" its rate is still to be found (None)."""
+    if scale == "smoke":
+        return _smoke(full)
+    data, dim = full.run.data, full.run.space.dim or 0
+    if full.run.space.prototypes in DESCENDED:
+        num_classes = data.first_classes or NUM_CLASSES.get(data.reader, 0)
+        full = full.but(placement_steps=authors_steps(num_classes, dim))
+    if scale == "full" or full.job in ("separation", "idea"):
         return full  # what is not trained takes seconds as it is
-    made = full.but(**CPU.get(full.run.data.reader, {}), scale="cpu")
+    if (scale, data.reader) not in REDUCED:
+        raise InputError("scale", f'be "full" or "cpu" for {data.reader}', f'"{scale}"')
+    reduction = REDUCED[scale, data.reader]
+    thinned = {"train_examples": reduction.train_examples, "test_examples": reduction.test_examples}
+    made = full.but(**thinned, scale=scale, draw=2 if data.tasks else 1)
+    if full.job == "constant":
+        return made
+    made = made.but(epochs=reduction.epochs, lr=None if scale == "medium" else full.run.train.lr)
+    if reduction.image_size is not None:
+        made = made.but(image_size=reduction.image_size, backbone="resnet-8", backbone_options=NORMED)
     if str(full.run.network.backbone).startswith("densenet"):
         # blocks of 3 layers, near 0.25 s a step at 16 pixels: 47 steps per epoch, 4 epochs, measuring 42: 57 s
         options = {"blocks": (3, 3, 3), **NORMED}
@@ -165,7 +220,7 @@ def _smoke(full: Cell) -> Cell:
     """Return the cell shrunk to a second or less, for tests: 3 classes, 16 pixels, 2 epochs, a small network."""
     data, space = full.run.data, full.run.space
     dim = None if space.dim is None else min(space.dim, 3)
-    if full.job != "train":
+    if full.job in ("separation", "idea"):
         return full.but(first_classes=3, dim=dim, scale="smoke")
     networks: dict[str | None, tuple[str, dict[str, Any]]] = {
         "rotated-mnist": ("rotated-mnist", {"width": 4}),
@@ -186,6 +241,7 @@ def _smoke(full: Cell) -> Cell:
         epochs=2,
         batch_size=6,
         scale="smoke",
+        draw=2 if data.tasks else 1,
     )
 
 

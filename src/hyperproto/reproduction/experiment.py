@@ -1,7 +1,7 @@
 """A table or figure of the paper: its cells, and next to each what the paper prints."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from runpy import run_path
@@ -9,13 +9,14 @@ from typing import Any, TypeAlias
 
 from hyperproto._core.checks import unknown_choice
 from hyperproto._core.errors import InputError
-from hyperproto.reproduction.cell import Cell
+from hyperproto.reproduction.cell import Cell, constant_cell
+from hyperproto.reproduction.rates import with_best_rate
 
 # mean and spread, by row and column
 PrintedTable: TypeAlias = Mapping[Any, Mapping[Any, Sequence[float | None]]]
 
 # paper: three seeds. On a small machine two, the fewest that have a spread.
-SEEDS = {"full": (0, 1, 2), "cpu": (0, 1), "smoke": (0, 1)}
+SEEDS = {"full": (0, 1, 2), "medium": (0, 1, 2), "cpu": (0, 1), "smoke": (0, 1)}
 PREFIXES = ("table", "figure_", "past_")  # of modules that have an EXPERIMENT
 
 
@@ -50,7 +51,7 @@ class Entry:
     past : bool
         Whether the row goes past the paper.
     num_seeds : int, optional
-        Fewer than the table's, for what is only kept for comparison.
+        Other than the table's.
     """
 
     row: str
@@ -63,7 +64,9 @@ class Entry:
 
     def cells(self, seeds: Sequence[int]) -> dict[int, Cell]:
         """Return its cell of each seed."""
-        return {seed: self.cell.but(seed=seed) for seed in seeds[: self.num_seeds]}
+        return {
+            seed: self.cell.with_seed(seed) for seed in (seeds if self.num_seeds is None else range(self.num_seeds))
+        }
 
     @property
     def percent(self) -> bool:
@@ -74,6 +77,17 @@ class Entry:
     def smaller_is_better(self) -> bool:
         """Whether the measure is an error."""
         return self.measure.endswith("/mae")
+
+
+def constant_entries(
+    reader: str, scale: str, measures: Mapping[str, str], row: str = "Constant answer"
+) -> list[Entry]:
+    """Return the row that every regression has to beat: the training median, or the commonest class, for all images.
+
+    ``measures`` has one for each column; they are all of one run.
+    """
+    cell = constant_cell(reader, scale)
+    return [Entry(row, column, cell, measure, past=True, num_seeds=1) for column, measure in measures.items()]
 
 
 @dataclass(frozen=True)
@@ -119,9 +133,17 @@ class Experiment:
             return tuple(range(self.num_seeds))
         return every if self.trained else every[:1]
 
-    def cells(self, scale: str) -> list[Cell]:
+    def tuned_entries(self, scale: str, results: Path) -> list[Entry]:
+        """Return the entries of a scale, with learning rates: at scale "medium" from records in ``results``."""
+        found = [replace(entry, cell=with_best_rate(entry.cell, results)) for entry in self.entries(scale)]
+        if not found:
+            raise InputError("scale", f"be one that {self.name} has cells of", f'"{scale}"')
+        return found
+
+    def cells(self, scale: str, results: Path = Path("results")) -> list[Cell]:
         """Return the cells of a scale, each once: by seed, then by data set, so that one reading serves many."""
-        specs = [cell for entry in self.entries(scale) for cell in entry.cells(self.seeds(scale)).values()]
+        seeds = self.seeds(scale)
+        specs = [cell for entry in self.tuned_entries(scale, results) for cell in entry.cells(seeds).values()]
         every = {cell.address: cell for cell in specs}.values()
         return sorted(every, key=lambda cell: (cell.seed, cell.run.data.reader))
 

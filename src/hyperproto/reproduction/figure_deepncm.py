@@ -2,7 +2,7 @@
 
 from hyperproto.reproduction.cell import at_scale, paper_cell
 from hyperproto.reproduction.experiment import Entry, Experiment, Printed
-from hyperproto.reproduction.table1 import with_cosine_softmax
+from hyperproto.reproduction.rates import with_cosine_softmax
 
 SPHERE = paper_cell(reader="cifar-100", backbone="resnet-32", dim=100, prototypes="paper")
 # their loss is a softmax, averaged; the paper runs it "with the same hyperparameter settings"

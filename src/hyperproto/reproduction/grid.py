@@ -1,17 +1,20 @@
-"""What the records of an experiment say: mean, spread and a paired test, laid out as the paper's table."""
+"""What the records of an experiment say: mean, spread and verdict, laid out as the paper's table."""
 
 import math
 import statistics
-import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from hyperproto.reproduction.cell import Cell, find_record
 from hyperproto.reproduction.experiment import Entry, Experiment, Printed
+from hyperproto.reproduction.rates import loss_of
 
-SAME = ("scale", "seed", "options")  # what does not count as a difference from the paper
+# what does not count as a difference from the paper
+SAME = ("scale", "seed", "options", "lr", "placement_seed", "draw")
+MARGIN = 1.5  # points of accuracy that a verdict needs, trained from scratch
+JUDGED = ("full", "medium")  # scales: two seeds of a few thousand images carry no verdict
 
 
 @dataclass(frozen=True)
@@ -26,8 +29,8 @@ class Summary:
         The record by seed.
     seeds : tuple of int
         Those asked for.
-    against, p_value : str, float or None
-        Of a two-sided t-test against the same column of row ``against``, in pairs of equal seeds.
+    against, gaps : str, dict of float
+        How much better it is than row ``against`` in the same column, for each seed that both have.
     """
 
     entry: Entry
@@ -35,7 +38,7 @@ class Summary:
     records: dict[int, dict[str, Any]]
     seeds: tuple[int, ...]
     against: str = ""
-    p_value: float | None = None
+    gaps: dict[int, float] = field(default_factory=dict)
 
     @property
     def mean(self) -> float | None:
@@ -48,6 +51,29 @@ class Summary:
         return statistics.stdev(self.values.values()) if len(self.values) > 1 else None
 
     @property
+    def error(self) -> float | None:
+        """What stands behind ±: the spread over seeds; of an accuracy at scale "medium" over test images as well."""
+        if self.std is None or self.mean is None or self.entry.cell.scale != "medium" or not self.entry.percent:
+            return self.std
+        images = next(iter(self.records.values()))["protocol"]["test"]
+        return math.hypot(self.std, math.sqrt(self.mean * (100 - self.mean) / images))
+
+    @property
+    def difference(self) -> float | None:
+        """How much better it is than ``against`` on average."""
+        return statistics.fmean(self.gaps.values()) if self.gaps else None
+
+    @property
+    def verdict(self) -> str:
+        """Whether it is better or worse than ``against``: where every seed says so, by more than 1.5 points."""
+        whole = len(self.gaps) == len(self.seeds) > 1
+        if not whole or not self.entry.percent or self.entry.cell.scale not in JUDGED:
+            return ""
+        gap = statistics.fmean(self.gaps.values())
+        agree = len({value > 0 for value in self.gaps.values()}) == 1
+        return ("better" if gap > 0 else "worse") if agree and abs(gap) > MARGIN else "cannot be told"
+
+    @property
     def diverged(self) -> int:
         """How many seeds ended in a loss that is not finite."""
         return sum(record["state"] == "diverged" for record in self.records.values())
@@ -56,8 +82,8 @@ class Summary:
 def summarize(experiment: Experiment, scale: str, results: Path) -> list[Summary]:
     """Read the records of every entry and seed; what is not done is left out."""
     seeds = experiment.seeds(scale)
-    found = [_read(entry, seeds, results, experiment.name) for entry in experiment.entries(scale)]
-    return [_tested(summary, found, experiment.compare) for summary in found]
+    found = [_read(entry, seeds, results, experiment.name) for entry in experiment.tuned_entries(scale, results)]
+    return [_compared(summary, found, experiment.compare) for summary in found]
 
 
 def _read(entry: Entry, seeds: Sequence[int], results: Path, name: str) -> Summary:
@@ -73,28 +99,17 @@ def _read(entry: Entry, seeds: Sequence[int], results: Path, name: str) -> Summa
     return Summary(entry, values, records, tuple(cells))
 
 
-def _tested(summary: Summary, every: Sequence[Summary], compare: Sequence[str]) -> Summary:
-    """Add the test against the row that is compared with in this column."""
+def _compared(summary: Summary, every: Sequence[Summary], compare: Sequence[str]) -> Summary:
+    """Add how much better it is than the row that is compared with in this column."""
     entry = summary.entry
     for other in every:
         row = other.entry
         if row.row in compare and (row.column, row.measure) == (entry.column, entry.measure) and row != entry:
-            return replace(summary, against=row.row, p_value=_paired(summary.values, other.values))
+            sign = -1 if entry.smaller_is_better else 1
+            both = sorted(summary.values.keys() & other.values.keys())
+            gaps = {seed: sign * (summary.values[seed] - other.values[seed]) for seed in both}
+            return replace(summary, against=row.row, gaps=gaps)
     return summary
-
-
-def _paired(ours: dict[int, float], theirs: dict[int, float]) -> float | None:
-    """Return the p-value over the seeds that both have; None where there are fewer than two, or nothing varies."""
-    from scipy.stats import ttest_rel
-
-    seeds = sorted(ours.keys() & theirs.keys())
-    gaps = [ours[seed] - theirs[seed] for seed in seeds]
-    if len(seeds) < 2 or max(gaps) - min(gaps) <= 1e-12 * max(map(abs, gaps), default=0):
-        return None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # nearly equal gaps lose digits of a p-value near 0
-        p_value = float(ttest_rel([ours[seed] for seed in seeds], [theirs[seed] for seed in seeds]).pvalue)
-    return p_value if math.isfinite(p_value) else None
 
 
 def differences(experiment: Experiment, scale: str) -> list[str]:
@@ -159,7 +174,8 @@ class Grid:
     @property
     def caption(self) -> str:
         """What a number is: over how many seeds a mean is, unless nothing is trained."""
-        over = f", mean ± standard deviation over {len(self.experiment.seeds(self.scale))} seeds"
+        images = " and test images" if self.scale == "medium" else ""
+        over = f", mean ± standard deviation over {len(self.experiment.seeds(self.scale))} seeds{images}"
         return f"Ours{over if self.experiment.trained else ''}"
 
     def lines(self) -> Iterator[tuple[str, list[Shown]]]:
@@ -198,7 +214,13 @@ def make_grid(experiment: Experiment, scale: str, results: Path) -> Grid:
     # in the order of the fullest row: one that leaves some out would put its own first
     by_row = sorted(([column for name, column in cells if name == row] for row in rows), key=len, reverse=True)
     columns = tuple(dict.fromkeys(column for row in by_row for column in row))
-    notes = (*_unfinished(summaries), *_changed(experiment, scale), *_tests(summaries), *experiment.notes)
+    notes = (
+        *_unfinished(summaries),
+        *_changed(experiment, scale),
+        *_rates(summaries),
+        *_verdicts(summaries),
+        *experiment.notes,
+    )
     return Grid(experiment, scale, columns, rows, cells, notes)
 
 
@@ -206,7 +228,7 @@ def ours(summary: Summary, decimals: int) -> str:
     """Return our mean, spread, and the number of seeds where it is not all; or that all diverged or none was run."""
     if summary.mean is None:
         return f"diverged ({summary.diverged})" if summary.diverged else "not run"
-    spread = "" if summary.std is None else f" ± {summary.std:.{decimals}f}"
+    spread = "" if summary.error is None else f" ± {summary.error:.{decimals}f}"
     done, asked = len(summary.values), len(summary.seeds)
     return f"{summary.mean:.{decimals}f}{spread}" + ("" if done == asked else f" [{done} of {asked} seeds]")
 
@@ -219,30 +241,40 @@ def _papers(printed: Printed | None, decimals: int) -> str:
     return f"{printed.mean:.{digits}f}" + ("" if printed.std is None else f" ± {printed.std:.{digits}f}")
 
 
-def _tests(summaries: Sequence[Summary]) -> list[str]:
-    """Say what the paired tests found, a line for each row."""
+def _verdicts(summaries: Sequence[Summary]) -> list[str]:
+    """Say where a row is better or worse than the one it is compared with, or that it cannot be told."""
     lines: dict[tuple[str, str], list[str]] = {}
     for summary in summaries:
-        if summary.p_value is not None:
+        if summary.verdict:
             found = lines.setdefault((summary.entry.row, summary.against), [])
-            found.append(f"{summary.entry.column}: p = {summary.p_value:.2g}")
-    return [
-        f'Paired t-test over seeds, "{row}" against "{against}": {"; ".join(found)}.'
-        for (row, against), found in lines.items()
-    ]
+            found.append(f"{summary.entry.column}: {summary.verdict} ({summary.difference:+.1f})")
+    return [f'"{row}" against "{against}": {"; ".join(found)}.' for (row, against), found in lines.items()]
 
 
 def _changed(experiment: Experiment, scale: str) -> list[str]:
     """Say what is not as in the paper: data, network, epochs, and the number of seeds."""
     lines = [f"Scale {scale}, not the paper's protocol. {line}." for line in differences(experiment, scale)]
+    if scale not in JUDGED and experiment.compare:
+        lines.append("Nothing is concluded at this scale: differences between rows are descriptions.")
     asked, paper = len(experiment.seeds(scale)), len(experiment.seeds("full"))
     return lines + ([f"{asked} seeds (paper: {paper})."] if asked != paper else [])
+
+
+def _rates(summaries: Sequence[Summary]) -> list[str]:
+    """Say which learning rates were found by the search."""
+    cells = [summary.entry.cell for summary in summaries if summary.entry.cell.scale == "medium"]
+    found = sorted(
+        {f"{loss_of(cell)} {cell.run.train.lr:g}" for cell in cells if cell.run.data.valid_examples is None}
+    )
+    return (
+        [f"Learning rates, the best of three on held-out images (past-rates): {', '.join(found)}."] if found else []
+    )
 
 
 def _unfinished(summaries: Sequence[Summary]) -> list[str]:
     """Count runs, each once: several places may show one."""
     asked = {
-        summary.entry.cell.but(seed=seed).address: seed in summary.records
+        summary.entry.cell.with_seed(seed).address: seed in summary.records
         for summary in summaries
         for seed in summary.seeds
     }

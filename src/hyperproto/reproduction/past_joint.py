@@ -7,7 +7,7 @@ the classes more room than they need; and a class loss in which lengths are free
 
 from hyperproto.reproduction import figure_rotated_mnist, table6
 from hyperproto.reproduction.cell import Cell, at_scale
-from hyperproto.reproduction.experiment import Entry, Experiment
+from hyperproto.reproduction.experiment import Entry, Experiment, constant_entries
 
 TWO, MARGIN, FREE, POINT, AXES, HEADS = (
     "Two targets (the paper)",
@@ -64,12 +64,16 @@ def entries(scale: str) -> list[Entry]:
     if scale == "smoke":
         kept = (FREE, POINT, HEADS.format(weight=0.5))
         tested, tried = [found for found in tested if found[1] in kept], []
-    return [
+    made = [
         Entry(row, f"{where}, {what}", at_scale(cell, scale), measure, past=True, num_seeds=num_seeds)
         for every, num_seeds in ((tested, None), (tried, 1))
         for where, row, cell in every
         for what, measure in MEASURES[where.removesuffix(" held out")].items()
     ]
+    for data, measures in MEASURES.items():
+        columns = {f"{data}, {what}": measure for what, measure in measures.items()}
+        made += constant_entries(PAPER[data].run.data.reader, scale, columns)
+    return made
 
 
 EXPERIMENT = Experiment(

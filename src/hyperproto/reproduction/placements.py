@@ -16,7 +16,7 @@ from hyperproto._core.errors import MissingDataError, arg
 from hyperproto.data import READERS
 from hyperproto.priors import Prior
 from hyperproto.prototypes import Prototypes, place
-from hyperproto.reproduction.cell import Cell
+from hyperproto.reproduction.cell import DESCENDED, Cell
 from hyperproto.reproduction.word_vectors import word_vector_prototypes
 
 AUTHORS_NAMES = {"cifar-100": "cifar100", "cifar-100-uneven": "cifar100", "imagenet-200": "imagenet200"}
@@ -98,14 +98,14 @@ def cell_prototypes(
 ) -> Prototypes:
     """Return the prototypes of a cell's class task, shape (num_classes, axes).
 
-    Placements do not depend on the cell's seed: the paper's tables vary the training, not the prototypes.
+    Placements have a seed of their own: the paper's tables vary the training, not the prototypes.
     ``data_prior`` computes the data-driven prior, for placements that use it.
     """
     kind = str(cell.run.space.prototypes)
     if kind == "one-hot":
         made = Prototypes.one_hot(num_classes, axes)
     elif kind == "random":
-        made = Prototypes.random(num_classes, axes, seed=0)
+        made = Prototypes.random(num_classes, axes, seed=cell.placement_seed)
     elif kind in FILES:
         made = Prototypes.from_npy(places.authors_file(FILES[kind], cell, num_classes, axes))
     elif kind == "word2vec" and places.words is not None:
@@ -124,22 +124,26 @@ def cell_prototypes(
         elif kind in WITH_WORDS:
             path = places.authors_file("sem", cell, num_classes, num_classes)
             prior, source = dict(zip(labels, np.load(path, allow_pickle=False), strict=True)), path.name
-        made = _place_once(kind, num_classes if prior is None else labels, axes, prior, source, places)
+        made = _place_once(cell, num_classes if prior is None else labels, axes, prior, source, places)
     return Prototypes(made.vectors, made.certificate, None if names is None else tuple(names))
 
 
 def _place_once(
-    kind: str, classes: int | list[str], axes: int, prior: Any, source: str, places: Places
+    cell: Cell, classes: int | list[str], axes: int, prior: Any, source: str, places: Places
 ) -> Prototypes:
     """Place, or read what was placed before; ``source`` identifies the prior."""
-    digest = hashlib.sha256(json.dumps([kind, classes, axes, source]).encode()).hexdigest()[:12]
+    kind, seed = str(cell.run.space.prototypes), cell.placement_seed
+    steps = cell.placement_steps if kind in DESCENDED else None
+    known = json.dumps([kind, classes, axes, source, seed, steps])
+    digest = hashlib.sha256(known.encode()).hexdigest()[:12]
     path = places.runs / "prototypes" / f"{kind}-{axes}d-{digest}.safetensors"
     if path.is_file():
         return Prototypes.load(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     with _delayed_interrupt():
         # workers: cells are spread over the cores already
-        made = place(classes, axes, prior=prior, seed=0, workers=1, progress=False, method=METHODS[kind])
+        options: Any = {"workers": 1, "progress": False}
+        made = place(classes, axes, prior=prior, seed=seed, method=METHODS[kind], steps=steps, **options)
         made.save(path)
     return made
 

@@ -19,7 +19,7 @@ from hyperproto.reproduction.grid import Grid, Shown, make_grid
 
 FIELDS = (
     *("name", "scale", "row", "column", "measure", "past_the_paper", "paper_mean", "paper_std", "mean", "std"),
-    *("seeds", "seeds_asked", "diverged", "p_value", "against", "cells"),
+    *("seeds", "seeds_asked", "diverged", "difference", "against", "verdict", "cells"),
 )
 SPECIAL = str.maketrans(
     {"%": r"\%", "&": r"\&", "_": r"\_", "#": r"\#", "~": r"\textasciitilde{}", "±": r"$\pm$", "²": "$^2$"}
@@ -111,7 +111,7 @@ def to_csv(grid: Grid) -> str:
             *(grid.experiment.name, grid.scale, row, column, entry.measure, entry.past),
             *((None, None) if paper is None else (paper.mean, paper.std)),
             *(summary.mean, summary.std, len(summary.values), len(summary.seeds), summary.diverged),
-            *(summary.p_value, summary.against),
+            *(summary.difference, summary.against, summary.verdict),
             " ".join(record["address"] for record in summary.records.values()),
         )
         writer.writerow(["" if value is None else value for value in values])

@@ -44,6 +44,7 @@ def run_cell(cell: Cell, places: Places) -> dict[str, Any]:
     """
     jobs: dict[str, Callable[[Cell, Places], dict[str, Any]]] = {
         "train": _train,
+        "constant": _answer_constant,
         "separation": _measure_separation,
         "idea": _trace_output,
     }
@@ -97,6 +98,22 @@ def _train(cell: Cell, places: Places) -> dict[str, Any]:
             "machine": platform.machine(),
         },
     }
+
+
+def _answer_constant(cell: Cell, places: Places) -> dict[str, Any]:
+    """Answer every test image with the median or the commonest class of the training images."""
+    source = read_cell_data(cell, places)
+    assert source.test is not None
+    measures = {}
+    for name, known in source.targets.items():
+        train, test = source.train.targets[name], source.test.targets[name]
+        if isinstance(known, Labels):
+            train, test = train[train >= 0], test[test >= 0]
+            measures[f"{name}/accuracy"] = float((test == train.mode().values).double().mean())
+        else:
+            median = train[~train.isnan()].quantile(0.5)
+            measures[f"{name}/mae"] = float((test[~test.isnan()] - median).abs().mean())
+    return {"protocol": {"train": len(source.train), "test": len(source.test)}, "measures": measures}
 
 
 def _class_prototypes(cell: Cell, source: Source, places: Places) -> Prototypes | None:

@@ -48,7 +48,7 @@ class Outcome:
 def make_plan(experiment: Experiment, scale: str, places: Places) -> Plan:
     """Find out which cells have a record, and which have their data here."""
     todo, done, skipped = [], [], []
-    for cell in experiment.cells(scale):
+    for cell in experiment.cells(scale, places.results):
         record = find_record(places.results, cell, experiment.name)
         if record is not None:
             _check_words(record, cell, places)

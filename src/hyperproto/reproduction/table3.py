@@ -2,7 +2,7 @@
 
 from hyperproto.reproduction.cell import Cell, at_scale, paper_cell
 from hyperproto.reproduction.experiment import Entry, Experiment, Printed
-from hyperproto.reproduction.table1 import with_cosine_softmax
+from hyperproto.reproduction.rates import with_cosine_softmax
 
 WITHOUT, WITH = "Hyperspherical prototypes", "w/ privileged info"
 ROWS = {WITHOUT: "paper", WITH: "paper-prior"}
@@ -12,6 +12,13 @@ PAST = {
     "Authors' prototypes": "authors",
     "Authors' prototypes, w/ privileged info": "authors-prior",
     "Our placement, w/ privileged info, cosine softmax": "ours-prior",
+}
+# at scale "medium": 8 cells of 15 minutes x 3 seeds
+MEDIUM = {
+    WITHOUT: ("paper", (25, 10, 5)),
+    WITH: ("paper-prior", (25,)),
+    "Our placement, every dimension used": ("optimized", (25,)),
+    "Our placement, data-driven prior": ("data-driven", (25, 10, 5)),
 }
 PAPER = {
     WITHOUT: {3: (5.5, 0.3), 5: (28.7, 0.4), 10: (51.1, 0.7), 25: (63.0, 0.1), 100: (65.0, 0.3), 200: (63.7, 0.4)},
@@ -23,12 +30,11 @@ DIMS = {"full": (3, 5, 10, 25, 100, 200), "cpu": (10, 25, 100, 200), "smoke": (3
 
 def entries(scale: str) -> list[Entry]:
     """Return the table, row by row."""
+    rows = MEDIUM if scale == "medium" else {row: (kind, DIMS[scale]) for row, kind in (ROWS | PAST).items()}
     return [
-        Entry(
-            row, str(dim), _cell(row, kind, dim, scale), "class/accuracy", Printed.find(PAPER, row, dim), row in PAST
-        )
-        for row, kind in (ROWS | PAST).items()
-        for dim in DIMS[scale]
+        Entry(row, str(dim), cell, "class/accuracy", Printed.find(PAPER, row, dim), past=row not in ROWS)
+        for row, (kind, dims) in rows.items()
+        for dim, cell in ((dim, _cell(row, kind, dim, scale)) for dim in dims)
     ]
 
 

@@ -1,8 +1,8 @@
 """Table 6: year and style of paintings together, over the weight of the two tasks."""
 
 from hyperproto.reproduction.cell import Cell, at_scale, paper_cell
-from hyperproto.reproduction.experiment import Entry, Experiment, Printed
-from hyperproto.reproduction.table1 import with_cosine_softmax
+from hyperproto.reproduction.experiment import Entry, Experiment, Printed, constant_entries
+from hyperproto.reproduction.rates import with_cosine_softmax
 
 BASELINE, OURS = "MTL baseline", "This paper"
 LATE, PLACED, AUTHORS, SOFTMAX = (
@@ -40,12 +40,18 @@ UNWEIGHED = (OURS, PLACED, AUTHORS, SOFTMAX)
 
 def entries(scale: str) -> list[Entry]:
     """Return the table: first the years, then the styles, which are measured on the same runs."""
-    return [
-        Entry(f"{group}: {row}", column, at_scale(cell, scale), measure, printed, past=row not in (BASELINE, OURS))
-        for group, measure in GROUPS.items()
-        for row in CELLS
-        for column, cell, printed in _places(group, row, scale)
-    ]
+    made: list[Entry] = []
+    for group, measure in GROUPS.items():
+        made += [
+            Entry(
+                f"{group}: {row}", column, at_scale(cell, scale), measure, printed, past=row not in (BASELINE, OURS)
+            )
+            for row in CELLS
+            for column, cell, printed in _places(group, row, scale)
+        ]
+        columns = dict.fromkeys((*SHOWN[scale], NO_WEIGHT), measure)
+        made += constant_entries("omniart", scale, columns, f"{group}: constant answer")
+    return made
 
 
 def _places(group: str, row: str, scale: str) -> list[tuple[str, Cell, Printed | None]]:

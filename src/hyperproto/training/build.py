@@ -50,16 +50,14 @@ def build_source(spec: DataSpec, *, seed: int = 0, path: str | Path | None = Non
     source = read_data(spec, path)
     if spec.first_classes is not None:
         source = _first_classes(source, spec.first_classes)
-    if spec.tasks:
-        source = _only_tasks(source, spec.tasks)
     if spec.valid_examples is not None:
         chosen = draw_in_proportion(source.train, source, spec.valid_examples, "held out")
         source = _validate_on(source, chosen)
     elif spec.valid_share:
-        source = _validate_on(source, _draw_share(source, spec.valid_share, seed))
+        source = _validate_on(source, _draw_share(_only_tasks(source, spec.tasks), spec.valid_share, seed))
     train = _thinned(source, source.train, spec.train_examples, "train")
     test = None if source.test is None else _thinned(source, source.test, spec.test_examples, "test")
-    source = replace(source, train=train, test=test)
+    source = _only_tasks(replace(source, train=train, test=test), spec.tasks)
     return source if spec.image_size is None else resized(source, spec.image_size)
 
 
@@ -200,7 +198,9 @@ def _first_classes(source: Source, classes: int) -> Source:
 
 
 def _only_tasks(source: Source, names: tuple[str, ...]) -> Source:
-    """Keep the targets of these names."""
+    """Keep the targets of these names, or all; examples are drawn before, so that every choice sees the same."""
+    if not names:
+        return source
 
     def kept(split: Split) -> Split:
         return Split(split.inputs, {name: split.targets[name] for name in names})
