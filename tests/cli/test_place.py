@@ -100,7 +100,7 @@ def test_place_with_names_and_a_prior_reports_both_sides(tmp_path, capsys, vecto
     main(["place", NAMES, "3", "--prior", vectors, "--neighbors", "2", "--page", str(page)])
     shown = capsys.readouterr().out
     assert "5 prototypes in 3 dimensions" in shown
-    assert "triplets ranked right" in shown
+    assert "triplets ordered as in the prior" in shown
     assert "in the prior" in shown
     assert page.stat().st_size > 100_000
     main(["place", NAMES, "3", "--prior", vectors, "--of", "oak", "--json"])

@@ -6,6 +6,7 @@ import torch
 from rich.console import Console
 
 import hyperproto as hp
+from hyperproto.codes import row_blocks
 from hyperproto.priors import Prior, from_similarity
 from hyperproto.report import compare_neighbors, print_neighbors, prior_groups
 from hyperproto.report.neighbors import nearest
@@ -28,7 +29,7 @@ def placed(vectors, names=NAMES) -> hp.Prototypes:
 
 
 def nearest_by(similarity, k):
-    return nearest(lambda own: similarity[own], np.arange(len(similarity)), k, len(similarity))
+    return nearest(similarity, np.arange(len(similarity)), k)
 
 
 def printed(table, **options) -> str:
@@ -39,20 +40,27 @@ def printed(table, **options) -> str:
 
 def test_nearest_agrees_with_sorting_every_row():
     similarity = directions(30, 30) @ directions(30, 30).T
-    found = nearest_by(similarity, 4)
+    ids, values, _ = nearest_by(similarity, 4)
     for i in range(30):
         order = sorted((j for j in range(30) if j != i), key=lambda j: -similarity[i, j])
-        assert found.ids[i].tolist() == order[:4]
-        assert found.values[i] == pytest.approx(similarity[i, order[:4]])
+        assert ids[i].tolist() == order[:4]
+        assert values[i] == pytest.approx(similarity[i, order[:4]])
 
 
 def test_blocks_change_nothing(monkeypatch):
     vectors = directions(23, 5)
     prior = from_similarity(vectors @ vectors.T)
-    whole, whole_ids = compare_neighbors(placed(vectors, None), prior, k=3), nearest_by(vectors @ vectors.T, 3).ids
-    monkeypatch.setattr("hyperproto.report.neighbors.BLOCK_ENTRIES", 50)
+    whole = compare_neighbors(placed(vectors, None), prior, k=3)
+    whole_ids, _, _ = nearest_by(vectors @ vectors.T, 3)
+    blocks = []
+
+    def few_rows(count, columns):
+        blocks.extend(row_blocks(count, columns, entries=50))
+        return blocks
+
+    monkeypatch.setattr("hyperproto.report.neighbors.row_blocks", few_rows)
     assert compare_neighbors(placed(vectors, None), prior, k=3) == whole
-    assert np.array_equal(nearest_by(vectors @ vectors.T, 3).ids, whole_ids)
+    assert len(blocks) > 5
     assert all(row.shared == {n.name for n in row.prior} for row in whole.rows)
     assert [[int(n.name) for n in row.placement] for row in whole.rows] == whole_ids.tolist()
 
@@ -124,3 +132,5 @@ def test_mistakes_are_explained():
         compare_neighbors(prototypes, from_similarity(np.eye(5)))
     with pytest.raises(ValueError, match="`k` must be at least 1"):
         compare_neighbors(prototypes, k=0)
+    with pytest.raises(ValueError, match="`names` must name the 5 classes of the prior; got 6"):
+        prior_groups(from_similarity(np.eye(5)), NAMES)

@@ -67,7 +67,7 @@ class Data:
     def _check_source(self, name: str) -> None:
         from hyperproto._core.errors import InputError
         from hyperproto.data.readers import READERS, describe_source, preview, read_source
-        from hyperproto.report.contact_sheet import draw_contact_sheet
+        from hyperproto.report.pictures import draw_contact_sheet
 
         options = {"image": self.image, "classes": self.classes, "ranges": self.range}
         source = read_source(self.path, name, **(options if name == "table" else {}))

@@ -160,11 +160,12 @@ class Place(PriorOptions):
         """Draw and write the page, where asked to."""
         if self.plot is None and self.page is None:
             return
+        from hyperproto._core.checks import names_or_numbers
         from hyperproto.report import draw_placement, prior_groups, write_placement_page
-        from hyperproto.report.neighbors import class_labels
 
         title = f"{prototypes.num_classes} classes in {prototypes.dim} dimensions"
-        groups = None if prior is None else prior_groups(prior, class_labels(prototypes))
+        names = names_or_numbers(prototypes.names, prototypes.num_classes)
+        groups = None if prior is None else prior_groups(prior, names)
         if self.plot is not None:
             draw_placement(prototypes, self.plot, groups=groups, title=title)
         if self.page is not None:

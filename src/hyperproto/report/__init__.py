@@ -6,7 +6,7 @@ from hyperproto.report.placement_page import write_placement_page
 from hyperproto.report.placement_picture import draw_placement
 from hyperproto.report.plots import draw_separation, draw_trade_off
 from hyperproto.report.projection import Projection, project
-from hyperproto.report.sphere import SphereView, draw_sphere, write_sphere_page
+from hyperproto.report.sphere_view import SphereView, draw_sphere, write_sphere_page
 
 __all__ = [
     "NeighborRow",

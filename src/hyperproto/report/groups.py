@@ -45,16 +45,18 @@ def prior_groups(prior: Prior, names: Sequence[str], *, num_groups: int | None =
     from scipy.cluster.hierarchy import fcluster, linkage
     from scipy.spatial.distance import squareform
 
+    if prior.num_classes != len(names):
+        raise InputError("names", f"name the {prior.num_classes} classes of the prior", len(names))
     ids = np.flatnonzero(prior.known)
-    wanted = min(max(2, round(len(ids) / 8)), len(GROUP_COLORS)) if num_groups is None else num_groups
-    wanted = check_integer(wanted, "num_groups", at_least=1)
+    count = min(max(2, round(len(ids) / 8)), len(GROUP_COLORS)) if num_groups is None else num_groups
+    count = check_integer(count, "num_groups", at_least=1)
     if len(ids) < 2:
         return (NO_PRIOR,) * len(names)
     near = prior.similarity[np.ix_(ids, ids)]
     np.fill_diagonal(near, -np.inf)
     np.fill_diagonal(near, max(1.0, near.max()))  # a class is as near to itself as anything can be
     distance = np.sqrt(2 * (near[0, 0] - near))  # of unit vectors, where the similarity is their cosine
-    group = fcluster(linkage(squareform(distance, checks=False), method="ward"), wanted, criterion="maxclust")
+    group = fcluster(linkage(squareform(distance, checks=False), method="ward"), count, criterion="maxclust")
     labels = np.full(len(names), NO_PRIOR, dtype=object)
     for number in np.unique(group):
         members = np.flatnonzero(group == number)

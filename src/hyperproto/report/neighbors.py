@@ -1,13 +1,13 @@
 """The nearest classes by the prior and by the placement, side by side."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hyperproto._core.checks import check_integer, nearest_name
+from hyperproto._core.checks import check_integer, names_or_numbers, nearest_name
 from hyperproto._core.errors import InputError
 from hyperproto.codes import row_blocks
 from hyperproto.priors import Prior
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 Ids = NDArray[np.int64]
 
-BLOCK_ENTRIES = 2**22  # similarities in memory at a time: 32 MB
 DIGITS = 9  # similarities that agree to here are listed in the order of the classes
 TIED = 5e-4  # and to here, they read the same in a table
 SHARED = "bold green"
@@ -80,11 +79,6 @@ class NeighborTable:
         return self.k / (self.num_classes - 1)
 
 
-def class_labels(prototypes: Prototypes) -> tuple[str, ...]:
-    """Return the names of the classes, or their numbers where they have none."""
-    return prototypes.names or tuple(map(str, range(prototypes.num_classes)))
-
-
 def compare_neighbors(
     prototypes: Prototypes, prior: Prior | None = None, *, classes: Sequence[str] | None = None, k: int = 5
 ) -> NeighborTable:
@@ -101,7 +95,7 @@ def compare_neighbors(
     k : int, default 5
         How many neighbors on each side.
     """
-    names, vectors = class_labels(prototypes), prototypes.vectors.numpy(force=True)
+    names, vectors = names_or_numbers(prototypes.names, prototypes.num_classes), prototypes.vectors.numpy(force=True)
     count, k = len(names), check_integer(k, "k", at_least=1)
     if prior is not None and prior.num_classes != count:
         raise InputError("prior", f"be for the {count} classes that were placed", f"one for {prior.num_classes}")
@@ -111,55 +105,39 @@ def compare_neighbors(
             advice = nearest_name(name, names)
             raise InputError("classes", f"be among the {count} class names", f'"{name}"', advice)
     ids = np.arange(count) if classes is None else np.array([places[name] for name in classes], dtype=np.int64)
-    placed = nearest(lambda own: vectors[own] @ vectors.T, ids, min(k, count - 1), count)
-    by_prior: dict[int, tuple[Neighbor, ...]] = {}
-    if prior is not None and prior.known.sum() > 1:
-        known, similarity = prior.known, prior.similarity
-        asked = ids[known[ids]]
-        found = nearest(
-            lambda own: np.where(known, similarity[own], -np.inf), asked, min(k, int(known.sum()) - 1), count
-        )
-        by_prior = {int(i): _named(found, row, names) for row, i in enumerate(asked)}
-    rows = [
-        NeighborRow(names[i], by_prior.get(int(i)), _named(placed, row, names), bool(placed.tied[row]))
-        for row, i in enumerate(ids)
-    ]
-    return NeighborTable(tuple(rows), placed.ids.shape[1], count)
+    in_prior = 0 if prior is None else int(prior.known.sum()) - 1  # neighbors that a class can have there
+    rows = []
+    for block in row_blocks(len(ids), count):
+        own = ids[block]
+        placed, cosines, tied = nearest(vectors[own] @ vectors.T, own, min(k, count - 1))
+        by_prior: list[tuple[Neighbor, ...] | None] = [None] * len(own)
+        if prior is not None and in_prior > 0:
+            near = nearest(np.where(prior.known, prior.similarity[own], -np.inf), own, min(k, in_prior))
+            by_prior = [
+                _named(names, *pair) if prior.known[i] else None for i, *pair in zip(own, *near[:2], strict=True)
+            ]
+        rows += [
+            NeighborRow(names[i], by_prior[j], _named(names, placed[j], cosines[j]), bool(tied[j]))
+            for j, i in enumerate(own)
+        ]
+    return NeighborTable(tuple(rows), min(k, count - 1), count)
 
 
-class Nearest(NamedTuple):
-    """The k nearest of n classes: ``ids`` and ``values`` of shape (n, k), nearest first; ``tied`` of shape (n,).
+def nearest(similarity: Array, own: Ids, k: int) -> tuple[Ids, Array, NDArray[np.bool_]]:
+    """Return the ``k`` largest of each row (n, K) but its own class (n,): ids and values (n, k), the largest first.
 
-    ``tied`` tells where a class that is not listed is as near as the last one that is, to three digits.
+    Equals are in the order of the classes. The last, of shape (n,), tells where a class that is not listed is as near
+    as the last one that is, to three digits.
     """
-
-    ids: Ids
-    values: Array
-    tied: NDArray[np.bool_]
-
-
-def nearest(similarity: Callable[[Ids], Array], ids: Ids, k: int, count: int) -> Nearest:
-    """Return the ``k`` nearest of the classes ``ids``, in blocks; ``similarity`` returns rows over all ``count``."""
-    blocks = row_blocks(max(len(ids), 1), count, entries=BLOCK_ENTRIES)
-    parts = [nearest_rows(similarity(ids[block]), ids[block], k) for block in blocks]
-    return Nearest(*(np.concatenate(column) for column in zip(*parts, strict=True)))
-
-
-def nearest_rows(similarity: Array, own: Ids, k: int) -> Nearest:
-    """Return the ``k`` largest of each row (n, K) but its own class (n,); ties in the order of the classes."""
     values = similarity.astype(np.float64).round(DIGITS)
     values[np.arange(len(own)), own] = -np.inf
-    last = -np.partition(-values, k - 1, axis=1)[:, k - 1 : k]
-    rows, columns = np.nonzero((values >= last) & np.isfinite(values))
-    order = np.lexsort((columns, -values[rows, columns], rows))
-    found = np.bincount(rows, minlength=len(own))
-    first = np.cumsum(found) - found
-    ids = columns[order][first[:, None] + np.arange(k)]
-    return Nearest(ids, np.take_along_axis(values, ids, axis=1), (values >= last - TIED).sum(axis=1) > k)
+    ids = np.argsort(-values, axis=1, kind="stable")[:, :k]
+    listed = np.take_along_axis(values, ids, axis=1)
+    return ids, listed, (values >= listed[:, -1:] - TIED).sum(axis=1) > k
 
 
-def _named(found: Nearest, row: int, names: tuple[str, ...]) -> tuple[Neighbor, ...]:
-    return tuple(Neighbor(names[i], float(v)) for i, v in zip(found.ids[row], found.values[row], strict=True))
+def _named(names: tuple[str, ...], ids: Ids, values: Array) -> tuple[Neighbor, ...]:
+    return tuple(Neighbor(names[i], float(value)) for i, value in zip(ids, values, strict=True))
 
 
 def print_neighbors(table: NeighborTable, console: "Console | None" = None, *, limit: int = 10) -> None:

@@ -28,13 +28,13 @@ def page_head(title: str) -> str:
 
 
 def write_page(path: str | Path, template: Path, title: str, data: Any, parts: Mapping[str, str]) -> None:
-    """Fill a template's ``@MARKS@`` in one pass, so that a name which looks like a mark stays a name.
+    """Fill a template's ``@PLACEHOLDERS@`` in one pass, so that a name which looks like one stays a name.
 
     ``data`` becomes JSON for the page's script; ``parts`` are HTML.
     """
     script = json.dumps(data).replace("<", "\\u003c")
     filled = {"HEAD": page_head(title), "TITLE": html.escape(title), "DATA": script, "VERSION": __version__, **parts}
-    page = re.sub(r"@([A-Z]+)@", lambda mark: filled[mark[1]], template.read_text(encoding="utf-8"))
+    page = re.sub(r"@([A-Z]+)@", lambda match: filled[match[1]], template.read_text(encoding="utf-8"))
     with replacing(path) as temporary:
         temporary.write_text(page, encoding="utf-8")
 
@@ -82,8 +82,8 @@ def certificate_rows(certificate: Certificate) -> dict[str, str]:
     if (agreement := certificate.prior_agreement) is not None:
         rows |= {
             "prior": f"{agreement.prior}, weight {agreement.weight:.3g}",
-            "triplets ranked right": f"{100 * agreement.ranked:.1f} %; by more than .01 "
-            f"{100 * agreement.ranked_by_margin:.1f} %, of {100 * agreement.clear:.1f} % that differ by so much",
+            "triplets ordered as in the prior": f"{100 * agreement.ranked:.1f} %; {100 * agreement.clear:.1f} % of "
+            f"triplets have cosines more than 0.01 apart, and of those {100 * agreement.ranked_of_clear:.1f} %",
             "rank correlation": f"Spearman {agreement.spearman:.3f}, Kendall {agreement.kendall:.3f}",
             "ranking loss (Eq. 6)": f"{agreement.loss:.5f} over {agreement.measured}",
         }

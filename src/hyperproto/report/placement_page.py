@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hyperproto.priors import Prior
 from hyperproto.prototypes import Prototypes
 from hyperproto.report.groups import colors_of
-from hyperproto.report.neighbors import Neighbor, NeighborTable, class_labels, compare_neighbors, overlap_sentence
+from hyperproto.report.neighbors import Neighbor, NeighborTable, compare_neighbors, overlap_sentence
 from hyperproto.report.pages import certificate_rows, coordinates, plot_html, sphere_grid, write_page
 from hyperproto.report.projection import project
 
@@ -61,7 +61,8 @@ def write_placement_page(
     """
     table = compare_neighbors(prototypes, prior, k=k)
     projection = project(prototypes.vectors.numpy(force=True), min(3, prototypes.dim))
-    figure = _scene(projection.points, class_labels(prototypes), groups, sphere=projection.is_exact)
+    names = [row.name for row in table.rows]
+    figure = _scene(projection.points, names, groups, sphere=projection.is_exact)
     facts = {"classes": str(prototypes.num_classes), "dimensions": str(prototypes.dim)}
     facts |= certificate_rows(prototypes.certificate)
     parts = {

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hyperproto._core.checks import names_or_numbers
 from hyperproto.prototypes import Prototypes
 from hyperproto.report.groups import colors_of
-from hyperproto.report.neighbors import class_labels
 from hyperproto.report.pictures import new_picture, plain_text
 from hyperproto.report.projection import project
 
@@ -63,7 +63,7 @@ def draw_placement(
     title : str, optional
         Printed above.
     """
-    names = class_labels(prototypes)
+    names = names_or_numbers(prototypes.names, prototypes.num_classes)
     colors = colors_of(groups, len(names))
     own = [colors["" if groups is None else str(groups[i])] for i in range(len(names))]
     panels, note = _panels(prototypes.vectors.numpy(force=True).astype(np.float64))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hyperproto._core.errors import InputError
 from hyperproto._core.processes import one_thread
-from hyperproto.report.neighbors import nearest_rows
+from hyperproto.report.neighbors import nearest
 
 Array = NDArray[np.float64]
 
@@ -33,8 +33,6 @@ class Projection:
     error : float
         Mean absolute difference between the angle of two prototypes and their distance in the picture, in degrees;
         0 where nothing was projected.
-    rank_correlation : float
-        Spearman's, between the angles and the distances in the picture.
     neighbors_kept : float
         Of the five nearest of each class, or fewer where there are few, the share still among its nearest here.
     sentence : str
@@ -43,7 +41,6 @@ class Projection:
 
     points: Array
     error: float
-    rank_correlation: float
     neighbors_kept: float
     sentence: str
 
@@ -83,7 +80,7 @@ def project(vectors: Any, dim: int = 2) -> Projection:
     if vectors.ndim != 2 or not np.isfinite(vectors).all():
         raise InputError("vectors", "be finite, of shape (num_classes, dim)", f"shape {vectors.shape}")
     if vectors.shape[1] <= dim:
-        return Projection(vectors, 0.0, 1.0, 1.0, f"{vectors.shape[1]} dimensions, drawn as they are.")
+        return Projection(vectors, 0.0, 1.0, f"{vectors.shape[1]} dimensions, drawn as they are.")
     with one_thread():  # the same picture on every machine
         points = _principal_axes(vectors, dim)
         if 4 <= len(vectors) <= LAID_OUT:
@@ -122,7 +119,6 @@ def _angles(vectors: Array) -> Array:
 def _measured(vectors: Array, points: Array, *, how: str) -> Projection:
     """Scale the points so that distances come nearest to angles, and measure what is left."""
     from scipy.spatial.distance import cdist
-    from scipy.stats import spearmanr
 
     count = min(len(vectors), MEASURED)
     chosen = np.linspace(0, len(vectors) - 1, count).astype(int)
@@ -130,22 +126,14 @@ def _measured(vectors: Array, points: Array, *, how: str) -> Projection:
     scale = float((true * drawn).sum() / max((drawn**2).sum(), 1e-300))
     pairs = np.triu_indices(count, 1)
     error = float(np.degrees(np.abs(true - scale * drawn)[pairs].mean()))
-    varies = np.ptp(true[pairs].round(9)) > 0 and np.ptp(drawn[pairs]) > 0
-    rank = float(spearmanr(true[pairs].round(9), drawn[pairs]).statistic) if varies else 0.0
-    nearest = min(NEAREST, max(1, (count - 1) // 2))  # of few classes, five would be all
-    kept = _neighbors_kept(true, drawn, nearest)
+    few = min(NEAREST, max(1, (count - 1) // 2))  # of few classes, five would be all
+    before, after = (nearest(-matrix, np.arange(count), few)[0] for matrix in (true, drawn))
+    kept = float((before[:, :, None] == after[:, None, :]).any(axis=2).mean())
     who = "" if count == len(vectors) else f", measured on {count} of them"
     sentence = (
         f"{len(vectors)} classes of {vectors.shape[1]} dimensions, drawn in {points.shape[1]} {how}{who}. "
-        f"Of the {nearest} nearest of a class, {kept:.0%} are among its {nearest} nearest here "
-        f"(by chance {nearest / max(count - 1, 1):.0%}); "
-        f"angles are off by {error:.0f}° on average (rank correlation {rank:.2f})."
+        f"Of the {few} nearest of a class, {kept:.0%} are among its {few} nearest here "
+        f"(by chance {few / max(count - 1, 1):.0%}); "
+        f"angles are off by {error:.0f}° on average."
     )
-    return Projection(scale * points, error, rank, kept, sentence)
-
-
-def _neighbors_kept(true: Array, drawn: Array, k: int) -> float:
-    """Return the share of each class's ``k`` nearest by ``true`` that are among its ``k`` nearest by ``drawn``."""
-    own = np.arange(len(true))
-    before, after = (nearest_rows(-matrix, own, k).ids for matrix in (true, drawn))
-    return float((before[:, :, None] == after[:, None, :]).any(axis=2).mean())
+    return Projection(scale * points, error, kept, sentence)

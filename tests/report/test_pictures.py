@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from hyperproto.report.contact_sheet import draw_contact_sheet
+from hyperproto.report.pictures import draw_contact_sheet
 
 
 def read(path, mode):
