@@ -46,7 +46,7 @@ def test_predict_prints_a_table_csv_and_json(capsys, image_run, tmp_path):  # no
     files = [str(image_run.data / "test" / "dark"), str(image_run.data / "test" / "light" / "0.png")]
     code, out, err = run(capsys, "predict", str(image_run.folder), *files)
     assert (code, err) == (0, "")
-    assert "class/2/cosine" in out
+    assert "  cosine 0." in out
     code, out, _ = run(capsys, "predict", str(image_run.folder), *files, "--format", "csv", "--top", "1")
     rows = list(csv.DictReader(io.StringIO(out)))
     assert [row["file"] for row in rows] == [f"{files[0]}/{i}.png" for i in range(5)] + files[1:]
@@ -126,22 +126,17 @@ def test_a_calibrated_run_predicts_probabilities_sets_intervals_and_unknown(caps
     assert all(float(row["height/low"]) <= float(row["height"]) <= float(row["height/high"]) for row in rows)
 
 
-def test_a_table_wider_than_the_screen_keeps_the_first_class_and_whole_words(capsys, calibrated, monkeypatch):
+def test_a_table_on_the_screen_has_a_column_per_task_and_a_line_per_class(capsys, calibrated):
     folder, data = calibrated
-    shown = {}
-    for width in (200, 130, 118):
-        monkeypatch.setattr("hyperproto.cli.console.WIDE", width)
-        code, shown[width], _ = run(capsys, "predict", str(folder), str(data))
-        assert code == 0
-    assert "side/2/probability" in shown[200]
-    assert "Too wide" not in shown[200]
-    assert "side/2" not in shown[130]
-    assert "side/cosine" in shown[130]
-    assert "side/cosine" not in shown[118]
-    assert "side/probability" in shown[118]
-    assert shown[130].endswith(
-        "Too wide for the screen: further classes or cosines are left out; -o FILE.csv has everything.\n"
-    )
+    code, out, _ = run(capsys, "predict", str(folder), str(data), "--format", "json")
+    [first, *_] = json.loads(out)
+    code, out, _ = run(capsys, "predict", str(folder), str(data))
+    assert code == 0
+    side, height = first["predictions"]["side"], first["predictions"]["height"]
+    for guess in side["top"]:
+        assert f"{guess['name']}  probability {guess['probability']:.3f}" in out
+    assert f"{height['value']:.4g} ({height['low']:.4g} to {height['high']:.4g})" in out
+    assert "unknown" in out
 
 
 def test_runs_lists_runs_and_what_is_wrong_with_them(capsys, image_run, tmp_path):  # noqa: F811

@@ -31,29 +31,24 @@ class Doctor:
         """Examine and print."""
         from hyperproto.evaluation import examine_run
 
-        found = examine_run(self.run_folder, self.data, which=self.which)
+        examination = examine_run(self.run_folder, self.data, which=self.which)
         if self.json:
-            print(json.dumps(found.to_dict()))
+            print(json.dumps(examination.to_dict()))
         else:
-            _show(found)
+            _show(examination)
 
 
-def _show(found: "Examination") -> None:
-    from hyperproto._core.errors import HyperprotoError
+def _show(examination: "Examination") -> None:
+    from hyperproto.cli.main import describe_error
 
-    for finding in found.findings:
+    for finding in examination.findings:
         print(f"{finding.severity}: {finding.name}\n  {finding.message}\n  {finding.advice}")
-    if not found.findings:
+    if not examination.findings:
         print("Nothing found.")
-    print(f"Checked for {_listed(found.checked)}.")
-    if found.unchecked:
-        error = found.problem
-        reason = error.format(_option) if isinstance(error, HyperprotoError) else str(error)
-        print(f"Not checked, without outputs: {_listed(found.unchecked)}. {reason}")
-
-
-def _option(name: str, value: str) -> str:
-    return f"--{name.replace('_', '-')} {value}".strip()
+    print(f"Checked for {_listed(examination.checked)}.")
+    if examination.problem is not None:
+        reason = describe_error(examination.problem, Doctor)
+        print(f"Not checked, without outputs: {_listed(examination.unchecked)}. {reason}")
 
 
 def _listed(names: tuple[str, ...]) -> str:

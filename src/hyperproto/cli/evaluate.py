@@ -1,6 +1,7 @@
 """``hyperproto evaluate``: how good a stored run is, and where it fails."""
 
 import json
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,8 +11,6 @@ from tyro.conf import Positional, arg
 
 if TYPE_CHECKING:
     from hyperproto.evaluation import ClassReport, ConfidenceReport, Evaluation, RangeReport
-
-Rows = list[tuple[str, str]]
 
 
 @dataclass
@@ -70,21 +69,18 @@ class Evaluate(RunAndData):
         if self.output is not None:
             check_can_write(self.output)
         found = evaluate_run(self.run_folder, self.data, pairs=self.pairs, unknown=self.unknown, **self.options())
-        if self.json:
-            print(json.dumps(found.to_dict()))
-        else:
-            _show(found, self.worst)
+        print(json.dumps(found.to_dict())) if self.json else _show(found, self.worst)
         if self.output is not None:
             write_json(self.output, found.to_dict())
 
 
 def percent(value: float) -> str:
-    """Return a share as people read it.
+    """Return a share as people read it; nothing for NaN, which stands for what was not measured.
 
     >>> percent(0.125), percent(float("nan"))
-    ('12.50 %', '-')
+    ('12.50 %', '')
     """
-    return "-" if value != value else f"{100 * value:.2f} %"
+    return "" if math.isnan(value) else f"{100 * value:.2f} %"
 
 
 def print_rows(title: str, rows: Iterable[tuple[str, str]]) -> None:
@@ -108,9 +104,10 @@ def _show(found: "Evaluation", worst: int) -> None:
     ]
     for name, report in found.tasks.items():
         task = _class_rows(report, found.calibrated) if isinstance(report, ClassReport) else _range_rows(report)
-        task += [("without a label", f"{report.missing:,}")] if report.missing else []
-        task += _unknown_rows(found.unknown[name]) if name in found.unknown else []
-        rows += [(f"{name}: {label}", text) for label, text in task]
+        task["without a label"] = f"{report.missing:,}" if report.missing else ""
+        if name in found.unknown:
+            task |= _unknown_rows(found.unknown[name])
+        rows += [(f"{name}: {label}", text) for label, text in task.items() if text]
     if found.fitted_here:
         rows.append(("confidence", "was fitted on this very data, so it looks better than it is"))
     if found.skipped:
@@ -121,47 +118,42 @@ def _show(found: "Evaluation", worst: int) -> None:
             _show_classes(name, report, worst)
 
 
-def _class_rows(report: "ClassReport", calibrated: bool) -> Rows:
-    rows = [("top-5 accuracy", percent(report.top_5))] if report.top_5 == report.top_5 else []
-    rows.append(("mean class accuracy", percent(report.mean_class_accuracy)))
-    confidence = report.confidence
-    if confidence is None:
-        return rows
-    hint = "" if calibrated else " (not calibrated: hyperproto calibrate)"
-    rows.append(("calibration error", f"{percent(confidence.calibration_error)}{hint}"))
-    if confidence.coverage == confidence.coverage:
-        rows.append(_coverage("sets", confidence, f"with {confidence.set_size:.3g} classes"))
-    if confidence.rejection == confidence.rejection:
+def _class_rows(report: "ClassReport", calibrated: bool) -> dict[str, str]:
+    rows = {"top-5 accuracy": percent(report.top_5), "mean class accuracy": percent(report.mean_class_accuracy)}
+    if (confidence := report.confidence) is not None:
+        hint = "" if calibrated else " (not calibrated: hyperproto calibrate)"
+        rows["calibration error"] = f"{percent(confidence.calibration_error)}{hint}"
+        rows |= _coverage("sets", confidence, f"with {confidence.set_size:.3g} classes")
         label = f"known called unknown, stated {100 * confidence.stated_rejection:g} %"
-        rows.append((label, percent(confidence.rejection)))
+        rows[label] = percent(confidence.rejection)
     return rows
 
 
-def _range_rows(report: "RangeReport") -> Rows:
-    rows = [(f"{level} % of errors are at most", f"{error:.4g}") for level, error in report.quantiles.items()]
-    rows.append(("mean of predicted - true", f"{report.bias:+.4g}"))
+def _range_rows(report: "RangeReport") -> dict[str, str]:
+    rows = {f"{level} % of errors are at most": f"{error:.4g}" for level, error in report.quantiles.items()}
+    rows["mean of predicted - true"] = f"{report.bias:+.4g}"
     if report.beyond:
-        rows.append((f"true values beyond {report.low:g} to {report.high:g}", percent(report.beyond)))
+        rows[f"true values beyond {report.low:g} to {report.high:g}"] = percent(report.beyond)
     if report.confidence is not None:
-        rows.append(_coverage("intervals", report.confidence, f"{report.confidence.width:.4g} wide"))
+        rows |= _coverage("intervals", report.confidence, f"{report.confidence.width:.4g} wide")
     return rows
 
 
-def _coverage(kind: str, confidence: "ConfidenceReport", size: str) -> tuple[str, str]:
+def _coverage(kind: str, confidence: "ConfidenceReport", size: str) -> dict[str, str]:
+    coverage = percent(confidence.coverage)
     label = f"coverage of {kind}, stated {100 * confidence.stated_coverage:g} %"
-    return label, f"{percent(confidence.coverage)}, {size}"
+    return {label: f"{coverage}, {size}" if coverage else ""}
 
 
-def _unknown_rows(found: dict[str, float]) -> Rows:
-    labels = {
-        "auroc": "AUROC",
-        "fpr_at_95": "unknown accepted with 95 % of known",
-        "aupr": "AUPR",
-        "oscr": "OSCR",
-        "rejection": "unknown called unknown",
+def _unknown_rows(measures: dict[str, float]) -> dict[str, str]:
+    return {
+        "unknown and known inputs": f"{measures['unknown']:,} and {measures['known']:,}",
+        "AUROC": percent(measures["auroc"]),
+        "unknown accepted with 95 % of known": percent(measures["fpr_at_95"]),
+        "AUPR": percent(measures["aupr"]),
+        "OSCR": percent(measures["oscr"]),
+        "unknown called unknown": percent(measures["rejection"]),
     }
-    rows = [(label, percent(found[name])) for name, label in labels.items() if found[name] == found[name]]
-    return [("unknown and known inputs", f"{found['unknown']:,} and {found['known']:,}"), *rows]
 
 
 def _show_classes(name: str, report: "ClassReport", worst: int) -> None:

@@ -60,11 +60,8 @@ def main(argv: Sequence[str] | None = None) -> None:
             raise unknown_choice(name, VERBS, what="command")
         else:
             _parse(name, arguments[1:]).run()
-    except HyperprotoError as error:
-        print(f"hyperproto: {_in_options(error, VERBS.get(name))}", file=sys.stderr)
-        sys.exit(2)
-    except OSError as error:
-        print(f"hyperproto: {error}", file=sys.stderr)
+    except (HyperprotoError, OSError) as error:
+        print(f"hyperproto: {describe_error(error, VERBS.get(name))}", file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt as error:
         print(f"hyperproto: {str(error) or 'interrupted'}", file=sys.stderr)
@@ -124,8 +121,10 @@ def _say_default(default: str) -> str:
     return "" if default in ("None", "False", "") else f"(default: {default})"
 
 
-def _in_options(error: HyperprotoError, verb: Any) -> str:
+def describe_error(error: Exception | None, verb: Any) -> str:
     """Return the sentence of an error, with the names of a verb's options where it mentions keywords."""
+    if not isinstance(error, HyperprotoError):
+        return "" if error is None else str(error)
     options = {} if verb is None else _fields(verb)
     keywords = getattr(verb, "KEYWORDS", {})
 
@@ -133,11 +132,11 @@ def _in_options(error: HyperprotoError, verb: Any) -> str:
         key = keywords.get(name, name)
         if key not in options:
             return python_name(name, value)
-        marks = get_args(options[key])
-        if POSITIONAL in marks:
-            named = next((str(mark.metavar) for mark in marks if getattr(mark, "metavar", None)), key.upper())
+        annotations = get_args(options[key])
+        if POSITIONAL in annotations:
+            named = next((str(item.metavar) for item in annotations if getattr(item, "metavar", None)), key.upper())
             return named.strip("[]")  # around what may be left out
-        flag = _flag(next((mark.name for mark in marks if hasattr(mark, "metavar") and mark.name), key))
+        flag = _flag(next((item.name for item in annotations if hasattr(item, "metavar") and item.name), key))
         return flag if value in ("", "True") else f"{flag} {value.strip(chr(34))}"
 
     return error.format(spell)

@@ -22,7 +22,7 @@ class Predict:
     """Images and folders of images; for a run on a table, tables with its columns."""
 
     top: int = 3
-    """How many classes to name; on a screen too narrow for them, only the first is shown."""
+    """How many classes to name."""
 
     which: Literal["last", "best"] = "last"
     """The weights after the last epoch, or after the best on validation data."""
@@ -60,8 +60,10 @@ class Predict:
             return _show(found.rows)
         text = json.dumps(found.rows, indent=2) + "\n"
         if style == "csv":
-            lines = io.StringIO()
-            csv.writer(lines, lineterminator="\n").writerows(_flat(found.rows))
+            lines, rows = io.StringIO(), _flat(found.rows)
+            writer = csv.DictWriter(lines, rows[0], lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows)
             text = lines.getvalue()
         if self.output is None:
             return print(text, end="")
@@ -70,45 +72,46 @@ class Predict:
         return None
 
 
-def _flat(rows: list[dict[str, Any]], *, classes: int | None = None, cosines: bool = True) -> list[list[Any]]:
-    """Return a header and a line for each row; at most so many classes, and cosines where there is a probability."""
-    header = [key for key in rows[0] if key != "predictions"]
-    lines = [[row[key] for key in header] for row in rows]
-    for task, answer in rows[0]["predictions"].items():
-        header += _columns(task, answer, classes, cosines)
-        for line, row in zip(lines, rows, strict=True):
-            line += _columns(task, row["predictions"][task], classes, cosines).values()
-    return [header, *lines]
-
-
-def _columns(task: str, answer: Any, classes: int | None, cosines: bool) -> dict[str, Any]:
-    """Return columns of one prediction: "class", "class/cosine", then of the second class "class/2", ..."""
-    if not isinstance(answer, dict):
-        return {task: answer}
-    if "value" in answer:
-        return {task: answer["value"], f"{task}/low": answer["low"], f"{task}/high": answer["high"]}
-    columns = {}
-    for place, guess in enumerate(answer["top"][:classes]):
-        numbered = task if place == 0 else f"{task}/{place + 1}"
-        columns[numbered] = guess["name"] if place else answer["name"]  # which may be "unknown"
-        left_out = ("name",) if cosines or "probability" not in guess else ("name", "cosine")
-        columns |= {f"{numbered}/{key}": value for key, value in guess.items() if key not in left_out}
-    if "set" in answer:
-        columns[f"{task}/set"] = " | ".join(answer["set"])
-    return columns
+def _flat(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return columns for each row: "class", "class/cosine", then of the second class "class/2", ..."""
+    flat = []
+    for row in rows:
+        columns = {key: value for key, value in row.items() if key != "predictions"}
+        for task, answer in row["predictions"].items():
+            if not isinstance(answer, dict):
+                columns[task] = answer
+            elif "value" in answer:
+                columns |= {task: answer["value"], f"{task}/low": answer["low"], f"{task}/high": answer["high"]}
+            else:
+                for place, guess in enumerate(answer["top"], start=1):
+                    numbered = task if place == 1 else f"{task}/{place}"
+                    columns[numbered] = guess["name"]
+                    columns |= {f"{numbered}/{key}": value for key, value in guess.items() if key != "name"}
+                columns[task] = answer["name"]  # which may be "unknown"
+                columns |= {f"{task}/set": " | ".join(answer["set"])} if "set" in answer else {}
+        flat.append(columns)
+    return flat
 
 
 def _show(rows: list[dict[str, Any]]) -> None:
-    """Print a table; where it is wider than the screen, without further classes, and then without cosines."""
+    """Print a table with one column per task, and in it one line per class."""
     from hyperproto.cli.console import table_console, text_table
 
-    console, everything = table_console(), _flat(rows)
-    endless = console.options.update(width=10_000)
-    for lines in (everything, _flat(rows, classes=1), _flat(rows, classes=1, cosines=False)):
-        text = [[f"{cell:.4g}" if isinstance(cell, float) else str(cell) for cell in line] for line in lines]
-        shortened = [[line[0][-20:], *line[1:]] for line in text]  # a file's name may fold without harm
-        if console.measure(text_table(shortened[1:], *shortened[0]), options=endless).maximum <= console.width:
-            break
-    console.print(text_table(text[1:], *text[0]))
-    if len(lines[0]) < len(everything[0]):
-        print("Too wide for the screen: further classes or cosines are left out; -o FILE.csv has everything.")
+    origin, tasks = [key for key in rows[0] if key != "predictions"], list(rows[0]["predictions"])
+    lines = [
+        [*(str(row[key]) for key in origin), *(_cell(row["predictions"][task]) for task in tasks)] for row in rows
+    ]
+    table_console().print(text_table(lines, *origin, *tasks))
+
+
+def _cell(answer: Any) -> str:
+    """Return one prediction as people read it: classes with their probability or score, or a number."""
+    if not isinstance(answer, dict):
+        return f"{answer:.4g}" if isinstance(answer, float) else str(answer)
+    if "value" in answer:
+        return f"{answer['value']:.4g} ({answer['low']:.4g} to {answer['high']:.4g})"
+    lines = ["unknown"] if answer.get("unknown") else []
+    for guess in answer["top"]:
+        kind = next(key for key in ("probability", "cosine", "score") if key in guess)
+        lines.append(f"{guess['name']}  {kind} {guess[kind]:.3f}")
+    return "\n".join(lines)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from tyro.conf import Positional, arg
 
-from hyperproto._core.errors import HyperprotoError, InputError, MissingDataError
+from hyperproto._core.errors import InputError, MissingDataError
 
 if TYPE_CHECKING:
     from hyperproto.reproduction.cell import Cell
@@ -56,6 +56,7 @@ class Reproduce:
 
     def run(self) -> None:
         """Plan, run, report; cells that failed are named at the end, and the exit code is 1."""
+        from hyperproto.cli.main import describe_error
         from hyperproto.reproduction.cell import find_record
         from hyperproto.reproduction.experiment import find_experiment
 
@@ -77,11 +78,12 @@ class Reproduce:
             what = "1 cell failed" if len(failed) == 1 else f"{len(failed)} cells failed"
             print(f"hyperproto: {what}; the others are reported. Run the command again to retry.", file=sys.stderr)
             for outcome in failed:
-                print(f"  {_describe(outcome.cell)}: {_sentence(outcome.error)}", file=sys.stderr)
+                print(f"  {_describe(outcome.cell)}: {describe_error(outcome.error, Reproduce)}", file=sys.stderr)
             sys.exit(1)
 
     def _run_cells(self, experiment: "Experiment") -> "list[Outcome]":
         """Run what is to be done and return what failed."""
+        from hyperproto.cli.main import describe_error
         from hyperproto.reproduction.placements import Places
         from hyperproto.reproduction.runner import make_plan, run_plan
 
@@ -90,7 +92,7 @@ class Reproduce:
                 raise MissingDataError(option, "exist", f'"{path}"', "Check the path.")
         places = Places(self.data, self.words, self.authors, self.results, self.runs)
         plan = make_plan(experiment, self.scale, places)
-        for reason, count in Counter(_sentence(error) for _, error in plan.skipped).items():
+        for reason, count in Counter(describe_error(error, Reproduce) for _, error in plan.skipped).items():
             print(f"{count} cell{'s'[: count > 1]} left out: {reason}")
         if self.dry_run:
             _print_plan(experiment, plan, self.scale)
@@ -103,7 +105,7 @@ class Reproduce:
         for ended, outcome in enumerate(run_plan(plan, places, jobs=self.jobs, dask=self.dask), start=1):
             failed += [outcome] if outcome.state == "failed" else []
             measures = (f"{name} {value:.4g}" for name, value in outcome.measures.items() if value is not None)
-            result = _sentence(outcome.error) or ", ".join(measures) or outcome.state
+            result = describe_error(outcome.error, Reproduce) or ", ".join(measures) or outcome.state
             print(f"[{ended}/{len(plan.todo)}] {_describe(outcome.cell)}: {result}", flush=True)
         return failed
 
@@ -116,13 +118,6 @@ class Reproduce:
         grid, written = write_report(experiment, self.scale, self.results, folder)
         print_grid(grid, table_console())
         print(f"Written to {folder}: " + ", ".join(path.name for path in written))
-
-
-def _sentence(error: Exception | None) -> str:
-    """Return an error as the command line says it."""
-    if isinstance(error, HyperprotoError):
-        return error.format(lambda name, value: f"--{name.replace('_', '-')} {value}".strip())
-    return "" if error is None else str(error)
 
 
 def _describe(cell: "Cell") -> str:
