@@ -114,4 +114,4 @@ def _cell(answer: Any) -> str:
     for guess in answer["top"]:
         kind = next(key for key in ("probability", "cosine", "score") if key in guess)
         lines.append(f"{guess['name']}  {kind} {guess[kind]:.3f}")
-    return "\n".join(lines)
+    return "\n".join([*lines, f"set: {', '.join(answer['set'])}"] if "set" in answer else lines)

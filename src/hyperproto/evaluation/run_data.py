@@ -273,8 +273,8 @@ def _read_rows(paths: Iterable[Path], preprocessing: TablePreprocessing) -> tupl
     parts, origins = [], []
     for path in paths:
         if not is_table(path):
-            wanted = ", ".join(preprocessing.columns[:5]) + (", ..." if len(preprocessing.columns) > 5 else "")
-            raise InputError(f'"{path}"', f"be a table (.csv, .tsv, .parquet) with columns {wanted}", "another file")
+            listed = ", ".join(preprocessing.columns[:5]) + (", ..." if len(preprocessing.columns) > 5 else "")
+            raise InputError(f'"{path}"', f"be a table (.csv, .tsv, .parquet) with columns {listed}", "another file")
         table = read_columns(path)
         cells = [table[name].numbers() for name in preprocessing.columns]
         parts.append(torch.stack(cells, dim=1).float())
