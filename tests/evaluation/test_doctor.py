@@ -75,7 +75,7 @@ def altered(healthy, losses):
 def test_a_healthy_run_has_no_finding_and_everything_was_checked(healthy):
     found = examine_run(healthy)
     assert found.findings == ()
-    assert len(found.checked) == 11
+    assert len(found.checked) == 12
     assert (found.unchecked, found.problem) == ((), None)
 
 

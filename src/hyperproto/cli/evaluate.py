@@ -97,11 +97,13 @@ def print_rows(title: str, rows: Iterable[tuple[str, str]]) -> None:
 
 def _show(found: "Evaluation", worst: int) -> None:
     from hyperproto.evaluation import ClassReport
+    from hyperproto.training.outputs import not_better
 
-    rows = [
-        (name, percent(value) if name.endswith("accuracy") else f"{value:.4g}")
-        for name, value in found.measures.items()
-    ]
+    rows, failed = [], not_better(found.measures, found.constant)
+    for name, value in found.measures.items():
+        write = percent if name.endswith("accuracy") else "{:.4g}".format
+        verdict = ": no better" if name in failed else ""
+        rows.append((name, f"{write(value)} (a constant answer {write(found.constant[name])}{verdict})"))
     for name, report in found.tasks.items():
         task = _class_rows(report, found.calibrated) if isinstance(report, ClassReport) else _range_rows(report)
         task["without a label"] = f"{report.missing:,}" if report.missing else ""

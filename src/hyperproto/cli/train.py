@@ -259,10 +259,13 @@ def _plain_warnings() -> Iterator[None]:
 
 def _report(run: "Run", folder: Path | None) -> None:
     """Print the measures, and what can be done with the run now."""
+    from hyperproto.training.outputs import not_better
     from hyperproto.training.run import describe_measures
 
-    best = run.best
-    _say(f"Validation: {describe_measures(run.metrics)}" if run.metrics else "No validation data, so no measures.")
+    best, measures = run.best, describe_measures(run.metrics, run.constant)
+    _say(f"Validation: {measures}" if run.metrics else "No validation data, so no measures.")
+    if failed := not_better(run.metrics, run.constant):
+        _say(f"No better than a constant answer: {', '.join(failed)}. hyperproto doctor may say why.")
     if best is not None and best is not run.history[-1]:
         _say(f"Best, after epoch {best['epoch'] + 1}: {describe_measures(best['valid'])}")
     if folder is None:

@@ -15,7 +15,7 @@ from hyperproto.spaces.output_space import TaskSpace
 from hyperproto.spaces.tasks import Task, class_tasks, range_tasks
 from hyperproto.sphere import normalize
 from hyperproto.training import RunRecord
-from hyperproto.training.outputs import mean_terms, measure
+from hyperproto.training.outputs import constant_measures, mean_terms, measure, not_better
 
 Severity = Literal["error", "warning", "note"]
 FEWEST_EPOCHS, RISE, FLAT, PACE = 4, 1.1, 0.02, 0.8
@@ -332,6 +332,23 @@ def train_test_gap(run: Evidence) -> Iterator[Finding]:
             )
 
 
+def constant_answer(run: Evidence) -> Iterator[Finding]:
+    """Find measures that always answering the same would reach as well."""
+    for split in run.splits[-1:]:
+        constant = constant_measures(run.space, split.targets)
+        measures = mean_terms(measure(run.space, split.predicted, split.targets))
+        for name in not_better(measures, constant):
+            best = "the most frequent class" if name.endswith("accuracy") else "the median"
+            yield Finding(
+                "no better than a constant answer",
+                "error",
+                f"{name} on {split.name} data is {measures[name]:.4g}; always answering {best} gives "
+                f"{constant[name]:.4g}.",
+                "Check that labels belong to their inputs and inputs are scaled; train longer, or at another rate.",
+                {"measure": measures[name], "constant": constant[name]},
+            )
+
+
 FROM_FILES = {
     "a loss that is not finite": loss_not_finite,
     "a rising loss": rising_loss,
@@ -346,4 +363,5 @@ FROM_DATA = {
     "classes never predicted": never_predicted,
     "targets at a bound": targets_at_bound,
     "a gap between train and test": train_test_gap,
+    "answers no better than a constant": constant_answer,
 }

@@ -25,6 +25,7 @@ from hyperproto.evaluation.run_data import (
 from hyperproto.metrics import confusion_pairs, count_classes, error_quantiles, measure_open_set, top_accuracy
 from hyperproto.spaces import Classes, OutputSpace, Range
 from hyperproto.spaces.tasks import Task, class_tasks
+from hyperproto.training.outputs import constant_measures
 
 TOP = 5
 LEVELS = (0.5, 0.9, 0.95)
@@ -94,6 +95,8 @@ class Evaluation:
     examples : int
     measures : dict of float
         Accuracy and mean absolute error, named and computed as in training.
+    constant : dict of float
+        The same of the best constant answers to these data: the most frequent class, the median.
     tasks : dict of ClassReport or RangeReport
     skipped : tuple of str
         Images that cannot be read and were left out.
@@ -110,6 +113,7 @@ class Evaluation:
     which: str
     examples: int
     measures: dict[str, float]
+    constant: dict[str, float]
     tasks: dict[str, ClassReport | RangeReport]
     skipped: tuple[str, ...] = ()
     calibrated: bool = False
@@ -190,6 +194,9 @@ def evaluate_run(
         which=which,
         examples=len(next(iter(predictions.values())).predicted),
         measures=measures,
+        constant=constant_measures(
+            opened, {name: task.targets for name, task in predictions.items() if task.targets is not None}
+        ),
         tasks={
             name: report_task(task, predictions[name], pairs=pairs, calibration=fitted.get(name))
             for name, task in tasks.items()

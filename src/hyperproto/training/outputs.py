@@ -128,3 +128,31 @@ def measure(
         else:
             terms[f"{space.prefix(task)}accuracy"] = accuracy_terms(predicted, targets[task])
     return terms
+
+
+def constant_measures(space: OutputSpace, targets: Mapping[str, Tensor]) -> dict[str, float]:
+    """Return the measures of the best constant answers to targets: the most frequent class, or the median.
+
+    What is no better than these has learned nothing.
+    """
+    answers = {}
+    for name, target in targets.items():
+        if target.dtype.is_floating_point:
+            answers[name] = target.nanmedian().expand(len(target))
+        else:
+            present = target[target >= 0].long()
+            answers[name] = (present.mode().values if len(present) else present.new_tensor(0)).expand(len(target))
+    return mean_terms(measure(space, answers, targets))
+
+
+def not_better(measures: Mapping[str, float], constant: Mapping[str, float]) -> list[str]:
+    """Return the names of the measures that are no better than those of constant answers, unless these are perfect.
+
+    >>> not_better({"kind/accuracy": 0.4, "size/mae": 2.0}, {"kind/accuracy": 0.5, "size/mae": 3.0})
+    ['kind/accuracy']
+    """
+    return [
+        name
+        for name, value in constant.items()
+        if (measures[name] <= value < 1 if name.endswith("accuracy") else measures[name] >= value > 0)
+    ]

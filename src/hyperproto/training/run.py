@@ -2,6 +2,7 @@
 
 import math
 import platform
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,8 @@ class Run:
         Where it is stored; None writes nothing.
     monitor : str or None
         The validation measure that decides which epoch is best; None is the first one.
+    constant : dict of float
+        The measures of constant answers to the validation data; empty where ``fit`` was called directly.
     """
 
     network: nn.Module
@@ -38,6 +41,7 @@ class Run:
     folder: Path | None = None
     history: list[dict[str, Any]] = field(default_factory=list)
     monitor: str | None = None
+    constant: dict[str, float] = field(default_factory=dict)
 
     @property
     def metrics(self) -> dict[str, float]:
@@ -109,13 +113,17 @@ def out_of_patience(history: list[dict[str, Any]], monitor: str | None, patience
     return len(history) - (0 if where is None else where + 1) >= patience
 
 
-def describe_measures(measures: dict[str, float]) -> str:
+def describe_measures(measures: Mapping[str, float], constant: Mapping[str, float] | None = None) -> str:
     """Write measures as people read them: accuracies in percent, errors in their own unit.
 
-    >>> describe_measures({"digit/accuracy": 0.951, "angle/mae": 5.5})
-    'digit/accuracy 95.1 %  angle/mae 5.5'
+    Next to each may stand what a constant answer reaches.
+
+    >>> describe_measures({"digit/accuracy": 0.951, "angle/mae": 5.5}, {"digit/accuracy": 0.1})
+    'digit/accuracy 95.1 % (a constant answer 10.0 %)  angle/mae 5.5'
     """
-    return "  ".join(
-        f"{name} {100 * value:.1f} %" if name.endswith("accuracy") else f"{name} {value:.3g}"
-        for name, value in measures.items()
-    )
+    beside = {name: f" (a constant answer {_written(name, value)})" for name, value in (constant or {}).items()}
+    return "  ".join(f"{name} {_written(name, value)}{beside.get(name, '')}" for name, value in measures.items())
+
+
+def _written(name: str, value: float) -> str:
+    return f"{100 * value:.1f} %" if name.endswith("accuracy") else f"{value:.3g}"

@@ -21,6 +21,7 @@ from hyperproto.training.fit import fit
 from hyperproto.training.folder import check_same, run_started, stored_position, stored_spec
 from hyperproto.training.load import read_run, rebuild
 from hyperproto.training.loop import check_log
+from hyperproto.training.outputs import constant_measures
 from hyperproto.training.run import Run
 
 Say = Callable[[str], None]
@@ -109,7 +110,7 @@ def _fit(
         if source.note:
             say(source.note)
         say(_headline(source.name, len(train_data), None if valid is None else len(valid), network, space))
-    return fit(
+    run = fit(
         network,
         space,
         train_data,
@@ -121,6 +122,8 @@ def _fit(
         preprocessing=source.preprocessing,
         **options,
     )
+    run.constant = {} if valid is None else constant_measures(space, space.by_task(valid.targets))
+    return run
 
 
 def _values(known: Task | Target) -> list[Any]:

@@ -1,0 +1,78 @@
+"""What always answering the same reaches is computed in one place, and printed next to every measure."""
+
+import numpy as np
+import pytest
+import torch
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.metrics import accuracy_score, mean_absolute_error
+
+import hyperproto as hp
+from hyperproto.evaluation import doctor_checks, evaluate_run
+from hyperproto.evaluation.doctor_checks import Evidence, SplitOutputs
+from hyperproto.training import read_run
+from hyperproto.training.outputs import constant_measures, not_better
+from tests.cli.test_cli import run as run_verb
+from tests.evaluation.conftest import table_run  # noqa: F401  # a fixture
+
+SPACE = hp.Space(4, kind=hp.Classes(3), size=hp.Range(0, 10))
+
+
+def test_they_are_those_of_scikit_learns_dummies_and_missing_targets_do_not_count():
+    rng = np.random.default_rng(0)
+    kinds, sizes = rng.integers(0, 3, 31), rng.uniform(0, 10, 31)
+    blank = np.zeros((31, 1))
+    majority = DummyClassifier(strategy="most_frequent").fit(blank, kinds).predict(blank)
+    median = DummyRegressor(strategy="median").fit(blank, sizes).predict(blank)
+    kind, size = (torch.from_numpy(np.append(values, gap)) for values, gap in ((kinds, -1), (sizes, np.nan)))
+    found = constant_measures(SPACE, {"kind": kind, "size": size})
+    assert found["kind/accuracy"] == pytest.approx(accuracy_score(kinds, majority))
+    assert found["size/mae"] == pytest.approx(mean_absolute_error(sizes, median))
+    none = constant_measures(SPACE, {"kind": torch.full((3,), -1), "size": torch.full((3,), torch.nan)})
+    assert all(np.isnan(value) for value in none.values())
+    assert not_better({"kind/accuracy": 0.0, "size/mae": 9.0}, none) == []
+
+
+def test_equal_is_not_better_and_a_constant_that_is_perfect_says_nothing():
+    assert not_better({"accuracy": 0.5}, {"accuracy": 0.5}) == ["accuracy"]
+    assert not_better({"mae": 2.0}, {"mae": 2.0}) == ["mae"]
+    assert not_better({"accuracy": 0.6, "mae": 1.9}, {"accuracy": 0.5, "mae": 2.0}) == []
+    assert not_better({"accuracy": 0.9, "mae": 1.0}, {"accuracy": 1.0, "mae": 0.0}) == []
+
+
+def test_evaluate_prints_them_next_to_every_measure(capsys, table_run, tmp_path):  # noqa: F811
+    path = tmp_path / "wrong.csv"
+    rows = [line.split(",") for line in table_run.data.read_text().splitlines()[1:]]
+    sides = {"left": "right", "right": "left"}
+    path.write_text("a,b,side,height\n" + "".join(f"{a},{b},{sides[s]},{h}\n" for a, b, s, h in rows))
+    found = evaluate_run(table_run.folder, path)
+    share = np.mean([row[2] == "left" for row in rows])
+    assert found.constant["side/accuracy"] == pytest.approx(max(share, 1 - share))
+    _, out, _ = run_verb(capsys, "evaluate", str(table_run.folder), "--data", str(path))
+    assert f"(a constant answer {100 * found.constant['side/accuracy']:.2f} %: no better)" in out
+    assert f"(a constant answer {found.constant['height/mae']:.4g}" in out
+
+
+@pytest.mark.parametrize("right", [True, False])
+def test_doctor_finds_what_is_no_better(table_run, right):  # noqa: F811
+    kinds, sizes = torch.arange(9) % 3, torch.linspace(0, 10, 9)
+    predicted = {"kind": kinds if right else kinds * 0, "size": sizes if right else sizes * 0 + 5}
+    split = SplitOutputs("test", torch.ones(9, 4), predicted, {"kind": kinds, "size": sizes})
+    findings = list(doctor_checks.constant_answer(Evidence(read_run(table_run.folder), SPACE, (split,))))
+    assert len(findings) == (0 if right else 2)
+    for finding in findings:
+        assert finding.severity == "error"
+        assert finding.evidence["measure"] == pytest.approx(finding.evidence["constant"])
+
+
+def test_the_end_of_training_prints_them(capsys, tmp_path):
+    rng = np.random.default_rng(0)
+    lines = [f"{x:.3f},{'ab'[int(rng.integers(2))]}" for x in rng.normal(size=60)]  # labels that nothing explains
+    (tmp_path / "noise.csv").write_text("\n".join(["x,kind", *lines]) + "\n")
+    arguments = ("--data", str(tmp_path / "noise.csv"), "--classes", "kind", "--folder", str(tmp_path / "run"))
+    code, out, _ = run_verb(capsys, "train", *arguments, "--epochs", "1", "--lr", "1e-9")
+    assert code == 0
+    assert "Validation: kind/accuracy" in out
+    assert " % (a constant answer " in out
+    run = hp.training.train(read_run(tmp_path / "run").spec)
+    assert set(run.constant) == {"kind/accuracy"}
+    assert ("No better than a constant answer: kind/accuracy." in out) == bool(not_better(run.metrics, run.constant))
