@@ -1,6 +1,9 @@
+import os
+
 import pytest
 import torch
 
+from hyperproto._core.errors import InputError
 from hyperproto.data import read_cifar100, read_uneven_cifar100
 from hyperproto.data.readers import read_source
 from tests.data.layouts import COARSE, COARSE_OF, FINE, cifar_part, write_cifar100_binary
@@ -105,3 +108,18 @@ def test_too_few_images_to_be_uneven_is_a_sentence(tmp_path):
         read_uneven_cifar100(path)
     with pytest.raises(ValueError, match='Unknown test set "even"'):
         read_uneven_cifar100(path, test="even")
+
+
+def test_label_names_that_are_not_text_are_a_sentence(tmp_path):
+    folder = write_cifar100_binary(tmp_path)
+    (folder / "fine_label_names.txt").write_bytes(b"apple\n\xff\xfe\n")
+    with pytest.raises(InputError, match='fine_label_names.txt" must be text in UTF-8'):
+        read_cifar100(folder)
+
+
+def test_a_pipe_in_place_of_a_file_does_not_wait_for_ever(tmp_path):
+    folder = write_cifar100_binary(tmp_path)
+    (folder / "train.bin").unlink()
+    os.mkfifo(folder / "train.bin")
+    with pytest.raises(InputError, match="must hold records of 3,074 bytes, 100,000 at most; got 0 bytes"):
+        read_cifar100(folder)

@@ -1,4 +1,5 @@
 import gzip
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -112,3 +113,20 @@ def test_the_rotations_depend_on_the_seed_alone(tmp_path):
     assert not torch.equal(one.train.targets["angle"][:10], one.test.targets["angle"])
     with pytest.raises(ValueError, match='Unknown digit "ten"'):
         read_rotated_mnist(path, digits=("1", "ten"))
+
+
+def test_a_small_file_that_unpacks_to_a_huge_one_is_refused_early(tmp_path):
+    folder = write_mnist(tmp_path)
+    path = next(folder.glob("train-images*"))
+    header = gzip.decompress(path.read_bytes())[:16] if path.suffix == ".gz" else path.read_bytes()[:16]
+    bomb = folder / f"{path.name.removesuffix('.gz')}.gz"
+    path.unlink()
+    bomb.write_bytes(gzip.compress(header + bytes(50_000_000), compresslevel=9))
+    tracemalloc.start()
+    with pytest.raises(ValueError, match="bytes for shape .* after its header, 268,435,456 at most; got more"):
+        read_mnist(tmp_path)
+    assert tracemalloc.get_traced_memory()[1] < 5_000_000
+    tracemalloc.stop()
+    bomb.write_bytes(gzip.compress(header[:4] + b"\xff" * 12))
+    with pytest.raises(ValueError, match="must hold 79,.* bytes for shape"):
+        read_mnist(tmp_path)

@@ -12,10 +12,11 @@ from hyperproto._core.errors import InputError, arg
 from hyperproto._core.seeding import derive_seed
 from hyperproto.data.augment import Augment
 from hyperproto.data.preprocessing import CIFAR_MEAN, CIFAR_STD, ImagePreprocessing
-from hyperproto.data.published import DatasetInfo
+from hyperproto.data.published import DatasetInfo, read_lines
 from hyperproto.data.source import Labels, Source, Split, draw_rows, select
 
 RECORD = 2 + 3 * 32 * 32  # coarse label, fine label, then red, green and blue, row by row
+MOST_RECORDS = 100_000  # the publisher has 50,000
 OTHER_FORMS = ("cifar-100-python", "cifar-100-python.tar.gz", "cifar-100-binary.tar.gz")  # recognized, not read
 
 CIFAR100 = DatasetInfo(
@@ -45,7 +46,7 @@ def read_cifar100(path: str | Path, *, classes: Literal["fine", "coarse"] = "fin
     """
     column = choose(classes, {"coarse": 0, "fine": 1}, what="classes of CIFAR-100")
     folder = CIFAR100.find(path)
-    names = (folder / f"{classes}_label_names.txt").read_text(encoding="utf-8").split()
+    names = read_lines(folder / f"{classes}_label_names.txt")
     return Source(
         name="cifar-100" if classes == "fine" else "cifar-100-coarse",
         train=_read_records(folder / "train.bin", column, len(names)),
@@ -63,12 +64,12 @@ def is_cifar100(path: Path) -> bool:
 
 
 def _read_records(path: Path, column: int, num_classes: int) -> Split:
-    content = bytearray(path.read_bytes())
-    if len(content) % RECORD or not content:
-        rest = f"{len(content) // RECORD:,} records and {len(content) % RECORD:,} over"
-        got = f"{len(content):,} bytes, {rest}"
-        raise InputError(f'"{path}"', f"hold records of {RECORD:,} bytes", got, "It is cut short: get it again.")
-    records = torch.frombuffer(content, dtype=torch.uint8).view(-1, RECORD)
+    size = path.stat().st_size  # 0 of what is no file
+    if size % RECORD or not 0 < size <= MOST_RECORDS * RECORD:
+        rule = f"hold records of {RECORD:,} bytes, {MOST_RECORDS:,} at most"
+        got = f"{size:,} bytes, {size // RECORD:,} records and {size % RECORD:,} over"
+        raise InputError(f'"{path}"', rule, got, "It is cut short: get it again.")
+    records = torch.frombuffer(bytearray(path.read_bytes()), dtype=torch.uint8).view(-1, RECORD)
     labels = records[:, column].long()
     if len(bad := (labels >= num_classes).nonzero().flatten()):
         got = f"{int(labels[bad[0]])} for image {int(bad[0])} ({len(bad)} of {len(labels)})"

@@ -121,6 +121,7 @@ def _split(data: Arrays) -> Split:
 MEAN, STD = (0.1307,), (0.3081,)  # of the pixels of the training images
 STEMS = ("train-images", "train-labels", "t10k-images", "t10k-labels")
 UNSIGNED_BYTES = 8  # the code of the only kind of number MNIST has
+LARGEST = 2**28  # bytes of a file; MNIST has 47 million
 BATCH = 2048  # images rotated at once: 13 MB in float32
 
 MNIST = DatasetInfo(
@@ -188,21 +189,27 @@ def _read_part(images: Path, labels: Path) -> Split:
 
 
 def _read_idx(path: Path, *, ndim: int) -> Tensor:
-    """Return the content of an idx file: two zero bytes, the kind of number, ndim, the shape, then the numbers."""
+    """Return the content of an idx file: two zero bytes, the kind of number, ndim, the shape, then the numbers.
+
+    Reads as many bytes as the header says, and one more: a small file may unpack to any size.
+    """
     try:
-        content = bytearray(gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes())
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            header = file.read(4 + 4 * ndim)
+            shape = [int.from_bytes(header[4 + 4 * axis : 8 + 4 * axis], "big") for axis in range(ndim)]
+            size = math.prod(shape)
+            content = bytearray(file.read(min(size, LARGEST) + 1))
     except (EOFError, OSError, zlib.error) as error:
         got = f"an error ({error})"
         raise InputError(f'"{path}"', "be a complete gzip file", got, "Get it again.") from None
-    header = 4 + 4 * ndim
-    if len(content) < header or content[:4] != bytes((0, 0, UNSIGNED_BYTES, ndim)):
+    if len(header) < 4 + 4 * ndim or header[:4] != bytes((0, 0, UNSIGNED_BYTES, ndim)):
         rule = f"be an idx file of bytes in {ndim} dimension{'s'[: ndim > 1]}"
-        raise InputError(f'"{path}"', rule, f"{bytes(content[:4])!r} at its start", "Get it again.")
-    shape = [int.from_bytes(content[4 + 4 * axis : 8 + 4 * axis], "big") for axis in range(ndim)]
-    if len(content) != header + math.prod(shape) or 0 in shape:
-        rule = f"hold {math.prod(shape):,} bytes for shape {tuple(shape)} after its header"
-        raise InputError(f'"{path}"', rule, f"{len(content) - header:,}", "It is cut short: get it again.")
-    return torch.frombuffer(content, dtype=torch.uint8, offset=header).view(shape)
+        raise InputError(f'"{path}"', rule, f"{header[:4]!r} at its start", "Get it again.")
+    if len(content) != size or 0 in shape:
+        rule = f"hold {size:,} bytes for shape {tuple(shape)} after its header, {LARGEST:,} at most"
+        got = f"{len(content):,}" if len(content) <= size else "more"
+        raise InputError(f'"{path}"', rule, got, "It is cut short or damaged: get it again.")
+    return torch.frombuffer(content, dtype=torch.uint8).view(shape)
 
 
 def read_rotated_mnist(path: str | Path, *, seed: int = 0, digits: Sequence[str] = ROTATED_DIGITS) -> Source:

@@ -130,7 +130,7 @@ def read_tiny_imagenet(path: str | Path, *, names: Literal["words", "wnid"] = "w
         With the one target "class".
     """
     folder = TINY_IMAGENET.find(path)
-    wnids = sorted(_read_lines(folder / "wnids.txt"))
+    wnids = sorted(read_lines(folder / "wnids.txt"))
     called = choose(names, {"words": _first_words(folder / "words.txt", wnids), "wnid": wnids}, what="class names")
     paths: list[Path] = []
     counts = []
@@ -153,7 +153,7 @@ def read_tiny_imagenet(path: str | Path, *, names: Literal["words", "wnid"] = "w
 
 def _first_words(path: Path, wnids: list[str]) -> list[str]:
     first = {}
-    for line in _read_lines(path):
+    for line in read_lines(path):
         wnid, _, words = line.partition("\t")
         first[wnid] = words.partition(",")[0].strip()
     words_of = [first.get(wnid) or wnid for wnid in wnids]
@@ -165,7 +165,7 @@ def _annotated(folder: Path, wnids: list[str]) -> Split:
     """Return the test images of Tiny ImageNet, whose labels are in one file."""
     ids = {wnid: k for k, wnid in enumerate(wnids)}
     paths, labels = [], []
-    for number, line in enumerate(_read_lines(folder / ANNOTATIONS), start=1):
+    for number, line in enumerate(read_lines(folder / ANNOTATIONS), start=1):
         name, _, rest = line.partition("\t")
         wnid = rest.partition("\t")[0]
         if wnid not in ids:
@@ -212,7 +212,7 @@ def read_cub200(path: str | Path) -> Source:
 
 def _numbered(path: Path) -> dict[str, str]:
     """Return the value that follows each number, in the order of the file."""
-    pairs = [line.partition(" ") for line in _read_lines(path)]
+    pairs = [line.partition(" ") for line in read_lines(path)]
     if bare := [number for number, _, value in pairs if not value]:
         raise InputError(f'Lines of "{path}"', "be a number and a value", f'"{bare[0]}"', "Get the file again.")
     return {number: value for number, _, value in pairs}
@@ -288,8 +288,10 @@ def _read_paintings(folder: Path, part: str, from_year: int | None) -> tuple[Spl
     return Split(ImageFiles(files), {"year": years[rows]}), [schools[row] for row in rows.tolist()]
 
 
-def _read_lines(path: Path) -> list[str]:
+def read_lines(path: Path) -> list[str]:
     """Return the nonempty lines of a text file."""
+    if not path.is_file():
+        raise MissingDataError(f'"{path}"', "be a file")
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except UnicodeDecodeError as error:
