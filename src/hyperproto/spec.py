@@ -7,14 +7,13 @@ folder stores it; :mod:`hyperproto.training.build` makes data, network and space
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Literal, Self, TypeVar
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, Self
 
-from hyperproto._core.checks import check_finite_number, check_integer, choose, unknown_choice
+from hyperproto._core.checks import check_finite_number, check_integer
 from hyperproto._core.errors import InputError, arg
+from hyperproto._core.schema import check_choices, from_plain
 from hyperproto.defaults import INFERENCE_BATCH_SIZE, MOMENTUM, WEIGHT_DECAY
-
-T = TypeVar("T")
 
 
 def one_cycle(progress: float) -> float:
@@ -91,7 +90,7 @@ class TrainSettings:
         self._check("lr", check_finite_number, above=0)
         self._check("momentum", check_finite_number, at_least=0)
         self._check("weight_decay", check_finite_number, at_least=0)
-        _check_choices(self, schedule=SCHEDULES, reduction=("sum", "mean"), mixed_precision=("no", "bf16", "fp16"))
+        check_choices(self)
 
     def _check(self, name: str, check: Callable[..., float], **limits: float) -> None:
         """Check a number that is given, and store it as a number of Python's own."""
@@ -101,7 +100,7 @@ class TrainSettings:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Build settings by their names."""
-        return _from_dict(cls, values)
+        return from_plain(cls, values)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, as a run's config stores them."""
@@ -189,7 +188,7 @@ class DataSpec(LoadingSpec):
             object.__setattr__(self, "options", options)
         if self.image_size is not None:
             check_integer(self.image_size, "image_size", at_least=1)
-        _check_choices(self, keep=("auto", "memory", "stream"))
+        check_choices(self)
         check_finite_number(self.valid_share, "valid_share", at_least=0)
         if self.valid_share >= 1:
             raise InputError("valid_share", "be less than 1, a share of the training data", self.valid_share)
@@ -258,7 +257,7 @@ class SpaceSpec(SphereSpec):
     """The weight w of numbers in Table 6, with 1 - w for classes (default: the plain sum)."""
 
     def __post_init__(self) -> None:
-        _check_choices(self, kind=("sphere", "composite", "conventional", "deep-ncm"), missing=("error", "free"))
+        check_choices(self)
         if self.prototypes and self.prior not in (None, "none"):
             raise InputError("prior", f"be left out where {arg('prototypes')} are placed already", f'"{self.prior}"')
         if self.kind == "conventional" and (self.prototypes or self.prior or self.dim):
@@ -283,24 +282,8 @@ class RunSpec:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Rebuild what :meth:`to_dict` described."""
-        if "data" not in values:
-            raise InputError("A description of a run", "say which data it is about", sorted(values))
-        parts: dict[str, Any] = {"data": DataSpec, "network": NetworkSpec, "space": SpaceSpec, "train": TrainSettings}
-        given = {name: value for name, value in values.items() if name != "protocol"}  # which runs of 0.1 have, too
-        return _from_dict(cls, {k: _from_dict(parts[k], v) if k in parts else v for k, v in given.items()})
-
-
-def _from_dict(kind: type[T], values: Mapping[str, Any]) -> T:
-    """Build a dataclass by the names of its fields, or suggest the nearest name."""
-    known = [item.name for item in fields(kind)]  # type: ignore[arg-type]  # a dataclass
-    for name in values:
-        if name not in known:
-            raise unknown_choice(name, known, what=f"field of {kind.__name__}")
-    return kind(**values)
-
-
-def _check_choices(values: Any, **known: Any) -> None:
-    """Check that each field is None or one of the names known for it."""
-    for name, options in known.items():
-        if getattr(values, name) is not None:
-            choose(getattr(values, name), dict.fromkeys(options), what=name.replace("_", " "))
+        if not isinstance(values, Mapping) or not isinstance(values.get("data"), Mapping):
+            raise InputError("A description of a run", "say which data it is about", f"{values!r:.100}")
+        return from_plain(
+            cls, {name: value for name, value in values.items() if name != "protocol"}
+        )  # of runs of 0.1

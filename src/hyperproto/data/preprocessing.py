@@ -1,5 +1,6 @@
 """What is done to an input before the network sees it: fixed numbers that travel with the model."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Self, TypeAlias
 
@@ -8,8 +9,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from hyperproto._core.checks import choose
+from hyperproto._core.checks import check_integer, choose
 from hyperproto._core.errors import InputError, arg
+from hyperproto._core.schema import from_plain
 
 CIFAR_MEAN, CIFAR_STD = (0.507, 0.487, 0.441), (0.267, 0.256, 0.276)
 IMAGENET_MEAN, IMAGENET_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
@@ -35,6 +37,9 @@ class ImagePreprocessing:
     resize: int | None = None
 
     def __post_init__(self) -> None:
+        check_integer(self.size, "size", at_least=1)
+        if len(self.mean) != len(self.std):
+            raise InputError("mean", f"have one number per channel, as {arg('std')}", f"{self.mean} and {self.std}")
         if self.resize is not None and self.resize < self.size:
             raise InputError("resize", f"be at least {arg('size')}", f"{self.resize} and {self.size}")
 
@@ -123,6 +128,11 @@ class TablePreprocessing:
     mean: tuple[float, ...]
     std: tuple[float, ...]
 
+    def __post_init__(self) -> None:
+        if not len(self.columns) == len(self.mean) == len(self.std):
+            got = f"{len(self.columns)}, {len(self.mean)} and {len(self.std)}"
+            raise InputError("columns", f"be as many as {arg('mean')} and {arg('std')}", got)
+
     @property
     def input_shape(self) -> tuple[int, ...]:
         """Shape of one input: (columns,)."""
@@ -145,10 +155,8 @@ class TablePreprocessing:
 Preprocessing: TypeAlias = ImagePreprocessing | TablePreprocessing
 
 
-def preprocessing_from_dict(values: dict[str, Any]) -> Preprocessing:
+def preprocessing_from_dict(values: Mapping[str, Any]) -> Preprocessing:
     """Rebuild what ``to_dict`` described."""
-    kinds: dict[str, Any] = {"images": ImagePreprocessing, "table": TablePreprocessing}
-    kind = choose(values["kind"], kinds, what="preprocessing")
-    fields = {key: value for key, value in values.items() if key != "kind"}
-    made: Preprocessing = kind(**{key: tuple(v) if isinstance(v, list) else v for key, v in fields.items()})
-    return made
+    fields = dict(values)
+    kinds: dict[str, type[Preprocessing]] = {"images": ImagePreprocessing, "table": TablePreprocessing}
+    return from_plain(choose(fields.pop("kind", None), kinds, what="preprocessing"), fields)
