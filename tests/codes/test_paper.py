@@ -6,6 +6,8 @@ import pytest
 from hyperproto.codes import measure
 from hyperproto.codes.measure import max_cosine, nearest_neighbors, random_points, row_blocks, unit_rows
 from hyperproto.codes.paper import authors_steps, paper_descent, separation_gradient
+from hyperproto.codes.ranking import Ranking
+from tests.reference.dense_ranking import dense_ranking
 
 
 def test_nearest_neighbours_match_an_obvious_double_loop():
@@ -39,6 +41,16 @@ def test_descent_separates_and_keeps_unit_rows():
     points = paper_descent(20, 5, seed=0, steps=300)[0]
     np.testing.assert_allclose(np.linalg.norm(points, axis=1), 1, atol=1e-14)
     assert max_cosine(points) < max_cosine(start) - 0.1
+
+
+@pytest.mark.parametrize("weight", [1.0, 0.3])
+def test_a_step_descends_equation_5_plus_the_weight_times_equation_6(weight):
+    start, similarity = random_points(7, 4, seed=2), np.corrcoef(np.random.default_rng(1).normal(size=(7, 9)))
+    members = np.arange(7)
+    ranking = Ranking(similarity, members)
+    moved = paper_descent(7, 4, seed=2, ranking=ranking, members=members, weight=weight, steps=1)[0]
+    gradient = separation_gradient(start)[1] + weight * dense_ranking(start, similarity)[1]
+    np.testing.assert_allclose(moved, unit_rows(start - 0.1 * gradient), atol=1e-12)
 
 
 def test_no_steps_give_the_random_start_and_a_seed_fixes_every_bit():

@@ -16,6 +16,7 @@ from hyperproto.spec import SCHEDULES
 from hyperproto.training.build import build_network
 
 WHOLE = ("cifar-100-uneven", "cub-200-2011")  # of which the cpu scale takes all training images
+READ = (read_cifar100, read_tiny_imagenet, read_cub200, read_omniart)
 UNTRAINED = ("table2", "figure-idea")
 # the paper's own; what goes past it has protocols of its own
 TRAINED = [name for name in experiment_names() if name not in UNTRAINED and not name.startswith("past-")]
@@ -125,6 +126,13 @@ def test_networks_stand_where_the_paper_has_them():
         ("omniart", "resnet-3463"),
         ("rotated-mnist", "rotated-mnist"),
     }
+
+
+def test_images_are_standardized_as_the_authors_scripts_do(small_places):
+    read = {reader: reader(small_places.data).preprocessing for reader in READ}
+    cifar, imagenet = ((0.507, 0.487, 0.441), (0.267, 0.256, 0.276)), ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
+    expected = [cifar, imagenet, imagenet, imagenet]
+    assert [(found.mean, found.std) for found in read.values()] == expected
 
 
 def test_augmentation_is_the_papers(small_places):
