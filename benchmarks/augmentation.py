@@ -1,4 +1,4 @@
-"""Batched crop, flip and normalisation against the same for one sample after another, on CIFAR-sized images.
+"""Batched crop, flip and normalization against the same for one sample after another, on CIFAR-sized images.
 
 Every peer gets the same draws, and must give the same pixels before it is timed. The per-sample versions do what a
 torch Dataset's ``__getitem__`` would and stack the results; none of them pays for a DataLoader. One thread.
@@ -67,7 +67,7 @@ def measure() -> tuple[str, list[dict[str, object]]]:
     finally:
         torch.set_num_threads(threads)
     return (
-        f"Crop, flip, normalise: {BATCH} x {SIDE} x {SIDE}, pixels identical, one thread, best of {ROUNDS} rounds",
+        f"Crop, flip, normalize: {BATCH} x {SIDE} x {SIDE}, pixels identical, one thread, best of {ROUNDS} rounds",
         rows,
     )
 

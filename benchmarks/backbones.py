@@ -1,6 +1,6 @@
 """A training step of each backbone, per input, against one of resnet-8 at 32 px; and both memory formats. One thread.
 
-A step is forward, Eq. 1, backward and the optimiser. Small batches keep the large networks to seconds. The clock
+A step is forward, Eq. 1, backward and the optimizer. Small batches keep the large networks to seconds. The clock
 counts the processor time of this process, so that others on the machine disturb it little, and the best round counts.
 """
 

@@ -2,7 +2,7 @@
 
 Five networks for each row, each trained on half of the digits (or of scikit-learn's diabetes, for numbers); the other
 half is split at random twenty times into examples to fit on and examples to measure. Coverage is that of sets that
-may be empty, which is what the promise is about, with its standard error over the 100 splits; beside it the one that
+may be empty, which is what the promise is about, with its standard error over the 100 splits; next to it the one that
 the number of examples gives exactly. "Never empty" is what `predict` gives, and can only hold the truth more often.
 """
 
@@ -36,9 +36,9 @@ def measure() -> tuple[str, list[dict[str, object]]]:
     rows = []
     for name, build in SPACES.items():
         found = [row for seed in SEEDS for row in splits_of(*outputs(build(), seed), name, seed)]
-        rows.append({"output": name, "fitted": "temperature", **summarise(found)})
+        rows.append({"output": name, "fitted": "temperature", **summarize(found)})
     found = [row for seed in SEEDS for row in splits_of_numbers(seed)]
-    rows.append({"output": "sphere, D = 3, diabetes (Eq. 7)", "fitted": "interval", **summarise(found)})
+    rows.append({"output": "sphere, D = 3, diabetes (Eq. 7)", "fitted": "interval", **summarize(found)})
     return "Calibration error, %, and coverage, %, over 20 random splits for each of 5 networks", rows
 
 
@@ -46,13 +46,13 @@ def outputs(space: hp.OutputSpace, seed: int) -> tuple[np.ndarray, ...]:
     """Return scores and labels of the half of the digits that was not trained on."""
     parts = load_digits(seed=seed)
     inputs, labels = (torch.cat([getattr(part, key) for part in parts]) for key in ("inputs", "targets"))
-    train, held = torch.randperm(len(inputs), generator=torch.Generator().manual_seed(seed)).tensor_split(2)
+    train, held_out = torch.randperm(len(inputs), generator=torch.Generator().manual_seed(seed)).tensor_split(2)
     torch.manual_seed(seed)
     network = digit_network(space, size=8, seed=seed)
     hp.fit(network, space, (inputs[train], labels[train]), epochs=EPOCHS, lr=0.2, reduction="mean", seed=seed)
     with torch.no_grad():
-        scores = space.scores(network.eval()(inputs[held]))  # type: ignore[attr-defined]
-    return scores.numpy(), labels[held].numpy()
+        scores = space.scores(network.eval()(inputs[held_out]))  # type: ignore[attr-defined]
+    return scores.numpy(), labels[held_out].numpy()
 
 
 def splits_of(scores: np.ndarray, labels: np.ndarray, name: str, seed: int) -> list[Row]:
@@ -86,13 +86,13 @@ def splits_of_numbers(seed: int) -> list[Row]:
     inputs = torch.from_numpy(table.data / table.data.std(axis=0)).float()
     values, rows = torch.from_numpy(table.target).float(), []
     low, high = float(values.min()), float(values.max())
-    train, held = torch.randperm(len(inputs), generator=torch.Generator().manual_seed(seed)).tensor_split(2)
+    train, held_out = torch.randperm(len(inputs), generator=torch.Generator().manual_seed(seed)).tensor_split(2)
     torch.manual_seed(seed)
     space, network = hp.Space(3, hp.Range(low, high)), hp.models.MLP(3, 10, (32,))
     hp.fit(network, space, (inputs[train], values[train]), epochs=20, lr=0.02, reduction="mean", seed=seed)
     with torch.no_grad():
-        found = space.predict(network.eval()(inputs[held])).numpy()  # type: ignore[union-attr]
-    truth = values[held].numpy()
+        found = space.predict(network.eval()(inputs[held_out])).numpy()  # type: ignore[union-attr]
+    truth = values[held_out].numpy()
     for split in range(SPLITS):
         fit, test = np.array_split(np.random.default_rng([seed, split]).permutation(len(truth)), 2)
         row: Row = {}
@@ -111,7 +111,7 @@ def promised(coverage: float, n: int) -> float:
     return math.ceil((n + 1) * coverage - 1e-9) / (n + 1)
 
 
-def summarise(found: list[Row]) -> dict[str, object]:
+def summarize(found: list[Row]) -> dict[str, object]:
     def mean(key: str, factor: float = 100) -> float | str:
         return round(factor * statistics.mean(row[key] for row in found), 2) if key in found[0] else ""
 

@@ -1,4 +1,4 @@
-"""Plain digits, held-out quarter, three seeds: spheres of ten and three dimensions beside softmax."""
+"""Plain digits, held-out quarter, three seeds: spheres of ten and three dimensions against softmax."""
 
 import statistics
 
@@ -34,9 +34,9 @@ def measure() -> tuple[str, list[dict[str, object]]]:
 
 def accuracy(space: hp.OutputSpace, seed: int) -> float:
     torch.manual_seed(seed)
-    train, held = load_digits(seed=seed)
+    train, held_out = load_digits(seed=seed)
     network = digit_network(space, size=8, seed=seed)
-    run = hp.fit(network, space, train, valid=held, epochs=EPOCHS, lr=0.2, reduction="mean", seed=seed)
+    run = hp.fit(network, space, train, valid=held_out, epochs=EPOCHS, lr=0.2, reduction="mean", seed=seed)
     return run.metrics["accuracy"]
 
 

@@ -1,4 +1,4 @@
-"""Five-fold cross-validation of the estimators beside scikit-learn's, all with their defaults, times as ratios.
+"""Five-fold cross-validation of the estimators against scikit-learn's, all with their defaults, times as ratios.
 
 Processor time of ``fit`` on one thread, so that what else the machine does counts little. The table says itself where
 ours falls short of the perceptron's mean by more than a standard error, or takes longer.
@@ -24,7 +24,7 @@ CLASSES, FEATURES, EACH = 1000, 64, 5
 
 
 def many_classes() -> tuple[np.ndarray, np.ndarray]:
-    """A thousand centres and five rows around each."""
+    """A thousand centers and five rows around each."""
     draw = np.random.default_rng(0)
     labels = np.arange(CLASSES * EACH) % CLASSES
     return draw.normal(size=(CLASSES, FEATURES))[labels] + 0.6 * draw.normal(size=(len(labels), FEATURES)), labels

@@ -1,4 +1,4 @@
-"""Digits thinned to between 2 and 100 examples a class: balanced accuracy beside softmax with the same network."""
+"""Digits thinned to between 2 and 100 examples a class: balanced accuracy against softmax with the same network."""
 
 import numpy as np
 import torch

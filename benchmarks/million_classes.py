@@ -1,4 +1,4 @@
-"""A million classes: what a training step costs, and exact prediction beside faiss.
+"""A million classes: what a training step costs, and exact prediction against faiss.
 
 Labels are fresh in every step, drawn before the clock starts, so that the rows of the prototypes they name are not in
 the cache. Steps are timed in seconds of one processor, which does not count what else the machine does; searches by
@@ -47,8 +47,8 @@ def measure() -> tuple[str, list[dict[str, object]]]:
 
 def row(what: str, ours: float, peer: str, theirs: float, ratio: float, unit: str = "µs") -> dict[str, object]:
     """Return one line; the ratio is ours over theirs, so that less is better."""
-    held: dict[str, object] = {"what": what, "unit": unit, "ours": f"{ours:.4g}"}
-    return held | {"peer": peer, "theirs": f"{theirs:.4g}", "ours / theirs": f"{ratio:.3g}"}
+    row: dict[str, object] = {"what": what, "unit": unit, "ours": f"{ours:.4g}"}
+    return row | {"peer": peer, "theirs": f"{theirs:.4g}", "ours / theirs": f"{ratio:.3g}"}
 
 
 def unit(n: int, dim: int, seed: int = 0) -> Tensor:
@@ -69,7 +69,7 @@ def stepper(loss: Callable[..., Tensor], table: Tensor) -> Callable[[], None]:
 
 
 def step_row(name: str, loss: Callable[..., Tensor], table: Tensor) -> dict[str, object]:
-    """Return a step at a million classes beside one at a hundred."""
+    """Return a step at a million classes against one at a hundred."""
     few, rounds = table[:100].clone(), 300
     steps = stepper(loss, table), stepper(loss, few)
     ours, theirs, ratio = compare(*steps, rounds=rounds, clock=time.process_time)
@@ -114,7 +114,7 @@ def added_memory(which: int) -> float:
     functional.cross_entropy(nn.Linear(4, 4)(torch.randn(2, 4)), torch.tensor([0, 1])).backward()  # what loads once
     stepper(SquaredCosine(), unit(10, FEATURES))()
     step = linear_steps()[which]
-    Path("/proc/self/clear_refs").write_text("5")  # the peak is now what is held
+    Path("/proc/self/clear_refs").write_text("5")  # the peak is now what is in use
     before = peak()
     for _ in range(3):
         step()
@@ -122,13 +122,13 @@ def added_memory(which: int) -> float:
 
 
 def peak() -> int:
-    """Return the most memory this process has held, in kB."""
+    """Return the most memory this process has used, in kB."""
     status = Path("/proc/self/status").read_text()
     return int(next(line for line in status.splitlines() if line.startswith("VmHWM")).split()[1])
 
 
 def search_row(table: Tensor, n: int, threads: int) -> dict[str, object]:
-    """Return exact search beside the faster of faiss's two ways, with and without its matrix product."""
+    """Return exact search against the faster of faiss's two ways, with and without its matrix product."""
     import faiss  # only here: the library does not need it
 
     torch.set_num_threads(threads)

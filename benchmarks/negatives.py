@@ -47,12 +47,12 @@ def measure() -> tuple[str, list[dict[str, object]]]:
 def clusters(seed: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Return inputs and labels of the training part, then of the test part."""
     generator = torch.Generator().manual_seed(seed)
-    centres = torch.randn(NUM_CLASSES, INPUTS, generator=generator)
+    centers = torch.randn(NUM_CLASSES, INPUTS, generator=generator)
     parts: list[Tensor] = []
     for count in (TRAIN, TEST):
         labels = torch.arange(NUM_CLASSES).repeat(count)
         noise = torch.randn(len(labels), INPUTS, generator=generator)
-        parts += [centres[labels] + 2 * SPREAD * noise, labels]
+        parts += [centers[labels] + 2 * SPREAD * noise, labels]
     return parts[0], parts[1], parts[2], parts[3]
 
 

@@ -1,4 +1,4 @@
-"""Digits 0 to 4 trained, then 5 to 9 added one by one, in every way there is; beside training anew on everything."""
+"""Digits 0 to 4 trained, then 5 to 9 added one by one, in every way there is; against training anew on everything."""
 
 import statistics
 import warnings
@@ -38,14 +38,14 @@ def measure() -> tuple[str, list[dict[str, object]]]:
     }
     scores: dict[tuple[str, int], list[tuple[float, float]]] = {}
     for seed in SEEDS:
-        train, held = load_digits(seed=seed)
+        train, held_out = load_digits(seed=seed)
         begun = fit(hp.place(TEN_DIGITS[:FIRST], DIM, reserve=5), train, seed)
         for way, step in ways.items():
             run = begun
-            scores.setdefault((way, FIRST - 1), []).append(accuracies(run, held, FIRST))
+            scores.setdefault((way, FIRST - 1), []).append(accuracies(run, held_out, FIRST))
             for digit in range(FIRST, 10):
                 run = step(run, digit, train, seed)
-                scores.setdefault((way, digit), []).append(accuracies(run, held, digit + 1))
+                scores.setdefault((way, digit), []).append(accuracies(run, held_out, digit + 1))
     title = f"Digits 0 to 4, then one more at a time: accuracy (%) among all known, {len(SEEDS)} seeds, D = {DIM}"
     return title, [row(way, digit, pairs) for (way, digit), pairs in scores.items()]
 
@@ -99,7 +99,7 @@ def segments() -> Tensor:
 
 
 def likeness(train: Arrays) -> Tensor:
-    """Return cosines of mean training images, centred: what somebody would say who knows how the digits look."""
+    """Return cosines of mean training images, centered: what somebody would say who knows how the digits look."""
     assert isinstance(train.targets, Tensor)
     means = torch.stack([train.inputs[train.targets == digit].mean(dim=0).flatten() for digit in range(10)])
     unit = hp.sphere.normalize(means - means.mean(dim=0))
@@ -117,7 +117,7 @@ def first(data: Arrays, digit: int, shots: int) -> tuple[Tensor, Tensor]:
     return inputs[:shots], labels[:shots]
 
 
-def accuracies(run: hp.Run, held: Arrays, known: int) -> tuple[float, float]:
-    old = hp.evaluate(run.network, run.space, those(held, 0, FIRST))["accuracy"]
-    new = hp.evaluate(run.network, run.space, those(held, FIRST, known))["accuracy"] if known > FIRST else 0.0
+def accuracies(run: hp.Run, held_out: Arrays, known: int) -> tuple[float, float]:
+    old = hp.evaluate(run.network, run.space, those(held_out, 0, FIRST))["accuracy"]
+    new = hp.evaluate(run.network, run.space, those(held_out, FIRST, known))["accuracy"] if known > FIRST else 0.0
     return old, new

@@ -43,13 +43,13 @@ def measure() -> tuple[str, list[dict[str, object]]]:
             scores, norms, labels = outputs(build(), seed)
             for label, kind in kinds.items():
                 found[label].append(measures(outlier_score(scores, norms, kind=kind), scores, labels))
-        rows += [{"output space": name, "score": label, **summarise(held)} for label, held in found.items()]
+        rows += [{"output space": name, "score": label, **summarize(measured)} for label, measured in found.items()]
     return f"Seven known digits, three unknown, five seeds, {EPOCHS} epochs, %", rows
 
 
 def outputs(space: hp.OutputSpace, seed: int) -> tuple[np.ndarray, ...]:
     """Return scores, lengths and labels of the test part, -1 for unknown digits."""
-    train, held = load_digits(seed=seed)
+    train, held_out = load_digits(seed=seed)
     unknown = np.random.default_rng(seed).choice(10, 10 - KNOWN, replace=False)
     lookup = torch.full((10,), -1)
     lookup[[digit for digit in range(10) if digit not in unknown]] = torch.arange(KNOWN)
@@ -59,9 +59,9 @@ def outputs(space: hp.OutputSpace, seed: int) -> tuple[np.ndarray, ...]:
     data = Arrays(train.inputs[kept], lookup[train.targets[kept]])
     hp.fit(network, space, data, epochs=EPOCHS, lr=0.2, reduction="mean", seed=seed)
     with torch.no_grad():
-        z = network.eval()(held.inputs)
+        z = network.eval()(held_out.inputs)
         scores = space.scores(z)  # type: ignore[attr-defined]
-    return scores.numpy(), z.norm(dim=1).numpy(), lookup[held.targets].numpy()
+    return scores.numpy(), z.norm(dim=1).numpy(), lookup[held_out.targets].numpy()
 
 
 def measures(outliers: np.ndarray, scores: np.ndarray, labels: np.ndarray) -> dict[str, float]:
@@ -81,9 +81,11 @@ def measures(outliers: np.ndarray, scores: np.ndarray, labels: np.ndarray) -> di
     }
 
 
-def summarise(held: list[dict[str, float]]) -> dict[str, object]:
+def summarize(measured: list[dict[str, float]]) -> dict[str, object]:
     def told(key: str) -> str:
-        values = [100 * row[key] for row in held]
+        values = [100 * row[key] for row in measured]
         return f"{statistics.mean(values):.2f} ± {statistics.stdev(values):.2f}"
 
-    return {key: told(key) for key in held[0]} | {"AUROC by seed": " ".join(f"{100 * r['AUROC']:.1f}" for r in held)}
+    return {key: told(key) for key in measured[0]} | {
+        "AUROC by seed": " ".join(f"{100 * r['AUROC']:.1f}" for r in measured)
+    }

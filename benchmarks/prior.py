@@ -55,14 +55,14 @@ def _placed(num_classes: int, dim: int, prior: Prior, **options: object) -> Arra
 
 
 def _row(source: str, dim: int, name: str, points: Array, prior: Prior) -> dict[str, object]:
-    held = agreement(points, prior.similarity, weight=0.0, prior=source)
+    found = agreement(points, prior.similarity, weight=0.0, prior=source)
     shares = {
-        "ranked": held.ranked,
-        "ranked by .01": held.ranked_by_margin,
-        "of those clear": held.ranked_of_clear,
-        "Spearman": held.spearman,
-        "Kendall": held.kendall,
-        "Eq. 6": held.loss,
+        "ranked": found.ranked,
+        "ranked by .01": found.ranked_by_margin,
+        "of those clear": found.ranked_of_clear,
+        "Spearman": found.spearman,
+        "Kendall": found.kendall,
+        "Eq. 6": found.loss,
     }
     largest = round(max_cosine(points), 4)
     return {"prior": source, "D": dim, "prototypes": name, "max cosine": largest} | {

@@ -1,4 +1,4 @@
-"""Rotated digits: the joint sphere beside the multi-task baseline.
+"""Rotated digits: the joint sphere against the multi-task baseline.
 
 Each space's learning rate is chosen on the validation part by accuracy minus the angle's error as a share of 180
 degrees, mean of three seeds, one that diverges counting for nothing; then each is trained anew with it, with three

@@ -40,10 +40,10 @@ def write_files(folder: Path) -> tuple[Path, ...]:
 
 
 def packed(path: Path) -> Path:
-    beside = path.with_name(f"{path.name}.gz")
-    with path.open("rb") as source, gzip.open(beside, "wb", compresslevel=1) as target:
+    packed = path.with_name(f"{path.name}.gz")
+    with path.open("rb") as source, gzip.open(packed, "wb", compresslevel=1) as target:
         shutil.copyfileobj(source, target)
-    return beside
+    return packed
 
 
 def row(path: Path) -> dict[str, object]:

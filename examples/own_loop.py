@@ -6,7 +6,7 @@ import hyperproto as hp
 from hyperproto.data import load_digits
 
 torch.manual_seed(0)
-train, held = load_digits()
+train, held_out = load_digits()
 inputs, labels = train.inputs.flatten(1), train.targets  # 64 pixels, 10 classes
 
 space = hp.Space(5, hp.Classes(10))  # ten prototypes on a sphere in five dimensions, placed before training
@@ -17,8 +17,8 @@ for _ in range(100):
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
-predicted = space.predict(network(held.inputs.flatten(1)))
+predicted = space.predict(network(held_out.inputs.flatten(1)))
 
-accuracy = (predicted == held.targets).float().mean().item()
+accuracy = (predicted == held_out.targets).float().mean().item()
 print(f"{100 * accuracy:.1f} % of held-out digits, {space.prototypes}")
 assert accuracy > 0.9

@@ -92,7 +92,7 @@ def test_cells_left_out_are_counted(tmp_path, capsys):
         (["reproduce", "tabel1"], 'Unknown table or figure "tabel1"'),
         (
             ["reproduce", "table1", "--report-only", "--results", "nowhere"],
-            'cells" must hold records of table1 at scale cpu; got none',
+            'cells" must hold records of table1 at scale cpu; got none. Give --results the folder of records',
         ),
         (
             ["reproduce", "table1", "--report-only", "--results", "nowhere"],

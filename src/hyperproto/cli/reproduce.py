@@ -72,7 +72,8 @@ class Reproduce:
                 f'"{self.results / "cells"}"',
                 f"hold records of {experiment.name} at scale {self.scale}",
                 "none",
-                f"Run hyperproto reproduce {experiment.name} --scale {self.scale} --data DIR first.",
+                "Give --results the folder of records, such as results in a clone of the repository, or run "
+                f"hyperproto reproduce {experiment.name} --scale {self.scale} --data DIR first.",
             )
         if failed:
             what = "1 cell failed" if len(failed) == 1 else f"{len(failed)} cells failed"
