@@ -11,8 +11,9 @@ import numpy as np
 import torch
 
 from hyperproto._core.processes import one_thread
-from hyperproto.codes import known_code, max_cosine, paper_descent
-from hyperproto.codes.measure import random_points
+from hyperproto.codes.best import known_code
+from hyperproto.codes.measure import max_cosine, random_points
+from hyperproto.codes.paper import paper_descent
 from hyperproto.codes.smooth_max import SmoothMax, descend
 
 CASES = ((100, 10), (100, 25), (200, 50), (1000, 64))

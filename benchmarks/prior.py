@@ -11,8 +11,7 @@ from pathlib import Path
 import numpy as np
 
 import hyperproto as hp
-from hyperproto.codes import max_cosine
-from hyperproto.codes.measure import Array, unit_rows
+from hyperproto.codes.measure import Array, max_cosine, unit_rows
 from hyperproto.codes.ranking import agreement
 from hyperproto.priors import Prior, as_prior, from_vectors
 

@@ -3,8 +3,9 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from hyperproto.codes import assignment, best_code
+from hyperproto.codes import assignment
 from hyperproto.codes.assignment import assign, exchange_gains, leap
+from hyperproto.codes.best import best_code
 from hyperproto.codes.measure import random_points
 from hyperproto.codes.ranking import Ranking
 from tests.codes.test_ranking import similarity

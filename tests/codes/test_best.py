@@ -5,19 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hyperproto.codes import (
-    Certificate,
-    best_code,
-    certify,
-    known_code,
-    known_max_cosine,
-    max_cosine,
-    separation_bound,
-)
 from hyperproto.codes.algebra.registry import best_entry
-from hyperproto.codes.best import ZOO, from_zoo
-from hyperproto.codes.certificate import EXACT_POINTS, PROVED
-from hyperproto.codes.measure import random_points, sampled_max_cosine, separation
+from hyperproto.codes.best import ZOO, best_code, from_zoo, known_code, known_max_cosine
+from hyperproto.codes.bounds import separation_bound
+from hyperproto.codes.certificate import EXACT_POINTS, PROVED, Certificate, certify
+from hyperproto.codes.measure import max_cosine, random_points, sampled_max_cosine, separation
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
 
-from hyperproto.codes import extend_code, extend_ranked, farthest_first, max_cosine, polygon, simplex, spread_order
-from hyperproto.codes.measure import random_points
+from hyperproto.codes.bounds import polygon, simplex
+from hyperproto.codes.extend import extend_code, extend_ranked
+from hyperproto.codes.measure import farthest_first, max_cosine, random_points, spread_order
 from hyperproto.codes.smooth_max import SmoothMaxWithFixedPoints
 
 

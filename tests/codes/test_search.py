@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hyperproto.codes import search as search_module
-from hyperproto.codes.algebra.polytopes import cross_polytope
-from hyperproto.codes.bounds import separation_bound
+from hyperproto.codes.bounds import cross_polytope, separation_bound
 from hyperproto.codes.measure import max_cosine
 from hyperproto.codes.search import Effort, optimize, run_in_order
 
@@ -142,7 +141,7 @@ def test_workers_start_from_a_script_without_a_main_guard_and_without_torch(tmp_
 def test_ctrl_c_ends_the_workers_and_prints_no_traceback_of_theirs(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(
-        "from hyperproto.codes import Effort, optimize\n"
+        "from hyperproto.codes.search import Effort, optimize\n"
         "def progress(*call):\n"
         "    print(call[0], flush=True)\n"
         "_, search = optimize(40, 6, effort=Effort(9_999, 0, 1), seed=0, workers=2, progress=progress)\n"

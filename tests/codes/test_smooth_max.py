@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from hyperproto.codes.algebra.polytopes import simplex
+from hyperproto.codes.bounds import simplex
 from hyperproto.codes.lbfgs import Memory, minimize
 from hyperproto.codes.measure import max_cosine, random_points, unit_rows
 from hyperproto.codes.smooth_max import SmoothMax, contacts, descend, largest_cosine, polish

@@ -8,7 +8,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from hyperproto import Prototypes, Space, place
-from hyperproto.codes import max_cosine
+from hyperproto.codes.measure import max_cosine
 from hyperproto.spaces import Classes
 
 NAMES = ("cat", "dog", "fox")

@@ -30,7 +30,7 @@ def test_large_sets_are_float32():
     rows = 2**24 // 1024 + 1
     points = torch.zeros(rows, 1024)
     points[:, 0] = 1
-    from hyperproto.codes import Certificate, Code
+    from hyperproto.codes.certificate import Certificate, Code
 
     certificate = Certificate(1.0, 0.0, False, "", "test", None)
     assert Prototypes.from_code(Code(points.numpy(), certificate)).vectors.dtype == torch.float32

@@ -10,7 +10,7 @@ from torch.nn import functional
 
 from hyperproto import Classes, CompositeSpace, OutputSpace, Range, Space, place
 from hyperproto.baselines import ConventionalSpace
-from hyperproto.codes import known_max_cosine
+from hyperproto.codes.best import known_max_cosine
 from hyperproto.losses import CosineSoftmax, squared_cosine_grad, squared_cosine_loss
 from hyperproto.spaces import Sphere, TaskSpace
 from hyperproto.spaces.output_space import Head

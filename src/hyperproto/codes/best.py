@@ -1,7 +1,6 @@
 """The best code we can offer for K points in D dimensions: known ones first, then a search, then the better.
 
-``zoo`` has codes found once by long searches; ``tools/make_zoo.py`` makes the files again, or continues where it
-was stopped.
+``zoo`` has codes of long searches; ``tools/make_zoo.py`` makes the files again, or continues where it was stopped.
 """
 
 import os
@@ -12,11 +11,9 @@ import numpy as np
 from safetensors.numpy import load_file
 
 from hyperproto._core.checks import choose
-from hyperproto.codes.algebra.entry import Entry
-from hyperproto.codes.algebra.polytopes import closed_form, spiral
 from hyperproto.codes.algebra.registry import best_entry, single_entries
 from hyperproto.codes.algebra.subset import choose_subset, fairness
-from hyperproto.codes.bounds import separation_bound
+from hyperproto.codes.bounds import closed_form, separation_bound
 from hyperproto.codes.certificate import MEETS, Code, best_possible, certify
 from hyperproto.codes.large import tiled_descent
 from hyperproto.codes.measure import Array, random_points
@@ -47,7 +44,10 @@ def best_code(
     effort allows; the smaller maximum cosine wins.
     """
     work = choose(effort, WORK, what="effort")
-    known = None if search_only else known_code(num_points, dim, seed=seed)
+    if not search_only and (exact := closed_form(num_points, dim)) is not None:
+        points, method, proof = exact
+        return certify(points, method=method, proof=proof)
+    known = None if search_only else constructed_code(num_points, dim, seed=seed)
     if known is not None:
         stored = known is from_zoo(num_points, dim)  # by a thorough search: a lesser one has no chance
         if known.certificate.proved or (stored and effort != "thorough"):
@@ -57,7 +57,7 @@ def best_code(
         rounds = min(60, int(work / (num_points**2 * dim / 2 / 2e10 + 1e-5 * num_points)))
         if known is not None and rounds == 0:
             return known
-        found = _search_large(num_points, dim, rounds, seed, progress)
+        searched = _search_large(num_points, dim, rounds, seed, progress)
     else:
         if known is not None and seconds_per_start(num_points, dim) > PATIENCE * work:
             return known
@@ -75,45 +75,25 @@ def best_code(
         note = f"ended after {seconds:g} s: not fixed by the seed" if search.capped else ""
         note = "interrupted: the best so far, not fixed by the seed" if search.interrupted else note
         method = f"smooth-max search ({effort}: {search.starts} starts, {search.hops} hops)"
-        found = certify(points, method=method, seed=seed, note=note)
-    if known is None or found.certificate.max_cosine < known.certificate.max_cosine:
-        return found
+        searched = certify(points, method=method, seed=seed, note=note)
+    if known is None or searched.certificate.max_cosine < known.certificate.max_cosine:
+        return searched
     return known
 
 
 def known_code(num_points: int, dim: int, *, seed: int = 0) -> Code | None:
     """Return the best code that needs no search: a closed form, a registry code or a zoo code."""
-    exact = closed_form(num_points, dim)
-    if exact is not None:
+    if (exact := closed_form(num_points, dim)) is not None:
         points, method, proof = exact
-        return certify(points, method=method, seed=None, proof=proof)
+        return certify(points, method=method, proof=proof)
+    return constructed_code(num_points, dim, seed=seed)
+
+
+def constructed_code(num_points: int, dim: int, *, seed: int) -> Code | None:
+    """Return the better of the zoo's code and the registry's, of which a fair subset is padded with zeros."""
     entry, stored = best_entry(num_points, dim), from_zoo(num_points, dim)
-    if stored is not None and (entry is None or stored.certificate.max_cosine < entry.max_cosine - MEETS):
+    if entry is None or (stored is not None and stored.certificate.max_cosine < entry.max_cosine - MEETS):
         return stored
-    return None if entry is None else _from_registry(entry, num_points, dim, seed)
-
-
-def known_max_cosine(num_points: int, dim: int) -> float:
-    """Return the maximum cosine of :func:`known_code`, without building it; 1 where nothing is known."""
-    if num_points <= 2 * dim or dim == 2:  # closed forms, which meet the bound
-        return separation_bound(num_points, dim)
-    entry, stored = best_entry(num_points, dim), from_zoo(num_points, dim)
-    return min(entry.max_cosine if entry else 1.0, stored.certificate.max_cosine if stored else 1.0)
-
-
-@cache
-def from_zoo(num_points: int, dim: int) -> Code | None:
-    """Return the stored code of K points in D dimensions, measured anew, or None where there is none."""
-    path = ZOO / f"{num_points}x{dim}.safetensors"
-    if not path.is_file():
-        return None
-    points: Array = load_file(path)["points"].astype(np.float64)
-    points /= np.linalg.norm(points, axis=1, keepdims=True)
-    return certify(points, method="zoo: smooth-max search, stored with the package", seed=None)
-
-
-def _from_registry(entry: Entry, num_points: int, dim: int, seed: int) -> Code:
-    """Return ``num_points`` points of an entry, fairly chosen, padded with zeros to ``dim`` dimensions."""
     dtype = np.float32 if num_points * dim > SINGLE_PRECISION else np.float64
     points = entry.take(choose_subset(entry, num_points, seed=seed), dim=dim, dtype=dtype)
     mean_norm, neighbors, deviation = fairness(points[:, : entry.dim], entry.max_cosine, seed=seed)
@@ -129,10 +109,33 @@ def _from_registry(entry: Entry, num_points: int, dim: int, seed: int) -> Code:
     )
 
 
+def known_max_cosine(num_points: int, dim: int) -> float:
+    """Return the maximum cosine of :func:`known_code`, without building it; 1 where nothing is known."""
+    if num_points <= 2 * dim or dim == 2:  # closed forms, which meet the bound
+        return separation_bound(num_points, dim)
+    entry, stored = best_entry(num_points, dim), from_zoo(num_points, dim)
+    return min(entry.max_cosine if entry else 1.0, stored.certificate.max_cosine if stored else 1.0)
+
+
+@cache
+def from_zoo(num_points: int, dim: int) -> Code | None:
+    """Return the stored code of K points in D dimensions, measured again, or None where there is none."""
+    path = ZOO / f"{num_points}x{dim}.safetensors"
+    if not path.is_file():
+        return None
+    points: Array = load_file(path)["points"].astype(np.float64)
+    points /= np.linalg.norm(points, axis=1, keepdims=True)
+    return certify(points, method="zoo: smooth-max search, stored with the package")
+
+
 def _search_large(num_points: int, dim: int, rounds: int, seed: int, progress: Progress | None) -> Code:
     """Search without K x K, where the effort allows a pass over all pairs."""
-    if dim == 3:
-        return certify(spiral(num_points), method="spiral", seed=None)
+    if dim == 3:  # a Fibonacci spiral: equal steps in height, the golden angle between one and the next
+        steps = np.arange(num_points) + 0.5
+        height, turn = 1 - 2 * steps / num_points, np.pi * (3 - np.sqrt(5)) * steps
+        radius = np.sqrt(1 - height**2)
+        points: Array = np.stack([radius * np.cos(turn), radius * np.sin(turn), height], axis=1)
+        return certify(points, method="spiral")
     if rounds == 0:
         method = "random: too many for a search of this effort, and no code is known"
         return certify(random_points(num_points, dim, seed), method=method, seed=seed)

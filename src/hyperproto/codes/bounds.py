@@ -1,4 +1,4 @@
-"""Lower bounds on the maximum cosine of K points in D dimensions: what nobody can beat.
+"""Lower bounds on the maximum cosine of K points in D dimensions, and the codes that meet them in closed form.
 
 References
 ----------
@@ -16,6 +16,7 @@ from scipy.optimize import brentq
 from scipy.special import betaincinv
 
 from hyperproto._core.checks import check_integer
+from hyperproto.codes.measure import Array
 
 
 def separation_bound(num_points: int, dim: int) -> float:
@@ -60,6 +61,49 @@ def random_max_cosine(num_points: int, dim: int) -> float:
     cap = 2 * math.log(2) / (num_points * (num_points - 1))
     sine_squared = float(betaincinv((dim - 1) / 2, 0.5, 2 * min(cap, 1 - cap)))
     return math.copysign(math.sqrt(1 - sine_squared), 0.5 - cap)
+
+
+def polygon(num_points: int) -> Array:
+    """Return the regular polygon, ``(cos ψ, sin ψ)`` at angles of 2π/K (paper, section 2.1). Shape (K, 2)."""
+    angles = 2 * np.pi * np.arange(num_points) / num_points
+    return np.stack([np.cos(angles), np.sin(angles)], axis=1)
+
+
+def simplex(num_points: int, dim: int) -> Array:
+    """Return the regular simplex: every cosine is -1/(K-1). Needs K <= D+1; further axes are zero.
+
+    Built row by row: point i has what it needs on axis i to be a unit vector, and all later points share
+    the coordinate that gives them the right product with it.
+
+    >>> points = simplex(4, 3)
+    >>> (points @ points.T).round(6)[0, 1]
+    np.float64(-0.333333)
+    """
+    points = np.zeros((num_points, dim))
+    for i in range(num_points - 1):
+        left = num_points - i  # points that still differ, with cosine -1/(left-1) between them
+        radius = np.sqrt(num_points * (left - 1) / ((num_points - 1) * left))
+        points[i, i] = radius
+        points[i + 1 :, i] = -radius / (left - 1)
+    unit: Array = points / np.linalg.norm(points, axis=1, keepdims=True)
+    return unit
+
+
+def cross_polytope(num_points: int, dim: int) -> Array:
+    """Return K of the 2D points ±e_i: every cosine is 0 or -1. Needs K <= 2D; pairs are used up in order."""
+    return np.concatenate([np.eye(dim), -np.eye(dim)])[:num_points]
+
+
+def closed_form(num_points: int, dim: int) -> tuple[Array, str, str] | None:
+    """Return (points, method, proof) where a code that meets the bound has a closed form, else None."""
+    if num_points <= dim + 1:
+        return simplex(num_points, dim), "simplex", "Rankin (1955): K <= D+1 points have a cosine >= -1/(K-1)"
+    if dim == 2:
+        return polygon(num_points), "polygon", "pigeonhole: K arcs fill the circle, so one is <= 2π/K"
+    if num_points <= 2 * dim:
+        points = cross_polytope(num_points, dim)
+        return points, "cross-polytope", "Rankin (1955): K >= D+2 points have a cosine >= 0"
+    return None
 
 
 def _fejes_toth(num_points: int) -> float:

@@ -162,7 +162,7 @@ def certify(
     points: Array,
     *,
     method: str,
-    seed: int | None,
+    seed: int | None = None,
     proof: str = "",
     theorem: tuple[float, str] | None = None,
     note: str = "",

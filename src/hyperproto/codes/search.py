@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -83,17 +83,15 @@ def seconds_per_start(num_points: int, dim: int) -> float:
     return patience * (0.02 + 4e-6 * pairs + 1.8e-7 * pairs * dim)
 
 
-@dataclass(frozen=True)
-class Candidate:
+class Candidate(NamedTuple):
     """Points of a search, and their maximum cosine."""
 
     cosine: float
     points: Array
 
-    @classmethod
-    def of(cls, points: Array) -> "Candidate":
-        """Measure the points."""
-        return cls(largest_cosine(points), points)
+
+def _measured(points: Array) -> Candidate:
+    return Candidate(largest_cosine(points), points)
 
 
 def fresh_start(num_points: int, dim: int, seed: int, index: int, bound: float) -> Candidate:
@@ -112,7 +110,7 @@ def fresh_start(num_points: int, dim: int, seed: int, index: int, bound: float) 
         points = _converge(points, first, bound)
         if vacancy:
             points = _sharpen(drop_points(points, 1, rng), 64)
-        return Candidate.of(points)
+        return _measured(points)
 
 
 def adapted_start(
@@ -123,20 +121,20 @@ def adapted_start(
     with one_thread():
         points = adapt_code(code, num_points, dim, rng, noise=0.01 if turn else 1e-6)
         exponent = ADAPTED_EXPONENTS[turn % len(ADAPTED_EXPONENTS)]
-        return Candidate.of(_converge(points, exponent, bound))
+        return _measured(_converge(points, exponent, bound))
 
 
-def hop(candidate: Candidate, seed: int, index: int, hops: int, bound: float) -> Candidate:
-    """Move a few points into the deepest holes and converge again, ``hops`` times, keeping what is better."""
+def hop(candidate: Candidate, seed: int, index: int, bound: float) -> Candidate:
+    """Move a few points into the deepest holes and converge again, ten times, keeping what is better."""
     rng = np.random.default_rng(derive_seed(seed, "hop", index))
     best = candidate
     with one_thread():
-        for _ in range(hops):
+        for _ in range(CHAIN_HOPS):
             if best.cosine <= bound + CLOSE:
                 break
             count = int(rng.integers(1, 4))
             first = (64, 16)[int(rng.integers(2))]
-            moved = Candidate.of(_sharpen(move_points(best.points, count, rng), first))
+            moved = _measured(_sharpen(move_points(best.points, count, rng), first))
             if moved.cosine < best.cosine - 1e-10:
                 best = moved
     return best
@@ -159,7 +157,7 @@ def harden(candidate: Candidate, bound: float) -> Candidate:
                 exponents = [2**k for k in range(first, last + 1)]
                 points = descend(smooth, points, exponents, iterations=iterations, tolerance=1e-6)
                 for end in (points, polish(points, exponent=2**last)):
-                    best = min(best, Candidate.of(end), key=lambda c: c.cosine)
+                    best = min(best, _measured(end), key=lambda c: c.cosine)
                     if best.cosine <= bound + 1e-13:
                         return best
     return best
@@ -198,17 +196,11 @@ class Search:
     """
 
     bound: float
-    total: int = 0
     starts: int = 0
     hops: int = 0
     capped: bool = False
     interrupted: bool = False
     best: list[Candidate] = field(default_factory=list, repr=False)
-
-    @property
-    def done(self) -> bool:
-        """Whether there is nothing left to gain, or no time."""
-        return self.capped or bool(self.best and self.best[0].cosine <= self.bound + CLOSE)
 
     def keep(self, candidate: Candidate, *, parent: Candidate | None = None) -> None:
         """Remember the best candidates that differ, a better one in place of the one it came from.
@@ -223,22 +215,6 @@ class Search:
                 self.best.append(other)
         del self.best[POPULATION:]
 
-    def take(self, tasks: list[Task], *, workers: int, hops: int, deadline: float, progress: Progress | None) -> None:
-        """Run one round of tasks and keep its results, unless the search is done already."""
-        if self.done:
-            return
-        with closing(run_in_order(tasks, workers)) as results:
-            for (_, arguments), candidate in zip(tasks, results, strict=True):
-                self.keep(candidate, parent=arguments[0] if hops else None)
-                self.starts += not hops
-                self.hops += hops
-                if progress is not None:
-                    finished = self.starts + self.hops // CHAIN_HOPS
-                    progress(finished, self.total, self.best[0].cosine, self.bound)
-                if time.monotonic() > deadline:
-                    self.capped = True
-                    return
-
 
 def optimize(
     num_points: int,
@@ -252,36 +228,35 @@ def optimize(
     seconds: float | None = None,
     progress: Progress | None = None,
 ) -> tuple[Array, Search]:
-    """Return the best code a search finds, and the account of that search.
+    """Return the best code a search finds, unit rows, and the account of that search.
 
-    Parameters
-    ----------
-    num_points, dim : int
-        K and D.
-    effort : Effort
-        How much to try.
-    seed : int
-        Fixes every bit of the result, for any number of workers.
-    workers : int, default 1
-        Processes; more than one is used only where the search takes longer than starting them.
-    bound : float, optional
-        Stops within 1e-7 of this; (default: :func:`separation_bound`).
-    initial_codes : sequence of Array
-        Codes of nearly as many points or dimensions, to start from as well.
-    seconds : float, optional
-        Ends the search early, at the first result after this time.
-    progress : callable, optional
-        Called with (done, total, best maximum cosine, bound) after each start and each chain of hops.
-
-    Returns
-    -------
-    Array, shape (num_points, dim), unit rows; and the Search. An interrupt returns the best so far.
+    The seed fixes every bit, for any number of workers, which are used only where the search takes longer than
+    starting them. It ends within 1e-7 of the bound (default: :func:`separation_bound`), at the first result after
+    ``seconds``, or by an interrupt. ``initial_codes``, of nearly as many points or dimensions, are starts too;
+    ``progress`` is called with (done, total, best maximum cosine, bound) after each start and each chain of hops.
     """
     search = Search(separation_bound(num_points, dim) if bound is None else bound)
-    search.total = effort.starts + TURNS * len(initial_codes) + effort.rounds * CHAINS
+    total = effort.starts + TURNS * len(initial_codes) + effort.rounds * CHAINS
     deadline = math.inf if seconds is None else time.monotonic() + seconds
     turns = effort.starts + 0.5 * effort.rounds * CHAINS * CHAIN_HOPS + 2 * effort.finalists
     workers = workers if turns * seconds_per_start(num_points, dim) > POOL_WORK else 1
+
+    def run(tasks: list[Task], *, hops: int) -> None:
+        """Keep the results of some tasks, unless there is nothing left to gain, or no time."""
+        if search.capped or (search.best and search.best[0].cosine <= search.bound + CLOSE):
+            return
+        with closing(run_in_order(tasks, workers)) as results:
+            for (_, arguments), candidate in zip(tasks, results, strict=True):
+                search.keep(candidate, parent=arguments[0] if hops else None)
+                search.starts += not hops
+                search.hops += hops
+                if progress is not None:
+                    done = search.starts + search.hops // CHAIN_HOPS
+                    progress(done, total, search.best[0].cosine, search.bound)
+                if time.monotonic() > deadline:
+                    search.capped = True
+                    return
+
     tasks: list[Task] = [  # given codes first, since they are the most likely to meet the bound
         (adapted_start, (code, num_points, dim, seed, k, turn, search.bound))
         for k, code in enumerate(initial_codes)
@@ -290,16 +265,12 @@ def optimize(
     tasks += [(fresh_start, (num_points, dim, seed, index, search.bound)) for index in range(effort.starts)]
     try:
         for first in range(0, len(tasks), ROUND):
-            batch = tasks[first : first + ROUND]
-            search.take(batch, workers=workers, hops=0, deadline=deadline, progress=progress)
+            run(tasks[first : first + ROUND], hops=0)
         for turn in range(effort.rounds):
             # in turn, from among fewer and fewer of the best
             eligible = search.best[: max(CHAINS, round(POPULATION * (1 - turn / effort.rounds)))]
             numbers = range(CHAINS * turn, CHAINS * turn + min(CHAINS, len(eligible)))
-            chains: list[Task] = [
-                (hop, (eligible[k % len(eligible)], seed, k, CHAIN_HOPS, search.bound)) for k in numbers
-            ]
-            search.take(chains, workers=workers, hops=CHAIN_HOPS, deadline=deadline, progress=progress)
+            run([(hop, (eligible[k % len(eligible)], seed, k, search.bound)) for k in numbers], hops=CHAIN_HOPS)
         finalists = search.best[: 1 if search.capped else effort.finalists]
         with closing(run_in_order([(harden, (c, search.bound)) for c in finalists], workers)) as results:
             for parent, candidate in zip(finalists, results, strict=True):

@@ -10,9 +10,9 @@ from torch import Tensor
 
 from hyperproto._core.checks import check_integer, check_names, unknown_choice
 from hyperproto._core.errors import InputError, InputTypeError
-from hyperproto.codes import certify, known_max_cosine, max_cosine
-from hyperproto.codes.certificate import PROVED, Certificate
-from hyperproto.codes.measure import Array
+from hyperproto.codes.best import known_max_cosine
+from hyperproto.codes.certificate import PROVED, Certificate, certify
+from hyperproto.codes.measure import Array, max_cosine
 from hyperproto.priors import as_prior
 from hyperproto.sphere import normalize
 

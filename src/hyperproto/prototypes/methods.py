@@ -13,10 +13,10 @@ from hyperproto._core.checks import check_finite_number
 from hyperproto._core.errors import InputError, InputTypeError, arg
 from hyperproto._core.processes import one_thread
 from hyperproto._core.seeding import derive_seed
-from hyperproto.codes import Code, best_code, certify, known_code, paper_descent, separation_bound
 from hyperproto.codes.assignment import assign
-from hyperproto.codes.best import MATRIX_POINTS
-from hyperproto.codes.certificate import PriorAgreement
+from hyperproto.codes.best import MATRIX_POINTS, best_code, known_code
+from hyperproto.codes.bounds import separation_bound
+from hyperproto.codes.certificate import Code, PriorAgreement, certify
 from hyperproto.codes.joint import (
     EXPONENTS,
     auto_weight,
@@ -28,7 +28,7 @@ from hyperproto.codes.joint import (
 )
 from hyperproto.codes.large import many_ranked_points
 from hyperproto.codes.measure import Array, random_points
-from hyperproto.codes.paper import authors_steps
+from hyperproto.codes.paper import authors_steps, paper_descent
 from hyperproto.codes.ranking import Ranking, agreement
 from hyperproto.codes.search import WORK, Effort, optimize
 from hyperproto.codes.smooth_max import SmoothMax, descend, largest_cosine
@@ -137,7 +137,7 @@ def certify_agreement(code: Code, request: Request, weight: float) -> Code:
 def _auto(request: Request) -> tuple[Code, float]:
     """Separate as well as can be; with a prior, the smooth maximum plus λ times Equation 6."""
     if request.prior is None or request.weight == 0:
-        return _best(request), 0.0
+        return separate(request), 0.0
     _refuse_seconds(request)
     shape = request.num_classes, request.dim
     layout = spectral_layout(request.similarity, request.members, *shape, seed=request.seed)
@@ -223,7 +223,7 @@ def _assigned(request: Request, code: Code) -> tuple[Code, float]:
     return Code(points, replace(code.certificate, method=method, note=note.strip(), seed=request.seed)), 0.0
 
 
-def _best(request: Request, *, search_only: bool = False) -> Code:
+def separate(request: Request, *, search_only: bool = False) -> Code:
     """Return the best known code or a better one that is searched for; one that uses every axis where asked to."""
     num_classes, dim = request.num_classes, request.dim
     fill = request.every_axis and request.prior is None and num_classes > dim + 1
@@ -285,10 +285,6 @@ def _search_from(padded: Code, seed: int) -> Code:
     return certify(moved, method=method, seed=seed)
 
 
-def _optimize(request: Request) -> tuple[Code, float]:
-    return _auto(request) if request.prior is not None else (_best(request, search_only=True), 0.0)
-
-
 def _codes(request: Request) -> tuple[Code, float]:
     code = known_code(request.num_classes, request.dim, seed=request.seed)
     if code is None:
@@ -343,9 +339,9 @@ def _refuse_seconds(request: Request) -> None:
 
 METHODS: dict[str, Callable[[Request], tuple[Code, float]]] = {
     "auto": _auto,
-    "optimize": _optimize,
+    "optimize": _auto,
     "project": _projected,
-    "assign": lambda request: _assigned(request, _best(request)),
+    "assign": lambda request: _assigned(request, separate(request)),
     "codes": _codes,
     "paper": _paper,
     "random": _random,

@@ -12,18 +12,13 @@ from hyperproto._core.checks import check_finite_number, check_integer, unknown_
 from hyperproto._core.errors import InputError, arg
 from hyperproto._core.progress import progress_bar
 from hyperproto._core.seeding import derive_seed
-from hyperproto.codes import (
-    Code,
-    certify,
-    farthest_first,
-    separation_bound,
-    spread_order,
-)
 from hyperproto.codes.best import MATRIX_POINTS
-from hyperproto.codes.certificate import EXACT_POINTS
+from hyperproto.codes.bounds import separation_bound
+from hyperproto.codes.certificate import EXACT_POINTS, Code, certify
+from hyperproto.codes.measure import farthest_first, spread_order
 from hyperproto.codes.search import WORK
 from hyperproto.priors import Missing, Prior, as_prior
-from hyperproto.prototypes.methods import METHODS, Request, certify_agreement, check_prior_weight
+from hyperproto.prototypes.methods import METHODS, Request, certify_agreement, check_prior_weight, separate
 from hyperproto.prototypes.prototypes import Prototypes, check_dim, parse_classes
 
 
@@ -122,7 +117,10 @@ def place(
             every_axis=every_axis,
             steps=steps,
         )
-        code, used_weight = METHODS[method](request)
+        if known is None and method in ("auto", "optimize"):
+            code, used_weight = separate(request, search_only=method == "optimize"), 0.0
+        else:
+            code, used_weight = METHODS[method](request)
     if known is not None:
         code = certify_agreement(code, request, used_weight)
     if reserve:

@@ -15,8 +15,9 @@ from torch import Tensor
 from hyperproto._core.checks import check_integer, check_names, check_unit_rows, choose
 from hyperproto._core.errors import InputError, InputTypeError, MissingDataError, arg
 from hyperproto._core.files import replacing
-from hyperproto.codes import Certificate, Code, Separation, certify, extend_code, extend_ranked, separation
-from hyperproto.codes.measure import Array
+from hyperproto.codes.certificate import Certificate, Code, certify
+from hyperproto.codes.extend import extend_code, extend_ranked
+from hyperproto.codes.measure import Array, Separation, separation
 from hyperproto.codes.search import WORK
 from hyperproto.priors import Missing, as_prior
 from hyperproto.prototypes.change import all_names, certify_used, class_ids, exact, extended_certificate

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hyperproto._core.checks import check_integer, names_or_numbers, nearest_name
 from hyperproto._core.errors import InputError
-from hyperproto.codes import row_blocks
+from hyperproto.codes.measure import row_blocks
 from hyperproto.priors import Prior
 from hyperproto.prototypes import Prototypes
 

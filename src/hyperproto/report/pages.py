@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hyperproto._core.extras import require
 from hyperproto._core.files import replacing
 from hyperproto._version import __version__
-from hyperproto.codes import Certificate
+from hyperproto.codes.certificate import Certificate
 
 STYLE = "body { margin: 0; font: 15px/1.45 system-ui, sans-serif; color: #222; background: #fff; }"
 

@@ -16,7 +16,7 @@ from torch import Tensor
 from hyperproto._core.checks import check_directions, check_integer, check_output_width
 from hyperproto._core.errors import InputError, arg
 from hyperproto._core.processes import from_first
-from hyperproto.codes import Certificate
+from hyperproto.codes.certificate import Certificate
 from hyperproto.losses import cosine_loss
 from hyperproto.prototypes import Prototypes, place
 from hyperproto.spaces.output_space import Head, TaskSpace, parse_tasks

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hyperproto.codes.algebra.entry import derive, members, section
-from hyperproto.codes.algebra.polytopes import e8_roots
+from hyperproto.codes.algebra.lattices import e8_roots
 from hyperproto.codes.algebra.quadratic import FormSet, SignCode
 
 

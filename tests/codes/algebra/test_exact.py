@@ -5,7 +5,7 @@ import pytest
 from algebra_helpers import assert_is_code, spectrum
 
 from hyperproto.codes.algebra.families import family_entries, quadric_entry
-from hyperproto.codes.algebra.leech import golay_words, leech_vectors, octads, quadruples
+from hyperproto.codes.algebra.lattices import golay_words, leech_vectors, octads, quadruples
 from hyperproto.codes.algebra.registry import exact_entries
 
 ENTRIES = {entry.name: entry for entry in exact_entries()}

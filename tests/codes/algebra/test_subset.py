@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 
-from hyperproto.codes import known_code
 from hyperproto.codes.algebra.families import sign_entry
 from hyperproto.codes.algebra.quadratic import FormSet
 from hyperproto.codes.algebra.registry import best_entry, exact_entries
 from hyperproto.codes.algebra.subset import choose_subset, fairness
+from hyperproto.codes.best import known_code
 
 ENTRIES = {entry.name: entry for entry in exact_entries()}
 

@@ -97,7 +97,7 @@ def members(points: Array, anchors: Array, cosines: ArrayLike) -> Integers:
 def derive(points: Array, max_cosine: float, *, steps: int = 1, base: int = 0) -> Array:
     """Return the code derived at its point number ``base``, and so on for so many steps.
 
-    >>> from hyperproto.codes.algebra.polytopes import e8_roots
+    >>> from hyperproto.codes.algebra.lattices import e8_roots
     >>> derive(e8_roots(), 1 / 2, steps=2).shape
     (27, 6)
     """

@@ -31,8 +31,8 @@ from hyperproto.codes.algebra.graphs import (
     steiner_lines,
     unitary_lines,
 )
-from hyperproto.codes.algebra.polytopes import closed_form
 from hyperproto.codes.algebra.quadratic import FormSet, SignCode
+from hyperproto.codes.bounds import closed_form
 from hyperproto.codes.measure import Array
 
 MAX_BITS = 14  # tables of GF(2^14) are made in a second

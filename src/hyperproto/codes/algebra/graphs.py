@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from hyperproto.codes.algebra.entry import unit_rows, with_opposites
 from hyperproto.codes.algebra.fields import Integers, field
-from hyperproto.codes.algebra.leech import hexads
+from hyperproto.codes.algebra.lattices import hexads
 from hyperproto.codes.algebra.quadratic import hadamard
 from hyperproto.codes.measure import Array
 

@@ -27,15 +27,17 @@ from hyperproto.codes.algebra.graphs import (
     m22_graph,
     spectral_code,
 )
-from hyperproto.codes.algebra.leech import (
+from hyperproto.codes.algebra.lattices import (
     barnes_wall_16,
+    cell_600,
     cohn_li,
     construction_a,
+    e8_roots,
     golay_words,
+    icosahedron,
     laminated,
     leech_vectors,
 )
-from hyperproto.codes.algebra.polytopes import cell_600, e8_roots, icosahedron
 from hyperproto.codes.algebra.quadratic import FormSet
 from hyperproto.codes.measure import Array
 
@@ -51,7 +53,7 @@ def best_entry(num_points: int, dim: int) -> Entry | None:
     fits.
 
     Among equals the one with the least padding, then with the fewest points to spare. Closed forms (K <= 2D, D = 2)
-    are not in the registry: ask :func:`hyperproto.codes.closed_form` first.
+    are not in the registry: ask :func:`hyperproto.codes.bounds.closed_form` first.
 
     >>> best_entry(200, 25).name, best_entry(1_000_000, 1024).max_cosine
     ('equiangular 276 derived 1', 0.03125)

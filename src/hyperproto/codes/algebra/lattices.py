@@ -1,4 +1,4 @@
-"""The binary Golay code, the Leech lattice's shortest vectors, and codes at 60 degrees (cosine 1/2) made of them.
+"""Codes of polytopes and lattices: 600-cell, E8, the Golay code, the Leech lattice, and codes at 60 degrees of them.
 
 The extended quadratic-residue code of length 24 is the Golay code: 4096 words, weights 0, 8, 12, 16, 24; its
 759 words of weight 8, the octads, form the Steiner system S(5, 8, 24). In coordinates scaled by sqrt(8) the
@@ -16,11 +16,11 @@ join.
 Construction A, shapes over a binary code: all ±2 at one place, and ±1 on every word of weight 4 with all 16 signs.
 Words of weight 4 that meet in at most two places make all cosines <= 1/2.
 
-Conway, Sloane, "Sphere Packings, Lattices and Groups", chapters 3, 4, 5, 10 and 11.
+Coxeter, "Regular Polytopes"; Conway, Sloane, "Sphere Packings, Lattices and Groups", chapters 3, 4, 5, 10 and 11.
 """
 
 from functools import cache
-from itertools import combinations, product
+from itertools import combinations, permutations, product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,7 @@ from hyperproto.codes.measure import Array
 
 Words = NDArray[np.int64]
 
+GOLDEN = (1 + np.sqrt(5)) / 2
 E7_DIAGRAM = ((), (0,), (1,), (1,), (2,), (3,), (4,))  # earlier neighbors: a chain of six, the seventh on the third
 QUADRUPLES = {  # cycles of a symmetry, and one word of every orbit
     10: ("0123456789", "0134 0126 0247"),
@@ -39,6 +40,31 @@ QUADRUPLES = {  # cycles of a symmetry, and one word of every orbit
         "0134 0157 0168 019b 036b 037a 0389 0459 047b 048a 056a 058b 0679 3468 349a 38ab 67ab",
     ),
 }
+
+
+def icosahedron() -> Array:
+    """Return the 12 cyclic shifts of (0, ±1, ±φ): cosines ±1/sqrt(5) and -1."""
+    corners = np.array([(0, a, b * GOLDEN) for a, b in product((1, -1), repeat=2)])
+    points = np.concatenate([np.roll(corners, shift, axis=1) for shift in range(3)])
+    return unit_rows(points)
+
+
+def cell_600() -> Array:
+    """Return the 120 unit icosians: cosines up to φ/2.
+
+    8 shifts of (±1, 0, 0, 0), 16 of (±1, ±1, ±1, ±1)/2 and the 96 even permutations of (±φ, ±1, ±1/φ, 0)/2.
+    """
+    even = [p for p in permutations(range(4)) if np.linalg.det(np.eye(4)[list(p)]) > 0]
+    corners = [np.array((a * GOLDEN, b, c / GOLDEN, 0)) / 2 for a, b, c in product((1, -1), repeat=3)]
+    rotated = np.array([corner[list(p)] for corner in corners for p in even])
+    halves = np.array(list(product((0.5, -0.5), repeat=4)))
+    points = np.concatenate([with_opposites(np.eye(4)), halves, rotated])
+    return unit_rows(points)
+
+
+def e8_roots() -> Array:
+    """Return the 240 roots of E8: 112 of D_8 and 128 of (±1/2)^8 with an even number of minus signs."""
+    return np.concatenate([unit_rows(pairs_of_signs(8)), unit_rows(even_signs(8))])
 
 
 @cache
