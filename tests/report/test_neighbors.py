@@ -6,7 +6,7 @@ import torch
 from rich.console import Console
 
 import hyperproto as hp
-from hyperproto.codes import row_blocks
+from hyperproto.codes.measure import row_blocks
 from hyperproto.priors import Prior, from_similarity
 from hyperproto.report import compare_neighbors, print_neighbors, prior_groups
 from hyperproto.report.neighbors import nearest

@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 import hyperproto as hp
-from hyperproto.codes import PriorAgreement
+from hyperproto.codes.certificate import PriorAgreement
 from hyperproto.report import draw_placement, draw_trade_off, prior_groups, write_placement_page
 from hyperproto.report.pages import certificate_rows
 from tests.report.test_neighbors import NAMES, prior
