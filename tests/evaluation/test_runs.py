@@ -18,7 +18,7 @@ def shelf(tmp_path, image_run, table_run):
     damage = {
         "no-json": "{",
         "list": "[]",
-        "strange": json.dumps({"format": "hyperproto.run/1", "network": 3, "space": [], "settings": {"epochs": 1}}),
+        "strange": json.dumps({"format": "hyperproto.run/2", "network": 3, "space": [], "settings": {"epochs": 1}}),
         "deep": "[" * 100_000,
     }
     for name, text in damage.items():
@@ -34,7 +34,7 @@ def test_good_runs_say_what_they_are(shelf, image_run):
     rows = {row.name: row for row in list_runs(shelf)}
     assert set(rows) == {"images", "old/table", "cut", "no-json", "list", "strange", "deep"}
     images = rows["images"]
-    assert (images.state, images.epochs, images.asked) == ("finished", 4, 4)
+    assert (images.state, images.epochs, images.total_epochs) == ("finished", 4, 4)
     assert (images.network, images.space, images.data) == ("digit-net", "sphere 3, squared_cosine", "15 examples")
     assert images.last == image_run.run.metrics
     assert images.best == image_run.run.best["valid"]
@@ -44,7 +44,7 @@ def test_good_runs_say_what_they_are(shelf, image_run):
 
 def test_an_interrupted_run_counts_the_epochs_that_ended(shelf, image_run):
     cut = next(row for row in list_runs(shelf) if row.name == "cut")
-    assert (cut.state, cut.epochs, cut.asked) == ("unfinished", 2, 4)
+    assert (cut.state, cut.epochs, cut.total_epochs) == ("unfinished", 2, 4)
     assert cut.last == image_run.run.history[1]["valid"]
 
 

@@ -33,16 +33,20 @@ class Calibrate(RunAndData):
         from hyperproto._core.files import plain
         from hyperproto.evaluation import calibrate_run
 
-        found = calibrate_run(
+        calibration = calibrate_run(
             self.run_folder, self.data, coverage=self.coverage, reject=self.reject, **self.options()
         )
         if self.json:
-            return print(json.dumps(plain(found.to_dict())))
-        how = ". Each half measured by a fit to the other:" if found.measures else ", too few to measure by halves."
-        where = f"{found.origin['data']}, {found.origin['split']}"
+            return print(json.dumps(plain(calibration.to_dict())))
+        how = (
+            ". Each half measured by a fit to the other:"
+            if calibration.measures
+            else ", too few to measure by halves."
+        )
+        where = f"{calibration.origin['data']}, {calibration.origin['split']}"
         rows = []
-        for name, value in found.measures.items():
+        for name, value in calibration.measures.items():
             task, _, measure = name.rpartition("/")
             label = f"{task}: {LABELS[measure]}" if task else LABELS[measure]
             rows.append((label, f"{value:.4g}" if measure in ("set_size", "width") else percent(value)))
-        return print_rows(f"Calibrated on {found.examples:,} examples ({where}){how}", rows)
+        return print_rows(f"Calibrated on {calibration.examples:,} examples ({where}){how}", rows)

@@ -68,10 +68,12 @@ class Evaluate(RunAndData):
         check_integer(self.worst, "worst", at_least=0)
         if self.output is not None:
             check_can_write(self.output)
-        found = evaluate_run(self.run_folder, self.data, pairs=self.pairs, unknown=self.unknown, **self.options())
-        print(json.dumps(found.to_dict())) if self.json else _show(found, self.worst)
+        evaluation = evaluate_run(
+            self.run_folder, self.data, pairs=self.pairs, unknown=self.unknown, **self.options()
+        )
+        print(json.dumps(evaluation.to_dict())) if self.json else _show(evaluation, self.worst)
         if self.output is not None:
-            write_json(self.output, found.to_dict())
+            write_json(self.output, evaluation.to_dict())
 
 
 def percent(value: float) -> str:
@@ -95,27 +97,28 @@ def print_rows(title: str, rows: Iterable[tuple[str, str]]) -> None:
         console.print(table)
 
 
-def _show(found: "Evaluation", worst: int) -> None:
+def _show(evaluation: "Evaluation", worst: int) -> None:
     from hyperproto.evaluation import ClassReport
     from hyperproto.training.outputs import not_better
 
-    rows, failed = [], not_better(found.measures, found.constant)
-    for name, value in found.measures.items():
+    rows, failed = [], not_better(evaluation.measures, evaluation.constant)
+    for name, value in evaluation.measures.items():
         write = percent if name.endswith("accuracy") else "{:.4g}".format
-        verdict = ": no better" if name in failed else ""
-        rows.append((name, f"{write(value)} (a constant answer {write(found.constant[name])}{verdict})"))
-    for name, report in found.tasks.items():
-        task = _class_rows(report, found.calibrated) if isinstance(report, ClassReport) else _range_rows(report)
+        comment = ": no better" if name in failed else ""
+        rows.append((name, f"{write(value)} (a constant answer {write(evaluation.constant[name])}{comment})"))
+    for name, report in evaluation.tasks.items():
+        task = _class_rows(report, evaluation.calibrated) if isinstance(report, ClassReport) else _range_rows(report)
         task["without a label"] = f"{report.missing:,}" if report.missing else ""
-        if name in found.unknown:
-            task |= _unknown_rows(found.unknown[name])
+        if name in evaluation.unknown:
+            task |= _unknown_rows(evaluation.unknown[name])
         rows += [(f"{name}: {label}", text) for label, text in task.items() if text]
-    if found.fitted_here:
+    if evaluation.fitted_here:
         rows.append(("confidence", "was fitted on this very data, so it looks better than it is"))
-    if found.skipped:
-        rows.append(("left out", f"{len(found.skipped)} unreadable, the first {found.skipped[0]}"))
-    print_rows(f"{found.run} ({found.which} epoch) on {found.data}, {found.split}: {found.examples:,} examples", rows)
-    for name, report in found.tasks.items():
+    if evaluation.skipped:
+        rows.append(("left out", f"{len(evaluation.skipped)} unreadable, the first {evaluation.skipped[0]}"))
+    data = f"{evaluation.data}, {evaluation.split}: {evaluation.examples:,} examples"
+    print_rows(f"{evaluation.run} ({evaluation.which} epoch) on {data}", rows)
+    for name, report in evaluation.tasks.items():
         if isinstance(report, ClassReport):
             _show_classes(name, report, worst)
 

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -50,23 +51,11 @@ def _show(rows: "list[RunRow]") -> None:
             describe_measures(values).replace("  ", "\n").replace(" %", "\N{NO-BREAK SPACE}%")
             for values in (row.last, row.best)
         )
-        trained, epochs = f"{row.data}\n{row.network}\n{row.space}", f"{row.epochs}/{row.asked}\n{row.state}"
-        known = (trained, epochs, *measures, _duration(row.seconds))
+        trained, epochs = f"{row.data}\n{row.network}\n{row.space}", f"{row.epochs}/{row.total_epochs}\n{row.state}"
+        known = (trained, epochs, *measures, str(timedelta(seconds=round(row.seconds))))
         cells.append((row.name, *(("damaged",) if row.state == "damaged" else known)))
     console = table_console()
     console.print(text_table(cells, "run", "trained", "epochs", "last", "best", "time"))
     for row in rows:
         if row.reason:
             console.print(escape(f"{row.name} is damaged: {row.reason}"), soft_wrap=True, highlight=False)
-
-
-def _duration(seconds: float) -> str:
-    """Return a time as people read it.
-
-    >>> _duration(7.4), _duration(4000)
-    ('7 s', '1:07 h')
-    """
-    minutes = round(seconds / 60)
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    return f"{minutes} min" if minutes < 60 else f"{minutes // 60}:{minutes % 60:02} h"

@@ -65,7 +65,7 @@ def calibrate_run(
     name, part, dataset = read_run_data(
         record, opened.tasks, data, split=split, unseen=unseen, skip_corrupt=skip_corrupt
     )
-    found = fit_calibration(
+    calibration = fit_calibration(
         network,
         opened,
         dataset,
@@ -74,8 +74,8 @@ def calibrate_run(
         batch_size=batch_size or usual_batch_size(record),
         origin={"data": name, "split": part, "which": which, "weights": fingerprint(record.folder, which)},
     )
-    write_json(record.folder / CALIBRATION, found.to_dict())
-    return found
+    write_json(record.folder / CALIBRATION, calibration.to_dict())
+    return calibration
 
 
 def fit_calibration(

@@ -184,7 +184,7 @@ def add_classes(
             record = read_run(model.folder)
             options |= {"preprocessing": record.preprocessing, "spec": record.spec}
         pair = data.inputs, wider.as_given(data.targets)
-        made = fit(copy.deepcopy(model.network), wider, pair, folder=folder, **options)
+        changed = fit(copy.deepcopy(model.network), wider, pair, folder=folder, **options)
     else:
         if how == "prior":
             both = None if old.names is None or isinstance(classes, int) else (*old.names, *classes)
@@ -199,7 +199,7 @@ def add_classes(
             points = mean_directions(model.network, space, task, examples.inputs, groups, count)
             method = "at the mean of examples"
         placed = old.append(classes, points.to(old.vectors.device), method=method)
-        made = store_model(model, with_prototypes(space, task, placed), folder)
+        changed = store_model(model, with_prototypes(space, task, placed), folder)
     old_data = replayed if old_valid is None else in_memory(old_valid, "old_valid", model)
     new_data = examples if new_valid is None else new_examples(model, space, task, classes, *new_valid)
     notes = []
@@ -208,7 +208,7 @@ def add_classes(
     if new_valid is None and new_data is not None:
         notes.append("New classes are measured on the very examples given.")
     added = tuple(range(old.num_classes, old.num_classes + count)) if isinstance(classes, int) else classes
-    return _report(how, added, model, made, task, (old_data, old_data), new_data, notes)
+    return _report(how, added, model, changed, task, (old_data, old_data), new_data, notes)
 
 
 def remove_classes(
@@ -243,9 +243,9 @@ def remove_classes(
         ids = moved_ids(kept, old.num_classes)[before.targets[task].long()]
         after = Examples(before.inputs, before.targets | {task: ids})
         before = Examples(before.inputs, before.targets | {task: kept[ids].masked_fill(ids < 0, MISSING)})
-    made = store_model(model, with_prototypes(space, task, old.remove(classes)), folder)
+    changed = store_model(model, with_prototypes(space, task, old.remove(classes)), folder)
     names = tuple(index if old.names is None else old.names[index] for index in removed)
-    return _report("remove", names, model, made, task, (before, after))
+    return _report("remove", names, model, changed, task, (before, after))
 
 
 def rename_classes(
@@ -257,8 +257,8 @@ def rename_classes(
     """
     model, space, task = open_sphere(run, task)
     placed = space.prototypes_by_task()[task].rename(names)
-    made = store_model(model, with_prototypes(space, task, placed), folder)
-    return _report("rename", tuple(names.values()), model, made, task)
+    changed = store_model(model, with_prototypes(space, task, placed), folder)
+    return _report("rename", tuple(names.values()), model, changed, task)
 
 
 @torch.no_grad()
@@ -299,34 +299,34 @@ def _report(
     how: str,
     classes: tuple[str | int, ...],
     model: Run,
-    made: Run,
+    changed: Run,
     task: str,
     old_data: tuple[Examples | None, Examples | None] = (None, None),
     new_data: Examples | None = None,
     notes: Sequence[str] = (),
 ) -> Changed:
-    """Compare a model with the one made of it, on examples of old classes (with ids of then and now) and new ones."""
+    """Compare a model before and after, on examples of old classes (with ids of then and now) and of new ones."""
     assert isinstance(model.space, Sphere)
-    assert isinstance(made.space, Sphere)
+    assert isinstance(changed.space, Sphere)
     old_before, old_examples = _accuracy(model, task, old_data[0])
-    old_after, _ = _accuracy(made, task, old_data[1])
-    new_accuracy, new_examples = _accuracy(made, task, new_data)
-    before, placed = model.space.prototypes_by_task()[task], made.space.prototypes_by_task()[task]
-    said = []
+    old_after, _ = _accuracy(changed, task, old_data[1])
+    new_accuracy, new_examples = _accuracy(changed, task, new_data)
+    before, placed = model.space.prototypes_by_task()[task], changed.space.prototypes_by_task()[task]
+    sentences = []
     if how != "rename" and (old_before is None or old_after is None):
-        said.append("What the old classes lost is not measured: pass examples of them as old_valid.")
+        sentences.append("What the old classes lost is not measured: pass examples of them as old_valid.")
     elif old_before is not None and old_after is not None and old_before - old_after > NOTABLE:
-        said.append(
+        sentences.append(
             f"The old classes lost {100 * (old_before - old_after):.1f} points of accuracy: "
             f"{100 * old_before:.1f} % before, {100 * old_after:.1f} % now."
         )
     if how == "train" and new_accuracy is not None and new_accuracy < 0.5:
-        said.append(
+        sentences.append(
             f"The new classes are right in {100 * new_accuracy:.1f} % only. Train longer or at a higher rate."
         )
-    said += notes
+    sentences += notes
     if placed.num_classes > before.num_classes:
-        said.append(_nearest(before.num_classes, placed))
+        sentences.append(_nearest(before.num_classes, placed))
     report = ClassChange(
         how=how,
         classes=classes,
@@ -338,13 +338,13 @@ def _report(
         new_examples=new_examples,
         max_cosine_before=before.certificate.max_cosine,
         max_cosine=placed.certificate.max_cosine,
-        notes=tuple(said),
+        notes=tuple(sentences),
     )
-    if made.folder is not None:
-        write_json(made.folder / "new_classes.json", report.to_dict())
+    if changed.folder is not None:
+        write_json(changed.folder / "new_classes.json", report.to_dict())
     if report.lost is not None and report.lost > NOTABLE:
         warnings.warn(report.notes[0], UserWarning, stacklevel=3)  # at whoever called the public function
-    return Changed(made, report)
+    return Changed(changed, report)
 
 
 def _accuracy(model: Run, task: str, data: Examples | None) -> tuple[float | None, int]:

@@ -47,16 +47,16 @@ def open_run(
 def read_calibration(folder: str | Path, *, which: str = "last") -> Calibration | None:
     """Return what ``calibrate_run`` wrote for these weights of a run, "last" or "best"; None where it did not."""
     path = Path(folder) / CALIBRATION
-    found = Calibration.from_dict(read_json(path)) if path.is_file() else None
-    if found is None or found.origin.get("which") != which:
+    calibration = Calibration.from_dict(read_json(path)) if path.is_file() else None
+    if calibration is None or calibration.origin.get("which") != which:
         return None
-    if found.origin.get("weights") != fingerprint(Path(folder), which):
+    if calibration.origin.get("weights") != fingerprint(Path(folder), which):
         raise InputError(f'"{path}"', "be fitted for the weights of its run", "others", "Calibrate the run again.")
     space = read_run(folder).config["space"]
-    known = found.tasks.keys() if space is None else {task["name"] for task in space["tasks"]}
-    for task in found.tasks.keys() - known:
+    known = calibration.tasks.keys() if space is None else {task["name"] for task in space["tasks"]}
+    for task in calibration.tasks.keys() - known:
         raise InputError(f'"{path}"', "be about the tasks of its run", f'"{task}"', "Calibrate the run again.")
-    return found
+    return calibration
 
 
 def fingerprint(folder: Path, which: str) -> str:

@@ -27,10 +27,10 @@ class RunRow:
         "finished", "unfinished" (interrupted, or still going) or "damaged".
     data, network, space : str
         What was trained on what.
-    epochs, asked : int
+    epochs, total_epochs : int
         How many have ended, of how many.
     last, best : dict of float
-        Validation measures after the last epoch and after the best one; empty where there is no validation.
+        Validation measures after the last epoch and after the best, the first of equals; empty without validation.
     seconds : float
         Wall-clock time of the epochs that have ended.
     reason : str
@@ -43,7 +43,7 @@ class RunRow:
     network: str = ""
     space: str = ""
     epochs: int = 0
-    asked: int = 0
+    total_epochs: int = 0
     last: dict[str, Any] = field(default_factory=dict)
     best: dict[str, Any] = field(default_factory=dict)
     seconds: float = 0.0
@@ -104,7 +104,7 @@ def _describe(record: RunRecord, name: str) -> RunRow:
         network="own" if network is None else str(network["name"]),
         space="own" if space is None else _describe_space(space),
         epochs=len(record.history),
-        asked=int(record.settings["epochs"]),
+        total_epochs=int(record.settings["epochs"]),
         last=_measures(record.history[-1]["valid"]) if record.history else {},
         best={} if best is None else _measures(best["valid"]),
         seconds=sum(float(line["seconds"]) for line in read_json_lines(record.folder / "times.jsonl")),

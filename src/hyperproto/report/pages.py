@@ -16,6 +16,18 @@ from hyperproto._version import __version__
 from hyperproto.codes.certificate import Certificate
 
 STYLE = "body { margin: 0; font: 15px/1.45 system-ui, sans-serif; color: #222; background: #fff; }"
+HIDDEN = {"visible": False}
+# layout of a plot in three dimensions: no axes and no margins
+SCENE: dict[str, Any] = {
+    "margin": {"l": 0, "r": 0, "t": 0, "b": 0},
+    "scene": {
+        "xaxis": HIDDEN,
+        "yaxis": HIDDEN,
+        "zaxis": HIDDEN,
+        "aspectmode": "data",
+        "camera": {"eye": {"x": 1.1, "y": 0.85, "z": 0.5}},
+    },
+}
 
 
 def page_head(title: str) -> str:
@@ -48,9 +60,8 @@ def plot_html(figure: dict[str, Any], *, name: str, **config: Any) -> str:
 
 
 def coordinates(points: NDArray[np.float64]) -> dict[str, list[float | None]]:
-    """Return the columns of points (n, 2) or (n, 3) under their axes, rounded for the page; NaN becomes a gap."""
-    axes = "xyz"[: points.shape[1]]
-    return {a: [None if np.isnan(v) else round(float(v), 4) for v in points[:, i]] for i, a in enumerate(axes)}
+    """Return the columns of points (n, 3) under their axes, rounded for the page; NaN becomes a gap."""
+    return {a: [None if np.isnan(v) else round(float(v), 4) for v in points[:, i]] for i, a in enumerate("xyz")}
 
 
 def sphere_grid() -> dict[str, Any]:

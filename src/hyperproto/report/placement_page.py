@@ -12,22 +12,12 @@ from hyperproto.priors import Prior
 from hyperproto.prototypes import Prototypes
 from hyperproto.report.groups import colors_of
 from hyperproto.report.neighbors import Neighbor, NeighborTable, compare_neighbors, overlap_sentence
-from hyperproto.report.pages import certificate_rows, coordinates, plot_html, sphere_grid, write_page
+from hyperproto.report.pages import SCENE, certificate_rows, coordinates, plot_html, sphere_grid, write_page
 from hyperproto.report.projection import project
 
 TEMPLATE = Path(__file__).with_name("placement_page.html")
 NAMED = 400  # classes up to which every name is written; beyond, names come with the pointer
 PRIOR_LINE, PLACEMENT_LINE = "#D55E00", "#0072B2"
-CAMERA = {"eye": {"x": 1.1, "y": 0.85, "z": 0.5}}
-CIRCLE = {
-    "type": "circle",
-    "x0": -1,
-    "y0": -1,
-    "x1": 1,
-    "y1": 1,
-    "layer": "below",
-    "line": {"color": "#cccccc", "width": 1},
-}
 
 Array = NDArray[np.float64]
 
@@ -62,7 +52,8 @@ def write_placement_page(
     table = compare_neighbors(prototypes, prior, k=k)
     projection = project(prototypes.vectors.numpy(force=True), min(3, prototypes.dim))
     names = [row.name for row in table.rows]
-    figure = _scene(projection.points, names, groups, sphere=projection.is_exact)
+    points = np.pad(projection.points, ((0, 0), (0, 3 - projection.points.shape[1])))  # a circle lies on the sphere
+    figure = _scene(points, names, groups, sphere=projection.is_exact)
     facts = {"classes": str(prototypes.num_classes), "dimensions": str(prototypes.dim)}
     facts |= certificate_rows(prototypes.certificate)
     parts = {
@@ -71,7 +62,7 @@ def write_placement_page(
         "SENTENCE": html.escape(projection.sentence),
         "FIGURE": plot_html(figure, name="placement", scrollZoom=True),
     }
-    write_page(path, TEMPLATE, title, _data(table, projection.points), parts)
+    write_page(path, TEMPLATE, title, _data(table, points), parts)
 
 
 def _data(table: NeighborTable, points: Array) -> dict[str, Any]:
@@ -92,66 +83,33 @@ def _data(table: NeighborTable, points: Array) -> dict[str, Any]:
 
 
 def _scene(points: Array, names: Sequence[str], groups: Sequence[object] | None, *, sphere: bool) -> dict[str, Any]:
-    """Return data and layout for classes at points (K, 2) or (K, 3), on the circle or sphere where ``sphere``.
+    """Return data and layout for classes at points (K, 3), with the grid of the sphere where they are on it.
 
     The first two traces are the lines that the page's script fills. Classes of one group are one trace, and so can
     be hidden together in the legend.
     """
-    flat = points.shape[1] == 2
-    kind = "scatter" if flat else "scatter3d"
-    empty: dict[str, Any] = {axis: [] for axis in ("xy" if flat else "xyz")}
-    lines = [
-        {"type": kind, "mode": "lines", "line": {"color": color, "width": width, "dash": dash}, "name": name}
-        | {"hoverinfo": "skip", "showlegend": False, **empty}
+    data: list[dict[str, Any]] = [
+        {"type": "scatter3d", "mode": "lines", "line": {"color": color, "width": width, "dash": dash}, "name": name}
+        | {"hoverinfo": "skip", "showlegend": False, "x": [], "y": [], "z": []}
         for name, color, width, dash in (("prior", PRIOR_LINE, 3, "dot"), ("placement", PLACEMENT_LINE, 4, "solid"))
     ]
-    clouds = []
+    data += [sphere_grid()] if sphere else []
     labels = np.array([""] * len(names) if groups is None else [str(group) for group in groups], dtype=object)
     for label, color in colors_of(groups, len(names)).items():
-        ids = [int(i) for i in np.flatnonzero(labels == label)]
-        clouds.append(_cloud(kind, points, ids, [names[i] for i in ids], label, color, len(names)))
-    grid = [sphere_grid()] if sphere and not flat else []
-    layout = _layout(flat=flat, legend=groups is not None)
-    return {"data": [*lines, *grid, *clouds], "layout": layout | ({"shapes": [CIRCLE]} if sphere and flat else {})}
-
-
-def _cloud(
-    kind: str, points: Array, ids: list[int], names: list[str], label: str, color: str, count: int
-) -> dict[str, Any]:
-    escaped = [html.escape(name) for name in names]
-    return {
-        "type": kind,
-        "mode": "markers+text" if count <= NAMED else "markers",
-        "text": escaped,
-        "hovertext": escaped,
-        "hoverinfo": "text",
-        "textposition": _sides(points[ids]) if kind == "scatter" else "top center",
-        "textfont": {"size": 11, "color": color},
-        "marker": {"size": 4 if kind == "scatter3d" else 8, "color": color},
-        "customdata": ids,
-        "name": html.escape(label),
-        **coordinates(points[ids]),
-    }
-
-
-def _sides(points: Array) -> list[str]:
-    """Return the side of each dot away from the middle, where its name does not lie on the circle."""
-    return [
-        f"middle {'right' if x > 0 else 'left'}" if abs(x) > 0.3 else f"{'top' if y > 0 else 'bottom'} center"
-        for x, y in points
-    ]
-
-
-def _layout(*, flat: bool, legend: bool) -> dict[str, Any]:
-    hidden = {"visible": False}
-    layout: dict[str, Any] = {
-        "showlegend": legend,
-        "legend": {"orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom", "font": {"size": 11}},
-        "margin": {"l": 0, "r": 0, "t": 0, "b": 0},
-        "hovermode": "closest",
-        "plot_bgcolor": "#ffffff",
-    }
-    if flat:
-        return layout | {"xaxis": hidden, "yaxis": {"visible": False, "scaleanchor": "x"}, "dragmode": "pan"}
-    axes = {"xaxis": hidden, "yaxis": hidden, "zaxis": hidden}
-    return layout | {"scene": {**axes, "aspectmode": "data", "camera": CAMERA}}
+        ids = np.flatnonzero(labels == label).tolist()
+        escaped = [html.escape(names[i]) for i in ids]
+        cloud = {
+            "type": "scatter3d",
+            "mode": "markers+text" if len(names) <= NAMED else "markers",
+            "text": escaped,
+            "hovertext": escaped,
+            "hoverinfo": "text",
+            "textposition": "top center",
+            "textfont": {"size": 11, "color": color},
+            "marker": {"size": 4, "color": color},
+            "customdata": ids,
+            "name": html.escape(label),
+        }
+        data.append(cloud | coordinates(points[ids]))
+    legend = {"orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom", "font": {"size": 11}}
+    return {"data": data, "layout": SCENE | {"showlegend": groups is not None, "legend": legend}}

@@ -11,12 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hyperproto._core.errors import InputError
-from hyperproto.report.pages import coordinates, plot_html, sphere_grid, write_page
+from hyperproto.report.pages import SCENE, coordinates, plot_html, sphere_grid, write_page
 from hyperproto.report.pictures import CLASS_COLORS, new_picture
 
 ELEVATION, AZIMUTH = 22, 35  # degrees: where the viewer stands
 TEMPLATE = Path(__file__).with_name("sphere_page.html")
-CAMERA = {"eye": {"x": 1.0, "y": 0.8, "z": 0.5}}
 COLUMNS = 32  # images in a row of the sheet that holds them all
 
 
@@ -141,20 +140,13 @@ def _figure(view: SphereView) -> dict[str, Any]:
         for label, shown in (("by class", [True, False]), (f"by {view.value_name}", [False, True]))
     ]
     menu = {"type": "buttons", "direction": "right", "x": 0.02, "y": 0.98, "xanchor": "left", "buttons": buttons}
-    hidden = {"visible": False}
-    layout = {
-        "showlegend": False,
-        "margin": {"l": 0, "r": 0, "t": 0, "b": 0},
-        "scene": {"xaxis": hidden, "yaxis": hidden, "zaxis": hidden, "aspectmode": "cube", "camera": CAMERA},
-        "updatemenus": [menu],
-    }
     data = [
         {**cloud, "marker": {"color": view.colors.tolist(), "size": 4}, "visible": True},
         {**cloud, "marker": {**by_value, "size": 4}, "visible": False},
         names,
         sphere_grid(),
     ]
-    return {"data": data, "layout": layout}
+    return {"data": data, "layout": SCENE | {"showlegend": False, "updatemenus": [menu]}}
 
 
 def _image_sheet(view: SphereView) -> str:
