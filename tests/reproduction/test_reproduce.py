@@ -96,7 +96,7 @@ def test_cells_left_out_are_counted(tmp_path, capsys):
         ),
         (
             ["reproduce", "table1", "--report-only", "--results", "nowhere"],
-            "got none. Run hyperproto",
+            "or run hyperproto reproduce table1 --scale cpu --data DIR first.",
         ),
         (["reproduce", "table1", "--data", "nowhere"], '--data must exist; got "nowhere". Check the path.'),
     ],
