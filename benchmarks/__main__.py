@@ -1,4 +1,4 @@
-"""Measure, print, and write down: ``python -m benchmarks [NAME ...]``; without a name, all of them.
+"""Measure, print, and write down: ``python -m benchmarks [NAME ...] [--data DIR]``; without a name, all of them.
 
 Speeds are ratios against a named peer, both timed in turn in one run. Each benchmark writes a CSV to ``results/``
 whose name says which machine and which torch it was measured with.
@@ -42,6 +42,7 @@ NAMES = (
     "estimators",
     "own_data",
     "imbalance",
+    "pretrained",
 )
 RESULTS = Path(__file__).parents[1] / "results"
 
@@ -70,6 +71,10 @@ def main(names: list[str]) -> None:
     arguments: list[list[str]] = []
     if names[:1] == ["own_data"]:  # the one that takes options
         names, arguments = names[:1], [names[1:]]
+    elif "--data" in names[:-1]:
+        at = names.index("--data")
+        os.environ["HYPERPROTO_DATA"] = names[at + 1]
+        names = names[:at] + names[at + 2 :]
     unknown = set(names) - set(NAMES)
     if unknown:
         sys.exit(f"Unknown benchmark {sorted(unknown)}. Choose from: {', '.join(NAMES)}.")

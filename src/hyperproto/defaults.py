@@ -20,6 +20,9 @@ MARGIN = 0.1  # where classes and numbers share a sphere: near a pole classes ar
 MOMENTUM, WEIGHT_DECAY, SCHEDULE = 0.9, 1e-4, "one-cycle"
 IMAGE_SIZE = 224  # pixels per side, of photographs
 SMALL_IMAGE = 64  # pixels up to which nothing of an image is cut off but by a shift
+PRETRAINED = "efficientnet-lite0"  # the network whose weights the extra "pretrained" brings
+MAX_PER_CLASS = 1000  # images, from which on a network is trained from scratch
+HEAD = (512,)  # hidden layers between frozen features and the output
 MIN_STEPS = 60  # of training altogether, however few the examples
 HIDDEN = (100,)  # layers of a perceptron
 HELD_OUT = 0.2  # share of a user's own data to measure on, where there is no test part: a usual choice
@@ -164,6 +167,18 @@ def choose_image_size(side: float) -> tuple[int, int | None]:
     """
     size = max(8, min(round(side), IMAGE_SIZE))
     return (size, None) if size <= SMALL_IMAGE else (size, round(size * 8 / 7))
+
+
+def uses_pretrained(num_images: int, num_classes: int, channels: int) -> bool:
+    """Return whether to take a pretrained network and train only its last layers, where its weights are installed.
+
+    So it is for color images of which there are fewer than 1,000 per class, where training from scratch is worse and
+    slower. Numbers without classes count as ten classes.
+
+    >>> uses_pretrained(2000, 20, 3), uses_pretrained(50_000, 10, 3), uses_pretrained(1500, 10, 1)
+    (True, False, False)
+    """
+    return channels == 3 and num_images < MAX_PER_CLASS * (num_classes or 10)
 
 
 def choose_backbone(shape: Sequence[int]) -> tuple[str, dict[str, Any]]:

@@ -204,7 +204,16 @@ class NetworkSpec:
     backbone_options: dict[str, Any] = field(default_factory=dict)
     """Its options, such as depth=8 width=32."""
 
+    weights: str | None = None
+    """Weights to start from: "pretrained", a file or a run; or "none" (default: pretrained and frozen, where they are
+    installed and there are fewer than 1,000 images per class)."""
+
+    freeze: bool = False
+    """Compute features once by pretrained weights, and train only the last layers on them."""
+
     def __post_init__(self) -> None:
+        if self.freeze and self.weights == "none":
+            raise InputError("freeze", f"be left out with {arg('weights', 'none')}, which leaves nothing to keep")
         if self.backbone_options and self.backbone is None:
             raise InputError("backbone_options", f"come with a named {arg('backbone')}")
 

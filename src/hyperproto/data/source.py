@@ -99,7 +99,7 @@ class Split:
     ----------
     inputs : Tensor or ImageFiles
         Pixels as uint8, shape (n, channels, height, width); rows of a table as float32, shape (n, columns), not yet
-        standardized, NaN where a cell is empty; or image files.
+        standardized, NaN where a cell is empty; features of images, of the same shape; or image files.
     targets : dict of Tensor
         Class ids as int64, -1 where missing; numbers as float64, NaN where missing. Shape (n,) each.
     """

@@ -3,7 +3,7 @@
 from hyperproto.models.backbone import BACKBONES, Backbone, FeatureBackbone
 from hyperproto.models.create import create_backbone, default_backbone
 from hyperproto.models.densenet import DenseNet
-from hyperproto.models.efficientnet import EfficientNetLite0
+from hyperproto.models.efficientnet import EfficientNetLite0, has_pretrained
 from hyperproto.models.libraries import LibraryNetwork
 from hyperproto.models.resnet import ResNet, ResNet3463
 from hyperproto.models.small import MLP, DigitNet
@@ -22,5 +22,6 @@ __all__ = [
     "ResNet3463",
     "create_backbone",
     "default_backbone",
+    "has_pretrained",
     "load_weights",
 ]

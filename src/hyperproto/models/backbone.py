@@ -138,10 +138,10 @@ def output_layer(features: int, out_dim: int, *, feature_norm: bool) -> nn.Seque
 
 
 def head(features: int, out_dim: int, hidden: Sequence[int], dropout: float) -> nn.Sequential:
-    """Make what learns where features are frozen: a norm without weights, hidden layers, one linear layer."""
+    """Make what learns on frozen features: a norm without weights, hidden layers as in MLP, one linear layer."""
     layers: list[nn.Module] = [nn.BatchNorm1d(features, affine=False)]
     for width in hidden:
-        layers += [nn.Linear(features, width), nn.BatchNorm1d(width), nn.ReLU(inplace=True), nn.Dropout(dropout)]
+        layers += [nn.Linear(features, width), nn.ReLU(inplace=True), nn.BatchNorm1d(width), nn.Dropout(dropout)]
         features = width
     return nn.Sequential(*layers, nn.Linear(features, out_dim))
 

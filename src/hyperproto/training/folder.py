@@ -4,6 +4,7 @@ It has
 
 - ``spec.json``: the description of the run, before data are read, where it is trained from one,
 - ``config.json``: network, space, settings, sizes of the data, preprocessing, versions; once, and first of all,
+- ``features.safetensors``: of the images, where they are computed once, and from what,
 - ``prototypes.N.safetensors``: once, one for each class task,
 - ``epochs.jsonl``: one line per epoch; ``times.jsonl``: wall-clock seconds, separately, since everything else is the
   same when made again,
@@ -53,9 +54,11 @@ from hyperproto.training.run import FORMAT, Run, best_epoch
 
 CHECKPOINT = "checkpoint.safetensors"
 SPEC = "spec.json"
+FEATURES = "features.safetensors"
 # every file of a run that is written and renamed, except for prototypes.N.safetensors
 REPLACED = (
     SPEC,
+    FEATURES,
     CHECKPOINT,
     "config.json",
     "epochs.jsonl",
@@ -238,6 +241,7 @@ def run_started(folder: Path | None, spec: RunSpec) -> Iterator[None]:
     except BaseException:
         if not (folder / "config.json").is_file():
             with suppress(OSError):
+                (folder / FEATURES).unlink(missing_ok=True)
                 (folder / SPEC).unlink()
                 folder.rmdir()  # where nothing else is in it
         raise
@@ -267,10 +271,13 @@ def take_folder(folder: Path) -> None:
 
     Checks first: where anything else is in the folder, it is refused and nothing is removed.
     """
-    leftovers = unfinished(folder, [SPEC, "config.json"])
+    ours = [SPEC, FEATURES, "config.json"]
+    leftovers = unfinished(folder, ours)
     if (folder / SPEC).exists():
         _check_spec(folder)
-    new_folder(folder, except_for=[SPEC, *(path.name for path in leftovers)])
+    new_folder(
+        folder, except_for=[*(ours[:2] if (folder / SPEC).exists() else ()), *(path.name for path in leftovers)]
+    )
     for path in leftovers:
         path.unlink(missing_ok=True)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +13,15 @@ from hyperproto._core.seeding import derive_seed
 from hyperproto.data import Labels, Source
 from hyperproto.data.preprocessing import preprocessing_from_dict
 from hyperproto.data.source import Target
-from hyperproto.models import Backbone
+from hyperproto.models import Backbone, FeatureBackbone
 from hyperproto.spaces import Classes, OutputSpace, Space, Sphere, TaskSpace
 from hyperproto.spaces.tasks import Task
 from hyperproto.spec import ResolvedSettings, RunSpec
-from hyperproto.training.build import build_data, build_network, build_source, build_space
+from hyperproto.training.build import build_data, build_network, build_source, build_space, choose_network
+from hyperproto.training.checkpoint import fill_weights, read_checkpoint
+from hyperproto.training.features import freeze
 from hyperproto.training.fit import fit
-from hyperproto.training.folder import check_same, run_started, stored_position, stored_spec
+from hyperproto.training.folder import CHECKPOINT, check_same, run_started, stored_position, stored_spec
 from hyperproto.training.load import read_run, rebuild
 from hyperproto.training.loop import check_log
 from hyperproto.training.outputs import constant_measures
@@ -56,7 +59,7 @@ def train(
     check_log(options.get("log"), place)  # before data are read, which may take long
     with run_started(place, spec):
         source = build_source(spec.data, seed=spec.train.seed)
-        return _fit(spec, source, *_build(spec, source), place, say, options)
+        return _fit(*_build(spec, source, place), place, say, options)
 
 
 def resume_run(folder: str | Path, *, path: str | Path | None = None, say: Say | None = None, **options: Any) -> Run:
@@ -75,7 +78,7 @@ def resume_run(folder: str | Path, *, path: str | Path | None = None, say: Say |
     spec, position = from_first(lambda: (stored_spec(place), stored_position(place)))
     source = build_source(spec.data, seed=spec.train.seed, path=path)
     if position is None:
-        network, space = _build(spec, source)
+        spec, source, network, space = _build(spec, source, place)
     else:  # what a rule decided is taken from the run: the rule may be another one by now
         record = read_run(place)
         spec = replace(spec, train=ResolvedSettings.from_dict(record.settings))
@@ -83,16 +86,23 @@ def resume_run(folder: str | Path, *, path: str | Path | None = None, say: Say |
         network, space = rebuild(place)
         before, now = ({name: _values(t) for name, t in each.items()} for each in (space.tasks, source.targets))
         check_same(place, "targets", before, now)
+        if spec.network.freeze:
+            fill_weights(network, space, read_checkpoint(place / CHECKPOINT).tensors)
+            source = freeze(network, source, spec.data, place)
     if say is not None:
         say(_where(place, position, spec.train.epochs))
     return _fit(spec, source, network, space, place, say, options)
 
 
-def _build(spec: RunSpec, source: Source) -> tuple[nn.Module, TaskSpace]:
+def _build(spec: RunSpec, source: Source, folder: Path | None) -> tuple[RunSpec, Source, nn.Module, TaskSpace]:
+    """Choose the network by the data, compute features where it is frozen, then build the space and the network."""
     seed = spec.train.seed
+    chosen, source = choose_network(spec.network, source, spec.data.image_size)
+    build = partial(build_network, chosen, source.preprocessing.input_shape, seed=derive_seed(seed, "weights"))
+    if chosen.freeze:
+        source = freeze(build(1), source, spec.data, folder)
     space = build_space(spec.space, source, seed=seed)
-    shape = source.preprocessing.input_shape
-    return build_network(spec.network, shape, space.dim, seed=derive_seed(seed, "weights")), space
+    return replace(spec, network=chosen), source, build(space.dim), space
 
 
 def _fit(
@@ -105,6 +115,10 @@ def _fit(
     options: dict[str, Any],
 ) -> Run:
     """Prepare the data, and train."""
+    if spec.network.freeze:
+        assert isinstance(network, FeatureBackbone)
+        network.requires_grad_(False)
+        network.output.requires_grad_(True)
     train_data, valid = build_data(spec.data, source)
     if say is not None:
         if source.note:

@@ -1,0 +1,123 @@
+"""Features that do not change: computed once, kept in the run's folder, and trained on in place of images."""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor, nn
+
+from hyperproto._core.errors import InputError
+from hyperproto._core.files import replacing
+from hyperproto._core.processes import from_first
+from hyperproto._core.progress import progress_bar
+from hyperproto.data import ImageData, Source, Split
+from hyperproto.models import FeatureBackbone
+from hyperproto.spec import DataSpec
+from hyperproto.training.build import build_data
+from hyperproto.training.folder import FEATURES
+from hyperproto.training.outputs import network_outputs
+
+FORMAT = "hyperproto.features/1"
+AT_ONCE = 16  # images; what a CPU's cache holds is faster than more
+
+
+def freeze(network: nn.Module, source: Source, data: DataSpec, folder: Path | None) -> Source:
+    """Return data in which features take the place of images.
+
+    Parameters
+    ----------
+    network : FeatureBackbone
+        With the weights it is going to keep.
+    source : Source
+        Images.
+    data : DataSpec
+        How they are loaded. They are not varied: each image has one row of features.
+    folder : path, optional
+        Of the run. Features found there are used where network and images are the same; else they are written.
+    """
+    if not isinstance(network, FeatureBackbone):
+        got = f'"{getattr(network, "name", type(network).__name__)}"'
+        raise InputError("freeze", "be left out for a network without features", got)
+    tensors = from_first(lambda: _stored(network, source, data, folder))
+    parts = {"train": source.train, "test": source.test}
+    frozen = {
+        part: Split(tensors[part], {name: tensors[f"{part}.{name}"] for name in split.targets})
+        for part, split in parts.items()
+        if split is not None
+    }
+    return replace(source, train=frozen["train"], test=frozen.get("test"))
+
+
+def _stored(network: FeatureBackbone, source: Source, data: DataSpec, folder: Path | None) -> dict[str, Tensor]:
+    """Return features, and the targets of the images that can be read, from the folder or computed."""
+    origin = {"format": FORMAT, "origin": _origin(network, source, data)}
+    if folder is not None:
+        with suppress(OSError, SafetensorError), safe_open(folder / FEATURES, "pt") as file:
+            if file.metadata() == origin:
+                return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # it is not a dict
+    tensors = {}
+    for part, images in zip(("train", "test"), build_data(replace(data, augment=False), source), strict=True):
+        if images is not None:
+            assert isinstance(images, ImageData)
+            tensors[part] = _compute(network, images)
+            tensors |= {f"{part}.{name}": target for name, target in images.targets.items()}
+    if folder is not None:
+        with replacing(folder / FEATURES) as temporary:
+            save_file(tensors, temporary, metadata=origin)
+    return tensors
+
+
+class _Features(nn.Module):
+    def __init__(self, network: FeatureBackbone) -> None:
+        super().__init__()
+        self.network = network
+
+    def forward(self, images: Tensor) -> Tensor:
+        return self.network.features(images)
+
+
+def _compute(network: FeatureBackbone, images: ImageData) -> Tensor:
+    """Return the features of images, shape (n, num_features)."""
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    features = torch.empty(len(images), network.num_features)
+    done = 0
+    with progress_bar("computing features", len(images)) as bar:
+        for rows, _ in network_outputs(_Features(network), images, batch_size=AT_ONCE, device=device):
+            features[done : done + len(rows)] = rows.cpu()
+            done += len(rows)
+            bar.update(done)
+    return features
+
+
+def _origin(network: FeatureBackbone, source: Source, data: DataSpec) -> str:
+    """Return a hash of all that decides the features: weights, preparation, pixels or files, targets."""
+    made = hashlib.sha256(json.dumps([source.preprocessing.to_dict(), data.skip_corrupt], sort_keys=True).encode())
+    for name, weights in network.state_dict().items():
+        if not name.startswith(network.output_prefix):
+            made.update(name.encode() + _bytes(weights))
+    for split in (source.train, source.test):
+        for part in _parts(split) if split is not None else ():
+            made.update(part)
+    return made.hexdigest()
+
+
+def _parts(split: Split) -> Iterator[bytes]:
+    for name, target in split.targets.items():
+        yield name.encode() + _bytes(target)
+    if isinstance(split.inputs, Tensor):
+        yield _bytes(split.inputs)
+        return
+    for path in split.inputs:  # of a file: its name, size and time of change
+        with suppress(OSError):
+            found = path.stat()
+            yield f"{path.name}/{found.st_size}/{found.st_mtime_ns}".encode()
+
+
+def _bytes(tensor: Tensor) -> bytes:
+    return tensor.detach().cpu().contiguous().numpy().tobytes()
