@@ -4,7 +4,7 @@ import torch
 from torch.nn import functional
 
 from benchmarks.timing import compare
-from hyperproto import Classes, Prototypes, Space
+from hyperproto import Classes, Space, place
 from hyperproto.losses import squared_cosine_loss
 
 SIZES = ((128, 25), (1024, 128), (4096, 128))
@@ -49,7 +49,7 @@ def measure_size(n: int, dim: int) -> list[dict[str, object]]:
     generator = torch.Generator().manual_seed(0)
     z = torch.randn(n, dim, generator=generator, requires_grad=True)
     labels = torch.randint(NUM_CLASSES, (n,), generator=generator)
-    placed = Prototypes.random(NUM_CLASSES, dim)
+    placed = place(NUM_CLASSES, dim, method="random")
     prototypes = placed.vectors.float()
     space = Space(dim, Classes(placed))
 

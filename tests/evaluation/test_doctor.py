@@ -151,7 +151,7 @@ def test_outputs_that_are_not_finite_are_counted(healthy):
 
 @pytest.mark.parametrize(("classes", "dim", "severity"), [(10, 2, "error"), (30, 3, "warning"), (10, 3, "note")])
 def test_a_dimension_too_small_for_the_classes_is_found(healthy, classes, dim, severity):
-    prototypes = hp.Prototypes.random(classes, dim)  # the bound is the same as for any other
+    prototypes = hp.place(classes, dim, method="random")  # the bound is the same as for any other
     seen = Evidence(read_run(healthy), hp.Space(dim, hp.Classes(prototypes)))
     findings = list(doctor_checks.dimension_too_small(seen))
     assert [finding.severity for finding in findings] == [severity]

@@ -21,7 +21,7 @@ def test_every_example_is_answered_once_in_order_whatever_the_batch(batch_size):
 
 
 def test_the_best_classes_are_those_of_a_full_sort_and_begin_with_the_prediction():
-    prototypes = hp.Prototypes.random(40, 4)
+    prototypes = hp.place(40, 4, method="random")
     space, z = hp.Space(4, hp.Classes(prototypes)), torch.randn(9, 4, generator=torch.Generator().manual_seed(0))
     tasks, _ = predict_split(torch.nn.Identity(), space, (z, torch.zeros(9, dtype=torch.int64)), top=5)
     answers = tasks["target"]
@@ -32,7 +32,7 @@ def test_the_best_classes_are_those_of_a_full_sort_and_begin_with_the_prediction
 
 
 def test_of_very_many_classes_no_score_for_every_pair_is_made(monkeypatch):
-    space = hp.Space(4, hp.Classes(hp.Prototypes.random(40, 4)))
+    space = hp.Space(4, hp.Classes(hp.place(40, 4, method="random")))
     data = torch.randn(9, 4, generator=torch.Generator().manual_seed(0)), torch.zeros(9, dtype=torch.int64)
     few = predict_split(torch.nn.Identity(), space, data, top=5)[0]["target"]
     monkeypatch.setattr("hyperproto.spaces.space.MANY_SCORES", 300)

@@ -51,7 +51,7 @@ def test_without_reserve_new_points_are_searched_for_and_the_certificate_says_wh
     assert more.certificate.max_cosine == pytest.approx(1 / 3, abs=1e-6)
     assert "The 4 old prototypes stay: maximum cosine -0.3333 before, 0.3333 now" in more.certificate.note
     assert more.certificate.bound < 1 / 3  # that of eight points, not of four
-    assert "0.2612 is known for 8 placed afresh" in more.certificate.note
+    assert "0.2612 is known for 8 placed together" in more.certificate.note
 
 
 def test_a_prior_says_where_the_new_class_goes_and_takes_the_room_nearest_to_it():
@@ -138,7 +138,7 @@ def test_classes_are_renamed():
         (lambda p: p.remove("cat"), 'got one string, "cat"'),
         (lambda p: p.rename({"owl": "bat"}), 'Unknown class "owl"'),
         (lambda p: p.rename({"cat": "dog"}), 'must differ; got "dog" 2 times'),
-        (lambda p: place(3, 3).rename({"cat": "dog"}), "have no names to change"),
+        (lambda p: place(3, 3).rename({"cat": "dog"}), "must have names; got only their number"),
         (lambda p: place(3, 3).extend(["owl"]), "Give their number, 1"),
         (lambda p: place(3, 3).remove([3]), "`classes` must be ids below 3; got 3"),
         (lambda p: Prototypes(p.vectors, p.certificate, None, torch.eye(2)), "must have the 3 dimensions"),

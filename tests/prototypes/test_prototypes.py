@@ -51,8 +51,8 @@ def test_one_hot_needs_a_dimension_per_class():
 
 
 def test_random_is_fixed_by_its_seed():
-    assert torch.equal(Prototypes.random(5, 3, seed=1).vectors, Prototypes.random(5, 3, seed=1).vectors)
-    assert not torch.equal(Prototypes.random(5, 3, seed=1).vectors, Prototypes.random(5, 3, seed=2).vectors)
+    assert torch.equal(place(5, 3, seed=1, method="random").vectors, place(5, 3, seed=1, method="random").vectors)
+    assert not torch.equal(place(5, 3, seed=1, method="random").vectors, place(5, 3, seed=2, method="random").vectors)
 
 
 def test_save_and_load_are_exact(tmp_path):

@@ -102,7 +102,7 @@ def test_a_class_outside_the_prior_has_no_prior_and_is_nobodys():
 
 
 def test_the_printed_table_ticks_shared_names_and_says_what_it_leaves_out():
-    table = compare_neighbors(hp.Prototypes.random(NAMES, 3), prior(), k=5)
+    table = compare_neighbors(hp.place(NAMES, 3, method="random"), prior(), k=5)
     text = printed(table, limit=2)
     assert "dog" in text
     assert "✓" in text

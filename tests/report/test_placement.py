@@ -21,7 +21,7 @@ def colors_in(path) -> int:
 
 @pytest.mark.parametrize("dim", [2, 3, 5])
 def test_the_picture_names_every_class(tmp_path, dim):
-    prototypes = hp.Prototypes.random(NAMES, dim)
+    prototypes = hp.place(NAMES, dim, method="random")
     draw_placement(prototypes, tmp_path / "placed.svg", groups=prior_groups(prior(), NAMES, num_groups=3), title="T")
     text = (tmp_path / "placed.svg").read_text()
     for name in NAMES:
@@ -32,12 +32,12 @@ def test_the_picture_names_every_class(tmp_path, dim):
 
 def test_the_picture_is_the_same_every_time(tmp_path):
     for name in ("a.svg", "b.svg"):
-        draw_placement(hp.Prototypes.random(NAMES, 5), tmp_path / name)
+        draw_placement(hp.place(NAMES, 5, method="random"), tmp_path / name)
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
 
 
 def test_a_png_shows_something_and_strange_names_are_drawn(tmp_path):
-    draw_placement(hp.Prototypes.random(STRANGE, 3), tmp_path / "placed.png", groups=STRANGE)
+    draw_placement(hp.place(STRANGE, 3, method="random"), tmp_path / "placed.png", groups=STRANGE)
     assert colors_in(tmp_path / "placed.png") > 20
 
 
@@ -59,7 +59,7 @@ def data_of(page: str) -> dict:
 
 
 def test_the_page_carries_everything_it_needs(tmp_path):
-    prototypes = hp.Prototypes.random(STRANGE, 5)
+    prototypes = hp.place(STRANGE, 5, method="random")
     prototypes = replace(prototypes, certificate=replace(prototypes.certificate, note="From <words>."))
     path = tmp_path / "placed.html"
     write_placement_page(prototypes, path, title="A & <B>", prior=prior(), groups=STRANGE, k=2)

@@ -29,7 +29,7 @@ from hyperproto.evaluation.class_examples import (
     with_prototypes,
 )
 from hyperproto.prototypes import Prototypes
-from hyperproto.prototypes.change import class_ids, points_by_similarity
+from hyperproto.prototypes.prototypes import class_ids, points_by_similarity
 from hyperproto.spaces import Sphere
 from hyperproto.sphere import normalize
 from hyperproto.training import Run, fit, read_run

@@ -35,7 +35,7 @@ from hyperproto.codes.smooth_max import SmoothMax, descend, largest_cosine
 from hyperproto.priors import Prior
 from hyperproto.sphere import normalize, sample_uniform
 
-ALL_ANCHORS = 2000  # up to so many classes each is an anchor, i in (i, j, k); beyond, a sample of 500 is
+ALL_ANCHORS = 2000  # up to this many classes each is an anchor, i in (i, j, k); beyond, a sample of 500 is
 SAMPLED_ANCHORS = 500
 MEASURED = 1000  # classes whose triplets are counted where there are more than that
 FEW_DIMS = 8  # up to here minima differ: many starts; beyond, one start ends where any other does
@@ -134,11 +134,8 @@ def certify_agreement(code: Code, request: Request, weight: float) -> Code:
     return Code(code.points, certificate)
 
 
-def _auto(request: Request) -> tuple[Code, float]:
-    """Separate as well as can be; with a prior, the smooth maximum plus λ times Equation 6."""
-    if request.prior is None or request.weight == 0:
-        return separate(request), 0.0
-    _refuse_seconds(request)
+def _weighed(request: Request) -> tuple[Code, float]:
+    """Minimize the smooth maximum plus λ times Equation 6."""
     shape = request.num_classes, request.dim
     layout = spectral_layout(request.similarity, request.members, *shape, seed=request.seed)
     if request.num_classes > MATRIX_POINTS:
@@ -180,11 +177,10 @@ def _projected(request: Request) -> tuple[Code, float]:
     the weighed objective.
     """
     if request.dim == 2 or len(request.members) < request.num_classes:
-        code, weight = _auto(request)
+        code, weight = _weighed(request)
         why = "On a circle points cannot pass each other" if request.dim == 2 else "Some classes have no prior"
         note = f"{code.certificate.note} {why}: weighed, not projected.".strip()
         return Code(code.points, replace(code.certificate, note=note)), weight
-    _refuse_seconds(request)
     if request.num_classes > MATRIX_POINTS:
         raise InputError(
             "Classes for " + arg("method", '"project"'),
@@ -224,7 +220,7 @@ def _assigned(request: Request, code: Code) -> tuple[Code, float]:
 
 
 def separate(request: Request, *, search_only: bool = False) -> Code:
-    """Return the best known code or a better one that is searched for; one that uses every axis where asked to."""
+    """Return the best known code or a better one that is searched for; with every axis in use where requested."""
     num_classes, dim = request.num_classes, request.dim
     fill = request.every_axis and request.prior is None and num_classes > dim + 1
     if fill and num_classes**2 * dim <= SEARCHED:
@@ -278,20 +274,18 @@ def _search_from(padded: Code, seed: int) -> Code:
     with one_thread():
         moved = descend(SmoothMax(num_points, dim), turned, DESCENT, iterations=100)
     starts = Effort.named("fast", num_points, dim).starts
-    found, _ = optimize(num_points, dim, effort=Effort(starts, rounds=0, finalists=0), seed=seed)
+    searched, _ = optimize(num_points, dim, effort=Effort(starts, rounds=0, finalists=0), seed=seed)
     method = f"descent from {padded.certificate.method}"
-    if largest_cosine(found) < largest_cosine(moved):
-        moved, method = found, f"smooth-max search ({starts} starts)"
+    if largest_cosine(searched) < largest_cosine(moved):
+        moved, method = searched, f"smooth-max search ({starts} starts)"
     return certify(moved, method=method, seed=seed)
 
 
 def _codes(request: Request) -> tuple[Code, float]:
     code = known_code(request.num_classes, request.dim, seed=request.seed)
     if code is None:
-        raise InputError(
-            f"No code is known for {request.num_classes} points in {request.dim} dimensions.",
-            advice=f"Use {AUTO}, which searches.",
-        )
+        rule = f"be a number of points for which a code is known in {request.dim} dimensions"
+        raise InputError("classes", rule, request.num_classes, f"Use {AUTO}, which searches.")
     return (code, 0.0) if request.prior is None else _assigned(request, code)
 
 
@@ -299,8 +293,6 @@ def _paper(request: Request) -> tuple[Code, float]:
     """Descend Equation 5, or with a prior the sum of Equations 5 and 6, by default with weight 1."""
     ranked = request.prior is not None
     steps = authors_steps(request.num_classes, request.dim) if request.steps is None else request.steps
-    if ranked:
-        _refuse_seconds(request)
     points, finished = paper_descent(
         request.num_classes,
         request.dim,
@@ -328,18 +320,10 @@ def _interruption(finished: bool) -> str:
     return "" if finished else "Interrupted: the best so far, not fixed by the seed."
 
 
-def _refuse_seconds(request: Request) -> None:
-    if request.seconds is not None:
-        raise InputError(
-            "seconds",
-            "be left out where a prior is weighed: it ends a search for separation alone",
-            advice="Use " + arg("effort", '"fast"') + " for a shorter one.",
-        )
-
-
+# with a prior; `place` calls `separate` for "auto" and "optimize" without one, or with a weight of 0
 METHODS: dict[str, Callable[[Request], tuple[Code, float]]] = {
-    "auto": _auto,
-    "optimize": _auto,
+    "auto": _weighed,
+    "optimize": _weighed,
     "project": _projected,
     "assign": lambda request: _assigned(request, separate(request)),
     "codes": _codes,

@@ -76,7 +76,7 @@ def place(
         Whether to show a progress bar; by default where standard error is a terminal. An interrupt (Ctrl-C) ends
         the search and returns the best so far.
     reserve : int, default 0
-        Room for so many later classes: K + reserve points are placed, and those that are farthest from each other
+        Room for this many later classes: K + reserve points are placed, and those that are farthest from each other
         are used, or with a prior those it knows. :meth:`Prototypes.extend` uses the others.
     every_axis : bool, default False
         Leave no axis empty, as :class:`hyperproto.Space` asks for, since networks learn better so. Where the best
@@ -100,8 +100,8 @@ def place(
     with progress_bar("placing", show=progress) as bar:
 
         def report(done: int, total: int, best: float, bound: float) -> None:
-            found = "" if math.isnan(best) else f"maximum cosine {best:.6f}, "
-            bar.update(done, total=total, note=f"{found}bound {bound:.6f}")
+            so_far = "" if math.isnan(best) else f"maximum cosine {best:.6f}, "
+            bar.update(done, total=total, note=f"{so_far}bound {bound:.6f}")
 
         weight = 1.0 if method == "paper" and prior_weight == "auto" else prior_weight
         request = Request(
@@ -117,8 +117,8 @@ def place(
             every_axis=every_axis,
             steps=steps,
         )
-        if known is None and method in ("auto", "optimize"):
-            code, used_weight = separate(request, search_only=method == "optimize"), 0.0
+        if method in ("auto", "optimize") and (known is None or request.weight == 0):
+            code, used_weight = separate(request, search_only=method == "optimize" and known is None), 0.0
         else:
             code, used_weight = METHODS[method](request)
     if known is not None:
@@ -144,6 +144,9 @@ def _check_options(
         raise unknown_choice(effort, WORK, what="effort")
     if seconds is not None:
         check_finite_number(seconds, "seconds", above=0)
+        if prior is not None and prior_weight != 0 and method in ("auto", "optimize", "project", "paper"):
+            rule = "be left out where a prior is weighed: it ends a search for separation alone"
+            raise InputError("seconds", rule, advice="Use " + arg("effort", '"fast"') + " for a shorter one.")
     if workers is not None:
         check_integer(workers, "workers", at_least=1)
     if steps is not None and method != "paper":

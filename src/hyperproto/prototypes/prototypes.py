@@ -12,18 +12,21 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from hyperproto._core.checks import check_integer, check_names, check_unit_rows, choose
+from hyperproto._core.checks import check_integer, check_names, check_unit_rows, choose, unknown_choice
 from hyperproto._core.errors import InputError, InputTypeError, MissingDataError, arg
 from hyperproto._core.files import replacing
-from hyperproto.codes.certificate import Certificate, Code, certify
+from hyperproto.codes.best import known_max_cosine
+from hyperproto.codes.certificate import PROVED, Certificate, Code, certify
 from hyperproto.codes.extend import extend_code, extend_ranked
-from hyperproto.codes.measure import Array, Separation, separation
+from hyperproto.codes.measure import Array, Separation, max_cosine, separation
 from hyperproto.codes.search import WORK
 from hyperproto.priors import Missing, as_prior
-from hyperproto.prototypes.change import all_names, certify_used, class_ids, exact, extended_certificate
 from hyperproto.prototypes.methods import Request, check_prior_weight
-from hyperproto.sphere import normalize, sample_uniform
+from hyperproto.sphere import normalize
 
+# one standard deviation of similarity makes an old class e times as heavy. Sharper weights reach more examples of a
+# new class and take more from the old ones, milder weights less of both; chosen on training digits set aside
+SHARPNESS = 1.0
 EXACT_ENTRIES = 2**24  # float64 up to here (128 MB), float32 beyond
 FORMAT = "hyperproto.prototypes/2"
 
@@ -120,14 +123,6 @@ class Prototypes:
         return cls.from_tensor(torch.eye(num_classes, dim, dtype=torch.float64), names, method="one-hot")
 
     @classmethod
-    def random(cls, classes: int | Sequence[str], dim: int, *, seed: int = 0) -> "Prototypes":
-        """Return directions drawn uniformly: what no placement at all would give."""
-        num_classes, names = parse_classes(classes)
-        generator = torch.Generator().manual_seed(seed)
-        points = sample_uniform(num_classes, check_dim(dim), generator=generator, dtype=torch.float64)
-        return cls.from_tensor(points, names, method="random", seed=seed)
-
-    @classmethod
     def from_npy(cls, path: str | Path, names: Sequence[str] | None = None) -> "Prototypes":
         """Read a ``.npy`` matrix of shape (num_classes, dim), such as the authors' files; rows are normalized."""
         try:
@@ -181,7 +176,7 @@ class Prototypes:
                 tensors["vectors"], certificate, None if names is None else tuple(names), tensors.get("reserve")
             )
         except InputError as error:
-            raise InputError(f'"{path}" is damaged: {error}') from None
+            raise InputError(f'"{path}"', f"not be damaged ({error})") from None
 
     def extend(
         self,
@@ -222,21 +217,21 @@ class Prototypes:
         seed = check_integer(seed, "seed", at_least=0)
         if prior is None and prior_weight != "auto":
             raise InputError("prior_weight", f"come with {arg('prior')}, whose weight it is", "no prior")
-        count, names = all_names(self, classes)
-        old, reserve, method = exact(self.vectors), self._exact_reserve(), self.certificate.method
+        count, names = _all_names(self, classes)
+        old, reserve, method = _exact(self.vectors), self._exact_reserve(), self.certificate.method
         if prior is None:
             added, reserve = reserve[:count], reserve[count:]
             how = [f"{len(added)} at reserved points"] if len(added) else []
             if len(added) < count:
-                found = extend_code(np.concatenate([old, added]), count - len(added), effort=effort, seed=seed)
-                added = np.concatenate([added, found])
-                how.append(f"{len(found)} by a search next to the others ({effort})")
+                how.append(f"{count - len(added)} by a search next to the others ({effort})")
+                searched = extend_code(np.concatenate([old, added]), count - len(added), effort=effort, seed=seed)
+                added = np.concatenate([added, searched])
             return self._joined(added, names, reserve, method=f"{method}; {', '.join(how)}", seed=seed)
         total = self.num_classes + count
-        known = as_prior(prior, names, total, missing=missing)
+        by_class = as_prior(prior, names, total, missing=missing)
         weight = check_prior_weight(prior_weight, total, self.dim)
-        request = Request(total, self.dim, known, weight, effort, seed)
-        added = extend_ranked(old, known.similarity, request.members, weight=weight, effort=effort, seed=seed)
+        request = Request(total, self.dim, by_class, weight, effort, seed)
+        added = extend_ranked(old, by_class.similarity, request.members, weight=weight, effort=effort, seed=seed)
         for point in added[: len(reserve)]:
             reserve = np.delete(reserve, (reserve @ point).argmax(), axis=0)  # its room is gone
         method = f"{method}; {count} where the prior wants them ({effort})"
@@ -244,19 +239,19 @@ class Prototypes:
         certificate = replace(
             joined.certificate,
             prior_agreement=request.measure(np.concatenate([old, added]), weight),
-            note=" ".join([joined.certificate.note, *known.notes]),
+            note=" ".join([joined.certificate.note, *by_class.notes]),
         )
         return replace(joined, certificate=certificate)
 
     def append(self, classes: int | Sequence[str], vectors: Tensor, *, method: str) -> "Prototypes":
         """Return these prototypes and given unit rows for new classes; ``method`` says where they come from."""
-        count, names = all_names(self, classes)
+        count, names = _all_names(self, classes)
         check_unit_rows(vectors)
         if vectors.shape != (count, self.dim):
             rule = f"have shape ({count}, {self.dim}), a row for each new class"
             raise InputError("vectors", rule, tuple(vectors.shape))
         method = f"{self.certificate.method}; {count} {method}"
-        return self._joined(exact(vectors), names, self._exact_reserve(), method=method, seed=None)
+        return self._joined(_exact(vectors), names, self._exact_reserve(), method=method, seed=None)
 
     def remove(self, classes: Sequence[str] | Sequence[int]) -> "Prototypes":
         """Return the prototypes without some classes, given by name, or by id where they have no names.
@@ -273,7 +268,7 @@ class Prototypes:
         vectors = self.vectors[torch.from_numpy(kept).to(self.vectors.device)]
         old = self.certificate
         method = f"{old.method}; {len(removed)} removed"
-        certificate = certify_used(exact(vectors), self._exact_reserve(), method=method, seed=old.seed)
+        certificate = _certify_used(_exact(vectors), self._exact_reserve(), method=method, seed=old.seed)
         names = None if self.names is None else tuple(self.names[index] for index in kept)
         return Prototypes(vectors, replace(certificate, note=old.note), names, self.reserve)
 
@@ -284,7 +279,7 @@ class Prototypes:
         ('cat', 'hound')
         """
         if self.names is None:
-            raise InputError("These prototypes have no names to change; place them by name.")
+            raise InputError("Prototypes to rename", "have names", "only their number", "Place them by name.")
         class_ids(self.names, self.num_classes, list(names))
         return replace(self, names=tuple(names.get(name, name) for name in self.names))
 
@@ -293,11 +288,120 @@ class Prototypes:
     ) -> "Prototypes":
         """Put new points behind the old rows."""
         points, left = (torch.from_numpy(np.ascontiguousarray(rows)).to(self.vectors) for rows in (added, reserve))
-        certificate = extended_certificate(self, exact(points), reserve, method=method, seed=seed)
+        certificate = _extended_certificate(self, _exact(points), reserve, method=method, seed=seed)
         return Prototypes(torch.cat([self.vectors, points]), certificate, names, left if len(left) else None)
 
     def _exact_reserve(self) -> Array:
-        return np.empty((0, self.dim)) if self.reserve is None else exact(self.reserve)
+        return np.empty((0, self.dim)) if self.reserve is None else _exact(self.reserve)
+
+
+def class_ids(names: tuple[str, ...] | None, num_classes: int, classes: Sequence[str] | Sequence[int]) -> list[int]:
+    """Return the ids of classes given by name, or by id where they have no names; each once.
+
+    >>> class_ids(("cat", "dog", "fox"), 3, ["fox", "cat"])
+    [2, 0]
+    """
+    if isinstance(classes, str):
+        raise InputTypeError("classes", "be a list of names", f'one string, "{classes}"')
+    if names is None:
+        ids = [check_integer(index, "classes", at_least=0) for index in classes]
+        for index in ids:
+            if index >= num_classes:
+                raise InputError("classes", f"be ids below {num_classes}", index)
+    else:
+        places = {name: index for index, name in enumerate(names)}
+        for name in classes:
+            if name not in places:
+                raise unknown_choice(name, places, what="class")
+        ids = [places[str(name)] for name in classes]
+    return list(dict.fromkeys(ids))
+
+
+def points_by_similarity(old: Prototypes, names: tuple[str, ...] | None, count: int, prior: object) -> Tensor:
+    r"""Return a point for each new class: the mean of the old prototypes, weighed by similarity.
+
+    .. math:: p_{\text{new}} \propto \sum_k \text{softmax}_k(s_k) \, p_k
+
+    with the similarities s to the old classes, standardized. The outputs of a trained network lie within the span of
+    the old prototypes: training asked for nothing else. So a point for a new class that is to be predicted without
+    any training must lie there too, however much room there is elsewhere.
+
+    ``names`` are those of the old classes and then of the ``count`` new ones; the prior is about both, as
+    :func:`hyperproto.place` accepts it. Returns unit rows (count, dim), float64.
+    """
+    by_class = as_prior(prior, names, old.num_classes + count)
+    similarity = torch.from_numpy(by_class.similarity[old.num_classes :, : old.num_classes])
+    spread = similarity.std(dim=1, correction=0, keepdim=True)
+    flat = (spread.flatten() <= 1e-12).nonzero().flatten()
+    if len(flat):
+        raise InputError(
+            "prior",
+            "say which old classes a new one is like; to it, all are equally like new class "
+            f"{int(flat[0])} ({len(flat)} of {count})",
+        )
+    weights = torch.softmax(SHARPNESS * (similarity - similarity.mean(dim=1, keepdim=True)) / spread, dim=1)
+    return normalize(weights @ old.vectors.cpu().double())
+
+
+def _extended_certificate(
+    prototypes: Prototypes, added: Array, reserve: Array, *, method: str, seed: int | None
+) -> Certificate:
+    """Return the certificate of prototypes with new points, which says what separation is left."""
+    old, before = _exact(prototypes.vectors), prototypes.certificate
+    total, dim = len(old) + len(added), prototypes.dim
+    certificate = _certify_used(np.concatenate([old, added]), reserve, method=method, seed=seed)
+    if certificate.measured != "all pairs":  # too many to measure again, and the old ones were measured before
+        among_new = max_cosine(added) if len(added) > 1 else -1.0
+        certificate = replace(
+            certificate,
+            max_cosine=max(before.max_cosine, float((added @ old.T).max()), among_new),
+            measured=f"every pair with a new point; old pairs before ({before.measured})",
+        )
+    possible = min(known_max_cosine(total, dim), PROVED.get((total, dim), (1.0, ""))[0])
+    note = (
+        f"The {len(old)} old prototypes stay: maximum cosine {before.max_cosine:.4f} before, "
+        f"{certificate.max_cosine:.4f} now"
+    )
+    note += f"; {possible:.4f} is known for {total} placed together." if possible < 1 else "."
+    return replace(certificate, note=note)
+
+
+def _certify_used(used: Array, reserve: Array, *, method: str, seed: int | None) -> Certificate:
+    """Measure the points in use, and all of them where some are reserved."""
+    certificate = certify(used, method=method, seed=seed).certificate
+    if not len(reserve):
+        return certificate
+    whole = certify(np.concatenate([used, reserve]), method=method, seed=seed).certificate.max_cosine
+    return replace(certificate, reserved=len(reserve), max_cosine_with_reserve=whole)
+
+
+def _all_names(prototypes: Prototypes, classes: int | Sequence[str]) -> tuple[int, tuple[str, ...] | None]:
+    """Return how many classes are new, and the names of all, old and new."""
+    if isinstance(classes, str):
+        raise InputTypeError("classes", "be a number or a list of names", f'one string, "{classes}"')
+    if hasattr(classes, "__index__"):
+        if prototypes.names is not None:
+            raise InputError("New classes", "have names, as the old ones do", f"the number {classes}")
+        return check_integer(classes, "classes", at_least=1), None
+    added = check_names(tuple(classes))
+    if prototypes.names is None:
+        raise InputError(
+            "New classes",
+            "have no names where the old ones have none",
+            f"{len(added)} names",
+            f"Give their number, {len(added)}.",
+        )
+    if not added:
+        raise InputError("classes", "name at least one new class", "none")
+    old = [name for name in added if name in prototypes.names]
+    if old:
+        raise InputError("New classes", f'be new; "{old[0]}" exists already ({len(old)} of {len(added)})')
+    return len(added), (*prototypes.names, *added)
+
+
+def _exact(vectors: Tensor) -> Array:
+    """Return rows as an array of float64."""
+    return vectors.numpy(force=True).astype(np.float64)
 
 
 def check_dim(dim: int) -> int:

@@ -105,7 +105,7 @@ def cell_prototypes(
     if kind == "one-hot":
         made = Prototypes.one_hot(num_classes, axes)
     elif kind == "random":
-        made = Prototypes.random(num_classes, axes, seed=cell.placement_seed)
+        made = place(num_classes, axes, method="random", seed=cell.placement_seed)
     elif kind in FILES:
         made = Prototypes.from_npy(places.authors_file(FILES[kind], cell, num_classes, axes))
     elif kind == "word2vec" and places.words is not None:

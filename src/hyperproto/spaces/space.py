@@ -38,7 +38,10 @@ class Sphere(TaskSpace):
         for name, asked in range_tasks(named).items():
             heads[name] = PoleHead(asked, axes[name], int(dim))
         for name, classes in class_tasks(named).items():
-            heads[name] = PrototypeHead(classes, axes[name])
+            size, placed = axes[name].stop - axes[name].start, classes.classes
+            if not isinstance(placed, Prototypes):  # among several processes the first places, the others receive
+                placed = from_first(partial(place, placed, size, effort="fast", every_axis=True))
+            heads[name] = PrototypeHead(classes.with_loss_for(size), axes[name], placed)
         super().__init__(dim, {name: heads[name] for name in named}, bare=bare)
 
     def project(self, z: Tensor) -> Tensor:
@@ -118,13 +121,8 @@ class PrototypeHead(Head):
     prototypes: Tensor
     reserve: Tensor | None
 
-    def __init__(self, task: Classes, axes: slice) -> None:
-        super().__init__(task.with_loss_for(axes.stop - axes.start))
-        classes: Any = task.classes
-        if isinstance(classes, Prototypes):
-            placed = classes
-        else:  # among several processes the first places and the others receive
-            placed = from_first(partial(place, classes, axes.stop - axes.start, effort="fast", every_axis=True))
+    def __init__(self, task: Classes, axes: slice, placed: Prototypes) -> None:
+        super().__init__(task)
         self.axes = axes
         self.certificate: Certificate | None = placed.certificate
         self.register_buffer("prototypes", placed.vectors)
