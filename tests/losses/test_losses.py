@@ -178,7 +178,7 @@ def test_wrong_shapes_and_types_get_a_sentence(generator):
         squared_cosine_loss(z, prototypes, labels, reduction="avg")
     with pytest.raises(ValueError, match="`prototypes` must be fixed"):
         squared_cosine_loss(z, prototypes.requires_grad_(), labels)
-    with pytest.raises(ValueError, match=r"`marks` must have the shape of `z`, \(n, dim\), or \(dim,\); got \(3,\)"):
+    with pytest.raises(ValueError, match=r"`points` must have the shape of `z`, \(n, dim\), or \(dim,\); got \(3,\)"):
         cosine_loss(z, torch.ones(3), 1.0)
     with pytest.raises(ValueError, match=r"`target` must be a number or have shape \(6,\); got \(6, 1\)"):
         cosine_loss(z, torch.ones(4), torch.ones(6, 1))

@@ -158,7 +158,6 @@ def test_prototypes_and_poles_are_buffers_without_parameters(joint):
     assert list(joint.parameters()) == []
     assert set(joint.state_dict()) == {"heads.0.prototypes", "heads.1.upper_pole"}
     pole = joint.heads[1]
-    assert torch.equal(pole.lower_pole, -pole.upper_pole)
     assert pole.upper_pole.tolist() == [1, 0, 0]
 
 
@@ -257,7 +256,7 @@ def test_a_space_says_what_it_asks_for(joint):
 
 
 def test_a_negative_id_other_than_minus_one_is_no_missing_label(generator):
-    with pytest.raises(IndexError):
+    with pytest.raises(ValueError, match="must be class ids in .* got -2 in row 0"):
         Space(3, Classes(4)).loss(outputs(1, 3, generator), torch.tensor([-2]))
 
 
@@ -368,7 +367,6 @@ def test_inside_everything_is_a_dict_by_task_name(generator):
     assert bare.counts_by_task({"target": y}) == {"target": 2}
     assert (bare.prefix("target"), named.prefix("kind")) == ("", "kind/")
     assert set(named.predict_by_task(z)) == {"kind", "size"}
-    assert torch.equal(bare.top_k_by_task(z, 2)["target"].ids, bare.top_k(z, 2).ids)
     assert set(named.top_k(z, 2)) == set(named.prototypes) == {"kind"}
 
 

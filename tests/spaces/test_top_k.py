@@ -80,7 +80,7 @@ def test_many_scores_are_predicted_from_in_blocks(monkeypatch, small_blocks):
 
 
 def test_a_space_of_numbers_has_no_best_classes():
-    with pytest.raises(ValueError, match="`top_k` must be asked of a space with classes"):
+    with pytest.raises(ValueError, match="A space for top_k must have classes; got only numbers"):
         hp.Space(3, hp.Range(0, 1)).top_k(points(1), 1)
 
 

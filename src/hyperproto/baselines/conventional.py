@@ -107,9 +107,9 @@ class NumberHead(Head):
 
     def row_losses(self, z: Tensor, target: Tensor) -> Tensor:
         """Return the squared error of each row, on a scale where the bounds are 0 and 1."""
-        wanted = (1 + self.bounds.to_cosine(target)) / 2
-        found = self.scores(z).clamp(0, 1) if self.clamped else self.scores(z)
-        return torch.square(wanted.to(working_dtype(z.dtype)) - found)
+        scaled = (1 + self.bounds.to_cosine(target)) / 2
+        scores = self.scores(z).clamp(0, 1) if self.clamped else self.scores(z)
+        return torch.square(scaled.to(working_dtype(z.dtype)) - scores)
 
     def scores(self, z: Tensor) -> Tensor:
         """Return the number as the network has it, not clamped, shape (n,)."""

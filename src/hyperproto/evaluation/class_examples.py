@@ -97,7 +97,7 @@ def with_prototypes(space: AnySphere, task: str, prototypes: Prototypes) -> AnyS
     for name, value in class_tasks(tasks).items():
         own = weights if name == task else value.class_weights
         tasks[name] = replace(value, classes=placed[name], class_weights=own)
-    return type(space)(space.dim, space.as_given(tasks)).to(prototypes.vectors.device)
+    return type(space)(space.dim, space.in_user_form(tasks)).to(prototypes.vectors.device)
 
 
 def new_class_names(old: Prototypes, labels: Any, names: Sequence[str] | None) -> NewClasses:

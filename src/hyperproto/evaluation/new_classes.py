@@ -183,7 +183,7 @@ def add_classes(
         if model.folder is not None:
             record = read_run(model.folder)
             options |= {"preprocessing": record.preprocessing, "spec": record.spec}
-        pair = data.inputs, wider.as_given(data.targets)
+        pair = data.inputs, wider.in_user_form(data.targets)
         changed = fit(copy.deepcopy(model.network), wider, pair, folder=folder, **options)
     else:
         if how == "prior":
@@ -353,7 +353,7 @@ def _accuracy(model: Run, task: str, data: Examples | None) -> tuple[float | Non
     if data is None or not count:
         return None, 0
     space = model.space
-    measures = evaluate(model.network, space, (data.inputs, space.as_given(data.targets)))
+    measures = evaluate(model.network, space, (data.inputs, space.in_user_form(data.targets)))
     return measures[f"{space.prefix(task)}accuracy"], count
 
 

@@ -21,8 +21,8 @@ Reduction: TypeAlias = Literal["mean", "sum", "none"]
 REDUCTIONS: dict[str, Callable[[Tensor], Tensor]] = {"mean": torch.mean, "sum": torch.sum, "none": torch.Tensor.clone}
 
 
-def cosine_loss(z: Tensor, marks: Tensor, target: Tensor | float) -> Tensor:
-    r"""Ask each output for a cosine to a mark on the sphere.
+def cosine_loss(z: Tensor, points: Tensor, target: Tensor | float) -> Tensor:
+    r"""Ask each output for a cosine to a point on the sphere.
 
     .. math:: \ell_i = (t_i - \cos\theta_{z_i, m_i})^2
 
@@ -30,7 +30,7 @@ def cosine_loss(z: Tensor, marks: Tensor, target: Tensor | float) -> Tensor:
     ----------
     z : Tensor, shape (n, dim)
         Network outputs, any length. A zero row has cosine 0 and gradient 0; a non-finite row gives NaN.
-    marks : Tensor, shape (n, dim) or (dim,)
+    points : Tensor, shape (n, dim) or (dim,)
         Unit vectors, fixed: no gradient flows into them.
     target : float or Tensor, shape (n,)
         The target cosine, in [-1, 1].
@@ -45,14 +45,14 @@ def cosine_loss(z: Tensor, marks: Tensor, target: Tensor | float) -> Tensor:
     >>> cosine_loss(z, torch.tensor([1.0, 0.0]), 1.0)
     tensor([0., 1.])
     """
-    if z.ndim != 2 or marks.shape not in (z.shape, z.shape[1:]):
-        got = f"{tuple(marks.shape)} and {tuple(z.shape)}"
-        raise InputError("marks", "have the shape of `z`, (n, dim), or (dim,)", got)
+    if z.ndim != 2 or points.shape not in (z.shape, z.shape[1:]):
+        got = f"{tuple(points.shape)} and {tuple(z.shape)}"
+        raise InputError("points", "have the shape of `z`, (n, dim), or (dim,)", got)
     if isinstance(target, Tensor) and target.shape not in ((), (len(z),)):
         raise InputError("target", f"be a number or have shape ({len(z)},)", tuple(target.shape))
-    if marks.requires_grad:
-        raise InputError("marks", "be fixed", "a tensor that requires a gradient", "Detach it.")
-    loss: Tensor = _CosineLoss.apply(z, marks, None, target)  # type: ignore[no-untyped-call]
+    if points.requires_grad:
+        raise InputError("points", "be fixed", "a tensor that requires a gradient", "Detach it.")
+    loss: Tensor = _CosineLoss.apply(z, points, None, target)  # type: ignore[no-untyped-call]
     return loss
 
 
@@ -60,9 +60,9 @@ class _CosineLoss(torch.autograd.Function):
     """Forward and backward in six passes over ``z``, and few fresh buffers: on a CPU those cost more than sums."""
 
     @staticmethod
-    def forward(ctx: Any, z: Tensor, marks: Tensor, labels: Tensor | None, target: Tensor | float) -> Tensor:
+    def forward(ctx: Any, z: Tensor, points: Tensor, labels: Tensor | None, target: Tensor | float) -> Tensor:
         wide = z.to(working_dtype(z.dtype))
-        rows = (marks if labels is None else marks.index_select(0, labels)).to(wide.dtype)
+        rows = (points if labels is None else points.index_select(0, labels)).to(wide.dtype)
         scaled, inverse_scale, norm = _safe_norm(wide)
         cosine = (scaled * rows).sum(dim=1) / norm
         error = target - cosine
@@ -77,11 +77,11 @@ class _CosineLoss(torch.autograd.Function):
         if torch.is_grad_enabled():  # create_graph=True: the same formula, in operations autograd can follow
             return grad_loss.unsqueeze(1) * cosine_loss_grad(z, rows, ctx.target), None, None, None
         # Equation 2: -2 (t - cos) (p - cos u) / |z|, with u = scaled / norm and |z| = norm / inverse_scale
-        along_mark = grad_loss * error / norm * -2
+        along_point = grad_loss * error / norm * -2
         if inverse_scale is not None:
-            along_mark = along_mark * inverse_scale
-        along_z = along_mark * cosine / norm
-        grad = (rows * along_mark.unsqueeze(1)).addcmul_(scaled, along_z.unsqueeze(1), value=-1)
+            along_point = along_point * inverse_scale
+        along_z = along_point * cosine / norm
+        grad = (rows * along_point.unsqueeze(1)).addcmul_(scaled, along_z.unsqueeze(1), value=-1)
         return grad.to(z.dtype), None, None, None
 
 
@@ -104,7 +104,7 @@ def _safe_norm(z: Tensor) -> tuple[Tensor, Tensor | None, Tensor]:
     return scaled, inverse, torch.linalg.vector_norm(scaled, dim=1).clamp_min(1)
 
 
-def cosine_loss_grad(z: Tensor, marks: Tensor, target: Tensor | float) -> Tensor:
+def cosine_loss_grad(z: Tensor, points: Tensor, target: Tensor | float) -> Tensor:
     r"""Return the gradient of :func:`cosine_loss` with respect to ``z``, in closed form. Shape (n, dim).
 
     .. math:: \frac{d}{dz} (t - \cos\theta)^2
@@ -112,10 +112,10 @@ def cosine_loss_grad(z: Tensor, marks: Tensor, target: Tensor | float) -> Tensor
     """
     wide = z.to(working_dtype(z.dtype))
     u = normalize(wide)
-    cosine = (u * marks).sum(dim=1, keepdim=True)
+    cosine = (u * points).sum(dim=1, keepdim=True)
     length = (wide * u).sum(dim=1, keepdim=True)  # |z|, without squaring it
     error = torch.as_tensor(target, dtype=wide.dtype, device=z.device).reshape(-1, 1) - cosine
-    grad = 2 * error * (cosine * u - marks) / length.masked_fill(length == 0, torch.inf)
+    grad = 2 * error * (cosine * u - points) / length.masked_fill(length == 0, torch.inf)
     return grad.to(z.dtype)
 
 

@@ -253,12 +253,12 @@ def joined_key(name: str) -> str:
 
 def possible_words(names: Iterable[str]) -> set[str]:
     """Return every word that :func:`look_up` may ask for, so that a reader can skip all others."""
-    wanted: set[str] = set()
+    words: set[str] = set()
     for name in names:
-        wanted.update(_whole_forms(name))
+        words.update(_whole_forms(name))
         for word in split_words(name):
-            wanted.update(_cases(word))
-    return wanted - {""}
+            words.update(_cases(word))
+    return words - {""}
 
 
 def match_words(name: str, has: Callable[[str], bool]) -> tuple[str, ...]:

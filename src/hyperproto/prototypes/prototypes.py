@@ -413,6 +413,9 @@ def parse_classes(classes: int | Sequence[str]) -> tuple[int, tuple[str, ...] | 
     """Return the number of classes and, where they were given, their names."""
     if isinstance(classes, str):
         raise InputTypeError("classes", "be a number or a list of names", f'one string, "{classes}"')
+    if isinstance(classes, Mapping) or getattr(classes, "ndim", 0) > 1:
+        advice = "Prototypes.from_tensor takes vectors of your own; hp.place(names, dim, prior=...) takes a taxonomy."
+        raise InputTypeError("classes", "be a number or a list of names", type(classes).__name__, advice)
     names = None
     if isinstance(classes, Iterable):
         names = check_names(tuple(classes))

@@ -45,7 +45,11 @@ class OutputSpace(nn.Module, ABC):
 
     def loss(self, z: Tensor, targets: Targets, **options: Any) -> Tensor:
         """Return what training minimizes: the sum of the losses of the tasks; options are those of :meth:`losses`."""
-        terms = list(self.losses_by_task(z, self.by_task(targets), **options).values())
+        try:
+            terms = list(self.losses_by_task(z, self.by_task(targets), **options).values())
+        except IndexError:  # of a class id, which is looked up without being compared first
+            self.check(targets)
+            raise
         return terms[0] if len(terms) == 1 else torch.stack(terms).sum(dim=0)
 
     def forward(self, z: Tensor, targets: Targets, **options: Any) -> Tensor:
@@ -65,7 +69,7 @@ class OutputSpace(nn.Module, ABC):
         """Return targets, losses or predictions by task name, whatever form they came in."""
         return {UNNAMED: values} if isinstance(values, Tensor) else dict(values)
 
-    def as_given(self, named: Mapping[str, T]) -> T | dict[str, T]:
+    def in_user_form(self, named: Mapping[str, T]) -> T | dict[str, T]:
         """Return values by task name in the form that users see: the value itself for one unnamed task."""
         return named[UNNAMED] if self.bare and set(named) == {UNNAMED} else dict(named)
 
@@ -77,7 +81,7 @@ class OutputSpace(nn.Module, ABC):
         self, z: Tensor, targets: Mapping[str, Tensor], *, reduction: Reduction = "mean"
     ) -> dict[str, Tensor]:
         """Return the loss of each task by name, for targets by name."""
-        return self.by_task(self.losses(z, self.as_given(targets), reduction=reduction))
+        return self.by_task(self.losses(z, self.in_user_form(targets), reduction=reduction))
 
     def predict_by_task(self, z: Tensor) -> dict[str, Tensor]:
         """Return class ids or numbers by task name."""
@@ -147,7 +151,7 @@ class Head(nn.Module, ABC):
         weights = self.weights(target)
         if sample_weight is not None:
             weights = weights * sample_weight
-        rows = self.row_losses(z, target.masked_fill(~self.task.present(target), self.task.stand_in))
+        rows = self.row_losses(z, target.masked_fill(~self.task.present(target), self.task.placeholder))
         # a product, not a mask: a row that is not finite shows in the loss even where its label is missing
         rows = rows * weights.to(rows.dtype)
         return rows if self.task.weight == 1 else rows * self.task.weight, weights
@@ -208,15 +212,15 @@ class TaskSpace(OutputSpace):
             Weight of each row; the mean is then the weighted mean.
         """
         named = self.losses_by_task(z, self.by_task(targets), reduction=reduction, sample_weight=sample_weight)
-        return self.as_given(named)
+        return self.in_user_form(named)
 
     def scores(self, z: Tensor) -> Targets:
         """Return what each decision is made on; for a sphere, cosines."""
-        return self.as_given(self.scores_by_task(z))
+        return self.in_user_form(self.scores_by_task(z))
 
     def predict(self, z: Tensor) -> Targets:
         """Return class ids and numbers. Raises on rows that are zero or not finite: they point nowhere."""
-        return self.as_given(self.predict_by_task(z))
+        return self.in_user_form(self.predict_by_task(z))
 
     @torch.no_grad()
     def check(self, targets: Targets) -> None:
@@ -228,12 +232,12 @@ class TaskSpace(OutputSpace):
     def encode(self, values: Any) -> Targets:
         """Return tensors for class names and numbers as people write them; None is a missing one."""
         named = {UNNAMED: values} if self.bare else self._check_keys(values)
-        return self.as_given({name: task.encode(named[name]) for name, task in self.tasks.items()})
+        return self.in_user_form({name: task.encode(named[name]) for name, task in self.tasks.items()})
 
     def decode(self, predictions: Targets) -> Any:
         """Return names and numbers for what :meth:`predict` gave."""
         named = self.by_task(predictions)
-        return self.as_given({name: task.decode(named[name]) for name, task in self.tasks.items()})
+        return self.in_user_form({name: task.decode(named[name]) for name, task in self.tasks.items()})
 
     def by_task(self, values: Targets) -> dict[str, Tensor]:
         """Return targets or predictions by task name, or say which form is expected."""

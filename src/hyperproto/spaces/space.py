@@ -49,6 +49,7 @@ class Sphere(TaskSpace):
         check_output_width(z, self.dim)
         return normalize(z)
 
+    @torch.no_grad()
     def top_k(self, z: Tensor, k: int) -> dict[str, TopK] | TopK:
         """Return the k nearest classes of each output, exactly, in memory that does not grow with their number.
 
@@ -63,23 +64,18 @@ class Sphere(TaskSpace):
         TopK of values (cosines) and ids, both of shape (n, k), best first and equals by their ids; one for each class
         task by name, or that of the one unnamed task.
         """
-        found = self.top_k_by_task(z, k)
-        if not found:
-            raise InputError("top_k", "be asked of a space with classes", None, "`predict` answers with numbers.")
-        return self.as_given(found)
-
-    @torch.no_grad()
-    def top_k_by_task(self, z: Tensor, k: int) -> dict[str, TopK]:
-        """Return the k nearest classes of each output for every class task by name."""
         check_output_width(z, self.dim)
         k = check_integer(k, "k", at_least=1)
         heads = self.named_heads()
-        return {name: heads[name].top_k(z, k) for name in class_tasks(self.tasks)}
+        nearest = {name: heads[name].top_k(z, k) for name in class_tasks(self.tasks)}
+        if not nearest:
+            raise InputError("A space for top_k", "have classes", "only numbers", "`predict` answers with those.")
+        return self.in_user_form(nearest)
 
     @property
     def prototypes(self) -> dict[str, Prototypes] | Prototypes:
         """The prototypes of each class task, or of the one unnamed task."""
-        return self.as_given(self.prototypes_by_task())
+        return self.in_user_form(self.prototypes_by_task())
 
     def prototypes_by_task(self) -> dict[str, Prototypes]:
         """Return the prototypes of every class task by name."""
@@ -193,11 +189,6 @@ class PoleHead(Head):
         pole = torch.zeros(dim, dtype=torch.float64)
         pole[axes.start] = 1
         self.register_buffer("upper_pole", pole)
-
-    @property
-    def lower_pole(self) -> Tensor:
-        """The lower bound's prototype, opposite the upper one."""
-        return -self.upper_pole
 
     def row_losses(self, z: Tensor, target: Tensor) -> Tensor:
         """Return Equation 7 row by row."""

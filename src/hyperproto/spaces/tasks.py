@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import isfinite
 from typing import Any, Literal, TypeAlias
 
 import torch
@@ -43,7 +44,7 @@ class Classes:
     kind = "classes"  # in stored files
     measure = "accuracy"  # how it is scored
     missing = MISSING  # the target of an example without a label
-    stand_in = 0  # a valid target, computed with where a label is missing
+    placeholder = 0  # a valid target, computed with where a label is missing
 
     def __init__(
         self,
@@ -55,8 +56,8 @@ class Classes:
         check_finite_number(weight, "weight", above=0)
         built = get_loss(loss) if isinstance(loss, str) else loss
         if not isinstance(built, (*LOSSES.values(), AutoLoss)):
-            known = ", ".join(f"hp.losses.{known.__name__}()" for known in LOSSES.values())
-            raise InputTypeError("loss", f"be one of {known} or its name", repr(loss))
+            listed = ", ".join(f"hp.losses.{kind.__name__}()" for kind in LOSSES.values())
+            raise InputTypeError("loss", f"be one of {listed} or its name", repr(loss))
         if not isinstance(classes, Prototypes):
             num_classes, names = parse_classes(classes)
             classes = names or num_classes
@@ -85,7 +86,7 @@ class Classes:
         return None if isinstance(self.classes, int) else self.classes
 
     def with_loss_for(self, dim: int) -> "Classes":
-        """Return the task with the loss that "auto" stands for on so many axes."""
+        """Return the task with the loss that "auto" stands for on ``dim`` axes."""
         loss = self.loss
         return replace(self, loss=loss.choose(self.num_classes, dim)) if isinstance(loss, AutoLoss) else self
 
@@ -120,8 +121,8 @@ class Classes:
     def decode(self, targets: Tensor) -> list[str | int | None]:
         """Return the names of class ids, the ids themselves where there are no names, None where missing."""
         self.check(targets, "ids")
-        known: Sequence[str | int] = self.names if self.names is not None else range(self.num_classes)
-        return [None if index == MISSING else known[index] for index in targets.tolist()]
+        names: Sequence[str | int] = self.names if self.names is not None else range(self.num_classes)
+        return [None if index == MISSING else names[index] for index in targets.tolist()]
 
     def describe(self) -> str:
         """Return the number of classes, the first names and the loss."""
@@ -174,13 +175,18 @@ class Range:
             object.__setattr__(self, name, check_finite_number(getattr(self, name), name))
         if not self.low < self.high:
             raise InputError("low", "be less than `high`", f"{self.low:g} and {self.high:g}")
+        if not (isfinite(self.high - self.low) and isfinite(2 / (self.high - self.low))):
+            bounds = f"{self.low:g} and {self.high:g}"
+            raise InputError(
+                "high", "be at a distance from `low` that can be divided by", bounds, "Rescale the numbers."
+            )
         if not 0 <= self.margin < 1:
             raise InputError("margin", "lie in [0, 1)", f"{self.margin:g}")
         choose(self.outside, {"error": 0, "clip": 0}, what="rule for targets outside")
         check_finite_number(self.weight, "weight", above=0)
 
     @property
-    def stand_in(self) -> float:
+    def placeholder(self) -> float:
         """The lower bound."""
         return self.low
 
@@ -205,6 +211,8 @@ class Range:
             raise InputTypeError(name, "be real numbers", targets.dtype)
         if targets.shape != (n,):
             raise InputError(name, f"have shape ({n},), one per row of `z`", tuple(targets.shape))
+        if targets.requires_grad:
+            raise InputError(name, "be fixed", "a tensor that requires a gradient", "Detach it.")
         return targets if targets.dtype.is_floating_point else targets.to(_widest(targets))
 
     def to_cosine(self, values: Tensor) -> Tensor:
@@ -262,8 +270,8 @@ def tasks_for(targets: Mapping[str, Labels | Bounds]) -> dict[str, Task]:
     {'angle': Range(low=0.0, high=180.0, margin=0.0, outside='clip', weight=1.0)}
     """
     return {
-        name: Classes(found.names) if isinstance(found, Labels) else Range(found.low, found.high, outside="clip")
-        for name, found in targets.items()
+        name: Classes(target.names) if isinstance(target, Labels) else Range(target.low, target.high, outside="clip")
+        for name, target in targets.items()
     }
 
 

@@ -281,7 +281,7 @@ def _within_bounds(space: OutputSpace, targets: Targets) -> Targets:
     for name, task in space.tasks.items():
         if isinstance(task, Range) and (value := named[name]).is_floating_point():
             named[name] = torch.where(value.isfinite(), value.clamp(task.low, task.high), value)
-    inside: Targets = space.as_given(named)
+    inside: Targets = space.in_user_form(named)
     return inside
 
 

@@ -1,0 +1,32 @@
+"""Mistakes that once passed without a word, or with a misleading one."""
+
+import pytest
+import torch
+
+import hyperproto as hp
+
+
+@pytest.mark.parametrize("loss", ["squared_cosine", "free_norm_softmax"])
+@pytest.mark.parametrize("label", [4, -2])
+def test_a_label_out_of_range_is_named(loss, label):
+    space = hp.Space(3, hp.Classes(4, loss=loss))
+    with pytest.raises(ValueError, match=rf"must be class ids in \[0, 4\), .* got {label} in row 1 \(1 of 2 rows\)"):
+        space.loss(torch.ones(2, 3), torch.tensor([0, label]))
+
+
+@pytest.mark.parametrize("classes", [torch.eye(4), {"travel": ["book", "cancel"], "bank": ["pay"]}])
+def test_what_is_neither_a_number_nor_names_is_told_apart(classes):
+    with pytest.raises(TypeError, match="`classes` must be a number or a list of names; got .*from_tensor"):
+        hp.Classes(classes)
+
+
+@pytest.mark.parametrize(("low", "high"), [(-1e308, 1e308), (0.0, 1e-310)])
+def test_a_range_that_cannot_be_divided_by_is_refused(low, high):
+    with pytest.raises(ValueError, match="`high` must be at a distance from `low` that can be divided by"):
+        hp.Range(low, high)
+
+
+def test_targets_that_require_a_gradient_are_refused():
+    space = hp.Space(3, hp.Range(0, 1))
+    with pytest.raises(ValueError, match="must be fixed; got a tensor that requires a gradient"):
+        space.loss(torch.ones(2, 3), torch.tensor([0.5, 1.0], requires_grad=True))
