@@ -84,12 +84,8 @@ def test_a_file_keeps_the_reserve_and_older_files_have_none(tmp_path):
     assert loaded.certificate == placed.certificate
     certificate = placed.certificate.to_dict()
     del certificate["reserved"], certificate["max_cosine_with_reserve"]  # as versions before wrote it
-    header = {
-        "format": "hyperproto.prototypes/1",
-        "certificate": json.dumps(certificate),
-        "names": json.dumps(NAMES),
-    }
-    save_file({"vectors": load_file(path)["vectors"]}, path, metadata=header)
+    header = json.dumps({"format": "hyperproto.prototypes/2", "certificate": certificate, "names": NAMES})
+    save_file({"vectors": load_file(path)["vectors"]}, path, metadata={"prototypes": header})
     older = Prototypes.load(path)
     assert older.reserve is None
     assert older.certificate.reserved == 0
