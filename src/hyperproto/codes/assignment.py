@@ -21,9 +21,9 @@ from hyperproto._core.seeding import derive_seed
 from hyperproto.codes.measure import Array
 
 KICKED = 0.25  # share of the classes that a kick moves at most
-AFRESH = 4  # every so many kicks move all of them
+ALL_EVERY = 4  # one kick in this many moves all of them
 RELAXED = 400  # classes up to which the relaxed problem gives a start; beyond, its K³ steps take too long
-TOGETHER = 8  # at first an exchange for every so many classes is made at once
+TOGETHER = 8  # at first one exchange per this many classes is made at once
 GAIN = 1e-9  # smallest gain worth an exchange, relative to the sum of |w c|
 
 
@@ -41,7 +41,7 @@ def assign(
     leave a local optimum, and ``progress`` is called with (kicks done, kicks in all). The second value is False where
     an interrupt ended it early.
     """
-    wanted = (weights + weights.T) / 2
+    weights = (weights + weights.T) / 2
     cosines = points @ points.T
     np.fill_diagonal(cosines, 0)
     count = len(points)
@@ -50,12 +50,12 @@ def assign(
         start = rng.permutation(count)
         if count <= RELAXED:
             start = quadratic_assignment(
-                wanted, cosines, method="faq", options={"maximize": True, "rng": rng}
+                weights, cosines, method="faq", options={"maximize": True, "rng": rng}
             ).col_ind
-        best, height = _climb(wanted, cosines, leap(wanted, cosines, np.asarray(start)))
+        best, height = _climb(weights, cosines, leap(weights, cosines, np.asarray(start)))
         with suppress(KeyboardInterrupt):
             for kick in range(kicks):
-                tried, reached = _climb(wanted, cosines, leap(wanted, cosines, _kicked(best, kick, rng)))
+                tried, reached = _climb(weights, cosines, leap(weights, cosines, _kicked(best, kick, rng)))
                 if reached > height:
                     best, height = tried, reached
                 if progress is not None:
@@ -68,26 +68,26 @@ def _kicked(best: NDArray[np.intp], kick: int, rng: np.random.Generator) -> NDAr
     """Move a few classes on in a circle, or now and then all of them."""
     count, tried = len(best), best.copy()
     most = max(3, round(KICKED * count))
-    size = count if kick % AFRESH == 0 else int(rng.integers(min(3, count), min(most, count), endpoint=True))
+    size = count if kick % ALL_EVERY == 0 else int(rng.integers(min(3, count), min(most, count), endpoint=True))
     moved = rng.permutation(count)[:size]
     tried[moved] = tried[np.roll(moved, 1)]
     return tried
 
 
-def exchange_gains(wanted: Array, placed: Array, products: Array) -> Array:
+def exchange_gains(weights: Array, placed: Array, products: Array) -> Array:
     """Return the gain of exchanging classes r and s, for every pair. Shape (K, K).
 
-    From w and the cosines as assigned, both symmetric with a zero diagonal, and ``wanted @ placed``.
+    From w and the cosines as assigned, both symmetric with a zero diagonal, and ``weights @ placed``.
     """
     own = np.diagonal(products)
     gains: Array = products + products.T
     gains -= own[:, None]
     gains -= own[None]
-    gains += 2 * wanted * placed
+    gains += 2 * weights * placed
     return 2 * gains
 
 
-def leap(wanted: Array, cosines: Array, assigned: NDArray[np.intp]) -> NDArray[np.intp]:
+def leap(weights: Array, cosines: Array, assigned: NDArray[np.intp]) -> NDArray[np.intp]:
     """Make many exchanges of different classes at once while their sum gains, halving how many where it does not.
 
     One at a time, as `_climb` goes, takes K² steps for each of some K exchanges: from a random start of 1,000 classes
@@ -97,10 +97,10 @@ def leap(wanted: Array, cosines: Array, assigned: NDArray[np.intp]) -> NDArray[n
     most = count // TOGETHER if count > RELAXED else 0
     placed = cosines[np.ix_(assigned, assigned)]
     while most > 1:
-        gains = exchange_gains(wanted, placed, wanted @ placed)
-        tried = _exchange_best(gains, assigned, most, least=GAIN * float(np.abs(wanted * placed).sum()))
+        gains = exchange_gains(weights, placed, weights @ placed)
+        tried = _exchange_best(gains, assigned, most, least=GAIN * float(np.abs(weights * placed).sum()))
         then = cosines[np.ix_(tried, tried)]
-        if np.vdot(wanted, then) > np.vdot(wanted, placed):
+        if np.vdot(weights, then) > np.vdot(weights, placed):
             assigned, placed = tried, then
         else:
             most //= 2
@@ -122,18 +122,18 @@ def _exchange_best(gains: Array, assigned: NDArray[np.intp], most: int, *, least
     return tried
 
 
-def _climb(wanted: Array, cosines: Array, assigned: NDArray[np.intp]) -> tuple[NDArray[np.intp], float]:
+def _climb(weights: Array, cosines: Array, assigned: NDArray[np.intp]) -> tuple[NDArray[np.intp], float]:
     """Make the best exchange until none helps. The products change by one outer product an exchange."""
     assigned = assigned.copy()
     placed = cosines[np.ix_(assigned, assigned)]
-    products = wanted @ placed
-    least = GAIN * float(np.abs(wanted * placed).sum())
+    products = weights @ placed
+    least = GAIN * float(np.abs(weights * placed).sum())
     while True:
-        gains = exchange_gains(wanted, placed, products)
+        gains = exchange_gains(weights, placed, products)
         r, s = divmod(int(gains.argmax()), len(assigned))
         if gains[r, s] <= least:
-            return assigned, float(np.vdot(wanted, placed))
-        products += np.outer(wanted[:, s] - wanted[:, r], placed[r] - placed[s])
+            return assigned, float(np.vdot(weights, placed))
+        products += np.outer(weights[:, s] - weights[:, r], placed[r] - placed[s])
         _swap(products.T, r, s)
         _swap(placed, r, s)
         _swap(placed.T, r, s)

@@ -37,23 +37,9 @@ NOISE = 0.3  # of a start, next to the direction the prior itself points in
 def extend_code(fixed: Array, count: int, *, effort: str = "balanced", seed: int = 0) -> Array:
     """Return ``count`` points that maximize the smallest angle to the given ones and among themselves.
 
-    Parameters
-    ----------
-    fixed : Array, shape (M, D)
-        Unit rows, which stay as they are.
-    count : int
-        How many to add.
-    effort : {"fast", "balanced", "thorough"}
-        How many starts, as far as they are affordable.
-    seed : int
-        Fixes every bit of the result.
+    Unit rows, next to ``fixed`` ones of shape (M, D), which stay as they are. The effort says how many starts are
+    affordable, and the seed fixes every bit.
 
-    Returns
-    -------
-    Array, shape (count, D), unit rows.
-
-    Examples
-    --------
     >>> square = np.array([[1.0, 0], [0, 1], [-1, 0], [0, -1]])
     >>> (extend_code(square, 1) @ square.T).max().round(6).item()
     0.707107

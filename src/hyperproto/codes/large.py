@@ -79,22 +79,10 @@ def tiled_descent(
     seed: int,
     progress: Callable[[int, int, float, float], None] | None = None,
 ) -> Array:
-    """Place many points, keeping only the edges near a falling threshold.
+    """Place many points, keeping only the edges near a falling threshold; returns the best seen in any pass.
 
-    Parameters
-    ----------
-    num_points, dim : int
-        K and D.
-    rounds : int
-        Passes over all pairs, each with a few steps on the edges it finds.
-    seed : int
-        Of the random start; fixes every bit.
-    progress : callable, optional
-        Called with (passes done, passes in all, best maximum cosine, bound).
-
-    Returns
-    -------
-    Array, shape (num_points, dim), unit rows: the best seen in any pass. An interrupt returns it too.
+    Each of ``rounds`` passes over all pairs takes a few steps on the edges it finds. The seed fixes every bit; an
+    interrupt ends it early. ``progress`` is called with (passes done, passes in all, best maximum cosine, bound).
     """
     points = random_points(num_points, dim, seed)
     best, lowest, threshold = points, 1.0, math.inf
@@ -121,15 +109,15 @@ def tiled_descent(
 def near_pairs(points: Array, threshold: float) -> Edges:
     """Return all pairs i < j with a cosine above the threshold, sorted by i then j. One pass in tiles."""
     single = points.astype(np.float32)
-    blocks, found = list(row_blocks(len(points))), []
+    blocks, pairs = list(row_blocks(len(points))), []
     for k, rows in enumerate(blocks):
         for columns in blocks[k:]:
             tile = single[rows] @ single[columns].T
             if columns is rows:
                 tile[np.tril_indices(len(tile))] = -2
             i, j = np.divmod(np.flatnonzero(tile > np.float32(threshold)), tile.shape[1])
-            found.append(np.stack([i + rows.start, j + columns.start]).astype(np.int32))
-    i, j = np.concatenate(found, axis=1)
+            pairs.append(np.stack([i + rows.start, j + columns.start]).astype(np.int32))
+    i, j = np.concatenate(pairs, axis=1)
     order = np.lexsort((j, i))
     return i[order], j[order]
 

@@ -78,7 +78,7 @@ def minimize(
 ) -> Array:
     """Return a point with a smaller objective, by L-BFGS with a backtracking line search from ``x``.
 
-    The objective maps x to the value and its gradient, a new array each time. Stops after so many iterations, once
+    The objective maps x to the value and its gradient, a new array each time. Stops after that many iterations, once
     the largest entry of the gradient is below ``tolerance``, or when steps no longer help. Keeps ``memory`` pairs.
     """
     pairs = Memory(min(memory, iterations), len(x))
@@ -89,10 +89,10 @@ def minimize(
         slope = float(step @ gradient)
         if slope <= 0 or np.abs(gradient).max() < tolerance:
             break
-        found = _backtrack(objective, x, value, step, slope)
-        if found is None:
+        accepted = _backtrack(objective, x, value, step, slope)
+        if accepted is None:
             break
-        new_x, new_value, new_gradient = found
+        new_x, new_value, new_gradient = accepted
         pairs.add(new_x - x, new_gradient - gradient)
         idle = idle + 1 if value - new_value < 1e-13 * max(1.0, abs(value)) else 0
         x, value, gradient = new_x, new_value, new_gradient

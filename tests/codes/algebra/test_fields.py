@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from hyperproto.codes.algebra.fields import field, is_prime_power, largest_prime_power, prime_power
+from hyperproto.codes.algebra.fields import field, is_prime_power, prime_power
 
 ORDERS = [2, 3, 4, 5, 8, 9, 16, 25, 27, 49, 128]
 
@@ -41,6 +41,3 @@ def test_prime_powers_are_recognised():
     known = [q for q in range(40) if is_prime_power(q)]
     assert known == [2, 3, 4, 5, 7, 8, 9, 11, 13, 16, 17, 19, 23, 25, 27, 29, 31, 32, 37]
     assert prime_power(343) == (7, 3)
-    assert largest_prime_power(24) == 23
-    assert largest_prime_power(32, odd=True) == 31
-    assert largest_prime_power(1) == 0

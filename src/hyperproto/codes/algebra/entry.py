@@ -1,6 +1,6 @@
 """What the registry lists, a code that can be made without making it, and sections, which make one code of another.
 
-Let U have as rows k unit anchors with Gram matrix G = U U^T and let t be the wanted cosines. The points x with U x =
+Let U have as rows k unit anchors with Gram matrix G = U U^T and let t be cosines. The points x with U x =
 t share the component U^T G^-1 t of squared length τ = t^T G^-1 t; without it, and renormalized, they lie in k
 dimensions less, and a cosine c between them becomes (c - τ)/(1 - τ).
 
@@ -70,10 +70,10 @@ class Entry:
 
 def fixed(build: Callable[[], Array]) -> RowsByIndex:
     """Return rows by index of a code small enough to be made whole, once."""
-    made: Callable[[], Any] = cache(build)
+    points_once: Callable[[], Any] = cache(build)
 
     def rows(index: Integers, dtype: DTypeLike) -> Array:
-        points: Array = made()[index]
+        points: Array = points_once()[index]
         return points
 
     return rows
@@ -95,7 +95,7 @@ def members(points: Array, anchors: Array, cosines: ArrayLike) -> Integers:
 
 
 def derive(points: Array, max_cosine: float, *, steps: int = 1, base: int = 0) -> Array:
-    """Return the code derived at its point number ``base``, and so on for so many steps.
+    """Return the code derived at its point number ``base``, and so on for ``steps`` steps.
 
     >>> from hyperproto.codes.algebra.lattices import e8_roots
     >>> derive(e8_roots(), 1 / 2, steps=2).shape

@@ -23,7 +23,7 @@ from numpy.typing import DTypeLike
 
 from hyperproto.codes.algebra.chirps import ChirpCode
 from hyperproto.codes.algebra.entry import Entry, derive, fixed
-from hyperproto.codes.algebra.fields import Integers, is_prime_power, largest_prime_power, prime_power
+from hyperproto.codes.algebra.fields import Integers, is_prime_power, prime_power
 from hyperproto.codes.algebra.graphs import (
     conference_lines,
     elliptic_quadric_graph,
@@ -160,9 +160,10 @@ def glued_entry(
 
 def _chirps(num_points: int, dim: int) -> Iterator[Entry]:
     """Chirps of degree 2 over the largest field that fits, of degree 3 over the largest prime."""
+    odd = next((q for q in range(dim // 2, 2, -1) if q % 2 and is_prime_power(q)), 0)
     prime = next((q for q in range(dim // 2, 4, -1) if prime_power(q) == (q, 1)), 0)
     for kind, degree, q, theorem in (
-        ("quadratic", 2, largest_prime_power(dim // 2, odd=True), CHIRPS),
+        ("quadratic", 2, odd, CHIRPS),
         ("cubic", 3, prime, "Weil (1948), the maximum computed"),
     ):
         if q >= 3 and (q + 1) ** degree * 6 >= num_points:

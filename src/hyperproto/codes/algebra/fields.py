@@ -98,13 +98,6 @@ def is_prime_power(order: int) -> bool:
     return prime_power(order)[1] > 0
 
 
-@cache
-def largest_prime_power(at_most: int, *, odd: bool = False) -> int:
-    """Return the largest (odd) prime power that is at most ``at_most``; 0 where there is none."""
-    fits = (q for q in range(at_most, 1, -1) if is_prime_power(q) and not (odd and q % 2 == 0))
-    return next(fits, 0)
-
-
 def distinct(values: Integers) -> tuple[Integers, Integers]:
     """Return the values that occur, or a range if that is no longer, and the place of each given one."""
     first, last = int(values.min()), int(values.max())

@@ -172,8 +172,8 @@ def laminated(dim: int) -> Array:
     vectors = leech_vectors()
     anchors = np.empty((0, 24))
     for node, neighbors in enumerate(E7_DIAGRAM[: 24 - dim]):
-        wanted = [-0.5 if other in neighbors else 0.0 for other in range(node)]
-        anchors = np.concatenate([anchors, vectors[members(vectors, anchors, wanted)[:1]]])
+        cosines = [-0.5 if other in neighbors else 0.0 for other in range(node)]
+        anchors = np.concatenate([anchors, vectors[members(vectors, anchors, cosines)[:1]]])
     return section(vectors, anchors, 0.0)
 
 
@@ -200,10 +200,10 @@ def quadruples(dim: int) -> Words:
     for cycle in cycles.split():
         places = [int(digit, 16) for digit in cycle]
         turn[places] = np.roll(places, -1)
-    found: set[tuple[int, ...]] = set()
+    blocks: set[tuple[int, ...]] = set()
     for base in bases.split():
         block = np.array([int(digit, 16) for digit in base])
         for _ in range(len(cycles)):
-            found.add(tuple(int(np.isin(place, block)) for place in range(dim)))
+            blocks.add(tuple(int(np.isin(place, block)) for place in range(dim)))
             block = turn[block]
-    return np.array(sorted(found))
+    return np.array(sorted(blocks))
