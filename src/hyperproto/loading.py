@@ -25,7 +25,8 @@ def load(folder: str | Path, **options: Any) -> Any:
     if not (Path(folder) / "estimator.json").is_file():
         return load_run(folder, **options)
     if options:
-        raise InputError(f'"{folder}" holds an estimator, which is loaded whole; got {", ".join(options)}.')
+        got = ", ".join(options)
+        raise InputError("Options", f'be left out for "{folder}", an estimator, which is loaded whole', got)
     from hyperproto.estimators.store import load_estimator
 
     return load_estimator(folder)

@@ -59,7 +59,7 @@ def test_the_help_lists_the_version_and_hides_defaults_of_none(capsys):
 
 
 def test_an_unknown_verb_gets_one_sentence_with_the_nearest(capsys):
-    code, out, err = run(capsys, "trian", "--table", "birds.csv")
+    code, out, err = run(capsys, "trian", "--data", "birds.csv")
     assert (code, out) == (2, "")
     assert err.startswith('hyperproto: Unknown command "trian".')
     assert err.endswith('Did you mean "train"?\n')
@@ -67,7 +67,7 @@ def test_an_unknown_verb_gets_one_sentence_with_the_nearest(capsys):
 
 @pytest.mark.parametrize("words", [["--classes", "a", "--classes", "b"], ["--classes=a", "--classes=b"]])
 def test_a_list_in_two_parts_is_refused_for_only_the_last_would_count(capsys, words):
-    code, _, err = run(capsys, "train", "--table", "birds.csv", *words)
+    code, _, err = run(capsys, "train", "--data", "birds.csv", *words)
     assert code == 2
     assert err == "hyperproto: --classes must be given once; got it 2 times. List all after one: --classes A B.\n"
 

@@ -32,7 +32,7 @@ def somewhere(tmp_path, monkeypatch):
 
 def test_a_table_of_images_with_a_class_and_a_number(capsys, tmp_path):
     layouts.write_painting_table(tmp_path)
-    command = ["train", "--table", "paintings.csv", "--image", "path", "--classes", "style", "--range", "year"]
+    command = ["train", "--data", "paintings.csv", "--image", "path", "--classes", "style", "--range", "year"]
     code, out, err = run(capsys, *command, "--bounds", "year=1500:1900", *SMALL)
     assert (code, err) == (0, "")
     assert "paintings: 8 examples to train on, 2 to validate on; resnet with" in out
@@ -88,12 +88,12 @@ def broken_image(root):
 def unseen_label(root):
     numbers_table(root)
     layouts.write_csv(root / "test.csv", ["x", "y", "way", "amount"], [[1, 2, "sideways", 3]])
-    return ["--table", "numbers.csv", "--test", "test.csv", "--classes", "way", "--range", "amount"]
+    return ["--data", "numbers.csv", "--test", "test.csv", "--classes", "way", "--range", "amount"]
 
 
 def constant_target(root):
     layouts.write_csv(root / "flat.csv", ["x", "y"], [[i, 7] for i in range(9)])
-    return ["--table", "flat.csv", "--range", "y"]
+    return ["--data", "flat.csv", "--range", "y"]
 
 
 def missing_column(root):
@@ -103,7 +103,7 @@ def missing_column(root):
 
 def no_target(root):
     numbers_table(root)
-    return ["--table", "numbers.csv"]
+    return ["--data", "numbers.csv"]
 
 
 def column_of_a_folder(root):
@@ -128,9 +128,9 @@ MISTAKES = {
     constant_target: '"y" must vary in the training data; got 7 in all of',
     missing_column: '"wya". Choose from: "x", "y", "way", "amount". Did you mean "way"?',
     no_target: "--classes must name a column to predict, or --range; got none in either",
-    column_of_a_folder: '--classes must be left out for "pets", which is not a table',
+    column_of_a_folder: 'Unknown option for reading "image-folder" "classes"',
     lambda root: ["--data", "nowhere"]: '"nowhere" must be an existing folder or file of data',
-    lambda root: ["--data", "a", "--table", "b"]: "--table must be given without --data; got both",
+    lambda root: ["pets"]: '"pets" must come after an option. hyperproto train --data pets',
     lambda root: ["--backbone", "mlp", "--backbone-options", "hidden=8", "in_features=64"]: "`hidden` must be a list",
     wrong_size: "--size must be at least 1; got 0",
     lambda root: ["--epochs", "0"]: "--epochs must be at least 1; got 0",
@@ -188,7 +188,7 @@ def test_unseen_labels_and_corrupt_images_are_left_out_where_asked(capsys, tmp_p
 
 def test_a_run_is_resumed_where_its_data_were_moved(capsys, tmp_path):
     numbers_table(tmp_path)
-    command = ["train", "--table", "numbers.csv", "--classes", "way", "--range", "amount", "-o", "run"]
+    command = ["train", "--data", "numbers.csv", "--classes", "way", "--range", "amount", "-o", "run"]
     assert run(capsys, *command, "--epochs", "2", "--patience", "1", "--monitor", "amount/mae")[0] == 0
     Path("numbers.csv").rename("moved.csv")
     code, _, err = run(capsys, "train", "--resume", "run")
@@ -214,7 +214,7 @@ def test_ctrl_c_says_by_which_command_to_go_on(capsys, tmp_path, monkeypatch):
 
 def test_two_processes_train_as_one_does(capsys, tmp_path):
     numbers_table(tmp_path)
-    command = ["train", "--table", "numbers.csv", "--classes", "way", "--range", "amount", "--epochs", "1"]
+    command = ["train", "--data", "numbers.csv", "--classes", "way", "--range", "amount", "--epochs", "1"]
     command += ["--batch-size", "10"]
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

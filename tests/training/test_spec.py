@@ -182,7 +182,7 @@ main(sys.argv[1:])
 
 def test_a_killed_command_is_resumed_to_the_same_bits(unbroken, tmp_path):
     path, whole = unbroken
-    command = ["train", "--table", str(path), "--classes", "way", "--range", "amount", "--epochs", "3"]
+    command = ["train", "--data", str(path), "--classes", "way", "--range", "amount", "--epochs", "3"]
     command += ["--batch-size", "4", "--patience", "9", "--folder", str(tmp_path / "run")]
     threads = str(torch.get_num_threads())
     environment = {**os.environ, "OMP_NUM_THREADS": threads, "PYTHONPATH": os.pathsep.join(sys.path)}

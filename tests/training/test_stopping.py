@@ -138,14 +138,19 @@ def test_a_run_can_end_with_the_weights_of_its_best_epoch(blobs, blob_space, tmp
     settings = {"valid": make_blobs(seed=1), "epochs": 4, "lr": 1.0, "monitor": "size/mae"}
     stored, kept = make_network(), make_network()
     run = hp.fit(stored, blob_space, blobs, folder=tmp_path / "run", **settings)
-    hp.fit(kept, blob_space, blobs, keep="best", **settings)
+    hp.fit(kept, blob_space, blobs, restore_best=True, **settings)
+    again = make_network(seed=3)
+    hp.fit(again, blob_space, blobs, restore_best=True, folder=tmp_path / "run", resume=True, **settings)
     stored_best = load_file(tmp_path / "run" / "best.safetensors")
     assert best_epoch(run.history, "size/mae") is not None
     for name, weights in kept.state_dict().items():
         assert torch.equal(weights, stored_best[f"network.{name}"])
-    with pytest.raises(ValueError, match='`keep` must be "last" for a run with a folder'):
-        hp.fit(kept, blob_space, blobs, keep="best", folder=tmp_path / "other", **settings)
-    with pytest.raises(ValueError, match="`valid` must be given to compare epochs for keep=best"):
-        hp.fit(kept, blob_space, blobs, epochs=1, keep="best")
-    with pytest.raises(ValueError, match='Unknown weights to keep "bets"'):
-        hp.fit(kept, blob_space, blobs, epochs=1, keep="bets")
+        assert torch.equal(weights, again.state_dict()[name])
+    with pytest.raises(ValueError, match="`restore_best` must be left out where there is no validation data"):
+        hp.fit(kept, blob_space, blobs, epochs=1, restore_best=True)
+
+
+def test_a_run_is_written_in_a_line(blobs, blob_space, tmp_path):
+    run = hp.fit(make_network(), blob_space, blobs, valid=blobs, epochs=2, folder=tmp_path / "run")
+    assert repr(run).startswith("<Run: 2 epochs, kind/accuracy ")
+    assert repr(run).endswith(f'in "{tmp_path / "run"}">')

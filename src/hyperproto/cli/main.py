@@ -91,7 +91,13 @@ def _print_help(arguments: list[str]) -> None:
 def _parse(name: str, words: list[str]) -> Any:
     """Return the verb with its options; for an option it does not know, tyro suggests the nearest of this verb."""
     given = [word.partition("=")[0].replace("_", "-") for word in words]
-    for key, hint in _fields(VERBS[name]).items():
+    options = _fields(VERBS[name])
+    if given and given[0][0] != "-" and not any(POSITIONAL in get_args(hint) for hint in options.values()):
+        advice = (
+            f"hyperproto {name} --data {words[0]}" if "data" in options else f"hyperproto {name} --help lists them."
+        )
+        raise InputError(f'"{words[0]}"', "come after an option", advice=advice)
+    for key, hint in options.items():
         flag, plain = _flag(key), get_args(hint)[0]
         if (count := given.count(flag)) > 1 and any(get_origin(part) is tuple for part in (plain, *get_args(plain))):
             raise InputError(flag, "be given once", f"it {count} times", f"List all after one: {flag} A B.")

@@ -19,7 +19,6 @@ from hyperproto.spec import DataSpec, LoadingSpec, NetworkSpec, RunSpec, SpaceSp
 if TYPE_CHECKING:
     from hyperproto.training import Run
 
-TABLE_ONLY = ("image", "columns", "classes", "range", "bounds", "test")
 FOR_READER = ("image", "columns", "classes", "test", "held_out", "unseen")
 
 
@@ -28,11 +27,8 @@ class ReadingOptions:
     """Which data, and how they are read."""
 
     data: Annotated[str | None, arg(metavar="PATH")] = None
-    """A data set, or a folder with a subfolder for each class; "digits" or "rotated-digits" (default: digits). With
-    --resume: where the data are now."""
-
-    table: Annotated[Path | None, arg(metavar="FILE")] = None
-    """A table (.csv, .tsv, .parquet) to train on."""
+    """A data set, a table (.csv, .tsv, .parquet), or a folder with a subfolder for each class; "digits" or
+    "rotated-digits" (default: digits). With --resume: where the data are now."""
 
     reader: Annotated[str | None, arg(metavar="NAME")] = None
     """Which data set PATH is: cifar-100, cifar-100-uneven, mnist, rotated-mnist, ... (default: detected)"""
@@ -75,20 +71,12 @@ class DataOptions(LoadingSpec, ReadingOptions):
     def spec(self, seed: int) -> DataSpec:
         """Return the data that the options describe."""
         from hyperproto.data.readers import describe_data
-        from hyperproto.data.tables import is_table
 
-        if self.table is not None and self.data is not None:
-            raise InputError("table", f"be given without {errors.arg('data')}", "both")
         options = {name: _plain(getattr(self, name)) for name in FOR_READER} | {"ranges": list(self.range)}
         options |= {"bounds": read_bounds(self.bounds), **read_pairs(self.reader_options, "reader_options")}
-        reader = "table" if self.table is not None else self.reader
-        path = self.table or self.data or "digits"
-        if reader != "table" and not is_table(path):
-            for name in TABLE_ONLY:
-                if getattr(self, name):
-                    raise InputError(name, f'be left out for "{path}", which is not a table')
         loading = {item.name: getattr(self, item.name) for item in fields(LoadingSpec)}
-        return replace(describe_data(path, reader, seed=seed, **options), image_size=self.size, **loading)
+        described = describe_data(self.data or "digits", self.reader, seed=seed, **options)
+        return replace(described, image_size=self.size, **loading)
 
 
 @dataclass(frozen=True, kw_only=True)

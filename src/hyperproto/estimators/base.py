@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal, Self, cast
+from typing import Any, Self, cast
 
 import numpy as np
 import torch
@@ -117,7 +117,7 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return (dense, y) if "y" in options else dense
 
     def _fit(self, X: NDArray[Any], values: dict[str, NDArray[Any]], sample_weight: Any) -> Self:
-        """Build everything anew and train it on checked values."""
+        """Build everything and train it on checked values."""
         weight, seed = self._check_weight(X, values, sample_weight), self._draw_seed()
         targets = self._to_targets(values)
         train, valid, held_out = self._split(len(X), values, seed)
@@ -254,8 +254,8 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         if weight is not None:
             space = WeightedSpace(self.space_)
             targets = {**targets, WEIGHT: torch.from_numpy(weight[rows] / weight[rows].mean())}
-        keep: Literal["last", "best"] = "last" if valid is None else "best"
-        run = fit(self.network_, space, (inputs, targets), settings, valid=valid, keep=keep, progress=False)
+        best: Any = {"valid": valid, "restore_best": valid is not None}
+        run = fit(self.network_, space, (inputs, targets), settings, **best, progress=False)
         self.network_.eval()
         self.history_ += run.history
         self.n_iter_ = len(self.history_)

@@ -31,8 +31,7 @@ from hyperproto.spec import ResolvedSettings
 from hyperproto.training.checkpoint import fill_weights, read_tensors, weights_of
 from hyperproto.training.load import stored_network, stored_space
 
-KIND, NUMBER = "hyperproto.estimator", 2
-FORMAT = f"{KIND}/{NUMBER}"
+FORMAT = "hyperproto.estimator/2"
 MULTITASK = ("flat_", "tasks_", "names_")  # what HypersphericalMultiTask has besides
 HELD_OUT, REPLAY, OUTPUTS = "held_out.safetensors", "replay.safetensors", ("scores", "targets", "norms")
 
@@ -110,13 +109,9 @@ def load_estimator(folder: str | Path) -> Any:
 def _read(folder: Path) -> dict[str, Any]:
     described = read_json(folder / "estimator.json")
     found = described.get("format") if isinstance(described, dict) else None
-    kind, _, number = str(found).partition("/")
-    if kind != KIND or not number.isdecimal():
-        raise InputError(f'"{folder}"', f"be an estimator of format {FORMAT}", found)
-    if int(number) != NUMBER:
-        by = (described.get("versions") or {}).get("hyperproto", "unknown")
-        advice = "Update hyperproto." if int(number) > NUMBER else "Fit it again and save it."
-        raise InputError(f'"{folder}"', f"be of format {NUMBER}", f"format {number}, by hyperproto {by}", advice)
+    if found != FORMAT:
+        advice = "Fit it again and save it, or use the version of hyperproto that saved it."
+        raise InputError(f'"{folder}"', f"be an estimator of format {FORMAT}", found, advice)
     return dict(described)
 
 

@@ -33,8 +33,3 @@ class WeightedSpace(OutputSpace):
     def predict(self, z: Tensor) -> Targets:
         """Return what the sphere predicts."""
         return self.space.predict(z)
-
-    def check(self, targets: Targets) -> None:
-        """Check what the sphere takes."""
-        assert isinstance(targets, Mapping)
-        self.space.check({name: target for name, target in targets.items() if name != WEIGHT})

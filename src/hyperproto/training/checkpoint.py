@@ -42,7 +42,7 @@ def fill_weights(network: nn.Module, space: OutputSpace, tensors: dict[str, Tens
             module.load_state_dict(own)
         except RuntimeError as error:
             first = str(error).splitlines()[-1].strip()
-            raise InputError(f"The weights do not fit the {prefix[:-1]} given ({first}).") from None
+            raise InputError("The weights", f"fit the {prefix[:-1]} given", first) from None
 
 
 def read_tensors(path: Path) -> dict[str, Tensor]:
@@ -50,7 +50,7 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
     try:
         return load_file(path)
     except SafetensorError as error:
-        raise InputError(f'"{path}" is not a readable safetensors file ({error}).') from None
+        raise InputError(f'"{path}"', "be a readable safetensors file", error, "It may be cut short.") from None
 
 
 @dataclass(frozen=True)
@@ -64,11 +64,6 @@ class Checkpoint:
     def position(self) -> tuple[int, int]:
         """The epoch, and how many of its steps are done."""
         return self.state["epoch"], self.state["step"]
-
-    @property
-    def size(self) -> int:
-        """How many bytes it takes, approximately."""
-        return sum(t.numel() * t.element_size() for t in self.tensors.values()) + len(json.dumps(self.state))
 
     def save(self, path: Path) -> None:
         """Write it; :func:`~hyperproto._core.files.replacing` makes that safe."""
@@ -153,7 +148,7 @@ def read_checkpoint(path: Path) -> Checkpoint:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # not a dict
             state = json.loads((file.metadata() or {}).get("state", "null"))
     except (SafetensorError, json.JSONDecodeError) as error:
-        raise InputError(f'"{path}" is not a readable checkpoint ({error}).') from None
+        raise InputError(f'"{path}"', "be a readable checkpoint", error, "It may be cut short.") from None
     found = state.get("format") if isinstance(state, dict) else None
     if found != FORMAT:
         raise InputError(f'"{path}"', f"be a checkpoint of format {FORMAT}", found or "a file without a format")

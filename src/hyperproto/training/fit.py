@@ -1,13 +1,11 @@
 """Training as one call."""
 
-import copy
-from contextlib import closing, suppress
+from contextlib import closing, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 import torch
-from accelerate import Accelerator
 from torch import Tensor, nn
 from torch.utils.data import default_collate
 
@@ -22,7 +20,7 @@ from hyperproto.spaces import Classes, CompositeSpace, OutputSpace, Range, Spher
 from hyperproto.spec import ResolvedSettings, RunSpec, TrainSettings
 from hyperproto.training.distributed import GracefulShutdown, accelerator_for, move
 from hyperproto.training.folder import RunFolder
-from hyperproto.training.loop import EpochLog, Loop, check_log
+from hyperproto.training.loop import EpochLog, Loop, check_log, summary_writer
 from hyperproto.training.outputs import measure
 from hyperproto.training.run import Run, describe_run
 
@@ -36,7 +34,7 @@ def fit(
     valid: Any = None,
     folder: str | Path | None = None,
     resume: bool = False,
-    keep: Literal["last", "best"] = "last",
+    restore_best: bool = False,
     checkpoint_seconds: float = 300.0,
     log: str | None = None,
     preprocessing: Any = None,
@@ -63,8 +61,8 @@ def fit(
         Continue the run in ``folder`` from its last checkpoint, to the same bits as if it had never stopped, given
         the same number of processes and threads. Weights of ``network`` and ``space`` are overwritten; everything
         else must be as it was. Where the folder has no run yet, one is started.
-    keep : {"last", "best"}, default "last"
-        Which weights the network ends with. A run that is stored has both in its folder, so "best" goes without one.
+    restore_best : bool, default False
+        End with the weights of the best epoch on validation data, instead of the last.
     checkpoint_seconds : float, default 300
         How often to write a checkpoint within an epoch; there is one at the end of each. Results do not depend on it.
     log : {"tensorboard"}, optional
@@ -93,7 +91,6 @@ def fit(
     if resume and folder is None:
         raise InputError("folder", f"be that of the run to continue with {arg('resume', True)}", "none")
     check_log(log, folder)
-    _check_keep(keep, folder, valid)
     train_data = as_dataset(train, name="train")
     valid_data = None if valid is None else as_dataset(valid, name="valid")
     _check_values(space, train_data)
@@ -108,8 +105,7 @@ def fit(
         network.to(device)
         space.to(device)
         z = _check_outputs(network, space, example, device)
-        _check_monitor(resolved, space, z, has_valid=valid is not None)
-        min_rows = _check_batches(resolved, network, example, _length(train_data), accelerator)
+        _check_monitor(resolved, space, z, restore_best=restore_best, has_valid=valid is not None)
         run = Run(network, space, path if main else None, monitor=resolved.monitor)
         store = checkpoint = None
         if path is not None:
@@ -130,21 +126,22 @@ def fit(
             accelerator,
             train_data,
             valid_data,
-            min_rows=min_rows,
+            min_rows=_min_rows(resolved.batch_size, _length(train_data), accelerator.num_processes),
             folder=path,
             store=store if main else None,
-            keep_best=keep == "best",
+            restore_best=restore_best,
         )
         show = progress if main else False
         total = resolved.epochs * len(loop.batches)
         first = 0 if checkpoint is None else checkpoint.position[0]
-        board = path / "tensorboard" if log and path is not None and main else None
+        writer = summary_writer(path / "tensorboard", first) if log and path is not None and main else None
         shutdown = GracefulShutdown(checkpoint_seconds, accelerator, active=path is not None)
         with (
             progress_bar("training", total, show=None if show == "lines" else show) as bar,
-            closing(EpochLog(bar, resolved.epochs, show, tensorboard=board, first_epoch=first)) as epoch_log,
+            nullcontext() if writer is None else closing(writer),
             shutdown,
         ):
+            epoch_log = EpochLog(bar, resolved.epochs, lines=show == "lines", writer=writer)
             loop.train(checkpoint, bar, epoch_log, shutdown)
     return run
 
@@ -173,20 +170,6 @@ def resolve_settings(
         reduction=reduction,
         mixed_precision="bf16" if has_bf16 else None,
     )
-
-
-def _check_keep(keep: str, folder: Any, valid: Any) -> None:
-    """Say at once that the best weights cannot be kept."""
-    choose(keep, {"last": 0, "best": 0}, what="weights to keep")
-    if keep == "best" and valid is None:
-        raise InputError("valid", f"be given to compare epochs for {arg('keep', 'best')}", "none")
-    if keep == "best" and folder is not None:
-        raise InputError(
-            "keep",
-            'be "last" for a run with a folder, which has both weights',
-            '"best"',
-            'hp.load(folder, which="best") loads them.',
-        )
 
 
 def _check_values(space: OutputSpace, data: AnyDataset | None, *, scored: bool = False) -> None:
@@ -219,52 +202,27 @@ def _check_outputs(network: nn.Module, space: OutputSpace, inputs: Any, device: 
     return z
 
 
-def _check_batches(
-    settings: ResolvedSettings, network: nn.Module, example: Any, n: int, accelerator: Accelerator
-) -> int:
-    """Return how many examples each process must get in a step: 2 where the network cannot train on one, else 1."""
-    size, processes = settings.batch_size, accelerator.num_processes
-    fewest, last = min(size, n) // processes, n % size // processes
-    part = min(fewest, -(-size // (processes * settings.accumulate))) if settings.accumulate > 1 else fewest
-    got = (
-        f"batch_size={size}, {processes} process{'es' * (processes > 1)}, accumulate={settings.accumulate}, "
-        f"{n} examples"
-    )
+def _min_rows(batch_size: int, num_examples: int, processes: int) -> int:
+    """Return how many examples a process must get for a last batch to count: batch normalization needs two."""
+    fewest = min(batch_size, num_examples) // processes
     if fewest == 0:
+        got = f"batches of {batch_size} of {num_examples} examples for {processes} processes"
         raise InputError("Each process", "get an example per step", got, "Start fewer processes.")
-    if (part > 1 and last != 1) or not _needs_two(network, move(example, accelerator.device)):
-        return 1
-    if part == 1:
-        raise InputError(
-            "The network normalizes over the batch, so each process",
-            "get two examples or more at a time",
-            got,
-            "Use a larger batch, or compute it in fewer parts.",
-        )
-    return 2
+    return min(2, fewest) if processes > 1 else 1
 
 
 @torch.no_grad()
-def _needs_two(network: nn.Module, example: Any) -> bool:
-    """Whether the network refuses to train on one example alone; asked of a copy, whose statistics may change."""
-    with torch.random.fork_rng():
-        try:
-            copy.deepcopy(network).train()(example)
-        except ValueError as error:
-            return "more than 1 value per channel" in str(error)
-        except Exception:  # a network that cannot be copied, or has trouble that training will meet and name
-            return False
-    return False
-
-
-@torch.no_grad()
-def _check_monitor(settings: TrainSettings, space: OutputSpace, z: Tensor, *, has_valid: bool) -> None:
+def _check_monitor(
+    settings: TrainSettings, space: OutputSpace, z: Tensor, *, restore_best: bool, has_valid: bool
+) -> None:
     """Say at once that a measure to monitor will not be there."""
-    for name in ("patience", "monitor"):
-        if not has_valid and getattr(settings, name) is not None:
-            raise InputError(
-                name, "be left out where there is no validation data to compare epochs by", getattr(settings, name)
-            )
+    for name, value in {
+        "patience": settings.patience,
+        "monitor": settings.monitor,
+        "restore_best": restore_best or None,
+    }.items():
+        if not has_valid and value is not None:
+            raise InputError(name, "be left out where there is no validation data to compare epochs by", value)
     if settings.monitor is not None:
         predicted: dict[str, Tensor] = {}
         with suppress(InputError):  # an untrained network may point nowhere; the first epoch will tell

@@ -96,13 +96,13 @@ class RunFolder:
     def begin(self, config: dict[str, Any], space: OutputSpace) -> None:
         """Write the config, which makes the folder a run's and the files that follow its own; then prototypes."""
         take_folder(self.path)
-        with self._explained("config.json", 10_000):
+        with self._explained("config.json"):
             write_json(self.path / "config.json", config)
         self._write_prototypes(space)
 
     def _write_prototypes(self, space: OutputSpace) -> None:
         for name, prototypes in _prototype_files(space).items():
-            with self._explained(name, prototypes.vectors.nbytes):
+            with self._explained(name):
                 prototypes.save(self.path / name)
 
     def end_epoch(self, run: Run, times: dict[str, Any]) -> None:
@@ -110,23 +110,22 @@ class RunFolder:
         last = len(run.history) - 1
         for name in ["last", "best"] if best_epoch(run.history, run.monitor) == last else ["last"]:
             weights = weights_of(run.network, run.space)
-            size = sum(tensor.numel() * tensor.element_size() for tensor in weights.values())
             path = self.path / f"{name}.safetensors"
-            with self._explained(path.name, size), replacing(path) as temporary:
+            with self._explained(path.name), replacing(path) as temporary:
                 save_file(weights, temporary, metadata={"format": FORMAT})
-        with self._explained("epochs.jsonl", 1000):
+        with self._explained("epochs.jsonl"):
             append_json_line(self.path / "epochs.jsonl", run.history[-1])
             append_json_line(self.path / "times.jsonl", times)
 
     def write_checkpoint(self, checkpoint: Checkpoint) -> None:
         """Replace the last checkpoint."""
-        with self._explained(CHECKPOINT, checkpoint.size), replacing(self.path / CHECKPOINT) as temporary:
+        with self._explained(CHECKPOINT), replacing(self.path / CHECKPOINT) as temporary:
             checkpoint.save(temporary)
         self._remember(checkpoint)
 
     def finish(self, run: Run) -> None:
         """Write the final measures."""
-        with self._explained("metrics.json", 1000):
+        with self._explained("metrics.json"):
             write_json(self.path / "metrics.json", run.metrics)
 
     def _go_back(self, checkpoint: Checkpoint) -> None:
@@ -134,7 +133,7 @@ class RunFolder:
         epoch, _ = checkpoint.position
         self._remember(checkpoint)
         times = [line for line in read_json_lines(self.path / "times.jsonl") if line["epoch"] < epoch]
-        with self._explained("epochs.jsonl", 10_000):
+        with self._explained("epochs.jsonl"):
             write_json_lines(self.path / "epochs.jsonl", checkpoint.state["history"])
             write_json_lines(self.path / "times.jsonl", times)
 
@@ -145,7 +144,7 @@ class RunFolder:
         )
 
     @contextmanager
-    def _explained(self, name: str, needed: int) -> Iterator[None]:
+    def _explained(self, name: str) -> Iterator[None]:
         """Turn a failure to write, of whatever kind, into a sentence."""
         try:
             yield
@@ -153,8 +152,10 @@ class RunFolder:
             reason = getattr(error, "strerror", None) or re.sub(r"^.*error: | \(os error \d+\)$", "", str(error))
             free = shutil.disk_usage(self.path).free
             raise StorageError(
-                f'"{self.path / name}" could not be written: {reason}. It needs {needed / 1e6:.3f} MB; the disk has '
-                f"{free / 1e6:.3f} MB free. {self._safe}."
+                f'"{self.path / name}"',
+                f"be a file that can be written ({reason})",
+                f"a disk with {free / 1e6:,.1f} MB free",
+                f"{self._safe}.",
             ) from error
 
 

@@ -70,7 +70,7 @@ class RunRecord:
         try:
             return RunSpec.from_dict(stored)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise InputError(f'The description of the run in "{self.folder}" is damaged ({error}).') from None
+            raise InputError(f'The description of the run in "{self.folder}"', "be complete", error) from None
 
     @property
     def finished(self) -> bool:
@@ -171,11 +171,11 @@ def rebuild(folder: str | Path, *, network: nn.Module | None = None, space: Outp
     config = read_config(folder)
     if network is None:
         if config["network"] is None:
-            raise InputError(f'The network of "{folder}" is not one of ours. Build it and pass network=...')
+            raise InputError("network", f'be given for "{folder}", whose network is not one of hyperproto.models')
         network = stored_network(config["network"], folder)
     if space is None:
         if config["space"] is None:
-            raise InputError(f'The space of "{folder}" is not one of ours. Build it and pass space=...')
+            raise InputError("space", f'be given for "{folder}", whose space is not one of hyperproto')
         space = stored_space(config["space"], folder)
     use_channels_last(network)
     return Loaded(network, space)
@@ -230,7 +230,7 @@ def _check_size(described: dict[str, Any], folder: Path) -> None:
         skeleton = create_backbone(**described)
     needed = 0 if skeleton is None else sum(weights.numel() for weights in skeleton.parameters())
     if needed > stored:  # a number takes a byte at the very least
-        raise InputError(f"The network has {needed:,} weights, and the files next to it have {stored:,} bytes.")
+        raise InputError("The network", f"have fewer weights than the {stored:,} bytes of its files", f"{needed:,}")
 
 
 @contextmanager
@@ -241,8 +241,6 @@ def _explained(folder: Path, what: str) -> Iterator[None]:
     except (HyperprotoError, OSError) as error:
         raise type(error)(f'The {what} of "{folder}" cannot be built. {error}') from None
     except (AttributeError, ArithmeticError, LookupError, MemoryError, RuntimeError, TypeError, ValueError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise InputError(
-            f'The {what} of "{folder}" cannot be built from its config.json ({type(error).__name__}: {reason}). '
-            "It may have been edited."
-        ) from None
+        reason = str(error).splitlines()[0] if str(error) else "no reason given"
+        got, advice = f"{type(error).__name__}: {reason}", "It may have been edited."
+        raise InputError(f'The {what} of "{folder}"', "be what its config.json can build", got, advice) from None

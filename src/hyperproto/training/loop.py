@@ -1,9 +1,10 @@
 """The training loop, where everything is checked by now, and what people see of it while it runs."""
 
 import time
+from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from accelerate import Accelerator
@@ -14,6 +15,7 @@ from hyperproto._core.checks import choose
 from hyperproto._core.errors import InputError, NonFiniteLossError, arg
 from hyperproto._core.extras import require
 from hyperproto._core.files import replacing
+from hyperproto._core.processes import from_first
 from hyperproto._core.progress import ProgressBar
 from hyperproto._core.seeding import derive_seed
 from hyperproto.data import Arrays, Batches, ImageData
@@ -24,6 +26,7 @@ from hyperproto.training.checkpoint import (
     TrainState,
     fill_weights,
     machine_of,
+    read_tensors,
     restore,
     take,
     weights_of,
@@ -58,21 +61,12 @@ def check_log(log: str | None, folder: object) -> None:
 class EpochLog:
     """Reports each epoch: a line above the bar, or alone for "lines", and a point in the folder of TensorBoard.
 
-    Points of epochs from ``first_epoch`` on are taken back: they are trained again.
+    ``writer`` is that of TensorBoard, where there is one.
     """
 
-    def __init__(
-        self,
-        bar: ProgressBar,
-        epochs: int,
-        show: bool | Literal["lines"] | None,
-        *,
-        tensorboard: Path | None,
-        first_epoch: int,
-    ) -> None:
-        self.bar, self.epochs, self.lines = bar, epochs, show == "lines"
+    def __init__(self, bar: ProgressBar, epochs: int, *, lines: bool, writer: Any = None) -> None:
+        self.bar, self.epochs, self.lines, self.writer = bar, epochs, lines, writer
         self._started = time.monotonic()
-        self._writer = None if tensorboard is None else summary_writer(tensorboard, first_epoch)
 
     def add(self, record: dict[str, Any]) -> None:
         """Report one epoch of the history."""
@@ -82,28 +76,23 @@ class EpochLog:
             self.bar.print(line)
         elif self.lines:
             print(f"{line}  ({time.monotonic() - self._started:.0f} s)", flush=True)
-        if self._writer is not None:
-            values = {"loss": record["loss"], "lr": record["lr"]}
-            values |= {f"valid/{name}": value for name, value in record["valid"].items()}
-            for name, value in values.items():
-                self._writer.add_scalar(name, value, record["epoch"])
-            self._writer.flush()
-
-    def close(self) -> None:
-        """Close the files of TensorBoard."""
-        if self._writer is not None:
-            self._writer.close()
+        if self.writer is not None:
+            for name, value in {"loss": record["loss"], "lr": record["lr"]}.items():
+                self.writer.add_scalar(name, value, record["epoch"])
+            for name, value in record["valid"].items():
+                self.writer.add_scalar(f"valid/{name}", value, record["epoch"])
+            self.writer.flush()
 
 
 def summary_writer(folder: Path, first_epoch: int) -> Any:
-    """Return TensorBoard's writer."""
+    """Return TensorBoard's writer; points from ``first_epoch`` on are taken back, since they are trained again."""
     return import_module("torch.utils.tensorboard").SummaryWriter(log_dir=str(folder), purge_step=first_epoch)
 
 
 class Loop:
     """Trains one run in place, on a machine, in a folder that only the first process has a ``store`` for.
 
-    Each process must get ``min_rows`` examples in a step; ``keep_best`` ends with the weights of the best epoch.
+    Each process must get ``min_rows`` examples in a step; ``restore_best`` ends with the weights of the best epoch.
     """
 
     def __init__(
@@ -117,10 +106,10 @@ class Loop:
         min_rows: int = 1,
         folder: Path | None = None,
         store: RunFolder | None = None,
-        keep_best: bool = False,
+        restore_best: bool = False,
     ) -> None:
         self.run, self.settings, self.accelerator, self.valid = run, settings, accelerator, valid
-        self.folder, self.store, self.keep_best = folder, store, keep_best
+        self.folder, self.store, self.restore_best = folder, store, restore_best
         self.channels_last = use_channels_last(run.network)
         self.gradients = Gradients(run.network, run.space, settings, accelerator)
         self.optimizer = torch.optim.SGD(
@@ -156,7 +145,7 @@ class Loop:
             if note is not None:
                 record["note"], note = note, None
             self.run.history.append(record)
-            if self.keep_best and best_epoch(self.run.history, self.settings.monitor) == len(self.run.history) - 1:
+            if self.restore_best and best_epoch(self.run.history, self.settings.monitor) == len(self.run.history) - 1:
                 self.best = weights_of(self.run.network, self.run.space)
             steps = len(self.batches) - (0 if within is None else start)
             times = {"epoch": epoch, "steps": steps, "seconds": time.perf_counter() - started}
@@ -165,6 +154,8 @@ class Loop:
             log.add(record)
             self._save(None, epoch + 1, 0, shutdown)
             shutdown.stop_if_requested(f"Stopped after epoch {epoch + 1}. {self._advice}")
+        if self.restore_best and self.best is None and self.folder is not None:  # of an epoch before it was resumed
+            self.best = from_first(partial(read_tensors, self.folder / "best.safetensors"))
         if self.best is not None:
             fill_weights(self.run.network, self.run.space, self.best)
         if self.store is not None:

@@ -18,7 +18,7 @@ from hyperproto.spaces import OutputSpace
 FORMAT = "hyperproto.run/2"
 
 
-@dataclass
+@dataclass(repr=False)
 class Run:
     """What :func:`~hyperproto.training.fit.fit` returns: what was trained, and how it went.
 
@@ -42,6 +42,16 @@ class Run:
     history: list[dict[str, Any]] = field(default_factory=list)
     monitor: str | None = None
     constant: dict[str, float] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        """Say in a line what is worth knowing.
+
+        >>> Run(nn.Identity(), OutputSpace, history=[{"valid": {"accuracy": 0.951}}])
+        <Run: 1 epoch, accuracy 95.1 %, not stored>
+        """
+        epochs = f"{len(self.history)} epoch{'s' * (len(self.history) != 1)}"
+        stored = "not stored" if self.folder is None else f'in "{self.folder}"'
+        return f"<Run: {', '.join(filter(None, (epochs, describe_measures(self.metrics), stored)))}>"
 
     @property
     def metrics(self) -> dict[str, float]:
