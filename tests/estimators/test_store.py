@@ -126,7 +126,7 @@ def test_what_cannot_be_saved_is_said_before_anything_is_written(three_kinds, tm
 
 def test_a_run_is_loaded_as_before_and_an_estimator_takes_no_options(classifier, tmp_path):
     classifier.save(tmp_path / "model")
-    with pytest.raises(ValueError, match="is loaded whole; got which"):
+    with pytest.raises(ValueError, match="which is loaded whole; got which"):
         hp.load(tmp_path / "model", which="best")
     with pytest.raises(FileNotFoundError, match="No run in"):
         hp.load(tmp_path)

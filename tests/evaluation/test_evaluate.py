@@ -175,7 +175,7 @@ def test_a_run_without_preprocessing_takes_data_that_is_prepared(tmp_path, image
         epochs=1,
         folder=tmp_path / "r",
     )
-    with pytest.raises(ValueError, match="is not one of ours. Build it and pass network="):
+    with pytest.raises(ValueError, match="`network` must be given for"):
         evaluate_run(run.folder, flat)
     network = make_network(seed=4)
     assert evaluate_run(run.folder, flat, network=network).measures == run.metrics

@@ -92,10 +92,9 @@ def _parse(name: str, words: list[str]) -> Any:
     """Return the verb with its options; for an option it does not know, tyro suggests the nearest of this verb."""
     given = [word.partition("=")[0].replace("_", "-") for word in words]
     options = _fields(VERBS[name])
-    if given and given[0][0] != "-" and not any(POSITIONAL in get_args(hint) for hint in options.values()):
-        advice = (
-            f"hyperproto {name} --data {words[0]}" if "data" in options else f"hyperproto {name} --help lists them."
-        )
+    takes_words = any(POSITIONAL in get_args(hint) for hint in options.values())
+    if words and not words[0].startswith("-") and "data" in options and not takes_words:
+        advice = f"hyperproto {name} --data {words[0]}"
         raise InputError(f'"{words[0]}"', "come after an option", advice=advice)
     for key, hint in options.items():
         flag, plain = _flag(key), get_args(hint)[0]

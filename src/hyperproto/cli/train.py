@@ -26,7 +26,7 @@ FOR_READER = ("image", "columns", "classes", "test", "held_out", "unseen")
 class ReadingOptions:
     """Which data, and how they are read."""
 
-    data: Annotated[str | None, arg(metavar="PATH")] = None
+    data: Annotated[str | None, arg(metavar="PATH", aliases=["--table"])] = None
     """A data set, a table (.csv, .tsv, .parquet), or a folder with a subfolder for each class; "digits" or
     "rotated-digits" (default: digits). With --resume: where the data are now."""
 
