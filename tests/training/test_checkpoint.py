@@ -2,7 +2,6 @@
 
 from types import SimpleNamespace
 
-import pytest
 import torch
 
 from hyperproto.training.checkpoint import Checkpoint, TrainState, read_checkpoint, restore, take
@@ -42,7 +41,6 @@ def test_a_moment_comes_back_from_its_file(tmp_path, blob_space):
     assert (again.total, again.steps) == (watch.total, 1)
     assert moment.state["history"][0]["loss"] == 1 / 3
     assert moment.state["history"][0]["valid"]["mae"] != moment.state["history"][0]["valid"]["mae"]
-    assert moment.size == pytest.approx((tmp_path / "moment").stat().st_size, rel=0.3)
 
 
 def test_momentum_lies_in_memory_as_its_parameter_does(blob_space):

@@ -1,11 +1,13 @@
 """Training as one call."""
 
+import copy
 from contextlib import closing, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 import torch
+from accelerate import Accelerator
 from torch import Tensor, nn
 from torch.utils.data import default_collate
 
@@ -106,6 +108,7 @@ def fit(
         space.to(device)
         z = _check_outputs(network, space, example, device)
         _check_monitor(resolved, space, z, restore_best=restore_best, has_valid=valid is not None)
+        min_rows = _check_batches(resolved, network, example, _length(train_data), accelerator)
         run = Run(network, space, path if main else None, monitor=resolved.monitor)
         store = checkpoint = None
         if path is not None:
@@ -126,7 +129,7 @@ def fit(
             accelerator,
             train_data,
             valid_data,
-            min_rows=_min_rows(resolved.batch_size, _length(train_data), accelerator.num_processes),
+            min_rows=min_rows,
             folder=path,
             store=store if main else None,
             restore_best=restore_best,
@@ -202,13 +205,42 @@ def _check_outputs(network: nn.Module, space: OutputSpace, inputs: Any, device: 
     return z
 
 
-def _min_rows(batch_size: int, num_examples: int, processes: int) -> int:
-    """Return how many examples a process must get for a last batch to count: batch normalization needs two."""
-    fewest = min(batch_size, num_examples) // processes
+def _check_batches(
+    settings: ResolvedSettings, network: nn.Module, example: Any, n: int, accelerator: Accelerator
+) -> int:
+    """Return how many examples each process must get in a step: 2 where the network cannot train on one, else 1."""
+    size, processes = settings.batch_size, accelerator.num_processes
+    fewest, last = min(size, n) // processes, n % size // processes
+    part = min(fewest, -(-size // (processes * settings.accumulate))) if settings.accumulate > 1 else fewest
+    got = (
+        f"batch_size={size}, {processes} process{'es' * (processes > 1)}, accumulate={settings.accumulate}, "
+        f"{n} examples"
+    )
     if fewest == 0:
-        got = f"batches of {batch_size} of {num_examples} examples for {processes} processes"
         raise InputError("Each process", "get an example per step", got, "Start fewer processes.")
-    return min(2, fewest) if processes > 1 else 1
+    if (part > 1 and last != 1) or not _needs_two(network, move(example, accelerator.device)):
+        return 1
+    if part == 1:
+        raise InputError(
+            "The network normalizes over the batch, so each process",
+            "get two examples or more at a time",
+            got,
+            "Use a larger batch, or compute it in fewer parts.",
+        )
+    return 2
+
+
+@torch.no_grad()
+def _needs_two(network: nn.Module, example: Any) -> bool:
+    """Whether the network refuses to train on one example alone; asked of a copy, whose statistics may change."""
+    with torch.random.fork_rng():
+        try:
+            copy.deepcopy(network).train()(example)
+        except ValueError as error:
+            return "more than 1 value per channel" in str(error)
+        except Exception:  # a network that cannot be copied, or has trouble that training will meet and name
+            return False
+    return False
 
 
 @torch.no_grad()
