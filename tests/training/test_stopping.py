@@ -111,7 +111,7 @@ def test_tensorboard_gets_a_point_an_epoch_and_takes_back_what_is_trained_again(
             points.append("closed")
 
     monkeypatch.setattr(loop, "require", lambda *args, **kwargs: None)
-    monkeypatch.setattr(loop, "summary_writer", Writer)
+    monkeypatch.setattr(sys.modules["hyperproto.training.fit"], "summary_writer", Writer)
     settings = {"valid": make_blobs(seed=1), "epochs": 2, "folder": tmp_path / "run", "log": "tensorboard"}
     run = hp.fit(make_network(), blob_space, blobs, **settings)
     assert points[0] == ("loss", run.history[0]["loss"], 0)

@@ -6,12 +6,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.utils.class_weight import compute_class_weight, compute_sample_weight
+from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 from torch import Tensor
 
-from hyperproto._core.checks import check_integer
+from hyperproto._core.checks import check_integer, unknown_choice
 from hyperproto._core.errors import InputError
 from hyperproto.estimators.changes import ClassChanges
 from hyperproto.estimators.columns import ClassColumn, with_unknown
@@ -181,10 +181,14 @@ class HypersphericalClassifier(ClassifierMixin, ClassChanges):  # type: ignore[m
     def _weigh_classes(self, values: dict[str, NDArray[Any]], weight: NDArray[Any] | None) -> NDArray[Any] | None:
         if self.class_weight is None:
             return weight
-        labels = values[TARGET]
-        if isinstance(self.class_weight, dict):
-            by_class = compute_class_weight(self.class_weight, classes=self.classes_, y=labels)
+        given, labels = self.class_weight, values[TARGET]
+        if isinstance(given, dict):
+            known = self.classes_.tolist()
+            for name in given:
+                if name not in known:
+                    raise unknown_choice(str(name), map(str, known), what="class in `class_weight`")
+            by_class = np.array([float(given.get(name, 1)) for name in known])
             by_row: NDArray[Any] = by_class[np.searchsorted(self.classes_, labels)]
         else:
-            by_row = compute_sample_weight(self.class_weight, labels)
+            by_row = compute_sample_weight(given, labels)
         return by_row if weight is None else by_row * weight
