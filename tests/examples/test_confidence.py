@@ -31,6 +31,6 @@ def test_what_docs_say_about_confidence_is_true(tmp_path, monkeypatch, capsys):
     for code in [blocks("using.md")[0], *blocks("confidence.md")]:
         exec(code, names)
     assert names["found"].tasks["class"].confidence.calibration_error < 0.1
-    assert names["found"].unknown["class"].auroc > 0.9
+    assert names["found"].unknown["class"]["auroc"] > 0.9
     assert names["answer"]["unknown"]
     assert "True" in capsys.readouterr().out
