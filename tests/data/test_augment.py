@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hyperproto.data import Augment
-from hyperproto.data.augment import augmented, center, crop, flip, normalize, scale_boxes, uniforms
+from hyperproto.data.augment import augmented, center, crop, flip, normalize, random_box, scale_boxes, uniforms
 from tests.reference import augment as reference
 
 
@@ -119,6 +119,8 @@ def test_normalised_pixels_are_float32_channels_last():
     [
         ({"padding": -1}, "`padding` must be at least 0; got -1"),
         ({"padding": 4, "resized_crop": (0.1, 1.0)}, "`padding` must be 0 with `resized_crop`.* Choose one"),
+        ({"whole": True}, "`whole` must be left out without `resized_crop`"),
+        ({"resized_crop": (0.1, 1.0), "at_test": True}, "`at_test` must come with whole=True"),
         ({"resized_crop": (0.5, 0.2)}, "0 < smallest <= largest <= 1; got"),
         ({"resized_crop": (0.0, 1.0)}, "0 < smallest <= largest <= 1; got"),
     ],
@@ -177,3 +179,32 @@ def test_draws_stay_what_they_are_from_release_to_release():
         [0.9277827342839875, 0.0009989124022463658],
         [0.7247603269018207, 0.7176678407547417],
     ]
+
+
+def test_a_random_box_is_torchvisions_for_the_same_numbers():
+    """Area, aspect, then place, all by the formulas of RandomResizedCrop.get_params, one attempt after another."""
+    draws = [0.2, 0.7, 0.0, 0.9, 0.5, 0.25, 0.5, *[0.5] * 16]  # top, left, mirror, then pairs of area and aspect
+    # 200 x 50: a square of 91 % of the area is 95 high and does not fit; the next, of 31 %, is 56; then 54 %: 73; ...
+    assert random_box(200, 50, draws, (0.08, 1.0)) == ((200 - 67) // 2, 0, (200 - 67) // 2 + 67, 50)
+    # on 100 x 100 the first fits: 0.08 + 0.92 x 0.9 of the area, aspect 1
+    side = round((100 * 100 * (0.08 + 0.92 * 0.9)) ** 0.5)
+    top, left = int(0.2 * (101 - side)), int(0.7 * (101 - side))
+    assert random_box(100, 100, draws, (0.08, 1.0)) == (left, top, left + side, top + side)
+
+
+@pytest.mark.parametrize(("width", "height"), [(200, 50), (50, 200), (64, 64), (300, 200), (1, 1)])
+def test_random_boxes_lie_within_the_image_and_reach_its_ends(width, height):
+    boxes = np.array(
+        [random_box(width, height, row, (0.08, 1.0)) for row in uniforms(0, 0, range(2000), 23).tolist()]
+    )
+    left, top, right, bottom = boxes.T
+    assert (left >= 0).all()
+    assert (top >= 0).all()
+    assert (right <= width).all()
+    assert (bottom <= height).all()
+    assert ((right > left) & (bottom > top)).all()
+    assert (left.min(), top.min(), right.max(), bottom.max()) == (0, 0, width, height)
+    if width >= 50:
+        aspect = (right - left) / (bottom - top)
+        assert aspect.min() > 0.7
+        assert aspect.max() < 1.43

@@ -228,3 +228,44 @@ def test_a_list_of_paths_gives_back_every_path(tmp_path):
     assert list(ImageFiles(path for path in held)) == paths
     with pytest.raises(IndexError):
         held[3]
+
+
+@pytest.fixture
+def wide(tmp_path):
+    """Write files twice as wide as high, red rising from left to right."""
+    ramp = np.zeros((40, 80, 3), dtype=np.uint8)
+    ramp[:, :, 0] = np.linspace(0, 255, 80)
+    paths = [tmp_path / f"{k}.png" for k in range(60)]
+    for path in paths:
+        Image.fromarray(ramp).save(path)
+    return Split(ImageFiles(paths), {"class": torch.zeros(60, dtype=torch.int64)})
+
+
+def test_crops_of_whole_images_reach_the_ends_that_the_middle_square_lacks(wide):
+    preprocessing = ImagePreprocessing(16, mean=(0.0,) * 3, std=(1.0,) * 3, resize=20)
+    shares, ids = (0.08, 1.0), torch.arange(60)
+    reach = {}
+    for whole in (False, True):
+        data = ImageData(wide, preprocessing, augment=Augment(resized_crop=shares, whole=whole), workers=0)
+        red = data.pixels(ids, seed=0, epoch=0)[..., 0]
+        assert red.shape == (60, 16, 16)
+        reach[whole] = int(red.min()), int(red.max())
+        assert np.array_equal(red, data.pixels(ids, seed=0, epoch=0)[..., 0])
+        assert not np.array_equal(red, data.pixels(ids, seed=0, epoch=1)[..., 0])
+        assert np.array_equal(data.pixels(ids), ImageData(wide, preprocessing, workers=0).pixels(ids))  # the center
+    assert reach[False][0] > 50
+    assert reach[False][1] < 205
+    assert reach[True][0] < 30
+    assert reach[True][1] > 225
+
+
+def test_the_authors_crops_vary_test_images_too_always_in_the_same_way(wide):
+    augment = Augment(resized_crop=(0.08, 1.0), flip=True, whole=True, at_test=True)
+    data = ImageData(
+        wide, ImagePreprocessing(16, mean=(0.0,) * 3, std=(1.0,) * 3, resize=20), augment=augment, workers=0
+    )
+    ids = torch.arange(60)
+    found = data.pixels(ids)
+    assert np.array_equal(found, data.pixels(ids))
+    assert len(np.unique(found.reshape(60, -1), axis=0)) > 50
+    assert (found[:, 0, -1, 0] > found[:, 0, 0, 0]).all()  # none is mirrored

@@ -1,7 +1,7 @@
 """Cells are addressed by their content, and the full ones are the paper's protocol to the letter."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import pytest
 import torch
@@ -143,6 +143,12 @@ def test_augmentation_is_the_papers(small_places):
         source = read(small_places.data)
         assert source.augment == resized
         assert source.preprocessing.size == 224
+        assert read(small_places.data, crops="whole").augment == replace(resized, whole=True)
+        assert read(small_places.data, crops="authors").augment == replace(resized, whole=True, at_test=True)
+    large = [
+        cell for cell in full_cells() if cell.job == "train" and cell.run.data.reader in ("omniart", "cub-200-2011")
+    ]
+    assert {cell.run.data.options["crops"] for cell in large} == {"whole"}
 
 
 def test_cells_of_the_cpu_scale_say_so_and_are_smaller():

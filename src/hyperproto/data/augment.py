@@ -6,7 +6,8 @@ of bytes, and numpy does the copying, without threads: the batches of workers ar
 """
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -45,16 +46,27 @@ class Augment:
         Mirror left and right with probability one half.
     resized_crop : tuple of float, or None
         Smallest and largest share of the area of a random crop with aspect ratio 3/4 to 4/3, scaled to ``size``.
+    whole : bool
+        Take these crops from the whole image file as torchvision does, decoded anew every time, instead of from its
+        middle square.
+    at_test : bool
+        Take them in evaluation, too, always the same ones: the authors' scripts do.
     """
 
     padding: int = 0
     flip: bool = False
     resized_crop: tuple[float, float] | None = None
+    whole: bool = False
+    at_test: bool = False
 
     def __post_init__(self) -> None:
         check_integer(self.padding, "padding", at_least=0)
         if self.resized_crop is None:
+            if self.whole or self.at_test:
+                raise InputError("whole", f"be left out without {arg('resized_crop')}, and so must {arg('at_test')}")
             return
+        if self.at_test and not self.whole:
+            raise InputError("at_test", f"come with {arg('whole', True)}")
         if self.padding:
             got = f"{self.padding} with resized_crop={self.resized_crop}"
             raise InputError("padding", f"be 0 with {arg('resized_crop')}, for both crop", got, "Choose one.")
@@ -66,6 +78,8 @@ class Augment:
 
 PHOTO_AUGMENT = Augment(resized_crop=(0.08, 1.0), flip=True)
 """The usual way with photographs."""
+WHOLE_AUGMENT = replace(PHOTO_AUGMENT, whole=True)
+"""The paper's."""
 
 
 def augmented(pixels: Pixels, augment: Augment, size: int, *, seed: int, epoch: int, samples: Whole) -> Pixels:
@@ -95,6 +109,26 @@ def _boxes(draws: NDArray[np.float64], side: int, shares: tuple[float, float]) -
     height, width = (np.clip(np.rint(np.sqrt(a)), 1, side) for a in (area / aspect, area * aspect))
     top, left = np.floor(draws[:, TOP] * (side - height + 1)), np.floor(draws[:, LEFT] * (side - width + 1))
     return np.stack([top, left, height, width], axis=1).astype(np.int64)
+
+
+def random_box(
+    width: int, height: int, draws: Sequence[float], shares: tuple[float, float]
+) -> tuple[int, int, int, int]:
+    """Return left, top, right and bottom of a random part of an image, as torchvision's ``RandomResizedCrop`` does.
+
+    ``draws`` in [0, 1) are those of :func:`augmented`, then two more for each further attempt: of ten the first box
+    that fits is taken, else the largest middle part whose aspect ratio is allowed.
+    """
+    for area, aspect in zip(draws[AREA::2], draws[ASPECT::2], strict=True):
+        share = shares[0] + (shares[1] - shares[0]) * area
+        ratio = math.exp(ASPECTS[0] + (ASPECTS[1] - ASPECTS[0]) * aspect)
+        wide, high = (round(math.sqrt(width * height * share * factor)) for factor in (ratio, 1 / ratio))
+        if 0 < wide <= width and 0 < high <= height:
+            top, left = int(draws[TOP] * (height - high + 1)), int(draws[LEFT] * (width - wide + 1))
+            return left, top, left + wide, top + high
+    wide, high = min(width, round(height * 4 / 3)), min(height, round(width * 4 / 3))
+    left, top = (width - wide) // 2, (height - high) // 2
+    return left, top, left + wide, top + high
 
 
 def crop(pixels: Pixels, tops: Whole, lefts: Whole, size: int, *, padding: int = 0) -> Pixels:

@@ -20,8 +20,8 @@ from torch.utils.data import DataLoader, Dataset
 from hyperproto._core.checks import check_integer, choose
 from hyperproto._core.errors import InputError, InputTypeError, arg
 from hyperproto._core.seeding import derive_seed
-from hyperproto.data.augment import Augment, augmented, center, normalize
-from hyperproto.data.image_files import ImageFiles, decode_all, decode_rows, find_corrupt, stream
+from hyperproto.data.augment import MIRROR, Augment, augmented, center, flip, normalize, random_box, uniforms
+from hyperproto.data.image_files import ImageFiles, decode, decode_all, decode_rows, find_corrupt, stream
 from hyperproto.data.preprocessing import ImagePreprocessing, Preprocessing
 from hyperproto.data.source import Split
 
@@ -30,6 +30,7 @@ Keep: TypeAlias = Literal["auto", "memory", "stream"]
 Batch: TypeAlias = tuple[Tensor, dict[str, Tensor]]
 Pixels: TypeAlias = NDArray[np.uint8]
 MAX_IN_MEMORY = 2 * 2**30  # bytes
+BOXES = 10  # attempts at a random part of an image before its middle is taken
 RESIZED_AT_ONCE = 1024  # images
 
 
@@ -77,8 +78,8 @@ class ImageData(Dataset[Any]):
     """Images and targets, a batch at a time, the same whether they are in memory or decoded on the way.
 
     Every image is first brought to its stored form: the shorter side scaled to ``resize`` (to ``size`` where that is
-    None) and the middle square kept, as uint8. Training varies that square; evaluation takes its center.
-    differs from paper: random resized crops are taken from the middle square, not from the whole rectangle.
+    None) and the middle square kept, as uint8. Training varies that square; evaluation takes its center. Only with
+    ``Augment(whole=True)`` are image files decoded anew for every batch, and random parts of all of them scaled.
 
     Parameters
     ----------
@@ -128,6 +129,8 @@ class ImageData(Dataset[Any]):
             self._paths = split.inputs
             if skip_corrupt:
                 self._leave_out_corrupt()
+            if augment is not None and augment.whole:
+                self.keep = "stream"
             if self.keep == "memory":
                 self._pixels = decode_all(self._paths, preprocessing, workers=self.workers)
         else:
@@ -182,14 +185,28 @@ class ImageData(Dataset[Any]):
         """Return what :meth:`batch` does before its last step, as uint8, shape (n, size, size, channels)."""
         if (seed is None) != (epoch is None):
             raise InputError("seed", f"be given together with {arg('epoch')}, or neither", f"{seed} and {epoch}")
-        size = self.preprocessing.size
+        size, augment = self.preprocessing.size, self.augment
+        if augment is not None and augment.whole and len(self._paths) and (seed is not None or augment.at_test):
+            return self._random_parts(ids, augment, seed, epoch)
         if self._pixels is not None:
             stored: Pixels = self._pixels.take(ids.numpy(), axis=0)
         else:
             stored = decode_rows(self._paths, self.preprocessing, ids)
-        if self.augment is None or seed is None or epoch is None:
+        if augment is None or seed is None or epoch is None:
             return np.ascontiguousarray(center(stored, size))
-        return augmented(stored, self.augment, size, seed=seed, epoch=epoch, samples=self._rows[ids.numpy()])
+        return augmented(stored, augment, size, seed=seed, epoch=epoch, samples=self._rows[ids.numpy()])
+
+    def _random_parts(self, ids: Tensor, augment: Augment, seed: int | None, epoch: int | None) -> Pixels:
+        """Decode random parts of the whole images; without a seed those of seed 0, and none of them mirrored."""
+        assert augment.resized_crop is not None
+        draws = uniforms(seed or 0, epoch or 0, self._rows[ids.numpy()], MIRROR + 1 + 2 * BOXES)
+        parts = [
+            decode(
+                self._paths[row], self.preprocessing, partial(random_box, draws=drawn, shares=augment.resized_crop)
+            )
+            for row, drawn in zip(ids.tolist(), draws.tolist(), strict=True)
+        ]
+        return flip(np.stack(parts), (draws[:, MIRROR] < 0.5) & augment.flip & (seed is not None))
 
     def batches(
         self, ids: list[Tensor], *, seed: int | None = None, epoch: int | None = None, world: int = 1

@@ -20,6 +20,7 @@ from hyperproto._core.progress import progress_bar
 from hyperproto.data.preprocessing import ImagePreprocessing
 
 Pixels: TypeAlias = NDArray[np.uint8]
+Box: TypeAlias = Callable[[int, int], tuple[int, int, int, int]]  # from width and height: left, top, right, bottom
 
 # Pillow knows some forty formats and picks one by content; some start other programs (an EPS named photo.jpg starts
 # Ghostscript). Only the formats of our own extensions are tried.
@@ -103,18 +104,24 @@ def image_size(path: Path) -> tuple[int, int] | None:
         return None
 
 
-def decode(path: Path, preprocessing: ImagePreprocessing) -> Pixels:
+def decode(path: Path, preprocessing: ImagePreprocessing, box: Box | None = None) -> Pixels:
     """Read an image, turn it upright, scale its shorter side to ``stored_side`` and keep the middle square.
 
-    Transparent parts become white, 16 bits become 8. Returns uint8, shape (side, side, channels).
+    Or scale the part that ``box`` chooses to ``size``. Transparent parts become white, 16 bits become 8. Returns
+    uint8, shape (side, side, channels).
     """
     mode = "L" if preprocessing.channels == 1 else "RGB"
-    side = preprocessing.stored_side
+    side = preprocessing.stored_side if box is None else preprocessing.size
     try:
         with open_image(path) as image:
-            image.draft(mode, (side, side))  # JPEG: decode at 1/2, 1/4 or 1/8 where that is still large enough
+            if box is None:  # JPEG: decode at 1/2, 1/4 or 1/8 where that is still large enough
+                image.draft(mode, (side, side))
             image.load()
-            square = _fit_square(_in_mode(_upright(image), mode), side)
+            upright = _in_mode(_upright(image), mode)
+            if box is None:
+                square = _fit_square(upright, side)
+            else:
+                square = upright.resize((side, side), Image.Resampling.BILINEAR, box=box(*upright.size))
     except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
         raise type(error)(f'"{path}" must be an image file that can be opened: {error.strerror}.') from None
     except MemoryError:

@@ -6,15 +6,15 @@ Nothing is ever downloaded.
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import torch
 
 from hyperproto._core.checks import choose
 from hyperproto._core.errors import InputError, MissingDataError, arg
-from hyperproto.data.augment import PHOTO_AUGMENT, Augment
+from hyperproto.data.augment import PHOTO_AUGMENT, WHOLE_AUGMENT, Augment
 from hyperproto.data.image_files import ImageFiles, check_files_exist, images_in
 from hyperproto.data.preprocessing import ImagePreprocessing
 from hyperproto.data.source import (
@@ -110,6 +110,8 @@ OMNIART = DatasetInfo(
     folders=("omniart", "OmniArt"),
 )
 PHOTO_PREPROCESSING = ImagePreprocessing(224, resize=256)  # the paper's, for CUB-200 and OmniArt
+Crops: TypeAlias = Literal["middle", "whole", "authors"]
+CROPS = {"middle": PHOTO_AUGMENT, "whole": WHOLE_AUGMENT, "authors": replace(WHOLE_AUGMENT, at_test=True)}
 YEARS_OF_SCRIPT = (1000.0, 1932.0)  # fixed in the authors' script; the paper takes the training minimum and maximum
 
 
@@ -177,13 +179,16 @@ def _annotated(folder: Path, wnids: list[str]) -> Split:
     return Split(ImageFiles(paths), {"class": torch.tensor(labels, dtype=torch.int64)})
 
 
-def read_cub200(path: str | Path) -> Source:
+def read_cub200(path: str | Path, *, crops: Crops = "middle") -> Source:
     """Read CUB-200-2011, 11,788 photographs of 200 species of birds, with the official split.
 
     Parameters
     ----------
     path : str or Path
         The folder "CUB_200_2011", or the one that holds it.
+    crops : {"middle", "whole", "authors"}
+        What random crops are taken from: the middle square, decoded once; the whole image, as in the paper; or the
+        whole image also in testing, as in the authors' scripts, which makes test scores random.
 
     Returns
     -------
@@ -206,7 +211,7 @@ def read_cub200(path: str | Path) -> Source:
         test=select(every, (~train).nonzero().flatten()),
         targets={"class": Labels(names)},
         preprocessing=PHOTO_PREPROCESSING,
-        augment=PHOTO_AUGMENT,
+        augment=choose(crops, CROPS, what="crops"),
     )
 
 
@@ -236,6 +241,7 @@ def read_omniart(
     from_year: int | None = None,
     bounds: Literal["data", "script"] = "data",
     unseen: Unseen = "error",
+    crops: Crops = "middle",
 ) -> Source:
     """Read OmniArt: the year a painting was made, and its school.
 
@@ -250,6 +256,8 @@ def read_omniart(
         Of the year: the extremes of the training data, as the paper says, or 1000 and 1932, as the authors' script.
     unseen : {"error", "missing"}
         What a school of the test part is that is not in the training data.
+    crops : {"middle", "whole", "authors"}
+        As for :func:`read_cub200`.
 
     Returns
     -------
@@ -269,7 +277,7 @@ def read_omniart(
         test=test,
         targets={"year": find_bounds("year", train.targets["year"], fixed), "school": known},
         preprocessing=PHOTO_PREPROCESSING,
-        augment=PHOTO_AUGMENT,
+        augment=choose(crops, CROPS, what="crops"),
     )
 
 

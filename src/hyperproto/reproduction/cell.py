@@ -59,6 +59,7 @@ PAPER = RunSpec(
     ),
 )
 NORMED = {"feature_norm": True}
+WHOLE = {"crops": "whole"}  # of large images: random crops of all of them
 NUM_CLASSES = {"cifar-100": 100, "cifar-100-uneven": 100, "imagenet-200": 200, "cub-200-2011": 200}
 DESCENDED = ("paper", "paper-prior")
 FIXED = ("one-hot", "word2vec", "authors", "authors-prior")  # prototypes without chance
@@ -203,7 +204,8 @@ def at_scale(full: Cell, scale: str) -> Cell:
         raise InputError("scale", f'be "full" or "cpu" for {data.reader}', f'"{scale}"')
     reduction = REDUCED[scale, data.reader]
     thinned = {"train_examples": reduction.train_examples, "test_examples": reduction.test_examples}
-    made = full.but(**thinned, scale=scale, draw=2 if data.tasks else 1)
+    options = {name: value for name, value in data.options.items() if name != "crops"}  # from middles, decoded once
+    made = full.but(**thinned, options=options, scale=scale, draw=2 if data.tasks else 1)
     if full.job == "constant":
         return made
     made = made.but(epochs=reduction.epochs, lr=None if scale == "medium" else full.run.train.lr)

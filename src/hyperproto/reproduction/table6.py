@@ -1,6 +1,6 @@
 """Table 6: year and style of paintings together, over the weight of the two tasks."""
 
-from hyperproto.reproduction.cell import Cell, at_scale, paper_cell
+from hyperproto.reproduction.cell import WHOLE, Cell, at_scale, paper_cell
 from hyperproto.reproduction.experiment import Entry, Experiment, Printed, constant_entries
 from hyperproto.reproduction.rates import with_cosine_softmax
 
@@ -24,7 +24,9 @@ PAPER = {
 SHOWN = {"full": tuple(WEIGHTS), "cpu": ("0.01", "0.25", "0.90"), "smoke": ("0.25",)}
 
 # paper: one pole for the year and 46 prototypes in the other 46 dimensions; rate 1e-3, batch 64 in their script
-JOINT = paper_cell(reader="omniart", backbone="resnet-3463", dim=47, prototypes="paper", lr=0.001, batch_size=64)
+JOINT = paper_cell(
+    reader="omniart", options=WHOLE, backbone="resnet-3463", dim=47, prototypes="paper", lr=0.001, batch_size=64
+)
 CELLS = {
     # paper: squared error on the clamped year, softmax cross-entropy on the style
     BASELINE: JOINT.but(kind="conventional", dim=None, prototypes=None, clamp="train"),

@@ -85,7 +85,10 @@ def build_data(spec: DataSpec, source: Source) -> tuple[Data, Data | None]:
     options: Any = {"keep": spec.keep, "workers": spec.workers, "skip_corrupt": spec.skip_corrupt}
     augment = source.augment if spec.augment else None
     train = training_data(source.train, source.preprocessing, augment, **options)
-    return train, None if source.test is None else training_data(source.test, source.preprocessing, **options)
+    if source.test is None:
+        return train, None
+    varied = source.augment if source.augment is not None and source.augment.at_test else None
+    return train, training_data(source.test, source.preprocessing, varied, **options)
 
 
 def resolve_space(spec: SpaceSpec, source: Source) -> SpaceSpec:
