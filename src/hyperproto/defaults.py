@@ -169,16 +169,18 @@ def choose_image_size(side: float) -> tuple[int, int | None]:
     return (size, None) if size <= SMALL_IMAGE else (size, round(size * 8 / 7))
 
 
-def uses_pretrained(num_images: int, num_classes: int, channels: int) -> bool:
+def uses_pretrained(num_images: int, num_classes: int, channels: int, size: int | None = None) -> bool:
     """Return whether to take a pretrained network and train only its last layers, where its weights are installed.
 
     So it is for color images of which there are fewer than 1,000 per class, where training from scratch is worse and
-    slower. Numbers without classes count as ten classes.
+    slower. Numbers without classes count as ten classes. A ``size`` that the user chose must suit such a network.
 
     >>> uses_pretrained(2000, 20, 3), uses_pretrained(50_000, 10, 3), uses_pretrained(1500, 10, 1)
     (True, False, False)
+    >>> uses_pretrained(2000, 20, 3, size=96), uses_pretrained(2000, 20, 3, size=32)
+    (True, False)
     """
-    return channels == 3 and num_images < MAX_PER_CLASS * (num_classes or 10)
+    return channels == 3 and num_images < MAX_PER_CLASS * (num_classes or 10) and (size or IMAGE_SIZE) > SMALL_IMAGE
 
 
 def choose_backbone(shape: Sequence[int]) -> tuple[str, dict[str, Any]]:

@@ -162,8 +162,8 @@ def choose_network(spec: NetworkSpec, source: Source, image_size: int | None = N
         return spec, source
     counts = [known.num_classes for known in source.targets.values() if isinstance(known, Labels)]
     because = ""
-    is_open = spec.backbone is None and spec.weights is None and not spec.freeze
-    if is_open and has_pretrained() and uses_pretrained(len(source.train), max(counts, default=0), images.channels):
+    is_open = spec.backbone is None and spec.weights is None and not spec.freeze and has_pretrained()
+    if is_open and uses_pretrained(len(source.train), max(counts, default=0), images.channels, image_size):
         spec = replace(spec, freeze=True)
         because = ", for there are fewer than 1,000 images per class (--weights none trains a network from scratch)"
     if spec.freeze or spec.weights:
