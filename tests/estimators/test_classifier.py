@@ -143,3 +143,28 @@ def test_wrong_settings_are_answered_by_a_sentence_at_fit(three_kinds):
         HypersphericalClassifier(epochs=1).fit(X, y).conformal_sets(X)
     with pytest.raises(ValueError, match="`sample_weight` must be at least 0"):
         HypersphericalClassifier(epochs=1).fit(X, y, sample_weight=-np.ones(90))
+
+
+def test_no_class_is_called_what_unknown_inputs_are_called(three_kinds):
+    X, y = three_kinds
+    named, numbered = np.where(y == "ant", "unknown", y), np.where(y == "ant", -1, 1)
+    for labels, settings in ((named, {}), (numbered, {}), (y, {"unknown_label": "bee"})):
+        with pytest.raises(ValueError, match="`unknown_label` must be none of the classes for `reject`"):
+            HypersphericalClassifier(reject=0.1, **settings).fit(X, labels)
+    HypersphericalClassifier(epochs=1).fit(X, named)  # where nothing is rejected it is a class like any other
+    other = HypersphericalClassifier(reject=0.3, unknown_label=0, random_state=0).fit(X, numbered)
+    assert set(other.predict(100 * X)) <= {-1, 0, 1}
+    model = HypersphericalClassifier(reject=0.1, epochs=1).fit(X, y)
+    with pytest.raises(ValueError, match="none of the classes"):
+        model.rename_classes({"ant": "unknown"})
+    with pytest.raises(ValueError, match="none of the classes"):
+        model.add_classes(X[:3], ["unknown"] * 3)
+    assert model.classes_.tolist() == ["ant", "bee", "cat"]
+
+
+def test_two_negative_weights_do_not_make_a_positive_one(three_kinds):
+    X, y = three_kinds
+    with pytest.raises(ValueError, match="`sample_weight` must be at least 0"):
+        HypersphericalClassifier(class_weight=dict.fromkeys(y, -1)).fit(X, y, sample_weight=-np.ones(90))
+    with pytest.raises(ValueError, match="`class_weight` must be at least 0"):
+        HypersphericalClassifier(class_weight=dict.fromkeys(y, -1)).fit(X, y)

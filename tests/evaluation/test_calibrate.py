@@ -241,3 +241,9 @@ def _inputs(path, network, space, folder):
     rows = torch.tensor([[float(cell) for cell in line[:2]] for line in lines])
     inputs = (rows - torch.tensor(preprocessing["mean"])) / torch.tensor(preprocessing["std"])
     return inputs, space.encode({"side": [line[2] for line in lines], "height": [0.0] * len(lines)})["side"]
+
+
+def test_no_class_of_a_run_is_called_what_rejected_inputs_are_called():
+    space, network = hp.Space(3, hp.Classes(["known", "unknown", "other"])), make_network()
+    with pytest.raises(ValueError, match='"target" must have no class called "unknown", the answer of `reject`'):
+        fit_calibration(network, space, make_blobs(), reject=0.1)

@@ -30,3 +30,10 @@ def test_targets_that_require_a_gradient_are_refused():
     space = hp.Space(3, hp.Range(0, 1))
     with pytest.raises(ValueError, match="must be fixed; got a tensor that requires a gradient"):
         space.loss(torch.ones(2, 3), torch.tensor([0.5, 1.0], requires_grad=True))
+
+
+@pytest.mark.parametrize("weight", [-1.0, float("nan")])
+def test_weights_below_zero_are_refused(weight):
+    space = hp.Space(3, hp.Classes(4))
+    with pytest.raises(ValueError, match=f"`sample_weight` must be at least 0; got {weight:g} in row 1"):
+        space.loss(torch.ones(2, 3), torch.tensor([0, 1]), sample_weight=torch.tensor([1.0, weight]))

@@ -82,6 +82,8 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         For use where ``fit`` held no rows out, after :meth:`partial_fit`, or after classes were added.
         """
         check_is_fitted(self)
+        for column in self._class_columns.values():
+            self._check_unknown(column.classes)
         inputs, targets = self._inputs(X), self._encode(y)
         check_consistent_length(inputs, *targets.values())
         self.held_out_ = self._answer(inputs, targets)
@@ -149,17 +151,21 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         """Return the weight of each row, that of its class included; None where all count the same."""
         if len(X) < 2:
             raise InputError("X", "hold at least 2 rows to learn from", f"1 sample, shape {X.shape}")
-        weight = None if given is None else _check_sample_weight(given, X, dtype=np.float64)
-        weight = self._weigh_classes(values, weight)
-        if weight is not None and not (weight.min() >= 0 and weight.max() > 0):
-            raise InputError(
-                "sample_weight", "be at least 0, and one of them greater", f"{weight.min():g} to {weight.max():g}"
-            )
-        return weight
+        by_row = None if given is None else _check_sample_weight(given, X, dtype=np.float64)
+        found = {"sample_weight": by_row, "class_weight": self._weigh_classes(values)}
+        weights = {name: weight for name, weight in found.items() if weight is not None}
+        for name, weight in weights.items():
+            if not (weight.min() >= 0 and weight.max() > 0):
+                spread = f"{weight.min():g} to {weight.max():g}"
+                raise InputError(name, "be at least 0, and one of them greater", spread)
+        return np.prod(list(weights.values()), axis=0) if weights else None
 
-    def _weigh_classes(self, values: dict[str, NDArray[Any]], weight: NDArray[Any] | None) -> NDArray[Any] | None:
-        """Return the weight of each row times that of its class, where classes have weights."""
-        return weight
+    def _check_unknown(self, classes: NDArray[Any]) -> None:
+        """Refuse a class that is called what inputs of no class are called."""
+
+    def _weigh_classes(self, values: dict[str, NDArray[Any]]) -> NDArray[Any] | None:
+        """Return the weight of each row's class, where classes have weights."""
+        return None
 
     def _draw_seed(self) -> int:
         return int(check_random_state(self.random_state).randint(2**31 - 1))

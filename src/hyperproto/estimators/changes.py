@@ -77,6 +77,8 @@ class ClassChanges(SphereEstimator):
         check_is_fitted(self)
         name, old = self._find_column(column)
         new = old.find_new(y if classes is None else classes)
+        both = np.concatenate([old.classes, new])
+        self._check_unknown(both)
         inputs = None if X is None else self._inputs(X)
         if new_valid is not None:
             settings["new_valid"] = self._inputs(new_valid[0]), ClassColumn(old.check_kind(new_valid[1])).names
@@ -96,7 +98,6 @@ class ClassChanges(SphereEstimator):
             **settings,
         )
         stale, self.held_out_ = self.held_out_ is not None, None  # answers of another network, or to fewer classes
-        both = np.concatenate([old.classes, new])
         self._accept(name, changed, both, np.arange(len(both)))
         if self.replay_ is not None and inputs is not None:
             self._keep_examples(Examples(inputs, {name: self.columns_[name].encode(old.check_kind(y))}))
@@ -126,6 +127,7 @@ class ClassChanges(SphereEstimator):
         renamed[old.ids_of(list(given))] = list(given.values())
         if len(np.unique(renamed)) < len(renamed):
             raise InputError("The classes", "differ after they are renamed", renamed.tolist())
+        self._check_unknown(renamed)
         pairs = zip(old.names, ClassColumn(renamed).names, strict=True)
         model = (self.network_, self._named_space(name))
         changed = rename_classes(model, {before: after for before, after in pairs if before != after}, task=name)

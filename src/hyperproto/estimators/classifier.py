@@ -14,7 +14,7 @@ from torch import Tensor
 from hyperproto._core.checks import check_integer, unknown_choice
 from hyperproto._core.errors import InputError
 from hyperproto.estimators.changes import ClassChanges
-from hyperproto.estimators.columns import ClassColumn, with_unknown
+from hyperproto.estimators.columns import ClassColumn, choose_unknown, with_unknown
 from hyperproto.evaluation.class_examples import Examples, draw_replay, join_examples
 from hyperproto.evaluation.confidence import ClassCalibration, outlier_score
 
@@ -52,7 +52,7 @@ class HypersphericalClassifier(ClassifierMixin, ClassChanges):  # type: ignore[m
     reject : float, optional
         Share of known inputs for which ``predict`` may answer ``unknown_label``; fitted on a held-out part.
     unknown_label : optional
-        By default "unknown" where classes are strings, and -1 where they are numbers.
+        By default "unknown" where classes are strings, and -1 where they are numbers; no class may be called that.
     replay : int, default 0
         How many examples of each class to keep, for ``add_classes(..., how="train")``; ``save`` writes them too.
     random_state : int, RandomState instance or None
@@ -92,6 +92,7 @@ class HypersphericalClassifier(ClassifierMixin, ClassChanges):  # type: ignore[m
         X, y = self._check(X, y, reset=True)
         self.columns_ = {TARGET: ClassColumn.fit(y)}
         self._set_classes()
+        self._check_unknown(self.classes_)
         return self._fit(X, {TARGET: y}, sample_weight)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -118,7 +119,8 @@ class HypersphericalClassifier(ClassifierMixin, ClassChanges):  # type: ignore[m
             return self._answers(z)[TARGET]  # of very many classes in bounded memory
         cosines = self._scores(z)[TARGET]
         labels: NDArray[Any] = self.classes_[cosines.argmax(axis=1)]
-        return with_unknown(labels, calibration.accept(cosines, z.norm(dim=1)), self.unknown_label)
+        unknown = choose_unknown(self.classes_, self.unknown_label)
+        return with_unknown(labels, calibration.accept(cosines, z.norm(dim=1)), unknown)
 
     def predict_proba(self, X: Any) -> NDArray[Any]:
         """Return the probability of each class, shape (n, num_classes): a softmax of scaled cosines."""
@@ -169,6 +171,10 @@ class HypersphericalClassifier(ClassifierMixin, ClassChanges):  # type: ignore[m
     def _encode(self, y: Any) -> dict[str, Tensor]:
         return {TARGET: self.columns_[TARGET].encode(column_or_1d(y, warn=True))}
 
+    def _check_unknown(self, classes: NDArray[Any]) -> None:
+        if self.reject is not None:
+            choose_unknown(classes, self.unknown_label)
+
     def _set_classes(self) -> None:
         self.classes_ = self._class_columns[TARGET].classes
 
@@ -178,9 +184,9 @@ class HypersphericalClassifier(ClassifierMixin, ClassChanges):  # type: ignore[m
             examples = join_examples(self.replay_, examples)
         self.replay_ = draw_replay(examples, TARGET, per_class=per_class, seed=0) if per_class else None
 
-    def _weigh_classes(self, values: dict[str, NDArray[Any]], weight: NDArray[Any] | None) -> NDArray[Any] | None:
+    def _weigh_classes(self, values: dict[str, NDArray[Any]]) -> NDArray[Any] | None:
         if self.class_weight is None:
-            return weight
+            return None
         given, labels = self.class_weight, values[TARGET]
         if isinstance(given, dict):
             known = self.classes_.tolist()
@@ -189,6 +195,5 @@ class HypersphericalClassifier(ClassifierMixin, ClassChanges):  # type: ignore[m
                     raise unknown_choice(str(name), map(str, known), what="class in `class_weight`")
             by_class = np.array([float(given.get(name, 1)) for name in known])
             by_row: NDArray[Any] = by_class[np.searchsorted(self.classes_, labels)]
-        else:
-            by_row = compute_sample_weight(given, labels)
-        return by_row if weight is None else by_row * weight
+            return by_row
+        return np.asarray(compute_sample_weight(given, labels))

@@ -165,17 +165,29 @@ def column_from_dict(values: dict[str, Any]) -> Column:
     return ClassColumn(np.array(values["classes"], dtype=dtype))
 
 
-def with_unknown(labels: NDArray[Any], accepted: NDArray[np.bool_], unknown: Any = None) -> NDArray[Any]:
+def choose_unknown(classes: NDArray[Any], given: Any = None) -> Any:
+    """Return the answer for what is none of the classes: "unknown" where they are strings, -1 where numbers.
+
+    No class may be called that, since its examples and those of no class would get one answer.
+
+    >>> choose_unknown(np.array(["cat", "dog"]))
+    'unknown'
+    """
+    unknown = given if given is not None else -1 if classes.dtype.kind in "iuf" else "unknown"
+    if unknown in classes.tolist():
+        rule = f"be none of the classes for {arg('reject')}, which answers with it"
+        raise InputError("unknown_label", rule, repr(unknown), f"Pass another, such as {arg('unknown_label', -999)}.")
+    return unknown
+
+
+def with_unknown(labels: NDArray[Any], accepted: NDArray[np.bool_], unknown: Any) -> NDArray[Any]:
     """Return labels with ``unknown`` in place of those that are not accepted, shape (n,).
 
-    By default that is "unknown" for strings and -1 for numbers. Where it is of another kind than the labels, the
-    array holds objects, so that no label changes.
+    Where it is of another kind than the labels, the array holds objects, so that no label changes.
 
-    >>> with_unknown(np.array(["cat", "dog"]), np.array([True, False])).tolist()
+    >>> with_unknown(np.array(["cat", "dog"]), np.array([True, False]), "unknown").tolist()
     ['cat', 'unknown']
     """
-    if unknown is None:
-        unknown = -1 if labels.dtype.kind in "iuf" else "unknown"
     same_kind = labels.dtype.kind == np.asarray(unknown).dtype.kind and labels.dtype.kind in "ifU"
     answer: NDArray[Any] = np.where(accepted, labels if same_kind else labels.astype(object), unknown)
     return answer

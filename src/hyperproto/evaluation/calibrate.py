@@ -5,7 +5,7 @@ from typing import Any
 
 from torch import nn
 
-from hyperproto._core.errors import InputError
+from hyperproto._core.errors import InputError, arg
 from hyperproto._core.files import check_can_write, write_json
 from hyperproto.data.source import Unseen
 from hyperproto.defaults import INFERENCE_BATCH_SIZE
@@ -17,7 +17,7 @@ from hyperproto.evaluation.confidence import (
     TaskOutputs,
     Temperature,
 )
-from hyperproto.evaluation.predict import collect_outputs, output_norms
+from hyperproto.evaluation.predict import UNKNOWN, collect_outputs, output_norms
 from hyperproto.evaluation.run_data import fingerprint, open_run, read_run_data, usual_batch_size
 from hyperproto.spaces import OutputSpace, Sphere
 from hyperproto.spaces.output_space import TaskSpace
@@ -95,6 +95,10 @@ def fit_calibration(
     before, ranges = uncalibrated(space), range_tasks(space.tasks)
     if reject is not None and not before:
         raise InputError("reject", "be left out where all tasks are numbers", reject)
+    for name, task in class_tasks(space.tasks).items() if reject is not None else ():
+        if UNKNOWN in (task.names or ()):
+            rule, advice = f'have no class called "{UNKNOWN}", the answer of {arg("reject")}', "Rename the class."
+            raise InputError(f'Task "{name}"', rule, advice=advice)
     z, targets = collect_outputs(network, space, data, batch_size=batch_size)
     if not targets:
         raise InputError("Data to calibrate on", "have targets", "none")

@@ -295,6 +295,11 @@ class TaskSpace(OutputSpace):
         check_output_width(z, self.dim)
         if sample_weight is not None and sample_weight.shape != (len(z),):
             raise InputError("sample_weight", f"have shape ({len(z)},)", tuple(sample_weight.shape))
+        if sample_weight is not None and sample_weight.device.type == "cpu" and not torch.compiler.is_compiling():
+            bad = (~(sample_weight >= 0)).nonzero().flatten()  # free on a CPU; on other devices reading would wait
+            if len(bad):
+                got = f"{float(sample_weight[bad[0]]):g} in row {int(bad[0])}"
+                raise InputError("sample_weight", "be at least 0", got)
         return self._check_form(targets, len(z))
 
     def _check_keys(self, values: Any) -> dict[str, Any]:
