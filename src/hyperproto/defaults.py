@@ -23,6 +23,7 @@ SMALL_IMAGE = 64  # pixels up to which nothing of an image is cut off but by a s
 PRETRAINED = "efficientnet-lite0"  # the network whose weights the extra "pretrained" brings
 MAX_PER_CLASS = 1000  # images, from which on a network is trained from scratch
 HEAD = (512,)  # hidden layers between frozen features and the output
+FINE_TUNING = 0.01  # of the usual rate, where a network starts from weights that it would lose at a higher one
 MIN_STEPS = 60  # of training altogether, however few the examples
 HIDDEN = (100,)  # layers of a perceptron
 HELD_OUT = 0.2  # share of a user's own data to measure on, where there is no test part: a usual choice

@@ -161,8 +161,6 @@ def test_a_frozen_run_starts_another_that_trains_everything(pictures, weights, t
         str(tmp_path / "head"),
         "--epochs",
         "1",
-        "--lr",
-        "0.001",
         "-o",
         str(tmp_path / "whole"),
     ]
@@ -171,6 +169,7 @@ def test_a_frozen_run_starts_another_that_trains_everything(pictures, weights, t
     moved = (before["network.stem.weight"] - after["network.stem.weight"]).abs().max()
     assert 0 < moved < 0.1
     assert not (tmp_path / "whole" / "features.safetensors").exists()
+    assert read_run(tmp_path / "whole").settings["lr"] == pytest.approx(0.002)  # a hundredth of the rate from scratch
 
 
 @pytest.mark.usefixtures("pretrained_weights")

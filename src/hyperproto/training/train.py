@@ -13,6 +13,7 @@ from hyperproto._core.seeding import derive_seed
 from hyperproto.data import Labels, Source
 from hyperproto.data.preprocessing import preprocessing_from_dict
 from hyperproto.data.source import Target
+from hyperproto.defaults import FINE_TUNING
 from hyperproto.models import Backbone, FeatureBackbone
 from hyperproto.spaces import Classes, OutputSpace, Space, Sphere, TaskSpace
 from hyperproto.spaces.tasks import Task
@@ -20,7 +21,7 @@ from hyperproto.spec import ResolvedSettings, RunSpec
 from hyperproto.training.build import build_data, build_network, build_source, build_space, choose_network
 from hyperproto.training.checkpoint import fill_weights, read_checkpoint
 from hyperproto.training.features import freeze
-from hyperproto.training.fit import fit
+from hyperproto.training.fit import fit, resolve_settings
 from hyperproto.training.folder import CHECKPOINT, check_same, run_started, stored_position, stored_spec
 from hyperproto.training.load import read_run, rebuild
 from hyperproto.training.loop import check_log
@@ -102,7 +103,11 @@ def _build(spec: RunSpec, source: Source, folder: Path | None) -> tuple[RunSpec,
     if chosen.freeze:
         source = freeze(build(1), source, spec.data, folder)
     space = build_space(spec.space, source, seed=seed)
-    return replace(spec, network=chosen), source, build(space.dim), space
+    settings = spec.train
+    if chosen.weights not in (None, "none") and not chosen.freeze and settings.lr is None:
+        rate = resolve_settings(settings, space, len(source.train), "images").lr
+        settings = replace(settings, lr=FINE_TUNING * rate)
+    return replace(spec, network=chosen, train=settings), source, build(space.dim), space
 
 
 def _fit(
