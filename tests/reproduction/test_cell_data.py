@@ -39,7 +39,14 @@ def test_draws_are_those_that_the_records_were_made_with():
 def test_enough_is_left_alone(small_places):
     whole = read_cell_data(paper_cell(dim=3), small_places)
     assert len(read_cell_data(paper_cell(dim=3, train_examples=10_000), small_places).train) == len(whole.train)
-    assert len(read_cell_data(paper_cell(dim=3, train_examples=4, test_examples=3), small_places).train) == 4
+    few = read_cell_data(paper_cell(dim=3, train_examples=4, test_examples=3), small_places).train
+    assert len(few) == 4
+    labels = {
+        image.numpy().tobytes(): label
+        for image, label in zip(whole.train.inputs, whole.train.targets["class"], strict=True)
+    }
+    assert len(labels) == len(whole.train)
+    assert [labels[image.numpy().tobytes()] for image in few.inputs] == few.targets["class"].tolist()  # each its own
 
 
 def test_a_smaller_image_has_a_smaller_crop(small_places):

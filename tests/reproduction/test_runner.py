@@ -50,14 +50,12 @@ def test_the_authors_sizes_are_told_apart(small_places, tmp_path):
     )
     places = replace(small_places, results=tmp_path)
     assert {outcome.state for outcome in run_experiment(only, "smoke", places, jobs=1)} == {"done"}
-    reasons = {
-        outcome.cell.run.space.prototypes: (outcome.state, str(outcome.error))
-        for outcome in run_experiment(only, "full", places, jobs=1)
-    }
+    plan = make_plan(only, "full", places)
+    assert plan.todo == ()
+    reasons = {cell.run.space.prototypes: str(error) for cell, error in plan.skipped}
     size = "prototypes of 100 classes in 100 dimensions; got /"
     for kind, folder in (("authors", "sgd"), ("word2vec", "sem")):
-        assert reasons[kind][0] == "left out"
-        assert f"with {folder} {size}" in reasons[kind][1]
+        assert f"with {folder} {size}" in reasons[kind]
 
 
 def test_processes_give_the_records_of_one(places, tmp_path):
@@ -97,9 +95,10 @@ def test_prototypes_that_do_not_fit_the_data_leave_a_cell_out(small_places, tmp_
     only = replace(
         table, entries=lambda scale: [e for e in table.entries(scale) if e.cell.run.space.prototypes == "authors"]
     )
-    told = run_experiment(only, "smoke", places, jobs=1)
-    assert {outcome.state for outcome in told} == {"left out"}
-    assert "sgd prototypes of 2 classes in 2 dimensions" in str(told[0].error)
+    plan = make_plan(only, "smoke", places)
+    assert plan.todo == ()
+    assert len(plan.skipped) == 2
+    assert "sgd prototypes of 2 classes in 2 dimensions" in str(plan.skipped[0][1])
 
 
 def test_a_record_of_something_else_is_refused(places):

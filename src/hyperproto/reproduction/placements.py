@@ -74,10 +74,7 @@ class Places:
 
 
 def check_available(cell: Cell, places: Places) -> None:
-    """Raise :class:`MissingDataError` where a cell lacks data or files here.
-
-    Whether the authors have a file of the size that the data need shows when they are read.
-    """
+    """Raise :class:`MissingDataError` where a cell lacks data or the authors' folder here."""
     reader, kind = cell.run.data.reader, cell.run.space.prototypes
     with_words = kind in WITH_WORDS
     is_here = places.data is not None and places.data.exists() and READERS[reader].is_at(places.data)
@@ -86,6 +83,16 @@ def check_available(cell: Cell, places: Places) -> None:
     if places.authors is None and (kind in FILES or (with_words and places.words is None)):
         words = f"Or give word vectors: {arg('words', 'FILE')}." if with_words else ""
         raise MissingDataError("authors", "be the authors' folder of prototypes", None, words)
+
+
+def authors_file(cell: Cell, num_classes: int, axes: int, places: Places) -> Path | None:
+    """Return the authors' file that a cell's prototypes are made of, or None where they are made without one."""
+    kind = str(cell.run.space.prototypes)
+    if kind in FILES:
+        return places.authors_file(FILES[kind], cell, num_classes, axes)
+    if kind in WITH_WORDS and places.words is None:  # of their word vectors all components, or as many as axes
+        return places.authors_file("sem", cell, num_classes, axes if kind == "word2vec" else num_classes)
+    return None
 
 
 def cell_prototypes(
@@ -101,17 +108,15 @@ def cell_prototypes(
     Placements have a seed of their own: the paper's tables vary the training, not the prototypes.
     ``data_prior`` computes the data-driven prior, for placements that use it.
     """
-    kind = str(cell.run.space.prototypes)
+    kind, published = str(cell.run.space.prototypes), authors_file(cell, num_classes, axes, places)
     if kind == "one-hot":
         made = Prototypes.one_hot(num_classes, axes)
     elif kind == "random":
         made = place(num_classes, axes, method="random", seed=cell.placement_seed)
-    elif kind in FILES:
-        made = Prototypes.from_npy(places.authors_file(FILES[kind], cell, num_classes, axes))
-    elif kind == "word2vec" and places.words is not None:
-        made = word_vector_prototypes(places.words, names, axes, progress=False)
+    elif published is not None and kind in (*FILES, "word2vec"):
+        made = Prototypes.from_npy(published)
     elif kind == "word2vec":
-        made = Prototypes.from_npy(places.authors_file("sem", cell, num_classes, axes))
+        made = word_vector_prototypes(places.words, names, axes, progress=False)
     else:
         labels = list(names or map(str, range(num_classes)))
         prior: Any = None
@@ -121,9 +126,9 @@ def cell_prototypes(
             prior, source = data_prior(), str(cell.run.data)
         elif kind in WITH_WORDS and places.words is not None:
             prior, source = places.words, f"{places.words.name}, {places.words.stat().st_size} bytes"
-        elif kind in WITH_WORDS:
-            path = places.authors_file("sem", cell, num_classes, num_classes)
-            prior, source = dict(zip(labels, np.load(path, allow_pickle=False), strict=True)), path.name
+        elif published is not None:
+            vectors = np.load(published, allow_pickle=False)
+            prior, source = dict(zip(labels, vectors, strict=True)), published.name
         made = _place_once(cell, num_classes if prior is None else labels, axes, prior, source, places)
     return Prototypes(made.vectors, made.certificate, None if names is None else tuple(names))
 

@@ -17,10 +17,11 @@ import torch
 from hyperproto._core.checks import check_integer
 from hyperproto._core.errors import HyperprotoError, InputError, MissingDataError
 from hyperproto._core.extras import require
-from hyperproto.reproduction.cell import Cell, find_record, write_record
+from hyperproto.data import Labels
+from hyperproto.reproduction.cell import NUM_CLASSES, Cell, find_record, write_record
 from hyperproto.reproduction.experiment import Experiment
-from hyperproto.reproduction.placements import WITH_WORDS, Places, check_available
-from hyperproto.reproduction.run_cell import run_cell
+from hyperproto.reproduction.placements import FILES, WITH_WORDS, Places, authors_file, check_available
+from hyperproto.reproduction.run_cell import read_cell_data, run_cell
 
 UNORDERED: Any = {"batch_size": 1, "return_as": "generator_unordered"}
 
@@ -37,7 +38,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a cell: "done" or "diverged"; or "left out" or "failed", and the error that says why."""
+    """What came of a cell: "done" or "diverged"; or "failed", and the error that says why."""
 
     cell: Cell
     state: str
@@ -56,10 +57,23 @@ def make_plan(experiment: Experiment, scale: str, places: Places) -> Plan:
             continue
         try:
             check_available(cell, places)
+            _check_authors(cell, places)
             todo.append(cell)
         except MissingDataError as error:
             skipped.append((cell, error))
     return Plan(experiment.name, tuple(todo), tuple(done), tuple(skipped))
+
+
+def _check_authors(cell: Cell, places: Places) -> None:
+    """Raise where the authors have no file of the size that a cell needs."""
+    data, axes = cell.run.data, cell.run.space.dim or 0
+    num_classes = data.first_classes or NUM_CLASSES.get(data.reader)
+    if num_classes is None and cell.run.space.prototypes in FILES:  # as many styles as the paintings at hand have
+        targets = read_cell_data(cell, places).targets.values()
+        (num_classes,) = (known.num_classes for known in targets if isinstance(known, Labels))
+        axes -= len(targets) - 1
+    if num_classes is not None:
+        authors_file(cell, num_classes, axes, places)
 
 
 def _check_words(record: dict[str, Any], cell: Cell, places: Places) -> None:
@@ -167,8 +181,6 @@ def _run_and_store(name: str, cell: Cell, places: Places) -> Outcome:
         if cell.run.space.prototypes in WITH_WORDS:
             record["protocol"]["words"] = places.words_name
         write_record(places.results, name, record)
-    except MissingDataError as error:  # seen only now: data may have fewer classes than are published
-        return Outcome(cell, "left out", {}, error)
     except (HyperprotoError, OSError) as error:
         return Outcome(cell, "failed", {}, error)
     finally:

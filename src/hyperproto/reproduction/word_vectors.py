@@ -78,14 +78,14 @@ def principal_components(table: NDArray[np.float64], dim: int, *, standardize: b
 
     Of the two directions of an axis the one is taken in which the farthest row lies.
     """
-    centered = table - table.mean(axis=0)
-    if standardize:
-        spread = centered.std(axis=0)
-        varies = spread > np.finfo(np.float64).eps * np.abs(table).max(axis=0)  # a constant column is rounding only
-        centered = np.divide(centered, spread, out=np.zeros_like(centered), where=varies)
-    left, sizes, _ = np.linalg.svd(centered, full_matrices=False)
-    rank = min(dim, int((sizes > sizes[0] * max(centered.shape) * np.finfo(np.float64).eps).sum()))
+    from sklearn.decomposition import PCA
+    from sklearn.preprocessing import StandardScaler
+
+    scaled = StandardScaler(with_std=standardize).fit_transform(table)  # a constant column becomes zero
+    found = PCA(svd_solver="full").fit(scaled)
+    sizes = found.singular_values_
+    rank = min(dim, int((sizes > sizes[0] * max(table.shape) * np.finfo(np.float64).eps).sum()))
     result = np.zeros((len(table), dim))
-    result[:, :rank] = left[:, :rank] * sizes[:rank]
+    result[:, :rank] = found.transform(scaled)[:, :rank]
     farthest = result[np.abs(result).argmax(axis=0), np.arange(dim)]
     return result * np.where(farthest < 0, -1.0, 1.0)
