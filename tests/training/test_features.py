@@ -168,8 +168,11 @@ def test_a_frozen_run_starts_another_that_trains_everything(pictures, weights, t
     before, after = (load_file(tmp_path / name / "last.safetensors") for name in ("head", "whole"))
     moved = (before["network.stem.weight"] - after["network.stem.weight"]).abs().max()
     assert 0 < moved < 0.1
+    assert torch.equal(before["network.norm.running_mean"], after["network.norm.running_mean"])
     assert not (tmp_path / "whole" / "features.safetensors").exists()
-    assert read_run(tmp_path / "whole").settings["lr"] == pytest.approx(0.002)  # a hundredth of the rate from scratch
+    assert read_run(tmp_path / "whole").settings["lr"] == pytest.approx(
+        0.0002
+    )  # a thousandth of the rate from scratch
 
 
 @pytest.mark.usefixtures("pretrained_weights")

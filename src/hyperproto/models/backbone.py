@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 from torch import Tensor, nn
 from torch.nn import functional
@@ -56,12 +56,15 @@ class FeatureBackbone(Backbone):
         ``size``, ``mean`` and ``std`` of the images its pretrained weights were made for; empty without such weights.
     output_prefix : str
         How names of weights of ``output`` start.
+    keep_norms : bool
+        Whether training leaves the statistics of the norms of images as they are: few images give poor ones.
     """
 
     num_features: int
     pixels: Mapping[str, Any] = {}
     output: nn.Module
     output_prefix = "output."
+    keep_norms = False
 
     def features(self, images: Tensor) -> Tensor:
         """Map images, shape (n, channels, height, width), to features, shape (n, num_features)."""
@@ -72,6 +75,14 @@ class FeatureBackbone(Backbone):
         known = inputs.ndim == 2 and inputs.shape[1] == self.num_features
         z: Tensor = self.output(inputs if known else self.features(inputs))
         return z
+
+    def train(self, mode: bool = True) -> Self:
+        """Set whether it is training, as every module does; with ``keep_norms`` norms of images stay as they are."""
+        super().train(mode)
+        for module in self.modules() if self.keep_norms else ():
+            if isinstance(module, nn.BatchNorm2d):
+                module.eval()
+        return self
 
     def load_pretrained(self) -> None:
         """Fill in the weights its makers published; those of ``output`` stay as drawn."""

@@ -120,6 +120,8 @@ def _fit(
     options: dict[str, Any],
 ) -> Run:
     """Prepare the data, and train."""
+    if isinstance(network, FeatureBackbone):
+        network.keep_norms = spec.network.weights not in (None, "none")
     if spec.network.freeze:
         assert isinstance(network, FeatureBackbone)
         network.requires_grad_(False)
