@@ -24,6 +24,7 @@ import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -285,8 +286,7 @@ def take_folder(folder: Path) -> None:
 
 def _check_spec(folder: Path) -> None:
     """Raise where a file called like the description of a run is not one that a run wrote."""
-    try:
-        RunSpec.from_dict(read_json(folder / SPEC))
-    except (AttributeError, InputError, OSError, TypeError):
+    content = read_json(folder / SPEC)
+    if not isinstance(content, dict) or content.keys() != {part.name for part in fields(RunSpec)}:
         got, advice = "a file that would be overwritten", "Choose another folder."
-        raise InputError(f'"{folder / SPEC}"', "be the description of a run", got, advice) from None
+        raise InputError(f'"{folder / SPEC}"', "be the description of a run", got, advice)
