@@ -215,12 +215,10 @@ class ImageData(Dataset[Any]):
 
         The cores are shared among ``world`` processes.
         """
-        if self.keep == "memory":
-            yield from (self.batch(some, seed=seed, epoch=epoch) for some in ids)
-            return
+        prepare = partial(self.pixels, seed=seed, epoch=epoch)
         workers = min(self.workers and max(1, self.workers // world), len(ids))
-        made = stream(partial(self.pixels, seed=seed, epoch=epoch), ids, workers=workers)
-        for some, pixels in zip(ids, made, strict=True):
+        prepared = map(prepare, ids) if self.keep == "memory" else stream(prepare, ids, workers=workers)
+        for some, pixels in zip(ids, prepared, strict=True):
             yield self._finish(np.asarray(pixels), some)  # sent as uint8: a quarter of what the network takes
 
     def _finish(self, pixels: Pixels, ids: Tensor) -> Batch:
