@@ -13,7 +13,8 @@ from hyperproto.reproduction.reports import to_csv
 
 RESULTS = Path(__file__).parents[2] / "results"
 CELLS = sorted((RESULTS / "cells").glob("*/*.json"))
-REPORTED = [(name, "cpu") for name in experiment_names() if name != "past-rates"]
+# every report that is committed, by name and scale
+REPORTED = sorted(tuple(path.stem.rsplit("-", 1)) for path in (RESULTS / "reports").glob("*.csv"))
 # of Table 6 the authors' prototypes: their file is for more styles than the data have
 NOT_RUN = {
     ("table1", "cpu"): 4,
@@ -33,6 +34,11 @@ def test_every_address_is_the_hash_of_its_description():
         record = json.loads(path.read_text(encoding="utf-8"))
         assert record["format"] == FORMAT
         assert path.stem == record["address"] == Cell.from_dict(record["cell"]).address
+
+
+def test_every_name_has_a_report():
+    assert {name for name, scale in REPORTED if scale == "cpu"} == set(experiment_names()) - {"past-rates"}
+    assert {scale for _, scale in REPORTED} <= {"cpu", "medium"}
 
 
 def test_no_record_is_left_of_what_no_table_asks_for():
