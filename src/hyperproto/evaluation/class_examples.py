@@ -71,7 +71,9 @@ def store_model(model: Run, space: OutputSpace, folder: str | Path | None) -> Ru
     config |= {"preprocessing": None, "spec": None}
     config |= {} if model.folder is None else read_run(model.folder).config
     own = {key: value for key, value in config.items() if key not in ("format", "network", "space", "versions")}
-    RunFolder(Path(folder)).begin(describe_run(run.network, space, **own), space)
+    run_folder = RunFolder(Path(folder))
+    run_folder.create(describe_run(run.network, space, **own))
+    run_folder.write_prototypes(space)
     with replacing(Path(folder) / "last.safetensors") as temporary:
         save_file(weights_of(run.network, space), temporary, metadata={"format": FORMAT})
     write_json_lines(Path(folder) / "epochs.jsonl", run.history)

@@ -81,27 +81,27 @@ class RunFolder:
 
     def open(self, config: dict[str, Any], space: OutputSpace, *, resume: bool) -> Checkpoint | None:
         """Start a run, or return the moment to continue from; None where the first step is still to come."""
-        if not resume or not (self.path / "config.json").is_file():
-            self.begin(config, space)
-            return None
-        check_same_run(self.path, config)
-        remove_unfinished(self.path, [*REPLACED, *_prototype_files(space)])
-        if not (self.path / CHECKPOINT).is_file():
-            self._write_prototypes(space)
-            return None
-        _check_prototypes(self.path, space)
-        checkpoint = read_checkpoint(self.path / CHECKPOINT)
-        self._go_back(checkpoint)
-        return checkpoint
+        if resume and (self.path / "config.json").is_file():
+            check_same_run(self.path, config)
+            remove_unfinished(self.path, [*REPLACED, *_prototype_files(space)])
+            if (self.path / CHECKPOINT).is_file():
+                _check_prototypes(self.path, space)
+                checkpoint = read_checkpoint(self.path / CHECKPOINT)
+                self._go_back(checkpoint)
+                return checkpoint
+        else:
+            self.create(config)
+        self.write_prototypes(space)
+        return None
 
-    def begin(self, config: dict[str, Any], space: OutputSpace) -> None:
-        """Write the config, which makes the folder a run's and the files that follow its own; then prototypes."""
+    def create(self, config: dict[str, Any]) -> None:
+        """Write the config, which makes the folder a run's and the files that follow its own."""
         take_folder(self.path)
         with self._explained("config.json"):
             write_json(self.path / "config.json", config)
-        self._write_prototypes(space)
 
-    def _write_prototypes(self, space: OutputSpace) -> None:
+    def write_prototypes(self, space: OutputSpace) -> None:
+        """Write one file of prototypes per class task."""
         for name, prototypes in _prototype_files(space).items():
             with self._explained(name):
                 prototypes.save(self.path / name)
