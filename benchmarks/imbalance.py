@@ -20,9 +20,9 @@ SPACES = {
     "softmax cross-entropy": lambda: hp.baselines.ConventionalSpace(hp.Classes(10)),
 }
 SPACES_BALANCED = {
-    "sphere, cosine softmax": lambda w: hp.Space(9, hp.Classes(10, loss=SOFTMAX, class_weights=w)),
-    "sphere, Eq. 1": lambda w: hp.Space(9, hp.Classes(10, class_weights=w)),
-    "softmax cross-entropy": lambda w: hp.baselines.ConventionalSpace(hp.Classes(10, class_weights=w)),
+    "sphere, cosine softmax": lambda w: hp.Space(9, hp.Classes(10, loss=SOFTMAX, class_weight=w)),
+    "sphere, Eq. 1": lambda w: hp.Space(9, hp.Classes(10, class_weight=w)),
+    "softmax cross-entropy": lambda w: hp.baselines.ConventionalSpace(hp.Classes(10, class_weight=w)),
 }
 
 

@@ -245,6 +245,9 @@ class SphereSpec:
     missing: Literal["error", "free"] = "error"
     """What to do with classes that the prior does not know: stop, or place them without it."""
 
+    class_weight: Literal["balanced"] | None = None
+    """Weigh classes in the loss by how rare they are in the training data (default: all examples alike)."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class SpaceSpec(SphereSpec):

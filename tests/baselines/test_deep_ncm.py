@@ -95,7 +95,7 @@ def test_labels_of_any_integer_dtype_and_empty_batches_pass():
 def test_class_and_task_weights_count():
     z, labels = torch.randn(6, 2, dtype=torch.float64), torch.tensor([0, 1, 1, 0, 1, 1])
     plain = DeepNCM(2, Classes(2))
-    weighted = DeepNCM(2, Classes(2, weight=0.5, class_weights=[1.0, 3.0]))
+    weighted = DeepNCM(2, Classes(2, weight=0.5, class_weight=[1.0, 3.0]))
     for space in (plain, weighted):
         space.observe(z, labels)
     rows = plain.losses(z, labels, reduction="none")

@@ -231,3 +231,14 @@ def test_two_processes_train_as_one_does(capsys, tmp_path):
     assert set(metrics) == {"way/accuracy", "amount/mae"}
     with safe_open("runs/numbers-1/checkpoint.safetensors", framework="pt") as file:
         assert json.loads(file.metadata()["state"])["machine"]["processes"] == 2
+
+
+def test_classes_weigh_by_how_rare_they_are(capsys, tmp_path):
+    table = str(numbers_table(tmp_path))
+    command = ["train", "--table", table, "--classes", "way", "--columns", "y", "--epochs", "1"]
+    assert run(capsys, *command, "--class-weight", "balanced")[0] == 0
+    (folder,) = Path("runs").iterdir()
+    weights = hp.load(folder).space.tasks["way"].class_weight
+    assert len(weights) == 2
+    assert weights[0] != weights[1]
+    assert run(capsys, "train", "--resume", str(folder))[0] == 0

@@ -64,3 +64,13 @@ def test_a_dimension_that_is_too_small_is_answered_by_the_least(mixed):
     assert HypersphericalMultiTask(dim=6, epochs=1).fit(X, y).space_.dim == 6
     with pytest.raises(ValueError, match="Raise `?dim`? by at least 1"):
         HypersphericalMultiTask(dim=4).fit(X, y)
+
+
+def test_balanced_classes_of_every_column(mixed):
+    X, y = mixed
+    rare = y[:, 0].copy()
+    rare[np.flatnonzero(rare == "up")[10:]] = "down"
+    y[:, 0] = rare
+    model = HypersphericalMultiTask(class_weight="balanced", epochs=1, random_state=0).fit(X, y)
+    count = np.array([(rare == "down").sum(), 10])
+    np.testing.assert_allclose(model.space_.tasks["0"].class_weight, 150 / (2 * count))

@@ -169,7 +169,7 @@ def test_classes_without_names_are_counted_on():
 def test_other_tasks_stay_as_they_are():
     inputs, labels = blobs([0, 1, 2])
     tasks = {
-        "kind": hp.Classes(OLD, class_weights=[1, 2, 3]),
+        "kind": hp.Classes(OLD, class_weight=[1, 2, 3]),
         "side": hp.Classes(["left", "right"]),
         "size": hp.Range(0, 1),
     }
@@ -182,10 +182,10 @@ def test_other_tasks_stay_as_they_are():
     assert made.space.names == ("kind", "side", "size")
     assert made.space.prototypes["kind"].names == (*OLD, *NEW)
     assert torch.equal(made.space.prototypes["side"].vectors, run.space.prototypes["side"].vectors)
-    assert made.space.tasks["kind"].class_weights == (1, 2, 3, 2, 2)
+    assert made.space.tasks["kind"].class_weight == (1, 2, 3, 2, 2)
     assert report.new_examples == 10
     fewer, _ = remove_classes(made, ["b"], task="kind")
-    assert fewer.space.tasks["kind"].class_weights == (1, 3, 2, 2)
+    assert fewer.space.tasks["kind"].class_weight == (1, 3, 2, 2)
     with pytest.raises(ValueError, match='must name one of several class tasks; got none. There are "kind", "side"'):
         add_classes(run, FEW[0], named(FEW[1]))
 

@@ -122,7 +122,7 @@ def test_weights_of_tasks_classes_and_samples(generator):
     z, y = outputs(4, 3, generator), torch.tensor([0, 1, 1, -1])
     plain = Space(3, Classes(5)).loss(z, y, reduction="none")
     torch.testing.assert_close(Space(3, Classes(5, weight=3.0)).loss(z, y, reduction="none"), 3 * plain)
-    weighted = Space(3, Classes(5, class_weights=[1, 2, 1, 1, 1]))
+    weighted = Space(3, Classes(5, class_weight=[1, 2, 1, 1, 1]))
     expected = (plain[0] + 2 * plain[1] + 2 * plain[2]) / 5
     torch.testing.assert_close(weighted.loss(z, y), expected)
     assert weighted.counts_by_task({"target": y})["target"].item() == 5
@@ -271,7 +271,7 @@ def test_weights_are_summed_in_float32_or_better():
     space, z = Space(2, Classes(3)), torch.tensor([[1.0, 0.2]]).expand(70_000, 2)
     labels, half = torch.zeros(70_000, dtype=torch.int64), torch.ones(70_000, dtype=torch.float16)
     torch.testing.assert_close(space.loss(z, labels, sample_weight=half), space.loss(z, labels))
-    baseline = ConventionalSpace(Classes(3, class_weights=[1, 2, 3]))
+    baseline = ConventionalSpace(Classes(3, class_weight=[1, 2, 3]))
     logits = torch.zeros(70_000, 3)
     torch.testing.assert_close(baseline.half().loss(logits, labels), torch.tensor(math.log(3)))
 

@@ -3,8 +3,9 @@ import math
 import numpy as np
 import pytest
 import torch
+from sklearn.utils.class_weight import compute_class_weight
 
-from hyperproto import Classes, Prototypes, Range, place
+from hyperproto import Classes, Prototypes, Range, Space, place
 from hyperproto.losses import CosineSoftmax
 from hyperproto.spaces.tasks import task_from_dict
 
@@ -34,18 +35,18 @@ def test_bad_classes_get_a_sentence():
         Classes(3, loss=torch.nn.MSELoss())
     with pytest.raises(ValueError, match="`weight` must be finite and greater than 0; got 0"):
         Classes(3, weight=0)
-    with pytest.raises(ValueError, match="`class_weights` must have 3 weights, one per class; got 2"):
-        Classes(3, class_weights=[1, 2])
-    with pytest.raises(ValueError, match="`class_weights` must be finite and at least 0; got -2"):
-        Classes(2, class_weights=[1, -2])
+    with pytest.raises(ValueError, match="`class_weight` must have 3 weights, one per class; got 2"):
+        Classes(3, class_weight=[1, 2])
+    with pytest.raises(ValueError, match="`class_weight` must be finite and at least 0; got -2"):
+        Classes(2, class_weight=[1, -2])
 
 
 def test_a_task_keeps_what_it_was_given():
     names = ["a", "b", "c"]
-    task = Classes(names, class_weights=torch.tensor([1.0, 2.0, 3.0]))
+    task = Classes(names, class_weight=torch.tensor([1.0, 2.0, 3.0]))
     names.append("d")
     assert task.num_classes == 3
-    assert task.class_weights == (1.0, 2.0, 3.0)
+    assert task.class_weight == (1.0, 2.0, 3.0)
     assert Classes(np.array(["x", "y"])).names == ("x", "y")
 
 
@@ -115,7 +116,7 @@ def test_labels_and_numbers_out_of_range_are_named():
 @pytest.mark.parametrize(
     "task",
     [
-        Classes(["a", "b"], loss=CosineSoftmax(4.0), weight=0.5, class_weights=[1.0, 2.0]),
+        Classes(["a", "b"], loss=CosineSoftmax(4.0), weight=0.5, class_weight=[1.0, 2.0]),
         Classes(4),
         Range(0, 2, margin=0.25, outside="clip", weight=3.0),
     ],
@@ -128,3 +129,20 @@ def test_a_task_survives_being_written_down(task):
 def test_a_task_is_rebuilt_around_stored_prototypes():
     stored = Prototypes.one_hot(["a", "b"], 4)
     assert task_from_dict(Classes(["a", "b"]).to_dict(), stored).classes is stored
+
+
+def test_balanced_weights_are_those_of_scikit_learn_once_the_classes_are_counted():
+    labels = torch.tensor([0, 0, 0, 0, 2, 2, -1])
+    space = Space(3, Classes(4, class_weight="balanced"))
+    with pytest.raises(
+        ValueError, match=r'must be numbers before a loss is computed; got "balanced". .*space.balance'
+    ):
+        space.loss(torch.ones(7, 3), labels)
+    space.balance(labels)
+    expected = compute_class_weight("balanced", classes=np.array([0, 2]), y=labels[:6].numpy())
+    assert space.tasks["target"].class_weight == (expected[0], 1.0, expected[1], 1.0)
+    told = Space(3, Classes(space.prototypes, class_weight=space.tasks["target"].class_weight))
+    z = torch.randn(7, 3, generator=torch.Generator().manual_seed(0))
+    assert space.loss(z, labels) == told.loss(z, labels)
+    with pytest.raises(ValueError, match='Unknown class weight "balance". Choose from: "balanced"'):
+        Classes(2, class_weight="balance")

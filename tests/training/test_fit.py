@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 from safetensors.torch import load_file
-from torch.utils.data import Dataset
+from torch.utils.data import Dataset, TensorDataset
 
 import hyperproto as hp
 from hyperproto.data import Arrays, Batches
@@ -389,3 +389,17 @@ def test_lines_are_printed_for_each_epoch_where_asked(blobs, blob_space, capsys)
     assert all("accuracy" in line for line in lines)
     hp.fit(make_network(), blob_space, blobs, epochs=1)
     assert capsys.readouterr().out == ""
+
+
+def test_fit_counts_the_classes_of_balanced_tasks(tmp_path):
+    inputs, labels = (
+        torch.randn(40, 4, generator=torch.Generator().manual_seed(0)),
+        torch.tensor([0] * 30 + [1, 2] * 5),
+    )
+    space = hp.Space(3, hp.Classes(3, class_weight="balanced"))
+    hp.fit(make_network(), space, (inputs, labels), epochs=1, folder=tmp_path / "run", progress=False)
+    stored = hp.load(tmp_path / "run", network=make_network()).space
+    assert stored.tasks["target"].class_weight == space.tasks["target"].class_weight == (40 / 90, 40 / 15, 40 / 15)
+    fresh = hp.Space(3, hp.Classes(3, class_weight="balanced"))
+    with pytest.raises(ValueError, match="`class_weight` must be numbers for data that are not in memory"):
+        hp.fit(make_network(), fresh, TensorDataset(inputs, labels), epochs=1, progress=False)

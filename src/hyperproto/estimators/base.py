@@ -206,6 +206,7 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         source = Source("arrays", Split(inputs, known), None, described, preprocessing)
         spec = self._space_spec(None if use_prior else "none")
         self.space_ = cast(Space, build_space(spec, source, seed=seed))
+        self.space_.balance(known)
         given = {name: _number_or_none(getattr(self, name), name) for name in ("epochs", "batch_size", "lr")}
         train = TrainSettings(**given, weight_decay=self.weight_decay, seed=seed)
         self.settings_ = resolve_settings(train, self.space_, len(inputs), _kind(inputs))

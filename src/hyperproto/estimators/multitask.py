@@ -1,6 +1,6 @@
 """Classes and numbers together, on one sphere."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -13,6 +13,7 @@ from hyperproto._core.checks import choose
 from hyperproto._core.errors import InputError
 from hyperproto.estimators.changes import ClassChanges
 from hyperproto.estimators.columns import ClassColumn, NumberColumn
+from hyperproto.spec import SpaceSpec
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -31,6 +32,8 @@ class HypersphericalMultiTask(ClassChanges):
     margin : float or "auto"
         Keeps numbers away from the poles, where classes cannot be told apart; "auto" is 0.1, and 0 where there are
         only numbers.
+    class_weight : "balanced" or None
+        Weigh the classes of each column by how rare they are.
     backbone, hidden, epochs, batch_size, lr, weight_decay
     early_stopping, validation_fraction, patience, random_state
         As in :class:`~hyperproto.estimators.HypersphericalClassifier`. Early stopping goes by the first column.
@@ -60,6 +63,7 @@ class HypersphericalMultiTask(ClassChanges):
     tasks: Any = "auto"
     loss: Any = "auto"
     margin: float | str = "auto"
+    class_weight: Any = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Lay out one sphere for all columns and train one network.
@@ -117,6 +121,9 @@ class HypersphericalMultiTask(ClassChanges):
         found, true = self._answers(self._outputs(X)), self._values(self._columns(y))
         measures = {name: accuracy_score if name in self._class_columns else r2_score for name in self.names_}
         return float(np.mean([m(true[n], found[n], sample_weight=sample_weight) for n, m in measures.items()]))
+
+    def _space_spec(self, prior: str | None) -> SpaceSpec:
+        return replace(super()._space_spec(prior), class_weight=self.class_weight)
 
     def _check(self, X: Any, y: Any, *, reset: bool) -> tuple[NDArray[Any], list[NDArray[Any]]]:
         if y is None:

@@ -87,8 +87,8 @@ def with_prototypes(space: AnySphere, task: str, prototypes: Prototypes) -> AnyS
     A new class gets the mean of the class weights, where there are any.
     """
     placed = space.prototypes_by_task()
-    weights = class_tasks(space.tasks)[task].class_weights
-    if weights is not None:
+    weights = class_tasks(space.tasks)[task].class_weight
+    if isinstance(weights, tuple):
         # old rows keep every bit, so they are found by their bits
         rows = placed[task].vectors.numpy(force=True)
         known = {row.tobytes(): weight for row, weight in zip(rows, weights, strict=True)}
@@ -97,8 +97,8 @@ def with_prototypes(space: AnySphere, task: str, prototypes: Prototypes) -> AnyS
     placed = placed | {task: prototypes}
     tasks: dict[str, Task] = dict(space.tasks)
     for name, value in class_tasks(tasks).items():
-        own = weights if name == task else value.class_weights
-        tasks[name] = replace(value, classes=placed[name], class_weights=own)
+        own = weights if name == task else value.class_weight
+        tasks[name] = replace(value, classes=placed[name], class_weight=own)
     return type(space)(space.dim, space.in_user_form(tasks)).to(prototypes.vectors.device)
 
 

@@ -265,7 +265,7 @@ def collapsed_outputs(run: Evidence) -> Iterator[Finding]:
                 "error",
                 f"The mean of {len(z):,} unit outputs has length {length:.3f}; 1 is all in one place{where}.",
                 "Lower the learning rate, check that inputs are scaled and differ, and that labels belong to them; "
-                "with few examples of most classes use class weights.",
+                "with few examples of most classes, weigh classes (--class-weight balanced).",
                 {"mean_length": length, "one_class": float(bool(one)), "outputs": float(len(z))},
             )
             return
@@ -285,7 +285,7 @@ def never_predicted(run: Evidence) -> Iterator[Finding]:
                     "classes never predicted",
                     "warning",
                     f"{name}: {len(never):,} of {seen:,} classes are never predicted on {split.name} data: {names}.",
-                    "Train longer, use class weights where they have few examples, and check their labels.",
+                    "Train longer, weigh them where they are rare (--class-weight balanced), and check their labels.",
                     {"classes": float(len(never)), "seen": float(seen)},
                 )
 

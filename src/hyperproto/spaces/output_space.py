@@ -11,7 +11,7 @@ from hyperproto._core.checks import check_output_width, choose
 from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto.losses.cosine import REDUCTIONS, Reduction
 from hyperproto.prototypes import Prototypes
-from hyperproto.spaces.tasks import Task
+from hyperproto.spaces.tasks import BALANCED, Classes, Task
 
 T = TypeVar("T")
 UNNAMED = "target"  # what a task without a name is called where everything has one
@@ -104,13 +104,21 @@ class Head(nn.Module, ABC):
     """One task's share of the output: which axes it reads, and its mathematics. Rows in, rows out."""
 
     task: Task
-    class_weights: Tensor | None
+    class_weight: Tensor | None
 
     def __init__(self, task: Task) -> None:
         super().__init__()
         self.task = task
-        weights = None if task.class_weights is None else torch.tensor(task.class_weights, dtype=torch.float64)
-        self.register_buffer("class_weights", weights, persistent=False)
+        weights = (
+            torch.tensor(task.class_weight, dtype=torch.float64) if isinstance(task.class_weight, tuple) else None
+        )
+        self.register_buffer("class_weight", weights, persistent=False)
+
+    def balance(self, targets: Tensor) -> None:
+        """Weigh classes by how rare they are in the targets, where the task says "balanced"."""
+        if isinstance(self.task, Classes) and self.task.class_weight == BALANCED:
+            self.task = self.task.balanced(targets)
+            self.class_weight = torch.tensor(self.task.class_weight, dtype=torch.float64, device=targets.device)
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> nn.Module:
         """Move buffers, and leave their dtype alone: ``half()`` must not blur prototypes or weights."""
@@ -142,9 +150,12 @@ class Head(nn.Module, ABC):
     def weights(self, target: Tensor) -> Tensor:
         """Return the weight of each row: 0 where the label is missing, else 1 or its class's weight. Shape (n,)."""
         present = self.task.present(target)
-        if self.class_weights is None:
+        if self.class_weight is None:
+            if self.task.class_weight is not None:
+                advice = "hp.fit counts the classes; elsewhere call space.balance(targets) with all targets first."
+                raise InputError("class_weight", "be numbers before a loss is computed", '"balanced"', advice)
             return present
-        return self.class_weights[target.clamp_min(0)] * present
+        return self.class_weight[target.clamp_min(0)] * present
 
     def forward(self, z: Tensor, target: Tensor, sample_weight: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Return the weighted loss and the weight of each row, both 0 where the label is missing. Shapes (n,)."""
@@ -228,6 +239,12 @@ class TaskSpace(OutputSpace):
         named = self.by_task(targets)
         for name, task in self.tasks.items():
             task.check(named[name], name)
+
+    def balance(self, targets: Targets) -> None:
+        """Weigh the classes of tasks with ``class_weight="balanced"`` by how rare they are in all these targets."""
+        named = self.by_task(targets)
+        for name, head in self.named_heads().items():
+            head.balance(named[name])
 
     def encode(self, values: Any) -> Targets:
         """Return tensors for class names and numbers as people write them; None is a missing one."""

@@ -17,6 +17,7 @@ from hyperproto.prototypes import Prototypes
 from hyperproto.prototypes.prototypes import parse_classes
 
 EQUATION_1 = SquaredCosine()
+BALANCED = "balanced"
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -32,14 +33,15 @@ class Classes:
         library choose one for the number of classes and axes (:func:`hyperproto.defaults.choose_loss`).
     weight : float, default 1.0
         Weight of this task in the sum; the method needs none.
-    class_weights : sequence of float, optional
-        A weight for every class; the mean is then the weighted mean.
+    class_weight : sequence of float or "balanced", optional
+        A weight for every class; the mean is then the weighted mean. "balanced" weighs classes by how rare they are
+        in the data, as in scikit-learn, once :func:`hyperproto.fit` (or ``space.balance(targets)``) counts them.
     """
 
     classes: int | tuple[str, ...] | Prototypes
     loss: ClassLoss
     weight: float
-    class_weights: tuple[float, ...] | None
+    class_weight: tuple[float, ...] | Literal["balanced"] | None
 
     kind = "classes"  # in stored files
     measure = "accuracy"  # how it is scored
@@ -51,7 +53,7 @@ class Classes:
         classes: int | Sequence[str] | Prototypes,
         loss: ClassLoss | str = EQUATION_1,
         weight: float = 1.0,
-        class_weights: Sequence[float] | None = None,
+        class_weight: Sequence[float] | Literal["balanced"] | None = None,
     ) -> None:
         check_finite_number(weight, "weight", above=0)
         built = get_loss(loss) if isinstance(loss, str) else loss
@@ -64,12 +66,15 @@ class Classes:
         object.__setattr__(self, "classes", classes)
         object.__setattr__(self, "loss", built)
         object.__setattr__(self, "weight", weight)
-        weights = None if class_weights is None else tuple(float(value) for value in class_weights)
-        object.__setattr__(self, "class_weights", weights)
+        if isinstance(class_weight, str):
+            object.__setattr__(self, "class_weight", choose(class_weight, {BALANCED: BALANCED}, what="class weight"))
+            return
+        weights = None if class_weight is None else tuple(float(value) for value in class_weight)
+        object.__setattr__(self, "class_weight", weights)
         if weights is not None and len(weights) != self.num_classes:
-            raise InputError("class_weights", f"have {self.num_classes} weights, one per class", len(weights))
+            raise InputError("class_weight", f"have {self.num_classes} weights, one per class", len(weights))
         for value in weights or ():
-            check_finite_number(value, "class_weights", at_least=0)
+            check_finite_number(value, "class_weight", at_least=0)
 
     @property
     def num_classes(self) -> int:
@@ -89,6 +94,12 @@ class Classes:
         """Return the task with the loss that "auto" stands for on ``dim`` axes."""
         loss = self.loss
         return replace(self, loss=loss.choose(self.num_classes, dim)) if isinstance(loss, AutoLoss) else self
+
+    def balanced(self, targets: Tensor) -> "Classes":
+        """Return the task with a weight n / (K count) for each class, K those with examples; 1 for one without."""
+        counts = torch.bincount(targets[self.present(targets)].long().cpu(), minlength=self.num_classes).double()
+        weights = torch.where(counts > 0, counts.sum() / ((counts > 0).sum() * counts.clamp_min(1)), 1.0)
+        return replace(self, class_weight=weights.tolist())
 
     def present(self, targets: Tensor) -> Tensor:
         """Return which labels are there. Shape (n,), bool. Only -1 is missing: another negative id is a mistake."""
@@ -136,7 +147,7 @@ class Classes:
             "classes": self.num_classes if self.names is None else list(self.names),
             "loss": {"name": self.loss.name, **vars(self.loss)},
             "weight": self.weight,
-            "class_weights": None if self.class_weights is None else list(self.class_weights),
+            "class_weights": list(self.class_weight) if isinstance(self.class_weight, tuple) else self.class_weight,
         }
 
 
@@ -168,7 +179,7 @@ class Range:
     kind = "range"
     measure = "mae"
     missing = float("nan")
-    class_weights = None
+    class_weight = None
 
     def __post_init__(self) -> None:
         for name in ("low", "high", "margin", "weight"):  # plain floats: they are written down with a run
@@ -282,7 +293,7 @@ def task_from_dict(values: dict[str, Any], prototypes: Prototypes | None = None)
     if kind is Range:
         return Range(**values)
     classes = values.pop("classes")
-    values["loss"] = get_loss(**values["loss"])
+    values["loss"], values["class_weight"] = get_loss(**values["loss"]), values.pop("class_weights", None)
     return Classes(prototypes or classes, **values)
 
 

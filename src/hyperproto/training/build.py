@@ -43,6 +43,7 @@ from hyperproto.priors.data_driven import draw_examples
 from hyperproto.prototypes import Prototypes, place
 from hyperproto.prototypes.prototypes import check_dim
 from hyperproto.spaces import Classes, CompositeSpace, Range, Space, TaskSpace, tasks_for
+from hyperproto.spaces.tasks import class_tasks
 from hyperproto.spec import DataSpec, NetworkSpec, SpaceSpec
 
 Data: TypeAlias = Arrays | ImageData
@@ -134,6 +135,9 @@ def build_space(spec: SpaceSpec, source: Source, *, seed: int, prototypes: Proto
         tasks, dim = _on_sphere(spec, tasks, source, prototypes)
     else:
         dim = cast(int, spec.dim)
+    if spec.class_weight is not None:
+        weighed = {name: replace(task, class_weight=spec.class_weight) for name, task in class_tasks(tasks).items()}
+        tasks = {**tasks, **weighed}
     if spec.task_weight is not None:
         tasks = weigh_tasks(tasks, spec.task_weight)
     with torch.random.fork_rng():

@@ -19,6 +19,7 @@ from hyperproto.data import Arrays, ImageData, as_dataset
 from hyperproto.data.batches import AnyDataset
 from hyperproto.defaults import SCHEDULE, InputKind, choose_rate, choose_steps
 from hyperproto.spaces import Classes, CompositeSpace, OutputSpace, Range, Sphere, Targets, TaskSpace
+from hyperproto.spaces.tasks import BALANCED
 from hyperproto.spec import ResolvedSettings, RunSpec, TrainSettings
 from hyperproto.training.distributed import GracefulShutdown, accelerator_for, move
 from hyperproto.training.folder import RunFolder
@@ -97,6 +98,7 @@ def fit(
     valid_data = None if valid is None else as_dataset(valid, name="valid")
     _check_values(space, train_data)
     _check_values(space, valid_data, scored=True)
+    _balance(space, train_data)
     path = None if folder is None else Path(folder)
     with torch.random.fork_rng():  # from which data may draw
         example, _ = train_data[slice(0, 1)] if isinstance(train_data, Arrays) else default_collate([train_data[0]])
@@ -182,6 +184,16 @@ def _check_values(space: OutputSpace, data: AnyDataset | None, *, scored: bool =
     space.check(_within_bounds(space, data.targets) if scored else data.targets)
     if isinstance(data, Arrays) and data.inputs.is_floating_point():
         check_finite_rows(data.inputs, "The inputs", advice="Remove those rows, or fill in the missing values.")
+
+
+def _balance(space: OutputSpace, data: AnyDataset) -> None:
+    """Count the classes of tasks that weigh them by how rare they are."""
+    if not isinstance(space, TaskSpace) or all(task.class_weight != BALANCED for task in space.tasks.values()):
+        return
+    if not isinstance(data, Arrays | ImageData):
+        advice = "Call space.balance(targets) with all targets first."
+        raise InputError("class_weight", "be numbers for data that are not in memory", '"balanced"', advice)
+    space.balance(data.targets)
 
 
 @torch.no_grad()
