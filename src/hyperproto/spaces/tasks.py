@@ -99,7 +99,7 @@ class Classes:
         """Return the task with a weight n / (K count) for each class, K those with examples; 1 for one without."""
         counts = torch.bincount(targets[self.present(targets)].long().cpu(), minlength=self.num_classes).double()
         weights = torch.where(counts > 0, counts.sum() / ((counts > 0).sum() * counts.clamp_min(1)), 1.0)
-        return replace(self, class_weight=weights.tolist())
+        return replace(self, class_weight=tuple(weights.tolist()))
 
     def present(self, targets: Tensor) -> Tensor:
         """Return which labels are there. Shape (n,), bool. Only -1 is missing: another negative id is a mistake."""
