@@ -25,6 +25,7 @@ MAX_PER_CLASS = 1000  # images, from which on a network is trained from scratch
 HEAD = (512,)  # hidden layers between frozen features and the output
 FINE_TUNING = 0.001  # of the usual rate, where a network starts from weights that it would lose at a higher one
 MIN_STEPS = 60  # of training altogether, however few the examples
+BATCHES: dict[InputKind, tuple[int, int]] = {"images": (20, 128), "rows": (15, 64), "sparse rows": (15, 256)}
 HIDDEN = (100,)  # layers of a perceptron
 HELD_OUT = 0.2  # share of a user's own data to measure on, where there is no test part: a usual choice
 VALIDATION_FRACTION = 0.1  # of an estimator's rows, for early stopping or calibration, as scikit-learn's perceptron
@@ -145,16 +146,30 @@ def choose_rate(
 def choose_steps(num_examples: int, inputs: InputKind) -> tuple[int, int]:
     """Return the number of epochs and the batch size.
 
-    Images come in batches of 128, for 20 epochs; rows of a table in equal batches of at most 64, for 15. There are
-    more epochs where that would be fewer than 60 steps.
+    Images come in batches of 128, for 20 epochs; rows of a table in equal batches of at most 64, for 15, sparse ones
+    of at most 256: a step changes every weight, however few entries its rows have. There are more epochs where that
+    would be fewer than 60 steps.
 
     >>> choose_steps(50_000, "images"), choose_steps(1437, "rows"), choose_steps(142, "rows")
     ((20, 128), (15, 63), (20, 48))
     """
-    epochs, largest = (20, 128) if inputs == "images" else (15, 64)
+    epochs, largest = BATCHES[inputs]
     steps = math.ceil(num_examples / largest)
     batch_size = largest if inputs == "images" else math.ceil(num_examples / steps)
     return max(epochs, math.ceil(MIN_STEPS / steps)), batch_size
+
+
+def choose_scaling(standardize: str, *, sparse: bool) -> Literal["columns", "global", "none"]:
+    """Return how the columns of a table are scaled: each by itself, or where they are sparse all by one number.
+
+    The columns of a sparse table, such as counts of words, are of one kind, and rare ones would grow the largest.
+
+    >>> choose_scaling("auto", sparse=False), choose_scaling("auto", sparse=True), choose_scaling("none", sparse=True)
+    ('columns', 'global', 'none')
+    """
+    if standardize == "auto":
+        return "global" if sparse else "columns"
+    return standardize  # type: ignore[return-value]  # checked by whoever takes it from a user
 
 
 def choose_image_size(side: float) -> tuple[int, int | None]:

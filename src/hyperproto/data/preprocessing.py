@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Self, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 import torch
@@ -12,7 +12,9 @@ from torch import Tensor
 from hyperproto._core.checks import check_integer, choose
 from hyperproto._core.errors import InputError, arg
 from hyperproto._core.schema import from_plain
+from hyperproto.data.sparse import from_scipy, is_sparse, sparse_rows
 
+Scaling: TypeAlias = Literal["columns", "global", "none"]
 CIFAR_MEAN, CIFAR_STD = (0.507, 0.487, 0.441), (0.267, 0.256, 0.276)
 IMAGENET_MEAN, IMAGENET_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
@@ -67,9 +69,11 @@ class ImagePreprocessing:
 class Standardizer:
     """Takes each column of a table, or each channel of images, to mean 0 and standard deviation 1.
 
+    Sparse tables are only divided, so that they stay sparse; "global" divides all columns by one number.
+
     Attributes
     ----------
-    mean, scale : array of float64, shape (columns,) or (channels, 1, 1)
+    mean, scale : array of float64, shape (columns,) or (channels, 1, 1), or () for all columns
         A column that never changes is only shifted: its scale is 1.
     """
 
@@ -77,11 +81,15 @@ class Standardizer:
     scale: NDArray[np.float64]
 
     @classmethod
-    def fit(cls, values: NDArray[Any], weight: NDArray[Any] | None = None) -> Self:
+    def fit(cls, values: Any, weight: NDArray[Any] | None = None, how: Scaling = "columns") -> Self:
         """Measure training data, shape (n, columns) or (n, channels, height, width), each row by its weight.
 
-        Missing values (NaN) in columns do not count.
+        Missing values (NaN) in columns do not count. "global" takes the root of the mean square, without a mean.
         """
+        if how == "none":
+            return cls(np.array(0.0), np.array(1.0))
+        if how == "global" or is_sparse(values):
+            return cls(np.array(0.0), _root_mean_square(values, weight, how))
         rows = values.astype(np.float64)
         if rows.ndim == 4:
             mean = np.average(rows.mean(axis=(2, 3)), axis=0, weights=weight)
@@ -94,8 +102,15 @@ class Standardizer:
         scale = np.where(scale > tiny, scale, 1.0)
         return cls(mean, scale) if rows.ndim == 2 else cls(mean[:, None, None], scale[:, None, None])
 
-    def __call__(self, values: NDArray[Any]) -> Tensor:
+    def __call__(self, values: Any) -> Tensor:
         """Return inputs for a network: rows in the precision they came in, images in float32; NaN becomes 0."""
+        if is_sparse(values) and not self.mean.any():
+            rows = from_scipy(values)
+            columns = rows.col_indices()
+            scale = torch.from_numpy(self.scale)
+            scaled = rows.values() / (scale[columns] if scale.ndim else scale).to(rows.dtype)
+            return sparse_rows(rows.crow_indices(), columns, scaled, rows.shape[1])
+        values = values.toarray() if is_sparse(values) else values
         dtype = np.float32 if values.ndim == 4 or values.dtype == np.float32 else np.float64
         scaled = (values - self.mean) / self.scale
         scaled[np.isnan(scaled)] = 0.0
@@ -109,6 +124,20 @@ class Standardizer:
     def from_dict(cls, values: dict[str, Any]) -> Self:
         """Rebuild from :meth:`to_dict`."""
         return cls(np.array(values["mean"], dtype=np.float64), np.array(values["scale"], dtype=np.float64))
+
+
+def _root_mean_square(values: Any, weight: NDArray[Any] | None, how: Scaling) -> NDArray[np.float64]:
+    """Return the root of the mean square of each column, shape (columns,), or of all together, shape ()."""
+    n, width = values.shape[0], int(np.prod(values.shape[1:]))
+    counts = np.ones(n) if weight is None else weight
+    if is_sparse(values):
+        csr = values.tocsr()
+        squares = np.square(csr.data, dtype=np.float64) * np.repeat(counts, np.diff(csr.indptr))
+        total = squares.sum() if how == "global" else np.bincount(csr.indices, squares, minlength=width)
+    else:
+        total = np.nansum(np.square(values.reshape(n, -1), dtype=np.float64).T * counts)
+    root = np.asarray(np.sqrt(total / counts.sum() / (width if how == "global" else 1)))
+    return np.where(root > 0, root, 1.0)
 
 
 def _average(rows: NDArray[np.float64], weight: NDArray[Any] | None) -> NDArray[np.float64]:

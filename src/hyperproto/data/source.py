@@ -14,6 +14,7 @@ from hyperproto._core.seeding import derive_seed
 from hyperproto.data.augment import Augment
 from hyperproto.data.image_files import ImageFiles
 from hyperproto.data.preprocessing import ImagePreprocessing, Preprocessing
+from hyperproto.data.sparse import take_rows
 
 MISSING = -1  # the class id of a missing label; a missing number is NaN
 Unseen: TypeAlias = Literal["error", "missing"]
@@ -150,7 +151,7 @@ class Source:
 def select(split: Split, ids: Tensor) -> Split:
     """Return the examples ``ids``, shape (m,) of int64, in that order."""
     inputs = split.inputs
-    chosen = inputs[ids] if isinstance(inputs, Tensor) else ImageFiles(inputs[row] for row in ids.tolist())
+    chosen = take_rows(inputs, ids) if isinstance(inputs, Tensor) else ImageFiles(inputs[row] for row in ids.tolist())
     return Split(chosen, {name: target[ids] for name, target in split.targets.items()})
 
 

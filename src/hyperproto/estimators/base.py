@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Self, cast
+from typing import Any, Self, cast, get_args
 
 import numpy as np
 import torch
@@ -17,7 +17,9 @@ from hyperproto._core.checks import check_finite_number, check_integers, choose
 from hyperproto._core.errors import InputError, InputTypeError, arg
 from hyperproto._core.seeding import derive_seed
 from hyperproto.data import ImagePreprocessing, Source, Split, Standardizer, TablePreprocessing
+from hyperproto.data.preprocessing import Scaling
 from hyperproto.data.source import draw_rows
+from hyperproto.data.sparse import is_sparse, take_rows
 from hyperproto.defaults import (
     HIDDEN,
     INFERENCE_BATCH_SIZE,
@@ -25,8 +27,8 @@ from hyperproto.defaults import (
     PARTIAL_FIT_RATE,
     VALIDATION_FRACTION,
     WEIGHT_DECAY,
-    InputKind,
     choose_backbone,
+    choose_scaling,
 )
 from hyperproto.estimators.columns import ClassColumn, Column
 from hyperproto.estimators.store import save_estimator
@@ -39,7 +41,7 @@ from hyperproto.spaces import OutputSpace, Space
 from hyperproto.spec import NetworkSpec, SpaceSpec, TrainSettings
 from hyperproto.training import fit
 from hyperproto.training.build import build_network, build_space
-from hyperproto.training.fit import resolve_settings
+from hyperproto.training.fit import kind_of, resolve_settings
 from hyperproto.training.outputs import stack_outputs
 
 Rows = NDArray[np.intp]
@@ -56,6 +58,7 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     dim: int | str = "auto"
     backbone: Any = "auto"
     hidden: Any = HIDDEN
+    standardize: str = "auto"
     epochs: int | str = "auto"
     batch_size: int | str = "auto"
     lr: float | str = "auto"
@@ -107,22 +110,21 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return {name: column for name, column in self.columns_.items() if isinstance(column, ClassColumn)}
 
     def _check_inputs(self, X: Any, *, reset: bool, **options: Any) -> Any:
-        """Return a dense float array of shape (n, features) or (n, channels, height, width); with ``y=...``, both."""
+        """Return floats of shape (n, features), sparse or not, or (n, channels, height, width); with ``y=``, both."""
         checked = validate_data(
             self, X, reset=reset, accept_sparse="csr", dtype=(np.float64, np.float32), allow_nd=True, **options
         )
         found, y = checked if "y" in options else (checked, None)
-        dense = found.toarray() if hasattr(found, "toarray") else np.asarray(found)
-        if dense.ndim not in (2, 4):
+        if found.ndim not in (2, 4):
             rule = "be a table of shape (n, features) or images of shape (n, channels, height, width)"
-            raise InputError("X", rule, dense.shape)
-        return (dense, y) if "y" in options else dense
+            raise InputError("X", rule, found.shape)
+        return (found, y) if "y" in options else found
 
     def _fit(self, X: NDArray[Any], values: dict[str, NDArray[Any]], sample_weight: Any) -> Self:
         """Build everything and train it on checked values."""
         weight, seed = self._check_weight(X, values, sample_weight), self._draw_seed()
         targets = self._to_targets(values)
-        train, valid, held_out = self._split(len(X), values, seed)
+        train, valid, held_out = self._split(X.shape[0], values, seed)
         self._build(X, targets, train, weight, seed, use_prior=True)
         inputs = self.inputs_(X)
         settings = replace(self.settings_, patience=self.patience if len(valid) else None)
@@ -135,7 +137,7 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def _partial_fit(self, X: NDArray[Any], values: dict[str, NDArray[Any]], sample_weight: Any) -> Self:
         """Take one pass over checked values; the first call builds everything."""
         weight, seed = self._check_weight(X, values, sample_weight), self._draw_seed()
-        targets, every = self._to_targets(values), np.arange(len(X))
+        targets, every = self._to_targets(values), np.arange(X.shape[0])
         first = not hasattr(self, "network_")
         if first:
             self._build(X, targets, every, weight, seed, use_prior=False)
@@ -149,7 +151,7 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     def _check_weight(self, X: NDArray[Any], values: dict[str, NDArray[Any]], given: Any) -> NDArray[Any] | None:
         """Return the weight of each row, that of its class included; None where all count the same."""
-        if len(X) < 2:
+        if X.shape[0] < 2:
             raise InputError("X", "hold at least 2 rows to learn from", f"1 sample, shape {X.shape}")
         by_row = None if given is None else _check_sample_weight(given, X, dtype=np.float64)
         found = {"sample_weight": by_row, "class_weight": self._weigh_classes(values)}
@@ -198,7 +200,10 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         use_prior: bool,
     ) -> None:
         """Measure the scale of the inputs, place the classes, and build the network."""
-        self.inputs_ = Standardizer.fit(X[rows], None if weight is None else weight[rows])
+        known_weight = None if weight is None else weight[rows]
+        asked = choose(self.standardize, {name: name for name in ("auto", *get_args(Scaling))}, what="scaling")
+        how = choose_scaling(asked, sparse=is_sparse(X))
+        self.inputs_ = Standardizer.fit(X if len(rows) == X.shape[0] else X[rows], known_weight, how)
         inputs, known = _rows(self.inputs_(X), targets, rows)
         shape = tuple(inputs.shape[1:])
         preprocessing = TablePreprocessing((), (), ()) if len(shape) == 1 else ImagePreprocessing(int(shape[-1]))
@@ -209,7 +214,7 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self.space_.balance(known)
         given = {name: _number_or_none(getattr(self, name), name) for name in ("epochs", "batch_size", "lr")}
         train = TrainSettings(**given, weight_decay=self.weight_decay, seed=seed)
-        self.settings_ = resolve_settings(train, self.space_, len(inputs), _kind(inputs))
+        self.settings_ = resolve_settings(train, self.space_, len(inputs), kind_of(inputs))
         self.network_ = self._build_network(shape, seed).to(inputs.dtype)
         self.history_: list[dict[str, Any]] = []
         self.held_out_ = self.replay_ = None
@@ -360,7 +365,7 @@ def _rows(inputs: Tensor, targets: Mapping[str, Tensor], rows: Rows) -> tuple[Te
     if len(rows) == len(inputs):
         return inputs, dict(targets)
     ids = torch.from_numpy(rows)
-    return inputs.index_select(0, ids), {name: target.index_select(0, ids) for name, target in targets.items()}
+    return take_rows(inputs, ids), {name: target.index_select(0, ids) for name, target in targets.items()}
 
 
 def _hold_out(rows: Rows, share: float, seed: int, labels: NDArray[Any] | None) -> tuple[Rows, Rows]:
@@ -371,7 +376,3 @@ def _hold_out(rows: Rows, share: float, seed: int, labels: NDArray[Any] | None) 
     ids = np.zeros(len(rows)) if labels is None else np.unique(labels[rows], return_inverse=True)[1]
     taken = draw_rows(torch.from_numpy(ids.astype(np.int64)), count, seed=seed).numpy()
     return np.delete(rows, taken), rows[taken]
-
-
-def _kind(inputs: Tensor) -> InputKind:
-    return "images" if inputs.ndim == 4 else "rows"

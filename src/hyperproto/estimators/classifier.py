@@ -36,9 +36,12 @@ class HypersphericalClassifier(ClassifierMixin, ClassChanges):  # type: ignore[m
         or a name of :func:`hyperproto.models.create_backbone`, or a function ``(out_dim, shape) -> nn.Module``.
     hidden : sequence of int, default (100,)
         Hidden layers of the perceptron.
+    standardize : {"auto", "columns", "global", "none"}
+        "columns" takes each column to mean 0 and spread 1, "global" divides all by one number. "auto" does the first
+        to dense tables and images, the second to sparse ones, which stay sparse: they are never shifted.
     epochs, batch_size, lr : number or "auto"
-        As :func:`hyperproto.fit` takes them. "auto" is batches of at most 64 rows and 15 epochs, or as many as
-        give 60 steps, at a rate that suits the loss (:mod:`hyperproto.defaults`).
+        As :func:`hyperproto.fit` takes them. "auto" is batches of at most 64 rows, 256 of sparse ones, and
+        15 epochs, or as many as give 60 steps, at a rate that suits the loss (:mod:`hyperproto.defaults`).
     weight_decay : float
     class_weight : dict, "balanced" or None
         As in scikit-learn.

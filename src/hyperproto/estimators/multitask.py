@@ -34,7 +34,7 @@ class HypersphericalMultiTask(ClassChanges):
         only numbers.
     class_weight : "balanced" or None
         Weigh the classes of each column by how rare they are.
-    backbone, hidden, epochs, batch_size, lr, weight_decay
+    backbone, hidden, standardize, epochs, batch_size, lr, weight_decay
     early_stopping, validation_fraction, patience, random_state
         As in :class:`~hyperproto.estimators.HypersphericalClassifier`. Early stopping goes by the first column.
     calibrate : bool, default False

@@ -25,7 +25,7 @@ class HypersphericalRegressor(RegressorMixin, SphereEstimator):  # type: ignore[
         Axes of the sphere; "auto" is 8 (:func:`hyperproto.defaults.choose_dim`).
     bounds : pair of float, optional
         The numbers at the poles, beyond which no prediction lies; by default the extremes in ``y``.
-    backbone, hidden, epochs, batch_size, lr, weight_decay
+    backbone, hidden, standardize, epochs, batch_size, lr, weight_decay
     early_stopping, validation_fraction, patience, random_state
         As in :class:`~hyperproto.estimators.HypersphericalClassifier`.
     calibrate : bool, default False

@@ -20,6 +20,7 @@ from hyperproto._core.errors import InputError, arg
 from hyperproto._core.files import new_folder, read_json, replacing, write_json
 from hyperproto._version import __version__
 from hyperproto.data import Standardizer
+from hyperproto.data.sparse import is_sparse, parts_of, sparse_rows
 from hyperproto.estimators.columns import column_from_dict
 from hyperproto.evaluation.class_examples import Examples
 from hyperproto.evaluation.confidence import ClassCalibration
@@ -33,6 +34,7 @@ from hyperproto.training.load import stored_network, stored_space
 
 FORMAT = "hyperproto.estimator/2"
 MULTITASK = ("flat_", "tasks_", "names_")  # what HypersphericalMultiTask has besides
+SPARSE = ("inputs.starts", "inputs.columns", "inputs.values")
 HELD_OUT, REPLAY, OUTPUTS = "held_out.safetensors", "replay.safetensors", ("scores", "targets", "norms")
 
 
@@ -50,7 +52,9 @@ def save_estimator(estimator: Any, folder: str | Path) -> None:
         _write_tensors(place / HELD_OUT, tensors)
     if estimator.replay_ is not None:
         kept = {f"targets.{index}": ids for index, ids in enumerate(estimator.replay_.targets.values())}
-        _write_tensors(place / REPLAY, {"inputs": estimator.replay_.inputs, **kept})
+        inputs = estimator.replay_.inputs
+        given = dict(zip(SPARSE, parts_of(inputs), strict=True)) if is_sparse(inputs) else {"inputs": inputs}
+        _write_tensors(place / REPLAY, {**given, **kept})
     write_json(place / "estimator.json", described)
 
 
@@ -143,13 +147,20 @@ def _refill(estimator: Any, described: dict[str, Any], folder: Path) -> None:
     if (folder / REPLAY).is_file():
         stored = read_tensors(folder / REPLAY)
         kept = {name: stored[f"targets.{index}"] for index, name in enumerate(estimator.columns_)}
-        estimator.replay_ = Examples(stored["inputs"], kept)
+        estimator.replay_ = Examples(_stored_inputs(stored, estimator.n_features_in_), kept)
     for name, value in described["multitask"].items():
         setattr(estimator, choose(name, dict.fromkeys(MULTITASK, name), what="attribute"), value)
     if estimator._class_columns:
         estimator._set_classes()
     fitted = zip(estimator._class_columns, described["calibrations"], strict=True)
     estimator.calibrations_ = {name: ClassCalibration.from_dict(values) for name, values in fitted}
+
+
+def _stored_inputs(stored: dict[str, torch.Tensor], width: int) -> torch.Tensor:
+    if "inputs" in stored:
+        return stored["inputs"]
+    starts, columns, values = (stored[name] for name in SPARSE)
+    return sparse_rows(starts, columns, values, width)
 
 
 def _write_tensors(path: Path, tensors: dict[str, torch.Tensor]) -> None:

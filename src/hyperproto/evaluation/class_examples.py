@@ -14,6 +14,7 @@ from hyperproto._core.errors import InputError, InputTypeError, arg
 from hyperproto._core.files import replacing, write_json, write_json_lines
 from hyperproto.data import Arrays, as_dataset
 from hyperproto.data.source import MISSING, draw_rows
+from hyperproto.data.sparse import join_rows, take_rows
 from hyperproto.prototypes import Prototypes
 from hyperproto.spaces import OutputSpace, Sphere
 from hyperproto.spaces.tasks import Task, class_tasks
@@ -35,7 +36,7 @@ class Examples(NamedTuple):
 
     def rows(self, ids: Tensor) -> "Examples":
         """Return some of the examples."""
-        return Examples(self.inputs[ids], {name: target[ids] for name, target in self.targets.items()})
+        return Examples(take_rows(self.inputs, ids), {name: target[ids] for name, target in self.targets.items()})
 
 
 def open_sphere(run: AnyModel, task: str | None) -> tuple[Run, Sphere, str]:
@@ -178,7 +179,7 @@ def draw_replay(examples: Examples, task: str, *, per_class: int, seed: int) -> 
 def join_examples(first: Examples, second: Examples) -> Examples:
     """Return two sets of examples one after the other."""
     both = {name: torch.cat([target, second.targets[name]]) for name, target in first.targets.items()}
-    return Examples(torch.cat([first.inputs, second.inputs]), both)
+    return Examples(join_rows([first.inputs, second.inputs]), both)
 
 
 def moved_ids(former: Tensor, before: int) -> Tensor:

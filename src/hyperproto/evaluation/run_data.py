@@ -19,6 +19,7 @@ from hyperproto.data.image_files import EXTENSIONS
 from hyperproto.data.preprocessing import Preprocessing, TablePreprocessing, preprocessing_from_dict
 from hyperproto.data.readers import OWN, READERS, detect, read_data
 from hyperproto.data.source import MISSING, Target, Unseen, class_targets
+from hyperproto.data.sparse import join_rows
 from hyperproto.data.tables import is_table, read_columns
 from hyperproto.defaults import INFERENCE_BATCH_SIZE
 from hyperproto.evaluation.confidence import Calibration
@@ -142,7 +143,7 @@ def _choose_split(source: Source, name: str) -> Split:
         assert isinstance(second.inputs, ImageFiles)
         return Split(ImageFiles((*first.inputs, *second.inputs)), targets)
     assert isinstance(second.inputs, Tensor)
-    return Split(torch.cat([first.inputs, second.inputs]), targets)
+    return Split(join_rows([first.inputs, second.inputs]), targets)
 
 
 def _prepare(split: Split, preprocessing: Preprocessing, skip_corrupt: bool) -> Arrays | ImageData:

@@ -14,6 +14,7 @@ from typing import cast
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 from torch import Tensor
 from torch.nn import functional
 
@@ -22,6 +23,7 @@ from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto._core.seeding import derive_seed
 from hyperproto.data.preprocessing import Standardizer
 from hyperproto.data.source import draw_rows
+from hyperproto.data.sparse import is_sparse, parts_of, take_rows
 from hyperproto.priors.prior import Missing, Prior, handle_missing
 from hyperproto.priors.vectors import ClassVectors, cosine_prior
 
@@ -55,7 +57,7 @@ def from_data(
     Parameters
     ----------
     inputs : Tensor or array, shape (n, features) or (n, channels, height, width)
-        Training examples. At most 25,000 are used, each class in its share.
+        Training examples; sparse rows are not made dense. At most 25,000 are used, each class in its share.
     labels : Tensor or array of integers, shape (n,)
         Their classes; negative where missing.
     names : tuple of str, optional
@@ -81,12 +83,14 @@ def from_data(
     if int(ids.max()) >= num_classes:
         raise InputError("labels", f"be class ids below {num_classes}, the number of classes", int(ids.max()))
     drawn = draw_examples(ids, seed=seed)
-    examples, ids = examples[drawn], ids[drawn]
+    examples, ids = take_rows(examples, drawn), ids[drawn]
     known = np.bincount(ids.numpy(), minlength=num_classes) > 0
     absent = [names[k] if names is not None else str(k) for k in np.flatnonzero(~known)]
     notes = handle_missing(absent, num_classes, missing=missing, where="the examples")
     if examples.ndim == 4:
         features = patch_features(examples, seed=seed)
+    elif is_sparse(examples):
+        features = _sparse_components(examples, seed)
     else:
         rows = examples.double().numpy(force=True)
         features = Standardizer.fit(rows)(rows)
@@ -141,7 +145,8 @@ def _check_examples(inputs: object, labels: object) -> tuple[Tensor, Tensor]:
         )
     if examples.dtype == torch.bool:
         examples = examples.to(torch.uint8)
-    if bool(examples.isinf().any()) or (examples.ndim == 4 and bool(examples.isnan().any())):
+    values = examples.values() if is_sparse(examples) else examples
+    if bool(values.isinf().any()) or (examples.ndim == 4 and bool(values.isnan().any())):
         rule = "be finite, or in rows NaN where missing"
         raise InputError("inputs", rule, "NaN or infinity", "Drop those examples first.")
     if not bool((ids >= 0).any()):
@@ -156,6 +161,22 @@ def draw_examples(ids: Tensor, *, seed: int, most: int = MOST_EXAMPLES) -> Tenso
         return labeled
     counts = (torch.bincount(ids[labeled]).double() * (most / len(labeled))).ceil().long()
     return labeled[draw_rows(ids[labeled], counts, seed=derive_seed(seed, "examples of a prior"))]
+
+
+def _sparse_components(rows: Tensor, seed: int) -> Tensor:
+    """Return the coordinates of sparse rows on their leading principal axes, about the origin.
+
+    By a randomized method (Halko, Martinsson and Tropp, 2011): a few products with the rows, which stay sparse.
+    """
+    generator = torch.Generator().manual_seed(derive_seed(seed, "axes of a prior"))
+    n, width = rows.shape
+    starts, columns, values = (part.numpy() for part in parts_of(rows.double()))
+    matrix = csr_array((values, columns, starts), shape=(n, width))
+    drawn = torch.randn(width, min(COMPONENTS + 32, n, width), generator=generator, dtype=torch.float64).numpy()
+    for _ in range(3):
+        axes, _ = np.linalg.qr(matrix.T @ (matrix @ drawn))
+        drawn = axes
+    return torch.from_numpy(matrix @ drawn)
 
 
 def _mixed(features: Tensor, seed: int) -> Tensor:

@@ -17,6 +17,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from hyperproto._core.errors import NonFiniteLossError
 from hyperproto._core.processes import check_met, meet_other_processes
+from hyperproto.data.sparse import is_sparse, take_rows
 from hyperproto.models import Backbone
 from hyperproto.spaces import OutputSpace
 from hyperproto.spaces.output_space import Head
@@ -188,7 +189,9 @@ def count_parts(rows: int, part: int) -> int:
 
 def _split(values: Any, parts: int) -> Iterator[Any]:
     """Yield even parts of a tensor, or of each of a dict of them."""
-    if isinstance(values, Tensor):
+    if isinstance(values, Tensor) and is_sparse(values):
+        yield from (take_rows(values, ids) for ids in torch.arange(len(values)).tensor_split(parts))
+    elif isinstance(values, Tensor):
         yield from values.tensor_split(parts)
     else:
         split = {name: value.tensor_split(parts) for name, value in values.items()}

@@ -17,6 +17,7 @@ from hyperproto._core.processes import from_first
 from hyperproto._core.progress import progress_bar
 from hyperproto.data import Arrays, ImageData, as_dataset
 from hyperproto.data.batches import AnyDataset
+from hyperproto.data.sparse import is_sparse
 from hyperproto.defaults import SCHEDULE, InputKind, choose_rate, choose_steps
 from hyperproto.spaces import Classes, CompositeSpace, OutputSpace, Range, Sphere, Targets, TaskSpace
 from hyperproto.spaces.tasks import BALANCED
@@ -102,8 +103,7 @@ def fit(
     path = None if folder is None else Path(folder)
     with torch.random.fork_rng():  # from which data may draw
         example, _ = train_data[slice(0, 1)] if isinstance(train_data, Arrays) else default_collate([train_data[0]])
-    inputs: InputKind = "images" if isinstance(example, Tensor) and example.ndim == 4 else "rows"
-    resolved = resolve_settings(given, space, _length(train_data), inputs)
+    resolved = resolve_settings(given, space, _length(train_data), kind_of(example))
     with accelerator_for(resolved.mixed_precision) as accelerator, torch.random.fork_rng():
         main, device = accelerator.is_main_process, accelerator.device
         network.to(device)
@@ -151,6 +151,13 @@ def fit(
     return run
 
 
+def kind_of(inputs: Any) -> InputKind:
+    """Return what inputs are, for the defaults."""
+    if not isinstance(inputs, Tensor) or inputs.ndim != 4:
+        return "sparse rows" if isinstance(inputs, Tensor) and is_sparse(inputs) else "rows"
+    return "images"
+
+
 def resolve_settings(
     settings: TrainSettings, space: OutputSpace, num_examples: int, inputs: InputKind
 ) -> ResolvedSettings:
@@ -183,7 +190,8 @@ def _check_values(space: OutputSpace, data: AnyDataset | None, *, scored: bool =
         return
     space.check(_within_bounds(space, data.targets) if scored else data.targets)
     if isinstance(data, Arrays) and data.inputs.is_floating_point():
-        check_finite_rows(data.inputs, "The inputs", advice="Remove those rows, or fill in the missing values.")
+        values = data.inputs.values()[:, None] if is_sparse(data.inputs) else data.inputs
+        check_finite_rows(values, "The inputs", advice="Remove those rows, or fill in the missing values.")
 
 
 def _balance(space: OutputSpace, data: AnyDataset) -> None:

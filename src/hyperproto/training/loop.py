@@ -265,7 +265,7 @@ def explain_failure(error: NonFiniteLossError, ids: Tensor, batch: Any, folder: 
         tensors = {"ids": ids.contiguous()}
         for name, part in zip(("inputs", "targets"), batch, strict=True):
             named = {name: part} if isinstance(part, Tensor) else {f"{name}.{key}": t for key, t in part.items()}
-            tensors |= {key: tensor.detach().cpu().clone().contiguous() for key, tensor in named.items()}
+            tensors |= {key: tensor.detach().cpu().to_dense().clone().contiguous() for key, tensor in named.items()}
         with replacing(path) as temporary:
             save_file(tensors, temporary)
         known += f', saved in "{path}"'
