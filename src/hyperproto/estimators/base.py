@@ -9,14 +9,15 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_consistent_length, check_random_state
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils import check_consistent_length, check_random_state, check_X_y
+from sklearn.utils.validation import _check_feature_names, _check_sample_weight, check_is_fitted, validate_data
 from torch import Tensor, nn
 
 from hyperproto._core.checks import check_finite_number, check_integers, choose
 from hyperproto._core.errors import InputError, InputTypeError, arg
 from hyperproto._core.seeding import derive_seed
 from hyperproto.data import ImagePreprocessing, Source, Split, Standardizer, TablePreprocessing
+from hyperproto.data.encoding import TableEncoder, frame_columns, is_frame, needs_encoding
 from hyperproto.data.preprocessing import Scaling
 from hyperproto.data.source import draw_rows
 from hyperproto.data.sparse import is_sparse, take_rows
@@ -70,6 +71,7 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     random_state: Any = None
 
     columns_: dict[str, Column] = field(init=False)
+    encoder_: TableEncoder | None = field(init=False)
     held_out_: dict[str, TaskOutputs] | None = field(init=False)
     calibrations_: dict[str, ClassCalibration] = field(init=False)
     replay_: Examples | None = field(init=False)
@@ -111,6 +113,16 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     def _check_inputs(self, X: Any, *, reset: bool, **options: Any) -> Any:
         """Return floats of shape (n, features), sparse or not, or (n, channels, height, width); with ``y=``, both."""
+        if reset:
+            self.encoder_ = TableEncoder.fit(frame_columns(X)) if needs_encoding(X) else None
+        if self.encoder_ is not None:
+            if not is_frame(X):
+                raise InputTypeError("X", "be a table with named columns, as in training", type(X).__name__)
+            if reset:
+                _check_feature_names(self, X, reset=True)
+                self.n_features_in_ = len(self.encoder_.columns)
+            rows = self.encoder_.encode(frame_columns(X))
+            return check_X_y(rows, options.pop("y"), **options) if "y" in options else rows
         checked = validate_data(
             self, X, reset=reset, accept_sparse="csr", dtype=(np.float64, np.float32), allow_nd=True, **options
         )

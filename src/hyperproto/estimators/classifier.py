@@ -87,7 +87,7 @@ class HypersphericalClassifier(ClassifierMixin, ClassChanges):  # type: ignore[m
 
         Parameters
         ----------
-        X : array or sparse matrix, shape (n, features); or array, shape (n, channels, height, width)
+        X : array, sparse matrix or DataFrame, shape (n, features); or array, shape (n, channels, height, width)
         y : array, shape (n,)
             Classes: strings, numbers or booleans.
         sample_weight : array, shape (n,), optional

@@ -70,7 +70,7 @@ class HypersphericalMultiTask(ClassChanges):
 
         Parameters
         ----------
-        X : array or sparse matrix, shape (n, features); or array, shape (n, channels, height, width)
+        X : array, sparse matrix or DataFrame, shape (n, features); or array, shape (n, channels, height, width)
         y : array or DataFrame, shape (n, columns)
             One column may come as shape (n,).
         sample_weight : array, shape (n,), optional

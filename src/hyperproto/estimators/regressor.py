@@ -53,7 +53,7 @@ class HypersphericalRegressor(RegressorMixin, SphereEstimator):  # type: ignore[
 
         Parameters
         ----------
-        X : array or sparse matrix, shape (n, features); or array, shape (n, channels, height, width)
+        X : array, sparse matrix or DataFrame, shape (n, features); or array, shape (n, channels, height, width)
         y : array of numbers, shape (n,)
         sample_weight : array, shape (n,), optional
         """

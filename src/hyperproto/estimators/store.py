@@ -20,6 +20,7 @@ from hyperproto._core.errors import InputError, arg
 from hyperproto._core.files import new_folder, read_json, replacing, write_json
 from hyperproto._version import __version__
 from hyperproto.data import Standardizer
+from hyperproto.data.encoding import TableEncoder
 from hyperproto.data.sparse import is_sparse, parts_of, sparse_rows
 from hyperproto.estimators.columns import column_from_dict
 from hyperproto.evaluation.class_examples import Examples
@@ -70,6 +71,7 @@ def _describe(estimator: Any) -> dict[str, Any]:
         "params": {name: _to_plain(name, value) for name, value in estimator.get_params(deep=False).items()},
         "features": {"count": estimator.n_features_in_, "names": None if names is None else list(names)},
         "inputs": estimator.inputs_.to_dict(),
+        "encoder": None if estimator.encoder_ is None else estimator.encoder_.to_dict(),
         "columns": [{"name": name, **column.to_dict()} for name, column in estimator.columns_.items()],
         "network": {"name": network.name, **network.config},
         "precision": str(next(network.parameters()).dtype).removeprefix("torch."),
@@ -125,6 +127,8 @@ def _refill(estimator: Any, described: dict[str, Any], folder: Path) -> None:
     estimator.n_features_in_ = int(features["count"])
     if features["names"] is not None:
         estimator.feature_names_in_ = np.array(features["names"], dtype=object)
+    encoder = described.get("encoder")  # not there in files from before there was one
+    estimator.encoder_ = None if encoder is None else TableEncoder.from_dict(encoder)
     estimator.inputs_ = Standardizer.from_dict(described["inputs"])
     estimator.columns_ = {str(column["name"]): column_from_dict(column) for column in described["columns"]}
     space = stored_space(described["space"], folder)

@@ -1,0 +1,84 @@
+"""Tables with words, dates and gaps go straight into the estimators."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pyarrow
+import pytest
+
+import hyperproto as hp
+from hyperproto.data.encoding import MOST_CATEGORIES, TableEncoder, frame_columns
+from hyperproto.estimators import HypersphericalClassifier, HypersphericalMultiTask, HypersphericalRegressor
+
+PARTS = ["size", "size is empty", "color=blue", "color=red", "old", "seen day", "seen weekday", "seen hour"]
+
+
+@pytest.fixture
+def frame():
+    draw = np.random.default_rng(0)
+    color = draw.choice(["red", "blue"], 80)
+    size = np.where(draw.random(80) < 0.2, np.nan, draw.normal(size=80))
+    when = pd.Timestamp("2024-01-01 06:00") + pd.to_timedelta(draw.integers(0, 400, 80), unit="h")
+    return pd.DataFrame({"size": size, "color": color, "old": draw.random(80) < 0.5, "seen": when})
+
+
+def test_each_kind_of_column_becomes_numbers(frame):
+    frame.loc[0] = [np.nan, "green", True, pd.Timestamp("2024-01-03 13:30")]
+    encoder = TableEncoder.fit(frame_columns(frame))
+    assert list(encoder.outputs) == PARTS
+    day = (pd.Timestamp("2024-01-03 13:30") - pd.Timestamp("1970-01-01")) / pd.Timedelta(days=1)
+    found = encoder.encode(frame_columns(frame))[0]
+    np.testing.assert_allclose(found, [np.nanmedian(frame["size"]), 1, 0, 0, 1, day, 2, 13])  # green occurs once
+    again = TableEncoder.from_dict(json.loads(json.dumps(encoder.to_dict())))
+    assert again == encoder
+
+
+def test_very_many_categories_are_hashed():
+    names = {"name": [f"number {index}" for index in range(2 * MOST_CATEGORIES)] * 2}
+    encoder = TableEncoder.fit(names)
+    rows = encoder.encode(names)
+    assert rows.shape == (4 * MOST_CATEGORIES, MOST_CATEGORIES)
+    assert (rows.sum(axis=1) == 1).all()
+    np.testing.assert_array_equal(rows[0], encoder.encode({"name": ["number 0"]})[0])
+
+
+def test_categories_of_pandas_stay_categories_where_they_look_like_numbers():
+    frame = pd.DataFrame({"code": pd.Categorical([1, 2, 1, 2]), "count": pd.array([1, None, 3, 4], dtype="Int64")})
+    encoder = TableEncoder.fit(frame_columns(frame))
+    assert encoder.outputs == ("code=1", "code=2", "count", "count is empty")
+
+
+@pytest.mark.parametrize("kind", [HypersphericalClassifier, HypersphericalRegressor, HypersphericalMultiTask])
+def test_estimators_take_tables_and_keep_how_when_saved(kind, frame, tmp_path):
+    y = (frame["color"] == "red").astype(float if kind is HypersphericalRegressor else str).to_numpy()
+    model = kind(random_state=0).fit(frame, y)
+    assert model.score(frame, y) > 0.9
+    model.save(tmp_path / "model")
+    loaded = hp.load(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.predict(frame), model.predict(frame))
+    assert list(loaded.feature_names_in_) == list(frame.columns)
+    assert loaded.n_features_in_ == 4
+    table = pyarrow.Table.from_pandas(frame)
+    np.testing.assert_array_equal(loaded.predict(table), model.predict(frame))
+
+
+def test_what_training_has_not_seen_is_handled(frame):
+    y = frame["color"].to_numpy()
+    model = HypersphericalClassifier(random_state=0).fit(frame, y)
+    other = frame.assign(color="green", size=np.nan, more=1)[["more", "seen", "old", "color", "size"]]
+    assert set(model.predict(other)) <= {"red", "blue"}  # in another order, with a column too many
+    with pytest.raises(ValueError, match='must have a column "old"'):
+        model.predict(frame.drop(columns="old"))
+    with pytest.raises(ValueError, match="Column \"size\" must hold finite numbers.*'big' in row 1"):
+        model.predict(frame.assign(size="big"))
+    with pytest.raises(TypeError, match="must be a table with named columns"):
+        model.predict(np.zeros((3, 4)))
+
+
+def test_a_table_of_numbers_alone_is_taken_as_it_is():
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 2)), columns=["a", "b"])
+    y = (frame["a"] > 0).to_numpy()
+    one, other = (HypersphericalClassifier(random_state=0).fit(X, y) for X in (frame, frame.to_numpy()))
+    assert one.encoder_ is None
+    np.testing.assert_array_equal(one.cosines(frame), other.cosines(frame.to_numpy()))
