@@ -31,9 +31,6 @@ HELD_OUT = 0.2  # share of a user's own data to measure on, where there is no te
 VALIDATION_FRACTION = 0.1  # of an estimator's rows, for early stopping or calibration, as scikit-learn's perceptron
 # through a network at once outside of training: more gains nothing, and images need the memory
 INFERENCE_BATCH_SIZE, INFERENCE_ROWS = 512, 4096
-# to train classes that are added: so few examples would make too few steps of the usual batches, and twenty epochs
-# leave two similar classes as one
-NEW_CLASS_SETTINGS: dict[str, Any] = {"epochs": 50, "lr": 0.05, "batch_size": 32, "reduction": "mean"}
 PARTIAL_FIT_RATE = 0.3  # of the learning rate, in ``partial_fit``: its passes have no schedule in which it would fall
 
 # The paper's rate is for a sum over the batch; the others are for a mean.
@@ -170,6 +167,19 @@ def choose_scaling(standardize: str, *, sparse: bool) -> Literal["columns", "glo
     if standardize == "auto":
         return "global" if sparse else "columns"
     return standardize  # type: ignore[return-value]  # checked by whoever takes it from a user
+
+
+def choose_new_class_settings(num_examples: int, *, reserved: bool) -> dict[str, Any]:
+    """Return how to train classes that are added: batches of 32, since so few examples make too few larger ones.
+
+    To prototypes near their outputs 10 epochs do, more where those are fewer than 120 steps. A reserved prototype is
+    far from them, and 20 epochs leave two similar classes as one.
+
+    >>> choose_new_class_settings(1440, reserved=False)
+    {'epochs': 10, 'lr': 0.1, 'batch_size': 32, 'reduction': 'mean'}
+    """
+    epochs, lr = (50, 0.05) if reserved else (max(10, math.ceil(2 * MIN_STEPS / math.ceil(num_examples / 32))), 0.1)
+    return {"epochs": epochs, "lr": lr, "batch_size": 32, "reduction": "mean"}
 
 
 def choose_image_size(side: float) -> tuple[int, int | None]:

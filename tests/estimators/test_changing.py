@@ -2,9 +2,12 @@
 
 import numpy as np
 import pytest
+import torch
 
 import hyperproto as hp
 from hyperproto.estimators import HypersphericalClassifier, HypersphericalMultiTask
+from hyperproto.evaluation.new_classes import part_points
+from hyperproto.sphere import normalize
 
 # on so few rows a mean may lie near an old class: what that costs is warned of, and here it is no news
 pytestmark = pytest.mark.filterwarnings("ignore:The old classes lost")
@@ -49,6 +52,27 @@ def test_new_classes_come_among_the_old_whose_prototypes_keep_every_bit(three_fi
     assert report.lost is not None
     score = model.score(X, y)
     assert model.partial_fit(X, y).score(X, y) >= min(score, 0.9)
+
+
+def test_by_default_new_classes_are_trained_where_old_examples_are_kept(five_kinds):
+    X, y = five_kinds
+    old = ~np.isin(y, ["bee", "fox"])
+    right = {}
+    for kept in (0, 5):
+        model = HypersphericalClassifier(replay=kept, **SETTINGS).fit(X[old], y[old])
+        report = model.add_classes(X[~old][:20], y[~old][:20], old_valid=(X[old], y[old]))
+        assert report.how == ("train" if kept else "mean")
+        right[report.how] = (model.predict(X) == y).mean()
+    assert right["train"] > max(0.9, right["mean"] + 0.2)
+
+
+def test_new_points_part_from_others_and_each_other():
+    others, points = torch.eye(4)[:2], torch.tensor([[1.0, 0.1, 0.1, 0.0], [1.0, 0.1, 0.2, 0.1]])
+    every = torch.cat([others, moved := part_points(normalize(points), others)])
+    assert (every @ every.mT - torch.eye(4)).max() < 0.51
+    assert moved[0] @ points[0] > 0  # still toward its examples
+    far = -others
+    assert torch.equal(part_points(far, others), far)
 
 
 def test_a_class_without_examples_comes_by_a_prior(three_first):

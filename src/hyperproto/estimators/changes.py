@@ -32,7 +32,7 @@ class ClassChanges(SphereEstimator):
         X: Any = None,
         y: Any = None,
         *,
-        how: Literal["mean", "train", "prior"] = "mean",
+        how: Literal["auto", "mean", "train", "prior"] = "auto",
         classes: Any = None,
         prior: Any = None,
         replay: Any = None,
@@ -52,10 +52,11 @@ class ClassChanges(SphereEstimator):
             Examples of the new classes, a few per class; how="prior" needs none.
         y : array, shape (n,)
             Their classes, of the kind the old ones are.
-        how : {"mean", "train", "prior"}, default "mean"
-            "mean" puts each new prototype at the mean direction of its examples, without training. "train" adds one
-            far from the others and trains a copy of the network on the new examples and replayed old ones. "prior"
-            puts it among the old classes that a prior says it is similar to, without any example.
+        how : {"auto", "mean", "train", "prior"}
+            "mean" puts each new prototype at the mean direction of its examples, without training. "train" also
+            trains a copy of the network on the new examples and replayed old ones, without which a mean may attract
+            old classes. "prior" puts it among the old classes that a prior says it is similar to, without any
+            example. "auto" is "prior" with a prior, "train" where there are examples to replay, else "mean".
         classes : array, optional
             The new classes, for how="prior".
         prior : optional
@@ -67,8 +68,7 @@ class ClassChanges(SphereEstimator):
         column : str, optional
             Which column of classes, where there are several.
         **settings
-            For how="train", of :func:`hyperproto.evaluation.add_classes`, such as ``epochs=50``; rate, schedule and
-            weight decay are those of ``fit``.
+            For how="train", of :func:`hyperproto.evaluation.add_classes`, such as ``epochs=50``.
 
         Returns
         -------
@@ -82,9 +82,9 @@ class ClassChanges(SphereEstimator):
         inputs = None if X is None else self._inputs(X)
         if new_valid is not None:
             settings["new_valid"] = self._inputs(new_valid[0]), ClassColumn(old.check_kind(new_valid[1])).names
-        if how == "train":
-            own = {"lr": self.settings_.lr, "weight_decay": self.weight_decay}  # as ``fit`` has them
-            settings = {"progress": False, "schedule": "one-cycle"} | own | settings
+        replayed = self.replay_ if replay is None else self._examples(replay)
+        if how == "train" or (how == "auto" and prior is None and replayed is not None):
+            settings = {"progress": False, "weight_decay": self.weight_decay} | settings
         changed = add_classes(
             (self.network_, self._named_space(name)),
             inputs,
@@ -92,7 +92,7 @@ class ClassChanges(SphereEstimator):
             how=how,
             prior=prior,
             names=ClassColumn(new).names,
-            replay=self.replay_ if replay is None else self._examples(replay),
+            replay=replayed,
             old_valid=None if old_valid is None else self._examples(old_valid),
             task=name,
             **settings,

@@ -14,7 +14,7 @@ from hyperproto._core.checks import check_directions, check_integer, choose
 from hyperproto._core.errors import InputError
 from hyperproto._core.files import plain, write_json
 from hyperproto.data.source import MISSING
-from hyperproto.defaults import NEW_CLASS_SETTINGS
+from hyperproto.defaults import choose_new_class_settings
 from hyperproto.evaluation.class_examples import (
     AnyModel,
     Examples,
@@ -36,6 +36,7 @@ from hyperproto.training import Run, fit, read_run
 from hyperproto.training.outputs import evaluate, stack_outputs
 
 FORMAT = "hyperproto.class_change/1"
+MOST_COSINE, PART_STEPS = 0.5, 100  # of a new class that is trained, to any other
 NO_DIRECTION = 1e-6  # a mean of unit vectors shorter than this has none
 NOTABLE = 0.01  # loss of accuracy: one point
 
@@ -112,7 +113,7 @@ def add_classes(
     inputs: Any = None,
     labels: Any = None,
     *,
-    how: Literal["mean", "train", "prior"] = "mean",
+    how: Literal["auto", "mean", "train", "prior"] = "auto",
     names: Sequence[str] | None = None,
     prior: object | None = None,
     replay: Any = None,
@@ -137,10 +138,11 @@ def add_classes(
         Examples of the new classes, prepared as for training. A few each will do; how="prior" needs none.
     labels : sequence, shape (n,)
         Their names; ids, counted on from the old ones, where classes have no names or ``names`` lists them.
-    how : {"mean", "train", "prior"}, default "mean"
+    how : {"auto", "mean", "train", "prior"}
         "mean" puts each new prototype at the mean direction of its examples' outputs, without training. "train" takes
-        a reserved prototype, or adds one far from the others, and trains on the new examples and replayed old ones.
-        "prior" puts it among the old classes that a semantic prior likens it to, without any example.
+        a reserved prototype, or one near that mean, and trains on the new examples and replayed old ones, without
+        which a mean may attract old classes. "prior" puts it among the old classes that a semantic prior likens it
+        to, without any example. "auto" is "prior" with a prior, "train" with a replay, else "mean".
     names : sequence of str, optional
         The new classes in their order (default: those among the labels, sorted).
     prior : optional
@@ -155,8 +157,7 @@ def add_classes(
     task : str, optional
         Which class task, where the space has several.
     seed, **settings
-        For how="train": as for ``fit`` (default: 50 epochs in batches of 32, rate 0.05, mean loss, since so few
-        examples would make too few steps of the usual batches).
+        For how="train": as for ``fit`` (default: :func:`hyperproto.defaults.choose_new_class_settings`).
     folder : path, optional
         Where to store the new run, for ``load``.
 
@@ -165,7 +166,9 @@ def add_classes(
     Changed
         A pair (run, report). A warning says where the old classes lost more than a point of accuracy.
     """
-    choose(how, dict.fromkeys(("mean", "train", "prior")), what="way to add classes")
+    choose(how, dict.fromkeys(("auto", "mean", "train", "prior")), what="way to add classes")
+    if how == "auto":
+        how = "prior" if prior is not None else "mean" if replay is None else "train"
     model, space, task = open_sphere(run, task)
     old = space.prototypes_by_task()[task]
     classes = new_class_names(old, labels, names)
@@ -173,33 +176,36 @@ def add_classes(
     examples = None if inputs is None else new_examples(model, space, task, classes, inputs, labels)
     replayed = in_memory(replay, "replay", model)
     _check_arguments(how, examples, prior, replayed, settings)
+    reserved = how == "train" and old.reserve is not None and len(old.reserve) >= count
+    if reserved:
+        placed = old.extend(classes, seed=seed)
+    elif how == "prior":
+        both = None if old.names is None or isinstance(classes, int) else (*old.names, *classes)
+        # a point far from the others would be better separated, and no output would come near it untrained
+        points = points_by_similarity(old, both, count, prior)
+        placed = old.append(classes, points, method="among the classes that a prior likens them to")
+    else:
+        assert examples is not None
+        groups = examples.targets[task] - old.num_classes
+        points = mean_directions(model.network, space, task, examples.inputs, groups, count)
+        points = points.to(old.vectors.device)
+        if how == "train":
+            points = part_points(points, old.vectors)
+        placed = old.append(classes, points, method="at the mean of examples")
+    wider = with_prototypes(space, task, placed)
     if how == "train":
         assert examples is not None
         assert replayed is not None
         per_class = check_integer(replay_per_class, "replay_per_class", at_least=1)
         data = join_examples(draw_replay(replayed, task, per_class=per_class, seed=seed), examples)
-        wider = with_prototypes(space, task, old.extend(classes, effort="fast", seed=seed))
-        options = NEW_CLASS_SETTINGS | settings | {"seed": seed}
+        options = choose_new_class_settings(len(data.inputs), reserved=reserved) | settings | {"seed": seed}
         if model.folder is not None:
             record = read_run(model.folder)
             options |= {"preprocessing": record.preprocessing, "spec": record.spec}
         pair = data.inputs, wider.in_user_form(data.targets)
         changed = fit(copy.deepcopy(model.network), wider, pair, folder=folder, **options)
     else:
-        if how == "prior":
-            both = None if old.names is None or isinstance(classes, int) else (*old.names, *classes)
-            # a point far from the others would be better separated, and no output would come near it untrained
-            points, method = (
-                points_by_similarity(old, both, count, prior),
-                "among the classes that a prior likens them to",
-            )
-        else:
-            assert examples is not None
-            groups = examples.targets[task] - old.num_classes
-            points = mean_directions(model.network, space, task, examples.inputs, groups, count)
-            method = "at the mean of examples"
-        placed = old.append(classes, points.to(old.vectors.device), method=method)
-        changed = store_model(model, with_prototypes(space, task, placed), folder)
+        changed = store_model(model, wider, folder)
     old_data = replayed if old_valid is None else in_memory(old_valid, "old_valid", model)
     new_data = examples if new_valid is None else new_examples(model, space, task, classes, *new_valid)
     notes = []
@@ -276,6 +282,22 @@ def mean_directions(
         got = f"{examples} examples without one for new class {int(bad[0])} ({len(bad)} of {count} classes)"
         raise InputError("Each new class", "have examples whose outputs agree on a direction", got)
     return normalize(sums)
+
+
+def part_points(points: Tensor, others: Tensor) -> Tensor:
+    """Move points, shape (n, dim), away from others, shape (m, dim), and each other until cosines are at most 0.5.
+
+    Where that is not possible they end as far as a hundred steps get. A class can be trained to a point near its
+    mean, but not to one that is also another's.
+    """
+    for _ in range(PART_STEPS):
+        every = torch.cat([others, points])
+        excess = (points @ every.mT - MOST_COSINE).clamp_min(0)
+        excess[:, len(others) :].fill_diagonal_(0)
+        if not excess.any():
+            break
+        points = normalize(points - excess @ every)
+    return points
 
 
 def _check_arguments(
