@@ -5,17 +5,22 @@ from dataclasses import asdict, replace
 import pytest
 
 from hyperproto._core.errors import InputError
-from hyperproto.reproduction.cell import FORMAT, write_record
+from hyperproto.reproduction.cell import FORMAT, at_scale, write_record
 from hyperproto.reproduction.experiment import find_experiment
-from hyperproto.reproduction.rates import SEARCHED, loss_of, trials, with_best_rate
+from hyperproto.reproduction.rates import SEARCHED, loss_of, score, trials, with_best_rate
+from hyperproto.reproduction.runner import make_plan
 
 BEST = {"Equation 1": 1, "Softmax CE": 0, "Cosine softmax": 2}  # places among the three rates
+
+
+def search(loss):
+    return trials(at_scale(SEARCHED[loss][0], "medium"))
 
 
 @pytest.fixture
 def results(tmp_path):
     for loss, best in BEST.items():
-        for index, cell in enumerate(trials(loss).values()):
+        for index, cell in enumerate(search(loss).values()):
             score = {"class/accuracy": 0.3 if index == best else 0.2}
             known = {"format": FORMAT, "address": cell.address, "cell": asdict(cell), "state": "done"}
             write_record(tmp_path, "past-rates", known | {"measures": score, "protocol": {}})
@@ -23,28 +28,56 @@ def results(tmp_path):
 
 
 def test_every_loss_has_three_trials_on_the_same_held_out_images():
-    every = [cell for loss in SEARCHED for cell in trials(loss).values()]
+    every = [cell for loss in SEARCHED for cell in search(loss).values()]
     assert len({cell.address for cell in every}) == 9
     assert {(cell.run.data.valid_examples, cell.run.train.epochs, cell.scale) for cell in every} == {
         (5_000, 10, "medium")
     }
-    assert all(loss_of(cell) == loss for loss in SEARCHED for cell in trials(loss).values())
+    assert all(loss_of(cell) == loss for loss in SEARCHED for cell in search(loss).values())
     assert find_experiment("past-rates").cells("medium") == every
 
 
 def test_the_best_trial_decides(results):
-    for loss, (cell, rates) in SEARCHED.items():
-        assert with_best_rate(cell.but(lr=None), results).run.train.lr == rates[BEST[loss]]
+    for loss, (full, rates) in SEARCHED.items():
+        cell = at_scale(full, "medium")
+        assert with_best_rate(cell, results).run.train.lr == rates[BEST[loss]]
         assert with_best_rate(cell.but(lr=0.7), results).run.train.lr == 0.7
 
 
-def test_without_the_search_the_command_is_named(results, tmp_path):
-    path = next((results / "cells" / "past-rates").glob(f"{trials('Equation 1')[0.1].address}.json"))
-    path.unlink()
-    with pytest.raises(
-        InputError, match="learning rate of Equation 1; got 2 of 3 trials. Run hyperproto reproduce past-"
-    ):
-        find_experiment("table3").cells("medium", results)
+def test_without_the_search_a_cell_waits_for_it(results, small_places):
+    lacking = search("Equation 1")[0.1]
+    (results / "cells" / "past-rates" / f"{lacking.address}.json").unlink()
+    places = replace(small_places, results=results)
+    plan = make_plan(find_experiment("table3"), "medium", places)
+    assert plan.todo == ()
+    assert {str(error).partition(" must ")[2] for _, error in plan.skipped} == {
+        "hold the search for the learning rate of Equation 1. The same command runs it where its data are here."
+    }
+    assert make_plan(find_experiment("table3").searches("medium"), "medium", places).todo == (lacking,)
+
+
+def test_heads_are_searched_for_every_loss_data_set_and_number_of_dimensions():
+    cells = find_experiment("past-rates").cells("head")
+    assert {cell.scale for cell in cells} == {"head"}
+    assert {cell.run.data.valid_examples for cell in cells if cell.run.data.reader == "cifar-100"} == {5_000}
+    assert {cell.run.data.valid_examples for cell in cells if cell.run.data.reader != "cifar-100"} == {1_000}
+    assert {cell.seed for cell in cells} == {0}
+    asked = [entry.cell for entry in find_experiment("table1").entries("head")]
+    searched = {cell.address for cell in cells}
+    assert all(trial.address in searched for cell in asked for trial in trials(cell).values())
+    few = next(cell for cell in asked if cell.run.space.dim == 3)
+    assert {(trial.run.space.dim, trial.run.space.prototypes) for trial in trials(few).values()} == {
+        (5, "data-driven")
+    }
+    assert list(trials(few)) == [0.3, 1.0, 3.0]
+    assert list(trials(asked[0])) == [0.1, 0.3, 1.0]  # softmax
+
+
+def test_a_trial_is_judged_by_accuracy_and_a_year_counts_as_a_point():
+    assert score({"class/accuracy": 0.5}) > score({"class/accuracy": 0.4}) > score({})
+    assert score({"school/accuracy": 0.51, "year/mae": 41.0}) == pytest.approx(
+        score({"school/accuracy": 0.5, "year/mae": 40.0})
+    )
 
 
 @pytest.mark.parametrize(("name", "count"), [("table1", 6 * 3), ("table3", 8 * 3), ("table4", 3 * 3 + 2 * 5)])
@@ -68,8 +101,8 @@ def test_a_table_without_cells_of_a_scale_says_so(results):
 
 
 def test_a_trial_that_diverged_is_not_chosen(results):
-    (best,) = [cell for rate, cell in trials("Softmax CE").items() if rate == SEARCHED["Softmax CE"][1][0]]
+    (best,) = [cell for rate, cell in search("Softmax CE").items() if rate == SEARCHED["Softmax CE"][1][0]]
     known = {"format": FORMAT, "address": best.address, "cell": asdict(best), "state": "diverged", "measures": {}}
     write_record(results, "past-rates", known | {"protocol": {}})
-    cell = replace(SEARCHED["Softmax CE"][0]).but(lr=None)
+    cell = at_scale(SEARCHED["Softmax CE"][0], "medium")
     assert with_best_rate(cell, results).run.train.lr != SEARCHED["Softmax CE"][1][0]

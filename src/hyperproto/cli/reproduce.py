@@ -21,11 +21,12 @@ class Reproduce:
     """Rebuild a table or figure of the paper: run what is not done yet, then print ours next to the paper's."""
 
     name: Annotated[Positional[str], arg(metavar="NAME")]
-    """table1 to table7, figure-deepncm, figure-rotated-mnist, figure-epochs, figure-idea; or a .py file of yours."""
+    """table1 to table7, figure-deepncm, figure-rotated-mnist, figure-epochs, figure-idea; or a .py file of yours;
+    or all."""
 
-    scale: Literal["full", "medium", "cpu", "smoke"] = "cpu"
-    """The paper's protocol to the letter; all of CIFAR-100 in small, hours, after past-rates; at most 20 minutes on 2
-    cores; or seconds, on tiny data."""
+    scale: Literal["full", "medium", "head", "cpu", "smoke"] = "cpu"
+    """The paper's protocol to the letter; all of CIFAR-100 in small, hours, or heads on
+    frozen features; at most 20 minutes on 2 cores; or seconds, on tiny data."""
 
     data: Annotated[Path | None, arg(metavar="DIR")] = None
     """Data sets in their publishers' layouts; cells without data are left out."""
@@ -57,13 +58,34 @@ class Reproduce:
     def run(self) -> None:
         """Plan, run, report; cells that failed are named at the end, and the exit code is 1."""
         from hyperproto.cli.main import describe_error
-        from hyperproto.reproduction.cell import find_record
-        from hyperproto.reproduction.experiment import find_experiment
+        from hyperproto.reproduction.experiment import find_experiments
 
-        experiment = find_experiment(self.name)
-        failed = [] if self.report_only else self._run_cells(experiment)
-        if self.dry_run and not self.report_only:
-            return
+        failed = []
+        for experiment in find_experiments(self.name, self.scale):
+            try:
+                failed += self._run_one(experiment)
+            except InputError as error:
+                if self.name != "all":
+                    raise
+                print(f"{experiment.name}: {describe_error(error, Reproduce)}", file=sys.stderr)
+        if failed:
+            what = "1 cell failed" if len(failed) == 1 else f"{len(failed)} cells failed"
+            print(f"hyperproto: {what}; the others are reported. Run the command again to retry.", file=sys.stderr)
+            for outcome in failed:
+                print(f"  {_describe(outcome.cell)}: {describe_error(outcome.error, Reproduce)}", file=sys.stderr)
+            sys.exit(1)
+
+    def _run_one(self, experiment: "Experiment") -> "list[Outcome]":
+        """Run the trials for its learning rates, then its cells; report, and return what failed."""
+        from hyperproto.reproduction.cell import find_record
+
+        failed = []
+        if not self.report_only:
+            searches = experiment.searches(self.scale)
+            failed += self._run_cells(searches) if searches.has(self.scale) else []
+            failed += self._run_cells(experiment)
+            if self.dry_run:
+                return []
         cells = experiment.cells(self.scale, self.results)
         if any(find_record(self.results, cell, experiment.name) is not None for cell in cells):
             self._show_report(experiment)
@@ -75,12 +97,7 @@ class Reproduce:
                 "Give --results the folder of records, such as results in a clone of the repository, or run "
                 f"hyperproto reproduce {experiment.name} --scale {self.scale} --data DIR first.",
             )
-        if failed:
-            what = "1 cell failed" if len(failed) == 1 else f"{len(failed)} cells failed"
-            print(f"hyperproto: {what}; the others are reported. Run the command again to retry.", file=sys.stderr)
-            for outcome in failed:
-                print(f"  {_describe(outcome.cell)}: {describe_error(outcome.error, Reproduce)}", file=sys.stderr)
-            sys.exit(1)
+        return failed
 
     def _run_cells(self, experiment: "Experiment") -> "list[Outcome]":
         """Run what is to be done and return what failed."""

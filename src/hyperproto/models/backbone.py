@@ -148,12 +148,20 @@ def output_layer(features: int, out_dim: int, *, feature_norm: bool) -> nn.Seque
     return nn.Sequential(*norm, nn.Linear(features, out_dim))
 
 
-def head(features: int, out_dim: int, hidden: Sequence[int], dropout: float) -> nn.Sequential:
-    """Make what learns on frozen features: a norm without weights, hidden layers as in MLP, one linear layer."""
+def head(
+    features: int, out_dim: int, hidden: Sequence[int], dropout: float, bottleneck: int | None = None
+) -> nn.Sequential:
+    """Make what learns on frozen features: a norm without weights, hidden layers as in MLP, one linear layer.
+
+    With a ``bottleneck`` two linear layers, so that outputs are of no higher rank.
+    """
     layers: list[nn.Module] = [nn.BatchNorm1d(features, affine=False)]
     for width in hidden:
         layers += [nn.Linear(features, width), nn.ReLU(inplace=True), nn.BatchNorm1d(width), nn.Dropout(dropout)]
         features = width
+    if bottleneck is not None:
+        layers.append(nn.Linear(features, bottleneck))
+        features = bottleneck
     return nn.Sequential(*layers, nn.Linear(features, out_dim))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from hyperproto._core.checks import check_finite_number, check_integers
+from hyperproto._core.checks import check_finite_number, check_integer, check_integers
 from hyperproto._core.errors import InputError
 from hyperproto._core.extras import require
 from hyperproto.models.backbone import FeatureBackbone, check_images, head, initialize, pool_all
@@ -69,6 +69,8 @@ class EfficientNetLite0(FeatureBackbone):
         Widths of the hidden layers between the features and the output.
     dropout : float, default 0.3
         Share of the hidden values set to zero while training.
+    bottleneck : int, optional
+        Rank of the output: the last linear layer becomes two, with so many values between them.
     """
 
     name = "efficientnet-lite0"
@@ -76,10 +78,14 @@ class EfficientNetLite0(FeatureBackbone):
     # of the original training; with ImageNet's own mean and deviation, features are worse
     pixels: Mapping[str, Any] = {"size": 128, "mean": (127 / 255,) * 3, "std": (128 / 255,) * 3}
 
-    def __init__(self, out_dim: int, hidden: Sequence[int] = (512,), dropout: float = 0.3) -> None:
+    def __init__(
+        self, out_dim: int, hidden: Sequence[int] = (512,), dropout: float = 0.3, bottleneck: int | None = None
+    ) -> None:
         hidden = check_integers(hidden, "hidden", at_least=1)
         dropout = check_finite_number(dropout, "dropout", at_least=0, at_most=0.99)
-        super().__init__(out_dim=out_dim, hidden=hidden, dropout=dropout)
+        if bottleneck is not None:
+            bottleneck = check_integer(bottleneck, "bottleneck", at_least=1)
+        super().__init__(out_dim=out_dim, hidden=hidden, dropout=dropout, bottleneck=bottleneck)
         parts: list[nn.Module] = [*_unit(3, 32, 3, 2), nn.ReLU6(inplace=True)]
         width = 32
         for blocks, kernel, stride, expansion, outputs in STAGES:
@@ -88,7 +94,7 @@ class EfficientNetLite0(FeatureBackbone):
                 parts.append(InvertedBlock(width, outputs, kernel=kernel, stride=step, expansion=expansion))
                 width = outputs
         self.body = nn.Sequential(*parts, *_unit(width, self.num_features), nn.ReLU6(inplace=True))
-        self.output = head(self.num_features, out_dim, hidden, dropout)
+        self.output = head(self.num_features, out_dim, hidden, dropout, bottleneck)
         initialize(self)
 
     def features(self, images: Tensor) -> Tensor:

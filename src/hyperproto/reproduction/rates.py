@@ -1,12 +1,20 @@
-"""The learning rates of scale "medium": for every loss the best of three, on training images that are held out."""
+"""Learning rates of the scales "medium" and "head": for every loss the best of three, on held-out training images.
 
+From scratch a loss is searched once. On frozen features, where a trial takes seconds, it is searched for every data
+set and number of dimensions anew, on one set of prototypes: ours, with the data-driven prior where there are fewer
+dimensions than a simplex needs.
+"""
+
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from hyperproto._core.errors import InputError
-from hyperproto.reproduction.cell import Cell, at_scale, find_record, paper_cell
+from hyperproto.reproduction.cell import NUM_CLASSES, Cell, at_scale, find_record, paper_cell
 
 CIFAR = paper_cell(reader="cifar-100", backbone="resnet-32", dim=100)
 HELD_OUT, EPOCHS = 5_000, 10
+SMALL, HELD_OUT_OF_SMALL = ("cifar-100-uneven", "cub-200-2011", "omniart"), 1_000
+NEAREST = {3: 5, 50: 25}  # dimensions that take the rate of others
 
 
 def with_softmax(cell: Cell) -> Cell:
@@ -24,34 +32,56 @@ SEARCHED = {
     "Softmax CE": (with_softmax(CIFAR), (0.03, 0.1, 0.3)),
     "Cosine softmax": (with_cosine_softmax(CIFAR.but(prototypes="ours")), (0.03, 0.1, 0.3)),
 }
-"""By loss: a cell of scale "full", and the rates to try; Equation 1 is summed over the batch, the others averaged."""
-
-
-def trials(loss: str) -> dict[float, Cell]:
-    """Return a trial for each rate of a loss: one seed, ten epochs, measured on 5,000 held-out images."""
-    cell, rates = SEARCHED[loss]
-    short = at_scale(cell, "medium").but(valid_examples=HELD_OUT, epochs=EPOCHS)
-    return {rate: short.but(lr=rate) for rate in rates}
+"""From scratch, by loss: a cell of scale "full", and the rates to try; Equation 1 is summed, the others averaged."""
+FEATURE_RATES, COSINE_RATES = (0.1, 0.3, 1.0), (0.3, 1.0, 3.0)
+"""On frozen features, where all losses are averaged; those of one cosine are flatter than the others."""
+NAMES = {
+    "squared_cosine": "Equation 1",
+    "cosine_softmax": "Cosine softmax",
+    "free_norm_softmax": "Free norm",
+    "power_cosine": "Power {q:g}",
+}
 
 
 def loss_of(cell: Cell) -> str:
-    """Return which search a cell takes its rate from."""
-    if cell.run.space.kind == "conventional":
-        return "Softmax CE"
-    return {"squared_cosine": "Equation 1", "cosine_softmax": "Cosine softmax"}[cell.run.space.loss]
+    """Return what the loss of a cell is called; from scratch, which search it takes its rate from."""
+    space = cell.run.space
+    if space.kind == "deep-ncm":
+        return f"Deep NCM, {space.mean}"
+    if space.kind == "conventional":
+        return "Squared error" if cell.run.data.tasks == ("year",) else "Softmax CE"
+    return NAMES[space.loss].format(**{"q": 0.5} | space.loss_options)
+
+
+def trials(cell: Cell) -> dict[float, Cell]:
+    """Return a trial for each rate: one seed, measured on held-out images; from scratch, ten epochs."""
+    if cell.scale == "medium":
+        full, rates = SEARCHED[loss_of(cell)]
+        short = at_scale(full, "medium").but(valid_examples=HELD_OUT, epochs=EPOCHS)
+        return {rate: short.but(lr=rate) for rate in rates}
+    data, space = cell.run.data, cell.run.space
+    short = cell.but(valid_examples=HELD_OUT_OF_SMALL if data.reader in SMALL else HELD_OUT, seed=0)
+    if space.prototypes is not None:
+        dim = NEAREST.get(space.dim or 0, space.dim or 0)
+        has_room = dim + 1 >= NUM_CLASSES.get(data.reader, 0)
+        placed = {"prototypes": "ours" if has_room else "data-driven", "placement_steps": 10_000, "placement_seed": 0}
+        short = short.but(dim=dim, **placed)
+    flat = space.kind == "sphere" and space.loss in ("squared_cosine", "power_cosine")
+    return {rate: short.but(lr=rate) for rate in (COSINE_RATES if flat else FEATURE_RATES)}
+
+
+def score(measures: Mapping[str, Any]) -> float:
+    """Return how good a trial is: its accuracy; an error counts against it, a year as much as a point."""
+    found = {name: value for name, value in measures.items() if value is not None}
+    right = sum(value for name, value in found.items() if name.endswith("/accuracy"))
+    wrong = sum(value for name, value in found.items() if name.endswith("/mae"))
+    return right - wrong / 100 if found else -float("inf")
 
 
 def with_best_rate(cell: Cell, results: Path) -> Cell:
-    """Return a cell whose rate is None with the best that the records of the search have for its loss."""
-    if cell.run.train.lr is not None:
+    """Return a cell whose rate is None with the best of its search, as far as the records have all of it."""
+    if cell.run.train.lr is not None or cell.job != "train":
         return cell
-    found = {rate: find_record(results, trial) for rate, trial in trials(loss_of(cell)).items()}
-    scores = {rate: record["measures"].get("class/accuracy", 0.0) for rate, record in found.items() if record}
-    if len(scores) < len(found):
-        raise InputError(
-            f'"{results / "cells"}"',
-            f"hold the search for the learning rate of {loss_of(cell)}",
-            f"{len(scores)} of {len(found)} trials",
-            "Run hyperproto reproduce past-rates --scale medium --data DIR first.",
-        )
-    return cell.but(lr=max(scores, key=scores.__getitem__))
+    found = {rate: find_record(results, trial) for rate, trial in trials(cell).items()}
+    scores = {rate: score(record["measures"]) for rate, record in found.items() if record}
+    return cell if len(scores) < len(found) else cell.but(lr=max(scores, key=scores.__getitem__))

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import lru_cache, partial
+from pathlib import Path
+from shutil import rmtree
 from typing import Any, cast
 
 import scipy
@@ -20,15 +22,27 @@ from hyperproto._version import __version__
 from hyperproto.data import Arrays, ImageData, Labels, Source
 from hyperproto.data.source import select
 from hyperproto.losses import cosine_loss
+from hyperproto.models import FeatureBackbone
 from hyperproto.prototypes import Prototypes
 from hyperproto.reproduction.cell import FORMAT, Cell
 from hyperproto.reproduction.placements import Places, cell_prototypes, describe_prototypes
 from hyperproto.spaces import Sphere, TaskSpace
-from hyperproto.spec import DataSpec
+from hyperproto.spec import DataSpec, NetworkSpec
 from hyperproto.sphere import normalize
 from hyperproto.training import Run, fit
-from hyperproto.training.build import build_data, build_network, build_source, build_space, prior_from_data
+from hyperproto.training.build import (
+    build_data,
+    build_network,
+    build_source,
+    build_space,
+    choose_network,
+    cut_source,
+    prior_from_data,
+)
+from hyperproto.training.features import freeze
 
+UNCUT: dict[str, Any] = dict.fromkeys(("first_classes", "train_examples", "test_examples", "valid_examples"))
+UNCUT["tasks"] = ()
 SHOWN, SIDE = 200, 14  # points of the rotated-MNIST figure, pixels of their images: a record of near 60 kB
 
 
@@ -66,7 +80,22 @@ def _read(description: str) -> Source:
 
 def read_cell_data(cell: Cell, places: Places) -> Source:
     """Return what a cell is trained and measured on."""
-    return _read(json.dumps(asdict(replace(cell.run.data, path=str(places.data)))))
+    spec = replace(cell.run.data, path=str(places.data))
+    if cell.job != "train" or not cell.run.network.freeze:
+        return _read(json.dumps(asdict(spec)))
+    network, whole = (json.dumps(asdict(part)) for part in (cell.run.network, replace(spec, **UNCUT)))
+    folder = places.runs / "features" / "-".join(filter(None, (spec.reader, str(spec.image_size or ""))))
+    return cut_source(_read_features(network, whole, folder), replace(spec, image_size=None))
+
+
+@lru_cache(maxsize=1)
+def _read_features(network: str, data: str, folder: Path) -> Source:
+    """Return all of some data, features in place of images: from the folder, or computed and written there."""
+    folder.mkdir(parents=True, exist_ok=True)
+    whole = DataSpec(**json.loads(data))
+    spec, source = choose_network(NetworkSpec(**json.loads(network)), build_source(whole), whole.image_size)
+    made = build_network(spec, source.preprocessing.input_shape, 1, seed=0)
+    return freeze(made, source, replace(whole, workers=0), folder)
 
 
 def _train(cell: Cell, places: Places) -> dict[str, Any]:
@@ -75,7 +104,9 @@ def _train(cell: Cell, places: Places) -> dict[str, Any]:
     prototypes = _class_prototypes(cell, source, places)
     space = build_space(cell.run.space, source, seed=cell.seed, prototypes=prototypes)
     shape, seed = source.preprocessing.input_shape, derive_seed(cell.seed, "weights")
-    network = build_network(cell.run.network, shape, space.dim, seed=seed)
+    network: nn.Module = build_network(replace(cell.run.network, weights=None), shape, space.dim, seed=seed)
+    if isinstance(network, FeatureBackbone) and cell.run.network.freeze:
+        network = network.output
     # workers: cells are spread over the cores already
     train, test = build_data(replace(cell.run.data, workers=0), source)
     assert test is not None
@@ -86,7 +117,7 @@ def _train(cell: Cell, places: Places) -> dict[str, Any]:
         run = fit(network, space, train, cell.run.train, valid=test, preprocessing=source.preprocessing, **options)
         state, sphere = "done", _outputs_on_sphere(run, source, test, cell)
     epochs = read_json_lines(folder / "epochs.jsonl")
-    return {
+    record = {
         "protocol": _protocol(cell, network, space, len(train), len(test)),
         "state": state,
         "epochs": epochs,
@@ -98,6 +129,9 @@ def _train(cell: Cell, places: Places) -> dict[str, Any]:
             "machine": platform.machine(),
         },
     }
+    if cell.run.network.freeze:  # hundreds of heads, each trained in seconds
+        rmtree(folder)
+    return record
 
 
 def _answer_constant(cell: Cell, places: Places) -> dict[str, Any]:

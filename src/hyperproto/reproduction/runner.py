@@ -21,6 +21,7 @@ from hyperproto.data import Labels
 from hyperproto.reproduction.cell import NUM_CLASSES, Cell, find_record, write_record
 from hyperproto.reproduction.experiment import Experiment
 from hyperproto.reproduction.placements import FILES, WITH_WORDS, Places, authors_file, check_available
+from hyperproto.reproduction.rates import loss_of
 from hyperproto.reproduction.run_cell import read_cell_data, run_cell
 
 UNORDERED: Any = {"batch_size": 1, "return_as": "generator_unordered"}
@@ -57,6 +58,7 @@ def make_plan(experiment: Experiment, scale: str, places: Places) -> Plan:
             continue
         try:
             check_available(cell, places)
+            _check_rate(cell, places)
             _check_authors(cell, places)
             todo.append(cell)
         except MissingDataError as error:
@@ -74,6 +76,14 @@ def _check_authors(cell: Cell, places: Places) -> None:
         axes -= len(targets) - 1
     if num_classes is not None:
         authors_file(cell, num_classes, axes, places)
+
+
+def _check_rate(cell: Cell, places: Places) -> None:
+    """Raise where the learning rate of a cell is still to be found."""
+    if cell.job == "train" and cell.run.train.lr is None:
+        advice = "The same command runs it where its data are here."
+        rule = f"hold the search for the learning rate of {loss_of(cell)}"
+        raise MissingDataError(f'"{places.results / "cells"}"', rule, advice=advice)
 
 
 def _check_words(record: dict[str, Any], cell: Cell, places: Places) -> None:

@@ -1,5 +1,7 @@
 """Table 6: year and style of paintings together, over the weight of the two tasks."""
 
+from typing import Any
+
 from hyperproto.reproduction.cell import WHOLE, Cell, at_scale, paper_cell
 from hyperproto.reproduction.experiment import Entry, Experiment, Printed, constant_entries
 from hyperproto.reproduction.rates import with_cosine_softmax
@@ -22,6 +24,7 @@ PAPER = {
 }
 # (3 + 3 + 3 weights + 4 without) x 2 seeds on 2 cores: 13 cells of 37 s are 8 minutes
 SHOWN = {"full": tuple(WEIGHTS), "cpu": ("0.01", "0.25", "0.90"), "smoke": ("0.25",)}
+SHOWN["head"] = ("0.10", "0.50", "0.90")
 
 # paper: one pole for the year and 46 prototypes in the other 46 dimensions; rate 1e-3, batch 64 in their script
 JOINT = paper_cell(
@@ -38,6 +41,11 @@ CELLS = {
 }
 WEIGHED = (BASELINE, OURS, LATE)  # the sphere needs no weight: rows past the paper have none
 UNWEIGHED = (OURS, PLACED, AUTHORS, SOFTMAX)
+# at scale "head": one task in as many dimensions as it has next to the other
+ALONE: dict[str, dict[str, Any]] = {
+    "Creation year (MAE)": {"tasks": ("year",), "prototypes": None},
+    "Art style (accuracy)": {"tasks": ("school",), "dim": 46},
+}
 
 
 def entries(scale: str) -> list[Entry]:
@@ -51,6 +59,12 @@ def entries(scale: str) -> list[Entry]:
             for row in CELLS
             for column, cell, printed in _places(group, row, scale)
         ]
+        if scale == "head":
+            alone = {OURS: CELLS[OURS].but(**ALONE[group]), LATE: CELLS[LATE].but(tasks=ALONE[group]["tasks"])}
+            made += [
+                Entry(f"{group}: {row}, this task alone", NO_WEIGHT, at_scale(cell, scale), measure, past=True)
+                for row, cell in alone.items()
+            ]
         columns = dict.fromkeys((*SHOWN[scale], NO_WEIGHT), measure)
         made += constant_entries("omniart", scale, columns, f"{group}: constant answer")
     return made

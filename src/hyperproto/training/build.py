@@ -67,7 +67,11 @@ def build_source(spec: DataSpec, *, seed: int = 0, path: str | Path | None = Non
     path : path, optional
         Where the data are now, if they were moved.
     """
-    source = read_data(spec, path)
+    return cut_source(read_data(spec, path), spec, seed=seed)
+
+
+def cut_source(source: Source, spec: DataSpec, *, seed: int = 0) -> Source:
+    """Keep the classes, examples and targets of data that a description names, at its size of images."""
     if spec.first_classes is not None:
         source = _first_classes(source, spec.first_classes)
     if spec.valid_examples is not None:

@@ -1,0 +1,94 @@
+"""Scale "head": a head of two layers on features that are computed once for all cells of a data set."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from hyperproto.data import ImagePreprocessing, Labels, Source, Split
+from hyperproto.models import create_backbone
+from hyperproto.reproduction import run_cell as module
+from hyperproto.reproduction.cell import at_scale, paper_cell
+from hyperproto.reproduction.experiment import SEEDS, find_experiment
+from hyperproto.reproduction.rates import with_softmax
+from hyperproto.reproduction.run_cell import read_cell_data, run_cell
+
+FULL = paper_cell(reader="cifar-100", backbone="resnet-32", dim=100, prototypes="paper")
+HEAD = at_scale(FULL, "head")
+
+
+def test_a_cell_is_a_frozen_network_and_a_protocol_of_its_own():
+    network, train = HEAD.run.network, HEAD.run.train
+    assert (network.backbone, network.weights, network.freeze) == ("efficientnet-lite0", "pretrained", True)
+    assert (train.epochs, train.batch_size, train.schedule, train.reduction) == (10, 256, "one-cycle", "mean")
+    assert train.lr is None
+    assert HEAD.run.data.train_examples is HEAD.run.data.test_examples is None
+    assert HEAD.but(lr=0.3).address == "4453f60956a24c37"  # of records that exist: must not move
+    assert [HEAD.with_seed(seed).placement_seed for seed in SEEDS["head"]] == [0, 1, 2, 3, 4]
+
+
+def test_scarce_data_have_ten_images_of_a_class():
+    entries = [
+        entry for entry in find_experiment("table4").entries("head") if entry.column == "CIFAR-100, 10 a class"
+    ]
+    assert {(entry.cell.run.data.train_examples, entry.cell.run.train.epochs) for entry in entries} == {(1_000, 40)}
+    assert {entry.paper for entry in entries} == {None}
+    assert len(entries) == 5
+
+
+def test_a_task_alone_has_the_dimensions_it_has_next_to_the_other():
+    cells = {entry.row: entry.cell for entry in find_experiment("table6").entries("head")}
+    year, style = (
+        cells[f"{group}: This paper, this task alone"] for group in ("Creation year (MAE)", "Art style (accuracy)")
+    )
+    assert (year.run.data.tasks, year.run.space.dim) == (("year",), 47)
+    assert (style.run.data.tasks, style.run.space.dim) == (("school",), 46)
+
+
+def test_a_bottleneck_bounds_the_rank_of_the_output():
+    network = create_backbone("efficientnet-lite0", out_dim=20, hidden=(16,), bottleneck=3).eval()
+    rows = network(torch.randn(30, 1280)).detach()
+    assert torch.linalg.matrix_rank(rows - rows.mean(0), atol=1e-4) == 3
+    assert network.config["bottleneck"] == 3
+
+
+@pytest.fixture
+def clusters(monkeypatch, small_places):
+    """Features of three classes that are far apart, in place of those of images."""
+    generator = torch.Generator().manual_seed(0)
+
+    centers = torch.randn(3, 1280, generator=generator)
+
+    def split(count):
+        ids = torch.arange(count) % 3
+        return Split(centers[ids] + torch.randn(count, 1280, generator=generator), {"class": ids})
+
+    source = Source("clusters", split(300), split(90), {"class": Labels(("a", "b", "c"))}, ImagePreprocessing(128))
+    monkeypatch.setattr(module, "_read_features", lambda *_: source)
+    return small_places
+
+
+@pytest.mark.parametrize("cell", [HEAD.but(prototypes="ours", dim=2), at_scale(with_softmax(FULL), "head")])
+def test_a_head_learns_what_features_say(cell, clusters, tmp_path):
+    cell = cell.but(lr=0.3, epochs=8, batch_size=50)
+    places = replace(clusters, runs=tmp_path)
+    record = run_cell(cell, places)
+    assert record["measures"]["class/accuracy"] > 0.9
+    assert (record["protocol"]["train"], record["protocol"]["test"]) == (300, 90)
+    assert record["protocol"]["parameters"] < 1280 * 512 * 1.1  # of the head alone
+    assert not (tmp_path / "cells" / cell.address).exists()
+    held = run_cell(cell.but(valid_examples=60), places)
+    assert (held["protocol"]["train"], held["protocol"]["test"]) == (240, 60)
+
+
+@pytest.mark.usefixtures("pretrained_weights")
+def test_features_are_computed_once_for_all_cells(small_places, tmp_path, monkeypatch):
+    places = replace(small_places, runs=tmp_path)
+    cell = at_scale(HEAD, "smoke")
+    source = read_cell_data(cell, places)
+    assert (tuple(source.train.inputs.shape), len(source.test)) == ((12, 1280), 6)
+    module._read_features.cache_clear()
+    monkeypatch.setattr("hyperproto.training.features._compute", lambda *_: pytest.fail("computed again"))
+    again = read_cell_data(cell.but(train_examples=9, seed=1), places)
+    assert len(again.train) == 9
+    assert set(map(tuple, again.test.inputs.tolist())) == set(map(tuple, source.test.inputs.tolist()))
