@@ -69,8 +69,8 @@ def test_heads_are_searched_for_every_loss_data_set_and_number_of_dimensions():
     assert {(trial.run.space.dim, trial.run.space.prototypes) for trial in trials(few).values()} == {
         (5, "data-driven")
     }
-    assert list(trials(few)) == [0.3, 1.0, 3.0]
-    assert list(trials(asked[0])) == [0.1, 0.3, 1.0]  # softmax
+    assert list(trials(few)) == [0.1, 0.3, 1.0, 3.0]
+    assert list(trials(asked[0])) == [0.03, 0.1, 0.3, 1.0]  # softmax
 
 
 def test_a_trial_is_judged_by_accuracy_and_a_year_counts_as_a_point():

@@ -279,7 +279,7 @@ def _rates(summaries: Sequence[Summary]) -> list[str]:
         {f"{loss_of(cell)} {cell.run.train.lr:g}" for cell in cells if cell.run.data.valid_examples is None}
     )
     return (
-        [f"Learning rates, the best of three on held-out images (past-rates): {', '.join(found)}."] if found else []
+        [f"Learning rates, the best of a few on held-out images (past-rates): {', '.join(found)}."] if found else []
     )
 
 
