@@ -274,13 +274,13 @@ def _changed(experiment: Experiment, scale: str) -> list[str]:
 
 def _rates(summaries: Sequence[Summary]) -> list[str]:
     """Say which learning rates were found by the search."""
-    cells = [summary.entry.cell for summary in summaries if summary.entry.cell.scale == "medium"]
-    found = sorted(
-        {f"{loss_of(cell)} {cell.run.train.lr:g}" for cell in cells if cell.run.data.valid_examples is None}
-    )
-    return (
-        [f"Learning rates, the best of a few on held-out images (past-rates): {', '.join(found)}."] if found else []
-    )
+    cells = [summary.entry.cell for summary in summaries if summary.entry.cell.scale in TUNED]
+    tuned = [cell for cell in cells if cell.job == "train" and cell.run.data.valid_examples is None]
+    found = {
+        (loss_of(cell), cell.run.space.dim if cell.scale == "head" else None, cell.run.train.lr) for cell in tuned
+    }
+    texts = sorted(f"{loss} {lr:g}" + (f" (D = {dim})" if dim else "") for loss, dim, lr in found if lr is not None)
+    return [f"Learning rates, the best on held-out images (past-rates): {', '.join(texts)}."] if texts else []
 
 
 def _unfinished(summaries: Sequence[Summary]) -> list[str]:
