@@ -9,6 +9,7 @@ from hyperproto.reproduction.experiment import Entry, Experiment, find_experimen
 from hyperproto.reproduction.grid import differences, summarize
 
 OURS, THEIRS = paper_cell(dim=3, prototypes="ours"), paper_cell(dim=3, prototypes="one-hot")
+ROWS = {"ours": OURS, "theirs": THEIRS}
 
 
 def make_experiment(measure="class/accuracy"):
@@ -54,9 +55,27 @@ def test_a_verdict_needs_every_seed_and_more_than_a_point_and_a_half(ours, verdi
     assert summarize(make_experiment(), "full", tmp_path)[0].verdict == verdict
 
 
+@pytest.mark.parametrize(
+    ("ours", "verdict"),
+    [
+        ([0.48] * 5, "better"),  # three times 2.5 points, of 400 test images
+        ([0.47] * 5, "cannot be told"),
+        ([0.41, 0.45, 0.48, 0.51, 0.55], "cannot be told"),  # the same mean as the first, of seeds that spread
+        ([0.3] * 5, "worse"),
+    ],
+)
+def test_of_heads_a_verdict_needs_three_standard_errors(ours, verdict, tmp_path):
+    entries = [Entry(row, "3", cell.but(scale="head"), "class/accuracy") for row, cell in ROWS.items()]
+    for seed, value in enumerate(ours):
+        write(tmp_path, entries[0].cell.with_seed(seed), value)
+        write(tmp_path, entries[1].cell.with_seed(seed), 0.4)
+    first = summarize(Experiment("own", "Own", lambda scale: entries, compare=("theirs",)), "head", tmp_path)[0]
+    assert first.verdict == verdict
+
+
 @pytest.mark.parametrize(("scale", "measure"), [("cpu", "class/accuracy"), ("full", "year/mae")])
 def test_no_verdict_is_given_on_short_runs_or_on_errors(scale, measure, tmp_path):
-    entries = [Entry(row, "3", cell.but(scale=scale), measure) for row, cell in (("ours", OURS), ("theirs", THEIRS))]
+    entries = [Entry(row, "3", cell.but(scale=scale), measure) for row, cell in ROWS.items()]
     for seed in range(3):
         for entry, value in zip(entries, (0.5, 0.1), strict=True):
             write(tmp_path, entry.cell.but(seed=seed), value, measure=measure)
