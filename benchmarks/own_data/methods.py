@@ -25,7 +25,6 @@ from benchmarks.own_data.rows import Fold, Values
 
 MANY_ROWS = 10_000  # from here on a perceptron stops early, as scikit-learn's boosting does by itself
 COMPONENTS = 100
-NUMBER_RATE = 0.02  # of plain numbers: at the default rate of 0.1 their squared error diverges
 
 
 def split_dates(table: pd.DataFrame) -> pd.DataFrame:
@@ -152,8 +151,7 @@ class SameNetwork:
             known["number"] = torch.as_tensor(numbers)
         self.space = ConventionalSpace(tasks)
         self.network = default_backbone(self.space.dim, tuple(rows.shape[1:]))
-        rate = NUMBER_RATE if "number" in targets else None
-        hp.fit(self.network, self.space, (rows, known), seed=self.seed, lr=rate, progress=False)
+        hp.fit(self.network, self.space, (rows, known), seed=self.seed, progress=False)
 
     def predict(self, inputs: Any) -> Values:
         import torch

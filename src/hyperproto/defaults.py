@@ -1,9 +1,10 @@
 """The one place that chooses every default: pure functions of plain numbers.
 
 The command line, the estimators, ``hp.fit`` and ``loss="auto"`` all ask here, so the same data get the same sphere,
-the same loss and the same schedule whichever way they come in. The values are those that did best in recorded runs
-(``hyperproto reproduce past-tuning``, ``past-short-runs`` and ``past-joint``, and ``benchmarks/estimators.py``).
-Imports nothing, so that anything can ask.
+the same loss and the same schedule whichever way they come in. The values for images did best in recorded runs
+(``hyperproto reproduce past-tuning``, ``past-short-runs`` and ``past-joint``). Those for tables and texts, and for a
+class and a number together, rest on five folds of ``python -m benchmarks own_data --group choose``; its other rows
+say how good they are. Imports nothing, so that anything can ask.
 """
 
 import math
@@ -13,20 +14,21 @@ from typing import Any, Literal
 InputKind = Literal["rows", "sparse rows", "images"]
 
 MAX_CLASS_AXES = 256  # of one class task: with more, prototypes are hardly better separated and steps cost more
-SPARE_AXES = 7  # where numbers are alone: on a circle an output on the wrong side cannot get around the poles
+NUMBER_AXES = 8  # of a number by itself: on a circle an output on the wrong side cannot get around the poles
 MAX_CLASSES_OF_SUM = 10_000  # beyond, a sum over all classes costs more than a small network
 MAX_CLASSES_OF_PRIOR = 4000  # a prior holds a number for every pair of classes
 MARGIN = 0.1  # where classes and numbers share a sphere: near a pole classes are too close to each other
-MOMENTUM, WEIGHT_DECAY, SCHEDULE = 0.9, 1e-4, "one-cycle"
+MOMENTUM, SCHEDULE = 0.9, "one-cycle"
 IMAGE_SIZE = 224  # pixels per side, of photographs
 SMALL_IMAGE = 64  # pixels up to which nothing of an image is cut off but by a shift
 PRETRAINED = "efficientnet-lite0"  # the network whose weights the extra "pretrained" brings
 MAX_PER_CLASS = 1000  # images, from which on a network is trained from scratch
 HEAD = (512,)  # hidden layers between frozen features and the output
 FINE_TUNING = 0.001  # of the usual rate, where a network starts from weights that it would lose at a higher one
-MIN_STEPS = 60  # of training altogether, however few the examples
-BATCHES: dict[InputKind, tuple[int, int]] = {"images": (20, 128), "rows": (15, 64), "sparse rows": (15, 256)}
+MIN_STEPS = {"images": 60, "rows": 300, "sparse rows": 300}  # of training altogether, however few the examples
+BATCHES: dict[InputKind, tuple[int, int]] = {"images": (20, 128), "rows": (15, 64), "sparse rows": (10, 256)}
 HIDDEN = (100,)  # layers of a perceptron
+SPARSE_DROPOUT = 0.5  # of its hidden values, where there are more columns than examples, as of texts
 HELD_OUT = 0.2  # share of a user's own data to measure on, where there is no test part: a usual choice
 VALIDATION_FRACTION = 0.1  # of an estimator's rows, for early stopping or calibration, as scikit-learn's perceptron
 # through a network at once outside of training: more gains nothing, and images need the memory
@@ -37,20 +39,50 @@ PARTIAL_FIT_RATE = 0.3  # of the learning rate, in ``partial_fit``: its passes h
 SUM_RATE = 0.01
 MEAN_RATES = {"cosine_softmax": 0.2, "sampled_cosine_softmax": 0.2, "free_norm_softmax": 0.2, "power_cosine": 1.0}
 COMPOSITE_RATE, JOINT_RATE, OTHER_RATE = 0.3, 0.1, 0.1
-ROW_RATE = 0.3  # tables, by a softmax over the classes or for numbers alone
+ROW_RATE, SPARSE_RATE = 0.1, 0.3  # tables and texts, by a softmax over the classes or for numbers alone
+ROW_LOSSES = ("free_norm_softmax", "cosine_softmax", "squared_cosine", "absolute")  # that have those rates
+PLAIN_NUMBER_RATE = 0.01  # of the squared error of a plain number, which no sphere bounds: at 0.1 it diverges
 
 
-def choose_dim(class_counts: Sequence[int], num_ranges: int = 0) -> int:
+def choose_dim(class_counts: Sequence[int], num_ranges: int = 0, *, separate: bool = False) -> int:
     """Return the axes of a sphere: K - 1 for each task of K classes, from 2 to 256, and one for each number.
 
-    K - 1 axes hold the simplex, in which all classes are equally far apart. Numbers alone get seven more.
+    K - 1 axes hold the simplex, in which all classes are equally far apart. Numbers alone get seven more, and each
+    number eight where it has a sphere of its own.
 
     >>> choose_dim([10]), choose_dim([2]), choose_dim([1000]), choose_dim([40], 1), choose_dim([], 1)
     (9, 2, 256, 40, 8)
+    >>> choose_dim([40], 1, separate=True)
+    47
     """
+    numbers = num_ranges * NUMBER_AXES if separate else num_ranges
     if not class_counts:
-        return num_ranges + SPARE_AXES
-    return sum(min(max(2, count - 1), MAX_CLASS_AXES) for count in class_counts) + num_ranges
+        return numbers if separate else numbers + NUMBER_AXES - 1
+    return sum(min(max(2, count - 1), MAX_CLASS_AXES) for count in class_counts) + numbers
+
+
+def choose_space(class_counts: Sequence[int], num_ranges: int, dim: int | None) -> Literal["sphere", "spheres"]:
+    """Return whether tasks share a sphere: all but classes next to numbers, where there are axes to separate them.
+
+    On a shared sphere the number decides how much room classes have, and both lose by it.
+
+    >>> choose_space([3], 0, None), choose_space([], 2, None), choose_space([5], 1, None), choose_space([5], 1, 3)
+    ('sphere', 'sphere', 'spheres', 'sphere')
+    """
+    both = bool(class_counts) and num_ranges > 0
+    has_room = dim is None or dim >= choose_dim(class_counts, num_ranges, separate=True)
+    return "spheres" if both and has_room else "sphere"
+
+
+def choose_number_loss(class_loss: str) -> Literal["squared", "absolute"]:
+    """Return the loss of a number: the absolute error, which is what people measure, where all is left open.
+
+    Who asks for a loss by name, such as the paper's, gets the paper's square with it.
+
+    >>> choose_number_loss("auto"), choose_number_loss("squared_cosine")
+    ('absolute', 'squared')
+    """
+    return "absolute" if class_loss == "auto" else "squared"
 
 
 def class_axes(class_counts: Sequence[int], num_ranges: int, dim: int) -> int:
@@ -95,12 +127,12 @@ def uses_prior(class_counts: Sequence[int], num_ranges: int, dim: int, loss: str
     return alone and loss == "free_norm_softmax" and dim + 1 < class_counts[0] <= MAX_CLASSES_OF_PRIOR
 
 
-def choose_margin(loss: str, *, has_classes: bool) -> float:
-    """Return how far numbers stay from the poles: 0.1 next to classes that are not trained by Equation 1, else 0.
+def choose_margin(kind: str, loss: str, *, has_classes: bool) -> float:
+    """Return how far numbers stay from the poles: 0.1 where they share a sphere with classes, else 0.
 
-    ``loss`` is the name of a class loss, or "composite" for that space, whose poles are classes.
+    Equation 1 goes without, as in the paper. ``kind`` is that of the space.
     """
-    return MARGIN if loss == "composite" or (has_classes and loss != "squared_cosine") else 0.0
+    return MARGIN if kind == "composite" or (kind == "sphere" and has_classes and loss != "squared_cosine") else 0.0
 
 
 def choose_rate(
@@ -116,7 +148,7 @@ def choose_rate(
     Parameters
     ----------
     loss : str
-        The name of a class loss, or "composite" or "conventional" for those spaces.
+        The name of a class loss, "absolute" for numbers alone, or "composite" or "conventional" for those spaces.
     inputs : {"rows", "sparse rows", "images"}
         What the network gets.
     reduction : {"sum", "mean"}, optional
@@ -133,9 +165,13 @@ def choose_rate(
         return "sum", SUM_RATE
     if loss == "composite":
         return "mean", COMPOSITE_RATE
+    if loss == "conventional" and num_ranges:
+        return "mean", PLAIN_NUMBER_RATE
+    if inputs == "sparse rows" and loss in ROW_LOSSES:
+        return "mean", SPARSE_RATE
     if num_ranges and num_classes:
         return "mean", JOINT_RATE
-    if inputs != "images" and loss in ("free_norm_softmax", "cosine_softmax", "squared_cosine"):
+    if inputs == "rows" and loss in ROW_LOSSES:
         return "mean", ROW_RATE
     return "mean", MEAN_RATES.get(loss, OTHER_RATE)
 
@@ -144,16 +180,31 @@ def choose_steps(num_examples: int, inputs: InputKind) -> tuple[int, int]:
     """Return the number of epochs and the batch size.
 
     Images come in batches of 128, for 20 epochs; rows of a table in equal batches of at most 64, for 15, sparse ones
-    of at most 256: a step changes every weight, however few entries its rows have. There are more epochs where that
-    would be fewer than 60 steps.
+    of at most 256, for 10: a step changes every weight, however few entries its rows have. There are more epochs
+    where that would be fewer than 60 steps, or 300 of rows.
 
     >>> choose_steps(50_000, "images"), choose_steps(1437, "rows"), choose_steps(142, "rows")
-    ((20, 128), (15, 63), (20, 48))
+    ((20, 128), (15, 63), (100, 48))
+    >>> choose_steps(10_003, "sparse rows")
+    (10, 251)
     """
     epochs, largest = BATCHES[inputs]
     steps = math.ceil(num_examples / largest)
     batch_size = largest if inputs == "images" else math.ceil(num_examples / steps)
-    return max(epochs, math.ceil(MIN_STEPS / steps)), batch_size
+    return max(epochs, math.ceil(MIN_STEPS[inputs] / steps)), batch_size
+
+
+def choose_weight_decay(num_examples: int, inputs: InputKind) -> float:
+    """Return the weight decay: for images the paper's, for rows the more the fewer they are.
+
+    Like a prior over the weights it counts as much as one example, within bounds.
+
+    >>> [choose_weight_decay(n, "rows") for n in (150, 1000, 50_000)], choose_weight_decay(10_000, "sparse rows")
+    ([0.003, 0.001, 0.0001], 0.001)
+    """
+    if inputs == "sparse rows":
+        return 1e-3
+    return 1e-4 if inputs == "images" else min(3e-3, max(1e-4, 1 / num_examples))
 
 
 def choose_scaling(standardize: str, *, sparse: bool) -> Literal["columns", "global", "none"]:
@@ -178,7 +229,7 @@ def choose_new_class_settings(num_examples: int, *, reserved: bool) -> dict[str,
     >>> choose_new_class_settings(1440, reserved=False)
     {'epochs': 10, 'lr': 0.1, 'batch_size': 32, 'reduction': 'mean'}
     """
-    epochs, lr = (50, 0.05) if reserved else (max(10, math.ceil(2 * MIN_STEPS / math.ceil(num_examples / 32))), 0.1)
+    epochs, lr = (50, 0.05) if reserved else (max(10, math.ceil(120 / math.ceil(num_examples / 32))), 0.1)
     return {"epochs": epochs, "lr": lr, "batch_size": 32, "reduction": "mean"}
 
 
@@ -209,13 +260,13 @@ def uses_pretrained(num_images: int, num_classes: int, channels: int, size: int 
     return channels == 3 and num_images < MAX_PER_CLASS * (num_classes or 10) and (size or IMAGE_SIZE) > SMALL_IMAGE
 
 
-def choose_backbone(shape: Sequence[int]) -> tuple[str, dict[str, Any]]:
+def choose_backbone(shape: Sequence[int], inputs: InputKind = "rows") -> tuple[str, dict[str, Any]]:
     """Return the name and the options of a network for inputs of a shape: a start that suits a small machine.
 
     ====================================  =======================
     input                                 network
     ====================================  =======================
-    a row of a table                      ``mlp``
+    a row of a table                      ``mlp``, with dropout where rows are sparse
     gray, square, even, at most 16 px     ``digit-net``
     at most 40 px                         ``resnet-8``
     at most 80 px                         ``resnet-20``
@@ -228,7 +279,8 @@ def choose_backbone(shape: Sequence[int]) -> tuple[str, dict[str, Any]]:
     ('resnet-8', {'channels': 3, 'feature_norm': True})
     """
     if len(shape) == 1:
-        return "mlp", {"in_features": shape[0], "hidden": HIDDEN, "norm": "layer"}
+        dropout = {"dropout": SPARSE_DROPOUT} if inputs == "sparse rows" else {}
+        return "mlp", {"in_features": shape[0], "hidden": HIDDEN, "norm": "layer", **dropout}
     channels, height, width = shape
     size = max(height, width)
     if channels == 1 and height == width <= 16 and size % 2 == 0:

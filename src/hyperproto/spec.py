@@ -13,7 +13,7 @@ from typing import Any, Literal, Self
 from hyperproto._core.checks import check_finite_number, check_integer
 from hyperproto._core.errors import InputError, arg
 from hyperproto._core.schema import check_choices, from_plain
-from hyperproto.defaults import INFERENCE_BATCH_SIZE, MOMENTUM, WEIGHT_DECAY
+from hyperproto.defaults import INFERENCE_BATCH_SIZE, MOMENTUM
 
 
 def one_cycle(progress: float) -> float:
@@ -49,19 +49,19 @@ class TrainSettings:
     """Stochastic gradient descent, in full. None lets :mod:`hyperproto.defaults` choose by the space and the data."""
 
     epochs: int | None = None
-    """Passes over the training data (default: 20 for images, 15 for tables, more where that is under 60 steps)."""
+    """Passes over the training data (default: 20 for images, 15 for tables, 10 for texts; more of few data)."""
 
     batch_size: int | None = None
-    """Examples per step, of all processes together (default: 128 for images, at most 64 for tables)."""
+    """Examples per step, of all processes together (default: 128 for images, 64 for tables, 256 for texts)."""
 
     lr: float | None = None
-    """Learning rate at the peak of the schedule (default: 0.01 for a summed loss, else 0.1 to 1, by the loss)."""
+    """Learning rate at the peak of the schedule (default: 0.01 for a summed loss, else 0.02 to 1, by the loss)."""
 
     momentum: float = MOMENTUM
     """Momentum of stochastic gradient descent."""
 
-    weight_decay: float = WEIGHT_DECAY
-    """Weight decay of stochastic gradient descent."""
+    weight_decay: float | None = None
+    """Weight decay of stochastic gradient descent (default: 0.0001 for images, up to 0.003 for small tables)."""
 
     schedule: Literal["one-cycle", "paper", "constant"] | None = None
     """How the learning rate changes; "paper" divides it by ten after 40 % and 80 % (default: one-cycle)."""
@@ -119,6 +119,7 @@ class ResolvedSettings(TrainSettings):
     epochs: int
     batch_size: int
     lr: float
+    weight_decay: float
     schedule: Literal["one-cycle", "paper", "constant"]
     reduction: Literal["sum", "mean"]
 
@@ -222,18 +223,19 @@ class NetworkSpec:
 class SphereSpec:
     """The kind of space, and axes, loss and prototypes of a sphere."""
 
-    kind: Literal["sphere", "composite", "conventional", "deep-ncm"] = "sphere"
-    """The sphere; one point on it for a class and a number together; softmax and squared error; or class means."""
+    kind: Literal["sphere", "spheres", "composite", "conventional", "deep-ncm"] | None = None
+    """One sphere; one for each task; one point for a class and a number together; softmax and squared error; or class
+    means (default: one sphere, or one for each task where there are classes and numbers)."""
 
     dim: int | None = None
-    """Dimensions of the sphere (default: K - 1 for K classes, at most 256, and one for each number)."""
+    """Dimensions of the sphere (default: K - 1 for K classes, at most 256, and 8 for each number)."""
 
     loss: str = "auto"
     """Loss of classes on the sphere: squared_cosine (the paper's), cosine_softmax, free_norm_softmax, cauchy_softmax,
     power_cosine, sampled_cosine_softmax, or auto, by the numbers of classes and dimensions."""
 
     margin: float | None = None
-    """Keeps numbers away from the poles (default: 0.1 next to classes and in a composite space, else 0)."""
+    """Keeps numbers away from the poles (default: 0.1 where they share a sphere with classes, else 0)."""
 
     prototypes: str | None = None
     """A file of placed prototypes, from hyperproto place -o FILE."""

@@ -17,12 +17,13 @@ def mixed():
     return X, y
 
 
-def test_classes_and_numbers_are_learned_on_one_sphere(mixed):
+def test_classes_and_numbers_are_learned_together(mixed):
     X, y = mixed
     model = HypersphericalMultiTask(random_state=0).fit(X, y)
     assert model.tasks_ == ["classes", "number", "classes"]
     assert [None if c is None else c.tolist() for c in model.classes_] == [["down", "up"], None, [0, 1, 2]]
-    assert model.space_.dim == 2 + 1 + 2
+    assert model.space_.separate
+    assert model.space_.dim == 2 + 8 + 2
     answers = model.predict(X)
     assert answers.shape == y.shape
     assert (answers[:, 0] == y[:, 0]).mean() > 0.9

@@ -9,7 +9,7 @@ import torch
 from torch.nn import functional
 
 from hyperproto import Classes, CompositeSpace, OutputSpace, Range, Space, place
-from hyperproto.baselines import ConventionalSpace
+from hyperproto.baselines import ConventionalSpace, space_from_dict
 from hyperproto.codes.best import known_max_cosine
 from hyperproto.losses import CosineSoftmax, squared_cosine_grad, squared_cosine_loss
 from hyperproto.spaces import Sphere, TaskSpace
@@ -52,6 +52,39 @@ def test_the_joint_loss_is_equation_1_plus_equation_7(joint, generator):
     losses = joint.losses(z, targets)
     torch.testing.assert_close(losses["digit"], classes.mean())
     torch.testing.assert_close(losses["angle"], angles.mean())
+
+
+def test_separate_tasks_read_axes_of_their_own(generator):
+    tasks = {"digit": Classes(NAMES), "angle": Range(0, 180, loss="absolute")}
+    space = Space(12, tasks, separate=True)
+    z = outputs(8, 12, generator)
+    targets = {"digit": torch.arange(8) % 5, "angle": torch.linspace(0, 180, 8, dtype=torch.float64)}
+    classes = squared_cosine_loss(z[:, :4], space.prototypes["digit"].vectors, targets["digit"])
+    angles = (2 * targets["angle"] / 180 - 1 - z[:, 4] / z[:, 4:].norm(dim=1)).abs()
+    losses = space.losses(z, targets)
+    torch.testing.assert_close(losses["digit"], classes.mean())
+    torch.testing.assert_close(losses["angle"], angles.mean())
+    (gradient,) = torch.autograd.grad(losses["angle"], z)
+    assert gradient[:, :4].abs().max() == 0
+    assert gradient[:, 4:].abs().min() > 0
+    points = space.project(z)
+    assert points[:, :4].norm(dim=1).tolist() == pytest.approx([0.5**0.5] * 8)
+    assert points.norm(dim=1).tolist() == pytest.approx([1.0] * 8)
+    again = space_from_dict(space.to_dict(), space.prototypes_by_task())
+    assert again.separate
+    assert again.tasks["angle"] == tasks["angle"]
+    torch.testing.assert_close(again.loss(z, targets), space.loss(z, targets))
+
+
+def test_separate_tasks_need_two_axes_each():
+    with pytest.raises(ValueError, match=r'`dim` must leave the tasks 4 axes \("digit" 2, "angle" 2\); got 3'):
+        Space(3, digit=Classes(NAMES), angle=Range(0, 180), separate=True)
+
+
+def test_what_is_the_papers_is_left_out_of_a_config(joint):
+    described = joint.to_dict()
+    assert "separate" not in described
+    assert all("loss" not in task for task in described["tasks"] if task["task"] == "range")
 
 
 def test_autograd_of_a_double_space_is_equation_2_to_1e_12(generator):

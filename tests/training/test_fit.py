@@ -31,7 +31,8 @@ def test_a_joint_task_is_learned(blobs, blob_space):
 def test_the_whole_update_is_plain_gradient_descent(blobs, blob_space):
     """One epoch of one batch equals a bare step written out by hand."""
     network, twin = make_network(), make_network()
-    hp.fit(network, blob_space, blobs, epochs=1, batch_size=len(blobs), lr=0.01, schedule="constant")
+    settings = {"epochs": 1, "lr": 0.01, "weight_decay": 1e-4, "schedule": "constant"}
+    hp.fit(network, blob_space, blobs, batch_size=len(blobs), **settings)
     optimizer = torch.optim.SGD(twin.parameters(), lr=0.01, momentum=0.9, weight_decay=1e-4)
     blob_space.loss(twin(blobs.inputs), blobs.targets, reduction="sum").backward()
     optimizer.step()

@@ -17,7 +17,8 @@ import hyperproto as hp
 from hyperproto.cli.main import main
 from hyperproto.data import Bounds, Labels, Source, Split, TablePreprocessing
 from hyperproto.data.readers import describe_data, read_data
-from hyperproto.defaults import choose_dim
+from hyperproto.defaults import choose_backbone, choose_dim
+from hyperproto.spaces.space import deal_axes
 from hyperproto.spec import DataSpec, NetworkSpec, RunSpec, SpaceSpec, TrainSettings
 from hyperproto.training import build, read_run, resume_run, train
 from hyperproto.training.build import build_space, resolve_space
@@ -272,10 +273,41 @@ def test_the_dimension_follows_the_tasks():
     assert choose_dim([2], 1) == 3
     assert choose_dim([], 1) == 8
     assert choose_dim([5, 3], 2) == 8
+    assert choose_dim([5, 3], 2, separate=True) == 22
     for counts, ranges in (([], 1), ([2], 2), ([2, 2], 0)):
         tasks = {f"c{i}": hp.Classes(count) for i, count in enumerate(counts)}
         tasks |= {f"r{i}": hp.Range(0, 1) for i in range(ranges)}
         hp.Space(choose_dim(counts, ranges), tasks)
+        axes = deal_axes(choose_dim(counts, ranges, separate=True), tasks, separate=True)
+        assert [part.stop - part.start for part in axes.values()] == [2] * len(counts) + [8] * ranges
+
+
+def test_classes_and_numbers_have_spheres_of_their_own_where_there_is_room():
+    both = {"kind": classes(5), "year": Bounds(0, 1)}
+    space = space_of(spec_of(NOTHING), both)
+    assert (type(space), space.separate, space.dim) == (hp.Space, True, 12)
+    assert (space.tasks["year"].margin, space.tasks["year"].loss) == (0, "absolute")
+    for choice in ({"dim": 3}, {"kind": "sphere"}):
+        assert not space_of(spec_of(NOTHING, **choice), both).separate
+    for alone in ({"kind": classes(5)}, {"year": Bounds(0, 1)}, {"year": Bounds(0, 1), "month": Bounds(1, 12)}):
+        assert not space_of(spec_of(NOTHING), alone).separate
+    assert space_of(spec_of(NOTHING), {"year": Bounds(0, 1)}).tasks["year"].loss == "absolute"
+    assert space_of(spec_of(NOTHING, loss="squared_cosine"), both).tasks["year"].loss == "squared"
+
+
+def test_rows_take_at_least_300_steps_and_decay_by_their_number():
+    space = space_of(spec_of(NOTHING), {"kind": classes(3)})
+    for n, kind, chosen in (
+        (142, "rows", (100, 48, 0.1, 3e-3)),
+        (40_000, "rows", (15, 64, 0.1, 1e-4)),
+        (10_003, "sparse rows", (10, 251, 0.3, 1e-3)),
+        (142, "images", (30, 128, 0.2, 1e-4)),
+    ):
+        found = resolve_settings(TrainSettings(), space, n, kind)
+        assert (found.epochs, found.batch_size, found.lr, found.weight_decay) == chosen
+    assert resolve_settings(TrainSettings(weight_decay=0.5), space, 142, "rows").weight_decay == 0.5
+    assert choose_backbone((9,), "sparse rows")[1]["dropout"] == 0.5
+    assert "dropout" not in choose_backbone((9,), "rows")[1]
 
 
 @pytest.mark.parametrize(
@@ -327,16 +359,18 @@ def test_a_composite_space_has_a_margin_of_its_own():
     assert type(space) is hp.spaces.CompositeSpace
     assert space.tasks["year"].margin == 0.1
     assert space_of(spec_of(NOTHING, kind="composite", margin=0.2), targets).tasks["year"].margin == 0.2
-    assert space_of(spec_of(NOTHING), targets).tasks["year"].margin == 0.1
-    assert space_of(spec_of(NOTHING, loss="squared_cosine"), targets).tasks["year"].margin == 0
+    assert space_of(spec_of(NOTHING, kind="sphere"), targets).tasks["year"].margin == 0.1
+    assert space_of(spec_of(NOTHING, kind="sphere", loss="squared_cosine"), targets).tasks["year"].margin == 0
 
 
 @pytest.mark.parametrize(
     ("choice", "chosen"),
     [
-        ({}, ("free_norm_softmax", None, 0.1, 0.1)),
-        ({"lr": 0.3, "margin": 0.0}, ("free_norm_softmax", None, 0.3, 0.0)),
+        ({}, ("free_norm_softmax", None, 0.1, 0.0)),
+        ({"kind": "sphere"}, ("free_norm_softmax", None, 0.1, 0.1)),
+        ({"kind": "sphere", "lr": 0.3, "margin": 0.0}, ("free_norm_softmax", None, 0.3, 0.0)),
         ({"kind": "composite"}, ("squared_cosine", None, 0.3, 0.1)),
+        ({"kind": "conventional"}, ("squared_cosine", None, 0.01, 0.0)),
         ({"loss": "squared_cosine"}, ("squared_cosine", None, 0.01, 0.0)),
     ],
 )
@@ -437,7 +471,8 @@ def test_prototypes_of_a_file_go_to_the_classes_they_are_named_for(tmp_path):
     spec = spec_of(NOTHING, prototypes=str(tmp_path / "p"))
     space = space_of(spec, targets)
     placed = hp.Prototypes.load(tmp_path / "p").vectors
-    assert space.dim == 6
+    assert space.dim == 5 + 8
+    assert space_of(spec_of(NOTHING, kind="sphere", prototypes=str(tmp_path / "p")), targets).dim == 6
     assert torch.equal(space.prototypes["animal"].vectors, placed[[1, 2, 0]])
     hp.place(3, 4).save(tmp_path / "unnamed")
     unnamed = space_of(spec_of(NOTHING, prototypes=str(tmp_path / "unnamed")), targets)

@@ -140,7 +140,7 @@ class Reproduce:
 
 def _describe(cell: "Cell") -> str:
     run, space = cell.run, cell.run.space
-    kind = {"deep-ncm": f"deep NCM, {space.mean}", "conventional": "conventional"}.get(space.kind, "")
+    kind = {"deep-ncm": f"deep NCM, {space.mean}", "conventional": "conventional"}.get(space.kind or "", "")
     loss = "" if space.loss == "squared_cosine" else space.loss.replace("_", " ")
     kind = kind or ", ".join(filter(None, (space.prototypes, loss))) or "sphere"
     weight = "" if space.task_weight is None else f", w = {space.task_weight:g}"

@@ -83,8 +83,9 @@ class DataOptions(LoadingSpec, ReadingOptions):
 class SpaceOptions(SphereSpec):
     """What the network's outputs mean."""
 
-    kind: Annotated[Literal["sphere", "composite", "conventional"], arg(name="space")] = "sphere"
-    """The sphere; one point on it for a class and a number together; or softmax and squared error."""
+    kind: Annotated[Literal["sphere", "spheres", "composite", "conventional"] | None, arg(name="space")] = None
+    """One sphere; one for each task; one point for a class and a number together; or softmax and squared error
+    (default: one sphere, or one for each task where there are classes and numbers)."""
 
     def spec(self) -> SpaceSpec:
         """Return the space that the options describe; files by their absolute paths."""

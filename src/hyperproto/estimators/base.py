@@ -27,7 +27,7 @@ from hyperproto.defaults import (
     INFERENCE_ROWS,
     PARTIAL_FIT_RATE,
     VALIDATION_FRACTION,
-    WEIGHT_DECAY,
+    InputKind,
     choose_backbone,
     choose_scaling,
 )
@@ -63,7 +63,7 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     epochs: int | str = "auto"
     batch_size: int | str = "auto"
     lr: float | str = "auto"
-    weight_decay: float = WEIGHT_DECAY
+    weight_decay: float | str = "auto"
     early_stopping: bool = False
     validation_fraction: float = VALIDATION_FRACTION
     patience: int = 10
@@ -224,10 +224,11 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         spec = self._space_spec(None if use_prior else "none")
         self.space_ = cast(Space, build_space(spec, source, seed=seed))
         self.space_.balance(known)
-        given = {name: _number_or_none(getattr(self, name), name) for name in ("epochs", "batch_size", "lr")}
-        train = TrainSettings(**given, weight_decay=self.weight_decay, seed=seed)
+        open_ones = ("epochs", "batch_size", "lr", "weight_decay")
+        given = {name: _number_or_none(getattr(self, name), name) for name in open_ones}
+        train = TrainSettings(**given, seed=seed)
         self.settings_ = resolve_settings(train, self.space_, len(inputs), kind_of(inputs))
-        self.network_ = self._build_network(shape, seed).to(inputs.dtype)
+        self.network_ = self._build_network(shape, kind_of(inputs), seed).to(inputs.dtype)
         self.history_: list[dict[str, Any]] = []
         self.held_out_ = self.replay_ = None
 
@@ -242,7 +243,7 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             prior=prior,
         )
 
-    def _build_network(self, shape: tuple[int, ...], seed: int) -> nn.Module:
+    def _build_network(self, shape: tuple[int, ...], kind: InputKind, seed: int) -> nn.Module:
         """Build the network for inputs of a shape, its weights fixed by the seed."""
         if callable(self.backbone):
             with torch.random.fork_rng():
@@ -256,7 +257,7 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             raise InputTypeError("backbone", rule, type(self.backbone).__name__)
         spec = NetworkSpec(backbone=None if self.backbone == "auto" else self.backbone)
         if len(shape) == 1:
-            name, options = choose_backbone(shape)
+            name, options = choose_backbone(shape, kind)
             if self.backbone not in ("auto", name):
                 rule = f'be "auto" or "{name}" for a table'
                 raise InputError("backbone", rule, f'"{self.backbone}", which takes images')

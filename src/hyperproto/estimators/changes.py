@@ -84,7 +84,7 @@ class ClassChanges(SphereEstimator):
             settings["new_valid"] = self._inputs(new_valid[0]), ClassColumn(old.check_kind(new_valid[1])).names
         replayed = self.replay_ if replay is None else self._examples(replay)
         if how == "train" or (how == "auto" and prior is None and replayed is not None):
-            settings = {"progress": False, "weight_decay": self.weight_decay} | settings
+            settings = {"progress": False, "weight_decay": self.settings_.weight_decay} | settings
         changed = add_classes(
             (self.network_, self._named_space(name)),
             inputs,

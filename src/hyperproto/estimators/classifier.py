@@ -40,9 +40,10 @@ class HypersphericalClassifier(ClassifierMixin, ClassChanges):  # type: ignore[m
         "columns" takes each column to mean 0 and spread 1, "global" divides all by one number. "auto" does the first
         to dense tables and images, the second to sparse ones, which stay sparse: they are never shifted.
     epochs, batch_size, lr : number or "auto"
-        As :func:`hyperproto.fit` takes them. "auto" is batches of at most 64 rows, 256 of sparse ones, and
-        15 epochs, or as many as give 60 steps, at a rate that suits the loss (:mod:`hyperproto.defaults`).
-    weight_decay : float
+        As :func:`hyperproto.fit` takes them. "auto" is batches of at most 64 rows and 15 epochs, of sparse ones 256
+        and 10, or as many as give 300 steps, at a rate that suits the loss (:mod:`hyperproto.defaults`).
+    weight_decay : float or "auto"
+        "auto" is :func:`hyperproto.defaults.choose_weight_decay`.
     class_weight : dict, "balanced" or None
         As in scikit-learn.
     early_stopping : bool, default False

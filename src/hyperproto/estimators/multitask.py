@@ -1,4 +1,4 @@
-"""Classes and numbers together, on one sphere."""
+"""Classes and numbers together, by one network."""
 
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -18,7 +18,9 @@ from hyperproto.spec import SpaceSpec
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class HypersphericalMultiTask(ClassChanges):
-    """Several columns at once, each of classes or of numbers, on one sphere and without weights between them.
+    """Several columns at once, each of classes or of numbers, by one network and without weights between them.
+
+    Classes and numbers have a sphere for each column, ``hp.Space(..., separate=True)``; those of one kind share one.
 
     Parameters
     ----------
@@ -26,12 +28,12 @@ class HypersphericalMultiTask(ClassChanges):
         What each column of ``y`` is. By "auto" floating-point columns are numbers, all others classes; in a table of
         objects, a column is one of numbers where all of its values are floats.
     dim : int or "auto"
-        Axes of the sphere; "auto" is :func:`hyperproto.defaults.choose_dim`.
+        Axes of all of the output; "auto" is :func:`hyperproto.defaults.choose_dim`.
     loss : {"auto", "free_norm_softmax", "cosine_softmax", "squared_cosine", ...}, or a loss
         For the columns of classes; "auto" is :func:`hyperproto.defaults.choose_loss`.
     margin : float or "auto"
-        Keeps numbers away from the poles, where classes cannot be told apart; "auto" is 0.1, and 0 where there are
-        only numbers.
+        Keeps numbers away from the poles, where classes cannot be told apart; "auto" is 0.1 where they share a
+        sphere, and 0 where ``dim`` has room for a sphere for each column, as it has by default.
     class_weight : "balanced" or None
         Weigh the classes of each column by how rare they are.
     backbone, hidden, standardize, epochs, batch_size, lr, weight_decay
@@ -66,7 +68,7 @@ class HypersphericalMultiTask(ClassChanges):
     class_weight: Any = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Lay out one sphere for all columns and train one network.
+        """Lay out a sphere for all columns, or one for each, and train one network.
 
         Parameters
         ----------

@@ -100,7 +100,7 @@ def with_prototypes(space: AnySphere, task: str, prototypes: Prototypes) -> AnyS
     for name, value in class_tasks(tasks).items():
         own = weights if name == task else value.class_weight
         tasks[name] = replace(value, classes=placed[name], class_weight=own)
-    return type(space)(space.dim, space.in_user_form(tasks)).to(prototypes.vectors.device)
+    return type(space)(space.dim, space.in_user_form(tasks), **space.options).to(prototypes.vectors.device)
 
 
 def new_class_names(old: Prototypes, labels: Any, names: Sequence[str] | None) -> NewClasses:

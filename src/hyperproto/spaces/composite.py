@@ -17,7 +17,7 @@ from torch import Tensor
 
 from hyperproto._core.errors import InputError
 from hyperproto.losses import Reduction
-from hyperproto.spaces.output_space import reduce_rows
+from hyperproto.spaces.output_space import parse_tasks, reduce_rows
 from hyperproto.spaces.space import PrototypeHead, Sphere
 from hyperproto.spaces.tasks import Range, Task, class_tasks, range_tasks
 from hyperproto.sphere import normalize, working_dtype
@@ -50,7 +50,7 @@ class CompositeSpace(Sphere):
     kind = "composite"
 
     def __init__(self, dim: int, task: Task | Mapping[str, Task] | None = None, **tasks: Task) -> None:
-        super().__init__(dim, task, **tasks)
+        super().__init__(dim, parse_tasks(task, tasks)[0])
         classes, ranges = class_tasks(self.tasks), range_tasks(self.tasks)
         if len(classes) != 1 or len(ranges) != 1:
             kinds = ", ".join(sorted(type(asked).__name__ for asked in self.tasks.values()))

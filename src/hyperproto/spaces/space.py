@@ -4,6 +4,9 @@ Axes are dealt in order, ranges first. A range owns one axis and measures its co
 ones, so several ranges are spherical coordinates and every combination of their values can be reached. The axes
 that remain are cut into one block per class task. One range and one class task is exactly the paper: the pole on
 axis 0, the classes on the rest.
+
+Separate spheres give every task axes of its own instead, on which the output is normalized by itself. A number then
+says nothing about how much room classes have, and neither needs a margin.
 """
 
 from collections.abc import Mapping
@@ -17,6 +20,7 @@ from hyperproto._core.checks import check_directions, check_integer, check_outpu
 from hyperproto._core.errors import InputError, arg
 from hyperproto._core.processes import from_first
 from hyperproto.codes.certificate import Certificate
+from hyperproto.defaults import NUMBER_AXES
 from hyperproto.losses import cosine_loss
 from hyperproto.prototypes import Prototypes, place
 from hyperproto.spaces.output_space import Head, TaskSpace, parse_tasks
@@ -31,9 +35,11 @@ MANY_SCORES = 2**24  # beyond this many cosines are computed in blocks: 64 MB
 class Sphere(TaskSpace):
     """One sphere for one task or several, laid out before training; subclasses say what is learned there."""
 
-    def __init__(self, dim: int, task: Task | Mapping[str, Task] | None = None, **tasks: Task) -> None:
+    def __init__(
+        self, dim: int, task: Task | Mapping[str, Task] | None = None, *, separate: bool = False, **tasks: Task
+    ) -> None:
         named, bare = parse_tasks(task, tasks)
-        axes = deal_axes(dim, named)
+        axes = deal_axes(dim, named, separate=separate)
         heads: dict[str, Head] = {}
         for name, asked in range_tasks(named).items():
             heads[name] = PoleHead(asked, axes[name], int(dim))
@@ -42,12 +48,19 @@ class Sphere(TaskSpace):
             if not isinstance(placed, Prototypes):  # among several processes the first places, the others receive
                 placed = from_first(partial(place, placed, size, effort="fast", every_axis=True))
             heads[name] = PrototypeHead(classes.with_loss_for(size), axes[name], placed)
-        super().__init__(dim, {name: heads[name] for name in named}, bare=bare)
+        self.separate = bool(separate)
+        options = {"separate": True} if separate else {}  # left out, as in configs from before there was a choice
+        super().__init__(dim, {name: heads[name] for name in named}, bare=bare, **options)
 
     def project(self, z: Tensor) -> Tensor:
-        """Return the outputs as points on the sphere, shape (n, dim)."""
+        """Return the outputs as points on the sphere, shape (n, dim); all of separate ones together have length 1."""
         check_output_width(z, self.dim)
-        return normalize(z)
+        if not self.separate:
+            return normalize(z)
+        points = torch.zeros_like(z)
+        for head in self.named_heads().values():
+            points[:, head.axes] = normalize(z[:, head.axes]) / len(self.names) ** 0.5
+        return points
 
     @torch.no_grad()
     def top_k(self, z: Tensor, k: int) -> dict[str, TopK] | TopK:
@@ -94,8 +107,11 @@ class Space(Sphere):
         Width of the network's output. The sphere is S^(dim-1).
     task : Classes, Range, or a mapping from names to those, optional
         One task by itself takes and gives bare tensors. A mapping allows any name.
+    separate : bool, default False
+        A sphere of its own for each task, all on one output, in place of one that the tasks share. The paper's is
+        shared; where the library chooses, classes and numbers are separate.
     **tasks : Classes or Range
-        Tasks by name, any but "dim" and "task"; targets, losses and predictions are then always dicts.
+        Tasks by name, any but the arguments above; targets, losses and predictions are then always dicts.
         :mod:`hyperproto.spaces.space` says which axes each task reads.
 
     Examples
@@ -105,6 +121,8 @@ class Space(Sphere):
     >>> predictions = space.predict(z)
     >>> space.decode(predictions)["digit"], predictions["angle"].round()
     (['2', '4'], tensor([90.,  2.]))
+    >>> deal_axes(12, Space(12, space.tasks, separate=True).tasks, separate=True)
+    {'digit': slice(0, 4, None), 'angle': slice(4, 12, None)}
     """
 
     kind = "sphere"
@@ -178,7 +196,7 @@ class PrototypeHead(Head):
 
 
 class PoleHead(Head):
-    """A range: the cosine between its pole, one axis, and the output on that axis and all later ones."""
+    """A range: the cosine between its pole, the first of its axes, and the output on all of them."""
 
     task: Range
     upper_pole: Tensor
@@ -191,9 +209,11 @@ class PoleHead(Head):
         self.register_buffer("upper_pole", pole)
 
     def row_losses(self, z: Tensor, target: Tensor) -> Tensor:
-        """Return Equation 7 row by row."""
+        """Return Equation 7, or the absolute difference, row by row."""
         wide = working_dtype(z.dtype)
         target_cosine = self.task.to_cosine(target.to(torch.promote_types(target.dtype, wide))).to(wide)
+        if self.task.loss == "absolute":
+            return (self.scores(z) - target_cosine).abs()
         return cosine_loss(z[:, self.axes], self.upper_pole[self.axes], target_cosine)
 
     def scores(self, z: Tensor) -> Tensor:
@@ -207,8 +227,10 @@ class PoleHead(Head):
         return self.task.from_cosine(self.scores(z))
 
 
-def deal_axes(dim: int, tasks: Mapping[str, Task]) -> dict[str, slice]:
+def deal_axes(dim: int, tasks: Mapping[str, Task], *, separate: bool = False) -> dict[str, slice]:
     """Return the axes each task reads, or say why this layout cannot work.
+
+    Separate tasks have blocks of their own, numbers too; eight axes are enough for those.
 
     >>> deal_axes(4, {"style": Classes(5), "year": Range(1500, 1900)})
     {'year': slice(0, 4, None), 'style': slice(1, 4, None)}
@@ -216,32 +238,36 @@ def deal_axes(dim: int, tasks: Mapping[str, Task]) -> dict[str, slice]:
     dim = check_integer(
         dim, "dim", at_least=2, reason="On one axis there are two directions and no way between them."
     )
-    ranges = range_tasks(tasks)
+    ranges = {} if separate else range_tasks(tasks)
     start = len(ranges)
     if dim <= start:
         advice = "Each range takes one axis, and the last turns toward one more."
         raise InputError("dim", f"be at least {start + 1} for {start} ranges", dim, advice)
     axes = {name: slice(axis, dim) for axis, name in enumerate(ranges)}
-    for name, size in _block_sizes(dim - start, class_tasks(tasks)).items():
+    blocks = {name: task for name, task in tasks.items() if name not in ranges}
+    for name, size in _block_sizes(dim - start, blocks).items():
         axes[name] = slice(start, start + size)
         start += size
     return axes
 
 
-def _block_sizes(left: int, blocks: Mapping[str, Classes]) -> dict[str, int]:
-    """Deal the remaining axes to the class tasks, one at a time in turn.
+def _block_sizes(left: int, blocks: Mapping[str, Task]) -> dict[str, int]:
+    """Deal the remaining axes to the tasks, one at a time in turn.
 
-    A task is served while it has fewer than K-1 axes, in which its simplex fits; when all are served, what is
-    left goes round again. Prototypes that were placed already take exactly their dimension.
+    A task is served while it has fewer than K-1 axes, in which its simplex fits, or a number fewer than eight; when
+    all are served, what is left goes round again. Prototypes that were placed already take exactly their dimension.
     """
-    sizes = {name: task.classes.dim if isinstance(task.classes, Prototypes) else 2 for name, task in blocks.items()}
-    free = [name for name, task in blocks.items() if not isinstance(task.classes, Prototypes)]
+    asked = {name: task.classes if isinstance(task, Classes) else None for name, task in blocks.items()}
+    sizes = {name: classes.dim if isinstance(classes, Prototypes) else 2 for name, classes in asked.items()}
+    free = [name for name, classes in asked.items() if not isinstance(classes, Prototypes)]
+    enough = {name: t.num_classes - 1 if isinstance(t, Classes) else NUMBER_AXES for name, t in blocks.items()}
     spare = left - sum(sizes.values())
     if spare < 0 or min(sizes.values(), default=2) < 2:
         needs = ", ".join(f'"{name}" {max(2, size)}' for name, size in sizes.items())
+        which = "tasks" if range_tasks(blocks) else "class tasks"
         raise InputError(
             "dim",
-            f"leave the class tasks {sum(max(2, n) for n in sizes.values())} axes ({needs})",
+            f"leave the {which} {sum(max(2, n) for n in sizes.values())} axes ({needs})",
             left,
             "A block of one axis has no directions to choose from, and placed prototypes take their own dimension. "
             f"Raise {arg('dim')} by at least {max(1, -spare)}.",
@@ -250,7 +276,7 @@ def _block_sizes(left: int, blocks: Mapping[str, Classes]) -> dict[str, int]:
         advice = f"Lower {arg('dim')} by {spare}, or place the prototypes in more dimensions."
         raise InputError("dim", f"leave the given prototypes their {sum(sizes.values())} axes", left, advice)
     while spare and free:
-        hungry = [name for name in free if sizes[name] < blocks[name].num_classes - 1] or free
+        hungry = [name for name in free if sizes[name] < enough[name]] or free
         for name in hungry[:spare]:
             sizes[name] += 1
         spare -= min(spare, len(hungry))

@@ -19,10 +19,13 @@ from hyperproto.data.readers import read_data
 from hyperproto.data.source import draw_rows, hold_out_rows, resized, select
 from hyperproto.defaults import (
     HEAD,
+    NUMBER_AXES,
     PRETRAINED,
     choose_dim,
     choose_loss,
     choose_margin,
+    choose_number_loss,
+    choose_space,
     class_axes,
     uses_pretrained,
     uses_prior,
@@ -43,6 +46,7 @@ from hyperproto.priors.data_driven import draw_examples
 from hyperproto.prototypes import Prototypes, place
 from hyperproto.prototypes.prototypes import check_dim
 from hyperproto.spaces import Classes, CompositeSpace, Range, Space, TaskSpace, tasks_for
+from hyperproto.spaces.space import deal_axes
 from hyperproto.spaces.tasks import class_tasks
 from hyperproto.spec import DataSpec, NetworkSpec, SpaceSpec
 
@@ -100,20 +104,24 @@ def resolve_space(spec: SpaceSpec, source: Source) -> SpaceSpec:
     """Return the space with everything chosen that it leaves open, by what the data ask for."""
     counts = [known.num_classes for known in source.targets.values() if isinstance(known, Labels)]
     numbers = len(source.targets) - len(counts)
-    dim = choose_dim(counts, numbers) if spec.dim is None else check_dim(spec.dim)
+    dim = None if spec.dim is None else check_dim(spec.dim)
+    kind = spec.kind or choose_space(counts, numbers, dim)
+    separate, several = kind == "spheres", kind in ("sphere", "spheres")
+    dim = dim or choose_dim(counts, numbers, separate=separate)
     loss = spec.loss
     if loss == "auto":
-        chosen = counts and spec.kind == "sphere"
-        loss = choose_loss(max(counts), class_axes(counts, numbers, dim)) if chosen else "squared_cosine"
+        axes = class_axes(counts, numbers * (NUMBER_AXES if separate else 1), dim)
+        loss = choose_loss(max(counts), axes) if counts and several else "squared_cosine"
     prior, margin = spec.prior, spec.margin
-    if prior is None and not spec.prototypes and spec.kind == "sphere":
+    if prior is None and not spec.prototypes and kind == "sphere":
         prior = "data" if uses_prior(counts, numbers, dim, loss) and _has_prior(source.train) else None
     if margin is None:
-        margin = choose_margin("composite" if spec.kind == "composite" else loss, has_classes=bool(counts))
+        margin = choose_margin(kind, loss, has_classes=bool(counts))
     return replace(
         spec,
-        dim=spec.dim if spec.prototypes or spec.kind == "conventional" else dim,
-        loss=spec.loss if spec.kind == "sphere" and len(counts) > 1 else loss,  # "auto" is for each its own
+        kind=kind,
+        dim=spec.dim if spec.prototypes or kind == "conventional" else dim,
+        loss=spec.loss if several and len(counts) > 1 else loss,  # "auto" is for each its own
         prior=prior,
         margin=margin,
     )
@@ -133,9 +141,12 @@ def build_space(spec: SpaceSpec, source: Source, *, seed: int, prototypes: Proto
     prototypes : Prototypes, optional
         For the classes, where the caller brings them along.
     """
+    number_loss = choose_number_loss(spec.loss)
     spec = resolve_space(spec, source)
     tasks: Tasks = tasks_for(source.targets)
-    if spec.kind in ("sphere", "composite"):
+    if spec.kind in ("sphere", "spheres"):
+        tasks = {name: replace(t, loss=number_loss) if isinstance(t, Range) else t for name, t in tasks.items()}
+    if spec.kind in ("sphere", "spheres", "composite"):
         tasks, dim = _on_sphere(spec, tasks, source, prototypes)
     else:
         dim = cast(int, spec.dim)
@@ -150,7 +161,9 @@ def build_space(spec: SpaceSpec, source: Source, *, seed: int, prototypes: Proto
             return ConventionalSpace(tasks, clamp=cast(Any, spec.clamp), width=spec.width)
         if spec.kind == "deep-ncm":
             return DeepNCM(dim, tasks, mean=cast(Any, spec.mean))
-        return (CompositeSpace if spec.kind == "composite" else Space)(dim, tasks)
+        if spec.kind == "composite":
+            return CompositeSpace(dim, tasks)
+        return Space(dim, tasks, separate=spec.kind == "spheres")
 
 
 def choose_network(spec: NetworkSpec, source: Source, image_size: int | None = None) -> tuple[NetworkSpec, Source]:
@@ -299,14 +312,14 @@ def _on_sphere(space: SpaceSpec, tasks: Tasks, source: Source, given: Prototypes
     if given is None and not space.prototypes and space.prior in (None, "none"):
         return made, cast(int, space.dim)
     name, labels = _only_class_target(source, "prototypes" if space.prototypes else "prior")
-    numbers = len(made) - 1
+    separate = space.kind == "spheres"
     if given is None and space.prototypes:
         given = _load_prototypes(space.prototypes, labels, name)
     if given is None:
-        axes = cast(int, space.dim) - numbers
-        given = from_first(lambda: _place(space, source, name, labels, axes))
+        block = deal_axes(cast(int, space.dim), made, separate=separate)[name]
+        given = from_first(lambda: _place(space, source, name, labels, block.stop - block.start))
     made[name] = replace(cast(Classes, made[name]), classes=given)
-    return made, given.dim + numbers if space.dim is None else space.dim
+    return made, space.dim or given.dim + (len(made) - 1) * (NUMBER_AXES if separate else 1)
 
 
 def _place(space: SpaceSpec, source: Source, name: str, labels: Labels, axes: int) -> Prototypes:

@@ -18,7 +18,7 @@ from hyperproto._core.progress import progress_bar
 from hyperproto.data import Arrays, ImageData, as_dataset
 from hyperproto.data.batches import AnyDataset
 from hyperproto.data.sparse import is_sparse
-from hyperproto.defaults import SCHEDULE, InputKind, choose_rate, choose_steps
+from hyperproto.defaults import SCHEDULE, InputKind, choose_rate, choose_steps, choose_weight_decay
 from hyperproto.spaces import Classes, CompositeSpace, OutputSpace, Range, Sphere, Targets, TaskSpace
 from hyperproto.spaces.tasks import BALANCED
 from hyperproto.spec import ResolvedSettings, RunSpec, TrainSettings
@@ -168,7 +168,8 @@ def resolve_settings(
     if isinstance(space, CompositeSpace):
         loss = "composite"
     elif isinstance(space, Sphere):
-        loss = classes[-1].loss.name if classes else "squared_cosine"
+        absolute = any(task.loss == "absolute" for task in tasks)
+        loss = classes[-1].loss.name if classes else "absolute" if absolute else "squared_cosine"
     counts: Any = {"num_classes": classes[-1].num_classes if classes else 0, "num_ranges": len(tasks) - len(classes)}
     reduction, lr = choose_rate(loss, inputs, settings.reduction, **counts)
     epochs, batch_size = choose_steps(num_examples, inputs)
@@ -178,6 +179,7 @@ def resolve_settings(
         epochs=epochs,
         batch_size=batch_size,
         lr=lr,
+        weight_decay=choose_weight_decay(num_examples, inputs),
         schedule=SCHEDULE,
         reduction=reduction,
         mixed_precision="bf16" if has_bf16 else None,
