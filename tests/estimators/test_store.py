@@ -131,3 +131,31 @@ def test_a_run_is_loaded_as_before_and_an_estimator_takes_no_options(classifier,
     with pytest.raises(FileNotFoundError, match="No run in"):
         hp.load(tmp_path)
     assert "network.layers.0.weight" in load_file(tmp_path / "model" / "last.safetensors")
+
+
+def test_an_estimator_that_was_saved_may_be_overwritten_and_nothing_else(three_kinds, tmp_path):
+    X, y = three_kinds
+    first = HypersphericalClassifier(epochs=1, replay=2, calibrate=True, random_state=0).fit(X, y)
+    second = HypersphericalClassifier(epochs=2, hidden=5, random_state=1).fit(X, y)
+    first.save(tmp_path / "model")
+    with pytest.raises(ValueError, match="must be new or empty"):
+        second.save(tmp_path / "model")
+    second.save(tmp_path / "model", overwrite=True)
+    back = hp.load(tmp_path / "model")
+    np.testing.assert_array_equal(back.predict_proba(X), second.predict_proba(X))
+    assert back.replay_ is None
+    (tmp_path / "model" / "notes.txt").write_text("mine")
+    with pytest.raises(ValueError, match="must be new or empty"):
+        first.save(tmp_path / "model", overwrite=True)
+    np.testing.assert_array_equal(hp.load(tmp_path / "model").predict_proba(X), second.predict_proba(X))
+
+
+def test_training_tells_how_it_goes_where_asked(three_kinds, capfd):
+    X, y = three_kinds
+    model = HypersphericalClassifier(epochs=2, hidden=5).fit(X, y)
+    assert capfd.readouterr() == ("", "")
+    assert tuple(model.network_.config["hidden"]) == (5,)
+    model.set_params(verbose=True).fit(X, y)
+    told = capfd.readouterr().out.splitlines()
+    assert told[0] == "epoch 1/2 begins"
+    assert [line.split("  ")[0] for line in told[1:]] == ["epoch 1/2", "epoch 2/2"]

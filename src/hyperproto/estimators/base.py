@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
+from numbers import Integral
 from typing import Any, Self, cast, get_args
 
 import numpy as np
@@ -69,6 +70,7 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     patience: int = 10
     calibrate: bool = False
     random_state: Any = None
+    verbose: bool = False
 
     columns_: dict[str, Column] = field(init=False)
     encoder_: TableEncoder | None = field(init=False)
@@ -94,10 +96,13 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self.held_out_ = self._answer(inputs, targets)
         return self._calibrate()
 
-    def save(self, folder: Any) -> None:
-        """Write everything a prediction needs into a new folder; ``hp.load(folder)`` gives it back."""
+    def save(self, folder: Any, *, overwrite: bool = False) -> None:
+        """Write everything a prediction needs into a new folder; ``hp.load(folder)`` gives it back.
+
+        ``overwrite=True`` replaces an estimator that was saved there before, and nothing else.
+        """
         check_is_fitted(self)
-        save_estimator(self, folder)
+        save_estimator(self, folder, overwrite=overwrite)
 
     @abstractmethod
     def _encode(self, y: Any) -> dict[str, Tensor]:
@@ -261,7 +266,8 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             if self.backbone not in ("auto", name):
                 rule = f'be "auto" or "{name}" for a table'
                 raise InputError("backbone", rule, f'"{self.backbone}", which takes images')
-            options |= {"hidden": check_integers(list(self.hidden), "hidden", at_least=1)}
+            hidden = [self.hidden] if isinstance(self.hidden, Integral) else list(self.hidden)
+            options |= {"hidden": check_integers(hidden, "hidden", at_least=1)}
             spec = NetworkSpec(backbone=name, backbone_options=options)
         return build_network(spec, shape, self.space_.dim, seed=seed)
 
@@ -280,7 +286,7 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             space = WeightedSpace(self.space_)
             targets = {**targets, WEIGHT: torch.from_numpy(weight[rows] / weight[rows].mean())}
         best: Any = {"valid": valid, "restore_best": valid is not None}
-        run = fit(self.network_, space, (inputs, targets), settings, **best, progress=False)
+        run = fit(self.network_, space, (inputs, targets), settings, **best, progress=self.verbose and "lines")
         self.network_.eval()
         self.history_ += run.history
         self.n_iter_ = len(self.history_)

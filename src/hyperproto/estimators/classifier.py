@@ -34,7 +34,7 @@ class HypersphericalClassifier(ClassifierMixin, ClassChanges):  # type: ignore[m
     backbone : str or callable, default "auto"
         A perceptron for tables, by size a small residual network for images of shape (n, channels, height, width);
         or a name of :func:`hyperproto.models.create_backbone`, or a function ``(out_dim, shape) -> nn.Module``.
-    hidden : sequence of int, default (100,)
+    hidden : int or sequence of int, default (100,)
         Hidden layers of the perceptron.
     standardize : {"auto", "columns", "global", "none"}
         "columns" takes each column to mean 0 and spread 1, "global" divides all by one number. "auto" does the first
@@ -60,6 +60,8 @@ class HypersphericalClassifier(ClassifierMixin, ClassChanges):  # type: ignore[m
     replay : int, default 0
         How many examples of each class to keep, for ``add_classes(..., how="train")``; ``save`` writes them too.
     random_state : int, RandomState instance or None
+    verbose : bool, default False
+        Show how training goes: a progress bar in a terminal, elsewhere a line per epoch.
 
     Attributes
     ----------

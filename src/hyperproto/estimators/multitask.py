@@ -37,7 +37,7 @@ class HypersphericalMultiTask(ClassChanges):
     class_weight : "balanced" or None
         Weigh the classes of each column by how rare they are.
     backbone, hidden, standardize, epochs, batch_size, lr, weight_decay
-    early_stopping, validation_fraction, patience, random_state
+    early_stopping, validation_fraction, patience, random_state, verbose
         As in :class:`~hyperproto.estimators.HypersphericalClassifier`. Early stopping goes by the first column.
     calibrate : bool, default False
         Hold out a part: for temperatures, ``conformal_sets`` and ``predict_interval``.

@@ -26,7 +26,7 @@ class HypersphericalRegressor(RegressorMixin, SphereEstimator):  # type: ignore[
     bounds : pair of float, optional
         The numbers at the poles, beyond which no prediction lies; by default the extremes in ``y``.
     backbone, hidden, standardize, epochs, batch_size, lr, weight_decay
-    early_stopping, validation_fraction, patience, random_state
+    early_stopping, validation_fraction, patience, random_state, verbose
         As in :class:`~hyperproto.estimators.HypersphericalClassifier`.
     calibrate : bool, default False
         Hold out a part, which ``predict_interval`` needs.

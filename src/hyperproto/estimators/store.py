@@ -37,12 +37,20 @@ FORMAT = "hyperproto.estimator/2"
 MULTITASK = ("flat_", "tasks_", "names_")  # what HypersphericalMultiTask has besides
 SPARSE = ("inputs.starts", "inputs.columns", "inputs.values")
 HELD_OUT, REPLAY, OUTPUTS = "held_out.safetensors", "replay.safetensors", ("scores", "targets", "norms")
+FILES = ("estimator.json", "last.safetensors", "prototypes.*.safetensors", HELD_OUT, REPLAY)
 
 
-def save_estimator(estimator: Any, folder: str | Path) -> None:
-    """Write a fitted estimator into a folder that is new or empty; the JSON, which makes it one, comes last."""
+def save_estimator(estimator: Any, folder: str | Path, *, overwrite: bool = False) -> None:
+    """Write a fitted estimator into a folder that is new or empty; the JSON, which makes it one, comes last.
+
+    With ``overwrite`` there may be another estimator, whose files are removed, the JSON before the others.
+    """
     described = _describe(estimator)
-    place = new_folder(folder)
+    saved = overwrite and (Path(folder) / "estimator.json").is_file()
+    before = [path for pattern in FILES for path in Path(folder).glob(pattern)] if saved else []
+    place = new_folder(folder, except_for=[path.name for path in before])
+    for path in before:
+        path.unlink()
     for index, prototypes in enumerate(estimator.space_.prototypes_by_task().values()):
         prototypes.save(place / f"prototypes.{index}.safetensors")
     _write_tensors(place / "last.safetensors", weights_of(estimator.network_, estimator.space_))

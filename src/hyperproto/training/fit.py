@@ -147,6 +147,7 @@ def fit(
             shutdown,
         ):
             epoch_log = EpochLog(bar, resolved.epochs, lines=show == "lines", writer=writer)
+            epoch_log.begin(first)
             loop.train(checkpoint, bar, epoch_log, shutdown)
     return run
 

@@ -68,6 +68,11 @@ class EpochLog:
         self.bar, self.epochs, self.lines, self.writer = bar, epochs, lines, writer
         self._started = time.monotonic()
 
+    def begin(self, epoch: int) -> None:
+        """Say that training begins, where nothing else would be seen until the end of an epoch."""
+        if self.lines and not self.bar.shown and epoch < self.epochs:
+            print(f"epoch {epoch + 1}/{self.epochs} begins", flush=True)
+
     def add(self, record: dict[str, Any]) -> None:
         """Report one epoch of the history."""
         described = describe_measures(record["valid"])
