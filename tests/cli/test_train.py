@@ -57,6 +57,23 @@ def test_a_table_of_images_with_a_class_and_a_number(capsys, tmp_path):
     assert sorted(path.name for path in Path("runs").iterdir()) == ["paintings-1", "paintings-2"]
 
 
+@pytest.mark.parametrize("options", [[], ["--text", "about"]])
+def test_a_table_of_words_and_one_of_text(capsys, tmp_path, options):
+    words = {"sweet": ["apple", "pear"], "fast": ["car", "train"]}
+    rows = [[f"one {words[kind][n % 2]}", n % 2 == 0, kind] for n in range(20) for kind in words]
+    layouts.write_csv(tmp_path / "things.csv", ["about", "even", "kind"], rows)
+    code, _, err = run(capsys, "train", "--table", "things.csv", "--classes", "kind", *options, "--epochs", "20")
+    assert (code, err) == (0, "")
+    new = [["one apple", "True"], ["one train", "False"], ["the plane", "maybe"], ["", ""]]
+    layouts.write_csv(tmp_path / "new.csv", ["about", "even"], new)
+    code, out, _ = run(capsys, "predict", "runs/things-1", "new.csv", "--format", "json")
+    assert code == 0
+    assert [row["predictions"]["kind"]["name"] for row in json.loads(out)][:2] == ["sweet", "fast"]
+    layouts.write_csv(tmp_path / "other.csv", ["about", "even", "kind"], [rows[0], rows[3], ["a plane", "", "fast"]])
+    code, out, _ = run(capsys, "evaluate", "runs/things-1", "--data", "other.csv", "--json")
+    assert code == 0, "categories and words are those of the run, not those of the other table"
+
+
 def test_a_folder_of_images(capsys, tmp_path):
     layouts.write_image_folder(tmp_path / "pets")
     code, out, _ = run(capsys, "train", "--data", "pets", *SMALL, "--space", "conventional", "--held-out", "0.4")

@@ -1,14 +1,18 @@
 import csv
 import io
+import json
 import math
 
 import pyarrow
 import pytest
 import torch
 from pyarrow import parquet
+from sklearn.feature_extraction.text import TfidfVectorizer
 
 from hyperproto.data import TablePreprocessing, read_table
+from hyperproto.data.preprocessing import preprocessing_from_dict
 from hyperproto.data.source import hold_out_rows
+from hyperproto.data.sparse import is_sparse
 from hyperproto.data.tables import describe_columns, read_columns
 from hyperproto.spaces import tasks_for
 from tests.data.layouts import write_csv, write_painting_table
@@ -89,7 +93,8 @@ def test_labels_that_training_never_saw_are_a_sentence_and_a_choice(tmp_path):
         ({"ranges": ["age"], "image": "path"}, 'Unknown column of .*"path"'),
         ({"ranges": ["age"], "columns": ["age"]}, 'got "age" 2 times'),
         ({"ranges": ["age"], "columns": ["weight"], "image": "group"}, "`columns` must be left out with `image`"),
-        ({"ranges": ["age"]}, 'Column "group" of .* got "a" in row 1 \\(3 of 4 rows\\)'),
+        ({"ranges": ["age"], "columns": ["weight"], "text": "group"}, "`columns` must be left out with `text`"),
+        ({"ranges": ["age"], "text": "weight", "image": "group"}, "`text` must be left out with `image`"),
         ({"ranges": ["group"]}, 'Column "group" of .* must hold finite numbers or empty cells; got "a" in row 1'),
         ({"ranges": ["age"], "bounds": {"weight": (0, 1)}}, '`bounds` must be for columns of `ranges`; got "weight"'),
         ({"ranges": ["age"], "columns": ["weight"], "bounds": {"age": (1, 1)}}, "`low` must be less than `high`"),
@@ -251,3 +256,32 @@ def test_numbers_are_read_as_float64(tmp_path):
     values = read_columns(path)["x"].numbers()
     assert values.dtype == torch.float64
     assert [None if math.isnan(value) else value for value in values.tolist()] == [1.5, None, -0.002, 1000.0, None]
+
+
+def test_columns_of_words_are_encoded_as_the_training_rows_have_them(tmp_path):
+    rows = [["60", "1.6", "a", "30"], ["70", "", "b", "40"], ["80", "1.8", "a", "50"], ["90", "2.0", "b", "60"]]
+    test = write_people(tmp_path, [["1", "", "c", "30"], ["2", "2", "b", "40"]], "test.csv")
+    source = read_table(write_people(tmp_path, rows), ranges=["age"], test=test)
+    columns = ("weight", "height", "height is empty", "group=a", "group=b")
+    assert source.preprocessing.columns == columns
+    assert source.preprocessing.table_columns == ("weight", "height", "group")
+    torch.testing.assert_close(source.test.inputs, torch.tensor([[1, 1.8, 1, 0, 0], [2, 2, 0, 0, 1]]))
+    again = preprocessing_from_dict(json.loads(json.dumps(source.preprocessing.to_dict())))
+    assert again == source.preprocessing
+    torch.testing.assert_close(again.standardize(source.train.inputs).mean(dim=0), torch.zeros(5))
+
+
+def test_words_of_a_text_stay_sparse_and_are_weighted_as_scikit_learn_does(tmp_path):
+    texts = ["a red apple", "a green apple", "the red red car", "the green car", ""]
+    path = write_csv(tmp_path / "texts.csv", ["text", "kind"], [[text, len(text) > 12] for text in texts])
+    source = read_table(path, text="text", classes=["kind"], held_out=0)
+    rows = source.train.inputs
+    assert is_sparse(rows)
+    wanted = TfidfVectorizer(sublinear_tf=True).fit_transform(texts).toarray()
+    torch.testing.assert_close(rows.to_dense(), torch.from_numpy(wanted).float())
+    scaled = source.preprocessing.standardize(rows).to_dense()
+    assert float(scaled.square().mean()) == pytest.approx(1)
+    again = preprocessing_from_dict(json.loads(json.dumps(source.preprocessing.to_dict())))
+    found = again.encoder.encode({"text": ["an unheard of apple"]}).toarray()
+    assert found.sum() == pytest.approx(1)
+    assert again.input_shape == (wanted.shape[1],)

@@ -19,7 +19,7 @@ from hyperproto.spec import DataSpec, LoadingSpec, NetworkSpec, RunSpec, SpaceSp
 if TYPE_CHECKING:
     from hyperproto.training import Run
 
-FOR_READER = ("image", "columns", "classes", "test", "held_out", "unseen")
+FOR_READER = ("image", "text", "columns", "classes", "test", "held_out", "unseen")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,8 +36,11 @@ class ReadingOptions:
     image: Annotated[str | None, arg(metavar="COLUMN")] = None
     """The column of a table that names image files."""
 
+    text: Annotated[str | None, arg(metavar="COLUMN")] = None
+    """The column of a table that holds free text to learn from."""
+
     columns: Annotated[tuple[str, ...], arg(metavar="COLUMN")] = ()
-    """The columns of a table to learn from (default: all numbers that are not targets)."""
+    """The columns of a table to learn from: numbers, words, dates (default: all that are not targets)."""
 
     classes: Annotated[tuple[str, ...], arg(metavar="COLUMN")] = ()
     """The columns of a table to predict as classes."""

@@ -22,6 +22,7 @@ from hyperproto._core.schema import from_plain
 
 MOST_CATEGORIES = 256  # columns that one column of categories becomes
 LEAST_SEEN = 2  # rows of a category: of one that is seen once there is nothing to learn
+TFIDF: dict[str, Any] = {"sublinear_tf": True}  # of scikit-learn's vectorizer
 EPOCH = datetime(1970, 1, 1)
 DATE_PARTS = ("day", "weekday", "hour")
 
@@ -33,19 +34,19 @@ class ColumnCode:
     Attributes
     ----------
     name : str
-    kind : {"number", "date", "categories"}
+    kind : {"number", "date", "categories", "text"}
     fill : tuple of float
-        What stands for a gap in each number of a cell: the median.
+        What stands for a gap in each number of a cell: the median. Of a text, the weight of each word.
     gaps : bool
         Whether training had gaps, so that another column says where they are.
     categories : tuple of str or None
-        Each gets a column; None is an empty cell.
+        Each gets a column, as each word of a text does; None is an empty cell.
     buckets : int
         Where greater than 0, categories are not listed, but hashed to so many columns.
     """
 
     name: str
-    kind: Literal["number", "date", "categories"]
+    kind: Literal["number", "date", "categories", "text"]
     fill: tuple[float, ...] = ()
     gaps: bool = False
     categories: tuple[str | None, ...] = ()
@@ -54,7 +55,7 @@ class ColumnCode:
     @classmethod
     def fit(cls, name: str, cells: Any) -> Self:
         """Look at the cells of a column: an array of numbers, or a list with None where a cell is empty."""
-        kind = _kind(cells)
+        kind = column_kind(cells)
         if kind == "categories":
             counts = Counter(_word(cell) for cell in cells)
             seen = sorted(
@@ -71,14 +72,20 @@ class ColumnCode:
     @property
     def outputs(self) -> tuple[str, ...]:
         """The names of the columns that this one becomes."""
-        if self.kind == "categories":
+        if self.kind in ("categories", "text"):
             hashed = tuple(f"{self.name}#{index}" for index in range(self.buckets))
             return hashed or tuple(f"{self.name}={word}" for word in self.categories)
         parts = (self.name,) if self.kind == "number" else tuple(f"{self.name} {part}" for part in DATE_PARTS)
         return (*parts, f"{self.name} is empty") if self.gaps else parts
 
-    def encode(self, cells: Any) -> NDArray[np.float64]:
-        """Return numbers, shape (n, len(outputs))."""
+    def encode(self, cells: Any) -> Any:
+        """Return numbers, shape (n, len(outputs)); those of a text sparse."""
+        if self.kind == "text":
+            from sklearn.feature_extraction.text import TfidfVectorizer
+
+            vectorizer = TfidfVectorizer(**TFIDF, vocabulary=self.categories)
+            vectorizer.idf_ = np.array(self.fill)
+            return vectorizer.transform(_texts(cells)).astype(np.float32)
         if self.kind == "categories":
             table = np.zeros((len(cells), len(self.outputs)))
             places = {word: index for index, word in enumerate(self.categories)}
@@ -108,16 +115,27 @@ class TableEncoder:
             raise InputError("The table", "hold numbers, dates, or categories that occur more than once", "none")
         return made
 
+    @classmethod
+    def fit_text(cls, name: str, cells: Sequence[Any]) -> Self:
+        """Look at one column of free text: scikit-learn's TF-IDF of its words."""
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
+        fitted = TfidfVectorizer(**TFIDF).fit(_texts(cells))
+        words, weights = tuple(fitted.get_feature_names_out().tolist()), tuple(fitted.idf_.tolist())
+        return cls((ColumnCode(name, "text", weights, categories=words),))
+
     @property
     def outputs(self) -> tuple[str, ...]:
         """The names of all columns that it makes."""
         return tuple(name for column in self.columns for name in column.outputs)
 
-    def encode(self, columns: Mapping[str, Any]) -> NDArray[np.float64]:
-        """Return numbers, shape (n, len(outputs)); columns that were not in training are left out."""
+    def encode(self, columns: Mapping[str, Any]) -> Any:
+        """Return numbers, shape (n, len(outputs)), sparse of a text, without columns that training did not have."""
         for column in self.columns:
             if column.name not in columns:
                 raise InputError("X", f'have a column "{column.name}", as in training', ", ".join(columns))
+        if self.columns[0].kind == "text":  # which is the only one
+            return self.columns[0].encode(columns[self.columns[0].name])
         return np.column_stack([column.encode(columns[column.name]) for column in self.columns])
 
     def to_dict(self) -> list[dict[str, Any]]:
@@ -160,7 +178,7 @@ def _cells(column: Any) -> Any:
     return kind(None if cell is None or str(cell) in ("nan", "NaT", "<NA>") else cell for cell in cells)
 
 
-def _kind(cells: Any) -> Literal["number", "date", "categories"]:
+def column_kind(cells: Any) -> Literal["number", "date", "categories"]:
     """Return what a column holds; words that are all numbers, or all dates as ISO 8601 has them, are such."""
     if isinstance(cells, np.ndarray | Words):
         return "number" if isinstance(cells, np.ndarray) else "categories"
@@ -209,6 +227,10 @@ def _numbers(name: str, kind: str, cells: Any) -> NDArray[np.float64]:
         got = f"{cells[row]!r} in row {row + 1} ({int(wrong.sum())} of {len(values)} rows)"
         raise InputError(f'Column "{name}"', f"hold finite {kind}s or empty cells, as in training", got)
     return values
+
+
+def _texts(cells: Sequence[Any]) -> list[str]:
+    return ["" if cell is None else str(cell) for cell in cells]
 
 
 def _word(cell: Any) -> str | None:

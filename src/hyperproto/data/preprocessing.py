@@ -12,7 +12,8 @@ from torch import Tensor
 from hyperproto._core.checks import check_integer, choose
 from hyperproto._core.errors import InputError, arg
 from hyperproto._core.schema import from_plain
-from hyperproto.data.sparse import from_scipy, is_sparse, sparse_rows
+from hyperproto.data.encoding import TableEncoder
+from hyperproto.data.sparse import from_scipy, is_sparse, parts_of, sparse_rows
 
 Scaling: TypeAlias = Literal["columns", "global", "none"]
 CIFAR_MEAN, CIFAR_STD = (0.507, 0.487, 0.441), (0.267, 0.256, 0.276)
@@ -151,11 +152,16 @@ def _average(rows: NDArray[np.float64], weight: NDArray[Any] | None) -> NDArray[
 
 @dataclass(frozen=True)
 class TablePreprocessing:
-    """Take these columns, fill empty cells with the mean, subtract ``mean`` and divide by ``std``."""
+    """Take these columns, fill empty cells with the mean, subtract ``mean`` and divide by ``std``.
+
+    Where cells are not numbers, an ``encoder`` makes the columns of those of the table. The words of a text are
+    divided by one number, and stay sparse.
+    """
 
     columns: tuple[str, ...]
     mean: tuple[float, ...]
     std: tuple[float, ...]
+    encoder: TableEncoder | None = None
 
     def __post_init__(self) -> None:
         if not len(self.columns) == len(self.mean) == len(self.std):
@@ -165,20 +171,27 @@ class TablePreprocessing:
     @property
     def input_shape(self) -> tuple[int, ...]:
         """Shape of one input: (columns,)."""
-        return (len(self.columns),)
+        return (len(self.columns if self.encoder is None else self.encoder.outputs),)
+
+    @property
+    def table_columns(self) -> tuple[str, ...]:
+        """The columns of a table that are read."""
+        return self.columns if self.encoder is None else tuple(column.name for column in self.encoder.columns)
 
     def standardize(self, rows: Tensor) -> Tensor:
         """Return (rows - mean) / std as float32, shape (n, columns); empty cells (NaN) become the mean, so 0."""
         if rows.ndim != 2 or rows.shape[1:] != self.input_shape:
             raise InputError(
-                "Rows of a table", f"have shape (n, {len(self.columns)}), one per column", tuple(rows.shape)
+                "Rows of a table", f"have shape (n, {self.input_shape[0]}), one per column", tuple(rows.shape)
             )
+        if is_sparse(rows):
+            return sparse_rows(*parts_of(rows)[:2], (rows.values() / self.std[0]).float(), rows.shape[1])
         scale = [std if std > 0 else 1.0 for std in self.std]
         return Standardizer(np.array(self.mean), np.array(scale))(rows.double().numpy()).float()
 
     def to_dict(self) -> dict[str, Any]:
         """Describe it for a run's config."""
-        return {"kind": "table", **asdict(self)}
+        return {"kind": "table", **{name: value for name, value in asdict(self).items() if value is not None}}
 
 
 Preprocessing: TypeAlias = ImagePreprocessing | TablePreprocessing

@@ -17,6 +17,7 @@ from hyperproto._core.checks import choose, unknown_choice
 from hyperproto._core.errors import InputError, MissingDataError, arg
 from hyperproto.data.cifar100 import CIFAR100, is_cifar100, read_cifar100, read_uneven_cifar100
 from hyperproto.data.digits import MNIST, is_mnist, read_digits, read_mnist, read_rotated_digits, read_rotated_mnist
+from hyperproto.data.encoding import TableEncoder
 from hyperproto.data.image_files import ImageFiles, open_image
 from hyperproto.data.image_folder import is_image_folder, read_image_folder
 from hyperproto.data.preprocessing import ImagePreprocessing
@@ -30,6 +31,7 @@ from hyperproto.data.published import (
     read_tiny_imagenet,
 )
 from hyperproto.data.source import Source, Target
+from hyperproto.data.sparse import is_sparse
 from hyperproto.data.tables import is_table, read_table
 from hyperproto.spec import DataSpec
 
@@ -128,7 +130,7 @@ def describe_data(path: str | Path, reader: str | None = None, *, seed: int = 0,
 def _reader(name: str, options: Iterable[str]) -> Callable[..., Source]:
     """Return the function that reads a kind of data, and takes these options."""
     read = choose(name, READERS, what="data set").read
-    known = [key for key in inspect.signature(read).parameters if key not in ("path", "targets")]
+    known = [key for key in inspect.signature(read).parameters if key not in ("path", "targets", "encoder")]
     for key in options:
         if key not in known:
             raise unknown_choice(key, known, what=f'option for reading "{name}"')
@@ -136,7 +138,11 @@ def _reader(name: str, options: Iterable[str]) -> Callable[..., Source]:
 
 
 def read_data(
-    spec: DataSpec, path: str | Path | None = None, *, targets: Mapping[str, Target] | None = None
+    spec: DataSpec,
+    path: str | Path | None = None,
+    *,
+    targets: Mapping[str, Target] | None = None,
+    encoder: TableEncoder | None = None,
 ) -> Source:
     """Read the data that :func:`describe_data` described, all of them.
 
@@ -148,9 +154,12 @@ def read_data(
         Where the data are now, if they were moved.
     targets : mapping of str to Labels or Bounds, optional
         For data of one's own (:data:`OWN`): those of a trained model, instead of what the data have.
+    encoder : TableEncoder, optional
+        For a table: that of a trained model.
     """
     options = dict(spec.options)
     read = _reader(spec.reader, options)
+    options |= {} if encoder is None else {"encoder": encoder}
     if spec.reader in BUILT_IN:
         if path is not None and str(path) != spec.reader:
             raise InputError("data", f'be left out for "{spec.reader}", which comes with scikit-learn', f'"{path}"')
@@ -185,6 +194,8 @@ def describe_source(source: Source) -> dict[str, Any]:
     elif inputs.ndim == 4:
         channels, height, width = inputs.shape[1:]
         described = f"images of {height} by {width} pixels, {'in color' if channels == 3 else 'gray'}"
+    elif is_sparse(inputs):
+        described = f"text of {inputs.shape[1]} different words"
     else:
         described = f"{inputs.shape[1]} columns of numbers, {int(inputs.isnan().sum())} cells empty"
     return {

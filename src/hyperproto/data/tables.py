@@ -16,6 +16,7 @@ from torch import Tensor
 
 from hyperproto._core.checks import unknown_choice
 from hyperproto._core.errors import InputError, MissingDataError, arg
+from hyperproto.data.encoding import TableEncoder, column_kind
 from hyperproto.data.image_files import ImageFiles, check_files_exist
 from hyperproto.data.image_folder import look_at_images
 from hyperproto.data.preprocessing import Preprocessing, Standardizer, TablePreprocessing
@@ -33,6 +34,7 @@ from hyperproto.data.source import (
     hold_out_rows,
     select,
 )
+from hyperproto.data.sparse import from_scipy, is_sparse
 from hyperproto.defaults import HELD_OUT
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
@@ -215,9 +217,11 @@ def read_table(
     seed: int = 0,
     bounds: Mapping[str, tuple[float, float]] | None = None,
     unseen: Unseen = "error",
+    text: str | None = None,
+    encoder: TableEncoder | None = None,
     targets: Mapping[str, Target] | None = None,
 ) -> Source:
-    """Read a table (.csv, .tsv, .parquet) of images or of numbers, with one target for each column to predict.
+    """Read a table (.csv, .tsv, .parquet) of images, of text or of other cells, with one target for each column.
 
     Parameters
     ----------
@@ -226,8 +230,8 @@ def read_table(
     image : str, optional
         The column that names image files, relative to the table's folder.
     columns : sequence of str, optional
-        Without ``image``: the columns of numbers to learn from (default: all that are not targets). Empty cells are
-        allowed, and get the mean of the training data.
+        Without ``image``: the columns to learn from (default: all that are not targets). Where all hold numbers,
+        empty cells get the mean of the training data; otherwise see :mod:`hyperproto.data.encoding`.
     classes, ranges : sequence of str
         The columns to predict, as classes and as numbers. Empty cells are allowed: missing targets.
     test : str or Path, optional
@@ -236,6 +240,10 @@ def read_table(
         For columns of ``ranges`` (default: the extremes of the training data).
     unseen : {"error", "missing"}
         What a class in the test table is that is not in the training data.
+    text : str, optional
+        The one column to learn from, of free text: its words, weighted by TF-IDF.
+    encoder : TableEncoder, optional
+        That of a trained model (default: fitted to the training rows, where there is more than numbers).
     targets : mapping of str to Labels or Bounds, optional
         Those of a trained model: class names and bounds are then its own, not those of the data, and ``unseen`` goes
         for the training part too.
@@ -247,21 +255,26 @@ def read_table(
     """
     path, given, known = Path(path), dict(bounds or {}), dict(targets or {})
     table = read_columns(path)
-    _check_choices(table, image, columns, classes, ranges, given)
-    names = [image] if image else list(columns or (name for name in table if name not in (*classes, *ranges)))
+    _check_choices(table, image, text, columns, classes, ranges, given)
+    alone = image or text
+    names = [alone] if alone else list(columns or (name for name in table if name not in (*classes, *ranges)))
     if not names:
         raise InputError(f'"{path}"', f"have a column to learn from next to {', '.join((*classes, *ranges))}")
     labels = {name: find_labels(name, table[name].class_names(), known.get(name)) for name in classes}
     is_image = image is not None
-    train = _split(table, names, labels, ranges, is_image=is_image, unseen=unseen if known else "error")
-    tested: Split | None = None
-    if test is not None:
-        tested = _split(read_columns(test), names, labels, ranges, is_image=is_image, unseen=unseen)
-    elif held_out:
+    answers = _targets(table, labels, ranges, unseen=unseen if known else "error")
+    kept, out = torch.arange(len(table[names[0]])), torch.arange(0)
+    if test is None and held_out:
         # every class keeps a row in training, so the names are those of the training part
-        ids = [train.targets[name] for name in classes]
-        kept, out = hold_out_rows(ids, len(train), share=held_out, seed=seed)
-        train, tested = select(train, kept), select(train, out) if len(out) else None
+        kept, out = hold_out_rows([answers[name] for name in classes], len(kept), share=held_out, seed=seed)
+    if not is_image and encoder is None:
+        encoder = _fit_encoder(table, names, kept, text=text is not None)
+    whole = Split(_inputs(table, names, encoder, is_image=is_image), answers)
+    train, tested = (select(whole, kept), select(whole, out)) if len(out) else (whole, None)
+    if test is not None:
+        other = read_columns(test)
+        inputs = _inputs(other, names, encoder, is_image=is_image)
+        tested = Split(inputs, _targets(other, labels, ranges, unseen=unseen))
     numbers = {name: find_bounds(name, train.targets[name], given.get(name) or known.get(name)) for name in ranges}
     for name in given:
         _warn_beyond(name, train.targets[name], numbers[name])
@@ -270,7 +283,7 @@ def read_table(
     if is_image:
         preprocessing, augment, note = look_at_images(train.inputs)
     else:
-        preprocessing = _standardize(train.inputs, names, path)
+        preprocessing = _standardize(train.inputs, names, path, encoder)
     return Source(path.stem, train, tested, {**labels, **numbers}, preprocessing, augment, note)
 
 
@@ -288,6 +301,7 @@ def _warn_beyond(name: str, values: Tensor, bounds: Bounds) -> None:
 def _check_choices(
     table: Table,
     image: str | None,
+    text: str | None,
     columns: Sequence[str] | None,
     classes: Sequence[str],
     ranges: Sequence[str],
@@ -297,9 +311,14 @@ def _check_choices(
         listed = ", ".join(f'"{name}"' for name in table)
         advice = f'"{table.path}" has the columns {listed}.'
         raise InputError("classes", f"name a column to predict, or {arg('ranges')}", "none in either", advice)
-    if image and columns:
-        raise InputError("columns", f"be left out with {arg('image')}: learn from either", "both")
-    chosen = [*([image] if image else ()), *(columns or ()), *classes, *ranges]
+    for name, other, both in (
+        ("columns", "image", columns and image),
+        ("columns", "text", columns and text),
+        ("text", "image", text and image),
+    ):
+        if both:
+            raise InputError(name, f"be left out with {arg(other)}: learn from either", "both")
+    chosen = [*([image] if image else ()), *([text] if text else ()), *(columns or ()), *classes, *ranges]
     for name in chosen:
         table[name]  # or an error
         if chosen.count(name) > 1:
@@ -309,39 +328,59 @@ def _check_choices(
             raise InputError("bounds", f"be for columns of {arg('ranges')}", f'"{name}"', "Add it there.")
 
 
-def _split(
-    table: Table,
-    names: Sequence[str],
-    labels: Mapping[str, Labels],
-    ranges: Sequence[str],
-    *,
-    is_image: bool,
-    unseen: Unseen,
-) -> Split:
-    """Return all rows of one table; ``names`` are the columns to learn from."""
-    path = table.path
-    targets = {
-        name: class_targets(name, known, table[name].class_names(), where=f'"{path}"', unseen=unseen)
+def _targets(
+    table: Table, labels: Mapping[str, Labels], ranges: Sequence[str], *, unseen: Unseen
+) -> dict[str, Tensor]:
+    """Return the targets of all rows of one table."""
+    found = {
+        name: class_targets(name, known, table[name].class_names(), where=f'"{table.path}"', unseen=unseen)
         for name, known in labels.items()
     }
-    targets |= {name: table[name].numbers() for name in ranges}
+    return found | {name: table[name].numbers() for name in ranges}
+
+
+def _fit_encoder(table: Table, names: Sequence[str], rows: Tensor, *, text: bool) -> TableEncoder | None:
+    """Return what makes numbers of cells, as training rows have them; None where all are numbers."""
+    kept = {name: [table[name].cells[row] for row in rows.tolist()] for name in names}
+    if text:
+        return TableEncoder.fit_text(names[0], kept[names[0]])
+    are_numbers = all(column_kind(cells) == "number" for cells in kept.values())
+    return None if are_numbers else TableEncoder.fit(kept)
+
+
+def encode_rows(table: Table, names: Sequence[str], encoder: TableEncoder | None) -> Tensor:
+    """Return the rows of a table as numbers, sparse where they are of text."""
+    if encoder is None:
+        return torch.stack([table[name].numbers() for name in names], dim=1).float()
+    rows = encoder.encode({column.name: table[column.name].cells for column in encoder.columns})
+    return from_scipy(rows) if is_sparse(rows) else torch.from_numpy(rows).float()
+
+
+def _inputs(table: Table, names: Sequence[str], encoder: TableEncoder | None, *, is_image: bool) -> Inputs:
+    """Return what to learn from, of all rows of one table."""
     if not is_image:
-        return Split(torch.stack([table[name].numbers() for name in names], dim=1).float(), targets)
-    cells = table[names[0]].cells
+        return encode_rows(table, names, encoder)
+    path, cells = table.path, table[names[0]].cells
     for row, file in enumerate(cells, start=1):
         if not isinstance(file, str):
             about = f'Column "{names[0]}" of "{path}"'
             raise InputError(about, "name an image in every row", f"{file!r} in row {row}")
     files = [path.parent / file for file in cells]
     check_files_exist(files, listed_in=str(path))
-    return Split(ImageFiles(files), targets)
+    return ImageFiles(files)
 
 
-def _standardize(inputs: Inputs, names: Sequence[str], path: Path) -> TablePreprocessing:
+def _standardize(
+    inputs: Inputs, names: Sequence[str], path: Path, encoder: TableEncoder | None
+) -> TablePreprocessing:
     assert isinstance(inputs, Tensor)
+    if is_sparse(inputs):
+        scale = float((inputs.values().double().square().sum() / inputs.numel()).sqrt())
+        return TablePreprocessing(tuple(names), (0.0,), (scale,), encoder)
+    names = names if encoder is None else encoder.outputs
     empty = inputs.isnan().all(0).nonzero().flatten()
     if len(empty):
         about = f'Column "{names[int(empty[0])]}" of "{path}"'
         raise InputError(about, "hold numbers", "empty cells only", "Leave it out.")
     fitted = Standardizer.fit(inputs.numpy())
-    return TablePreprocessing(tuple(names), tuple(fitted.mean.tolist()), tuple(fitted.scale.tolist()))
+    return TablePreprocessing(tuple(names), tuple(fitted.mean.tolist()), tuple(fitted.scale.tolist()), encoder)

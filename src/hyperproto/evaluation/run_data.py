@@ -20,7 +20,7 @@ from hyperproto.data.preprocessing import Preprocessing, TablePreprocessing, pre
 from hyperproto.data.readers import OWN, READERS, detect, read_data
 from hyperproto.data.source import MISSING, Target, Unseen, class_targets
 from hyperproto.data.sparse import join_rows
-from hyperproto.data.tables import is_table, read_columns
+from hyperproto.data.tables import encode_rows, is_table, read_columns
 from hyperproto.defaults import INFERENCE_BATCH_SIZE
 from hyperproto.evaluation.confidence import Calibration
 from hyperproto.spaces import Classes, OutputSpace, Range
@@ -125,7 +125,9 @@ def read_run_source(
             options |= _table_columns(record, tasks)
         if split is None:
             options = {key: value for key, value in options.items() if key != "test"} | {"held_out": 0.0}
-    return read_data(replace(spec, options=options), path, targets=targets)
+    stored = _preprocessing(record) if reader == "table" and record.preprocessing is not None else None
+    encoder = stored.encoder if isinstance(stored, TablePreprocessing) else None
+    return read_data(replace(spec, options=options), path, targets=targets, encoder=encoder)
 
 
 def _choose_split(source: Source, name: str) -> Split:
@@ -185,7 +187,7 @@ def _table_columns(record: RunRecord, tasks: Mapping[str, Task]) -> dict[str, An
         advice = "Read the table with hp.data.read_table and pass it to evaluate_run."
         raise InputError(f'The run "{record.folder}"', "know which column of a table has its images", "none", advice)
     columns = {"classes": list(class_tasks(tasks)), "ranges": list(range_tasks(tasks))}
-    return {**columns, "columns": preprocessing.columns}
+    return {**columns, "columns": preprocessing.table_columns}
 
 
 def _unseen_option(reader: str, unseen: Unseen) -> dict[str, Any]:
@@ -274,10 +276,10 @@ def _read_rows(paths: Iterable[Path], preprocessing: TablePreprocessing) -> tupl
     parts, origins = [], []
     for path in paths:
         if not is_table(path):
-            listed = ", ".join(preprocessing.columns[:5]) + (", ..." if len(preprocessing.columns) > 5 else "")
+            names = preprocessing.table_columns
+            listed = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
             raise InputError(f'"{path}"', f"be a table (.csv, .tsv, .parquet) with columns {listed}", "another file")
         table = read_columns(path)
-        cells = [table[name].numbers() for name in preprocessing.columns]
-        parts.append(torch.stack(cells, dim=1).float())
-        origins += [{"file": str(path), "row": row} for row in range(1, len(cells[0]) + 1)]
-    return torch.cat(parts), origins
+        parts.append(encode_rows(table, preprocessing.columns, preprocessing.encoder))
+        origins += [{"file": str(path), "row": row} for row in range(1, len(parts[-1]) + 1)]
+    return join_rows(parts), origins
