@@ -152,3 +152,9 @@ def test_mistakes_are_named():
         InputError, match=r"A stored rejection must have kind and entries .*; got .rejection. with \['threshold'\]"
     ):
         Rejection.from_dict({"threshold": 1.0})
+
+
+def test_certain_inputs_are_still_told_apart_by_their_probability():
+    surer, sure, unsure = outlier_score([[90.0, 0.0], [50.0, 0.0], [1.0, 0.0]], kind="probability")
+    assert 0 < surer < sure < unsure
+    assert unsure == pytest.approx(1 / (1 + np.e))

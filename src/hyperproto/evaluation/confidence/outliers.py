@@ -24,10 +24,17 @@ def _length(scores: Numbers, norms: Numbers | None, scale: float) -> Numbers:
     return np.asarray(-np.max(scores, axis=1) * norms**POWER)
 
 
+def _improbability(scores: Numbers, norms: Numbers | None, scale: float) -> Numbers:
+    """1 - the largest probability, as the sum of the others: so it does not round to 0 for whatever is certain."""
+    others = np.asarray(softmax(scale * scores, axis=1))
+    np.put_along_axis(others, scores.argmax(axis=1)[:, None], 0, axis=1)
+    return np.asarray(others.sum(axis=1))
+
+
 OUTLIER_SCORES: dict[str, Callable[[Numbers, Numbers | None, float], Numbers]] = {
     "length": _length,
     "cosine": lambda scores, norms, scale: 1 - np.max(scores, axis=1),
-    "probability": lambda scores, norms, scale: 1 - np.max(softmax(scale * scores, axis=1), axis=1),
+    "probability": _improbability,
     "energy": lambda scores, norms, scale: -np.asarray(logsumexp(scale * scores, axis=1)) / scale,
 }
 """By name; each takes scores (n, num_classes), norms (n,) or None, and a scale, and returns (n,)."""
