@@ -10,6 +10,7 @@ from hyperproto.reproduction.experiment import find_experiment
 from hyperproto.reproduction.rates import SEARCHED, loss_of, score, trials, with_best_rate
 from hyperproto.reproduction.runner import make_plan
 
+LATE = ", clamped only at test"
 BEST = {"Equation 1": 1, "Softmax CE": 0, "Cosine softmax": 2}  # places among the three rates
 
 
@@ -71,6 +72,11 @@ def test_heads_are_searched_for_every_loss_data_set_and_number_of_dimensions():
     }
     assert list(trials(few)) == [0.1, 0.3, 1.0, 3.0]
     assert list(trials(asked[0])) == [0.03, 0.1, 0.3, 1.0]  # softmax
+    means = next(entry.cell for entry in find_experiment("figure-deepncm").entries("head") if "NCM" in entry.row)
+    assert list(trials(means)) == [0.01, 0.03, 0.1, 0.3]
+    heads = {entry.row: entry.cell for entry in find_experiment("table6").entries("head")}
+    two, style = (heads[f"Art style (accuracy): MTL baseline{end}"] for end in ("", f"{LATE}, this task alone"))
+    assert (max(trials(two)), max(trials(style))) == (0.1, 1.0)  # squared error diverges at more
 
 
 def test_a_trial_is_judged_by_accuracy_and_a_year_counts_as_a_point():

@@ -33,8 +33,13 @@ SEARCHED = {
     "Cosine softmax": (with_cosine_softmax(CIFAR.but(prototypes="ours")), (0.03, 0.1, 0.3)),
 }
 """From scratch, by loss: a cell of scale "full", and the rates to try; Equation 1 is summed, the others averaged."""
-FEATURE_RATES, COSINE_RATES = (0.03, 0.1, 0.3, 1.0), (0.1, 0.3, 1.0, 3.0)
-"""On frozen features, where all losses are averaged; those of one cosine are flatter than the others."""
+FEATURE_RATES = {
+    "one cosine": (0.1, 0.3, 1.0, 3.0),
+    "softmax": (0.03, 0.1, 0.3, 1.0),
+    "class means": (0.01, 0.03, 0.1, 0.3),
+    "squared error": (0.003, 0.01, 0.03, 0.1),
+}
+"""On frozen features, where all losses are averaged, by kind of loss: smaller where it is steeper and may diverge."""
 NAMES = {
     "squared_cosine": "Equation 1",
     "cosine_softmax": "Cosine softmax",
@@ -66,8 +71,17 @@ def trials(cell: Cell) -> dict[float, Cell]:
         has_room = dim + 1 >= NUM_CLASSES.get(data.reader, 0)
         placed = {"prototypes": "ours" if has_room else "data-driven", "placement_steps": 10_000, "placement_seed": 0}
         short = short.but(dim=dim, **placed)
-    flat = space.kind == "sphere" and space.loss in ("squared_cosine", "power_cosine")
-    return {rate: short.but(lr=rate) for rate in (COSINE_RATES if flat else FEATURE_RATES)}
+    return {rate: short.but(lr=rate) for rate in FEATURE_RATES[_kind(cell)]}
+
+
+def _kind(cell: Cell) -> str:
+    data, space = cell.run.data, cell.run.space
+    if space.kind == "deep-ncm":
+        return "class means"
+    if space.kind == "conventional":
+        has_year = data.reader == "omniart" and data.tasks in ((), ("year",))
+        return "squared error" if has_year else "softmax"
+    return "one cosine" if space.loss in ("squared_cosine", "power_cosine") else "softmax"
 
 
 def score(measures: Mapping[str, Any]) -> float:
