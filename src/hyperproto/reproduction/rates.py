@@ -35,8 +35,8 @@ SEARCHED = {
 """From scratch, by loss: a cell of scale "full", and the rates to try; Equation 1 is summed, the others averaged."""
 FEATURE_RATES = {
     "one cosine": (0.1, 0.3, 1.0, 3.0),
-    "softmax": (0.03, 0.1, 0.3, 1.0),
-    "class means": (0.01, 0.03, 0.1, 0.3),
+    "softmax of cosines": (0.03, 0.1, 0.3, 1.0),
+    "softmax": (0.01, 0.03, 0.1, 0.3),  # of logits, of products with outputs of any length, or of distances to means
     "squared error": (0.003, 0.01, 0.03, 0.1),
 }
 """On frozen features, where all losses are averaged, by kind of loss: smaller where it is steeper and may diverge."""
@@ -76,12 +76,11 @@ def trials(cell: Cell) -> dict[float, Cell]:
 
 def _kind(cell: Cell) -> str:
     data, space = cell.run.data, cell.run.space
-    if space.kind == "deep-ncm":
-        return "class means"
-    if space.kind == "conventional":
-        has_year = data.reader == "omniart" and data.tasks in ((), ("year",))
-        return "squared error" if has_year else "softmax"
-    return "one cosine" if space.loss in ("squared_cosine", "power_cosine") else "softmax"
+    if space.kind == "conventional" and data.reader == "omniart" and data.tasks in ((), ("year",)):
+        return "squared error"
+    if space.kind in ("conventional", "deep-ncm") or space.loss == "free_norm_softmax":
+        return "softmax"
+    return "one cosine" if space.loss in ("squared_cosine", "power_cosine") else "softmax of cosines"
 
 
 def score(measures: Mapping[str, Any]) -> float:
