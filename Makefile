@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo test test-slow test-data lint format bench clean
+.PHONY: help demo test test-slow test-data attack lint format bench clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -30,6 +30,9 @@ test-slow: $(STAMP)  ## the tests that take minutes
 test-data: $(STAMP)  ## the readers on the publishers' own files, below $HYPERPROTO_DATA
 	@test -n "$$HYPERPROTO_DATA" || { echo "Set HYPERPROTO_DATA to the folder that holds the data sets."; exit 2; }
 	$(BIN)/python -m pytest -m real_data
+
+attack: $(STAMP)  ## damage N=1000 files of every kind, and count what happens (SEED=0)
+	$(BIN)/python -m tests.attack -n $(or $(N),1000) --seed $(or $(SEED),0)
 
 lint: $(STAMP)  ## lint and types only
 	$(BIN)/ruff check .

@@ -54,7 +54,7 @@ def test_a_damaged_run_is_a_row_with_its_reason(shelf):
     assert "is not readable as JSON" in rows["no-json"].reason
     assert "is not readable as JSON" in rows["deep"].reason
     assert "must be a run of format" in rows["list"].reason
-    assert "are not as expected" in rows["strange"].reason
+    assert "must be complete and unchanged (`network` must be a mapping" in rows["strange"].reason
 
 
 def test_a_run_itself_is_its_only_row(image_run):

@@ -106,7 +106,7 @@ def test_faulty_files_are_told(tmp_path):
     with pytest.raises(InputError, match="must have a row for each child and its parent; got none"):
         from_taxonomy(as_file(tmp_path, "child,parent\n"), ("x", "y"))
     (tmp_path / "tree.csv").write_bytes(b"caf\xe9,drink\n")
-    with pytest.raises(InputError, match="must be a CSV file in UTF-8"):
+    with pytest.raises(InputError, match="must be text in UTF-8; got another byte at"):
         from_taxonomy(tmp_path / "tree.csv", ("x", "y"))
     with pytest.raises(FileNotFoundError, match="No taxonomy at .*neither a CSV file nor a folder"):
         from_taxonomy(tmp_path / "none.csv", ("x", "y"))
@@ -132,3 +132,10 @@ def test_the_shorter_of_two_ways_up_counts():
 def test_a_deep_chain_does_not_exhaust_the_stack():
     chain = [(str(i), str(i + 1)) for i in range(5000)]
     assert from_taxonomy(chain, ("0", "5000")).similarity[0, 1] == pytest.approx(1 / 5001)
+    with pytest.raises(InputError, match="must have at most 10000 levels"):
+        from_taxonomy([(str(i), str(i + 1)) for i in range(200_000)], ("0", "5000"))
+    nested = ["leaf"]
+    for _ in range(5000):
+        nested = {"node": nested}
+    with pytest.raises(InputError, match="must have at most 200 levels"):
+        from_taxonomy(nested, ("leaf", "node"))

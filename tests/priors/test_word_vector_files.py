@@ -207,5 +207,34 @@ def test_faulty_arrays_are_told(tmp_path):
     with pytest.raises(InputError, match=r"must be a readable .npy file of numbers .*It may be cut short"):
         from_vectors(path, ("a", "b"))
     np.save(path, np.ones(4))
-    with pytest.raises(InputError, match=r"must contain a matrix with one row per word or class; got shape \(4,\)"):
+    with pytest.raises(
+        InputError, match=r"must contain one matrix of numbers, a row for each word or class; got shape \(4,\)"
+    ):
         from_vectors(path, ("a", "b"))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        (
+            "bomb.txt.gz",
+            gzip.compress(b"a 1 2\n" + b"x 1 2\n" * 3_000_000),
+            "must unpack to at most 100 times its size",
+        ),
+        (
+            "line.txt",
+            b"a 1 2\n" + b"a" * (1 << 21),
+            "must have lines of less than 1,048,576 bytes; got a longer line 2",
+        ),
+        ("digits.txt", b"a 1 " + b"1" * (1 << 19) + b"x\n", "must contain word vectors"),
+        (
+            "wide.bin",
+            b"3 999999999999\na \x00\x00\x80\x3f",
+            "be as long as one vector at least; got vectors of 999,999,",
+        ),
+    ],
+)
+def test_small_files_that_ask_for_much_are_refused(tmp_path, name, content, sentence):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputError, match=sentence):
+        from_vectors(tmp_path / name, ("a", "b"))

@@ -118,7 +118,7 @@ def test_the_authors_files_are_read_and_normalized(tmp_path):
 
 def test_an_npy_file_that_needs_pickle_is_refused(tmp_path):
     np.save(tmp_path / "evil.npy", np.array([{"a": 1}], dtype=object), allow_pickle=True)
-    with pytest.raises(ValueError, match="must be a readable .npy matrix"):
+    with pytest.raises(ValueError, match="must be a readable .npy file of numbers"):
         Prototypes.from_npy(tmp_path / "evil.npy")
     np.save(tmp_path / "flat.npy", np.ones(3))
     with pytest.raises(ValueError, match="must contain one matrix of numbers"):

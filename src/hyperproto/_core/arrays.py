@@ -2,18 +2,37 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 import numpy as np
 import numpy.typing as npt
 
-from hyperproto._core.errors import InputError, InputTypeError
+from hyperproto._core.errors import InputError, InputTypeError, MissingDataError
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 Numbers: TypeAlias = npt.NDArray[np.float64]
+CUT = "It may be cut short."
 Values: TypeAlias = Union[npt.ArrayLike, "Tensor"]  # a string has no |
+
+
+def read_npy(path: Path) -> npt.NDArray[Any]:
+    """Return the matrix of numbers in a ``.npy`` file, mapped from the disk: never more than the file has."""
+    try:
+        matrix = np.load(path, mmap_mode="r", allow_pickle=False)
+        if not isinstance(matrix, np.ndarray):
+            raise ValueError("it is an archive of arrays, .npz")
+    except FileNotFoundError:
+        raise MissingDataError(f'"{path}"', "be a .npy file", "no such file", "Check the path.") from None
+    except Exception as error:  # a header is Python source, and its parser raises anything
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise InputError(f'"{path}"', f"be a readable .npy file of numbers ({reason})", advice=CUT) from None
+    if matrix.ndim != 2 or not matrix.size or matrix.dtype.kind not in "fiu":
+        got = f"shape {matrix.shape} of {matrix.dtype}"
+        raise InputError(f'"{path}"', "contain one matrix of numbers, a row for each word or class", got)
+    return matrix
 
 
 def to_numbers(values: Values, name: str, *, ndim: int, finite: bool = True) -> Numbers:

@@ -40,7 +40,10 @@ def check_finite_number(
     """Return ``value`` as a finite float within the given limits."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise InputTypeError(name, "be a number", f"{value!r} ({type(value).__name__})")
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:  # a whole number of hundreds of digits
+        number = math.inf
     if not math.isfinite(number) or number <= above or not at_least <= number <= at_most:
         rules = ["finite"]
         rules += [f"greater than {above:g}"] if above > -math.inf else []
@@ -100,8 +103,9 @@ def check_directions(z: Tensor) -> None:
 
 def check_unit_rows(vectors: Tensor, *, tolerance: float = 1e-5) -> None:
     """Check that ``vectors`` is a finite matrix whose rows have norm 1."""
-    if vectors.ndim != 2:
-        raise InputError("prototypes", "have shape (num_classes, dim)", tuple(vectors.shape))
+    if vectors.ndim != 2 or not vectors.numel() or not vectors.is_floating_point():
+        got = f"{tuple(vectors.shape)} of {vectors.dtype}"
+        raise InputError("prototypes", "have shape (num_classes, dim), of floating point", got)
     norms = vectors.norm(dim=1)
     off = ~((norms - 1).abs() <= tolerance)  # NaN counts as off
     if bool(off.any()):

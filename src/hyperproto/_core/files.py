@@ -134,6 +134,16 @@ def _not_json(what: str, error: Exception) -> InputError:
     return InputError(f"{what} is not readable as JSON ({error}).", advice="It may be cut short.")
 
 
+def read_text(path: str | Path) -> str:
+    """Read a text file in UTF-8, with or without a byte order mark."""
+    try:
+        return Path(path).read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f'"{path}"', "be text in UTF-8", f"another byte at {error.start}", "Save it as such."
+        ) from None
+
+
 def new_folder(path: str | Path, *, except_for: Collection[str] = ()) -> Path:
     """Create a folder that must not hold anything yet, except for files of the given names."""
     path = Path(path)

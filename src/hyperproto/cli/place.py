@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from tyro.conf import FlagCreatePairsOff, Positional, arg
 
 from hyperproto._core.errors import InputError
-from hyperproto._core.files import check_can_write
+from hyperproto._core.files import check_can_write, read_text
 
 if TYPE_CHECKING:
     from hyperproto.priors import Prior
@@ -197,11 +197,7 @@ def read_classes(given: str, *, several: bool = True) -> int | tuple[str, ...]:
     if given.strip().lstrip("+-").isdecimal():
         return int(given)
     if os.path.isfile(given):  # Path.is_file raises where a list is longer than a file name may be
-        try:
-            lines = Path(given).read_text(encoding="utf-8-sig").splitlines()
-        except UnicodeDecodeError:
-            raise InputError(f'"{given}"', "be a text file in UTF-8 with one class name per line") from None
-        return tuple(line.strip() for line in lines if line.strip())
+        return tuple(line.strip() for line in read_text(given).splitlines() if line.strip())
     if several and "," not in given:
         rule = "be a number, a file with one name per line, or a list of names with commas"
         raise InputError("classes", rule, f'"{given}"')

@@ -1,10 +1,11 @@
 """A spherical code and the certificate that says how good it is: measured, bounded, and what is proved."""
 
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 
+from hyperproto._core.schema import from_plain
 from hyperproto._version import __version__
 from hyperproto.codes.bounds import separation_bound
 from hyperproto.codes.measure import Array, can_measure, max_cosine, sampled_max_cosine
@@ -133,16 +134,11 @@ class Certificate:
 
         Up to version 0.1 ``note`` was called "remark" and ``prior_agreement`` "meaning".
         """
-        values = {OLD_NAMES.get(key, key): value for key, value in values.items()}
-        agreement = values.get("prior_agreement")
-        if agreement is not None:
-            values["prior_agreement"] = PriorAgreement(**_known(PriorAgreement, agreement))
-        return cls(**_known(cls, values))
-
-
-def _known(kind: type[PriorAgreement] | type[Certificate], values: dict[str, Any]) -> dict[str, Any]:
-    names = {part.name for part in fields(kind) if part.init}
-    return {key: value for key, value in values.items() if key in names}
+        if isinstance(values, dict):
+            values = {OLD_NAMES.get(key, key): value for key, value in values.items()}
+            if isinstance(agreement := values.get("prior_agreement"), dict):
+                values["prior_agreement"] = from_plain(PriorAgreement, agreement, newer=True)
+        return from_plain(cls, values, newer=True)
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ import torch
 
 from hyperproto._core.checks import choose
 from hyperproto._core.errors import InputError, MissingDataError, arg
+from hyperproto._core.files import read_text
 from hyperproto.data.augment import PHOTO_AUGMENT, WHOLE_AUGMENT, Augment
 from hyperproto.data.image_files import ImageFiles, check_files_exist, images_in
 from hyperproto.data.preprocessing import ImagePreprocessing
@@ -300,8 +301,4 @@ def read_lines(path: Path) -> list[str]:
     """Return the nonempty lines of a text file."""
     if not path.is_file():
         raise MissingDataError(f'"{path}"', "be a file")
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except UnicodeDecodeError as error:
-        raise InputError(f'"{path}"', "be text in UTF-8", error, "Unpack the archive again.") from None
-    return [line.rstrip() for line in lines if line.strip()]
+    return [line.rstrip() for line in read_text(path).splitlines() if line.strip()]

@@ -7,6 +7,7 @@ prototypes. Where there are any, ``held_out.safetensors`` holds the outputs for 
 
 import json
 import platform
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,9 @@ import torch
 from safetensors.torch import save_file
 
 from hyperproto._core.checks import choose
-from hyperproto._core.errors import InputError, arg
+from hyperproto._core.errors import HyperprotoError, InputError, arg
 from hyperproto._core.files import new_folder, read_json, replacing, write_json
+from hyperproto._core.schema import read_plain
 from hyperproto._version import __version__
 from hyperproto.data import Standardizer
 from hyperproto.data.encoding import TableEncoder
@@ -32,12 +34,30 @@ from hyperproto.spaces import Sphere
 from hyperproto.spec import ResolvedSettings
 from hyperproto.training.checkpoint import fill_weights, read_tensors, weights_of
 from hyperproto.training.load import stored_network, stored_space
+from hyperproto.training.run import EpochRecord
 
 FORMAT = "hyperproto.estimator/2"
 MULTITASK = ("flat_", "tasks_", "names_")  # what HypersphericalMultiTask has besides
 SPARSE = ("inputs.starts", "inputs.columns", "inputs.values")
 HELD_OUT, REPLAY, OUTPUTS = "held_out.safetensors", "replay.safetensors", ("scores", "targets", "norms")
 FILES = ("estimator.json", "last.safetensors", "prototypes.*.safetensors", HELD_OUT, REPLAY)
+
+
+@dataclass(frozen=True)
+class Description:
+    """The parts of ``estimator.json``."""
+
+    params: dict[str, Any]
+    features: dict[str, Any]
+    inputs: dict[str, Any]
+    columns: tuple[dict[str, Any], ...]
+    network: dict[str, Any]
+    precision: str
+    space: dict[str, Any]
+    calibrations: tuple[dict[str, Any], ...]
+    multitask: dict[str, Any]
+    settings: dict[str, Any]
+    history: tuple[EpochRecord, ...]
 
 
 def save_estimator(estimator: Any, folder: str | Path, *, overwrite: bool = False) -> None:
@@ -57,7 +77,7 @@ def save_estimator(estimator: Any, folder: str | Path, *, overwrite: bool = Fals
     if estimator.held_out_ is not None:
         numbered = enumerate(estimator.held_out_.values())  # a column's name may be anything
         stored = {f"{part}.{index}": getattr(rows, part) for index, rows in numbered for part in OUTPUTS}
-        tensors = {name: torch.from_numpy(np.ascontiguousarray(value)) for name, value in stored.items()}
+        tensors = {name: torch.from_numpy(np.array(value, order="C")) for name, value in stored.items()}
         _write_tensors(place / HELD_OUT, tensors)
     if estimator.replay_ is not None:
         kept = {f"targets.{index}": ids for index, ids in enumerate(estimator.replay_.targets.values())}
@@ -110,7 +130,9 @@ def load_estimator(folder: str | Path) -> Any:
         params = {name: _from_plain(value) for name, value in described["params"].items()}
         estimator = choose(described["class"], known, what="estimator")(**params)
         _refill(estimator, described, folder)
-    except (AttributeError, KeyError, TypeError, IndexError) as error:
+    except (AttributeError, LookupError, OverflowError, TypeError, UnicodeError, ValueError) as error:
+        if isinstance(error, HyperprotoError):
+            raise
         raise InputError(
             f'"{folder / "estimator.json"}"',
             "describe an estimator",
@@ -126,6 +148,7 @@ def _read(folder: Path) -> dict[str, Any]:
     if found != FORMAT:
         advice = "Fit it again and save it, or use the version of hyperproto that saved it."
         raise InputError(f'"{folder}"', f"be an estimator of format {FORMAT}", found, advice)
+    read_plain(Description, described, f'"{folder / "estimator.json"}"')
     return dict(described)
 
 

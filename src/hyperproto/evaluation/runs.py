@@ -9,8 +9,10 @@ from typing import Any
 
 from hyperproto._core.checks import choose
 from hyperproto._core.errors import HyperprotoError, MissingDataError
-from hyperproto._core.files import plain, read_json_lines
+from hyperproto._core.files import plain
+from hyperproto._core.schema import read_records
 from hyperproto.training import RunRecord, read_run
+from hyperproto.training.run import EpochTime
 
 DEEPEST = 4  # folders within folders
 
@@ -107,7 +109,7 @@ def _describe(record: RunRecord, name: str) -> RunRow:
         total_epochs=int(record.settings["epochs"]),
         last=_measures(record.history[-1]["valid"]) if record.history else {},
         best={} if best is None else _measures(best["valid"]),
-        seconds=sum(float(line["seconds"]) for line in read_json_lines(record.folder / "times.jsonl")),
+        seconds=sum(float(line["seconds"]) for line in read_records(EpochTime, record.folder / "times.jsonl")),
     )
 
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from hyperproto._core.errors import InputError, InputTypeError, MissingDataError
 from hyperproto._core.extras import require
+from hyperproto._core.files import read_text
 from hyperproto.priors.prior import (
     Missing,
     Prior,
@@ -31,6 +32,8 @@ from hyperproto.priors.vectors import joined_key, split_words
 Edges = Iterable[tuple[str, str]]
 Node = TypeVar("Node", bound=Hashable)
 ROOT = "(root)"  # of a nested dict
+LEVELS, NESTED = 10_000, 200  # of a taxonomy, of a nested dict; WordNet has 20
+SHOWN = 20  # nodes of a cycle
 WNID = re.compile(r"n\d{8}")  # as ImageNet names its classes: n and the offset of a noun in WordNet 3.0
 
 
@@ -114,7 +117,7 @@ def check_taxonomy(parents: Mapping[str, Sequence[str]], *, where: str) -> None:
     try:
         TopologicalSorter(parents).prepare()
     except CycleError as error:
-        cycle = " > ".join(f'"{node}"' for node in reversed(error.args[1]))
+        cycle = " > ".join(f'"{node}"' for node in error.args[1][: -SHOWN - 1 : -1])
         raise InputError(
             "A taxonomy", f"have no cycle; {where} has one: {cycle}", advice="Remove one of these rows."
         ) from None
@@ -133,6 +136,8 @@ def ancestors(node: Node, parents: Callable[[Node], Iterable[Node]]) -> dict[Nod
     frontier, step = [node], 0
     while frontier:
         step += 1
+        if step > LEVELS:
+            raise InputError("A taxonomy", f"have at most {LEVELS} levels", f'more above "{node}"')
         frontier = [p for p in dict.fromkeys(p for n in frontier for p in parents(n)) if p not in above]
         above.update(dict.fromkeys(frontier, step))
     return above
@@ -190,9 +195,11 @@ def is_taxonomy(value: object) -> bool:
     return pairs and all(isinstance(part, str) for pair in value for part in pair)
 
 
-def _is_nested(value: object) -> bool:
+def _is_nested(value: object, level: int = 1) -> bool:
+    if level > NESTED:
+        raise InputError("A nested taxonomy", f"have at most {NESTED} levels", "more")
     if isinstance(value, Mapping):
-        return all(_is_nested(below) for below in value.values())
+        return all(_is_nested(below, level + 1) for below in value.values())
     return isinstance(value, list | tuple) and all(isinstance(name, str) for name in value)
 
 
@@ -213,14 +220,15 @@ def _pairs(taxonomy: Any, parent: str = "") -> list[tuple[str, str]]:
 
 def _rows(path: Path) -> list[tuple[str, str]]:
     """Return (child, parent) of each row of a CSV file."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f'"{path}"', f"be a CSV file in UTF-8 ({error})") from None
+    text = read_text(path)
     first = text.partition("\n")[0]
     delimiter = max(",;\t", key=first.count)
     edges, child = [], 0
-    for number, row in enumerate(csv.reader(text.splitlines(), delimiter=delimiter), 1):
+    try:
+        rows = list(csv.reader(text.splitlines(), delimiter=delimiter))
+    except csv.Error as error:
+        raise InputError(f'"{path}"', f"be a CSV file ({error})") from None
+    for number, row in enumerate(rows, 1):
         cells = [cell.strip() for cell in row]
         if not any(cells):
             continue

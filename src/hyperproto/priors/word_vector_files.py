@@ -21,13 +21,16 @@ from typing import BinaryIO, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from hyperproto._core.arrays import read_npy
 from hyperproto._core.errors import InputError, MissingDataError
+from hyperproto._core.files import read_text
 from hyperproto._core.progress import progress_bar
 
 HEAD = 1 << 20  # bytes that decide the format; the first line of any real file is far shorter
 BLOCK = 1 << 18  # bytes at a time: within a core's cache
-HEADER = re.compile(rb"\s*(\d+)[ \t]+(\d+)[ \t\r]*\n")
-NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?nan|[+-]?inf", re.IGNORECASE)
+MOST = 100  # times its own size that a gzipped file may unpack to; numbers as text make 3
+HEADER = re.compile(rb"\s{0,9}(\d{1,15})[ \t]{1,9}(\d{1,15})[ \t\r]{0,9}\n")
+NUMBER = re.compile(rb"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?|[+-]?nan|[+-]?inf", re.IGNORECASE)
 CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 Vectors = dict[bytes, NDArray[np.float64]]
 
@@ -46,10 +49,19 @@ def read_words(
             head = file.read(HEAD)
             dim, count, start, is_text = _recognize(head, path)
             file.seek(start)
+            most = HEAD + (MOST if packed else 1) * path.stat().st_size
+
+            def tick() -> None:
+                bar.update(raw.tell())
+                if file.tell() > most:
+                    raise InputError(f'"{path}"', f"unpack to at most {MOST} times its size", "more")
+
             if is_text:
-                vectors, lines = _scan_text(file, dim, start > 0, wanted, path, lambda: bar.update(raw.tell()))
+                vectors, lines = _scan_text(file, dim, start > 0, wanted, path, tick)
+            elif 4 * dim > most:
+                raise InputError(f'"{path}"', "be as long as one vector at least", f"vectors of {dim:,} numbers")
             else:
-                vectors, lines = _scan_binary(file, dim, count, wanted, path, lambda: bar.update(raw.tell())), count
+                vectors, lines = _scan_binary(file, dim, count, wanted, path, tick), count
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise InputError(
                 f'"{path}"', f"be readable by gzip ({error})", advice="It is cut short: copy or download it again."
@@ -61,18 +73,11 @@ def read_words(
 def read_array_file(path: Path) -> tuple[NDArray[np.generic], list[str] | None]:
     """Return the matrix of ``words.npy``, mapped from the disk, and its words if ``words.txt`` has one per line."""
     check_exists(path)
-    try:
-        table: NDArray[np.generic] = np.load(path, mmap_mode="r")
-    except ValueError as error:
-        raise InputError(
-            f'"{path}"', f"be a readable .npy file of numbers ({error})", advice="It may be cut short."
-        ) from None
-    if table.ndim != 2:
-        raise InputError(f'"{path}"', "contain a matrix with one row per word or class", f"shape {table.shape}")
+    table = read_npy(path)
     named = path.with_suffix(".txt")
     if not named.is_file():
         return table, None
-    words = named.read_text(encoding="utf-8").splitlines()
+    words = read_text(named).splitlines()
     if len(words) != len(table):
         raise InputError(
             f'"{named}"', f'name each of the {len(table)} rows of "{path.name}", one per line', f"{len(words)}"
@@ -142,7 +147,9 @@ def _scan_text(
     """
     vectors: Vectors = {}
     count = 0
-    for number, line in enumerate(file, 2 if has_header else 1):
+    for number, line in enumerate(iter(lambda: file.readline(HEAD), b""), 2 if has_header else 1):
+        if len(line) == HEAD:
+            raise InputError(f'"{path}"', f"have lines of less than {HEAD:,} bytes", f"a longer line {number}")
         count += not line.isspace()
         if number % 1024 == 0:
             tick()

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -12,9 +12,11 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
+from hyperproto._core.arrays import read_npy
 from hyperproto._core.checks import check_integer, check_names, check_unit_rows, choose, unknown_choice
-from hyperproto._core.errors import InputError, InputTypeError, MissingDataError, arg
+from hyperproto._core.errors import HyperprotoError, InputError, InputTypeError, MissingDataError, arg
 from hyperproto._core.files import replacing
+from hyperproto._core.schema import read_plain
 from hyperproto.codes.best import known_max_cosine
 from hyperproto.codes.certificate import PROVED, Certificate, Code, certify
 from hyperproto.codes.extend import extend_code, extend_ranked
@@ -29,6 +31,15 @@ from hyperproto.sphere import normalize
 SHARPNESS = 1.0
 EXACT_ENTRIES = 2**24  # float64 up to here (128 MB), float32 beyond
 FORMAT = "hyperproto.prototypes/2"
+
+
+@dataclass(frozen=True)
+class _About:
+    """What the header of a prototype file says."""
+
+    format: str
+    certificate: dict[str, Any]
+    names: tuple[str, ...] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,12 +136,7 @@ class Prototypes:
     @classmethod
     def from_npy(cls, path: str | Path, names: Sequence[str] | None = None) -> "Prototypes":
         """Read a ``.npy`` matrix of shape (num_classes, dim), such as the authors' files; rows are normalized."""
-        try:
-            matrix = np.load(path, allow_pickle=False)
-        except (ValueError, EOFError) as error:
-            raise InputError(f'"{path}"', f"be a readable .npy matrix ({error})") from None
-        if not isinstance(matrix, np.ndarray) or matrix.ndim != 2 or matrix.dtype.kind not in "fiu":
-            raise InputError(f'"{path}"', "contain one matrix of numbers, shape (num_classes, dim)")
+        matrix = read_npy(Path(path))
         if not np.isfinite(matrix).all() or not matrix.any(axis=1).all():
             raise InputError(f'"{path}"', "contain finite rows that are not zero: those have no direction")
         vectors = normalize(torch.from_numpy(matrix.astype(np.float64)))
@@ -159,23 +165,19 @@ class Prototypes:
         try:
             with safe_open(path, framework="pt") as file:
                 tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 (not a dict)
-                about = json.loads((file.metadata() or {}).get("prototypes", "{}"))
-            if about.get("format") != FORMAT or "vectors" not in tensors:
-                raise InputError(
-                    f'"{path}"',
-                    f"be a prototype file of format {FORMAT}",
-                    about.get("format", "no format"),
-                    "Prototypes.from_npy reads the authors' files, tools/convert_runs.py those of version 0.1.",
-                )
-            certificate, names = Certificate.from_dict(about["certificate"]), about["names"]
-        except (SafetensorError, KeyError, TypeError, AttributeError, json.JSONDecodeError) as error:
+                stored = json.loads((file.metadata() or {}).get("prototypes", "{}"))
+        except (SafetensorError, ValueError, RecursionError, OverflowError) as error:
             rule = f"be a readable prototype file ({error})"
             raise InputError(f'"{path}"', rule, advice="It may be cut short.") from None
+        found = stored.get("format", "no format") if isinstance(stored, dict) else "no format"
+        if found != FORMAT or "vectors" not in tensors:
+            advice = "Prototypes.from_npy reads the authors' files, tools/convert_runs.py those of version 0.1."
+            raise InputError(f'"{path}"', f"be a prototype file of format {FORMAT}", found, advice)
+        about = read_plain(_About, stored, f'"{path}"')
         try:
-            return cls(
-                tensors["vectors"], certificate, None if names is None else tuple(names), tensors.get("reserve")
-            )
-        except InputError as error:
+            certificate = Certificate.from_dict(about.certificate)
+            return cls(tensors["vectors"], certificate, about.names, tensors.get("reserve"))
+        except HyperprotoError as error:
             raise InputError(f'"{path}"', f"not be damaged ({error})") from None
 
     def extend(

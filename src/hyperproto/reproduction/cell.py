@@ -26,13 +26,15 @@ seeds, each with a placement of its own. CIFAR-100 takes near 35 s of one core.
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
+from numbers import Real
 from pathlib import Path
 from typing import Any, Self
 
 from hyperproto._core.checks import choose, unknown_choice
 from hyperproto._core.errors import InputError
 from hyperproto._core.files import read_json, write_json
+from hyperproto._core.schema import from_plain, read_plain
 from hyperproto.codes.paper import authors_steps
 from hyperproto.spec import DataSpec, NetworkSpec, RunSpec, SpaceSpec, TrainSettings
 
@@ -180,10 +182,10 @@ class Cell:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Rebuild what ``dataclasses.asdict`` made of a cell, as a record stores it."""
-        return cls(**{**values, "run": RunSpec.from_dict(values["run"])})
+        return from_plain(cls, {**values, "run": RunSpec.from_dict(values.get("run") or {})})
 
 
-OWN = tuple(field.name for field in fields(Cell) if field.name != "run")
+OWN = tuple(part.name for part in fields(Cell) if part.name != "run")
 
 
 def paper_cell(**values: Any) -> Cell:
@@ -264,6 +266,19 @@ def _smoke(full: Cell) -> Cell:
     )
 
 
+@dataclass(frozen=True)
+class Record:
+    """The parts of the file that a cell which is done leaves."""
+
+    format: str
+    cell: dict[str, Any]
+    state: str
+    measures: dict[str, Real | None]
+    epochs: tuple[dict[str, Any], ...] = ()
+    protocol: dict[str, Any] = field(default_factory=dict)
+    times: dict[str, Any] = field(default_factory=dict)
+
+
 def write_record(results: Path, name: str, record: dict[str, Any]) -> None:
     """Write ``results/cells/NAME/ADDRESS.json``."""
     path = results / "cells" / name / f"{record['address']}.json"
@@ -281,6 +296,7 @@ def find_record(results: Path, cell: Cell, name: str = "*") -> dict[str, Any] | 
         raise InputError(
             f'"{found[0]}"', f"be a record of format {FORMAT}", advice="results/convert_cells.py converts."
         )
-    if Cell.from_dict(record["cell"]).address != cell.address:
+    about = read_plain(Record, record, f'"{found[0]}"')
+    if Cell.from_dict(about.cell).address != cell.address:
         raise InputError(f'"{found[0]}"', "be the record of the cell that its name says", advice="Remove it.")
     return record

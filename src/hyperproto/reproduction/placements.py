@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from hyperproto._core.arrays import read_npy
 from hyperproto._core.errors import MissingDataError, arg
 from hyperproto.data import READERS
 from hyperproto.models import has_pretrained
@@ -131,7 +130,7 @@ def cell_prototypes(
         elif kind in WITH_WORDS and places.words is not None:
             prior, source = places.words, f"{places.words.name}, {places.words.stat().st_size} bytes"
         elif published is not None:
-            vectors = np.load(published, allow_pickle=False)
+            vectors = read_npy(published)
             prior, source = dict(zip(labels, vectors, strict=True)), published.name
         made = _place_once(cell, num_classes if prior is None else labels, axes, prior, source, places)
     return Prototypes(made.vectors, made.certificate, None if names is None else tuple(names))

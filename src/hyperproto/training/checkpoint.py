@@ -6,6 +6,7 @@ The header has the rest as JSON: where training was, the losses of the epoch so 
 
 import json
 from dataclasses import dataclass
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,11 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from hyperproto._core.errors import InputError
+from hyperproto._core.schema import read_plain
 from hyperproto._core.seeding import derive_seed
 from hyperproto.spaces import OutputSpace, Sphere
 from hyperproto.training.distributed import LossSum
+from hyperproto.training.run import EpochRecord
 
 FORMAT = "hyperproto.checkpoint/1"
 
@@ -51,6 +54,23 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
         return load_file(path)
     except SafetensorError as error:
         raise InputError(f'"{path}"', "be a readable safetensors file", error, "It may be cut short.") from None
+
+
+@dataclass(frozen=True)
+class Header:
+    """What the header of a checkpoint says."""
+
+    format: str
+    epoch: int
+    step: int
+    watch: tuple[tuple[Real, ...], ...]
+    scaler: dict[str, Any] | None
+    machine: dict[str, Any]
+    history: tuple[EpochRecord, ...]
+
+    def __post_init__(self) -> None:
+        if self.epoch < 0 or self.step < 0 or not self.watch or any(len(sums) != 2 for sums in self.watch):
+            raise InputError("epoch, step and watch", "say where training was", (self.epoch, self.step, self.watch))
 
 
 @dataclass(frozen=True)
@@ -129,11 +149,15 @@ def take(
 def restore(checkpoint: Checkpoint, state: TrainState, losses: LossSum | None = None) -> None:
     """Go back to a moment: every tensor, every random number, and the losses of the epoch so far."""
     fill_weights(state.network, state.space, checkpoint.tensors)
-    _restore_optimizer(checkpoint, state)
     scaler, rank = state.accelerator.scaler, state.accelerator.process_index
-    if scaler is not None and checkpoint.state["scaler"] is not None:
-        scaler.load_state_dict(checkpoint.state["scaler"])
-    _restore_random(checkpoint, state)
+    try:
+        _restore_optimizer(checkpoint, state)
+        if scaler is not None and checkpoint.state["scaler"] is not None:
+            scaler.load_state_dict(checkpoint.state["scaler"])
+        _restore_random(checkpoint, state)
+    except (LookupError, RuntimeError, TypeError, ValueError) as error:
+        got = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+        raise InputError("The checkpoint", "hold the momentum and random numbers of its run", got) from None
     if losses is not None:
         sums = checkpoint.state["watch"]
         same = len(sums) == state.accelerator.num_processes
@@ -147,11 +171,12 @@ def read_checkpoint(path: Path) -> Checkpoint:
         with safe_open(path, framework="pt") as file:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # not a dict
             state = json.loads((file.metadata() or {}).get("state", "null"))
-    except (SafetensorError, json.JSONDecodeError) as error:
+    except (SafetensorError, ValueError, RecursionError, OverflowError) as error:
         raise InputError(f'"{path}"', "be a readable checkpoint", error, "It may be cut short.") from None
     found = state.get("format") if isinstance(state, dict) else None
     if found != FORMAT:
         raise InputError(f'"{path}"', f"be a checkpoint of format {FORMAT}", found or "a file without a format")
+    read_plain(Header, state, f'"{path}"')
     return Checkpoint(tensors, state)
 
 

@@ -38,7 +38,6 @@ from hyperproto._core.files import (
     new_folder,
     plain,
     read_json,
-    read_json_lines,
     remove_unfinished,
     replacing,
     unfinished,
@@ -46,12 +45,13 @@ from hyperproto._core.files import (
     write_json_lines,
 )
 from hyperproto._core.processes import is_first
+from hyperproto._core.schema import read_records
 from hyperproto.prototypes import Prototypes
 from hyperproto.spaces import OutputSpace
 from hyperproto.spec import RunSpec
 from hyperproto.training.checkpoint import Checkpoint, read_checkpoint, weights_of
 from hyperproto.training.load import read_config, read_run
-from hyperproto.training.run import FORMAT, Run, best_epoch
+from hyperproto.training.run import FORMAT, EpochTime, Run, best_epoch
 
 CHECKPOINT = "checkpoint.safetensors"
 SPEC = "spec.json"
@@ -133,7 +133,7 @@ class RunFolder:
         """Forget lines about epochs after a checkpoint, and files that were never finished."""
         epoch, _ = checkpoint.position
         self._remember(checkpoint)
-        times = [line for line in read_json_lines(self.path / "times.jsonl") if line["epoch"] < epoch]
+        times = [line for line in read_records(EpochTime, self.path / "times.jsonl") if line["epoch"] < epoch]
         with self._explained("epochs.jsonl"):
             write_json_lines(self.path / "epochs.jsonl", checkpoint.state["history"])
             write_json_lines(self.path / "times.jsonl", times)

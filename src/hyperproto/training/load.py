@@ -7,6 +7,7 @@ that ask for more memory than the weights next to them account for are refused b
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ from torch import nn
 
 from hyperproto._core.checks import choose
 from hyperproto._core.errors import HyperprotoError, InputError
-from hyperproto._core.files import read_json, read_json_lines
+from hyperproto._core.files import read_json
+from hyperproto._core.schema import read_plain, read_records, typed
 from hyperproto.baselines import space_from_dict
 from hyperproto.models import create_backbone
 from hyperproto.prototypes import Prototypes
@@ -23,7 +25,7 @@ from hyperproto.spaces import OutputSpace
 from hyperproto.spec import RunSpec
 from hyperproto.training.checkpoint import fill_weights, read_tensors
 from hyperproto.training.distributed import use_channels_last
-from hyperproto.training.run import FORMAT, best_epoch
+from hyperproto.training.run import FORMAT, EpochRecord, RunConfig, best_epoch
 
 CALIBRATION = "calibration.json"
 MOST = 2**24  # of any whole number: classes, columns, dimensions
@@ -91,8 +93,8 @@ def read_run(folder: str | Path) -> RunRecord:
     return RunRecord(
         folder,
         read_config(folder),
-        read_json_lines(folder / "epochs.jsonl"),
-        read_json(metrics) if metrics.is_file() else None,
+        read_records(EpochRecord, folder / "epochs.jsonl"),
+        typed(read_json(metrics), dict[str, Real | None], f'"{metrics}"') if metrics.is_file() else None,
     )
 
 
@@ -105,9 +107,7 @@ def read_config(folder: Path) -> dict[str, Any]:
     if found != FORMAT:
         advice = f"Convert it: python tools/convert_runs.py {folder}" if found == "hyperproto.run/1" else ""
         raise InputError(f'"{folder}"', f"be a run of format {FORMAT}", found or "a config without a format", advice)
-    if not {"network", "space"} <= set(config):
-        rule = "say which network and which space a run has"
-        raise InputError(f'"{folder / "config.json"}"', rule, sorted(config), "It may have been edited.")
+    read_plain(RunConfig, config, f'"{folder / "config.json"}"')
     return dict(config)
 
 

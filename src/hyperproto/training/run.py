@@ -4,6 +4,7 @@ import math
 import platform
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,39 @@ from hyperproto.models import Backbone
 from hyperproto.spaces import OutputSpace
 
 FORMAT = "hyperproto.run/2"
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """The parts of ``config.json``."""
+
+    format: str
+    network: dict[str, Any] | None
+    space: dict[str, Any] | None
+    settings: dict[str, Any] = field(default_factory=dict)
+    data: dict[str, int | None] = field(default_factory=dict)
+    preprocessing: dict[str, Any] | None = None
+    spec: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class EpochRecord:
+    """A line of ``epochs.jsonl``; files have null for NaN."""
+
+    epoch: int
+    loss: Real | None
+    valid: dict[str, Real | None]
+    lr: Real | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class EpochTime:
+    """A line of ``times.jsonl``."""
+
+    epoch: int
+    seconds: Real
+    steps: int = 0
 
 
 @dataclass(repr=False)

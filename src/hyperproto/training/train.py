@@ -83,7 +83,7 @@ def resume_run(folder: str | Path, *, path: str | Path | None = None, say: Say |
     else:  # what a rule decided is taken from the run: the rule may be another one by now
         record = read_run(place)
         spec = replace(spec, train=ResolvedSettings.from_dict(record.settings))
-        source = replace(source, preprocessing=preprocessing_from_dict(record.config["preprocessing"]))
+        source = replace(source, preprocessing=preprocessing_from_dict(record.preprocessing or {}))
         network, space = rebuild(place)
         before, now = ({name: _values(t) for name, t in each.items()} for each in (space.tasks, source.targets))
         check_same(place, "targets", before, now)

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -13,6 +14,7 @@ from scipy.special import log_softmax, softmax
 from hyperproto._core.arrays import Numbers, Values, labeled_rows, to_labels, to_numbers
 from hyperproto._core.checks import check_finite_number, check_integer, choose
 from hyperproto._core.errors import InputError, InputTypeError
+from hyperproto._core.schema import read_plain
 from hyperproto.evaluation.confidence.conformal import ConformalSets
 from hyperproto.evaluation.confidence.outliers import OUTLIER_SCORES, Rejection, outlier_score
 from hyperproto.evaluation.confidence.task_calibration import (
@@ -261,6 +263,16 @@ class TaskOutputs:
 
 
 @dataclass(frozen=True)
+class _Stored:
+    """The parts of ``calibration.json``."""
+
+    tasks: dict[str, dict[str, Any]]
+    examples: int
+    measures: dict[str, Real | None]
+    origin: dict[str, str]
+
+
+@dataclass(frozen=True)
 class Calibration:
     """What was fitted for the tasks of a run, and how well it does on data that it was not fitted on.
 
@@ -297,12 +309,13 @@ class Calibration:
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Self:
         """Return what :meth:`to_dict` described."""
-        if stored.get("format") != FORMAT:
-            got, advice = stored.get("format"), "Calibrate the run again."
-            raise InputError("A stored calibration", f"have the format {FORMAT}", got, advice)
+        found = stored.get("format") if isinstance(stored, Mapping) else None
+        if found != FORMAT:
+            raise InputError("A stored calibration", f"have the format {FORMAT}", found, "Calibrate the run again.")
+        about = read_plain(_Stored, stored, "A stored calibration")
         try:
-            tasks = {str(name): TaskCalibration.from_dict(task) for name, task in stored["tasks"].items()}
-            measures = {name: value for name, value in stored["measures"].items() if value is not None}
-            return cls(tasks, stored["examples"], measures, dict(stored["origin"]))
-        except (AttributeError, KeyError, TypeError) as error:
+            tasks = {name: TaskCalibration.from_dict(task) for name, task in about.tasks.items()}
+        except TypeError as error:
             raise InputError("A stored calibration", "be complete", repr(error), "Calibrate the run again.") from None
+        measures = {name: float(value) for name, value in about.measures.items() if value is not None}
+        return cls(tasks, about.examples, measures, about.origin)

@@ -1,0 +1,291 @@
+"""Every kind of file that the package reads: how a good one is written, and what reads it."""
+
+import gzip
+import io
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from PIL import Image
+
+import hyperproto as hp
+from hyperproto._core.errors import HyperprotoError
+from hyperproto.cli.place import read_classes
+from hyperproto.data import read_source, training_data
+from hyperproto.data.readers import describe_data
+from hyperproto.estimators import HypersphericalClassifier, HypersphericalMultiTask
+from hyperproto.evaluation import calibrate_run, list_runs, predict_files
+from hyperproto.models import create_backbone, load_weights
+from hyperproto.priors.accept import as_prior
+from hyperproto.reproduction.cell import FORMAT, paper_cell, write_record
+from hyperproto.reproduction.experiment import Entry, Experiment
+from hyperproto.reproduction.grid import make_grid
+from hyperproto.reproduction.reports import to_markdown
+from hyperproto.training import RunSpec, SpaceSpec, TrainSettings, resume_run, train
+from hyperproto.training.folder import stored_spec
+from tests.data import layouts
+
+NAMES = ("cat", "dog", "bird")
+COLUMNS = {"classes": ["side"], "ranges": ["height"]}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """``write`` fills a folder and returns the file to damage; ``read`` is given the folder and a damaged file."""
+
+    write: Callable[[Path], Path]
+    read: Callable[[Path, Path], Any]
+
+
+def _bytes(name: str, content: bytes) -> Callable[[Path], Path]:
+    def write(folder: Path) -> Path:
+        (folder / name).write_bytes(content)
+        return folder / name
+
+    return write
+
+
+def _npy(array: Any, name: str = "words.npy", *, zipped: bool = False) -> Callable[[Path], Path]:
+    def write(folder: Path) -> Path:
+        with (folder / name).open("wb") as file:
+            np.savez(file, array) if zipped else np.save(file, array)
+        (folder / "words.txt").write_text("\n".join(NAMES) + "\n")
+        return folder / name
+
+    return write
+
+
+def _names_beside(folder: Path) -> Path:
+    return _npy(np.eye(3, 4))(folder).with_suffix(".txt")
+
+
+def _prior(folder: Path, path: Path) -> None:
+    as_prior(str(path.with_suffix(".npy") if path.suffix == ".txt" and path.stem == "words" else path), NAMES, 3)
+
+
+def _npy_matrix(folder: Path, path: Path) -> None:
+    hp.Prototypes.from_npy(path)
+
+
+def _image(kind: str) -> Callable[[Path], Path]:
+    def write(folder: Path) -> Path:
+        pixels = layouts.noise(np.arange(2), 2, 24)
+        for index in range(2):
+            layouts.save_image(folder / "b" / f"{index}.png", pixels[index])
+            layouts.save_image(folder / "a" / f"{index}.png", pixels[index])
+        buffer = io.BytesIO()
+        Image.fromarray(pixels[0].transpose(1, 2, 0)).save(buffer, kind)
+        (folder / "a" / "x.png").write_bytes(buffer.getvalue())
+        return folder / "a" / "x.png"
+
+    return write
+
+
+def _layout(write: Callable[[Path], Path], name: str) -> Callable[[Path], Path]:
+    return lambda folder: write(folder) / name
+
+
+def _source(folder: Path, path: Path, **options: Any) -> None:
+    place = path if path.suffix in (".csv", ".tsv", ".parquet") and "omniart" not in str(path) else folder
+    inner = [below for below in folder.iterdir() if below.is_dir()] if place == folder else []
+    source = read_source(inner[0] if len(inner) == 1 else place, **options)
+    for split in (source.train, source.test):
+        if split is not None:
+            training_data(split, source.preprocessing)
+
+
+def _numbers(folder: Path, *, ending: str = ".csv") -> Path:
+    rng = np.random.default_rng(0)
+    rows: list[list[object]] = [
+        [*map(float, rng.normal(size=2).round(3)), ("left", "right")[i % 2], i] for i in range(24)
+    ]
+    path = layouts.write_csv(folder / "numbers.csv", ["a", "b", "side", "height"], rows)
+    if ending == ".parquet":
+        from pyarrow import csv, parquet
+
+        parquet.write_table(csv.read_csv(path), path.with_suffix(ending))
+        path.unlink()
+    return path.with_suffix(ending)
+
+
+def _vectors(*, binary: bool = False, header: bool = False, packed: bool = False) -> bytes:
+    rows = np.random.default_rng(0).normal(size=(3, 5)).astype("<f4")
+    lines = b"3 5\n" if header or binary else b""
+    for name, row in zip(NAMES, rows, strict=True):
+        numbers = row.tobytes() if binary else " ".join(map(str, row)).encode()
+        lines += name.encode() + b" " + numbers + b"\n"
+    return gzip.compress(lines) if packed else lines
+
+
+def _taxonomy(folder: Path, path: Path) -> None:
+    hp.priors.from_taxonomy(str(path), NAMES)
+
+
+def _matrix(folder: Path, path: Path) -> None:
+    as_prior(str(path), NAMES, 3)
+
+
+def _prototypes(folder: Path) -> Path:
+    hp.place(NAMES, 3, prior={"pet": ["cat", "dog"], "wild": ["bird"]}, effort="fast", reserve=1).save(
+        folder / "p.safetensors"
+    )
+    return folder / "p.safetensors"
+
+
+def _load_prototypes(folder: Path, path: Path) -> None:
+    found = hp.Prototypes.load(path)
+    str(found), found.certificate.to_dict()
+    found.save(folder / "again.safetensors")
+
+
+def _run(name: str) -> Callable[[Path], Path]:
+    """Write a calibrated run of three epochs, whose data are beside it."""
+
+    def write(folder: Path) -> Path:
+        data = describe_data(_numbers(folder), "table", **COLUMNS)
+        spec = RunSpec(data=data, space=SpaceSpec(dim=3), train=TrainSettings(epochs=2, batch_size=8))
+        train(spec, folder / "run")
+        calibrate_run(folder / "run", reject=0.1)
+        return folder / "run" / name
+
+    return write
+
+
+def _use_run(folder: Path, path: Path) -> None:
+    """List it, predict by it, and train it on as long as it asks for no more than it did."""
+    for row in list_runs(folder):
+        row.to_dict()
+    if path.name == "spec.json":
+        (folder / "run" / "config.json").unlink()
+        stored_spec(folder / "run")
+        return
+    errors: list[Exception] = []
+    for use in (
+        lambda: predict_files(folder / "run", [folder / "numbers.csv"]),
+        lambda: hp.load(folder / "run", which="best"),
+        lambda: resume_run(folder / "run", path=folder / "numbers.csv"),
+    ):
+        try:
+            use()
+        except (HyperprotoError, FileNotFoundError) as error:
+            errors.append(error)
+    if errors:
+        raise errors[0]
+
+
+def _estimator(name: str, *, several: bool = False) -> Callable[[Path], Path]:
+    def write(folder: Path) -> Path:
+        x, y = _training()
+        model: Any = HypersphericalMultiTask(epochs=2, calibrate=True, hidden=(4,), random_state=0)
+        if not several:
+            model, y = (
+                HypersphericalClassifier(epochs=2, calibrate=True, reject=0.2, replay=4, random_state=0),
+                y[:, 0],
+            )
+        model.fit(x, y).save(folder / "model")
+        return folder / "model" / name
+
+    return write
+
+
+def _training() -> tuple[Any, Any]:
+    x = np.random.default_rng(0).normal(size=(60, 3))
+    return x, np.stack([np.where(x[:, 0] > 0, "up", "down").astype(object), x[:, 1].astype(object)], axis=1)
+
+
+def _use_estimator(folder: Path, path: Path) -> None:
+    model = hp.load(folder / "model")
+    x, _ = _training()
+    if model.n_features_in_ != x.shape[1]:
+        return  # scikit-learn says what it expects
+    model.predict(x)
+    model.predict_proba(x)
+
+
+def _weights(ending: str) -> Callable[[Path], Path]:
+    def write(folder: Path) -> Path:
+        weights = create_backbone("resnet-8", out_dim=3).state_dict()
+        if ending == ".pt":
+            torch.save(weights, folder / "w.pt")
+        else:
+            from safetensors.torch import save_file
+
+            save_file(weights, folder / "w.safetensors")
+        return folder / f"w{ending}"
+
+    return write
+
+
+def _load_weights(folder: Path, path: Path) -> None:
+    load_weights(create_backbone("resnet-8", out_dim=3), path)
+
+
+CELL = paper_cell(reader="cifar-100", backbone="resnet-32", dim=3, prototypes="ours")
+TABLE = Experiment("table", "A table", lambda scale: [Entry("ours", "3", CELL, "class/accuracy")])
+
+
+def _record(folder: Path) -> Path:
+    measures = {"class/accuracy": 0.5}
+    epochs = [{"epoch": 0, "loss": 1.0, "lr": 0.1, "valid": measures}]
+    record = {"format": FORMAT, "address": CELL.address, "cell": asdict(CELL), "state": "done", "epochs": epochs}
+    write_record(folder, "table", record | {"measures": measures, "protocol": {"test": 10}, "times": {"epochs": []}})
+    return folder / "cells" / "table" / f"{CELL.address}.json"
+
+
+def _report(folder: Path, path: Path) -> None:
+    to_markdown(make_grid(TABLE, "full", folder))
+
+
+def _classes(folder: Path, path: Path) -> None:
+    hp.place(read_classes(str(path)), 3, effort="fast")
+
+
+IMAGES = ("JPEG", "PNG", "BMP", "GIF", "WEBP", "TIFF", "PPM")
+RUN = (
+    "config.json", "spec.json", "epochs.jsonl", "times.jsonl", "metrics.json", "calibration.json", "last.safetensors",
+    "checkpoint.safetensors", "prototypes.0.safetensors",
+)  # fmt: skip
+ESTIMATOR = ("estimator.json", "last.safetensors", "held_out.safetensors", "replay.safetensors")
+MNIST = "train-images-idx3-ubyte"
+TREE = b"child,parent\ncat,pet\ndog,pet\npet,animal\nbird,animal\nanimal,\n"
+SQUARE = b",cat,dog,bird\ncat,1,.5,.2\ndog,.5,1,.1\nbird,.2,.1,1\n"
+_table = partial(_source, reader="table", **COLUMNS)
+
+KINDS: dict[str, Kind] = {
+    "npy": Kind(_npy(np.eye(3, 4)), _npy_matrix),
+    "npy-vectors": Kind(_npy(np.eye(3, 4, dtype=np.float32)), _prior),
+    "npy-names": Kind(_names_beside, _prior),
+    "npz": Kind(
+        _npy(np.eye(3, 4), zipped=True), lambda folder, path: (_npy_matrix(folder, path), _prior(folder, path))
+    ),
+    "class-names": Kind(_bytes("classes.txt", "\n".join(NAMES).encode()), _classes),
+    "csv": Kind(_numbers, _table),
+    "parquet": Kind(partial(_numbers, ending=".parquet"), _table),
+    "mnist": Kind(_layout(partial(layouts.write_mnist, gzipped=False), MNIST), _source),
+    "mnist-gz": Kind(_layout(layouts.write_mnist, f"{MNIST}.gz"), _source),
+    "cifar": Kind(_layout(layouts.write_cifar100_binary, "train.bin"), _source),
+    "cifar-names": Kind(_layout(layouts.write_cifar100_binary, "fine_label_names.txt"), _source),
+    "tiny-imagenet": Kind(_layout(layouts.write_tiny_imagenet, "words.txt"), _source),
+    "tiny-imagenet-val": Kind(_layout(layouts.write_tiny_imagenet, "val/val_annotations.txt"), _source),
+    "cub": Kind(_layout(layouts.write_cub200, "image_class_labels.txt"), _source),
+    "omniart": Kind(_layout(layouts.write_omniart, "train_complete.csv"), _source),
+    "image-table": Kind(layouts.write_painting_table, partial(_source, image="path", classes=["style"])),
+    **{f"image-{kind.lower()}": Kind(_image(kind), partial(_source, reader="image-folder")) for kind in IMAGES},
+    "vectors-text": Kind(_bytes("v.txt", _vectors()), _prior),
+    "vectors-word2vec": Kind(_bytes("v.vec", _vectors(header=True)), _prior),
+    "vectors-binary": Kind(_bytes("v.bin", _vectors(binary=True)), _prior),
+    "vectors-gz": Kind(_bytes("v.txt.gz", _vectors(packed=True)), _prior),
+    "taxonomy": Kind(_bytes("tree.csv", TREE), _taxonomy),
+    "matrix": Kind(_bytes("square.csv", SQUARE), _matrix),
+    "prototypes": Kind(_prototypes, _load_prototypes),
+    **{f"run-{name}": Kind(_run(name), _use_run) for name in RUN},
+    **{f"estimator-{name}": Kind(_estimator(name), _use_estimator) for name in ESTIMATOR},
+    "estimator-several": Kind(_estimator("estimator.json", several=True), _use_estimator),
+    "weights-pt": Kind(_weights(".pt"), _load_weights),
+    "weights-safetensors": Kind(_weights(".safetensors"), _load_weights),
+    "cell": Kind(_record, _report),
+}
