@@ -1,3 +1,5 @@
+import os
+
 import pytest
 import torch
 
@@ -83,6 +85,12 @@ def test_a_folder_stands_for_the_images_in_it_and_below(image_run):
     assert len(found.rows) == 16
     assert found.rows[0]["file"].endswith("test/dark/0.png")
     assert found.rows[-1]["file"].endswith("train/dark/3.png")
+
+
+def test_pipes_in_a_folder_are_not_waited_for(image_run, tmp_path):
+    write_images(tmp_path / "more", n=1)
+    os.mkfifo(tmp_path / "more" / "dark" / "pipe.png")
+    assert len(predict_files(image_run.folder, [tmp_path / "more"]).rows) == 3
 
 
 def test_rows_of_a_table_get_names_and_numbers(table_run):

@@ -5,6 +5,7 @@ import torch
 from threadpoolctl import threadpool_limits
 
 from hyperproto import place
+from hyperproto._core.errors import InputError
 
 
 @pytest.mark.parametrize(("classes", "dim"), [(2, 2), (3, 2), (4, 3), (10, 9), (10, 30), (100, 99)])
@@ -100,3 +101,9 @@ def test_impossible_requests_get_a_sentence(arguments, kind, sentence):
 def test_an_unknown_method_gets_a_suggestion():
     with pytest.raises(ValueError, match='Unknown placement method "papr".*Did you mean "paper"?'):
         place(3, 2, method="papr")
+
+
+@pytest.mark.parametrize(("classes", "dim"), [(2**63, 3), (10**30, 3), (3, 2**40), (10**12, 128)])
+def test_what_no_memory_holds_is_said_before_it_is_allocated(classes, dim):
+    with pytest.raises(InputError, match=r"classes x dim must be at most 6.87e\+10 numbers; got .* GB in double"):
+        place(classes, dim)

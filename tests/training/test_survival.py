@@ -3,6 +3,7 @@
 import json
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -291,3 +292,9 @@ def test_settings_space_and_network_of_a_run_are_what_resuming_needs(tmp_path, b
         **record.settings,
     )
     assert contents(folder) == before
+
+
+def test_a_folder_that_is_removed_under_a_run_is_named(tmp_path):
+    with pytest.raises((OSError, ValueError), match="was removed|be a folder to write") as caught:
+        fit(tmp_path / "gone", hook=lambda: shutil.rmtree(tmp_path / "gone"), after=6)
+    assert "make room" not in str(caught.value)

@@ -89,8 +89,23 @@ def _flat(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
                     columns |= {f"{numbered}/{key}": value for key, value in guess.items() if key != "name"}
                 columns[task] = answer["name"]  # which may be "unknown"
                 columns |= {f"{task}/set": " | ".join(answer["set"])} if "set" in answer else {}
-        flat.append(columns)
+        flat.append({name: _safe(value) for name, value in columns.items()})
     return flat
+
+
+def _safe(value: Any) -> Any:
+    """Return text such that a spreadsheet does not take it for a formula: behind a quote, unless it is a number.
+
+    >>> _safe("=cmd|' /C calc'!A0"), _safe("-1.5"), _safe("cat")
+    ("'=cmd|' /C calc'!A0", '-1.5', 'cat')
+    """
+    if not isinstance(value, str) or not value.startswith(("=", "+", "-", "@", "\t", "\r")):
+        return value
+    try:
+        float(value)
+    except ValueError:
+        return f"'{value}"
+    return value
 
 
 def _show(rows: list[dict[str, Any]]) -> None:

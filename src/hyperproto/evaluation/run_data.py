@@ -253,7 +253,8 @@ def _find_images(paths: Iterable[Path], image_column: str | None) -> tuple[list[
     origins: list[dict[str, Any]] = []
     for path in paths:
         if path.is_dir():
-            inside = sorted(p for p in path.rglob("*") if p.suffix.lower() in EXTENSIONS and p.name[0] != ".")
+            named = (p for p in path.rglob("*") if p.suffix.lower() in EXTENSIONS and p.name[0] != ".")
+            inside = sorted(p for p in named if p.is_file())  # a pipe would be waited for
             if not inside:
                 raise InputError(f'Folder "{path}"', "hold images", "none")
         elif not path.is_file():

@@ -21,6 +21,8 @@ from hyperproto.priors import Missing, Prior, as_prior
 from hyperproto.prototypes.methods import METHODS, Request, certify_agreement, check_prior_weight, separate
 from hyperproto.prototypes.prototypes import Prototypes, check_dim, parse_classes
 
+MOST_NUMBERS = 2**36  # classes x dimensions, half a terabyte
+
 
 def place(
     classes: int | Sequence[str],
@@ -97,6 +99,7 @@ def place(
     _check_options(method, effort, seconds, workers, prior, prior_weight, steps)
     known = None if prior is None else as_prior(prior, names, in_use, missing=missing, progress=progress)
     num_classes = in_use + check_integer(reserve, "reserve", at_least=0)
+    _check_memory(num_classes, dim)
     with progress_bar("placing", show=progress) as bar:
 
         def report(done: int, total: int, best: float, bound: float) -> None:
@@ -126,6 +129,13 @@ def place(
     if reserve:
         return _keep_reserve(code, in_use, names, in_order=known is not None, seed=seed)
     return Prototypes.from_code(code, names)
+
+
+def _check_memory(num_classes: int, dim: int) -> None:
+    """Say what the points would take before any of it is allocated."""
+    if num_classes * dim > MOST_NUMBERS:
+        got = f"{num_classes:.6g} x {dim:.6g}, {8 * num_classes * dim / 1e9:,.3g} GB in double precision"
+        raise InputError("classes x dim", f"be at most {MOST_NUMBERS:.3g} numbers", got)
 
 
 def _check_options(

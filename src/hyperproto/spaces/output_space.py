@@ -1,5 +1,6 @@
 """What every output space can do, the sphere and its baselines alike, and what spaces made of tasks share."""
 
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias, TypeVar
@@ -13,6 +14,7 @@ from hyperproto.losses.cosine import REDUCTIONS, Reduction
 from hyperproto.prototypes import Prototypes
 from hyperproto.spaces.tasks import BALANCED, Classes, Task
 
+MOVING = threading.Lock()
 T = TypeVar("T")
 UNNAMED = "target"  # what a task without a name is called where everything has one
 
@@ -123,12 +125,14 @@ class Head(nn.Module, ABC):
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> nn.Module:
         """Move buffers, and leave their dtype alone: ``half()`` must not blur prototypes or weights."""
         device = fn(torch.empty(0)).device  # raises here, before anything changed, where there is no such device
-        exact = dict(self._buffers)
-        self._buffers.clear()
-        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
-        for name, buffer in exact.items():
-            dtype = torch.float32 if device.type == "mps" else None  # MPS has no float64
-            self._buffers[name] = None if buffer is None else buffer.to(device, dtype)
+        dtype = torch.float32 if device.type == "mps" else None  # MPS has no float64
+
+        def move(tensor: Tensor) -> Tensor:
+            exact = any(tensor is buffer for buffer in self._buffers.values())
+            return tensor.to(device, dtype) if exact else fn(tensor)
+
+        with MOVING:  # buffers are replaced one by one: whoever uses them in another thread has the old or the new
+            super()._apply(move, recurse)  # type: ignore[no-untyped-call]
         return self
 
     def extra_repr(self) -> str:

@@ -140,9 +140,7 @@ class RunFolder:
 
     def _remember(self, checkpoint: Checkpoint) -> None:
         epoch, step = checkpoint.position
-        self._safe = (
-            f"The last checkpoint (epoch {epoch + 1}, {step} steps done) is intact: make room, then resume the run"
-        )
+        self._safe = f"The last checkpoint (epoch {epoch + 1}, {step} steps done) is intact"
 
     @contextmanager
     def _explained(self, name: str) -> Iterator[None]:
@@ -151,12 +149,14 @@ class RunFolder:
             yield
         except (OSError, SafetensorError) as error:
             reason = getattr(error, "strerror", None) or re.sub(r"^.*error: | \(os error \d+\)$", "", str(error))
-            free = shutil.disk_usage(self.path).free
+            got, advice = None, f"{self._safe}."
+            if self.path.is_dir() and re.search("space|quota|too large", reason, re.IGNORECASE):
+                got = f"a disk with {shutil.disk_usage(self.path).free / 1e6:,.1f} MB free"
+                advice = f"{self._safe}: make room, then resume the run."
+            elif not self.path.is_dir():
+                advice = "The folder of the run was removed."
             raise StorageError(
-                f'"{self.path / name}"',
-                f"be a file that can be written ({reason})",
-                f"a disk with {free / 1e6:,.1f} MB free",
-                f"{self._safe}.",
+                f'"{self.path / name}"', f"be a file that can be written ({reason})", got, advice
             ) from error
 
 
