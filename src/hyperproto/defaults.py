@@ -28,7 +28,7 @@ FINE_TUNING = 0.001  # of the usual rate, where a network starts from weights th
 MIN_STEPS = {"images": 60, "rows": 300, "sparse rows": 300}  # of training altogether, however few the examples
 BATCHES: dict[InputKind, tuple[int, int]] = {"images": (20, 128), "rows": (15, 64), "sparse rows": (10, 256)}
 HIDDEN = (100,)  # layers of a perceptron
-SPARSE_DROPOUT = 0.5  # of its hidden values, where there are more columns than examples, as of texts
+TEXT_COLUMNS, TEXT_DROPOUT = 1000, 0.5  # of its hidden values, where rows are sparse with more columns than that
 HELD_OUT = 0.2  # share of a user's own data to measure on, where there is no test part: a usual choice
 VALIDATION_FRACTION = 0.1  # of an estimator's rows, for early stopping or calibration, as scikit-learn's perceptron
 # through a network at once outside of training: more gains nothing, and images need the memory
@@ -266,7 +266,7 @@ def choose_backbone(shape: Sequence[int], inputs: InputKind = "rows") -> tuple[s
     ====================================  =======================
     input                                 network
     ====================================  =======================
-    a row of a table                      ``mlp``, with dropout where rows are sparse
+    a row of a table                      ``mlp``; sparse and wide, as texts: with dropout
     gray, square, even, at most 16 px     ``digit-net``
     at most 40 px                         ``resnet-8``
     at most 80 px                         ``resnet-20``
@@ -279,7 +279,7 @@ def choose_backbone(shape: Sequence[int], inputs: InputKind = "rows") -> tuple[s
     ('resnet-8', {'channels': 3, 'feature_norm': True})
     """
     if len(shape) == 1:
-        dropout = {"dropout": SPARSE_DROPOUT} if inputs == "sparse rows" else {}
+        dropout = {"dropout": TEXT_DROPOUT} if inputs == "sparse rows" and shape[0] > TEXT_COLUMNS else {}
         return "mlp", {"in_features": shape[0], "hidden": HIDDEN, "norm": "layer", **dropout}
     channels, height, width = shape
     size = max(height, width)

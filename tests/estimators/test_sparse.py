@@ -48,7 +48,7 @@ def test_the_first_layer_gives_sparse_rows_the_outputs_and_gradients_of_dense_on
 def test_a_sparse_table_answers_as_the_same_table_dense(options):
     X, y = words()
     sparsely = HypersphericalClassifier(random_state=0, epochs=8, **options).fit(X, y)
-    same = {"batch_size": sparsely.settings_.batch_size, "lr": sparsely.settings_.lr}
+    same = {name: getattr(sparsely.settings_, name) for name in ("batch_size", "lr", "weight_decay")}
     densely = HypersphericalClassifier(random_state=0, epochs=8, standardize="global", **same, **options)
     densely.fit(X.toarray(), y)
     np.testing.assert_allclose(sparsely.cosines(X), densely.cosines(X.toarray()), atol=1e-6)

@@ -306,8 +306,9 @@ def test_rows_take_at_least_300_steps_and_decay_by_their_number():
         found = resolve_settings(TrainSettings(), space, n, kind)
         assert (found.epochs, found.batch_size, found.lr, found.weight_decay) == chosen
     assert resolve_settings(TrainSettings(weight_decay=0.5), space, 142, "rows").weight_decay == 0.5
-    assert choose_backbone((9,), "sparse rows")[1]["dropout"] == 0.5
-    assert "dropout" not in choose_backbone((9,), "rows")[1]
+    assert choose_backbone((2000,), "sparse rows")[1]["dropout"] == 0.5
+    assert "dropout" not in choose_backbone((9,), "sparse rows")[1]
+    assert "dropout" not in choose_backbone((2000,), "rows")[1]
 
 
 @pytest.mark.parametrize(
