@@ -6,10 +6,14 @@ import numpy as np
 import pandas as pd
 import pyarrow
 import pytest
+from sklearn.feature_extraction.text import TfidfVectorizer
 
 import hyperproto as hp
 from hyperproto.data.encoding import MOST_CATEGORIES, TableEncoder, frame_columns
+from hyperproto.data.readers import describe_data
 from hyperproto.estimators import HypersphericalClassifier, HypersphericalMultiTask, HypersphericalRegressor
+from hyperproto.spec import RunSpec, TrainSettings
+from hyperproto.training import read_run, train
 
 PARTS = ["size", "size is empty", "color=blue", "color=red", "old", "seen day", "seen weekday", "seen hour"]
 
@@ -82,3 +86,27 @@ def test_a_table_of_numbers_alone_is_taken_as_it_is():
     one, other = (HypersphericalClassifier(random_state=0).fit(X, y) for X in (frame, frame.to_numpy()))
     assert one.encoder_ is None
     np.testing.assert_array_equal(one.cosines(frame), other.cosines(frame.to_numpy()))
+
+
+WORDS = [f"word{index}" for index in range(1200)]
+
+
+def write_texts(path):
+    """Write a table of texts with more different words than there are rows, and return the texts and their kinds."""
+    draw = np.random.default_rng(0)
+    kinds = draw.choice(["a", "b", "c"], 120)
+    texts = [f"{' '.join(draw.choice(WORDS, 30))} {kind}{kind}" for kind in kinds]
+    pd.DataFrame({"text": texts, "kind": kinds}).to_csv(path, index=False)
+    return texts, kinds
+
+
+def test_a_text_gets_the_same_network_and_settings_on_the_command_line(tmp_path):
+    texts, kinds = write_texts(tmp_path / "texts.csv")
+    spec = describe_data(tmp_path / "texts.csv", text="text", classes=["kind"], held_out=0.0)
+    run = train(RunSpec(data=spec, train=TrainSettings(epochs=1)), tmp_path / "run", progress=False)
+    rows = TfidfVectorizer(sublinear_tf=True).fit_transform(texts)
+    model = HypersphericalClassifier(epochs=1, random_state=0).fit(rows, kinds)
+    assert run.network.config == model.network_.config
+    assert run.network.config["dropout"] == 0.5
+    stored = read_run(tmp_path / "run").settings
+    assert stored == {**model.settings_.to_dict(), "seed": 0}

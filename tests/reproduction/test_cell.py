@@ -109,7 +109,7 @@ def test_networks_have_the_papers_numbers_of_weights(data, network, out_dim, mil
     )
     preprocessing = ImagePreprocessing(224 if network == "resnet-3463" else 32, mean=(0.5,) * 3, std=(1.0,) * 3)
     with torch.device("meta"):
-        made = build_network(cell.run.network, preprocessing.input_shape, out_dim, seed=0)
+        made = build_network(cell.run.network, preprocessing.input_shape, "images", out_dim, seed=0)
     weights = sum(parameter.numel() for parameter in made.parameters())
     assert weights / 1e6 == pytest.approx(millions, rel=0.02 if millions > 1 else 1e-3)
 

@@ -29,7 +29,6 @@ from hyperproto.defaults import (
     PARTIAL_FIT_RATE,
     VALIDATION_FRACTION,
     InputKind,
-    choose_backbone,
     choose_scaling,
 )
 from hyperproto.estimators.columns import ClassColumn, Column
@@ -39,6 +38,7 @@ from hyperproto.evaluation.calibrate import uncalibrated
 from hyperproto.evaluation.class_examples import Examples
 from hyperproto.evaluation.confidence import ClassCalibration, ConformalInterval, ConformalSets
 from hyperproto.evaluation.confidence.calibration import TaskOutputs
+from hyperproto.models import MLP
 from hyperproto.spaces import OutputSpace, Space
 from hyperproto.spec import NetworkSpec, SpaceSpec, TrainSettings
 from hyperproto.training import fit
@@ -262,14 +262,13 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             raise InputTypeError("backbone", rule, type(self.backbone).__name__)
         spec = NetworkSpec(backbone=None if self.backbone == "auto" else self.backbone)
         if len(shape) == 1:
-            name, options = choose_backbone(shape, kind)
-            if self.backbone not in ("auto", name):
-                rule = f'be "auto" or "{name}" for a table'
+            if self.backbone not in ("auto", MLP.name):
+                rule = f'be "auto" or "{MLP.name}" for a table'
                 raise InputError("backbone", rule, f'"{self.backbone}", which takes images')
             hidden = [self.hidden] if isinstance(self.hidden, Integral) else list(self.hidden)
-            options |= {"hidden": check_integers(hidden, "hidden", at_least=1)}
-            spec = NetworkSpec(backbone=name, backbone_options=options)
-        return build_network(spec, shape, self.space_.dim, seed=seed)
+            options = {"hidden": check_integers(hidden, "hidden", at_least=1)}
+            spec = NetworkSpec(backbone=MLP.name, backbone_options=options)
+        return build_network(spec, shape, kind, self.space_.dim, seed=seed)
 
     def _train(
         self,

@@ -6,7 +6,7 @@ from typing import Any
 
 from hyperproto._core.checks import check_integer, choose, unknown_choice
 from hyperproto._core.errors import InputError
-from hyperproto.defaults import choose_backbone
+from hyperproto.defaults import InputKind, choose_backbone
 from hyperproto.models.backbone import BACKBONES, Backbone
 from hyperproto.models.libraries import LibraryNetwork
 
@@ -37,7 +37,7 @@ def create_backbone(name: str, **config: Any) -> Backbone:
     return build(**config)
 
 
-def default_backbone(out_dim: int, shape: Sequence[int]) -> Backbone:
+def default_backbone(out_dim: int, shape: Sequence[int], inputs: InputKind = "rows") -> Backbone:
     """Build a network for inputs of a shape, as :func:`hyperproto.defaults.choose_backbone` says.
 
     Parameters
@@ -46,6 +46,8 @@ def default_backbone(out_dim: int, shape: Sequence[int]) -> Backbone:
         Width of the output: ``space.dim``.
     shape : sequence of int
         Shape of one input: (columns,), or (channels, height, width).
+    inputs : {"rows", "sparse rows", "images"}
+        What the inputs are; sparse rows, such as texts, get dropout.
 
     Examples
     --------
@@ -55,7 +57,7 @@ def default_backbone(out_dim: int, shape: Sequence[int]) -> Backbone:
     shape = [check_integer(length, "shape", at_least=1) for length in shape]
     if len(shape) not in (1, 3):
         raise InputError("shape", "be (columns,) of a row or (channels, height, width) of an image", tuple(shape))
-    name, options = choose_backbone(shape)
+    name, options = choose_backbone(shape, inputs)
     return create_backbone(name, out_dim=out_dim, **options)
 
 

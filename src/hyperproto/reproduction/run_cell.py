@@ -94,7 +94,7 @@ def _read_features(network: str, data: str, folder: Path) -> Source:
     folder.mkdir(parents=True, exist_ok=True)
     whole = DataSpec(**json.loads(data))
     spec, source = choose_network(NetworkSpec(**json.loads(network)), build_source(whole), whole.image_size)
-    made = build_network(spec, source.preprocessing.input_shape, 1, seed=0)
+    made = build_network(spec, source.preprocessing.input_shape, "images", 1, seed=0)
     return freeze(made, source, replace(whole, workers=0), folder)
 
 
@@ -104,7 +104,8 @@ def _train(cell: Cell, places: Places) -> dict[str, Any]:
     prototypes = _class_prototypes(cell, source, places)
     space = build_space(cell.run.space, source, seed=cell.seed, prototypes=prototypes)
     shape, seed = source.preprocessing.input_shape, derive_seed(cell.seed, "weights")
-    network: nn.Module = build_network(replace(cell.run.network, weights=None), shape, space.dim, seed=seed)
+    spec = replace(cell.run.network, weights=None)
+    network: nn.Module = build_network(spec, shape, "images", space.dim, seed=seed)
     if isinstance(network, FeatureBackbone) and cell.run.network.freeze:
         network = network.output
     # workers: cells are spread over the cores already

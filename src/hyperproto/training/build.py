@@ -21,6 +21,8 @@ from hyperproto.defaults import (
     HEAD,
     NUMBER_AXES,
     PRETRAINED,
+    InputKind,
+    choose_backbone,
     choose_dim,
     choose_loss,
     choose_margin,
@@ -191,7 +193,8 @@ def choose_network(spec: NetworkSpec, source: Source, image_size: int | None = N
         spec = replace(spec, weights=spec.weights or "pretrained", backbone=spec.backbone or PRETRAINED)
     if spec.weights is None:
         return spec, source
-    pixels = getattr(build_network(replace(spec, weights=None), images.input_shape, 1, seed=0), "pixels", {})
+    untrained = build_network(replace(spec, weights=None), images.input_shape, "images", 1, seed=0)
+    pixels = getattr(untrained, "pixels", {})
     if pixels:
         source = resized(source, image_size or pixels["size"])
         size = cast(ImagePreprocessing, source.preprocessing).size
@@ -202,16 +205,17 @@ def choose_network(spec: NetworkSpec, source: Source, image_size: int | None = N
     return spec, replace(source, note=f"{note}{because}.")
 
 
-def build_network(spec: NetworkSpec, shape: tuple[int, ...], out_dim: int, *, seed: int) -> Backbone:
-    """Build a network for inputs of a shape, its weights drawn from a seed, or those it is to start from."""
+def build_network(
+    spec: NetworkSpec, shape: tuple[int, ...], inputs: InputKind, out_dim: int, *, seed: int
+) -> Backbone:
+    """Build a network for inputs of a shape and kind, its weights drawn from a seed, or those it is to start from."""
     name = spec.backbone
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         if name is None:
-            return default_backbone(out_dim, shape)
-        known: dict[str, Any] = (
-            {"in_features": shape[0]} if len(shape) == 1 else dict(zip(SHAPE, shape, strict=False))
-        )
+            return default_backbone(out_dim, shape, inputs)
+        is_row = len(shape) == 1
+        known = choose_backbone(shape, inputs)[1] if is_row else dict(zip(SHAPE, shape, strict=False))
         known |= {"hidden": HEAD} if spec.freeze else {}
         build = LibraryNetwork if ":" in name else BACKBONES.get(name)
         taken = inspect.signature(build).parameters if build else {}

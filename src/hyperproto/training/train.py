@@ -21,7 +21,7 @@ from hyperproto.spec import ResolvedSettings, RunSpec
 from hyperproto.training.build import build_data, build_network, build_source, build_space, choose_network
 from hyperproto.training.checkpoint import fill_weights, read_checkpoint
 from hyperproto.training.features import freeze
-from hyperproto.training.fit import fit, resolve_settings
+from hyperproto.training.fit import fit, kind_of, resolve_settings
 from hyperproto.training.folder import CHECKPOINT, check_same, run_started, stored_position, stored_spec
 from hyperproto.training.load import read_run, rebuild
 from hyperproto.training.loop import check_log
@@ -99,7 +99,8 @@ def _build(spec: RunSpec, source: Source, folder: Path | None) -> tuple[RunSpec,
     """Choose the network by the data, compute features where it is frozen, then build the space and the network."""
     seed = spec.train.seed
     chosen, source = choose_network(spec.network, source, spec.data.image_size)
-    build = partial(build_network, chosen, source.preprocessing.input_shape, seed=derive_seed(seed, "weights"))
+    shape, kind = source.preprocessing.input_shape, kind_of(source.train.inputs)
+    build = partial(build_network, chosen, shape, kind, seed=derive_seed(seed, "weights"))
     if chosen.freeze:
         source = freeze(build(1), source, spec.data, folder)
     space = build_space(spec.space, source, seed=seed)
