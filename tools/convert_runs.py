@@ -1,8 +1,9 @@
-"""Convert what version 0.1 wrote, runs or files of prototypes: ``python tools/convert_runs.py RUN_OR_FILE ...``.
+"""Convert what earlier versions wrote: ``python tools/convert_runs.py RUN_OR_ESTIMATOR_OR_FILE ...``.
 
-Their folders have format hyperproto.run/1: a flat "recipe" in place of the nested description of a run, and networks,
-spaces, preprocessing and prototypes described with fewer values. Weights and checkpoints stay as they are, so an
-unfinished run can be resumed. Files are replaced one by one and the config last, so that it can be started again.
+Runs of format hyperproto.run/1 have a flat "recipe" in place of the nested description of a run, and prototypes of
+another format; they and those of format 2 describe networks and spaces with fewer values, and tables in another way,
+and so do estimators of format 2. Weights and checkpoints stay as they are, so an unfinished run can be resumed. Files
+are replaced one by one and the config last, so that it can be started again.
 """
 
 import argparse
@@ -12,20 +13,22 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
 from hyperproto._core.files import read_json, replacing, write_json
-from hyperproto.data.preprocessing import preprocessing_from_dict
+from hyperproto.data.preprocessing import Preprocessing, preprocessing_from_dict
+from hyperproto.estimators.store import FORMAT as ESTIMATOR_FORMAT
 from hyperproto.prototypes import Prototypes
 from hyperproto.prototypes.prototypes import FORMAT as PROTOTYPES_FORMAT
 from hyperproto.spec import DataSpec, NetworkSpec, RunSpec, SpaceSpec, TrainSettings
 from hyperproto.training.load import stored_network, stored_space
 from hyperproto.training.run import FORMAT, describe_run
 
-__all__ = ["convert_prototypes", "convert_run", "nested_spec"]
+__all__ = ["convert_estimator", "convert_prototypes", "convert_run", "nested_spec"]
 
-FORMAT_1 = "hyperproto.run/1"
+FORMATS = ("hyperproto.run/1", "hyperproto.run/2")
 LOSSES = {
     "squared": "squared_cosine",
     "softmax": "cosine_softmax",
@@ -36,10 +39,10 @@ LOSSES = {
 
 
 def convert_run(folder: Path) -> None:
-    """Rewrite the config and the prototypes of a run of the first format."""
+    """Rewrite the config and the prototypes of a run of an earlier format."""
     config = read_json(folder / "config.json")
-    if config["format"] != FORMAT_1:
-        raise SystemExit(f'"{folder}" is of format {config["format"]}; expected {FORMAT_1}.')
+    if config["format"] not in FORMATS:
+        raise SystemExit(f'"{folder}" is of format {config["format"]}; expected {" or ".join(FORMATS)}.')
     for path in folder.glob("prototypes.*.safetensors"):
         convert_prototypes(path)
     network = None if config["network"] is None else stored_network(config["network"], folder)
@@ -54,8 +57,8 @@ def convert_run(folder: Path) -> None:
         "format": FORMAT,
         "network": described["network"],
         "space": described["space"],
-        "preprocessing": preprocessing and preprocessing_from_dict(preprocessing).to_dict(),
-        "spec": spec,
+        "preprocessing": preprocessing and _convert_preprocessing(preprocessing).to_dict(),
+        "spec": spec or config.get("spec"),
     }
     write_json(folder / "config.json", config)
 
@@ -69,6 +72,33 @@ def convert_prototypes(path: Path) -> None:
         with replacing(path) as temporary:
             save_file(load_file(path), temporary, metadata={"prototypes": json.dumps(about)})
         Prototypes.load(path).save(path)
+
+
+def _convert_preprocessing(values: Mapping[str, Any]) -> Preprocessing:
+    """Return what is done to inputs. A table of numbers had no encoder, and the mean in its gaps."""
+    if values["kind"] != "table":
+        return preprocessing_from_dict(values)
+    filled = [
+        {"name": name, "kind": "number", "fill": [mean]}
+        for name, mean in zip(values["columns"], values["mean"], strict=True)
+    ]
+    scaling = {"mean": values["mean"], "scale": [std or 1.0 for std in values["std"]]}
+    encoder = values.get("encoder") or {"columns": filled}
+    return preprocessing_from_dict({"kind": "table", "encoder": encoder, "scaling": scaling})
+
+
+def convert_estimator(folder: Path) -> None:
+    """Rewrite the description of an estimator of the second format."""
+    described = read_json(folder / "estimator.json")
+    if described["format"] != "hyperproto.estimator/2":
+        raise SystemExit(f'"{folder}" is of format {described["format"]}; expected hyperproto.estimator/2.')
+    columns = described.get("encoder")
+    described |= {
+        "format": ESTIMATOR_FORMAT,
+        "inputs": {name: np.ravel(values).tolist() for name, values in described["inputs"].items()},
+        "encoder": columns and {"columns": columns},
+    }
+    write_json(folder / "estimator.json", described)
 
 
 def nested_spec(recipe: Mapping[str, Any]) -> RunSpec:
@@ -86,7 +116,11 @@ def nested_spec(recipe: Mapping[str, Any]) -> RunSpec:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("path", type=Path, nargs="+", help="the folder of a run, or a file of prototypes")
+    about = "the folder of a run or of an estimator, or a file of prototypes"
+    parser.add_argument("path", type=Path, nargs="+", help=about)
     for path in parser.parse_args().path:
-        (convert_run if path.is_dir() else convert_prototypes)(path)
+        if (path / "estimator.json").is_file():
+            convert_estimator(path)
+        else:
+            (convert_run if path.is_dir() else convert_prototypes)(path)
         print(f"{path} is converted.")

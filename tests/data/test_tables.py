@@ -45,19 +45,19 @@ def test_a_table_of_images_with_empty_cells(tmp_path):
 def test_a_table_of_numbers_is_standardised_by_its_training_rows(tmp_path):
     source = read_table(write_people(tmp_path), classes=["group"], ranges=["age"], held_out=0)
     assert isinstance(source.preprocessing, TablePreprocessing)
-    assert source.preprocessing.columns == ("weight", "height")
-    assert source.preprocessing.mean == pytest.approx((75, 1.8))
-    assert source.preprocessing.std == pytest.approx((math.sqrt(125), math.sqrt(0.08 / 3)))
+    assert source.preprocessing.encoder.outputs == ("weight", "height", "height is empty")
+    assert source.preprocessing.scaling.mean == pytest.approx((75, 1.8, 0.25))
+    assert source.preprocessing.scaling.scale == pytest.approx((math.sqrt(125), math.sqrt(0.02), math.sqrt(0.1875)))
     assert source.train.inputs.dtype == torch.float32
-    assert math.isnan(source.train.inputs[1, 1])
+    assert source.train.inputs[1].tolist() == pytest.approx([70, 1.8, 1])  # the median, and that it was empty
     assert source.augment is None
-    one = read_table(write_people(tmp_path), columns=["height"], ranges=["age"], held_out=0)
+    one = read_table(write_people(tmp_path), columns=["weight"], ranges=["age"], held_out=0)
     assert one.train.inputs.shape == (4, 1)
 
 
 def test_a_column_that_never_varies_divides_by_one(tmp_path):
     path = write_people(tmp_path, [["60", "1", "a", "3"], ["60", "2", "b", "4"]])
-    assert read_table(path, ranges=["age"], columns=["weight"], held_out=0).preprocessing.std == (1.0,)
+    assert read_table(path, ranges=["age"], columns=["weight"], held_out=0).preprocessing.scaling.scale == (1.0,)
 
 
 def test_bounds_and_names_come_from_training_and_the_test_table_is_scored_against_them(tmp_path):
@@ -122,7 +122,7 @@ def test_a_choice_that_cannot_work_is_a_sentence(tmp_path, options, sentence):
         ),
         ([["1", "1", "a", "3"], ["2", "1", "a", "4"]], '"group" must name two classes or more .* got only "a"'),
         ([["1", "1", "", "3"], ["2", "1", "", "4"]], "got only empty cells"),
-        ([["1", "", "a", "3"], ["2", "", "b", "4"]], 'Column "height" of .* must hold numbers; got empty cells only'),
+        ([["1", "", "a", "3"], ["2", "", "b", "4"]], 'Column "height" of .* must hold a value; got empty cells only'),
         ([["1", "1", "a", "3"], ["inf", "1", "b", "4"]], 'Column "weight" of .* got "inf" in row 2'),
     ],
 )
@@ -180,7 +180,7 @@ def test_parquet_is_read_like_csv(tmp_path):
     source = read_table(tmp_path / "t.parquet", classes=["group", "grade"], held_out=0)
     assert source.train.targets["group"].tolist() == [0, 1, -1]
     assert source.targets["grade"].names == ("3", "4")
-    assert source.preprocessing.mean == (65.0,)
+    assert source.preprocessing.scaling.mean == pytest.approx((65.0, 1 / 3))
     (tmp_path / "bad.parquet").write_bytes(b"<html>")
     with pytest.raises(ValueError, match="must be Parquet; got an error"):
         read_columns(tmp_path / "bad.parquet")
@@ -242,7 +242,7 @@ def test_cells_that_say_that_nothing_is_known_are_empty(tmp_path):
     source = read_table(write_csv(tmp_path / "t.csv", ["x", "kind"], rows), classes=["kind"], held_out=0)
     assert source.targets["kind"].names == ("a", "b", "nap")
     assert source.train.targets["kind"].tolist() == [0, -1, -1, 1, -1, 2]
-    assert source.train.inputs.isnan().flatten().tolist() == [False] * 4 + [True] * 2
+    assert source.train.inputs[:, 1].tolist() == [0] * 4 + [1] * 2
 
 
 def test_numbers_beyond_bounds_of_ones_own_are_counted_aloud(tmp_path):
@@ -263,8 +263,8 @@ def test_columns_of_words_are_encoded_as_the_training_rows_have_them(tmp_path):
     test = write_people(tmp_path, [["1", "", "c", "30"], ["2", "2", "b", "40"]], "test.csv")
     source = read_table(write_people(tmp_path, rows), ranges=["age"], test=test)
     columns = ("weight", "height", "height is empty", "group=a", "group=b")
-    assert source.preprocessing.columns == columns
-    assert source.preprocessing.table_columns == ("weight", "height", "group")
+    assert source.preprocessing.encoder.outputs == columns
+    assert source.preprocessing.encoder.names == ("weight", "height", "group")
     torch.testing.assert_close(source.test.inputs, torch.tensor([[1, 1.8, 1, 0, 0], [2, 2, 0, 0, 1]]))
     again = preprocessing_from_dict(json.loads(json.dumps(source.preprocessing.to_dict())))
     assert again == source.preprocessing

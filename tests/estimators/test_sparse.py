@@ -85,7 +85,7 @@ def test_scaling_by_columns_does_not_shift_sparse_tables():
     X, y = words()
     model = HypersphericalClassifier(random_state=0, epochs=1, standardize="columns").fit(X, y)
     np.testing.assert_allclose(model.inputs_.scale, np.sqrt(np.square(X.toarray()).mean(axis=0)))
-    assert not model.inputs_.mean.any()
+    assert model.inputs_.mean == (0.0,)
     plain = HypersphericalClassifier(random_state=0, epochs=1, standardize="none").fit(X, y)
     assert plain.inputs_.scale == 1
     with pytest.raises(ValueError, match='Unknown scaling "rows"'):

@@ -91,8 +91,8 @@ def test_pickle_and_joblib_work_too(classifier, three_kinds, tmp_path):
 @pytest.mark.parametrize(
     ("said", "sentence"),
     [
-        ("hyperproto.estimator/1", r"format hyperproto.estimator/2; got hyperproto.estimator/1. Fit it again"),
-        ("something else", "must be an estimator of format hyperproto.estimator/2; got something else"),
+        ("hyperproto.estimator/1", r"format hyperproto.estimator/3; got hyperproto.estimator/1. Fit it again"),
+        ("something else", "must be an estimator of format hyperproto.estimator/3; got something else"),
     ],
 )
 def test_a_file_of_another_version_says_so(classifier, tmp_path, said, sentence):

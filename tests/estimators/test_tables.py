@@ -1,6 +1,7 @@
 """Tables with words, dates and gaps go straight into the estimators."""
 
 import json
+from dataclasses import asdict
 
 import numpy as np
 import pandas as pd
@@ -9,8 +10,10 @@ import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 import hyperproto as hp
+from hyperproto._core.schema import from_plain
 from hyperproto.data.encoding import MOST_CATEGORIES, TableEncoder, frame_columns
 from hyperproto.data.readers import describe_data
+from hyperproto.data.tables import read_table
 from hyperproto.estimators import HypersphericalClassifier, HypersphericalMultiTask, HypersphericalRegressor
 from hyperproto.spec import RunSpec, TrainSettings
 from hyperproto.training import read_run, train
@@ -34,7 +37,7 @@ def test_each_kind_of_column_becomes_numbers(frame):
     day = (pd.Timestamp("2024-01-03 13:30") - pd.Timestamp("1970-01-01")) / pd.Timedelta(days=1)
     found = encoder.encode(frame_columns(frame))[0]
     np.testing.assert_allclose(found, [np.nanmedian(frame["size"]), 1, 0, 0, 1, day, 2, 13])  # green occurs once
-    again = TableEncoder.from_dict(json.loads(json.dumps(encoder.to_dict())))
+    again = from_plain(TableEncoder, json.loads(json.dumps(asdict(encoder))))
     assert again == encoder
 
 
@@ -110,3 +113,17 @@ def test_a_text_gets_the_same_network_and_settings_on_the_command_line(tmp_path)
     assert run.network.config["dropout"] == 0.5
     stored = read_run(tmp_path / "run").settings
     assert stored == {**model.settings_.to_dict(), "seed": 0}
+
+
+def test_numbers_with_gaps_are_the_same_inputs_on_the_command_line(tmp_path):
+    draw = np.random.default_rng(0)
+    frame = pd.DataFrame({"size": draw.normal(size=80).round(3), "age": draw.integers(0, 90, 80).astype(float)})
+    kind = np.where(frame["size"] > 0, "big", "small")
+    frame.loc[::7, "age"] = np.nan
+    frame.assign(kind=kind).to_csv(tmp_path / "t.csv", index=False)
+    source = read_table(tmp_path / "t.csv", classes=["kind"], held_out=0)
+    model = HypersphericalClassifier(epochs=1, random_state=0).fit(frame, kind)
+    assert source.preprocessing.encoder == model.encoder_
+    assert source.preprocessing.encoder.outputs == ("size", "age", "age is empty")
+    mine, theirs = source.preprocessing.scaling, model.inputs_
+    np.testing.assert_allclose([mine.mean, mine.scale], [theirs.mean, theirs.scale], rtol=1e-6)  # read as float32

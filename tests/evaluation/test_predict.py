@@ -105,10 +105,10 @@ def test_rows_of_a_table_get_names_and_numbers(table_run):
     assert [answer["height"] for answer in answers] == pytest.approx(expected["height"], abs=1e-3)
 
 
-def test_an_empty_cell_is_the_mean_and_targets_need_not_be_there(table_run, tmp_path):
-    mean = table_run.source.preprocessing.mean
+def test_an_empty_cell_is_the_median_and_targets_need_not_be_there(table_run, tmp_path):
+    (median,) = table_run.source.preprocessing.encoder.columns[1].fill
     path = tmp_path / "new.csv"
-    path.write_text(f"b,a\n,0.5\n{mean[1]},0.5\n")
+    path.write_text(f"b,a\n,0.5\n{median},0.5\n")
     first, second = (row["predictions"] for row in predict_files(table_run.folder, [path]).rows)
     assert first["height"] == pytest.approx(second["height"], abs=1e-4)
 

@@ -18,7 +18,7 @@ def shelf(tmp_path, image_run, table_run):
     damage = {
         "no-json": "{",
         "list": "[]",
-        "strange": json.dumps({"format": "hyperproto.run/2", "network": 3, "space": [], "settings": {"epochs": 1}}),
+        "strange": json.dumps({"format": "hyperproto.run/3", "network": 3, "space": [], "settings": {"epochs": 1}}),
         "deep": "[" * 100_000,
     }
     for name, text in damage.items():

@@ -4,12 +4,15 @@ import json
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
-from tools.convert_runs import convert_prototypes, convert_run, nested_spec
+from tools.convert_runs import convert_estimator, convert_prototypes, convert_run, nested_spec
 
 import hyperproto as hp
 from hyperproto.cli.main import main
+from hyperproto.estimators import HypersphericalClassifier
+from hyperproto.evaluation.run_data import read_run_source
 from hyperproto.spec import SpaceSpec
 from hyperproto.training import read_run, resume_run
 
@@ -26,7 +29,7 @@ def old(tmp_path, monkeypatch):
 
 
 def test_a_run_of_the_first_format_is_refused_and_loaded_after_it_is_converted(old, capsys):
-    with pytest.raises(ValueError, match=r"format hyperproto.run/2; got hyperproto.run/1. .*convert_runs.py run"):
+    with pytest.raises(ValueError, match=r"format hyperproto.run/3; got hyperproto.run/1. .*convert_runs.py run"):
         hp.load(old)
     convert_run(old)
     network, space = hp.load(old)
@@ -36,7 +39,7 @@ def test_a_run_of_the_first_format_is_refused_and_loaded_after_it_is_converted(o
     assert hp.evaluation.evaluate_run(old).measures == pytest.approx(record.metrics)
     main(["evaluate", "run"])
     assert "way/accuracy" in capsys.readouterr().out
-    with pytest.raises(SystemExit, match="is of format hyperproto.run/2; expected hyperproto.run/1"):
+    with pytest.raises(SystemExit, match="is of format hyperproto.run/3; expected hyperproto.run/1 or"):
         convert_run(old)
 
 
@@ -50,9 +53,43 @@ def test_an_unfinished_run_is_resumed_to_its_end_with_its_own_preprocessing(old)
     assert [record["epoch"] for record in run.history] == [0, 1, 2, 3]
     record = read_run(old)
     assert record.finished
-    assert record.preprocessing["std"] == config["preprocessing"]["std"]
+    assert record.preprocessing["scaling"]["scale"] == config["preprocessing"]["std"]
     before = json.loads((FILES / "run" / "epochs.jsonl").read_text().splitlines()[0])
     assert run.history[0] == before
+
+
+def test_a_run_of_the_second_format_is_resumed_with_the_mean_in_its_gaps(old, tmp_path):
+    """Written as hyperproto.run/2 is: nested, with the mean and the deviation of columns of numbers."""
+    before = json.loads((old / "config.json").read_text())["preprocessing"]
+    rows = (tmp_path / "old" / "numbers.csv").read_text().splitlines()
+    rows[1] = f",{rows[1].partition(',')[2]}"  # a gap in the first column
+    (tmp_path / "old" / "numbers.csv").write_text("\n".join(rows) + "\n")
+    convert_run(old)
+    config = json.loads((old / "config.json").read_text())
+    config |= {"format": "hyperproto.run/2", "preprocessing": before}
+    (old / "config.json").write_text(json.dumps(config))
+    with pytest.raises(ValueError, match=r"got hyperproto.run/2. Convert it: python tools/convert_runs.py run"):
+        hp.load(old)
+    convert_run(old)
+    source = read_run_source(read_run(old), hp.load(old).space.tasks)
+    column = before["columns"].index(rows[0].split(",")[0])
+    inputs = torch.cat([source.train.inputs, source.test.inputs])
+    assert inputs.shape == (len(rows) - 1, len(before["columns"]))  # and none that says what was empty
+    assert float((inputs[:, column] - before["mean"][column]).abs().min()) < 1e-6
+
+
+def test_an_estimator_of_the_second_format_is_converted(tmp_path):
+    X = np.random.default_rng(0).normal(size=(40, 1, 4, 4))
+    model = HypersphericalClassifier(epochs=1, random_state=0).fit(X, X[:, 0, 0, 0] > 0)
+    model.save(tmp_path / "model")
+    path = tmp_path / "model" / "estimator.json"
+    described = json.loads(path.read_text())
+    inputs = {name: [[values]] for name, values in described["inputs"].items()}
+    path.write_text(json.dumps(described | {"format": "hyperproto.estimator/2", "inputs": inputs}))
+    with pytest.raises(ValueError, match=r"got hyperproto.estimator/2. Convert it: python tools/convert_runs.py"):
+        hp.load(tmp_path / "model")
+    convert_estimator(tmp_path / "model")
+    np.testing.assert_array_equal(hp.load(tmp_path / "model").predict(X), model.predict(X))
 
 
 def test_a_flat_recipe_becomes_a_description():

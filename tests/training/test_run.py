@@ -131,9 +131,9 @@ def test_folders_that_hold_no_run_get_a_sentence(tmp_path, blobs, blob_space):
     config.write_text("[1, 2]")
     with pytest.raises(ValueError, match="got a config without a format"):
         hp.load(tmp_path / "run", network=make_network())
-    config.write_text('{"format": "hyperproto.run/2"}')
+    config.write_text('{"format": "hyperproto.run/3"}')
     with pytest.raises(ValueError, match="must be complete and unchanged .`network` must be given for a RunConfig"):
         hp.load(tmp_path / "run", network=make_network())
     config.write_text('{"format": "other/7"}')
-    with pytest.raises(ValueError, match="must be a run of format hyperproto.run/2; got other/7"):
+    with pytest.raises(ValueError, match="must be a run of format hyperproto.run/3; got other/7"):
         hp.load(tmp_path / "run", network=make_network())

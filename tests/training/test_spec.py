@@ -15,7 +15,8 @@ from PIL import Image
 
 import hyperproto as hp
 from hyperproto.cli.main import main
-from hyperproto.data import Bounds, Labels, Source, Split, TablePreprocessing
+from hyperproto.data import Bounds, Labels, Source, Split, Standardizer, TablePreprocessing
+from hyperproto.data.encoding import TableEncoder
 from hyperproto.data.readers import describe_data, read_data
 from hyperproto.defaults import choose_backbone, choose_dim
 from hyperproto.spaces.space import deal_axes
@@ -30,6 +31,9 @@ ROOT = Path(__file__).parents[2]
 SMALL = {"backbone": "resnet", "backbone_options": {"depth": 8, "width": 4}}
 QUICK = {"epochs": 1, "batch_size": 4, "workers": 0}
 PARTS = {"data": DataSpec, "network": NetworkSpec, "space": SpaceSpec, "train": TrainSettings}
+
+
+TABLE = TablePreprocessing(TableEncoder(()), Standardizer((0.0,), (1.0,)))  # rows that are prepared already
 
 
 def spec_of(data, **values):
@@ -48,8 +52,7 @@ def source_of(targets, train=None):
     """Return data with these targets, and examples that say nothing."""
     if train is None:
         train = Split(torch.zeros(3, 2), {name: torch.arange(3) for name in targets})
-    columns = ("a", "b")
-    return Source("test", train, None, targets, hp.data.TablePreprocessing(columns, (0.0,) * 2, (1.0,) * 2))
+    return Source("test", train, None, targets, TABLE)
 
 
 def space_of(spec, targets, train=None):
@@ -387,7 +390,7 @@ def test_every_way_in_chooses_the_same_losses_and_rates(counts, numbers):
     targets = {f"c{i}": Labels([f"{i}.{k}" for k in range(count)]) for i, count in enumerate(counts)}
     targets |= {f"n{i}": Bounds(0.0, 1.0) for i in range(numbers)}
     rows = {name: torch.zeros(4, dtype=torch.int64 if name[0] == "c" else torch.float64) for name in targets}
-    source = Source("rows", Split(torch.randn(4, 3), rows), None, targets, TablePreprocessing(("a",), (0.0,), (1.0,)))
+    source = Source("rows", Split(torch.randn(4, 3), rows), None, targets, TABLE)
     dim = 20 if counts else 8
     built = build_space(SpaceSpec(dim=dim), source, seed=0)
     tasks = {name: hp.Classes(known.num_classes, loss="auto") for name, known in targets.items() if name[0] == "c"}

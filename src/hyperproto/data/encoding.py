@@ -10,7 +10,7 @@ import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, Literal, Self
 
@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hyperproto._core.errors import InputError
-from hyperproto._core.schema import from_plain
 
 MOST_CATEGORIES = 256  # columns that one column of categories becomes
 LEAST_SEEN = 2  # rows of a category: of one that is seen once there is nothing to learn
@@ -125,6 +124,11 @@ class TableEncoder:
         return cls((ColumnCode(name, "text", weights, categories=words),))
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """The columns of a table that it takes."""
+        return tuple(column.name for column in self.columns)
+
+    @property
     def outputs(self) -> tuple[str, ...]:
         """The names of all columns that it makes."""
         return tuple(name for column in self.columns for name in column.outputs)
@@ -137,15 +141,6 @@ class TableEncoder:
         if self.columns[0].kind == "text":  # which is the only one
             return self.columns[0].encode(columns[self.columns[0].name])
         return np.column_stack([column.encode(columns[column.name]) for column in self.columns])
-
-    def to_dict(self) -> list[dict[str, Any]]:
-        """Return plain values."""
-        return [asdict(column) for column in self.columns]
-
-    @classmethod
-    def from_dict(cls, values: Sequence[Mapping[str, Any]]) -> Self:
-        """Rebuild from :meth:`to_dict`."""
-        return cls(tuple(from_plain(ColumnCode, fields) for fields in values))
 
 
 class Words(list[Any]):

@@ -13,7 +13,7 @@ from hyperproto._core.checks import check_integer, choose
 from hyperproto._core.errors import InputError, arg
 from hyperproto._core.schema import from_plain
 from hyperproto.data.encoding import TableEncoder
-from hyperproto.data.sparse import from_scipy, is_sparse, parts_of, sparse_rows
+from hyperproto.data.sparse import is_sparse, parts_of, sparse_rows
 
 Scaling: TypeAlias = Literal["columns", "global", "none"]
 CIFAR_MEAN, CIFAR_STD = (0.507, 0.487, 0.441), (0.267, 0.256, 0.276)
@@ -66,7 +66,7 @@ class ImagePreprocessing:
         return {"kind": "images", **asdict(self)}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Standardizer:
     """Takes each column of a table, or each channel of images, to mean 0 and standard deviation 1.
 
@@ -74,124 +74,100 @@ class Standardizer:
 
     Attributes
     ----------
-    mean, scale : array of float64, shape (columns,) or (channels, 1, 1), or () for all columns
-        A column that never changes is only shifted: its scale is 1.
+    mean, scale : tuple of float
+        One per column or channel, or one for all columns. A column that never changes is only shifted: its scale
+        is 1.
     """
 
-    mean: NDArray[np.float64]
-    scale: NDArray[np.float64]
+    mean: tuple[float, ...]
+    scale: tuple[float, ...]
 
     @classmethod
     def fit(cls, values: Any, weight: NDArray[Any] | None = None, how: Scaling = "columns") -> Self:
         """Measure training data, shape (n, columns) or (n, channels, height, width), each row by its weight.
 
-        Missing values (NaN) in columns do not count. "global" takes the root of the mean square, without a mean.
+        They are an array, a tensor or sparse rows. "global" takes the root of the mean square, without a mean.
         """
         if how == "none":
-            return cls(np.array(0.0), np.array(1.0))
+            return cls((0.0,), (1.0,))
         if how == "global" or is_sparse(values):
-            return cls(np.array(0.0), _root_mean_square(values, weight, how))
-        rows = values.astype(np.float64)
-        if rows.ndim == 4:
-            mean = np.average(rows.mean(axis=(2, 3)), axis=0, weights=weight)
-            around = np.square(rows - mean[:, None, None]).mean(axis=(2, 3))
-        else:
-            mean = _average(rows, weight)
-            around = np.square(rows - mean)
-        scale = np.sqrt(_average(around, weight))
+            scale = _root_mean_square(values, weight, how)
+            return cls((0.0,), tuple(scale.tolist()))
+        rows = np.asarray(values, dtype=np.float64)
+        images = rows.ndim == 4
+        mean = np.average(rows.mean(axis=(2, 3)) if images else rows, axis=0, weights=weight)
+        around = np.square(rows - (mean[:, None, None] if images else mean))
+        scale = np.sqrt(np.average(around.mean(axis=(2, 3)) if images else around, axis=0, weights=weight))
         tiny = 10 * np.finfo(np.float64).eps * np.maximum(np.abs(mean), 1e-300)
-        scale = np.where(scale > tiny, scale, 1.0)
-        return cls(mean, scale) if rows.ndim == 2 else cls(mean[:, None, None], scale[:, None, None])
+        return cls(tuple(mean.tolist()), tuple(np.where(scale > tiny, scale, 1.0).tolist()))
 
     def __call__(self, values: Any) -> Tensor:
-        """Return inputs for a network: rows in the precision they came in, images in float32; NaN becomes 0."""
-        if is_sparse(values) and not self.mean.any():
-            rows = from_scipy(values)
-            columns = rows.col_indices()
-            scale = torch.from_numpy(self.scale)
-            scaled = rows.values() / (scale[columns] if scale.ndim else scale).to(rows.dtype)
-            return sparse_rows(rows.crow_indices(), columns, scaled, rows.shape[1])
-        values = values.toarray() if is_sparse(values) else values
+        """Return inputs for a network: rows in the precision they came in, images in float32."""
+        mean, scale = np.array(self.mean), np.array(self.scale)
+        if is_sparse(values) and not mean.any():
+            starts, columns, entries = parts_of(values)
+            divisor = torch.from_numpy(scale)
+            entries = entries / (divisor[columns] if len(scale) > 1 else divisor).to(entries.dtype)
+            return sparse_rows(starts, columns, entries, values.shape[1])
+        values = values.toarray() if is_sparse(values) else np.asarray(values)
         dtype = np.float32 if values.ndim == 4 or values.dtype == np.float32 else np.float64
-        scaled = (values - self.mean) / self.scale
-        scaled[np.isnan(scaled)] = 0.0
-        return torch.from_numpy(np.ascontiguousarray(scaled, dtype=dtype))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values."""
-        return {"mean": self.mean.tolist(), "scale": self.scale.tolist()}
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> Self:
-        """Rebuild from :meth:`to_dict`."""
-        return cls(np.array(values["mean"], dtype=np.float64), np.array(values["scale"], dtype=np.float64))
+        if values.ndim == 4:
+            mean, scale = mean[:, None, None], scale[:, None, None]
+        return torch.from_numpy(np.ascontiguousarray((values - mean) / scale, dtype=dtype))
 
 
 def _root_mean_square(values: Any, weight: NDArray[Any] | None, how: Scaling) -> NDArray[np.float64]:
-    """Return the root of the mean square of each column, shape (columns,), or of all together, shape ()."""
+    """Return the root of the mean square of each column, shape (columns,), or of all together, shape (1,)."""
     n, width = values.shape[0], int(np.prod(values.shape[1:]))
     counts = np.ones(n) if weight is None else weight
     if is_sparse(values):
-        csr = values.tocsr()
-        squares = np.square(csr.data, dtype=np.float64) * np.repeat(counts, np.diff(csr.indptr))
-        total = squares.sum() if how == "global" else np.bincount(csr.indices, squares, minlength=width)
+        starts, columns, entries = (part.numpy() for part in parts_of(values))
+        squares = np.square(entries, dtype=np.float64) * np.repeat(counts, np.diff(starts))
+        total = squares.sum() if how == "global" else np.bincount(columns, squares, minlength=width)
     else:
-        total = np.nansum(np.square(values.reshape(n, -1), dtype=np.float64).T * counts)
-    root = np.asarray(np.sqrt(total / counts.sum() / (width if how == "global" else 1)))
+        total = (np.square(np.asarray(values).reshape(n, -1), dtype=np.float64).T * counts).sum()
+    root = np.atleast_1d(np.sqrt(total / counts.sum() / (width if how == "global" else 1)))
     return np.where(root > 0, root, 1.0)
-
-
-def _average(rows: NDArray[np.float64], weight: NDArray[Any] | None) -> NDArray[np.float64]:
-    """Return the weighted mean of each column over its values that are not missing, shape (columns,)."""
-    present = ~np.isnan(rows)
-    counted = present if weight is None else present * weight[:, None]
-    with np.errstate(invalid="ignore"):  # an empty column has no mean
-        mean: NDArray[np.float64] = (np.where(present, rows, 0.0) * counted).sum(axis=0) / counted.sum(axis=0)
-    return mean
 
 
 @dataclass(frozen=True)
 class TablePreprocessing:
-    """Take these columns, fill empty cells with the mean, subtract ``mean`` and divide by ``std``.
+    """Make numbers of the cells of a table, then take its columns to one scale; the estimators do the same.
 
-    Where cells are not numbers, an ``encoder`` makes the columns of those of the table. The words of a text are
-    divided by one number, and stay sparse.
+    Attributes
+    ----------
+    encoder : TableEncoder
+        How cells become numbers, and gaps.
+    scaling : Standardizer
+        As :func:`hyperproto.defaults.choose_scaling` says: the words of a text are divided by one number, and stay
+        sparse.
     """
 
-    columns: tuple[str, ...]
-    mean: tuple[float, ...]
-    std: tuple[float, ...]
-    encoder: TableEncoder | None = None
+    encoder: TableEncoder
+    scaling: Standardizer
 
     def __post_init__(self) -> None:
-        if not len(self.columns) == len(self.mean) == len(self.std):
-            got = f"{len(self.columns)}, {len(self.mean)} and {len(self.std)}"
-            raise InputError("columns", f"be as many as {arg('mean')} and {arg('std')}", got)
+        width = len(self.encoder.outputs)
+        for numbers in (self.scaling.mean, self.scaling.scale):
+            if len(numbers) not in (1, width):
+                raise InputError("scaling", f"have one number, or {width}, one per column", len(numbers))
 
     @property
     def input_shape(self) -> tuple[int, ...]:
         """Shape of one input: (columns,)."""
-        return (len(self.columns if self.encoder is None else self.encoder.outputs),)
-
-    @property
-    def table_columns(self) -> tuple[str, ...]:
-        """The columns of a table that are read."""
-        return self.columns if self.encoder is None else tuple(column.name for column in self.encoder.columns)
+        return (len(self.encoder.outputs),)
 
     def standardize(self, rows: Tensor) -> Tensor:
-        """Return (rows - mean) / std as float32, shape (n, columns); empty cells (NaN) become the mean, so 0."""
+        """Return encoded rows as the network takes them, shape (n, columns)."""
         if rows.ndim != 2 or rows.shape[1:] != self.input_shape:
             raise InputError(
                 "Rows of a table", f"have shape (n, {self.input_shape[0]}), one per column", tuple(rows.shape)
             )
-        if is_sparse(rows):
-            return sparse_rows(*parts_of(rows)[:2], (rows.values() / self.std[0]).float(), rows.shape[1])
-        scale = [std if std > 0 else 1.0 for std in self.std]
-        return Standardizer(np.array(self.mean), np.array(scale))(rows.double().numpy()).float()
+        return self.scaling(rows)
 
     def to_dict(self) -> dict[str, Any]:
         """Describe it for a run's config."""
-        return {"kind": "table", **{name: value for name, value in asdict(self).items() if value is not None}}
+        return {"kind": "table", **asdict(self)}
 
 
 Preprocessing: TypeAlias = ImagePreprocessing | TablePreprocessing

@@ -29,8 +29,9 @@ def from_scipy(matrix: Any) -> Tensor:
     return sparse_rows(starts, columns, torch.from_numpy(csr.data), csr.shape[1])
 
 
-def parts_of(rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Return where rows start, shape (n + 1,), and the columns and values of their entries."""
+def parts_of(rows: Any) -> tuple[Tensor, Tensor, Tensor]:
+    """Return where sparse rows start, shape (n + 1,), and the columns and values of their entries."""
+    rows = rows if isinstance(rows, Tensor) else from_scipy(rows)
     return rows.crow_indices(), rows.col_indices(), rows.values()
 
 

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from hyperproto._core.checks import unknown_choice
 from hyperproto._core.errors import InputError, MissingDataError, arg
-from hyperproto.data.encoding import TableEncoder, column_kind
+from hyperproto.data.encoding import TableEncoder
 from hyperproto.data.image_files import ImageFiles, check_files_exist
 from hyperproto.data.image_folder import look_at_images
 from hyperproto.data.preprocessing import Preprocessing, Standardizer, TablePreprocessing
@@ -35,7 +35,7 @@ from hyperproto.data.source import (
     select,
 )
 from hyperproto.data.sparse import from_scipy, is_sparse
-from hyperproto.defaults import HELD_OUT
+from hyperproto.defaults import HELD_OUT, choose_scaling
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 OTHER_DELIMITERS = (";", "\t", "|", ",")  # where all of a header is one name, one of these was meant
@@ -59,12 +59,19 @@ class Column:
         """The cells as found, None where empty: text, from Parquet also numbers."""
         return [None if isinstance(cell, float) and cell != cell else cell for cell in self._values.to_pylist()]
 
+    @cached_property
+    def values(self) -> Any:
+        """The cells as an array of float64 with NaN where empty; where one is no number, :attr:`cells`."""
+        try:
+            return np.array(self._values.cast("float64").to_numpy())
+        except (ValueError, NotImplementedError):  # pyarrow's
+            return self.cells
+
     def numbers(self) -> Tensor:
         """Return the cells as float64, shape (n,), NaN where empty; an error names the first that is no number."""
-        try:
-            values = np.array(self._values.cast("float64").to_numpy())
-        except (ValueError, NotImplementedError):  # pyarrow's
-            values = np.array([_number(cell) for cell in self.cells])
+        values = self.values
+        if not isinstance(values, np.ndarray):
+            values = np.array([_number(cell) for cell in values])
         if not np.isinf(values).any():
             return torch.from_numpy(values)
         row = int(np.flatnonzero(np.isinf(values))[0])
@@ -230,8 +237,8 @@ def read_table(
     image : str, optional
         The column that names image files, relative to the table's folder.
     columns : sequence of str, optional
-        Without ``image``: the columns to learn from (default: all that are not targets). Where all hold numbers,
-        empty cells get the mean of the training data; otherwise see :mod:`hyperproto.data.encoding`.
+        Without ``image``: the columns to learn from (default: all that are not targets), of numbers, dates or words;
+        :mod:`hyperproto.data.encoding` says how they become numbers, and what becomes of empty cells.
     classes, ranges : sequence of str
         The columns to predict, as classes and as numbers. Empty cells are allowed: missing targets.
     test : str or Path, optional
@@ -243,7 +250,7 @@ def read_table(
     text : str, optional
         The one column to learn from, of free text: its words, weighted by TF-IDF.
     encoder : TableEncoder, optional
-        That of a trained model (default: fitted to the training rows, where there is more than numbers).
+        That of a trained model (default: fitted to the training rows).
     targets : mapping of str to Labels or Bounds, optional
         Those of a trained model: class names and bounds are then its own, not those of the data, and ``unseen`` goes
         for the training part too.
@@ -267,23 +274,24 @@ def read_table(
     if test is None and held_out:
         # every class keeps a row in training, so the names are those of the training part
         kept, out = hold_out_rows([answers[name] for name in classes], len(kept), share=held_out, seed=seed)
-    if not is_image and encoder is None:
-        encoder = _fit_encoder(table, names, kept, text=text is not None)
-    whole = Split(_inputs(table, names, encoder, is_image=is_image), answers)
+    if not is_image:
+        encoder = encoder or _fit_encoder(table, names, kept, text=text is not None)
+    whole = Split(_inputs(table, names[0], encoder), answers)
     train, tested = (select(whole, kept), select(whole, out)) if len(out) else (whole, None)
     if test is not None:
         other = read_columns(test)
-        inputs = _inputs(other, names, encoder, is_image=is_image)
+        inputs = _inputs(other, names[0], encoder)
         tested = Split(inputs, _targets(other, labels, ranges, unseen=unseen))
     numbers = {name: find_bounds(name, train.targets[name], given.get(name) or known.get(name)) for name in ranges}
     for name in given:
         _warn_beyond(name, train.targets[name], numbers[name])
     preprocessing: Preprocessing
     augment, note = None, ""
-    if is_image:
+    if encoder is None:
         preprocessing, augment, note = look_at_images(train.inputs)
     else:
-        preprocessing = _standardize(train.inputs, names, path, encoder)
+        how = choose_scaling("auto", sparse=isinstance(train.inputs, Tensor) and is_sparse(train.inputs))
+        preprocessing = TablePreprocessing(encoder, Standardizer.fit(train.inputs, how=how))
     return Source(path.stem, train, tested, {**labels, **numbers}, preprocessing, augment, note)
 
 
@@ -339,48 +347,39 @@ def _targets(
     return found | {name: table[name].numbers() for name in ranges}
 
 
-def _fit_encoder(table: Table, names: Sequence[str], rows: Tensor, *, text: bool) -> TableEncoder | None:
-    """Return what makes numbers of cells, as training rows have them; None where all are numbers."""
-    kept = {name: [table[name].cells[row] for row in rows.tolist()] for name in names}
-    if text:
-        return TableEncoder.fit_text(names[0], kept[names[0]])
-    are_numbers = all(column_kind(cells) == "number" for cells in kept.values())
-    return None if are_numbers else TableEncoder.fit(kept)
+def _fit_encoder(table: Table, names: Sequence[str], rows: Tensor, *, text: bool) -> TableEncoder:
+    """Return what makes numbers of cells, as training rows have them."""
+    kept = {}
+    for name in names:
+        values = table[name].values
+        if isinstance(values, np.ndarray):
+            found: Any = table[name].numbers().numpy()[rows.numpy()]  # which are finite
+        else:
+            found = [values[row] for row in rows.tolist()]
+        kept[name] = found
+        if not text and all(cell is None or cell != cell for cell in found):
+            about = f'Column "{name}" of "{table.path}"'
+            raise InputError(about, "hold a value", "empty cells only", "Leave it out.")
+    return TableEncoder.fit_text(names[0], kept[names[0]]) if text else TableEncoder.fit(kept)
 
 
-def encode_rows(table: Table, names: Sequence[str], encoder: TableEncoder | None) -> Tensor:
+def encode_rows(table: Table, encoder: TableEncoder) -> Tensor:
     """Return the rows of a table as numbers, sparse where they are of text."""
-    if encoder is None:
-        return torch.stack([table[name].numbers() for name in names], dim=1).float()
-    rows = encoder.encode({column.name: table[column.name].cells for column in encoder.columns})
+    known = {column.name: table[column.name] for column in encoder.columns}
+    are_numbers = {column.name for column in encoder.columns if column.kind == "number"}
+    rows = encoder.encode({name: c.values if name in are_numbers else c.cells for name, c in known.items()})
     return from_scipy(rows) if is_sparse(rows) else torch.from_numpy(rows).float()
 
 
-def _inputs(table: Table, names: Sequence[str], encoder: TableEncoder | None, *, is_image: bool) -> Inputs:
-    """Return what to learn from, of all rows of one table."""
-    if not is_image:
-        return encode_rows(table, names, encoder)
-    path, cells = table.path, table[names[0]].cells
+def _inputs(table: Table, image: str, encoder: TableEncoder | None) -> Inputs:
+    """Return what to learn from, of all rows of one table: encoded, or the images that a column names."""
+    if encoder is not None:
+        return encode_rows(table, encoder)
+    path, cells = table.path, table[image].cells
     for row, file in enumerate(cells, start=1):
         if not isinstance(file, str):
-            about = f'Column "{names[0]}" of "{path}"'
+            about = f'Column "{image}" of "{path}"'
             raise InputError(about, "name an image in every row", f"{file!r} in row {row}")
     files = [path.parent / file for file in cells]
     check_files_exist(files, listed_in=str(path))
     return ImageFiles(files)
-
-
-def _standardize(
-    inputs: Inputs, names: Sequence[str], path: Path, encoder: TableEncoder | None
-) -> TablePreprocessing:
-    assert isinstance(inputs, Tensor)
-    if is_sparse(inputs):
-        scale = float((inputs.values().double().square().sum() / inputs.numel()).sqrt())
-        return TablePreprocessing(tuple(names), (0.0,), (scale,), encoder)
-    names = names if encoder is None else encoder.outputs
-    empty = inputs.isnan().all(0).nonzero().flatten()
-    if len(empty):
-        about = f'Column "{names[int(empty[0])]}" of "{path}"'
-        raise InputError(about, "hold numbers", "empty cells only", "Leave it out.")
-    fitted = Standardizer.fit(inputs.numpy())
-    return TablePreprocessing(tuple(names), tuple(fitted.mean.tolist()), tuple(fitted.scale.tolist()), encoder)

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from hyperproto._core.checks import check_finite_number, check_integers, choose
 from hyperproto._core.errors import InputError, InputTypeError, arg
 from hyperproto._core.seeding import derive_seed
-from hyperproto.data import ImagePreprocessing, Source, Split, Standardizer, TablePreprocessing
+from hyperproto.data import ImagePreprocessing, Source, Split, Standardizer
 from hyperproto.data.encoding import TableEncoder, frame_columns, is_frame, needs_encoding
 from hyperproto.data.preprocessing import Scaling
 from hyperproto.data.source import draw_rows
@@ -223,9 +223,9 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self.inputs_ = Standardizer.fit(X if len(rows) == X.shape[0] else X[rows], known_weight, how)
         inputs, known = _rows(self.inputs_(X), targets, rows)
         shape = tuple(inputs.shape[1:])
-        preprocessing = TablePreprocessing((), (), ()) if len(shape) == 1 else ImagePreprocessing(int(shape[-1]))
         described = {name: column.describe() for name, column in self.columns_.items()}
-        source = Source("arrays", Split(inputs, known), None, described, preprocessing)
+        prepared = ImagePreprocessing(1)  # nothing is left to do, and a space does not ask
+        source = Source("arrays", Split(inputs, known), None, described, prepared)
         spec = self._space_spec(None if use_prior else "none")
         self.space_ = cast(Space, build_space(spec, source, seed=seed))
         self.space_.balance(known)

@@ -7,7 +7,7 @@ prototypes. Where there are any, ``held_out.safetensors`` holds the outputs for 
 
 import json
 import platform
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from safetensors.torch import save_file
 from hyperproto._core.checks import choose
 from hyperproto._core.errors import HyperprotoError, InputError, arg
 from hyperproto._core.files import new_folder, read_json, replacing, write_json
-from hyperproto._core.schema import read_plain
+from hyperproto._core.schema import from_plain, read_plain
 from hyperproto._version import __version__
 from hyperproto.data import Standardizer
 from hyperproto.data.encoding import TableEncoder
@@ -36,7 +36,7 @@ from hyperproto.training.checkpoint import fill_weights, read_tensors, weights_o
 from hyperproto.training.load import stored_network, stored_space
 from hyperproto.training.run import EpochRecord
 
-FORMAT = "hyperproto.estimator/2"
+FORMAT = "hyperproto.estimator/3"
 MULTITASK = ("flat_", "tasks_", "names_")  # what HypersphericalMultiTask has besides
 SPARSE = ("inputs.starts", "inputs.columns", "inputs.values")
 HELD_OUT, REPLAY, OUTPUTS = "held_out.safetensors", "replay.safetensors", ("scores", "targets", "norms")
@@ -50,6 +50,7 @@ class Description:
     params: dict[str, Any]
     features: dict[str, Any]
     inputs: dict[str, Any]
+    encoder: dict[str, Any] | None
     columns: tuple[dict[str, Any], ...]
     network: dict[str, Any]
     precision: str
@@ -98,8 +99,8 @@ def _describe(estimator: Any) -> dict[str, Any]:
         "class": type(estimator).__name__,
         "params": {name: _to_plain(name, value) for name, value in estimator.get_params(deep=False).items()},
         "features": {"count": estimator.n_features_in_, "names": None if names is None else list(names)},
-        "inputs": estimator.inputs_.to_dict(),
-        "encoder": None if estimator.encoder_ is None else estimator.encoder_.to_dict(),
+        "inputs": asdict(estimator.inputs_),
+        "encoder": None if estimator.encoder_ is None else asdict(estimator.encoder_),
         "columns": [{"name": name, **column.to_dict()} for name, column in estimator.columns_.items()],
         "network": {"name": network.name, **network.config},
         "precision": str(next(network.parameters()).dtype).removeprefix("torch."),
@@ -147,6 +148,8 @@ def _read(folder: Path) -> dict[str, Any]:
     found = described.get("format") if isinstance(described, dict) else None
     if found != FORMAT:
         advice = "Fit it again and save it, or use the version of hyperproto that saved it."
+        if found == "hyperproto.estimator/2":
+            advice = f"Convert it: python tools/convert_runs.py {folder}"
         raise InputError(f'"{folder}"', f"be an estimator of format {FORMAT}", found, advice)
     read_plain(Description, described, f'"{folder / "estimator.json"}"')
     return dict(described)
@@ -158,9 +161,9 @@ def _refill(estimator: Any, described: dict[str, Any], folder: Path) -> None:
     estimator.n_features_in_ = int(features["count"])
     if features["names"] is not None:
         estimator.feature_names_in_ = np.array(features["names"], dtype=object)
-    encoder = described.get("encoder")  # not there in files from before there was one
-    estimator.encoder_ = None if encoder is None else TableEncoder.from_dict(encoder)
-    estimator.inputs_ = Standardizer.from_dict(described["inputs"])
+    encoder = described["encoder"]
+    estimator.encoder_ = None if encoder is None else from_plain(TableEncoder, encoder)
+    estimator.inputs_ = from_plain(Standardizer, described["inputs"])
     estimator.columns_ = {str(column["name"]): column_from_dict(column) for column in described["columns"]}
     space = stored_space(described["space"], folder)
     if not isinstance(space, Sphere):

@@ -187,7 +187,7 @@ def _table_columns(record: RunRecord, tasks: Mapping[str, Task]) -> dict[str, An
         advice = "Read the table with hp.data.read_table and pass it to evaluate_run."
         raise InputError(f'The run "{record.folder}"', "know which column of a table has its images", "none", advice)
     columns = {"classes": list(class_tasks(tasks)), "ranges": list(range_tasks(tasks))}
-    return {**columns, "columns": preprocessing.table_columns}
+    return {**columns, "columns": preprocessing.encoder.names}
 
 
 def _unseen_option(reader: str, unseen: Unseen) -> dict[str, Any]:
@@ -277,10 +277,10 @@ def _read_rows(paths: Iterable[Path], preprocessing: TablePreprocessing) -> tupl
     parts, origins = [], []
     for path in paths:
         if not is_table(path):
-            names = preprocessing.table_columns
+            names = preprocessing.encoder.names
             listed = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
             raise InputError(f'"{path}"', f"be a table (.csv, .tsv, .parquet) with columns {listed}", "another file")
         table = read_columns(path)
-        parts.append(encode_rows(table, preprocessing.columns, preprocessing.encoder))
+        parts.append(encode_rows(table, preprocessing.encoder))
         origins += [{"file": str(path), "row": row} for row in range(1, len(parts[-1]) + 1)]
     return join_rows(parts), origins

@@ -14,6 +14,7 @@ from hyperproto._core.processes import from_first
 from hyperproto._core.seeding import derive_seed
 from hyperproto.baselines import ConventionalSpace, DeepNCM, weigh_tasks
 from hyperproto.data import Arrays, ImageData, ImagePreprocessing, Labels, Source, Split, training_data
+from hyperproto.data.encoding import TableEncoder
 from hyperproto.data.image_files import ImageFiles, decode_rows, find_corrupt
 from hyperproto.data.readers import read_data
 from hyperproto.data.source import draw_rows, hold_out_rows, resized, select
@@ -61,7 +62,9 @@ SHAPE = ("channels", "size")
 SIDE = 32  # pixels they are decoded at; twice what patches are taken at
 
 
-def build_source(spec: DataSpec, *, seed: int = 0, path: str | Path | None = None) -> Source:
+def build_source(
+    spec: DataSpec, *, seed: int = 0, path: str | Path | None = None, encoder: TableEncoder | None = None
+) -> Source:
     """Read data and cut them down as a description says.
 
     Parameters
@@ -72,8 +75,10 @@ def build_source(spec: DataSpec, *, seed: int = 0, path: str | Path | None = Non
         Of the run; it fixes which share is validated on.
     path : path, optional
         Where the data are now, if they were moved.
+    encoder : TableEncoder, optional
+        For a table: that of a run that goes on.
     """
-    return cut_source(read_data(spec, path), spec, seed=seed)
+    return cut_source(read_data(spec, path, encoder=encoder), spec, seed=seed)
 
 
 def cut_source(source: Source, spec: DataSpec, *, seed: int = 0) -> Source:

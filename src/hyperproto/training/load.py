@@ -105,7 +105,8 @@ def read_config(folder: Path) -> dict[str, Any]:
     config = read_json(folder / "config.json")
     found = config.get("format") if isinstance(config, dict) else None
     if found != FORMAT:
-        advice = f"Convert it: python tools/convert_runs.py {folder}" if found == "hyperproto.run/1" else ""
+        known = str(found) in ("hyperproto.run/1", "hyperproto.run/2")
+        advice = f"Convert it: python tools/convert_runs.py {folder}" if known else ""
         raise InputError(f'"{folder}"', f"be a run of format {FORMAT}", found or "a config without a format", advice)
     read_plain(RunConfig, config, f'"{folder / "config.json"}"')
     return dict(config)

@@ -16,7 +16,7 @@ from hyperproto._version import __version__
 from hyperproto.models import Backbone
 from hyperproto.spaces import OutputSpace
 
-FORMAT = "hyperproto.run/2"
+FORMAT = "hyperproto.run/3"
 
 
 @dataclass(frozen=True)

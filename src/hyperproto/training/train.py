@@ -11,7 +11,7 @@ from torch import nn
 from hyperproto._core.processes import from_first
 from hyperproto._core.seeding import derive_seed
 from hyperproto.data import Labels, Source
-from hyperproto.data.preprocessing import preprocessing_from_dict
+from hyperproto.data.preprocessing import TablePreprocessing, preprocessing_from_dict
 from hyperproto.data.source import Target
 from hyperproto.defaults import FINE_TUNING
 from hyperproto.models import Backbone, FeatureBackbone
@@ -77,16 +77,18 @@ def resume_run(folder: str | Path, *, path: str | Path | None = None, say: Say |
     """
     place = Path(folder)
     spec, position = from_first(lambda: (stored_spec(place), stored_position(place)))
-    source = build_source(spec.data, seed=spec.train.seed, path=path)
+    read = partial(build_source, spec.data, seed=spec.train.seed, path=path)
     if position is None:
-        spec, source, network, space = _build(spec, source, place)
+        spec, source, network, space = _build(spec, read(), place)
     else:  # what a rule decided is taken from the run: the rule may be another one by now
         record = read_run(place)
         spec = replace(spec, train=ResolvedSettings.from_dict(record.settings))
-        source = replace(source, preprocessing=preprocessing_from_dict(record.preprocessing or {}))
+        before = preprocessing_from_dict(record.preprocessing or {})
+        encoder = before.encoder if isinstance(before, TablePreprocessing) else None
+        source = replace(read(encoder=encoder), preprocessing=before)
         network, space = rebuild(place)
-        before, now = ({name: _values(t) for name, t in each.items()} for each in (space.tasks, source.targets))
-        check_same(place, "targets", before, now)
+        stored, now = ({name: _values(t) for name, t in each.items()} for each in (space.tasks, source.targets))
+        check_same(place, "targets", stored, now)
         if spec.network.freeze:
             fill_weights(network, space, read_checkpoint(place / CHECKPOINT).tensors)
             source = freeze(network, source, spec.data, place)
