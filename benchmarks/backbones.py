@@ -27,7 +27,7 @@ CASES = (
     ("densenet-121", {}, (3, 32, 32), 8),
     ("rotated-mnist", {}, (1, 28, 28), 128),
     ("digit-net", {}, (1, 8, 8), 128),
-    ("mlp", {"in_features": 64}, (64,), 128),
+    ("mlp", {"in_features": 64, "hidden": (256, 256), "norm": "batch"}, (64,), 128),
 )
 
 

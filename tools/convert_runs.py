@@ -45,6 +45,7 @@ def convert_run(folder: Path) -> None:
         raise SystemExit(f'"{folder}" is of format {config["format"]}; expected {" or ".join(FORMATS)}.')
     for path in folder.glob("prototypes.*.safetensors"):
         convert_prototypes(path)
+    _convert_parts(config)
     network = None if config["network"] is None else stored_network(config["network"], folder)
     space = None if config["space"] is None else stored_space(config["space"], folder)
     described: Any = describe_run(network, space) if network is not None and space is not None else config  # type: ignore[arg-type]
@@ -60,7 +61,25 @@ def convert_run(folder: Path) -> None:
         "preprocessing": preprocessing and _convert_preprocessing(preprocessing).to_dict(),
         "spec": spec or config.get("spec"),
     }
+    if spec is None and config["spec"] is not None:
+        _move_size(config["spec"]["data"])
+        write_json(folder / "spec.json", config["spec"])
     write_json(folder / "config.json", config)
+
+
+def _convert_parts(config: Mapping[str, Any]) -> None:
+    """Add to a network what was left out of its description, and take from losses what they no longer have."""
+    if config["network"] is not None and config["network"]["name"] == "mlp":
+        config["network"].setdefault("norm", "batch")
+    for task in (config["space"] or {"tasks": ()})["tasks"]:
+        if task["task"] == "classes":
+            task["loss"].pop("kind", None)
+
+
+def _move_size(data: dict[str, Any]) -> None:
+    """Take the size of images from the options of a reader, where it was."""
+    if data["reader"] != "rotated-digits" and "size" in data["options"]:
+        data["image_size"] = data["options"].pop("size")
 
 
 def convert_prototypes(path: Path) -> None:
@@ -111,7 +130,9 @@ def nested_spec(recipe: Mapping[str, Any]) -> RunSpec:
     space = parts["space"]
     space |= {"kind": flat.get("space", "sphere"), "loss": LOSSES.get(space.get("loss", ""), "auto")}
     space["prior"] = "data" if space.get("prior") == "examples" else space.get("prior")
-    return RunSpec.from_dict({**parts, "data": {**flat["data"], **parts["data"]}})
+    data = {**flat["data"], "options": dict(flat["data"]["options"]), **parts["data"]}
+    _move_size(data)
+    return RunSpec.from_dict({**parts, "data": data})
 
 
 if __name__ == "__main__":

@@ -280,7 +280,7 @@ def choose_backbone(shape: Sequence[int], inputs: InputKind = "rows") -> tuple[s
     """
     if len(shape) == 1:
         dropout = {"dropout": TEXT_DROPOUT} if inputs == "sparse rows" and shape[0] > TEXT_COLUMNS else {}
-        return "mlp", {"in_features": shape[0], "hidden": HIDDEN, "norm": "layer", **dropout}
+        return "mlp", {"in_features": shape[0], **dropout}
     channels, height, width = shape
     size = max(height, width)
     if channels == 1 and height == width <= 16 and size % 2 == 0:

@@ -55,7 +55,7 @@ class TrainSettings:
     """Examples per step, of all processes together (default: 128 for images, 64 for tables, 256 for texts)."""
 
     lr: float | None = None
-    """Learning rate at the peak of the schedule (default: 0.01 for a summed loss, else 0.02 to 1, by the loss)."""
+    """Learning rate at the peak of the schedule (default: 0.01 to 1, by the loss and the inputs)."""
 
     momentum: float = MOMENTUM
     """Momentum of stochastic gradient descent."""
@@ -183,10 +183,6 @@ class DataSpec(LoadingSpec):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "tasks", tuple(self.tasks))
-        if "size" in self.options and self.reader != "rotated-digits":  # where runs stored it before
-            options = dict(self.options)
-            object.__setattr__(self, "image_size", options.pop("size"))
-            object.__setattr__(self, "options", options)
         if self.image_size is not None:
             check_integer(self.image_size, "image_size", at_least=1)
         check_choices(self)
@@ -298,6 +294,4 @@ class RunSpec:
         """Rebuild what :meth:`to_dict` described."""
         if not isinstance(values, Mapping) or not isinstance(values.get("data"), Mapping):
             raise InputError("A description of a run", "say which data it is about", f"{values!r:.100}")
-        return from_plain(
-            cls, {name: value for name, value in values.items() if name != "protocol"}
-        )  # of runs of 0.1
+        return from_plain(cls, values)

@@ -1,10 +1,11 @@
-"""Descriptions of spaces that were stored before losses and baselines had packages of their own."""
+"""Descriptions of spaces as runs store them are read, and written again as they were."""
 
 import hyperproto as hp
 from hyperproto.baselines import space_from_dict
 
 CLASSES = {"task": "classes", "classes": ["a", "b", "c"], "weight": 1.0, "class_weights": None}
 RANGE = {"task": "range", "low": 0.0, "high": 180.0, "margin": 0.1, "outside": "clip", "weight": 1.0}
+RANGE["loss"] = "squared"
 
 
 def stored(kind, dim, *tasks, bare=False, **options):
@@ -15,7 +16,7 @@ def classes(loss, name="target", **loss_options):
     return {"name": name, **CLASSES, "loss": {"name": loss, **loss_options}}
 
 
-def test_spheres_of_before_are_read_and_written_as_they_were():
+def test_spheres_are_read_and_written_as_they_were():
     for loss, expected in [
         (classes("squared_cosine"), hp.losses.SquaredCosine()),
         (classes("cosine_softmax", scale=16.0), hp.losses.CosineSoftmax(16.0)),
@@ -31,11 +32,11 @@ def test_spheres_of_before_are_read_and_written_as_they_were():
         assert space.to_dict() == before
 
 
-def test_other_spaces_of_before_are_read_and_written_as_they_were():
+def test_other_spaces_are_read_and_written_as_they_were():
     both = [classes("squared_cosine", name="kind"), {"name": "angle", **RANGE}]
     for before, kind in [
         (stored("composite", 3, *both), hp.CompositeSpace),
-        (stored("conventional", 4, *both), hp.baselines.ConventionalSpace),
+        (stored("conventional", 4, *both, clamp="test", width=1), hp.baselines.ConventionalSpace),
         (stored("conventional", 5, *both, clamp="train", width=2), hp.baselines.ConventionalSpace),
         (stored("deep-ncm", 3, *both, mean="decay", decay=0.7, condense_every=100), hp.baselines.DeepNCM),
     ]:

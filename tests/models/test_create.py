@@ -52,6 +52,10 @@ def test_the_default_backbone_follows_the_shape_of_an_input(shape, kind, config)
         assert network.eval()(torch.zeros(1, *shape)).shape == (1, 5)
 
 
+def test_the_perceptron_by_name_is_the_default_one():
+    assert create_backbone("mlp", out_dim=3, in_features=4).config == default_backbone(3, (4,)).config
+
+
 @pytest.mark.parametrize("shape", [(), (3, 8), (2, 3, 8, 8)])
 def test_a_shape_that_is_no_row_and_no_image_gets_a_sentence(shape):
     with pytest.raises(ValueError, match=r"`shape` must be \(columns,\) of a row or"):

@@ -94,7 +94,7 @@ def test_an_estimator_of_the_second_format_is_converted(tmp_path):
 
 def test_a_flat_recipe_becomes_a_description():
     recipe = {
-        "data": {"reader": "table", "path": "/t.csv", "options": {"classes": ["way"]}},
+        "data": {"reader": "table", "path": "/t.csv", "options": {"classes": ["way"], "size": 16}},
         "protocol": "short",
         "backbone": "mlp",
         "backbone_options": {"hidden": [8]},
@@ -113,6 +113,7 @@ def test_a_flat_recipe_becomes_a_description():
     spec = nested_spec(recipe)
     assert (spec.network.backbone, spec.train.epochs, spec.train.seed) == ("mlp", 3, 4)
     assert (spec.data.reader, spec.data.valid_share, spec.data.skip_corrupt) == ("table", 0.25, True)
+    assert (spec.data.image_size, spec.data.options) == (16, {"classes": ["way"]})
     assert spec.space == SpaceSpec(kind="composite", dim=5, loss="free_norm_softmax", prior="data", missing="free")
 
 

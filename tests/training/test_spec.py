@@ -135,7 +135,6 @@ def test_data_are_described_by_plain_values_or_a_sentence(tmp_path):
     mnist = describe_data(layouts.write_mnist(tmp_path), "mnist")
     with pytest.raises(ValueError, match='Unknown option for reading "mnist" "deskew"'):
         read_data(replace(mnist, options={"deskew": True}))
-    assert replace(mnist, options={"size": 16}) == replace(mnist, image_size=16)  # as runs stored it before
     with pytest.raises(ValueError, match='Unknown field of TrainSettings "epoch".*Did you mean "epochs"'):
         RunSpec.from_dict({"data": asdict(NOTHING), "train": {"epoch": 3}})
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import torch
 from torch import Tensor, nn
@@ -67,11 +67,7 @@ class ConventionalSpace(TaskSpace):
             else:
                 heads[name] = NumberHead(ranges[name], start, clamp=clamp, width=width)
                 start += width
-        chosen: dict[str, Any] = {"clamp": clamp, "width": width}
-        usual = {"clamp": "test", "width": 1}  # left out, as in configs from before there was a choice
-        options = {name: value for name, value in chosen.items() if value != usual[name]}
-        super().__init__(start, heads, bare=bare, **options)
-        self.clamp, self.width = clamp, width
+        super().__init__(start, heads, bare=bare, clamp=clamp, width=width)
 
 
 class LogitHead(Head):

@@ -95,9 +95,11 @@ class Standardizer:
             return cls((0.0,), tuple(scale.tolist()))
         rows = np.asarray(values, dtype=np.float64)
         images = rows.ndim == 4
-        mean = np.average(rows.mean(axis=(2, 3)) if images else rows, axis=0, weights=weight)
+        by_row = rows.mean(axis=(2, 3)) if images else rows
+        weights = None if weight is None else np.broadcast_to(weight[:, None], by_row.shape)
+        mean = np.average(by_row, axis=0, weights=weights)
         around = np.square(rows - (mean[:, None, None] if images else mean))
-        scale = np.sqrt(np.average(around.mean(axis=(2, 3)) if images else around, axis=0, weights=weight))
+        scale = np.sqrt(np.average(around.mean(axis=(2, 3)) if images else around, axis=0, weights=weights))
         tiny = 10 * np.finfo(np.float64).eps * np.maximum(np.abs(mean), 1e-300)
         return cls(tuple(mean.tolist()), tuple(np.where(scale > tiny, scale, 1.0).tolist()))
 

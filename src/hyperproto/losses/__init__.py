@@ -71,6 +71,4 @@ def get_loss(name: str, **options: Any) -> ClassLoss:
     >>> get_loss("cosine_softmax", scale=8), get_loss("auto").choose(num_classes=100, dim=10)
     (CosineSoftmax(scale=8), FreeNormSoftmax(gain=1.0))
     """
-    if name == SampledCosineSoftmax.name:
-        options.pop("kind", None)  # of files written up to version 0.1: how others were chosen
     return choose(name, LOSSES | {"auto": AutoLoss}, what="loss")(**options)

@@ -9,6 +9,7 @@ from torch.nn import functional
 
 from hyperproto._core.checks import check_finite_number, check_integer, check_integers, choose
 from hyperproto._core.errors import InputError
+from hyperproto.defaults import HIDDEN
 from hyperproto.models.backbone import Backbone, Presets, check_images, check_rows
 
 NORMS: dict[str, Callable[[int], list[nn.Module]]] = {
@@ -46,11 +47,11 @@ class MLP(Backbone):
         Width of the output.
     in_features : int
         Columns of the table.
-    hidden : sequence of int, default (256, 256)
+    hidden : sequence of int, default (100,)
         Width of each hidden layer; empty leaves one linear layer.
     dropout : float, default 0
         Share of the hidden values set to zero while training.
-    norm : {"batch", "layer", "none"}, default "batch"
+    norm : {"batch", "layer", "none"}, default "layer"
         What the hidden values are normalized over. "layer" normalizes each row by itself: a row may come alone, and a
         row of weight two is the same as two rows.
     """
@@ -61,15 +62,14 @@ class MLP(Backbone):
         self,
         out_dim: int,
         in_features: int,
-        hidden: Sequence[int] = (256, 256),
+        hidden: Sequence[int] = HIDDEN,
         dropout: float = 0.0,
-        norm: str = "batch",
+        norm: str = "layer",
     ) -> None:
         hidden = check_integers(hidden, "hidden", at_least=1)
         dropout = check_finite_number(dropout, "dropout", at_least=0, at_most=0.99)
         normalized = choose(norm, NORMS, what="norm")
-        more = {} if norm == "batch" else {"norm": norm}  # runs from before there was a choice can be resumed
-        super().__init__(out_dim=out_dim, in_features=in_features, hidden=hidden, dropout=dropout, **more)
+        super().__init__(out_dim=out_dim, in_features=in_features, hidden=hidden, dropout=dropout, norm=norm)
         self.in_features = check_integer(in_features, "in_features", at_least=1)
         layers: list[nn.Module] = []
         width = in_features

@@ -182,7 +182,8 @@ class Cell:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Rebuild what ``dataclasses.asdict`` made of a cell, as a record stores it."""
-        return from_plain(cls, {**values, "run": RunSpec.from_dict(values.get("run") or {})})
+        run = {name: part for name, part in dict(values.get("run") or {}).items() if name != "protocol"}  # of 0.1
+        return from_plain(cls, {**values, "run": RunSpec.from_dict(run)})
 
 
 OWN = tuple(part.name for part in fields(Cell) if part.name != "run")

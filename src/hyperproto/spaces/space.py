@@ -49,7 +49,7 @@ class Sphere(TaskSpace):
                 placed = from_first(partial(place, placed, size, effort="fast", every_axis=True))
             heads[name] = PrototypeHead(classes.with_loss_for(size), axes[name], placed)
         self.separate = bool(separate)
-        options = {"separate": True} if separate else {}  # left out, as in configs from before there was a choice
+        options = {"separate": True} if separate else {}  # a CompositeSpace has no choice
         super().__init__(dim, {name: heads[name] for name in named}, bare=bare, **options)
 
     def project(self, z: Tensor) -> Tensor:

@@ -262,10 +262,7 @@ class Range:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the task as plain values for a run's config."""
-        values = {"task": self.kind, **vars(self)}
-        if self.loss == "squared":  # left out, as in configs from before there was a choice
-            del values["loss"]
-        return values
+        return {"task": self.kind, **vars(self)}
 
 
 Task: TypeAlias = Classes | Range
