@@ -20,6 +20,7 @@ MAX_CLASSES_OF_PRIOR = 4000  # a prior holds a number for every pair of classes
 MARGIN = 0.1  # where classes and numbers share a sphere: near a pole classes are too close to each other
 MOMENTUM, SCHEDULE = 0.9, "one-cycle"
 IMAGE_SIZE = 224  # pixels per side, of photographs
+PHOTO_CROP = (0.08, 1.0)  # shares of the area of a photograph, as for ImageNet
 SMALL_IMAGE = 64  # pixels up to which nothing of an image is cut off but by a shift
 PRETRAINED = "efficientnet-lite0"  # the network whose weights the extra "pretrained" brings
 MAX_PER_CLASS = 1000  # images, from which on a network is trained from scratch
@@ -33,6 +34,7 @@ HELD_OUT = 0.2  # share of a user's own data to measure on, where there is no te
 VALIDATION_FRACTION = 0.1  # of an estimator's rows, for early stopping or calibration, as scikit-learn's perceptron
 # through a network at once outside of training: more gains nothing, and images need the memory
 INFERENCE_BATCH_SIZE, INFERENCE_ROWS = 512, 4096
+UNFITTED_SCALE = 10.0  # of cosines in a softmax, where neither the loss nor a calibration gives one
 PARTIAL_FIT_RATE = 0.3  # of the learning rate, in ``partial_fit``: its passes have no schedule in which it would fall
 
 # The paper's rate is for a sum over the batch; the others are for a mean.
@@ -244,6 +246,18 @@ def choose_image_size(side: float) -> tuple[int, int | None]:
     """
     size = max(8, min(round(side), IMAGE_SIZE))
     return (size, None) if size <= SMALL_IMAGE else (size, round(size * 8 / 7))
+
+
+def choose_augment(size: int, *, is_cut: bool) -> dict[str, Any]:
+    """Return how training images are varied, by the names of ``hyperproto.data.Augment``.
+
+    Small images, of which nothing is cut off, are shifted by an eighth of their size; of photographs, whose center is
+    cut out otherwise, random parts are scaled.
+
+    >>> choose_augment(32, is_cut=False), choose_augment(224, is_cut=True)
+    ({'padding': 4, 'flip': True}, {'resized_crop': (0.08, 1.0), 'flip': True})
+    """
+    return {**({"resized_crop": PHOTO_CROP} if is_cut else {"padding": max(1, size // 8)}), "flip": True}
 
 
 def uses_pretrained(num_images: int, num_classes: int, channels: int, size: int | None = None) -> bool:

@@ -20,6 +20,7 @@ from torch.nn import functional
 from hyperproto._core.checks import check_integer
 from hyperproto._core.errors import InputError, arg
 from hyperproto._core.seeding import derive_seed
+from hyperproto.defaults import PHOTO_CROP
 
 Pixels: TypeAlias = NDArray[np.uint8]
 Whole: TypeAlias = NDArray[np.int64]
@@ -76,7 +77,7 @@ class Augment:
             raise InputError("resized_crop", rule, (smallest, largest))
 
 
-PHOTO_AUGMENT = Augment(resized_crop=(0.08, 1.0), flip=True)
+PHOTO_AUGMENT = Augment(resized_crop=PHOTO_CROP, flip=True)
 """The usual way with photographs."""
 WHOLE_AUGMENT = replace(PHOTO_AUGMENT, whole=True)
 """The paper's."""

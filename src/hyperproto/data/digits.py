@@ -21,7 +21,7 @@ from hyperproto.data.source import Bounds, Labels, Source, Split, select
 
 DIGITS = tuple(str(digit) for digit in range(10))
 ROTATED_DIGITS = ("2", "3", "4", "5", "7")  # paper: the others look alike, or the same, upside down
-HELD_OUT = 0.25
+TEST_SHARE = 0.25  # of scikit-learn's digits, which have no official split
 
 
 def load_digits(*, seed: int = 0, part: Literal["test", "valid"] = "test") -> tuple[Arrays, Arrays]:
@@ -35,9 +35,9 @@ def load_digits(*, seed: int = 0, part: Literal["test", "valid"] = "test") -> tu
     images = torch.from_numpy(digits.images).float().unsqueeze(1) / 16
     labels = torch.from_numpy(digits.target).long()
     train = torch.randperm(len(images), generator=_generator(seed, "split"))
-    train, other = train.tensor_split([round(len(train) * (1 - HELD_OUT))])
+    train, other = train.tensor_split([round(len(train) * (1 - TEST_SHARE))])
     if choose(part, {"test": False, "valid": True}, what="part of the digits"):
-        train, other = train.tensor_split([round(len(train) * (1 - HELD_OUT))])
+        train, other = train.tensor_split([round(len(train) * (1 - TEST_SHARE))])
     return Arrays(images[train], labels[train]), Arrays(images[other], labels[other])
 
 

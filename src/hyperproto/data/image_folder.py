@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from hyperproto._core.errors import InputError, MissingDataError
-from hyperproto.data.augment import PHOTO_AUGMENT, Augment
+from hyperproto.data.augment import Augment
 from hyperproto.data.image_files import ImageFiles, image_size, images_in
 from hyperproto.data.preprocessing import ImagePreprocessing
 from hyperproto.data.source import (
@@ -21,7 +21,7 @@ from hyperproto.data.source import (
     hold_out_rows,
     select,
 )
-from hyperproto.defaults import HELD_OUT, IMAGE_SIZE, choose_image_size
+from hyperproto.defaults import HELD_OUT, IMAGE_SIZE, choose_augment, choose_image_size
 
 TEST_FOLDERS = ("test", "val", "valid", "validation")
 SYSTEM_FOLDERS = ("__MACOSX", "__pycache__", "@eaDir", "$RECYCLE.BIN", "System Volume Information", "lost+found")
@@ -84,7 +84,7 @@ def look_at_images(inputs: Inputs) -> tuple[ImagePreprocessing, Augment, str]:
     sides = [min(found) for row in rows if (found := image_size(inputs[row])) is not None]
     side = float(np.median(sides or [IMAGE_SIZE]))
     size, resize = choose_image_size(side)
-    augment = Augment(padding=max(1, size // 8), flip=True) if resize is None else PHOTO_AUGMENT
+    augment = Augment(**choose_augment(size, is_cut=resize is not None))
     note = f"Images are {size} x {size} pixels for the network: the shorter side of the files is {side:g} (median)."
     return ImagePreprocessing(size, resize=resize), augment, note
 

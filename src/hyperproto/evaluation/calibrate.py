@@ -8,7 +8,7 @@ from torch import nn
 from hyperproto._core.errors import InputError, arg
 from hyperproto._core.files import check_can_write, write_json
 from hyperproto.data.source import Unseen
-from hyperproto.defaults import INFERENCE_BATCH_SIZE
+from hyperproto.defaults import INFERENCE_BATCH_SIZE, UNFITTED_SCALE
 from hyperproto.evaluation.confidence import (
     Calibration,
     ClassCalibration,
@@ -23,8 +23,6 @@ from hyperproto.spaces import OutputSpace, Sphere
 from hyperproto.spaces.output_space import TaskSpace
 from hyperproto.spaces.tasks import class_tasks, range_tasks
 from hyperproto.training.load import CALIBRATION
-
-UNFITTED_SCALE = 10.0  # of cosines, where neither the loss nor a calibration gives one
 
 
 def calibrate_run(
