@@ -1,6 +1,6 @@
 """What the estimators share: scale inputs, build a sphere, train by the one loop, read the answers off."""
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from numbers import Integral
@@ -10,8 +10,14 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_consistent_length, check_random_state, check_X_y
-from sklearn.utils.validation import _check_feature_names, _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils import assert_all_finite, check_consistent_length, check_random_state
+from sklearn.utils.validation import (
+    _check_feature_names,
+    _check_sample_weight,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
 from torch import Tensor, nn
 
 from hyperproto._core.checks import check_finite_number, check_integers, choose
@@ -50,7 +56,7 @@ Rows = NDArray[np.intp]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
     """A network, a sphere with a task for each column of ``y``, and what translates inputs and answers.
 
     The parameters that all estimators share are fields, so that each is written down once; scikit-learn reads them
@@ -77,6 +83,38 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     held_out_: dict[str, TaskOutputs] | None = field(init=False)
     calibrations_: dict[str, ClassCalibration] = field(init=False)
     replay_: Examples | None = field(init=False)
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Lay out the sphere for the answers in ``y``, and train a network to point at them.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or DataFrame, shape (n, features); or array, shape (n, channels, height, width)
+        y : array, shape (n,)
+            Classes, as strings, numbers or booleans; or numbers. Of several columns an array or a DataFrame, shape
+            (n, columns).
+        sample_weight : array, shape (n,), optional
+        """
+        X, values = self._check(X, y, reset=True)
+        weight, seed = self._check_weight(X, values, sample_weight), self._draw_seed()
+        targets = self._to_targets(values)
+        train, valid, held_out = self._split(X.shape[0], values, seed)
+        self._build(X, targets, train, weight, seed, use_prior=True)
+        inputs = self.inputs_(X)
+        settings = replace(self.settings_, patience=self.patience if len(valid) else None)
+        valid_rows = _rows(inputs, targets, valid) if len(valid) else None
+        self._train(_rows(inputs, targets, train), weight, train, settings, valid_rows)
+        self._keep_examples(Examples(*_rows(inputs, targets, train)))
+        self.held_out_ = self._answer(*_rows(inputs, targets, held_out)) if len(held_out) else None
+        return self._calibrate()
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Take one pass over some rows; the first call must hold every class, and fixes the bounds of numbers.
+
+        Inputs are scaled by the rows of the first call. ``calibrate``, ``reject`` and ``early_stopping`` hold rows
+        out of all there are, so only ``fit`` uses them.
+        """
+        return self._partial_fit(X, y, sample_weight)
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Return where inputs lie on the sphere, shape (n, dim): unit vectors."""
@@ -105,8 +143,12 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         save_estimator(self, folder, overwrite=overwrite)
 
     @abstractmethod
+    def _read_y(self, y: Any, *, reset: bool, **about: Any) -> dict[str, NDArray[Any]]:
+        """Return the checked values of ``y`` by column; with ``reset`` find out what the columns are first."""
+
     def _encode(self, y: Any) -> dict[str, Tensor]:
         """Return the targets of ``y`` by column, as the space takes them."""
+        return self._to_targets(self._read_y(y, reset=False))
 
     @property
     def _n_features_out(self) -> int:
@@ -116,8 +158,18 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def _class_columns(self) -> dict[str, ClassColumn]:
         return {name: column for name, column in self.columns_.items() if isinstance(column, ClassColumn)}
 
-    def _check_inputs(self, X: Any, *, reset: bool, **options: Any) -> Any:
-        """Return floats of shape (n, features), sparse or not, or (n, channels, height, width); with ``y=``, both."""
+    def _check(self, X: Any, y: Any, *, reset: bool, **about: Any) -> tuple[Any, dict[str, NDArray[Any]]]:
+        """Return checked inputs, and the checked values of ``y`` by column."""
+        if y is None:
+            name = type(self).__name__
+            raise ValueError(f"This {name} estimator requires y to be passed, but the target y is None.")
+        X = self._check_inputs(X, reset=reset)
+        values = self._read_y(y, reset=reset, **about)
+        check_consistent_length(X, *values.values())
+        return X, values
+
+    def _check_inputs(self, X: Any, *, reset: bool) -> Any:
+        """Return floats of shape (n, features), sparse or not, or (n, channels, height, width)."""
         if reset:
             self.encoder_ = TableEncoder.fit(frame_columns(X)) if needs_encoding(X) else None
         if self.encoder_ is not None:
@@ -126,36 +178,21 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             if reset:
                 _check_feature_names(self, X, reset=True)
                 self.n_features_in_ = len(self.encoder_.columns)
-            rows = self.encoder_.encode(frame_columns(X))
-            return check_X_y(rows, options.pop("y"), **options) if "y" in options else rows
-        checked = validate_data(
-            self, X, reset=reset, accept_sparse="csr", dtype=(np.float64, np.float32), allow_nd=True, **options
+            return self.encoder_.encode(frame_columns(X))
+        found = validate_data(
+            self, X, reset=reset, accept_sparse="csr", dtype=(np.float64, np.float32), allow_nd=True
         )
-        found, y = checked if "y" in options else (checked, None)
         if found.ndim not in (2, 4):
             rule = "be a table of shape (n, features) or images of shape (n, channels, height, width)"
             raise InputError("X", rule, found.shape)
-        return (found, y) if "y" in options else found
+        return found
 
-    def _fit(self, X: NDArray[Any], values: dict[str, NDArray[Any]], sample_weight: Any) -> Self:
-        """Build everything and train it on checked values."""
-        weight, seed = self._check_weight(X, values, sample_weight), self._draw_seed()
-        targets = self._to_targets(values)
-        train, valid, held_out = self._split(X.shape[0], values, seed)
-        self._build(X, targets, train, weight, seed, use_prior=True)
-        inputs = self.inputs_(X)
-        settings = replace(self.settings_, patience=self.patience if len(valid) else None)
-        valid_rows = _rows(inputs, targets, valid) if len(valid) else None
-        self._train(_rows(inputs, targets, train), weight, train, settings, valid_rows)
-        self._keep_examples(Examples(*_rows(inputs, targets, train)))
-        self.held_out_ = self._answer(*_rows(inputs, targets, held_out)) if len(held_out) else None
-        return self._calibrate()
-
-    def _partial_fit(self, X: NDArray[Any], values: dict[str, NDArray[Any]], sample_weight: Any) -> Self:
-        """Take one pass over checked values; the first call builds everything."""
+    def _partial_fit(self, X: Any, y: Any, sample_weight: Any, **about: Any) -> Self:
+        """Take one pass over some rows; the first call builds everything. ``about`` goes to :meth:`_read_y`."""
+        first = not hasattr(self, "network_")
+        X, values = self._check(X, y, reset=first, **about)
         weight, seed = self._check_weight(X, values, sample_weight), self._draw_seed()
         targets, every = self._to_targets(values), np.arange(X.shape[0])
-        first = not hasattr(self, "network_")
         if first:
             self._build(X, targets, every, weight, seed, use_prior=False)
         inputs = self._prepare(X)
@@ -368,6 +405,13 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         tags.target_tags.required = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def read_column(y: Any) -> NDArray[Any]:
+    """Return the one column of ``y``, shape (n,), without gaps."""
+    values: NDArray[Any] = column_or_1d(y, warn=True)
+    assert_all_finite(values, input_name="y")
+    return values
 
 
 def _number_or_none(value: Any, name: str) -> Any:

@@ -4,6 +4,7 @@ What is done, and measured, is :mod:`hyperproto.evaluation.new_classes`; here la
 and back. Classes stay sorted, as in scikit-learn: new ones are put among the old, each with its prototype.
 """
 
+from abc import abstractmethod
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -134,9 +135,9 @@ class ClassChanges(SphereEstimator):
         self._accept(name, changed, renamed, np.arange(len(renamed)))
         return changed.report
 
+    @abstractmethod
     def _set_classes(self) -> None:
         """Set the public attributes that say which classes there are."""
-        raise NotImplementedError
 
     def _find_column(self, given: str | None) -> tuple[str, ClassColumn]:
         """Return the column of classes that is named, or the only one."""

@@ -8,11 +8,10 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d
-from torch import Tensor
 
 from hyperproto._core.checks import check_integer, unknown_choice
 from hyperproto._core.errors import InputError
+from hyperproto.estimators.base import read_column
 from hyperproto.estimators.changes import ClassChanges
 from hyperproto.estimators.columns import ClassColumn, choose_unknown, with_unknown
 from hyperproto.evaluation.class_examples import Examples, draw_replay, join_examples
@@ -85,37 +84,15 @@ class HypersphericalClassifier(ClassifierMixin, ClassChanges):  # type: ignore[m
     unknown_label: Any = None
     replay: int = 0
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Place the classes in ``y`` on a sphere and train a network to point at them.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or DataFrame, shape (n, features); or array, shape (n, channels, height, width)
-        y : array, shape (n,)
-            Classes: strings, numbers or booleans.
-        sample_weight : array, shape (n,), optional
-        """
-        X, y = self._check(X, y, reset=True)
-        self.columns_ = {TARGET: ClassColumn.fit(y)}
-        self._set_classes()
-        self._check_unknown(self.classes_)
-        return self._fit(X, {TARGET: y}, sample_weight)
-
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(  # type: ignore[override]  # as scikit-learn has it for classifiers
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
+    ) -> Self:
         """Take one pass over some rows; the first call places the classes and must name all of them.
 
         Inputs are scaled by the rows of the first call. ``calibrate``, ``reject`` and ``early_stopping`` hold rows
         out of all there are, so only ``fit`` uses them.
         """
-        first = not hasattr(self, "network_")
-        X, y = self._check(X, y, reset=first)
-        if first:
-            self.columns_ = {TARGET: ClassColumn.fit(y if classes is None else classes)}
-            self._set_classes()
-        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
-            advice = "Fit a new estimator for others."
-            raise InputError("classes", "be as in the first call of partial_fit", np.unique(classes).tolist(), advice)
-        return self._partial_fit(X, {TARGET: y}, sample_weight)
+        return self._partial_fit(X, y, sample_weight, classes=classes)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class whose prototype is nearest (Equation 3), or ``unknown_label``. Shape (n,)."""
@@ -169,13 +146,17 @@ class HypersphericalClassifier(ClassifierMixin, ClassChanges):  # type: ignore[m
         )
         return measures.get("ece")
 
-    def _check(self, X: Any, y: Any, *, reset: bool) -> tuple[NDArray[Any], NDArray[Any]]:
-        X, y = self._check_inputs(X, y=y, reset=reset)
-        check_classification_targets(y)
-        return X, column_or_1d(y, warn=True)
-
-    def _encode(self, y: Any) -> dict[str, Tensor]:
-        return {TARGET: self.columns_[TARGET].encode(column_or_1d(y, warn=True))}
+    def _read_y(self, y: Any, *, reset: bool, **about: Any) -> dict[str, NDArray[Any]]:
+        values, classes = read_column(y), about.get("classes")
+        check_classification_targets(values)
+        if reset:
+            self.columns_ = {TARGET: ClassColumn.fit(values if classes is None else classes)}
+            self._set_classes()
+            self._check_unknown(self.classes_)
+        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+            advice = "Fit a new estimator for others."
+            raise InputError("classes", "be as in the first call of partial_fit", np.unique(classes).tolist(), advice)
+        return {TARGET: values}
 
     def _check_unknown(self, classes: NDArray[Any]) -> None:
         if self.reject is not None:

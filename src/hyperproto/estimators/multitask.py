@@ -1,13 +1,12 @@
 """Classes and numbers together, by one network."""
 
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import accuracy_score, r2_score
-from sklearn.utils import ClassifierTags, assert_all_finite, check_consistent_length
-from torch import Tensor
+from sklearn.utils import ClassifierTags, assert_all_finite
 
 from hyperproto._core.checks import choose
 from hyperproto._core.errors import InputError
@@ -67,24 +66,6 @@ class HypersphericalMultiTask(ClassChanges):
     margin: float | str = "auto"
     class_weight: Any = None
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Lay out a sphere for all columns, or one for each, and train one network.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or DataFrame, shape (n, features); or array, shape (n, channels, height, width)
-        y : array or DataFrame, shape (n, columns)
-            One column may come as shape (n,).
-        sample_weight : array, shape (n,), optional
-        """
-        X, columns = self._check(X, y, reset=True)
-        return self._fit(X, self._values(columns), sample_weight)
-
-    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Take one pass over some rows; the first call must hold every class, and fixes the bounds of numbers."""
-        X, columns = self._check(X, y, reset=not hasattr(self, "network_"))
-        return self._partial_fit(X, self._values(columns), sample_weight)
-
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the answers, shape (n, columns): floats where all columns are numbers, else objects."""
         answers = list(self._answers(self._outputs(X)).values())
@@ -120,25 +101,19 @@ class HypersphericalMultiTask(ClassChanges):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the mean over the columns of accuracy, for classes, and R², for numbers."""
-        found, true = self._answers(self._outputs(X)), self._values(self._columns(y))
+        found, true = self._answers(self._outputs(X)), self._read_y(y, reset=False)
         measures = {name: accuracy_score if name in self._class_columns else r2_score for name in self.names_}
         return float(np.mean([m(true[n], found[n], sample_weight=sample_weight) for n, m in measures.items()]))
 
     def _space_spec(self, prior: str | None) -> SpaceSpec:
         return replace(super()._space_spec(prior), class_weight=self.class_weight)
 
-    def _check(self, X: Any, y: Any, *, reset: bool) -> tuple[NDArray[Any], list[NDArray[Any]]]:
-        if y is None:
-            raise ValueError(
-                f"This {type(self).__name__} estimator requires y to be passed, but the target y is None."
-            )
-        X = self._check_inputs(X, reset=reset)
+    def _read_y(self, y: Any, *, reset: bool, **about: Any) -> dict[str, NDArray[Any]]:
         y = y if hasattr(y, "columns") else np.asarray(y)
         if reset:
             self.flat_ = np.ndim(y) == 1
             self.names_ = [str(name) for name in getattr(y, "columns", range(1 if self.flat_ else np.shape(y)[1]))]
         columns = self._columns(y)
-        check_consistent_length(X, *columns)
         if reset:
             self.tasks_ = _choose_tasks(self.tasks, columns)
             self.columns_ = {
@@ -148,7 +123,10 @@ class HypersphericalMultiTask(ClassChanges):
                 for name, task, column in zip(self.names_, self.tasks_, columns, strict=True)
             }
             self._set_classes()
-        return X, columns
+        return {
+            name: values.astype(np.float64) if isinstance(self.columns_[name], NumberColumn) else values
+            for name, values in zip(self.names_, columns, strict=True)
+        }
 
     def _columns(self, y: Any) -> list[NDArray[Any]]:
         """Return each column of ``y`` in its own dtype."""
@@ -167,15 +145,6 @@ class HypersphericalMultiTask(ClassChanges):
     def _set_classes(self) -> None:
         classes = {name: column.classes for name, column in self._class_columns.items()}
         self.classes_ = [classes.get(name) for name in self.columns_]
-
-    def _encode(self, y: Any) -> dict[str, Tensor]:
-        return self._to_targets(self._values(self._columns(y)))
-
-    def _values(self, columns: list[NDArray[Any]]) -> dict[str, NDArray[Any]]:
-        return {
-            name: values.astype(np.float64) if isinstance(self.columns_[name], NumberColumn) else values
-            for name, values in zip(self.names_, columns, strict=True)
-        }
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

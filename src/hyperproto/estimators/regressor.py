@@ -1,15 +1,13 @@
 """Regression by the cosine to a pole."""
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import column_or_1d
-from torch import Tensor
 
-from hyperproto.estimators.base import SphereEstimator
+from hyperproto.estimators.base import SphereEstimator, read_column
 from hyperproto.estimators.columns import NumberColumn
 
 TARGET = "target"
@@ -48,27 +46,6 @@ class HypersphericalRegressor(RegressorMixin, SphereEstimator):  # type: ignore[
 
     bounds: Any = None
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Put the bounds at the poles and train a network to point as far from them as ``y`` says (Equation 7).
-
-        Parameters
-        ----------
-        X : array, sparse matrix or DataFrame, shape (n, features); or array, shape (n, channels, height, width)
-        y : array of numbers, shape (n,)
-        sample_weight : array, shape (n,), optional
-        """
-        X, y = self._check(X, y, reset=True)
-        self.columns_ = {TARGET: NumberColumn.fit(y, self.bounds)}
-        return self._fit(X, {TARGET: y}, sample_weight)
-
-    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Take one pass over some rows; the first call fixes the bounds, so pass ``bounds`` where more may come."""
-        first = not hasattr(self, "network_")
-        X, y = self._check(X, y, reset=first)
-        if first:
-            self.columns_ = {TARGET: NumberColumn.fit(y, self.bounds)}
-        return self._partial_fit(X, {TARGET: y}, sample_weight)
-
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the numbers that the cosines to the upper pole stand for, shape (n,)."""
         return self._answers(self._outputs(X))[TARGET]
@@ -92,9 +69,8 @@ class HypersphericalRegressor(RegressorMixin, SphereEstimator):  # type: ignore[
         assert isinstance(column, NumberColumn)
         return column.low, column.high
 
-    def _check(self, X: Any, y: Any, *, reset: bool) -> tuple[NDArray[Any], NDArray[Any]]:
-        X, y = self._check_inputs(X, y=y, reset=reset, y_numeric=True)
-        return X, column_or_1d(y, warn=True).astype(np.float64)
-
-    def _encode(self, y: Any) -> dict[str, Tensor]:
-        return {TARGET: self.columns_[TARGET].encode(column_or_1d(y, warn=True).astype(np.float64))}
+    def _read_y(self, y: Any, *, reset: bool, **about: Any) -> dict[str, NDArray[Any]]:
+        values = read_column(y).astype(np.float64)
+        if reset:
+            self.columns_ = {TARGET: NumberColumn.fit(values, self.bounds)}
+        return {TARGET: values}

@@ -1,5 +1,6 @@
 """What backbones share: a record of how they were built, checks of their inputs, and a few layers."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar, Literal, Self, TypeAlias
@@ -43,7 +44,7 @@ class Backbone(nn.Module):
             BACKBONES.update({name: partial(cls, **settings) for name, settings in cls.presets.items()})
 
 
-class FeatureBackbone(Backbone):
+class FeatureBackbone(Backbone, ABC):
     """An image network in two parts: :meth:`features`, and ``output``, which maps them to outputs.
 
     Features that do not change can be computed once: the network takes them in place of the images.
@@ -66,9 +67,9 @@ class FeatureBackbone(Backbone):
     output_prefix = "output."
     keep_norms = False
 
+    @abstractmethod
     def features(self, images: Tensor) -> Tensor:
         """Map images, shape (n, channels, height, width), to features, shape (n, num_features)."""
-        raise NotImplementedError
 
     def forward(self, inputs: Tensor) -> Tensor:
         """Map images, shape (n, channels, height, width), or their features to outputs, shape (n, out_dim)."""
