@@ -12,7 +12,7 @@ from pathlib import Path
 import torch
 
 import hyperproto as hp
-from hyperproto._core.seeding import derive_seed
+from hyperproto._core.processes import derive_seed
 from hyperproto.data import ImageData, Source, read_cifar100
 from hyperproto.models import create_backbone
 from hyperproto.spaces import OutputSpace

@@ -68,9 +68,11 @@ def convert_run(folder: Path) -> None:
 
 
 def _convert_parts(config: Mapping[str, Any]) -> None:
-    """Add to a network what was left out of its description, and take from losses what they no longer have."""
+    """Add to a network what was left out of its description, and take away what it or losses no longer have."""
     if config["network"] is not None and config["network"]["name"] == "mlp":
         config["network"].setdefault("norm", "batch")
+    if config["network"] is not None and not config["network"].get("small_stem"):
+        config["network"].pop("small_stem", None)
     for task in (config["space"] or {"tasks": ()})["tasks"]:
         if task["task"] == "classes":
             task["loss"].pop("kind", None)

@@ -37,20 +37,10 @@ if TYPE_CHECKING:
     from hyperproto.training import Run, TrainSettings, evaluate, fit
 
 _HOMES = {
-    "Classes": "spaces",
-    "CompositeSpace": "spaces",
-    "OutputSpace": "spaces",
-    "Prototypes": "prototypes",
-    "Range": "spaces",
-    "Run": "training",
-    "Space": "spaces",
-    "TrainSettings": "training",
-    "evaluate": "training",
-    "fit": "training",
-    "load": "loading",
-    "place": "prototypes",
-    "separation_bound": "prototypes",
-    "suggest_dim": "prototypes",
+    "loading": ("load",),
+    "prototypes": ("Prototypes", "place", "separation_bound", "suggest_dim"),
+    "spaces": ("Classes", "CompositeSpace", "OutputSpace", "Range", "Space"),
+    "training": ("Run", "TrainSettings", "evaluate", "fit"),
 }
 
 __all__ = [
@@ -86,11 +76,12 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(f"hyperproto.{_HOMES[name]}"), name)
-    if name in __all__:
-        return import_module(f"hyperproto.{name}")
-    raise AttributeError(f"module 'hyperproto' has no attribute {name!r}")
+    if name not in __all__:
+        raise AttributeError(f"module 'hyperproto' has no attribute {name!r}")
+    home = next((home for home, names in _HOMES.items() if name in names), "")
+    found = getattr(import_module(f"hyperproto.{home}"), name) if home else import_module(f"hyperproto.{name}")
+    globals()[name] = found  # the next time nobody asks here
+    return found
 
 
 def __dir__() -> list[str]:

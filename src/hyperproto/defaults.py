@@ -77,9 +77,9 @@ def choose_space(class_counts: Sequence[int], num_ranges: int, dim: int | None) 
 
 
 def choose_number_loss(class_loss: str) -> Literal["squared", "absolute"]:
-    """Return the loss of a number: the absolute error, which is what people measure, where all is left open.
+    """Return the loss of a number: the absolute error, which is what people measure, with a default class loss.
 
-    Who asks for a loss by name, such as the paper's, gets the paper's square with it.
+    A class loss that is given by name, such as the paper's, comes with the paper's squared error.
 
     >>> choose_number_loss("auto"), choose_number_loss("squared_cosine")
     ('absolute', 'squared')

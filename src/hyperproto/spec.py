@@ -257,7 +257,7 @@ class SpaceSpec(SphereSpec):
     mean: Literal["condensation", "decay", "online"] | None = None
     """How Deep NCM updates its class means."""
 
-    clamp: Literal["train", "test", "none"] = "test"
+    clamp: Literal["train", "test"] = "test"
     """When the conventional space clamps numbers to their bounds."""
 
     width: int = 1

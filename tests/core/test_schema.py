@@ -8,7 +8,8 @@ from hyperproto.data.preprocessing import ImagePreprocessing, preprocessing_from
 from hyperproto.spec import DataSpec, NetworkSpec, RunSpec, TrainSettings
 
 RUN = RunSpec(data=DataSpec(reader="table", path="/t.csv", options={"classes": ["a"]}, tasks=("a",)))
-TABLE = {"kind": "table", "columns": ["a", "b"], "mean": [0.0, 1.0], "std": [1.0, 2.0]}
+COLUMN = {"name": "a", "kind": "number", "fill": [0.0], "gaps": True, "categories": [], "buckets": 0}
+TABLE = {"kind": "table", "encoder": {"columns": [COLUMN]}, "scaling": {"mean": [0.0, 1.0], "scale": [1.0, 2.0]}}
 IMAGES = {"kind": "images", "size": 32, "mean": [0.5], "std": [0.5], "resize": None}
 STRANGE = [None, True, -1, 10**30, 1e999, "text", "", [], [[]], {}, {"a": 1}, [None]]
 

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from hyperproto._core.seeding import derive_seed
+from hyperproto._core.processes import derive_seed
 from hyperproto.data import Bounds, Labels
 from hyperproto.data.source import draw_rows, hold_out_rows
 

@@ -10,9 +10,8 @@ from pyarrow import parquet
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from hyperproto.data import TablePreprocessing, read_table
-from hyperproto.data.preprocessing import preprocessing_from_dict
+from hyperproto.data.preprocessing import is_sparse, preprocessing_from_dict
 from hyperproto.data.source import hold_out_rows
-from hyperproto.data.sparse import is_sparse
 from hyperproto.data.tables import describe_columns, read_columns
 from hyperproto.spaces import tasks_for
 from tests.data.layouts import write_csv, write_painting_table

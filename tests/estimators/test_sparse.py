@@ -6,7 +6,7 @@ import torch
 from scipy import sparse
 
 import hyperproto as hp
-from hyperproto.data.sparse import from_scipy, is_sparse, join_rows, take_rows
+from hyperproto.data.preprocessing import from_scipy, is_sparse, join_rows, take_rows
 from hyperproto.estimators import HypersphericalClassifier
 from hyperproto.models.small import MLP
 from hyperproto.priors import from_data

@@ -6,8 +6,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from hyperproto.losses import CosineSoftmax, cosine_loss, squared_cosine_grad, squared_cosine_loss
-from hyperproto.losses.cosine import cosine_loss_grad
+from hyperproto.losses import CosineSoftmax, cosine_loss, cosine_loss_grad, squared_cosine_grad, squared_cosine_loss
 from hyperproto.sphere import normalize
 
 

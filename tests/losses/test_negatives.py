@@ -5,7 +5,7 @@ import torch
 
 import hyperproto as hp
 from hyperproto.baselines import space_from_dict
-from hyperproto.losses import CosineSoftmax, SampledCosineSoftmax, get_loss
+from hyperproto.losses import CosineSoftmax, SampledCosineSoftmax
 from hyperproto.sphere import normalize
 
 
@@ -99,10 +99,6 @@ def test_a_space_trains_with_it_and_keeps_it_in_its_config():
 
 def points_as_prototypes(num_classes):
     return hp.Prototypes.from_tensor(points(num_classes), method="random")
-
-
-def test_what_was_stored_with_a_kind_of_negatives_loads():
-    assert get_loss("sampled_cosine_softmax", scale=8.0, negatives=3, kind="hardest") == SampledCosineSoftmax(8.0, 3)
 
 
 @pytest.mark.parametrize(

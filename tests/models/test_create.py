@@ -41,7 +41,7 @@ def test_what_is_given_overrides_a_preset():
         ((3, 40, 32), ResNet, {"depth": 8}),
         ((3, 64, 64), ResNet, {"depth": 20, "feature_norm": True}),
         ((3, 32, 81), ResNet3463, {"width": 16}),
-        ((4, 224, 224), ResNet3463, {"width": 16, "channels": 4, "small_stem": False}),
+        ((4, 224, 224), ResNet3463, {"width": 16, "channels": 4}),
     ],
 )
 def test_the_default_backbone_follows_the_shape_of_an_input(shape, kind, config):
@@ -93,7 +93,7 @@ def test_rows_of_another_length_get_a_sentence():
         (lambda: ResNet(3, depth=2), "`depth` must be at least 8; got 2"),
         (lambda: ResNet(3, depth=8, width=0), "`width` must be at least 1; got 0"),
         (lambda: ResNet(3, depth=8, channels=0), "`channels` must be at least 1; got 0"),
-        (lambda: ResNet(3, depth=8, shortcut="pol"), 'Unknown shortcut "pol".*Did you mean "pool"'),
+        (lambda: ResNet(3, depth=8, shortcut="conv3"), 'Unknown shortcut "conv3".*Did you mean "conv3x3"'),
         (lambda: ResNet3463(3, width=0), "`width` must be at least 1; got 0"),
         (lambda: DenseNet(3, blocks=[]), "`blocks` must hold at least one number of layers"),
         (lambda: DenseNet(3, blocks=[2, 0]), "`blocks` must be at least 1; got 0"),

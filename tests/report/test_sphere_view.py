@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from hyperproto._core.extras import require
+from hyperproto._core.errors import require
 from hyperproto.codes.bounds import polygon
 from hyperproto.report import SphereView, draw_sphere, write_sphere_page
 

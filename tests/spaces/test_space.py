@@ -81,12 +81,6 @@ def test_separate_tasks_need_two_axes_each():
         Space(3, digit=Classes(NAMES), angle=Range(0, 180), separate=True)
 
 
-def test_what_is_the_papers_is_left_out_of_a_config(joint):
-    described = joint.to_dict()
-    assert "separate" not in described
-    assert all("loss" not in task for task in described["tasks"] if task["task"] == "range")
-
-
 def test_autograd_of_a_double_space_is_equation_2_to_1e_12(generator):
     space = Space(5, Classes(20)).double()
     z, y = outputs(12, 5, generator), torch.arange(12)

@@ -43,6 +43,15 @@ def test_a_run_of_the_first_format_is_refused_and_loaded_after_it_is_converted(o
         convert_run(old)
 
 
+def test_a_loss_loses_the_option_that_it_no_longer_has(old):
+    config = json.loads((old / "config.json").read_text())
+    (task,) = [task for task in config["space"]["tasks"] if task["task"] == "classes"]
+    task["loss"] = {"name": "sampled_cosine_softmax", "scale": 8.0, "negatives": 3, "kind": "hardest"}
+    (old / "config.json").write_text(json.dumps(config))
+    convert_run(old)
+    assert hp.load(old).space.tasks["way"].loss == hp.losses.SampledCosineSoftmax(8.0, 3)
+
+
 def test_an_unfinished_run_is_resumed_to_its_end_with_its_own_preprocessing(old):
     config = json.loads((old / "config.json").read_text())
     config["settings"]["epochs"] = config["recipe"]["epochs"] = 4

@@ -7,6 +7,8 @@ defect of ours and keeps its traceback.
 """
 
 from collections.abc import Callable
+from importlib import import_module
+from typing import Any
 
 # Enclose the name of an argument within advice until a front end puts it into its own words.
 _OPEN, _VALUE, _CLOSE = "\ue000", "\ue001", "\ue002"
@@ -101,3 +103,28 @@ class NonFiniteLossError(HyperprotoError, FloatingPointError):
 
 class StorageError(HyperprotoError, OSError):
     """A file of a run could not be written; what was written before is intact."""
+
+
+def require(module: str, *, extra: str, purpose: str) -> Any:
+    """Import and return an optional module.
+
+    Parameters
+    ----------
+    module : str
+        Dotted name, e.g. ``"matplotlib.pyplot"``.
+    extra : str
+        The extra of this package that installs it.
+    purpose : str
+        What needs it, as the start of a sentence: ``"Drawing figures"``.
+    """
+    package = module.partition(".")[0]
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] == package:
+            advice = f'Type: pip install "hyperproto[{extra}]"'
+            raise MissingExtraError(f"{purpose} needs {package}, which is not installed.", advice=advice) from None
+        reason: Exception = error
+    except (ImportError, OSError, RuntimeError) as error:  # as torchvision does where it was built for another torch
+        reason = error
+    raise MissingExtraError(f"{purpose} needs {package}, which is installed but does not load: {reason}.") from reason

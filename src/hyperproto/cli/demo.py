@@ -38,8 +38,7 @@ class Demo:
         from rich.console import Console
         from rich.table import Table
 
-        from hyperproto._core.errors import InputError
-        from hyperproto._core.extras import require
+        from hyperproto._core.errors import InputError, require
         from hyperproto.report import draw_sphere, write_sphere_page
 
         for module in ("matplotlib", "plotly"):  # better to know now than after the training

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import quadratic_assignment
 
-from hyperproto._core.processes import one_thread
-from hyperproto._core.seeding import derive_seed
+from hyperproto._core.processes import derive_seed, one_thread
 from hyperproto.codes.measure import Array
 
 KICKED = 0.25  # share of the classes that a kick moves at most

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hyperproto._core.checks import choose
-from hyperproto._core.processes import one_thread
-from hyperproto._core.seeding import derive_seed
+from hyperproto._core.processes import derive_seed, one_thread
 from hyperproto.codes.joint import EXPONENTS, Joint
 from hyperproto.codes.lbfgs import minimize
 from hyperproto.codes.measure import Array, random_points, row_blocks, unit_rows

@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hyperproto._core.checks import choose
-from hyperproto._core.processes import one_thread
-from hyperproto._core.seeding import derive_seed
+from hyperproto._core.processes import derive_seed, one_thread
 from hyperproto.codes.bounds import separation_bound
 from hyperproto.codes.measure import Array, unit_rows
 from hyperproto.codes.smooth_max import SmoothMax, descend, largest_cosine, polish

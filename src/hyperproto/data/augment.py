@@ -19,7 +19,7 @@ from torch.nn import functional
 
 from hyperproto._core.checks import check_integer
 from hyperproto._core.errors import InputError, arg
-from hyperproto._core.seeding import derive_seed
+from hyperproto._core.processes import derive_seed
 from hyperproto.defaults import PHOTO_CROP
 
 Pixels: TypeAlias = NDArray[np.uint8]

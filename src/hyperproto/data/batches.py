@@ -19,12 +19,11 @@ from torch.utils.data import DataLoader, Dataset
 
 from hyperproto._core.checks import check_integer, choose
 from hyperproto._core.errors import InputError, InputTypeError, arg
-from hyperproto._core.seeding import derive_seed
+from hyperproto._core.processes import derive_seed
 from hyperproto.data.augment import MIRROR, Augment, augmented, center, flip, normalize, random_box, uniforms
 from hyperproto.data.image_files import ImageFiles, decode, decode_all, decode_rows, find_corrupt, stream
-from hyperproto.data.preprocessing import ImagePreprocessing, Preprocessing
+from hyperproto.data.preprocessing import ImagePreprocessing, Preprocessing, from_scipy, is_sparse, take_rows
 from hyperproto.data.source import Split
-from hyperproto.data.sparse import from_scipy, is_sparse, take_rows
 
 Targets: TypeAlias = Tensor | Mapping[str, Tensor]
 Keep: TypeAlias = Literal["auto", "memory", "stream"]

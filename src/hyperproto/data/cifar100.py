@@ -9,7 +9,7 @@ from torch import Tensor
 
 from hyperproto._core.checks import check_integer, choose
 from hyperproto._core.errors import InputError, arg
-from hyperproto._core.seeding import derive_seed
+from hyperproto._core.processes import derive_seed
 from hyperproto.data.augment import Augment
 from hyperproto.data.preprocessing import CIFAR_MEAN, CIFAR_STD, ImagePreprocessing
 from hyperproto.data.published import DatasetInfo, read_lines

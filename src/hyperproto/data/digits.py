@@ -13,7 +13,7 @@ from torch.nn import functional
 
 from hyperproto._core.checks import choose
 from hyperproto._core.errors import InputError
-from hyperproto._core.seeding import derive_seed
+from hyperproto._core.processes import derive_seed
 from hyperproto.data.batches import Arrays
 from hyperproto.data.preprocessing import ImagePreprocessing
 from hyperproto.data.published import DatasetInfo

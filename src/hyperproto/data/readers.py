@@ -20,7 +20,7 @@ from hyperproto.data.digits import MNIST, is_mnist, read_digits, read_mnist, rea
 from hyperproto.data.encoding import TableEncoder
 from hyperproto.data.image_files import ImageFiles, open_image
 from hyperproto.data.image_folder import is_image_folder, read_image_folder
-from hyperproto.data.preprocessing import ImagePreprocessing
+from hyperproto.data.preprocessing import ImagePreprocessing, is_sparse
 from hyperproto.data.published import (
     CUB200,
     OMNIART,
@@ -31,7 +31,6 @@ from hyperproto.data.published import (
     read_tiny_imagenet,
 )
 from hyperproto.data.source import Source, Target
-from hyperproto.data.sparse import is_sparse
 from hyperproto.data.tables import is_table, read_table
 from hyperproto.spec import DataSpec
 
@@ -77,6 +76,8 @@ def detect(path: str | Path) -> str:
     path = Path(path)
     if not path.exists():
         raise MissingDataError(f'"{path}"', "be an existing folder or file of data", advice="Check the path.")
+    if path.is_file() and is_table(path):
+        return "table"
     found = [name for name, reader in READERS.items() if not reader.variant and reader.is_at(path)]
     published = [name for name in found if name not in OWN]
     if len(published) > 1:

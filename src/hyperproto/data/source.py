@@ -10,11 +10,10 @@ from torch import Tensor
 
 from hyperproto._core.checks import check_finite_number, check_names, choose
 from hyperproto._core.errors import InputError, arg
-from hyperproto._core.seeding import derive_seed
+from hyperproto._core.processes import derive_seed
 from hyperproto.data.augment import Augment
 from hyperproto.data.image_files import ImageFiles
-from hyperproto.data.preprocessing import ImagePreprocessing, Preprocessing
-from hyperproto.data.sparse import take_rows
+from hyperproto.data.preprocessing import ImagePreprocessing, Preprocessing, take_rows
 
 MISSING = -1  # the class id of a missing label; a missing number is NaN
 Unseen: TypeAlias = Literal["error", "missing"]

@@ -19,7 +19,7 @@ from hyperproto._core.errors import InputError, MissingDataError, arg
 from hyperproto.data.encoding import TableEncoder
 from hyperproto.data.image_files import ImageFiles, check_files_exist
 from hyperproto.data.image_folder import look_at_images
-from hyperproto.data.preprocessing import Preprocessing, Standardizer, TablePreprocessing
+from hyperproto.data.preprocessing import Preprocessing, Standardizer, TablePreprocessing, from_scipy, is_sparse
 from hyperproto.data.source import (
     Bounds,
     Inputs,
@@ -34,7 +34,6 @@ from hyperproto.data.source import (
     hold_out_rows,
     select,
 )
-from hyperproto.data.sparse import from_scipy, is_sparse
 from hyperproto.defaults import HELD_OUT, choose_scaling
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}

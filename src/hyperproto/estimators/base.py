@@ -22,12 +22,11 @@ from torch import Tensor, nn
 
 from hyperproto._core.checks import check_finite_number, check_integers, choose
 from hyperproto._core.errors import InputError, InputTypeError, arg
-from hyperproto._core.seeding import derive_seed
+from hyperproto._core.processes import derive_seed
 from hyperproto.data import ImagePreprocessing, Source, Split, Standardizer
 from hyperproto.data.encoding import TableEncoder, frame_columns, is_frame, needs_encoding
-from hyperproto.data.preprocessing import Scaling
+from hyperproto.data.preprocessing import Scaling, is_sparse, take_rows
 from hyperproto.data.source import draw_rows
-from hyperproto.data.sparse import is_sparse, take_rows
 from hyperproto.defaults import (
     HIDDEN,
     INFERENCE_BATCH_SIZE,

@@ -31,7 +31,7 @@ class HypersphericalMultiTask(ClassChanges):
     loss : {"auto", "free_norm_softmax", "cosine_softmax", "squared_cosine", ...}, or a loss
         For the columns of classes; "auto" is :func:`hyperproto.defaults.choose_loss`.
     margin : float or "auto"
-        Keeps numbers away from the poles, where classes cannot be told apart; "auto" is 0.1 where they share a
+        Keeps numbers away from the poles, where classes cannot be distinguished; "auto" is 0.1 where they share a
         sphere, and 0 where ``dim`` has room for a sphere for each column, as it has by default.
     class_weight : "balanced" or None
         Weigh the classes of each column by how rare they are.

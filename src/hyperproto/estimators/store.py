@@ -23,7 +23,7 @@ from hyperproto._core.schema import from_plain, read_plain
 from hyperproto._version import __version__
 from hyperproto.data import Standardizer
 from hyperproto.data.encoding import TableEncoder
-from hyperproto.data.sparse import is_sparse, parts_of, sparse_rows
+from hyperproto.data.preprocessing import is_sparse, parts_of, sparse_rows
 from hyperproto.estimators.columns import column_from_dict
 from hyperproto.evaluation.class_examples import Examples
 from hyperproto.evaluation.confidence import ClassCalibration
@@ -202,8 +202,8 @@ def _stored_inputs(stored: dict[str, torch.Tensor], width: int) -> torch.Tensor:
 
 
 def _write_tensors(path: Path, tensors: dict[str, torch.Tensor]) -> None:
-    with replacing(path) as beside:
-        save_file(tensors, beside, metadata={"format": FORMAT})
+    with replacing(path) as temporary:
+        save_file(tensors, temporary, metadata={"format": FORMAT})
 
 
 def _to_plain(name: str, value: Any) -> Any:

@@ -13,8 +13,8 @@ from hyperproto._core.checks import check_integer, check_names, choose
 from hyperproto._core.errors import InputError, InputTypeError, arg
 from hyperproto._core.files import replacing, write_json, write_json_lines
 from hyperproto.data import Arrays, as_dataset
+from hyperproto.data.preprocessing import join_rows, take_rows
 from hyperproto.data.source import MISSING, draw_rows
-from hyperproto.data.sparse import join_rows, take_rows
 from hyperproto.prototypes import Prototypes
 from hyperproto.spaces import OutputSpace, Sphere
 from hyperproto.spaces.tasks import Task, class_tasks

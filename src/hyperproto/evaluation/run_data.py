@@ -16,10 +16,9 @@ from hyperproto._core.errors import InputError, InputTypeError, MissingDataError
 from hyperproto._core.files import read_json
 from hyperproto.data import Arrays, Bounds, ImageData, ImageFiles, Labels, Source, Split, training_data
 from hyperproto.data.image_files import EXTENSIONS
-from hyperproto.data.preprocessing import Preprocessing, TablePreprocessing, preprocessing_from_dict
+from hyperproto.data.preprocessing import Preprocessing, TablePreprocessing, join_rows, preprocessing_from_dict
 from hyperproto.data.readers import OWN, READERS, detect, read_data
 from hyperproto.data.source import MISSING, Target, Unseen, class_targets
-from hyperproto.data.sparse import join_rows
 from hyperproto.data.tables import encode_rows, is_table, read_columns
 from hyperproto.defaults import INFERENCE_BATCH_SIZE
 from hyperproto.evaluation.confidence import Calibration

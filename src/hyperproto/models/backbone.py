@@ -1,5 +1,6 @@
-"""What backbones share: a record of how they were built, checks of their inputs, and a few layers."""
+"""Backbones by name, and what they share: a record of how they were built, checks of their inputs, a few layers."""
 
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -8,8 +9,9 @@ from typing import Any, ClassVar, Literal, Self, TypeAlias
 from torch import Tensor, nn
 from torch.nn import functional
 
-from hyperproto._core.checks import check_integer
+from hyperproto._core.checks import check_integer, choose, unknown_choice
 from hyperproto._core.errors import InputError, InputTypeError, arg
+from hyperproto.defaults import InputKind, choose_backbone
 
 Presets: TypeAlias = Mapping[str, Mapping[str, Any]]
 
@@ -89,6 +91,69 @@ class FeatureBackbone(Backbone, ABC):
         """Fill in the weights its makers published; those of ``output`` stay as drawn."""
         advice = f"Give {arg('weights', 'FILE')}, or take efficientnet-lite0, timm:NAME or torchvision:NAME."
         raise InputError(f'The network "{self.name}"', "have pretrained weights", "none", advice)
+
+
+def create_backbone(name: str, **config: Any) -> Backbone:
+    """Build a network by name; docs/backbones.md lists them.
+
+    Parameters
+    ----------
+    name : str
+        One of ``BACKBONES``, such as ``"resnet-32"``; or ``"torchvision:resnet18"``, ``"timm:resnet18"`` where those
+        libraries are installed.
+    **config
+        What the constructor takes, ``out_dim`` at least. It overrides what a preset says.
+
+    Examples
+    --------
+    >>> network = create_backbone("resnet-32", out_dim=100)
+    >>> network.name, network.config["depth"]
+    ('resnet', 32)
+    """
+    if ":" in str(name):
+        from hyperproto.models.libraries import LibraryNetwork  # here, since it is made of this module's parts
+
+        config = {"name": name, **config}
+        build: Callable[..., Backbone] = LibraryNetwork
+    else:
+        build = choose(name, BACKBONES, what="backbone")
+    _check_settings(name, build, config)
+    return build(**config)
+
+
+def default_backbone(out_dim: int, shape: Sequence[int], inputs: InputKind = "rows") -> Backbone:
+    """Build a network for inputs of a shape, as :func:`hyperproto.defaults.choose_backbone` says.
+
+    Parameters
+    ----------
+    out_dim : int
+        Width of the output: ``space.dim``.
+    shape : sequence of int
+        Shape of one input: (columns,), or (channels, height, width).
+    inputs : {"rows", "sparse rows", "images"}
+        What the inputs are; sparse rows, such as texts, get dropout.
+
+    Examples
+    --------
+    >>> default_backbone(100, (3, 32, 32)).config["depth"]
+    8
+    """
+    shape = [check_integer(length, "shape", at_least=1) for length in shape]
+    if len(shape) not in (1, 3):
+        raise InputError("shape", "be (columns,) of a row or (channels, height, width) of an image", tuple(shape))
+    name, options = choose_backbone(shape, inputs)
+    return create_backbone(name, out_dim=out_dim, **options)
+
+
+def _check_settings(name: str, build: Callable[..., Backbone], config: dict[str, Any]) -> None:
+    """Raise where the constructor does not take a setting, or lacks one."""
+    taken = inspect.signature(build).parameters
+    for given in config:
+        if given not in taken:
+            raise unknown_choice(given, [key for key in taken if key != "name"], what=f'setting of "{name}"')
+    for key, parameter in taken.items():
+        if parameter.default is inspect.Parameter.empty and key not in config:
+            raise InputError(key, f'be given for the backbone "{name}"')
 
 
 CHANNELS = {1: "1 (gray)", 3: "3 (RGB)"}

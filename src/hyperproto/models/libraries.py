@@ -11,8 +11,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from hyperproto._core.checks import check_finite_number, check_integer, check_integers, choose
-from hyperproto._core.errors import InputError
-from hyperproto._core.extras import require
+from hyperproto._core.errors import InputError, require
 from hyperproto.models.backbone import FeatureBackbone, check_images, head
 from hyperproto.models.weights import adopt_weights
 

@@ -25,17 +25,7 @@ def _convolved(in_channels: int, out_channels: int, kernel: int) -> nn.Module:
     return nn.Sequential(conv(in_channels, out_channels, kernel=kernel, stride=2), nn.BatchNorm2d(out_channels))
 
 
-def _pooled(in_channels: int, out_channels: int) -> nn.Module:
-    """Average over 2 x 2 pixels, rounded up, then channels of zeros: no parameters."""
-    added = nn.ConstantPad3d((0, 0, 0, 0, 0, out_channels - in_channels), 0.0)
-    return nn.Sequential(nn.AvgPool2d(2, ceil_mode=True), added)
-
-
-SHORTCUTS = {
-    "conv3x3": lambda i, o: _convolved(i, o, 3),  # the authors', CIFAR-100 and ImageNet-200
-    "conv1x1": lambda i, o: _convolved(i, o, 1),  # the authors', CUB and OmniArt
-    "pool": _pooled,
-}
+SHORTCUTS = {"conv3x3": 3, "conv1x1": 1}  # the authors': on CIFAR-100 and ImageNet-200, on CUB and OmniArt
 
 
 class BasicBlock(nn.Module):
@@ -47,8 +37,8 @@ class BasicBlock(nn.Module):
         self.norm1 = nn.BatchNorm2d(out_channels)
         self.conv2 = conv(out_channels, out_channels)
         self.norm2 = nn.BatchNorm2d(out_channels)
-        build = choose(shortcut, SHORTCUTS, what="shortcut")
-        self.shortcut = nn.Identity() if stride == 1 else build(in_channels, out_channels)
+        kernel = choose(shortcut, SHORTCUTS, what="shortcut")
+        self.shortcut = nn.Identity() if stride == 1 else _convolved(in_channels, out_channels, kernel)
 
     def forward(self, maps: Tensor) -> Tensor:
         """Map (n, in_channels, height, width) to (n, out_channels, height / stride, width / stride), rounded up."""
@@ -83,8 +73,8 @@ class ResNet(FeatureBackbone):
         Channels of the first stage.
     channels : int, default 3
         Channels of the images.
-    shortcut : {"conv3x3", "conv1x1", "pool"}, default "conv3x3"
-        The shortcut of a block that halves the size. "pool" has no parameters.
+    shortcut : {"conv3x3", "conv1x1"}, default "conv3x3"
+        The shortcut of a block that halves the size.
     feature_norm : bool, default False
         Normalize the averaged features over the batch before the last layer, so that outputs do not start out in
         nearly one direction. The paper's networks do not.
@@ -143,9 +133,6 @@ class ResNet3463(FeatureBackbone):
         Channels of the first stage; time and weights grow with its square.
     channels : int, default 3
         Channels of the images.
-    small_stem : bool, default False
-        Start with a 3 x 3 convolution at full size, for images of up to 64 px, instead of a 7 x 7 convolution and a
-        maximum which leave a quarter of each side.
     feature_norm : bool, default False
         Normalize the averaged features over the batch before the last layer, so that outputs do not start out in
         nearly one direction. The paper's networks do not.
@@ -159,18 +146,17 @@ class ResNet3463(FeatureBackbone):
         out_dim: int,
         width: int = 64,
         channels: int = 3,
-        small_stem: bool = False,
         feature_norm: bool = False,
     ) -> None:
-        choices = {"small_stem": bool(small_stem), "feature_norm": bool(feature_norm)}
-        super().__init__(out_dim=out_dim, width=width, channels=channels, **choices)
+        super().__init__(out_dim=out_dim, width=width, channels=channels, feature_norm=bool(feature_norm))
         width = check_integer(width, "width", at_least=1)
         self.channels = check_integer(channels, "channels", at_least=1)
-        first = conv(channels, width) if small_stem else conv(channels, width, kernel=7, stride=2)
-        stem: list[nn.Module] = [first, nn.BatchNorm2d(width), nn.ReLU(inplace=True)]
-        if not small_stem:
-            stem.append(nn.MaxPool2d(3, stride=2, padding=1))
-        self.stem = nn.Sequential(*stem)
+        self.stem = nn.Sequential(
+            conv(channels, width, kernel=7, stride=2),
+            nn.BatchNorm2d(width),
+            nn.ReLU(inplace=True),
+            nn.MaxPool2d(3, stride=2, padding=1),
+        )
         widths = (width, width, 2 * width, 4 * width, 8 * width)
         self.stages = nn.Sequential(
             *(stage(i, o, n, shortcut="conv1x1") for (i, o), n in zip(pairwise(widths), BLOCKS, strict=True))

@@ -20,10 +20,9 @@ from torch.nn import functional
 
 from hyperproto._core.checks import check_integer
 from hyperproto._core.errors import InputError, InputTypeError
-from hyperproto._core.seeding import derive_seed
-from hyperproto.data.preprocessing import Standardizer
+from hyperproto._core.processes import derive_seed
+from hyperproto.data.preprocessing import Standardizer, is_sparse, parts_of, take_rows
 from hyperproto.data.source import draw_rows
-from hyperproto.data.sparse import is_sparse, parts_of, take_rows
 from hyperproto.priors.prior import Missing, Prior, handle_missing
 from hyperproto.priors.vectors import ClassVectors, cosine_prior
 

@@ -15,8 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hyperproto._core.errors import InputError, InputTypeError, MissingDataError
-from hyperproto._core.extras import require
+from hyperproto._core.errors import InputError, InputTypeError, MissingDataError, require
 from hyperproto._core.files import read_text
 from hyperproto.priors.prior import (
     Missing,

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from hyperproto._core.checks import check_finite_number
 from hyperproto._core.errors import InputError, InputTypeError, arg
-from hyperproto._core.processes import one_thread
-from hyperproto._core.seeding import derive_seed
+from hyperproto._core.processes import derive_seed, one_thread
 from hyperproto.codes.assignment import assign
 from hyperproto.codes.best import MATRIX_POINTS, best_code, known_code
 from hyperproto.codes.bounds import separation_bound

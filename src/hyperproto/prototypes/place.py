@@ -10,8 +10,8 @@ import numpy as np
 
 from hyperproto._core.checks import check_finite_number, check_integer, unknown_choice
 from hyperproto._core.errors import InputError, arg
+from hyperproto._core.processes import derive_seed
 from hyperproto._core.progress import progress_bar
-from hyperproto._core.seeding import derive_seed
 from hyperproto.codes.best import MATRIX_POINTS
 from hyperproto.codes.bounds import separation_bound
 from hyperproto.codes.certificate import EXACT_POINTS, Code, certify

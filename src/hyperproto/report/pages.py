@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hyperproto._core.extras import require
+from hyperproto._core.errors import require
 from hyperproto._core.files import replacing
 from hyperproto._version import __version__
 from hyperproto.codes.certificate import Certificate

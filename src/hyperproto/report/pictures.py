@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hyperproto._core.errors import InputError
-from hyperproto._core.extras import require
+from hyperproto._core.errors import InputError, require
 from hyperproto._core.files import replacing
 
 FORMATS = {".png": "png", ".svg": "svg"}

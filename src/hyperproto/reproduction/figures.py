@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hyperproto._core.extras import require
+from hyperproto._core.errors import require
 from hyperproto._core.files import replacing
 from hyperproto.report.pages import coordinates, page_head, sphere_grid
 from hyperproto.report.pictures import new_picture

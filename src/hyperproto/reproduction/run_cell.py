@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from hyperproto._core.errors import NonFiniteLossError
 from hyperproto._core.files import read_json_lines
-from hyperproto._core.seeding import derive_seed
+from hyperproto._core.processes import derive_seed
 from hyperproto._version import __version__
 from hyperproto.data import Arrays, ImageData, Labels, Source
 from hyperproto.data.source import select

@@ -15,8 +15,7 @@ import joblib
 import torch
 
 from hyperproto._core.checks import check_integer
-from hyperproto._core.errors import HyperprotoError, InputError, MissingDataError
-from hyperproto._core.extras import require
+from hyperproto._core.errors import HyperprotoError, InputError, MissingDataError, require
 from hyperproto.data import Labels
 from hyperproto.reproduction.cell import NUM_CLASSES, Cell, find_record, write_record
 from hyperproto.reproduction.experiment import Experiment

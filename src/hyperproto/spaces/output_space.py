@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from hyperproto._core.checks import check_output_width, choose
 from hyperproto._core.errors import InputError, InputTypeError
-from hyperproto.losses.cosine import REDUCTIONS, Reduction
+from hyperproto.losses import REDUCTIONS, Reduction
 from hyperproto.prototypes import Prototypes
 from hyperproto.spaces.tasks import BALANCED, Classes, Task
 

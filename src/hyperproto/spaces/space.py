@@ -26,7 +26,7 @@ from hyperproto.prototypes import Prototypes, place
 from hyperproto.spaces.output_space import Head, TaskSpace, parse_tasks
 from hyperproto.spaces.tasks import Classes, Range, Task, class_tasks, range_tasks
 from hyperproto.spaces.top_k import TopK, nearest_prototypes
-from hyperproto.sphere import cosine, normalize, working_dtype
+from hyperproto.sphere import normalize, working_dtype
 
 FEW_ENTRIES = 2**22  # up to here a rounded copy of the prototypes is kept: 16 MB
 MANY_SCORES = 2**24  # beyond this many cosines are computed in blocks: 64 MB
@@ -218,8 +218,7 @@ class PoleHead(Head):
 
     def scores(self, z: Tensor) -> Tensor:
         """Return the cosine to the upper pole, shape (n,)."""
-        part = z[:, self.axes].to(working_dtype(z.dtype))
-        return cosine(part, self.upper_pole[self.axes].to(part.dtype))
+        return normalize(z[:, self.axes].to(working_dtype(z.dtype)))[:, 0].clamp(-1, 1)
 
     def predict(self, z: Tensor) -> Tensor:
         """Return the number the cosine stands for."""
@@ -276,8 +275,8 @@ def _block_sizes(left: int, blocks: Mapping[str, Task]) -> dict[str, int]:
         advice = f"Lower {arg('dim')} by {spare}, or place the prototypes in more dimensions."
         raise InputError("dim", f"leave the given prototypes their {sum(sizes.values())} axes", left, advice)
     while spare and free:
-        hungry = [name for name in free if sizes[name] < enough[name]] or free
-        for name in hungry[:spare]:
+        unfilled = [name for name in free if sizes[name] < enough[name]] or free
+        for name in unfilled[:spare]:
             sizes[name] += 1
-        spare -= min(spare, len(hungry))
+        spare -= min(spare, len(unfilled))
     return sizes

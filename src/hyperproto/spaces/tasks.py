@@ -11,8 +11,7 @@ from torch import Tensor
 from hyperproto._core.checks import check_finite_number, choose, unknown_choice
 from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto.data.source import MISSING, Bounds, Labels
-from hyperproto.losses import LOSSES, AutoLoss, ClassLoss, SquaredCosine, get_loss
-from hyperproto.losses.cosine import check_labels
+from hyperproto.losses import LOSSES, AutoLoss, ClassLoss, SquaredCosine, check_labels, get_loss
 from hyperproto.prototypes import Prototypes
 from hyperproto.prototypes.prototypes import parse_classes
 

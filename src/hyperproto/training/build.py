@@ -10,8 +10,7 @@ import torch
 from torch import Tensor
 
 from hyperproto._core.errors import InputError, arg
-from hyperproto._core.processes import from_first
-from hyperproto._core.seeding import derive_seed
+from hyperproto._core.processes import derive_seed, from_first
 from hyperproto.baselines import ConventionalSpace, DeepNCM, weigh_tasks
 from hyperproto.data import Arrays, ImageData, ImagePreprocessing, Labels, Source, Split, training_data
 from hyperproto.data.encoding import TableEncoder

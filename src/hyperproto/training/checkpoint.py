@@ -18,8 +18,8 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from hyperproto._core.errors import InputError
+from hyperproto._core.processes import derive_seed
 from hyperproto._core.schema import read_plain
-from hyperproto._core.seeding import derive_seed
 from hyperproto.spaces import OutputSpace, Sphere
 from hyperproto.training.distributed import LossSum
 from hyperproto.training.run import EpochRecord

@@ -17,7 +17,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from hyperproto._core.errors import NonFiniteLossError
 from hyperproto._core.processes import check_met, meet_other_processes
-from hyperproto.data.sparse import is_sparse, take_rows
+from hyperproto.data.preprocessing import is_sparse, take_rows
 from hyperproto.models import Backbone
 from hyperproto.spaces import OutputSpace
 from hyperproto.spaces.output_space import Head

@@ -12,12 +12,10 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from hyperproto._core.checks import choose
-from hyperproto._core.errors import InputError, NonFiniteLossError, arg
-from hyperproto._core.extras import require
+from hyperproto._core.errors import InputError, NonFiniteLossError, arg, require
 from hyperproto._core.files import replacing
-from hyperproto._core.processes import from_first
+from hyperproto._core.processes import derive_seed, from_first
 from hyperproto._core.progress import ProgressBar
-from hyperproto._core.seeding import derive_seed
 from hyperproto.data import Arrays, Batches, ImageData
 from hyperproto.data.batches import AnyDataset, index_targets
 from hyperproto.spec import SCHEDULES, ResolvedSettings

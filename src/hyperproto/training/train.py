@@ -8,8 +8,7 @@ from typing import Any
 
 from torch import nn
 
-from hyperproto._core.processes import from_first
-from hyperproto._core.seeding import derive_seed
+from hyperproto._core.processes import derive_seed, from_first
 from hyperproto.data import Labels, Source
 from hyperproto.data.preprocessing import TablePreprocessing, preprocessing_from_dict
 from hyperproto.data.source import Target

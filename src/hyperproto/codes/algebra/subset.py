@@ -14,8 +14,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from hyperproto._core.processes import one_thread
-from hyperproto._core.seeding import derive_seed
+from hyperproto._core.processes import derive_seed, one_thread
 from hyperproto.codes.algebra.entry import Entry
 from hyperproto.codes.algebra.fields import Integers
 from hyperproto.codes.measure import Array, row_blocks
