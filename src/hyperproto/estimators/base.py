@@ -38,13 +38,13 @@ from hyperproto.defaults import (
 )
 from hyperproto.estimators.columns import ClassColumn, Column
 from hyperproto.estimators.store import save_estimator
-from hyperproto.estimators.weights import WEIGHT, WeightedSpace
 from hyperproto.evaluation.calibrate import uncalibrated
 from hyperproto.evaluation.class_examples import Examples
 from hyperproto.evaluation.confidence import ClassCalibration, ConformalInterval, ConformalSets
 from hyperproto.evaluation.confidence.calibration import TaskOutputs
+from hyperproto.losses import Reduction
 from hyperproto.models import MLP
-from hyperproto.spaces import OutputSpace, Space
+from hyperproto.spaces import OutputSpace, Space, Targets
 from hyperproto.spec import NetworkSpec, SpaceSpec, TrainSettings
 from hyperproto.training import fit
 from hyperproto.training.build import build_network, build_space
@@ -52,6 +52,7 @@ from hyperproto.training.fit import kind_of, resolve_settings
 from hyperproto.training.outputs import stack_outputs
 
 Rows = NDArray[np.intp]
+WEIGHT = "\0weight"  # of a row, among the targets: the training loop has no other way; no column has this name
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -404,6 +405,31 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         tags.target_tags.required = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+class WeightedSpace(OutputSpace):
+    """A sphere whose targets come with a weight for every row.
+
+    The mean is over rows, not over weights: a batch of heavy rows takes a longer step, as if rows were repeated.
+    """
+
+    def __init__(self, space: Space) -> None:
+        super().__init__()
+        self.space, self.dim = space, space.dim
+
+    def losses(self, z: Tensor, targets: Targets, *, reduction: Reduction = "mean") -> Targets:
+        """Return the loss of each task, rows by their weights."""
+        assert isinstance(targets, Mapping)
+        weight = targets[WEIGHT].to(z.dtype)
+        own = {name: target for name, target in targets.items() if name != WEIGHT}
+        losses = self.space.losses_by_task(
+            z, own, reduction="sum" if reduction == "mean" else reduction, sample_weight=weight
+        )
+        return {name: loss / len(z) for name, loss in losses.items()} if reduction == "mean" else losses
+
+    def predict(self, z: Tensor) -> Targets:
+        """Return what the sphere predicts."""
+        return self.space.predict(z)
 
 
 def read_column(y: Any) -> NDArray[Any]:
