@@ -87,7 +87,7 @@ def test_scaling_by_columns_does_not_shift_sparse_tables():
     np.testing.assert_allclose(model.inputs_.scale, np.sqrt(np.square(X.toarray()).mean(axis=0)))
     assert model.inputs_.mean == (0.0,)
     plain = HypersphericalClassifier(random_state=0, epochs=1, standardize="none").fit(X, y)
-    assert plain.inputs_.scale == 1
+    assert plain.inputs_.scale == (1.0,)
     with pytest.raises(ValueError, match='Unknown scaling "rows"'):
         HypersphericalClassifier(standardize="rows").fit(X, y)
 

@@ -83,7 +83,7 @@ def table_run(tmp_path_factory) -> Trained:
     space = hp.Space(3, hp.spaces.tasks_for(source.targets))
     valid = training_data(source.test, source.preprocessing)
     run = hp.fit(
-        create_backbone("mlp", out_dim=3, in_features=2, hidden=[8]),
+        create_backbone("mlp", out_dim=3, in_features=2, hidden=[8], norm="batch"),
         space,
         training_data(source.train, source.preprocessing),
         valid=valid,

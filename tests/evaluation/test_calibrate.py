@@ -239,7 +239,8 @@ def _inputs(path, network, space, folder):
     lines = [line.split(",") for line in path.read_text().splitlines()[1:]]
     preprocessing = json.loads((folder / "config.json").read_text())["preprocessing"]
     rows = torch.tensor([[float(cell) for cell in line[:2]] for line in lines])
-    inputs = (rows - torch.tensor(preprocessing["mean"])) / torch.tensor(preprocessing["std"])
+    scaling = {name: torch.tensor(values) for name, values in preprocessing["scaling"].items()}
+    inputs = (rows - scaling["mean"]) / scaling["scale"]
     return inputs, space.encode({"side": [line[2] for line in lines], "height": [0.0] * len(lines)})["side"]
 
 

@@ -29,7 +29,7 @@ def named(labels: torch.Tensor) -> list[str]:
 
 def train(space: hp.Space, targets, *, folder=None, inputs=None) -> hp.Run:
     torch.manual_seed(0)
-    network = create_backbone("mlp", out_dim=space.dim, in_features=6, hidden=[32])
+    network = create_backbone("mlp", out_dim=space.dim, in_features=6, hidden=[32], norm="batch")
     inputs = blobs([0, 1, 2])[0] if inputs is None else inputs
     return hp.fit(network, space, (inputs, targets), epochs=8, folder=folder, **SETTINGS)
 

@@ -40,6 +40,7 @@ def test_good_runs_say_what_they_are(shelf, image_run):
     assert images.best == image_run.run.best["valid"]
     assert images.seconds > 0
     assert rows["old/table"].data == "table numbers.csv"
+    assert rows["old/table"].space == "sphere 3, squared_cosine"  # of the class: a number has no loss by name
 
 
 def test_an_interrupted_run_counts_the_epochs_that_ended(shelf, image_run):

@@ -7,8 +7,8 @@ from hyperproto.data.digits import load_digits, load_rotated_digits, read_mnist,
 from hyperproto.data.image_files import ImageFiles, find_corrupt
 from hyperproto.data.image_folder import read_image_folder
 from hyperproto.data.preprocessing import ImagePreprocessing, Standardizer, TablePreprocessing
-from hyperproto.data.published import DatasetInfo, read_cub200, read_omniart, read_tiny_imagenet
-from hyperproto.data.readers import READERS, describe_data, read_data, read_source
+from hyperproto.data.published import read_cub200, read_omniart, read_tiny_imagenet
+from hyperproto.data.readers import READERS, describe_data, read_source
 from hyperproto.data.source import Bounds, Labels, Source, Split, resized
 from hyperproto.data.tables import read_table
 
@@ -18,7 +18,6 @@ __all__ = [
     "Augment",
     "Batches",
     "Bounds",
-    "DatasetInfo",
     "ImageData",
     "ImageFiles",
     "ImagePreprocessing",
@@ -34,7 +33,6 @@ __all__ = [
     "load_rotated_digits",
     "read_cifar100",
     "read_cub200",
-    "read_data",
     "read_image_folder",
     "read_mnist",
     "read_omniart",

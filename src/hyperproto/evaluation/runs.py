@@ -120,5 +120,6 @@ def _measures(stored: dict[str, Any]) -> dict[str, float]:
 
 def _describe_space(space: dict[str, Any]) -> str:
     """Return kind, dimension and losses of a space, such as "sphere 10, squared cosine"."""
-    losses = [task["loss"]["name"] for task in space["tasks"] if "loss" in task] if space["kind"] == "sphere" else []
+    is_sphere = space["kind"] == "sphere"
+    losses = [task["loss"]["name"] for task in space["tasks"] if is_sphere and task["task"] == "classes"]
     return ", ".join([f"{space['kind']} {int(space['dim'])}", *dict.fromkeys(map(str, losses))])

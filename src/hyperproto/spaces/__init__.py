@@ -3,7 +3,7 @@
 from hyperproto.spaces.composite import CompositeSpace
 from hyperproto.spaces.output_space import OutputSpace, Targets, TaskSpace
 from hyperproto.spaces.space import Space, Sphere
-from hyperproto.spaces.tasks import Classes, Range, Task, class_tasks, range_tasks, tasks_for
+from hyperproto.spaces.tasks import Classes, Range, tasks_for
 from hyperproto.spaces.top_k import TopK
 
 __all__ = [
@@ -14,10 +14,7 @@ __all__ = [
     "Space",
     "Sphere",
     "Targets",
-    "Task",
     "TaskSpace",
     "TopK",
-    "class_tasks",
-    "range_tasks",
     "tasks_for",
 ]
