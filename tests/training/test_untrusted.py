@@ -38,11 +38,14 @@ def change(folder, part, **values):
     path.write_text(json.dumps(config))
 
 
+OWN = dict.fromkeys(("in_features", "hidden", "dropout", "norm"), DROP)  # what only a perceptron takes
+
+
 @pytest.mark.parametrize(
     ("values", "sentence"),
     [
-        ({"name": "os:system", "in_features": DROP, "hidden": DROP, "dropout": DROP}, 'Unknown library .* "os"'),
-        ({"name": "evil:run", "in_features": DROP, "hidden": DROP, "dropout": DROP}, 'Unknown library .* "evil"'),
+        ({"name": "os:system", **OWN}, 'Unknown library .* "os"'),
+        ({"name": "evil:run", **OWN}, 'Unknown library .* "evil"'),
         ({"name": "evil.Network"}, 'Unknown backbone "evil.Network"'),
         ({"name": ["mlp"]}, "Unknown backbone"),
         ({"weights": "http://example.com/weights"}, 'Unknown setting of "mlp" "weights"'),
