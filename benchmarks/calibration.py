@@ -88,7 +88,7 @@ def splits_of_numbers(seed: int) -> list[Row]:
     low, high = float(values.min()), float(values.max())
     train, held_out = torch.randperm(len(inputs), generator=torch.Generator().manual_seed(seed)).tensor_split(2)
     torch.manual_seed(seed)
-    space, network = hp.Space(3, hp.Range(low, high)), hp.models.MLP(3, 10, (32,))
+    space, network = hp.Space(3, hp.Range(low, high)), hp.models.MLP(3, 10, (32,), norm="batch")
     hp.fit(network, space, (inputs[train], values[train]), epochs=20, lr=0.02, reduction="mean", seed=seed)
     with torch.no_grad():
         found = space.predict(network.eval()(inputs[held_out])).numpy()  # type: ignore[union-attr]
