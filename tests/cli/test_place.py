@@ -71,18 +71,29 @@ def test_place_has_a_default_dimension_and_says_what_its_options_are(capsys):
     assert "no-json" not in out
 
 
-def test_place_keeps_room_and_extend_uses_it(capsys, tmp_path):
+def test_place_leaves_no_axis_empty_where_asked(capsys, tmp_path):
+    padded, full = tmp_path / "padded.safetensors", tmp_path / "full.safetensors"
+    code, out, _ = run(capsys, "place", "100", "25", "--method", "codes", "-o", str(padded))
+    assert code == 0
+    used = Prototypes.load(padded).used_axes
+    assert f"{used} of 25 in use, the others empty" in out
+    code, out, _ = run(capsys, "place", "100", "25", "--every-axis", "--effort", "fast", "-o", str(full))
+    assert code == 0
+    assert used < 25 == Prototypes.load(full).used_axes
+    assert "in use" not in out
+
+
+def test_extend_adds_classes_to_a_file(capsys, tmp_path):
     old, new = tmp_path / "old.safetensors", tmp_path / "new.safetensors"
-    code, out, err = run(capsys, "place", "cat,dog,fox", "3", "--reserve", "1", "-o", str(old))
+    code, out, err = run(capsys, "place", "cat,dog,fox", "3", "-o", str(old))
     assert (code, err) == (0, "")
-    assert "room for 1 more; maximum cosine with them" in out
     code, out, err = run(capsys, "extend", str(old), "owl", "-o", str(new))
     assert (code, err) == (0, "")
     assert "4 prototypes in 3 dimensions" in out
     before, after = Prototypes.load(old), Prototypes.load(new)
     assert after.names == ("cat", "dog", "fox", "owl")
     assert after.vectors[:3].equal(before.vectors)
-    assert after.vectors[3:].equal(before.reserve)
+    assert "1 by a search next to the others" in after.certificate.method
     code, out, _ = run(capsys, "extend", str(new), "bat,ant", "--json", "--effort", "fast")
     assert json.loads(out)["classes"] == 6
 
@@ -97,24 +108,11 @@ def test_extend_takes_a_number_where_the_old_classes_have_no_names(capsys, tmp_p
 
 def test_place_with_names_and_a_prior_reports_both_sides(tmp_path, capsys, vectors):
     page = tmp_path / "page.html"
-    main(["place", NAMES, "3", "--prior", vectors, "--neighbors", "2", "--page", str(page)])
+    main(["place", NAMES, "3", "--prior", vectors, "--page", str(page)])
     shown = capsys.readouterr().out
     assert "5 prototypes in 3 dimensions" in shown
     assert "triplets ordered as in the prior" in shown
-    assert "in the prior" in shown
     assert page.stat().st_size > 100_000
-    main(["place", NAMES, "3", "--prior", vectors, "--of", "oak", "--json"])
-    listed = json.loads(capsys.readouterr().out)["neighbors"]
-    assert [row["name"] for row in listed] == ["oak"]
-    assert listed[0]["prior"][0][0] == "pine"
-
-
-def test_place_reads_a_confusion_matrix(tmp_path, capsys):
-    path = tmp_path / "confusion.csv"
-    path.write_text(",dog,cat,car\ndog,8,2,0\ncat,3,7,0\ncar,0,0,9\n", encoding="utf-8")
-    code, out, _ = run(capsys, "place", "cat,dog,car", "2", "--prior", str(path), "--confusion", "far", "--json")
-    assert code == 0
-    assert json.loads(out)["prior_agreement"]["prior"] == "confusion matrix, confusable classes far (3 of 3 classes)"
 
 
 def test_sweep_goes_over_weights(capsys, vectors):
@@ -127,12 +125,10 @@ def test_sweep_goes_over_weights(capsys, vectors):
     assert "separation against agreement with the prior" in out
 
 
-def test_compare_goes_over_dimensions(capsys, tmp_path):
-    plot = tmp_path / "plot.svg"
-    code, out, _ = run(capsys, "compare", "4", "--dims", "2", "3", "--plot", str(plot), "--json")
+def test_compare_goes_over_dimensions(capsys):
+    code, out, _ = run(capsys, "compare", "4", "--dims", "2", "3", "--json")
     assert code == 0
     assert [row["dim"] for row in json.loads(out)] == [2, 3]
-    assert plot.is_file()
     code, out, _ = run(capsys, "compare", "4", "--dims", "3")
     assert "the paper's method" in out
 
@@ -146,13 +142,15 @@ def test_compare_goes_over_dimensions(capsys, tmp_path):
         (["place", "3", "3", "-o", "/no/such/folder/p"], '"/no/such/folder" must be a folder'),
         (["place", "3", "3", "--max-cosine", "0.1"], "--max-cosine must come without D, which it finds; got both"),
         (["place", "cats", "3"], 'CLASSES must be a number, a file with one name per line, .*; got "cats"'),
-        (["place", "5", "3", "--neighbors", "2"], "--prior must be given with --confusion, --neighbors and --of"),
         (["place", "5", "3", "--prior-weight", "2"], "--prior must be given with --prior-weight"),
         (["place", "cat,dog,ox", "3", "--prior", "nowhere.txt"], "nowhere.txt"),
         (["place", "3", "3", "--prior-weight", "x"], "--prior-weight must be a number or auto; got x"),
         (["place", "a,b,c", "--prior", "x.csv", "--max-cosine", ".1"], "about separation alone"),
-        (["place", "3", "3", "--plot", "map.jpg"], 'must be named ".png" or ".svg"'),
-        (["place", "5", "3", "--prior", "v.npy", "--neighbors", "0"], "--neighbors must be at least 1; got 0"),
+        (
+            ["place", "20", "--max-cosine", "0", "--method", "paper"],
+            "--max-cosine must come without --every-axis, and",
+        ),
+        (["place", "20", "--max-cosine", "0", "--every-axis"], "must come without --every-axis, and with --method"),
         (["extend", "nowhere", "3"], 'No prototype file at "nowhere"'),
         (["compare", "4", "--dims", "1"], "--dims must be at least 2; got 1"),
     ],

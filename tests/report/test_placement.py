@@ -4,54 +4,92 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from PIL import Image
+import torch
 
 import hyperproto as hp
-from hyperproto.codes.certificate import PriorAgreement
-from hyperproto.report import draw_placement, draw_trade_off, prior_groups, write_placement_page
+from hyperproto.codes.measure import row_blocks
+from hyperproto.priors import Prior, from_similarity
+from hyperproto.report import write_placement_page
 from hyperproto.report.pages import certificate_rows
-from tests.report.test_neighbors import NAMES, prior
+from hyperproto.report.placement_page import find_neighbors, overlap_sentence
+from hyperproto.report.projection import nearest
+from tests.report.test_projection import directions
 
+NAMES = ["cat", "dog", "car", "bus", "oak", "elm"]
 STRANGE = ["<b>", "@FIGURE@", "a & b", "$x$", '"quoted"', "</script>"]
 
 
-def colors_in(path) -> int:
-    return len(set(Image.open(path).convert("RGB").resize((300, 300)).get_flattened_data()))
+def prior(known=(True,) * 6) -> Prior:
+    """Three pairs that belong together; everything else is far, and a little different."""
+    similarity = 0.01 * np.arange(36).reshape(6, 6)
+    similarity = (similarity + similarity.T) / 2
+    for i in (0, 2, 4):
+        similarity[i, i + 1] = similarity[i + 1, i] = 0.9
+    return Prior(similarity, np.array(known), "by hand")  # the diagonal is ignored
 
 
-@pytest.mark.parametrize("dim", [2, 3, 5])
-def test_the_picture_names_every_class(tmp_path, dim):
-    prototypes = hp.place(NAMES, dim, method="random")
-    draw_placement(prototypes, tmp_path / "placed.svg", groups=prior_groups(prior(), NAMES, num_groups=3), title="T")
-    text = (tmp_path / "placed.svg").read_text()
-    for name in NAMES:
-        assert f">{name}</text>" in text
-    assert ">cat, dog</text>" in text  # the legend
-    assert ("angles are off by" in text) == (dim > 3)
+def placed(vectors, names=NAMES) -> hp.Prototypes:
+    vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    return hp.Prototypes.from_tensor(torch.from_numpy(vectors), names, method="by hand")
 
 
-def test_the_picture_is_the_same_every_time(tmp_path):
-    for name in ("a.svg", "b.svg"):
-        draw_placement(hp.place(NAMES, 5, method="random"), tmp_path / name)
-    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+def test_nearest_agrees_with_sorting_every_row():
+    similarity = directions(30, 30) @ directions(30, 30).T
+    ids, values, _ = nearest(similarity, np.arange(30), 4)
+    for i in range(30):
+        order = sorted((j for j in range(30) if j != i), key=lambda j: -similarity[i, j])
+        assert ids[i].tolist() == order[:4]
+        assert values[i] == pytest.approx(similarity[i, order[:4]])
 
 
-def test_a_png_shows_something_and_strange_names_are_drawn(tmp_path):
-    draw_placement(hp.place(STRANGE, 3, method="random"), tmp_path / "placed.png", groups=STRANGE)
-    assert colors_in(tmp_path / "placed.png") > 20
+def test_blocks_change_nothing(monkeypatch):
+    vectors = directions(23, 5)
+    given = placed(vectors, None), from_similarity(vectors @ vectors.T), 3
+    whole, blocks = find_neighbors(*given), []
+
+    def few_rows(count, columns):
+        blocks.extend(row_blocks(count, columns, entries=50))
+        return blocks
+
+    monkeypatch.setattr("hyperproto.report.placement_page.row_blocks", few_rows)
+    assert find_neighbors(*given) == whole
+    assert len(blocks) > 5
+    assert whole["prior"] == whole["placement"]
 
 
-def test_names_without_room_are_counted(tmp_path):
-    draw_placement(hp.place([f"a class with a long name {i}" for i in range(600)], 2), tmp_path / "placed.svg")
-    text = (tmp_path / "placed.svg").read_text()
-    assert re.search(r"\d+ of 600 names found no room", text)
+def test_ties_come_in_the_order_of_the_classes_and_are_marked():
+    found = find_neighbors(hp.place(4, 3), None, 2)
+    assert [[i for i, _ in near] for near in found["placement"]] == [[1, 2], [0, 2], [0, 1], [0, 1]]
+    assert found["tied"] == [True] * 4
+    assert found["prior"] == [None] * 4
 
 
-def test_mistakes_are_explained(tmp_path):
-    with pytest.raises(ValueError, match=r'must be named "\.png" or "\.svg"; got "placed\.pdf"'):
-        draw_placement(hp.place(NAMES, 3), tmp_path / "placed.pdf")
+def test_neighbors_of_both_sides_and_what_they_share():
+    vectors = np.eye(6) + 0.5 * np.eye(6)[[1, 0, 4, 5, 2, 3]]  # cat and dog are near; car with oak, bus with elm
+    found = find_neighbors(placed(vectors), prior(), 1)
+    assert (found["prior"][0], found["placement"][0]) == ([[1, 0.9]], [[1, 0.8]])
+    assert (found["prior"][2][0][0], found["placement"][2][0][0]) == (3, 4)
+    sentence = "Of the 1 nearest in the prior, 33% are among the 1 nearest in the placement (mean of 6 classes; "
+    assert overlap_sentence(found) == sentence + "by chance 20%)."
+
+
+def test_a_class_outside_the_prior_has_no_neighbors_there():
+    found = find_neighbors(placed(directions(6, 4)), prior([True, False, True, True, True, True]), 5)
+    assert found["prior"][1] is None
+    assert all(i != 1 for near in found["prior"] if near for i, _ in near)
+    assert any(i == 1 for near in found["placement"] for i, _ in near)
+
+
+def test_mistakes_are_explained():
+    with pytest.raises(ValueError, match="`prior` must be for the 6 classes that were placed; got one for 5"):
+        find_neighbors(placed(directions(6, 4)), from_similarity(np.eye(5)), 2)
+    with pytest.raises(ValueError, match="`k` must be at least 1"):
+        find_neighbors(placed(directions(6, 4)), None, 0)
+
+
+def test_a_group_for_each_class_is_asked_for(tmp_path):
     with pytest.raises(ValueError, match="`groups` must give one group for each of the 6 classes; got 2"):
-        draw_placement(hp.place(NAMES, 3), tmp_path / "placed.png", groups=["a", "b"])
+        write_placement_page(hp.place(NAMES, 3), tmp_path / "placed.html", title="T", groups=["a", "b"])
 
 
 def data_of(page: str) -> dict:
@@ -83,30 +121,7 @@ def test_the_page_lists_the_certificate_and_does_without_a_prior(tmp_path):
     assert data_of(page)["hasPrior"] is False
 
 
-def test_the_certificate_is_listed_with_prior_and_reserve():
-    rows = certificate_rows(hp.place(NAMES, 3, prior=prior(), reserve=2, effort="fast").certificate)
+def test_the_certificate_is_listed_with_its_prior():
+    rows = certificate_rows(hp.place(NAMES, 3, prior=prior(), effort="fast").certificate)
     assert rows["prior"].startswith("by hand, weight ")
-    assert rows["reserve"].startswith("room for 2 more")
     assert rows["optimal"].startswith("not proved")
-
-
-def test_the_trade_off_joins_the_sweep_and_marks_the_rest(tmp_path, monkeypatch):
-    from matplotlib.figure import Figure
-
-    seen = []
-    save = Figure.savefig
-    monkeypatch.setattr(Figure, "savefig", lambda self, *a, **k: (seen.append(self.axes[0]), save(self, *a, **k)))
-    points = [(3, 0.4, 0.9, ""), (0, 0.2, 0.5, ""), (1, 0.3, 0.8, ""), (1, 0.25, 0.7, "auto")]
-    prototypes = hp.place(6, 4)
-    rows = []
-    for weight, cosine, ranked, label in points:
-        agreement = PriorAgreement("by hand", weight, 0.1, ranked, ranked, 1.0, 0.0, 0.0)
-        certificate = replace(prototypes.certificate, max_cosine=cosine, prior_agreement=agreement)
-        rows.append((label, replace(prototypes, certificate=certificate)))
-    draw_trade_off(rows, tmp_path / "trade.png")
-    axes = seen[0]
-    sweep, bound = axes.lines
-    assert np.allclose(sweep.get_xydata(), [[0.2, 0.5], [0.3, 0.8], [0.4, 0.9]])  # in the order of the weights
-    assert bound.get_xdata() == [0.0, 0.0]
-    assert axes.get_legend_handles_labels()[1] == ["by weight of the prior", "auto", "lower bound 0.0000"]
-    assert colors_in(tmp_path / "trade.png") > 20

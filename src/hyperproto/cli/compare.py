@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 
 from tyro.conf import Positional, arg
 
-from hyperproto.cli.place import PriorOptions, SearchOptions, check_outputs, read_classes, read_prior
+from hyperproto.cli.place import PriorOptions, SearchOptions, read_classes, read_prior
 
 
 @dataclass
@@ -22,14 +22,13 @@ class Compare(SearchOptions):
     """The dimensions to compare."""
 
     def run(self) -> None:
-        """Place in every dimension, draw, print."""
+        """Place in every dimension, print."""
         from rich.table import Table
 
         from hyperproto._core.progress import progress_bar
         from hyperproto.cli.console import table_console
         from hyperproto.prototypes.explore import compare_dims
 
-        check_outputs(picture=self.plot)
         with progress_bar("placing") as bar:
             rows = compare_dims(
                 self.classes,
@@ -39,10 +38,6 @@ class Compare(SearchOptions):
                 workers=self.workers,
                 progress=lambda what: bar.update(0, description=f"placing {what}"),
             )
-        if self.plot is not None:
-            from hyperproto.report.plots import draw_separation
-
-            draw_separation(rows, self.plot, num_classes=self.classes)
         if self.json:
             print(json.dumps([asdict(row) for row in rows]))
             return
@@ -72,16 +67,15 @@ class Sweep(PriorOptions):
     """What is known about the classes, as for hyperproto place."""
 
     def run(self) -> None:
-        """Place with every weight, draw, print."""
+        """Place with every weight, print."""
         from rich.table import Table
 
         from hyperproto._core.progress import progress_bar
         from hyperproto.cli.console import table_console
         from hyperproto.prototypes.explore import sweep_prior_weight
 
-        check_outputs(picture=self.plot)
         classes = read_classes(self.classes)
-        prior = read_prior(self.prior, classes, missing=self.missing, confusion=self.confusion)
+        prior = read_prior(self.prior, classes, missing=self.missing)
         with progress_bar("placing") as bar:
             rows = sweep_prior_weight(
                 classes,
@@ -93,23 +87,18 @@ class Sweep(PriorOptions):
                 missing="free",
                 progress=lambda what: bar.update(0, description=f"placing: {what}"),
             )
-        if self.plot is not None:
-            from hyperproto.report import draw_trade_off
-
-            draw_trade_off(rows, self.plot)
         if self.json:
             print(json.dumps([{"label": label} | placed.certificate.to_dict() for label, placed in rows]))
             return
         title = f"{rows[0][1].num_classes} prototypes in {self.dim} dimensions"
         table = Table(title=f"{title}: separation against agreement with the prior")
         table.add_column("placement", no_wrap=True)
-        for heading in ("weight", "maximum cosine", "ranked right", "by .01", "Spearman", "Kendall", "Eq. 6"):
+        for heading in ("weight", "maximum cosine", "ranked right by .01", "Spearman", "Eq. 6"):
             table.add_column(heading, justify="right")
         for label, placed in rows:
             agreement = placed.certificate.prior_agreement
             assert agreement is not None
-            shares = (f"{100 * share:.1f} %" for share in (agreement.ranked, agreement.ranked_by_margin))
-            numbers = (f"{value:.3f}" for value in (agreement.spearman, agreement.kendall))
             separated = f"{agreement.weight:.3g}", f"{placed.certificate.max_cosine:.4f}"
-            table.add_row(label, *separated, *shares, *numbers, f"{agreement.loss:.4f}")
+            agreed = f"{100 * agreement.ranked_by_margin:.1f} %", f"{agreement.spearman:.3f}", f"{agreement.loss:.4f}"
+            table.add_row(label, *separated, *agreed)
         table_console().print(table)

@@ -16,12 +16,11 @@ if TYPE_CHECKING:
     from hyperproto.prototypes import Prototypes
 
 EFFORTS = "{fast,balanced,thorough}"
-NEIGHBORS = 5  # shown of the classes that --of names
 
 
 @dataclass(kw_only=True)
 class SearchOptions:
-    """How much to search, and how to show the result."""
+    """How much to search, and how to print the result."""
 
     effort: Annotated[str, arg(metavar=EFFORTS)] = "balanced"
     """How much to search."""
@@ -31,9 +30,6 @@ class SearchOptions:
 
     workers: Annotated[int | None, arg(metavar="N")] = None
     """Processes to search with (default: all cores)."""
-
-    plot: Annotated[Path | None, arg(metavar="FILE")] = None
-    """Draw the result as PNG or SVG."""
 
     json: FlagCreatePairsOff[bool] = False
     """Print JSON."""
@@ -45,9 +41,6 @@ class PriorOptions(SearchOptions):
 
     missing: Literal["error", "free"] = "error"
     """What happens to classes the prior does not know: an error, or placement without it."""
-
-    confusion: Literal["near", "far"] | None = None
-    """The prior is a confusion matrix (.npy or CSV): put confusable classes near each other, or far."""
 
 
 @dataclass
@@ -76,17 +69,11 @@ class Place(PriorOptions):
     method: Annotated[str, arg(metavar="{auto,codes,optimize,project,assign,paper,random}")] = "auto"
     """How to place."""
 
-    reserve: Annotated[int, arg(metavar="N")] = 0
-    """Reserve room for N later classes, for hyperproto extend."""
+    every_axis: FlagCreatePairsOff[bool] = False
+    """Leave no axis empty, for prototypes to train on; the best separated code may have fewer dimensions than D."""
 
     seconds: Annotated[float | None, arg(metavar="S")] = None
     """End the search after this time; the seed alone then no longer fixes the result."""
-
-    neighbors: Annotated[int | None, arg(metavar="N")] = None
-    """Print the N nearest classes of each, in the prior and in the placement side by side."""
-
-    of: Annotated[str | None, arg(metavar="NAMES")] = None
-    """The classes to print neighbors of, a list with commas (default: the first ten)."""
 
     page: Annotated[Path | None, arg(metavar="FILE")] = None
     """Write an interactive HTML page: the placed classes, their neighbors, the certificate."""
@@ -98,7 +85,7 @@ class Place(PriorOptions):
         self._check()
         classes = read_classes(self.classes)
         count = classes if isinstance(classes, int) else len(classes)
-        prior = read_prior(self.prior, classes, missing=self.missing, confusion=self.confusion)
+        prior = read_prior(self.prior, classes, missing=self.missing)
         prototypes = place(
             classes,
             self._choose_dim(count) if self.dim is None else self.dim,
@@ -110,36 +97,30 @@ class Place(PriorOptions):
             seed=self.seed,
             seconds=self.seconds,
             workers=self.workers,
-            reserve=self.reserve,
+            every_axis=self.every_axis,
         )
         more: dict[str, Any] = {}
         if prototypes.num_classes <= 20_000:  # beyond, every pair takes minutes
             more["separation"] = asdict(prototypes.separation())
-        table = None
-        if prior is not None and (self.neighbors or self.of):
-            from hyperproto.report import compare_neighbors
-
-            of = None if self.of is None else [name.strip() for name in self.of.split(",") if name.strip()]
-            table = compare_neighbors(prototypes, prior, classes=of, k=self.neighbors or NEIGHBORS)
-            more["neighbors"] = asdict(table)["rows"]
         show_prototypes(prototypes, self.output, more, as_json=self.json)
-        if table is not None and not self.json:
-            from hyperproto.report import print_neighbors
+        if self.page is not None:
+            from hyperproto.report import write_placement_page
 
-            print_neighbors(table, limit=10 if self.of is None else len(table.rows))
-        self._draw(prototypes, prior)
+            title = f"{prototypes.num_classes} classes in {prototypes.dim} dimensions"
+            write_placement_page(prototypes, self.page, title=title, prior=prior)
+            if not self.json:
+                print(f"Written: {self.page}")
 
     def _check(self) -> None:
         """Check what goes together and what can be written: better now than after the search."""
-        check_outputs(self.output, self.page, picture=self.plot)
-        if self.prior is None and (self.confusion or self.neighbors is not None or self.of):
-            raise InputError("prior", "be given with --confusion, --neighbors and --of", "none")
-        if self.neighbors is not None and self.neighbors < 1:
-            raise InputError("neighbors", "be at least 1", self.neighbors)
+        check_outputs(self.output, self.page)
         if self.dim is not None and self.max_cosine is not None:
             raise InputError("max_cosine", "come without D, which it finds", "both")
         if self.max_cosine is not None and self.prior is not None:
             raise InputError("max_cosine", "come without --prior: it is about separation alone", advice="Give D.")
+        if self.max_cosine is not None and (self.every_axis or self.method not in ("auto", "codes")):
+            rule = "come without --every-axis, and with --method auto or codes: it is that of a known code"
+            raise InputError("max_cosine", rule, advice="Give D.")
 
     def _choose_dim(self, num_classes: int) -> int:
         """Return the dimension of a target separation, and print what else is possible; or the default."""
@@ -156,34 +137,12 @@ class Place(PriorOptions):
             )
         return suggested.dim
 
-    def _draw(self, prototypes: "Prototypes", prior: "Prior | None") -> None:
-        """Draw and write the page, where asked to."""
-        if self.plot is None and self.page is None:
-            return
-        from hyperproto._core.checks import names_or_numbers
-        from hyperproto.report import draw_placement, prior_groups, write_placement_page
 
-        title = f"{prototypes.num_classes} classes in {prototypes.dim} dimensions"
-        names = names_or_numbers(prototypes.names, prototypes.num_classes)
-        groups = None if prior is None else prior_groups(prior, names)
-        if self.plot is not None:
-            draw_placement(prototypes, self.plot, groups=groups, title=title)
-        if self.page is not None:
-            write_placement_page(prototypes, self.page, title=title, prior=prior, groups=groups)
-        for path in (self.plot, self.page):
-            if path is not None and not self.json:
-                print(f"Written: {path}")
-
-
-def check_outputs(*files: Path | None, picture: Path | None = None) -> None:
-    """Check that every file can be written, and that a picture has a format that can be drawn."""
-    for path in (*files, picture):
+def check_outputs(*files: Path | None) -> None:
+    """Check that every file can be written."""
+    for path in files:
         if path is not None:
             check_can_write(path)
-    if picture is not None:
-        from hyperproto.report.pictures import picture_format
-
-        picture_format(picture)
 
 
 def read_classes(given: str, *, several: bool = True) -> int | tuple[str, ...]:
@@ -215,22 +174,15 @@ def read_weight(given: str) -> float | Literal["auto"]:
 
 
 def read_prior(
-    given: str | None,
-    classes: int | tuple[str, ...],
-    *,
-    missing: Literal["error", "free"],
-    confusion: Literal["near", "far"] | None,
+    given: str | None, classes: int | tuple[str, ...], *, missing: Literal["error", "free"]
 ) -> "Prior | None":
     """Return the prior, for the classes in their order."""
-    from hyperproto.priors import as_prior, from_confusion
+    from hyperproto.priors import as_prior
 
     if given is None:
         return None
     names, count = (None, classes) if isinstance(classes, int) else (classes, len(classes))
-    prior: Any = given
-    if confusion is not None:
-        prior = from_confusion(Path(given), similar=confusion, names=names, missing=missing)
-    return as_prior(prior, names, count, missing=missing)
+    return as_prior(given, names, count, missing=missing)
 
 
 def show_prototypes(prototypes: "Prototypes", output: Path | None, more: dict[str, Any], *, as_json: bool) -> None:
@@ -245,6 +197,8 @@ def show_prototypes(prototypes: "Prototypes", output: Path | None, more: dict[st
     from hyperproto.report.pages import certificate_rows
 
     rows = certificate_rows(prototypes.certificate)
+    if (used := prototypes.used_axes) < prototypes.dim:
+        rows["axes"] = f"{used} of {prototypes.dim} in use, the others empty"
     if "separation" in more:
         rows["cosine distance"] = "min {min:.4f}, mean {mean:.4f}, max {max:.4f}".format(**more["separation"])
     if output is not None:

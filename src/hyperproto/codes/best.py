@@ -13,8 +13,7 @@ from safetensors.numpy import load_file
 from hyperproto._core.checks import choose
 from hyperproto.codes.algebra.registry import best_entry, single_entries
 from hyperproto.codes.algebra.subset import choose_subset, fairness
-from hyperproto.codes.bounds import closed_form, separation_bound
-from hyperproto.codes.certificate import MEETS, Code, best_possible, certify
+from hyperproto.codes.certificate import MEETS, Code, best_possible, certify, closed_form, separation_bound
 from hyperproto.codes.large import tiled_descent
 from hyperproto.codes.measure import Array, random_points
 from hyperproto.codes.search import WORK, Effort, Progress, optimize, seconds_per_start
@@ -73,7 +72,6 @@ def best_code(
             progress=progress,
         )
         note = f"ended after {seconds:g} s: not fixed by the seed" if search.capped else ""
-        note = "interrupted: the best so far, not fixed by the seed" if search.interrupted else note
         method = f"smooth-max search ({effort}: {search.starts} starts, {search.hops} hops)"
         searched = certify(points, method=method, seed=seed, note=note)
     if known is None or searched.certificate.max_cosine < known.certificate.max_cosine:
