@@ -74,13 +74,12 @@ def prepare(fold: Fold) -> Any:
 class OnePerTarget:
     """A scikit-learn model for each target."""
 
-    def __init__(self, fold: Fold, build: Callable[[str], Any]) -> None:
-        self.fold, self.build = fold, build
+    def __init__(self, fold: Fold, build: Callable[[str], Any], steps: Any = None) -> None:
+        self.steps, self.build = steps or prepare(fold), build
 
     def fit(self, inputs: Any, targets: Values) -> None:
         self.models = {
-            name: make_pipeline(prepare(self.fold), self.build(name)).fit(inputs, values)
-            for name, values in targets.items()
+            name: make_pipeline(self.steps, self.build(name)).fit(inputs, values) for name, values in targets.items()
         }
 
     def predict(self, inputs: Any) -> Values:
@@ -119,11 +118,22 @@ def perceptron(fold: Fold) -> Any:
 
 
 def boosting(fold: Fold) -> Any:
+    """Trees of histograms, for dense tables; they take categories and gaps as they are."""
+    settings = {"categorical_features": "from_dtype", "random_state": fold.seed}
     models = {
-        "class": HistGradientBoostingClassifier(random_state=fold.seed),
-        "number": HistGradientBoostingRegressor(random_state=fold.seed),
+        "class": HistGradientBoostingClassifier(**settings),
+        "number": HistGradientBoostingRegressor(**settings),
     }
-    return OnePerTarget(fold, models.__getitem__) if fold.kind == "table" else None
+    steps = FunctionTransformer(as_categories)
+    return OnePerTarget(fold, models.__getitem__, steps) if fold.kind == "table" else None
+
+
+def as_categories(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table whose times are split, and whose words are categories."""
+    dates = [name for name, column in table.items() if is_date(column)]
+    words = [name for name in table if table[name].dtype.kind not in "biuf" and name not in dates]
+    rest = table.drop(columns=dates).astype(dict.fromkeys(words, "category"))
+    return pd.concat([rest, split_dates(table[dates])], axis=1)
 
 
 class SameNetwork:
@@ -137,10 +147,14 @@ class SameNetwork:
 
         import hyperproto as hp
         from hyperproto.baselines import ConventionalSpace
+        from hyperproto.data import Standardizer
         from hyperproto.models import default_backbone
+        from hyperproto.training.fit import kind_of
 
         torch.manual_seed(self.seed)
-        rows = torch.as_tensor(self.columns.fit_transform(inputs), dtype=torch.float32)
+        encoded = self.columns.fit_transform(inputs)
+        self.scaling = Standardizer.fit(encoded, how="global" if hasattr(encoded, "tocsr") else "none")
+        rows = self.scaling(encoded.astype(np.float32))
         self.classes, ids = np.unique(targets.get("class", [0]), return_inverse=True)
         tasks, known = {}, {}
         if "class" in targets:
@@ -150,15 +164,13 @@ class SameNetwork:
             tasks["number"] = hp.Range(float(numbers.min()), float(numbers.max()))
             known["number"] = torch.as_tensor(numbers)
         self.space = ConventionalSpace(tasks)
-        self.network = default_backbone(self.space.dim, tuple(rows.shape[1:]))
+        self.network = default_backbone(self.space.dim, tuple(rows.shape[1:]), kind_of(rows))
         hp.fit(self.network, self.space, (rows, known), seed=self.seed, progress=False)
 
     def predict(self, inputs: Any) -> Values:
-        import torch
+        from hyperproto.training.outputs import stack_outputs
 
-        rows = torch.as_tensor(self.columns.transform(inputs), dtype=torch.float32)
-        with torch.no_grad():
-            outputs = torch.cat([self.network.eval()(part) for part in rows.split(256)])
+        outputs = stack_outputs(self.network, self.scaling(self.columns.transform(inputs).astype(np.float32)))
         answers = {name: value.numpy() for name, value in self.space.predict(outputs).items()}
         return answers | ({"class": self.classes[answers["class"]]} if "class" in answers else {})
 
@@ -189,17 +201,14 @@ class Ours:
 
 
 def our_columns(fold: Fold) -> Any:
-    """Return what happens to inputs in front of ours: the one place that says what the estimators do not take yet."""
-    if fold.kind == "table":
-        return table_columns(fold.train)
+    """Return what happens to inputs in front of ours: tables and texts are taken as they are."""
     return as_images() if fold.kind == "images" else FunctionTransformer()
 
 
 def network_columns(fold: Fold) -> Any:
-    """Return what happens to inputs in front of the same network without a sphere."""
+    """Return what happens to inputs in front of the same network without a sphere; texts stay sparse."""
     if fold.kind == "text":
-        scale = float(fold.train.shape[1]) ** 0.5  # rows of length 1: so that an entry is of size 1
-        return FunctionTransformer(lambda rows: rows.toarray().astype(np.float32) * np.float32(scale))
+        return FunctionTransformer()
     return table_columns(fold.train) if fold.kind == "table" else as_images()
 
 

@@ -93,6 +93,14 @@ def test_the_standardizer_agrees_with_scikit_learn_and_is_stored_as_plain_values
     assert from_plain(Standardizer, json.loads(json.dumps(asdict(fitted)))) == fitted
 
 
+def test_columns_of_zeros_and_ones_stay_as_they_are():
+    rows = np.zeros((100, 3))
+    rows[0, 0], rows[:, 1], rows[::2, 2] = 1, np.arange(100), 1
+    scaled = Standardizer.fit(rows)(rows).numpy()
+    np.testing.assert_array_equal(scaled[:, [0, 2]], rows[:, [0, 2]])
+    assert abs(scaled[:, 1].std() - 1) < 1e-9
+
+
 def test_the_standardizer_takes_channels_of_images():
     images = np.random.default_rng(0).integers(0, 256, (5, 3, 4, 4), dtype=np.uint8)
     scaled = Standardizer.fit(images)(images)

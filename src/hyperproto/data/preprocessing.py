@@ -73,7 +73,9 @@ class ImagePreprocessing:
 class Standardizer:
     """Takes each column of a table, or each channel of images, to mean 0 and standard deviation 1.
 
-    Sparse tables are only divided, so that they stay sparse; "global" divides all columns by one number.
+    Columns of zeros and ones stay as they are: divided by its standard deviation, a rare category would become the
+    largest number of its row. Sparse tables are only divided, so that they stay sparse; "global" divides all columns
+    by one number.
 
     Attributes
     ----------
@@ -104,6 +106,9 @@ class Standardizer:
         around = np.square(rows - (mean[:, None, None] if images else mean))
         scale = np.sqrt(np.average(around.mean(axis=(2, 3)) if images else around, axis=0, weights=weights))
         tiny = 10 * np.finfo(np.float64).eps * np.maximum(np.abs(mean), 1e-300)
+        if not images:
+            indicator = np.isin(rows, (0, 1)).all(axis=0)
+            mean, scale = np.where(indicator, 0.0, mean), np.where(indicator, 1.0, scale)
         return cls(tuple(mean.tolist()), tuple(np.where(scale > tiny, scale, 1.0).tolist()))
 
     def __call__(self, values: Any) -> Tensor:
