@@ -111,7 +111,7 @@ def test_paper_sums_both_equations_with_weight_one(prior, monkeypatch):
     made = place(prior, method="paper").certificate
     assert seen["weight"] == 1.0
     assert "Eq. 5 + 1 x Eq. 6" in made.method
-    assert made.prior_agreement.ranked_by_margin > 0.6
+    assert made.prior_agreement.ranked_by_margin > 0.55  # chance is one half
 
 
 def test_a_tensor_an_array_and_vectors_by_name_are_the_same_prior(prior):
