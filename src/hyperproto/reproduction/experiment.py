@@ -20,7 +20,7 @@ SEEDS = {"full": (0, 1, 2), "medium": (0, 1, 2), "head": (0, 1, 2, 3, 4), "cpu":
 PREFIXES = ("table", "figure_", "past_")  # of modules that have an EXPERIMENT
 ALL = {  # that a scale was made for, what is asked first at the front; other scales have everything
     "medium": ("table1", "table3", "table4", "past-rates"),
-    "head": ("table1", "past-losses", "table3", "table4", "figure-deepncm", "table5", "table6", "past-rates"),
+    "head": ("past-losses", "table4", "table5", "table6", "figure-deepncm", "table1", "table3", "past-rates"),
 }
 
 
@@ -159,11 +159,14 @@ class Experiment:
         return replace(self, name="past-rates", entries=entries, num_seeds=1)
 
     def cells(self, scale: str, results: Path = Path("results")) -> list[Cell]:
-        """Return the cells of a scale, each once: by seed, then by data set, so that one reading serves many."""
+        """Return the cells of a scale, each once: by data set, so that one reading serves many, then by entry.
+
+        All seeds of an entry follow each other: a run that is cut off leaves entries that are complete.
+        """
         seeds = self.seeds(scale)
         specs = [cell for entry in self.tuned_entries(scale, results) for cell in entry.cells(seeds).values()]
         every = {cell.address: cell for cell in specs}.values()
-        return sorted(every, key=lambda cell: (cell.seed, cell.run.data.reader))
+        return sorted(every, key=lambda cell: cell.run.data.reader)
 
 
 def experiment_names() -> list[str]:
