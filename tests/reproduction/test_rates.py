@@ -7,6 +7,7 @@ import pytest
 from hyperproto._core.errors import InputError
 from hyperproto.reproduction.cell import FORMAT, at_scale, write_record
 from hyperproto.reproduction.experiment import find_experiment
+from hyperproto.reproduction.grid import make_grid
 from hyperproto.reproduction.rates import SEARCHED, loss_of, score, trials, with_best_rate
 from hyperproto.reproduction.runner import make_plan
 
@@ -18,10 +19,14 @@ def search(loss):
     return trials(at_scale(SEARCHED[loss][0], "medium"))
 
 
+def rates(cell):
+    return [trial.run.train.lr for trial in trials(cell)]
+
+
 @pytest.fixture
 def results(tmp_path):
     for loss, best in BEST.items():
-        for index, cell in enumerate(search(loss).values()):
+        for index, cell in enumerate(search(loss)):
             score = {"class/accuracy": 0.3 if index == best else 0.2}
             known = {"format": FORMAT, "address": cell.address, "cell": asdict(cell), "state": "done"}
             write_record(tmp_path, "past-rates", known | {"measures": score, "protocol": {}})
@@ -29,12 +34,12 @@ def results(tmp_path):
 
 
 def test_every_loss_has_three_trials_on_the_same_held_out_images():
-    every = [cell for loss in SEARCHED for cell in search(loss).values()]
+    every = [cell for loss in SEARCHED for cell in search(loss)]
     assert len({cell.address for cell in every}) == 9
     assert {(cell.run.data.valid_examples, cell.run.train.epochs, cell.scale) for cell in every} == {
         (5_000, 10, "medium")
     }
-    assert all(loss_of(cell) == loss for loss in SEARCHED for cell in search(loss).values())
+    assert all(loss_of(cell) == loss for loss in SEARCHED for cell in search(loss))
     assert find_experiment("past-rates").cells("medium") == every
 
 
@@ -46,7 +51,7 @@ def test_the_best_trial_decides(results):
 
 
 def test_without_the_search_a_cell_waits_for_it(results, small_places):
-    lacking = search("Equation 1")[0.1]
+    lacking = search("Equation 1")[2]
     (results / "cells" / "past-rates" / f"{lacking.address}.json").unlink()
     places = replace(small_places, results=results)
     plan = make_plan(find_experiment("table3"), "medium", places)
@@ -65,21 +70,19 @@ def test_heads_are_searched_for_every_loss_data_set_and_number_of_dimensions():
     assert {cell.seed for cell in cells} == {0}
     asked = [entry.cell for entry in find_experiment("table1").entries("head")]
     searched = {cell.address for cell in cells}
-    assert all(trial.address in searched for cell in asked for trial in trials(cell).values())
+    assert all(trial.address in searched for cell in asked for trial in trials(cell))
     few = next(cell for cell in asked if cell.run.space.dim == 3)
-    assert {(trial.run.space.dim, trial.run.space.prototypes) for trial in trials(few).values()} == {
-        (5, "data-driven")
-    }
-    assert list(trials(few)) == [0.3, 1.0, 3.0]
-    assert list(trials(asked[0])) == [0.03, 0.1, 0.3]  # softmax
-    assert {(cell.run.train.epochs, trials(cell)[0.1].run.train.epochs) for cell in asked[:1]} == {(10, 5)}
+    assert {(trial.run.space.dim, trial.run.space.prototypes) for trial in trials(few)} == {(5, "data-driven")}
+    assert rates(few) == [0.3, 1.0, 3.0]
+    assert rates(asked[0]) == [0.03, 0.1, 0.3]  # softmax
+    assert (asked[0].run.train.epochs, trials(asked[0])[0].run.train.epochs) == (10, 5)
     means = [entry.cell for entry in find_experiment("figure-deepncm").entries("head") if "NCM" in entry.row]
     assert len(means) == 3
     assert all(trials(cell) == trials(means[0]) for cell in means)  # one search
-    assert list(trials(means[0])) == list(trials(asked[0]))
+    assert rates(means[0]) == rates(asked[0])
     heads = {entry.row: entry.cell for entry in find_experiment("table6").entries("head")}
     two, style = (heads[f"Art style (accuracy): MTL baseline{end}"] for end in ("", f"{LATE}, this task alone"))
-    assert (max(trials(two)), max(trials(style))) == (0.1, 0.3)  # squared error diverges at more
+    assert (max(rates(two)), max(rates(style))) == (0.1, 0.3)  # squared error diverges at more
 
 
 def test_a_trial_is_judged_by_accuracy_and_a_year_counts_as_a_point():
@@ -110,8 +113,31 @@ def test_a_table_without_cells_of_a_scale_says_so(results):
 
 
 def test_a_trial_that_diverged_is_not_chosen(results):
-    (best,) = [cell for rate, cell in search("Softmax CE").items() if rate == SEARCHED["Softmax CE"][1][0]]
+    best = search("Softmax CE")[0]
     known = {"format": FORMAT, "address": best.address, "cell": asdict(best), "state": "diverged", "measures": {}}
     write_record(results, "past-rates", known | {"protocol": {}})
     cell = at_scale(SEARCHED["Softmax CE"][0], "medium")
     assert with_best_rate(cell, results).run.train.lr != SEARCHED["Softmax CE"][1][0]
+
+
+def test_two_heads_without_a_weight_take_the_best_on_held_out_images(tmp_path):
+    """So that the sphere, which has none, is compared with the best of theirs; no trial is made for it alone."""
+    entries = find_experiment("table6").entries("head")
+    (cell,) = {entry.cell.address: entry.cell for entry in entries if entry.row.endswith("rate searched")}.values()
+    late = [entry.cell for entry in entries if entry.row.endswith(f"baseline{LATE}")]
+    assert {trial.address for trial in trials(cell)} == {trial.address for two in late for trial in trials(two)}
+    for trial in trials(cell):
+        good = (trial.run.train.lr, trial.run.space.task_weight) == (0.03, 0.5)
+        known = {"format": FORMAT, "address": trial.address, "cell": asdict(trial), "state": "done", "protocol": {}}
+        measures = {"school/accuracy": 0.5 if good else 0.4, "year/mae": 40.0}
+        write_record(tmp_path, "past-rates", known | {"measures": measures})
+    best = with_best_rate(cell, tmp_path)
+    assert (best.run.train.lr, best.run.space.task_weight) == (0.03, 0.5)
+    weighed = {two.run.space.task_weight: with_best_rate(two, tmp_path).run.space.task_weight for two in late}
+    assert weighed == {0.1: 0.1, 0.5: 0.5}
+    assert best.address in {with_best_rate(two, tmp_path).address for two in late}
+
+
+def test_reports_say_where_the_best_rate_is_the_largest_or_smallest(results):
+    (note,) = [note for note in make_grid(find_experiment("table1"), "medium", results).notes if "rates" in note]
+    assert note.endswith("tried: Equation 1 0.03, Softmax CE 0.03*.")

@@ -42,7 +42,8 @@ def results(tmp_path):
             "state": "done",
             "epochs": epochs,
         }
-        record |= {"protocol": {"train": 10, "parameters": 5}, "measures": {"class/accuracy": value}, "sphere": None}
+        record |= {"protocol": {"train": 10, "test": 9, "parameters": 5}, "sphere": None}
+        record["measures"] = {"class/accuracy": value}
         write_record(tmp_path, "own", record)
     return tmp_path
 

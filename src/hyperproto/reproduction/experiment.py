@@ -154,7 +154,7 @@ class Experiment:
         def entries(scale: str) -> list[Entry]:
             found = [entry for entry in self.entries(scale) if entry.cell.run.train.lr is None]
             every = ((entry, trials(entry.cell)) for entry in found if entry.cell.job == "train")
-            return [replace(entry, cell=trial, num_seeds=1) for entry, made in every for trial in made.values()]
+            return [replace(entry, cell=trial, num_seeds=1) for entry, made in every for trial in made]
 
         return replace(self, name="past-rates", entries=entries, num_seeds=1)
 

@@ -47,7 +47,7 @@ EXPERIMENT = Experiment(
     name="past-losses",
     title="Losses: accuracy (%) on CIFAR-100, a head of two layers on frozen features, by dimensions",
     entries=entries,
-    compare=(SOFTMAX,),
+    compare=(SOFTMAX, RANK),
     notes=(
         "Below D = 100 prototypes are placed with the data-driven prior. Softmax behind D learned dimensions has a "
         "linear layer of D outputs before its last one.",

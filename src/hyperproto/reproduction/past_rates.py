@@ -25,11 +25,13 @@ def entries(scale: str) -> list[Entry]:
 def _entries(cell: Cell) -> list[Entry]:
     """Return the trials for a cell's rate, with every measure that decides."""
     made = []
-    for rate, trial in trials(cell).items():
+    for trial in trials(cell):
         tasks = trial.run.data.tasks or (("year", "school") if trial.run.data.reader == "omniart" else ("class",))
         for task in tasks:
             measure = "year/mae" if task == "year" else f"{task}/accuracy"
-            made.append(Entry(f"{_name(trial)}: {measure}", f"rate {rate:g}", trial, measure, past=True))
+            made.append(
+                Entry(f"{_name(trial)}: {measure}", f"rate {trial.run.train.lr:g}", trial, measure, past=True)
+            )
     return made
 
 

@@ -6,6 +6,7 @@ where there are fewer dimensions than a simplex needs; and once for all kinds of
 """
 
 from collections.abc import Mapping
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,7 @@ FEATURE_RATES = {
     "squared error": (0.01, 0.03, 0.1),
 }
 """On frozen features, where all losses are averaged, by kind of loss: smaller where it is steeper and may diverge."""
+WEIGHTS = (0.1, 0.5)  # of the year, that two heads are tried with
 NAMES = {
     "squared_cosine": "Equation 1",
     "cosine_softmax": "Cosine softmax",
@@ -58,12 +60,15 @@ def loss_of(cell: Cell) -> str:
     return NAMES[space.loss].format(**{"q": 0.5} | space.loss_options)
 
 
-def trials(cell: Cell) -> dict[float, Cell]:
-    """Return a trial for each rate: one seed, on held-out images; from scratch ten epochs, of heads half of them."""
+def trials(cell: Cell) -> list[Cell]:
+    """Return a trial for each rate: one seed, on held-out images; from scratch ten epochs, of heads half of them.
+
+    Two heads whose weight is left open have one for each rate and weight.
+    """
     if cell.scale == "medium":
         full, rates = SEARCHED[loss_of(cell)]
         short = at_scale(full, "medium").but(valid_examples=HELD_OUT, epochs=EPOCHS)
-        return {rate: short.but(lr=rate) for rate in rates}
+        return [short.but(lr=rate) for rate in rates]
     data, space = cell.run.data, cell.run.space
     epochs = (cell.run.train.epochs or 0) // 2
     short = cell.but(valid_examples=HELD_OUT_OF_SMALL if data.reader in SMALL else HELD_OUT, epochs=epochs, seed=0)
@@ -74,7 +79,9 @@ def trials(cell: Cell) -> dict[float, Cell]:
         short = short.but(dim=dim, **placed)
     if space.kind == "deep-ncm":
         short = short.but(mean="condensation")
-    return {rate: short.but(lr=rate) for rate in FEATURE_RATES[_kind(cell)]}
+    open_weight = space.kind == "conventional" and data.reader == "omniart" and not data.tasks
+    weights = WEIGHTS if open_weight and space.task_weight is None else (space.task_weight,)
+    return [short.but(lr=rate, task_weight=weight) for weight in weights for rate in FEATURE_RATES[_kind(cell)]]
 
 
 def _kind(cell: Cell) -> str:
@@ -95,9 +102,13 @@ def score(measures: Mapping[str, Any]) -> float:
 
 
 def with_best_rate(cell: Cell, results: Path) -> Cell:
-    """Return a cell whose rate is None with the best of its search, as far as the records have all of it."""
+    """Return a cell whose rate is None with that of its best trial, and its weight, if records have all trials."""
     if cell.run.train.lr is not None or cell.job != "train":
         return cell
-    found = {rate: find_record(results, trial) for rate, trial in trials(cell).items()}
-    scores = {rate: score(record["measures"]) for rate, record in found.items() if record}
-    return cell if len(scores) < len(found) else cell.but(lr=max(scores, key=scores.__getitem__))
+    tried = [(trial, find_record(results, trial)) for trial in trials(cell)]
+    found = [(score(record["measures"]), trial.run) for trial, record in tried if record]
+    if len(found) < len(tried):
+        return cell
+    best = max(found, key=itemgetter(0))[1]
+    weight = cell.run.space.task_weight
+    return cell.but(lr=best.train.lr, task_weight=best.space.task_weight if weight is None else weight)

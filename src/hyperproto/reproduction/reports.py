@@ -15,11 +15,11 @@ from hyperproto._version import __version__
 from hyperproto.report.pages import page_head
 from hyperproto.reproduction.experiment import Experiment
 from hyperproto.reproduction.figures import draw_figures
-from hyperproto.reproduction.grid import Grid, Shown, make_grid
+from hyperproto.reproduction.grid import Grid, Shown, Summary, make_grid
 
 FIELDS = (
     *("name", "scale", "row", "column", "measure", "past_the_paper", "paper_mean", "paper_std", "mean", "std"),
-    *("seeds", "seeds_asked", "diverged", "difference", "against", "verdict", "cells"),
+    *("error", "seeds", "seeds_asked", "diverged", "difference", "against", "verdict", "cells"),
 )
 SPECIAL = str.maketrans(
     {"%": r"\%", "&": r"\&", "_": r"\_", "#": r"\#", "~": r"\textasciitilde{}", "±": r"$\pm$", "²": "$^2$"}
@@ -110,12 +110,19 @@ def to_csv(grid: Grid) -> str:
         values = (
             *(grid.experiment.name, grid.scale, row, column, entry.measure, entry.past),
             *((None, None) if paper is None else (paper.mean, paper.std)),
-            *(summary.mean, summary.std, len(summary.values), len(summary.seeds), summary.diverged),
-            *(summary.difference, summary.against, summary.verdict),
+            *(summary.mean, summary.std, summary.error, len(summary.values), len(summary.seeds), summary.diverged),
+            *_compared(summary),
             " ".join(record["address"] for record in summary.records.values()),
         )
         writer.writerow(["" if value is None else value for value in values])
     return text.getvalue()
+
+
+def _compared(summary: Summary) -> tuple[str, str, str]:
+    """Return by how much, than what, and whether an entry is better; several comparisons with semicolons."""
+    made = summary.comparisons
+    gaps = ("" if one.difference is None else str(one.difference) for one in made)
+    return "; ".join(gaps), "; ".join(one.against.entry.row for one in made), "; ".join(one.verdict for one in made)
 
 
 def to_latex(grid: Grid) -> str:

@@ -67,5 +67,5 @@ EXPERIMENT = Experiment(
     name="table3",
     title="Table 3: accuracy (%) on CIFAR-100 with and without privileged information, by dimensions",
     entries=entries,
-    compare=(WITHOUT,),
+    compare=(WITHOUT, SOFTMAX),
 )

@@ -75,7 +75,7 @@ EXPERIMENT = Experiment(
     compare=(SOFTMAX,),
     notes=(
         "Uneven: class k of 100 keeps 2 + 2k training images, the same for every seed; the test set is left even, "
-        "for the paper does not say how it altered it.",
+        "for the paper does not say how it altered it. Held-out images, on which rates are searched, are uneven too.",
         "The paper does not say how it reduces cross-entropy over the batch: averaged here, at the paper's rate.",
     ),
 )
