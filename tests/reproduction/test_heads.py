@@ -1,17 +1,19 @@
 """Scale "head": a head of two layers on features that are computed once for all cells of a data set."""
 
-from dataclasses import replace
+from dataclasses import astuple, replace
 
 import pytest
 import torch
+from torch import nn
 
 from hyperproto.data import Bounds, ImagePreprocessing, Labels, Source, Split
 from hyperproto.models import create_backbone
 from hyperproto.reproduction import run_cell as module
-from hyperproto.reproduction.cell import PROTOTYPES, at_scale, paper_cell
+from hyperproto.reproduction.cell import PROTOTYPES, REDUCED, at_scale, paper_cell
 from hyperproto.reproduction.experiment import ALL, SEEDS, find_experiment
 from hyperproto.reproduction.rates import with_softmax
 from hyperproto.reproduction.run_cell import read_cell_data, run_cell
+from hyperproto.training.build import build_network
 
 FULL = paper_cell(reader="cifar-100", backbone="resnet-32", dim=100, prototypes="paper")
 HEAD = at_scale(FULL, "head")
@@ -25,6 +27,36 @@ def test_a_cell_is_a_frozen_network_and_a_protocol_of_its_own():
     assert HEAD.run.data.train_examples is HEAD.run.data.test_examples is None
     assert HEAD.but(lr=0.3).address == "4453f60956a24c37"  # of records that exist: must not move
     assert [HEAD.with_seed(seed).placement_seed for seed in SEEDS["head"]] == [0, 1, 2, 3, 4]
+
+
+def test_protocols_are_pinned():
+    """Epochs, pixels, and images to train and test on, by scale and data."""
+    assert {place: astuple(reduction) for place, reduction in REDUCED.items()} == {
+        ("cpu", "cifar-100"): (6, 16, 8_000, 4_000),
+        ("cpu", "cifar-100-uneven"): (6, 16, None, 4_000),
+        ("cpu", "imagenet-200"): (6, 16, 8_000, 4_000),
+        ("cpu", "cub-200-2011"): (10, 24, None, 2_000),
+        ("cpu", "omniart"): (8, 24, 3_600, 1_000),
+        ("cpu", "rotated-mnist"): (8, None, 6_000, 2_000),
+        ("medium", "cifar-100"): (30, 16, None, None),
+        ("medium", "cifar-100-uneven"): (60, 16, None, None),
+        ("medium", "omniart"): (30, 48, None, None),
+        ("medium", "rotated-mnist"): (20, None, None, None),
+        ("head", "cifar-100"): (10, None, None, None),
+        ("head", "cifar-100-uneven"): (20, None, None, None),
+        ("head", "cub-200-2011"): (20, None, None, None),
+        ("head", "omniart"): (20, None, None, None),
+    }
+
+
+def test_the_head_is_512_hidden_units_with_dropout():
+    """They are not part of an address: records are of these."""
+    layers = list(build_network(replace(HEAD.run.network, weights=None), (3, 128, 128), 100, seed=0).output.modules())
+    assert [(layer.in_features, layer.out_features) for layer in layers if isinstance(layer, nn.Linear)] == [
+        (1280, 512),
+        (512, 100),
+    ]
+    assert [layer.p for layer in layers if isinstance(layer, nn.Dropout)] == [0.3]
 
 
 def test_scarce_data_have_ten_images_of_a_class():

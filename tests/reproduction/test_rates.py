@@ -12,7 +12,7 @@ from hyperproto.reproduction.rates import SEARCHED, loss_of, score, trials, with
 from hyperproto.reproduction.runner import make_plan
 
 LATE = ", clamped only at test"
-BEST = {"Equation 1": 1, "Softmax CE": 0, "Cosine softmax": 2}  # places among the three rates
+BEST = {"Equation 1": 1, "Softmax CE": 0, "Free norm": 2}  # places among the three rates
 
 
 def search(loss):
@@ -40,7 +40,13 @@ def test_every_loss_has_three_trials_on_the_same_held_out_images():
         (5_000, 10, "medium")
     }
     assert all(loss_of(cell) == loss for loss in SEARCHED for cell in search(loss))
-    assert find_experiment("past-rates").cells("medium") == every
+    cells = find_experiment("past-rates").cells("medium")
+    assert {cell.address for cell in every} == {
+        cell.address for cell in cells if cell.run.data.reader.startswith("cifar")
+    }
+    assert {(cell.run.data.reader, cell.run.data.valid_examples) for cell in cells} == {
+        *(("cifar-100", 5_000), ("omniart", 1_000), ("rotated-mnist", 5_000))
+    }
 
 
 def test_the_best_trial_decides(results):
@@ -92,7 +98,9 @@ def test_a_trial_is_judged_by_accuracy_and_a_year_counts_as_a_point():
     )
 
 
-@pytest.mark.parametrize(("name", "count"), [("table1", 6 * 3), ("table3", 9 * 3), ("table4", 3 * 3 + 2 * 5)])
+@pytest.mark.parametrize(
+    ("name", "count"), [("table1", 6 * 3), ("table3", 9 * 3), ("table4", 2 * 3 + 2 * 5), ("past-long", 4)]
+)
 def test_cells_have_the_rate_of_their_loss(name, count, results):
     cells = find_experiment(name).cells("medium", results)
     assert len(cells) == count
@@ -141,3 +149,27 @@ def test_two_heads_without_a_weight_take_the_best_on_held_out_images(tmp_path):
 def test_reports_say_where_the_best_rate_is_the_largest_or_smallest(results):
     (note,) = [note for note in make_grid(find_experiment("table1"), "medium", results).notes if "rates" in note]
     assert note.endswith("tried: Equation 1 0.03, Softmax CE 0.03*.")
+
+
+def test_medium_asks_for_the_paintings_longer_runs_and_rotated_digits():
+    """Rows 4 to 6 of the plan: 30 epochs at 48 pixels, 100 epochs with one seed, and 20 epochs of all images."""
+    paintings = {
+        entry.row: entry.cell for name in ("table5", "table6") for entry in find_experiment(name).entries("medium")
+    }
+    assert {
+        (cell.run.train.epochs, cell.run.data.image_size) for cell in paintings.values() if cell.job == "train"
+    } == {(30, 48)}
+    assert {"MSE", "This paper", f"MSE{LATE}", "Constant answer", "Creation year (MAE): This paper"} <= set(paintings)
+    longer = find_experiment("past-long")
+    assert [(entry.cell.run.space.dim, entry.cell.run.train.epochs) for entry in longer.entries("medium")] == [
+        *((None, 100), (100, 100), (25, 100), (25, 100))
+    ]
+    assert longer.seeds("medium") == (0,)
+    digits = [entry.cell for entry in find_experiment("figure-rotated-mnist").entries("medium")]
+    assert {cell.run.train.epochs for cell in digits if cell.job == "train"} == {20}
+    assert {cell.run.data.train_examples for cell in digits} == {None}
+
+
+def test_a_loss_without_a_search_is_answered():
+    with pytest.raises(InputError, match="`scale` must be one at which a rate of Deep NCM is searched"):
+        find_experiment("figure-deepncm").cells("medium")

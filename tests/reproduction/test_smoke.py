@@ -15,6 +15,7 @@ from tests.reproduction.helpers import comparable, run_experiment
 
 WITHOUT_TRAINING = {"table2", "figure-idea"}
 ONE_SEED = {*WITHOUT_TRAINING}
+SMALL = [name for name in experiment_names() if find_experiment(name).has("smoke")]
 
 
 def with_weights(name, request):
@@ -45,7 +46,7 @@ def test_every_name_of_the_paper_is_there():
     assert all(find_experiment(name).name == name for name in experiment_names())
 
 
-@pytest.mark.parametrize("name", experiment_names())
+@pytest.mark.parametrize("name", SMALL)
 def test_a_name_runs_to_its_end_over_an_interrupt(name, small_places, monkeypatch, request):
     with_weights(name, request)
     experiment = find_experiment(name)
@@ -69,7 +70,7 @@ def test_a_name_runs_to_its_end_over_an_interrupt(name, small_places, monkeypatc
         assert record is None or record["state"] == "diverged" or entry.measure in record["measures"]
 
 
-@pytest.mark.parametrize("name", experiment_names())
+@pytest.mark.parametrize("name", SMALL)
 def test_a_name_is_reported_from_its_records(name, small_places, tmp_path, monkeypatch, request):
     with_weights(name, request)
     experiment = find_experiment(name)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hyperproto._core.errors import InputError
-from hyperproto.reproduction.experiment import Printed, experiment_names, find_experiment
+from hyperproto.reproduction.experiment import ALL, Printed, experiment_names, find_experiment
 from hyperproto.reproduction.grid import make_grid, summarize
 from hyperproto.reproduction.placements import Places
 from hyperproto.reproduction.reports import to_markdown
@@ -54,7 +54,8 @@ def test_each_column_has_its_dimensions():
 @pytest.mark.parametrize("name", experiment_names())
 def test_a_row_to_compare_with_stands_in_the_columns_of_others(name):
     experiment = find_experiment(name)
-    every = [{(entry.row, entry.column) for entry in experiment.entries(scale)} for scale in ("cpu", "head")]
+    scales = ["cpu", *(scale for scale, names in ALL.items() if name in names)]
+    every = [{(entry.row, entry.column) for entry in experiment.entries(scale)} for scale in scales]
     for row in experiment.compare:
         assert any((row, column) in held for held in every for other, column in held if other != row), row
 

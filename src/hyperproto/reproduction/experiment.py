@@ -19,7 +19,9 @@ PrintedTable: TypeAlias = Mapping[Any, Mapping[Any, Sequence[float | None]]]
 SEEDS = {"full": (0, 1, 2), "medium": (0, 1, 2), "head": (0, 1, 2, 3, 4), "cpu": (0, 1), "smoke": (0, 1)}
 PREFIXES = ("table", "figure_", "past_")  # of modules that have an EXPERIMENT
 ALL = {  # that a scale was made for, what is asked first at the front; other scales have everything
-    "medium": ("table1", "table3", "table4", "past-rates"),
+    "medium": (
+        *("table1", "table3", "table4", "table5", "table6", "past-long", "figure-rotated-mnist", "past-rates"),
+    ),
     "head": ("past-losses", "table4", "table5", "table6", "figure-deepncm", "table1", "table3", "past-rates"),
 }
 

@@ -1,8 +1,9 @@
 """Learning rates of the scales "medium" and "head": for every loss the best of a few, on held-out training images.
 
-From scratch a loss has three rates, searched once. On frozen features, where a trial takes seconds, they are
-searched for every data set and number of dimensions anew, on one set of prototypes: ours, with the data-driven prior
-where there are fewer dimensions than a simplex needs; and once for all kinds of class means.
+From scratch a loss has three rates, searched once on CIFAR-100 and for every run on other data. On frozen features,
+where a trial takes seconds, they are searched for every data set and number of dimensions anew, on one set of
+prototypes: ours, with the data-driven prior where there are fewer dimensions than a simplex needs; and once for all
+kinds of class means.
 """
 
 from collections.abc import Mapping
@@ -10,6 +11,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
+from hyperproto._core.errors import InputError
 from hyperproto.reproduction.cell import NUM_CLASSES, Cell, at_scale, find_record, paper_cell
 
 CIFAR = paper_cell(reader="cifar-100", backbone="resnet-32", dim=100)
@@ -28,12 +30,19 @@ def with_cosine_softmax(cell: Cell) -> Cell:
     return cell.but(loss="cosine_softmax", loss_options={"scale": 16.0}, reduction="mean", lr=0.1)
 
 
+def with_default(cell: Cell) -> Cell:
+    """Return a cell with what is chosen by default below D = K - 1: free norm, and the data-driven prior's axes."""
+    return cell.but(loss="free_norm_softmax", prototypes="projected", reduction="mean")
+
+
 SEARCHED = {
     "Equation 1": (CIFAR.but(prototypes="paper"), (0.01, 0.03, 0.1)),
     "Softmax CE": (with_softmax(CIFAR), (0.03, 0.1, 0.3)),
-    "Cosine softmax": (with_cosine_softmax(CIFAR.but(prototypes="ours")), (0.03, 0.1, 0.3)),
+    "Free norm": (with_default(CIFAR.but(dim=25)), (0.03, 0.1, 0.3)),
 }
-"""From scratch, by loss: a cell of scale "full", and the rates to try; Equation 1 is summed, the others averaged."""
+"""On CIFAR-100 from scratch, by loss: a cell of scale "full", and the rates to try."""
+OTHER_RATES = {"sum": (0.001, 0.003, 0.01), "mean": (0.03, 0.1, 0.3)}
+"""On other data from scratch, by how a loss is reduced over the batch."""
 FEATURE_RATES = {
     "one cosine": (0.3, 1.0, 3.0),
     "softmax of cosines": (0.1, 0.3, 1.0),
@@ -57,7 +66,7 @@ def loss_of(cell: Cell) -> str:
         return "Deep NCM"
     if space.kind == "conventional":
         return "Squared error" if cell.run.data.tasks == ("year",) else "Softmax CE"
-    return NAMES[space.loss].format(**{"q": 0.5} | space.loss_options)
+    return NAMES.get(space.loss, space.loss).format(**{"q": 0.5} | space.loss_options)
 
 
 def trials(cell: Cell) -> list[Cell]:
@@ -65,14 +74,17 @@ def trials(cell: Cell) -> list[Cell]:
 
     Two heads whose weight is left open have one for each rate and weight.
     """
-    if cell.scale == "medium":
+    data, space = cell.run.data, cell.run.space
+    if cell.scale == "medium" and data.reader.startswith(CIFAR.run.data.reader):
+        if loss_of(cell) not in SEARCHED:
+            raise InputError("scale", f"be one at which a rate of {loss_of(cell)} is searched", '"medium"')
         full, rates = SEARCHED[loss_of(cell)]
         short = at_scale(full, "medium").but(valid_examples=HELD_OUT, epochs=EPOCHS)
         return [short.but(lr=rate) for rate in rates]
-    data, space = cell.run.data, cell.run.space
-    epochs = (cell.run.train.epochs or 0) // 2
+    rates = FEATURE_RATES[_kind(cell)] if cell.scale == "head" else OTHER_RATES[cell.run.train.reduction or "sum"]
+    epochs = (cell.run.train.epochs or 0) // 2 if cell.scale == "head" else EPOCHS
     short = cell.but(valid_examples=HELD_OUT_OF_SMALL if data.reader in SMALL else HELD_OUT, epochs=epochs, seed=0)
-    if space.prototypes is not None:
+    if space.prototypes is not None and cell.scale == "head":
         dim = NEAREST.get(space.dim or 0, space.dim or 0)
         has_room = dim + 1 >= NUM_CLASSES.get(data.reader, 0)
         placed = {"prototypes": "ours" if has_room else "data-driven", "placement_steps": 10_000, "placement_seed": 0}
@@ -81,7 +93,7 @@ def trials(cell: Cell) -> list[Cell]:
         short = short.but(mean="condensation")
     open_weight = space.kind == "conventional" and data.reader == "omniart" and not data.tasks
     weights = WEIGHTS if open_weight and space.task_weight is None else (space.task_weight,)
-    return [short.but(lr=rate, task_weight=weight) for weight in weights for rate in FEATURE_RATES[_kind(cell)]]
+    return [short.but(lr=rate, task_weight=weight) for weight in weights for rate in rates]
 
 
 def _kind(cell: Cell) -> str:
