@@ -42,6 +42,15 @@ def test_every_name_has_a_report():
     assert {scale for _, scale in REPORTED} <= {"cpu", "medium", "head"}
 
 
+def test_no_file_is_left_that_no_report_writes():
+    pictures = {"curves": ("",), "idea": ("",), "sphere": ("-1", "-2")}
+    made = {f"{name}-{scale}{suffix}" for name, scale in REPORTED for suffix in (".md", ".csv", ".tex")}
+    for name, scale in REPORTED:
+        parts = pictures.get(find_experiment(name).figure, ())
+        made |= {f"{name}-{scale}{part}{suffix}" for part in parts for suffix in (".png", ".svg")}
+    assert {path.name for path in (RESULTS / "reports").iterdir() if path.suffix != ".html"} == made
+
+
 def test_no_record_is_left_of_what_no_table_asks_for():
     """Such as those of 10,000 steps of descent where the authors' files show 1,000, or of images drawn otherwise."""
     asked = {cell.address for name, scale in REPORTED for cell in find_experiment(name).cells(scale, RESULTS)}

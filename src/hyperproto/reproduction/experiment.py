@@ -55,7 +55,7 @@ class Entry:
     paper : Printed or None
         What the paper prints there.
     past : bool
-        Whether the row goes past the paper.
+        Whether the row goes beyond the paper.
     num_seeds : int, optional
         Other than the table's.
     """

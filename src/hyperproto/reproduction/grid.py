@@ -230,7 +230,7 @@ class Grid:
     notes: tuple[str, ...]
 
     def is_past(self, row: str) -> bool:
-        """Whether a row goes past the paper."""
+        """Whether a row goes beyond the paper."""
         return any(summary.entry.past for (name, _), summary in self.cells.items() if name == row)
 
     @property

@@ -1,4 +1,4 @@
-"""Past the paper: a quarter of the dimensions given time. One seed: curves without a verdict."""
+"""Beyond the paper: a quarter of the dimensions given time. One seed: curves without a verdict."""
 
 from hyperproto.reproduction.cell import at_scale, paper_cell
 from hyperproto.reproduction.experiment import Entry, Experiment

@@ -1,4 +1,4 @@
-"""Past the paper: losses by dimensions on frozen features, next to softmax and to softmax of the same rank.
+"""Beyond the paper: losses by dimensions on frozen features, next to softmax and to softmax of the same rank.
 
 Prototypes are ours: a simplex where there is room for one, else placed with the data-driven prior, its order kept.
 """

@@ -1,4 +1,4 @@
-"""Past the paper: five epochs on CIFAR-100, depth 8, and how much of softmax's accuracy a fixed sphere keeps.
+"""Beyond the paper: five epochs on CIFAR-100, depth 8, and how much of softmax's accuracy a fixed sphere keeps.
 
 The rows follow one rule, :func:`hyperproto.losses.get_loss`; rates are those that
 :mod:`~hyperproto.reproduction.past_tuning` found on held-out images. The last row is the rule before, with

@@ -13,7 +13,7 @@ Table = dict[tuple[str, str], dict[int, tuple[float, float | None]]]  # row and 
 READERS = {CIFAR: "cifar-100", IMAGENET: "imagenet-200"}
 
 ROWS = {"One-hot": "one-hot", "Word2vec": "word2vec", "This paper": "paper"}
-# past the paper: our placement, theirs as published, and our placement with cross-entropy over cosines
+# beyond the paper: our placement, theirs as published, and our placement with cross-entropy over cosines
 PAST = {"Our placement": "ours", "Authors' prototypes": "authors", "Our placement, cosine softmax": "ours"}
 COSINES, SOFTMAX = "Our placement, cosine softmax", "Softmax CE (Table 4)"
 

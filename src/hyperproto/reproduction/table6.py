@@ -41,7 +41,7 @@ CELLS = {
     AUTHORS: JOINT.but(prototypes="authors"),
     SOFTMAX: with_cosine_softmax(JOINT.but(prototypes="ours")),
 }
-WEIGHED = (BASELINE, OURS, LATE)  # the sphere needs no weight: rows past the paper have none
+WEIGHED = (BASELINE, OURS, LATE)  # the sphere needs no weight: rows beyond the paper have none
 UNWEIGHED = (OURS, PLACED, AUTHORS, SOFTMAX)
 # at scale "head": one task in as many dimensions as it has next to the other
 ALONE: dict[str, dict[str, Any]] = {
