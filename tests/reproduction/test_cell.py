@@ -18,7 +18,12 @@ from hyperproto.training.build import build_network
 WHOLE = ("cifar-100-uneven", "cub-200-2011")  # of which the cpu scale takes all training images
 READ = (read_cifar100, read_tiny_imagenet, read_cub200, read_omniart)
 UNTRAINED = ("table2", "figure-idea")
-SCALES = {"past-rates": "medium", "past-long": "medium", "past-losses": "head"}  # of those without the scale "cpu"
+SCALES = {
+    "past-rates": "medium",
+    "past-long": "medium",
+    "past-losses": "head",
+    "past-dimensions": "head",
+}  # of those without the scale "cpu"
 # the paper's own; what goes past it has protocols of its own
 TRAINED = [name for name in experiment_names() if name not in UNTRAINED and not name.startswith("past-")]
 

@@ -43,7 +43,7 @@ def test_every_name_has_a_report():
 
 
 def test_no_file_is_left_that_no_report_writes():
-    pictures = {"curves": ("",), "idea": ("",), "sphere": ("-1", "-2")}
+    pictures = {"curves": ("",), "shares": ("",), "idea": ("",), "sphere": ("-1", "-2")}
     made = {f"{name}-{scale}{suffix}" for name, scale in REPORTED for suffix in (".md", ".csv", ".tex")}
     for name, scale in REPORTED:
         parts = pictures.get(find_experiment(name).figure, ())

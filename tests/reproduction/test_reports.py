@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 import sys
 from dataclasses import asdict
 
@@ -10,6 +11,7 @@ from rich.console import Console
 
 from hyperproto.reproduction.cell import FORMAT, paper_cell, write_record
 from hyperproto.reproduction.experiment import Entry, Experiment, Printed, find_experiment
+from hyperproto.reproduction.figures import share
 from hyperproto.reproduction.grid import make_grid
 from hyperproto.reproduction.reports import print_grid, to_csv, to_latex, to_markdown, write_report
 
@@ -131,3 +133,26 @@ def test_without_the_package_that_draws_numbers_are_reported_all_the_same(result
 def test_nothing_is_drawn_without_records(figure, tmp_path):
     _, written = write_report(make_experiment(figure), "full", tmp_path, tmp_path / "reports")
     assert {path.suffix for path in written} == {".md", ".csv", ".tex"}
+
+
+def test_shares_of_softmax_are_drawn_and_what_was_not_run_is_said(tmp_path):
+    experiment = find_experiment("past-dimensions")
+    entries = {(entry.row, entry.column): entry for entry in experiment.entries("head")}
+    for row, value in (("Softmax CE", 0.5), ("Free norm, axes of the prior (the default)", 0.4)):
+        for cell in entries[row, "5 epochs"].cells(()).values():
+            record = {"format": FORMAT, "address": cell.address, "cell": asdict(cell), "state": "done", "epochs": []}
+            write_record(tmp_path, "own", record | {"protocol": {}, "measures": {"class/accuracy": value}})
+    grid, written = write_report(experiment, "head", tmp_path, tmp_path / "reports")
+    assert share(grid, "Free norm, axes of the prior (the default)", "5 epochs") == pytest.approx((80, 0))
+    assert share(grid, "Softmax CE", "30 epochs") is None
+    drawn = re.findall(r"<text[^>]*>([^<]+)</text>", written[-1].read_text(encoding="utf-8"))
+    assert drawn.count("not run") == 5 + 2  # every number of dimensions, 30 and 100 epochs
+    assert {"Softmax CE", "share of softmax's accuracy, %", "Does a quarter of the dimensions suffice?"} <= set(drawn)
+
+
+def test_the_picture_of_dimensions_asks_for_nothing_that_other_tables_do_not():
+    places = {"head": ("past-losses", "table1"), "medium": ("table3", "past-long"), "cpu": ("past-short-runs",)}
+    known = {
+        e.cell.address for scale in places for name in places[scale] for e in find_experiment(name).entries(scale)
+    }
+    assert {entry.cell.address for entry in find_experiment("past-dimensions").entries("head")} <= known

@@ -19,7 +19,7 @@ def test_the_idea_is_drawn_from_nothing(tmp_path, capsys):
     assert "[2/2]" in out
     assert "cosine after" in out
     reports = tmp_path / "results" / "reports"
-    for name in ("figure-idea-cpu.png", "figure-idea-cpu.svg", "figure-idea-cpu.md"):
+    for name in ("figure-idea-cpu.png", "figure-idea-cpu.svg"):
         assert (reports / name).stat().st_size > 1000
     before = (reports / "figure-idea-cpu.csv").read_text()
     main(["reproduce", "figure-idea", "--report-only", "--results", str(tmp_path / "results")])

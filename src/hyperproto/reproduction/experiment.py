@@ -113,7 +113,7 @@ class Experiment:
     notes : tuple of str
         Printed below.
     figure : str
-        "" for a table, else what to draw: "curves", "sphere" or "idea".
+        "" for a table, else what to draw: "curves", "shares", "sphere" or "idea".
     compare : tuple of str
         Rows that every other one of the same measure is tested against, in pairs of equal seeds; empty tests none.
     trained : bool
