@@ -101,7 +101,10 @@ def _draw_curve(axes: Any, summary: Summary, color: str) -> None:
 
 def _draw_shares(grid: Grid, path: Path) -> None:
     """Draw each accuracy as a share of the first row's, by dimensions and by epochs."""
-    panels = {"dimensions; heads on frozen features": "D = {}", "epochs; D = 25, from scratch": "{} epochs"}
+    panels = {
+        "dimensions; heads on frozen features": "D = {}",
+        "epochs; D = 25, from scratch (5: one cycle at 32 pixels; 30 and 100: 16 pixels)": "{} epochs",
+    }
     with new_picture(path, 11, 5) as figure:
         for axes, (label, column) in zip(figure.subplots(1, 2, sharey=True), panels.items(), strict=True):
             asked = sorted(int(text) for name in grid.columns for text in re.findall(column.format(r"(\d+)"), name))
