@@ -14,6 +14,7 @@ from hyperproto.reproduction.experiment import ALL, SEEDS, find_experiment
 from hyperproto.reproduction.rates import with_softmax
 from hyperproto.reproduction.run_cell import read_cell_data, run_cell
 from hyperproto.training.build import build_network
+from tests.reproduction.helpers import find
 
 FULL = paper_cell(reader="cifar-100", backbone="resnet-32", dim=100, prototypes="paper")
 HEAD = at_scale(FULL, "head")
@@ -69,17 +70,13 @@ def test_scarce_data_have_ten_images_of_a_class():
 
 
 def test_a_cut_off_run_leaves_complete_entries():
-    cells = find_experiment("past-losses").searches("head").cells("head") + find_experiment("past-losses").cells(
-        "head"
-    )
+    cells = find("past-losses").searches("head").cells("head") + find("past-losses").cells("head")
     assert [cell.seed for cell in cells[-10:]] == [0, 1, 2, 3, 4] * 2
     assert len({cell.but(seed=0, placement_seed=0).address for cell in cells[-10:]}) == 2
 
 
 def test_free_norm_is_tried_on_both_data_driven_placements():
-    asked = {
-        (entry.row, entry.column): entry.cell.run.space for entry in find_experiment("past-losses").entries("head")
-    }
+    asked = {(entry.row, entry.column): entry.cell.run.space for entry in find("past-losses").entries("head")}
     for dim in (25, 10, 5):
         spaces = [asked[row, f"D = {dim}"] for row in ("Free norm", "Free norm, axes of the prior kept")]
         assert [space.prototypes for space in spaces] == ["data-driven", "projected"]

@@ -10,6 +10,7 @@ from hyperproto.reproduction.experiment import find_experiment
 from hyperproto.reproduction.grid import make_grid
 from hyperproto.reproduction.rates import SEARCHED, loss_of, score, trials, with_best_rate
 from hyperproto.reproduction.runner import make_plan
+from tests.reproduction.helpers import find
 
 LATE = ", clamped only at test"
 BEST = {"Equation 1": 1, "Softmax CE": 0, "Free norm": 2}  # places among the three rates
@@ -40,7 +41,7 @@ def test_every_loss_has_three_trials_on_the_same_held_out_images():
         (5_000, 10, "medium")
     }
     assert all(loss_of(cell) == loss for loss in SEARCHED for cell in search(loss))
-    cells = find_experiment("past-rates").cells("medium")
+    cells = find("past-rates").cells("medium")
     assert {cell.address for cell in every} == {
         cell.address for cell in cells if cell.run.data.reader.startswith("cifar")
     }
@@ -69,7 +70,7 @@ def test_without_the_search_a_cell_waits_for_it(results, small_places):
 
 
 def test_heads_are_searched_for_every_loss_data_set_and_number_of_dimensions():
-    cells = find_experiment("past-rates").cells("head")
+    cells = find("past-rates").cells("head")
     assert {cell.scale for cell in cells} == {"head"}
     assert {cell.run.data.valid_examples for cell in cells if cell.run.data.reader == "cifar-100"} == {5_000}
     assert {cell.run.data.valid_examples for cell in cells if cell.run.data.reader != "cifar-100"} == {1_000}
@@ -102,7 +103,7 @@ def test_a_trial_is_judged_by_accuracy_and_a_year_counts_as_a_point():
     ("name", "count"), [("table1", 6 * 3), ("table3", 9 * 3), ("table4", 2 * 3 + 2 * 5), ("past-long", 4)]
 )
 def test_cells_have_the_rate_of_their_loss(name, count, results):
-    cells = find_experiment(name).cells("medium", results)
+    cells = find(name).cells("medium", results)
     assert len(cells) == count
     for cell in cells:
         loss = loss_of(cell)
@@ -111,7 +112,7 @@ def test_cells_have_the_rate_of_their_loss(name, count, results):
 
 
 def test_tables_share_softmax_and_the_papers_cells(results):
-    first, fourth = (find_experiment(name).cells("medium", results) for name in ("table1", "table4"))
+    first, fourth = (find(name).cells("medium", results) for name in ("table1", "table4"))
     assert len({cell.address for cell in first} & {cell.address for cell in fourth}) == 6
 
 
@@ -153,14 +154,12 @@ def test_reports_say_where_the_best_rate_is_the_largest_or_smallest(results):
 
 def test_medium_asks_for_the_paintings_longer_runs_and_rotated_digits():
     """Rows 4 to 6 of the plan: 30 epochs at 48 pixels, 100 epochs with one seed, and 20 epochs of all images."""
-    paintings = {
-        entry.row: entry.cell for name in ("table5", "table6") for entry in find_experiment(name).entries("medium")
-    }
+    paintings = {entry.row: entry.cell for name in ("table5", "table6") for entry in find(name).entries("medium")}
     assert {
         (cell.run.train.epochs, cell.run.data.image_size) for cell in paintings.values() if cell.job == "train"
     } == {(30, 48)}
     assert {"MSE", "This paper", f"MSE{LATE}", "Constant answer", "Creation year (MAE): This paper"} <= set(paintings)
-    longer = find_experiment("past-long")
+    longer = find("past-long")
     assert [(entry.cell.run.space.dim, entry.cell.run.train.epochs) for entry in longer.entries("medium")] == [
         *((None, 100), (100, 100), (25, 100), (25, 100))
     ]

@@ -14,6 +14,7 @@ from hyperproto.reproduction.experiment import Entry, Experiment, Printed, find_
 from hyperproto.reproduction.figures import share
 from hyperproto.reproduction.grid import make_grid
 from hyperproto.reproduction.reports import print_grid, to_csv, to_latex, to_markdown, write_report
+from tests.reproduction.helpers import find
 
 OURS, THEIRS = paper_cell(dim=3, prototypes="ours"), paper_cell(dim=3, prototypes="one-hot")
 VALUES = {("ours", 0): 0.5, ("ours", 1): 0.54, ("one-hot", 0): 0.45, ("one-hot", 1): 0.46}
@@ -136,7 +137,7 @@ def test_nothing_is_drawn_without_records(figure, tmp_path):
 
 
 def test_shares_of_softmax_are_drawn_and_what_was_not_run_is_said(tmp_path):
-    experiment = find_experiment("past-dimensions")
+    experiment = find("past-dimensions")
     entries = {(entry.row, entry.column): entry for entry in experiment.entries("head")}
     for row, value in (("Softmax CE", 0.5), ("Free norm, axes of the prior (the default)", 0.4)):
         for cell in entries[row, "5 epochs"].cells(()).values():
@@ -152,7 +153,5 @@ def test_shares_of_softmax_are_drawn_and_what_was_not_run_is_said(tmp_path):
 
 def test_the_picture_of_dimensions_asks_for_nothing_that_other_tables_do_not():
     places = {"head": ("past-losses", "table1"), "medium": ("table3", "past-long"), "cpu": ("past-short-runs",)}
-    known = {
-        e.cell.address for scale in places for name in places[scale] for e in find_experiment(name).entries(scale)
-    }
-    assert {entry.cell.address for entry in find_experiment("past-dimensions").entries("head")} <= known
+    known = {e.cell.address for scale in places for name in places[scale] for e in find(name).entries(scale)}
+    assert {entry.cell.address for entry in find("past-dimensions").entries("head")} <= known

@@ -17,12 +17,12 @@ PrintedTable: TypeAlias = Mapping[Any, Mapping[Any, Sequence[float | None]]]
 
 # paper: three seeds. On a small machine two, the fewest that have a spread.
 SEEDS = {"full": (0, 1, 2), "medium": (0, 1, 2), "head": (0, 1, 2, 3, 4), "cpu": (0, 1), "smoke": (0, 1)}
-PREFIXES = ("table", "figure_", "past_")  # of modules that have an EXPERIMENT
+PREFIXES = ("table", "figure_")  # of modules that have an EXPERIMENT
+FURTHER = Path("experiments")  # files beyond the paper, in a clone of the repository
+LONG, LOSSES, RATES = (str(FURTHER / f"past_{name}.py") for name in ("long", "losses", "rates"))
 ALL = {  # that a scale was made for, what is asked first at the front; other scales have everything
-    "medium": (
-        *("table1", "table3", "table4", "table5", "table6", "past-long", "figure-rotated-mnist", "past-rates"),
-    ),
-    "head": ("past-losses", "table4", "table5", "table6", "figure-deepncm", "table1", "table3", "past-rates"),
+    "medium": ("table1", "table3", "table4", "table5", "table6", LONG, "figure-rotated-mnist", RATES),
+    "head": (LOSSES, "table4", "table5", "table6", "figure-deepncm", "table1", "table3", RATES),
 }
 
 
@@ -182,8 +182,11 @@ def experiment_names() -> list[str]:
 
 
 def find_experiments(name: str, scale: str) -> list[Experiment]:
-    """Return an experiment by its name, or for "all" those of a scale."""
-    return [find_experiment(each) for each in (ALL.get(scale, experiment_names()) if name == "all" else [name])]
+    """Return an experiment by its name, or for "all" those of a scale, with those beyond the paper that are here."""
+    if name != "all":
+        return [find_experiment(name)]
+    here = [*experiment_names(), *map(str, sorted(FURTHER.glob("*.py")))]
+    return [find_experiment(each) for each in ALL.get(scale, here) if each in here]
 
 
 def find_experiment(name: str) -> Experiment:

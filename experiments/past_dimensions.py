@@ -1,13 +1,15 @@
 """Beyond the paper: does a quarter of the dimensions suffice? Runs of other tables, next to softmax."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
-from hyperproto.reproduction import past_long, past_losses, past_short_runs, table1, table3
-from hyperproto.reproduction.experiment import Entry, Experiment
+from hyperproto.reproduction import table1, table3
+from hyperproto.reproduction.experiment import Entry, Experiment, find_experiment
 
 SOFTMAX = "Softmax CE"
 PAPER, PRIOR = "Equation 1, this paper's prototypes", "Equation 1, ours with the data-driven prior"
-DEFAULT, RANK = "Free norm, axes of the prior (the default)", past_losses.RANK
+DEFAULT, RANK = "Free norm, axes of the prior (the default)", "Softmax CE behind D learned dimensions"
 DIMS = (3, 5, 10, 25, 100)
 
 
@@ -15,9 +17,11 @@ def entries(scale: str) -> list[Entry]:
     """Return what other tables ask for: heads by dimensions, then 25 dimensions from scratch by epochs."""
     if scale != "head":
         return []
-    losses, first = (_by_place(table.entries(scale)) for table in (past_losses, table1))
-    medium, short = _by_place(table3.entries("medium")), _by_place(past_short_runs.entries("cpu"))
-    longer = {row: entry for (row, _), entry in _by_place(past_long.entries("medium")).items()}
+    first, medium = _by_place(table1.entries(scale)), _by_place(table3.entries("medium"))
+    losses, short, longer = (
+        _by_place(find_experiment(str(Path(__file__).with_name(f"past_{name}.py"))).entries(at))
+        for name, at in (("losses", scale), ("short_runs", "cpu"), ("long", "medium"))
+    )
     placed = {(SOFTMAX, f"D = {dim}"): first[table1.SOFTMAX, f"{table1.CIFAR} {dim}"] for dim in DIMS}
     placed |= {(PAPER, f"D = {dim}"): first["This paper", f"{table1.CIFAR} {dim}"] for dim in DIMS}
     placed |= {(PRIOR, column): entry for (row, column), entry in losses.items() if row == "Equation 1"}
@@ -25,14 +29,14 @@ def entries(scale: str) -> list[Entry]:
     placed |= {(DEFAULT, "D = 100"): losses["Free norm", "D = 100"]}  # a simplex, which has no axes to choose
     placed |= {(RANK, column): entry for (row, column), entry in losses.items() if row == RANK}
     placed |= {
-        (SOFTMAX, "5 epochs"): short[past_short_runs.SOFTMAX, "D = 25"],
-        (DEFAULT, "5 epochs"): short[past_short_runs.SPHERE, "D = 25"],
+        (SOFTMAX, "5 epochs"): short["Softmax CE, 100 outputs", "D = 25"],
+        (DEFAULT, "5 epochs"): short["Sphere, free norm", "D = 25"],
         (SOFTMAX, "30 epochs"): medium[table3.SOFTMAX, "25"],
         (PAPER, "30 epochs"): medium[table3.WITHOUT, "25"],
         (PRIOR, "30 epochs"): medium["Our placement, data-driven prior", "25"],
-        (SOFTMAX, "100 epochs"): longer["Softmax CE"],
-        (PAPER, "100 epochs"): longer["Equation 1, D = 25"],
-        (DEFAULT, "100 epochs"): longer["Free norm, axes of the data-driven prior, D = 25"],
+        (SOFTMAX, "100 epochs"): longer["Softmax CE", "100 epochs"],
+        (PAPER, "100 epochs"): longer["Equation 1, D = 25", "100 epochs"],
+        (DEFAULT, "100 epochs"): longer["Free norm, axes of the data-driven prior, D = 25", "100 epochs"],
     }
     seeds = {"5 epochs": 3, "30 epochs": 3, "100 epochs": 1}
     return [
@@ -41,7 +45,7 @@ def entries(scale: str) -> list[Entry]:
     ]
 
 
-def _by_place(entries: list[Entry]) -> dict[tuple[str, str], Entry]:
+def _by_place(entries: Sequence[Entry]) -> dict[tuple[str, str], Entry]:
     return {(entry.row, entry.column): entry for entry in entries}
 
 

@@ -1,17 +1,16 @@
 """How learning rates were chosen at the scales "medium" and "head": a few for every loss, on held-out images."""
 
 from hyperproto.reproduction.cell import TUNED, Cell, at_scale
-from hyperproto.reproduction.experiment import ALL, Entry, Experiment, find_experiment
+from hyperproto.reproduction.experiment import ALL, RATES, Entry, Experiment, find_experiment
 from hyperproto.reproduction.rates import SEARCHED, loss_of, trials
 
-NAME = "past-rates"
 TASKS = {"omniart": ("year", "school"), "rotated-mnist": ("digit", "angle")}
 
 
 def entries(scale: str) -> list[Entry]:
     """Return a row per search: at scale "medium" 33 cells of 5 minutes of one core, at "head" 141 of 18 s or less."""
     if scale in TUNED:
-        tables = [find_experiment(name) for name in ALL[scale] if name != NAME]
+        tables = [find_experiment(name) for name in ALL[scale] if name != RATES]
         searched = [entry.cell for table in tables for entry in table.entries(scale)]
         made = [_entries(cell) for cell in searched if cell.job == "train"]
         return list({(entry.row, entry.column): entry for found in made for entry in found}.values())
@@ -47,7 +46,7 @@ def _name(trial: Cell) -> str:
 
 
 EXPERIMENT = Experiment(
-    name=NAME,
+    name="past-rates",
     title="Learning rates: accuracy (%) or mean error on held-out training images",
     entries=entries,
     num_seeds=1,
