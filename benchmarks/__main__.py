@@ -39,7 +39,6 @@ NAMES = (
     "negatives",
     "million_classes",
     "new_classes",
-    "estimators",
     "own_data",
     "imbalance",
     "pretrained",

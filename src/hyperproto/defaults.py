@@ -2,7 +2,7 @@
 
 The command line, the estimators, ``hp.fit`` and ``loss="auto"`` all ask here, so the same data get the same sphere,
 the same loss and the same schedule whichever way they come in. The values for images did best in recorded runs
-(``hyperproto reproduce past-tuning``, ``past-short-runs`` and ``past-joint``). Those for tables and texts, and for a
+(``past_tuning``, ``past_short_runs`` and ``past_joint`` in ``experiments``). Those for tables and texts, and for a
 class and a number together, rest on five folds of ``python -m benchmarks own_data --group choose``; its other rows
 say how good they are. Imports nothing, so that anything can ask.
 """

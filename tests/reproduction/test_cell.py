@@ -10,21 +10,27 @@ from hyperproto._core.errors import InputError
 from hyperproto.data import Augment, ImagePreprocessing, read_cifar100, read_cub200, read_omniart, read_tiny_imagenet
 from hyperproto.prototypes import place
 from hyperproto.reproduction.cell import Cell, at_scale, paper_cell
-from hyperproto.reproduction.experiment import SEEDS, experiment_names, find_experiment
+from hyperproto.reproduction.experiment import SEEDS, find_experiment
 from hyperproto.reproduction.placements import cell_prototypes
 from hyperproto.spec import SCHEDULES
 from hyperproto.training.build import build_network
+from tests.reproduction.helpers import NAMES, find
 
 WHOLE = ("cifar-100-uneven", "cub-200-2011")  # of which the cpu scale takes all training images
 READ = (read_cifar100, read_tiny_imagenet, read_cub200, read_omniart)
 UNTRAINED = ("table2", "figure-idea")
-SCALES = {"past-rates": "medium", "past-losses": "head"}  # of those without the scale "cpu"
+SCALES = {
+    "past-rates": "medium",
+    "past-long": "medium",
+    "past-losses": "head",
+    "past-dimensions": "head",
+}  # of those without the scale "cpu"
 # the paper's own; what goes past it has protocols of its own
-TRAINED = [name for name in experiment_names() if name not in UNTRAINED and not name.startswith("past-")]
+TRAINED = [name for name in NAMES if name not in UNTRAINED and not name.startswith("past-")]
 
 
 def full_cells():
-    return {cell.address: cell for name in TRAINED for cell in find_experiment(name).cells("full")}.values()
+    return {cell.address: cell for name in TRAINED for cell in find(name).cells("full")}.values()
 
 
 def test_an_address_is_fixed_by_the_content_and_nothing_else():
@@ -37,8 +43,8 @@ def test_an_address_is_fixed_by_the_content_and_nothing_else():
 
 
 def test_a_cell_survives_json():
-    for name in experiment_names():
-        for cell in find_experiment(name).cells(SCALES.get(name, "cpu")):
+    for name in NAMES:
+        for cell in find(name).cells(SCALES.get(name, "cpu")):
             again = Cell.from_dict(json.loads(json.dumps(asdict(cell))))
             assert json.dumps(asdict(again)) == json.dumps(asdict(cell))
             assert again.address == cell.address
@@ -66,7 +72,7 @@ def test_an_unknown_entry_of_a_record_is_answered():
 
 
 def test_full_cells_have_the_settings_of_section_3():
-    entries = [entry for name in TRAINED for entry in find_experiment(name).entries("full")]
+    entries = [entry for name in TRAINED for entry in find(name).entries("full")]
     past = {cell.address for entry in entries if entry.past for cell in entry.cells(range(3)).values()}
     for cell in full_cells():
         if cell.job == "constant":
@@ -91,7 +97,7 @@ def test_the_schedule_is_the_papers():
 def test_there_are_three_seeds_and_all_cells_have_them():
     assert SEEDS["full"] == (0, 1, 2)
     for name in TRAINED:
-        cells = [cell for cell in find_experiment(name).cells("full") if cell.job == "train"]
+        cells = [cell for cell in find(name).cells("full") if cell.job == "train"]
         assert [sum(cell.seed == seed for cell in cells) for seed in range(3)] == [len(cells) / 3] * 3
 
 
@@ -154,7 +160,7 @@ def test_augmentation_is_the_papers(small_places):
 
 def test_cells_of_the_cpu_scale_say_so_and_are_smaller():
     for name in TRAINED:
-        for cell in find_experiment(name).cells("cpu"):
+        for cell in find(name).cells("cpu"):
             assert cell.scale == "cpu"
             if cell.job == "constant":
                 continue
@@ -170,7 +176,7 @@ def test_the_cpu_scale_takes_twenty_minutes_by_the_arithmetic_of_scales():
     """2 seeds on 2 cores: a name's cells of one seed, one after the other, at the seconds a cell noted there."""
     seconds = {"cifar-100": 31, "imagenet-200": 31, "cifar-100-uneven": 38, "cub-200-2011": 78, "omniart": 37}
     for name in TRAINED:
-        every = find_experiment(name).cells("cpu")
+        every = find(name).cells("cpu")
         cells = [cell for cell in every if cell.seed == 0 and cell.job == "train"]
         total = sum(
             57 if "dense" in cell.run.network.backbone else seconds.get(cell.run.data.reader, 150) for cell in cells
@@ -179,7 +185,7 @@ def test_the_cpu_scale_takes_twenty_minutes_by_the_arithmetic_of_scales():
 
 
 def test_tables_share_the_cells_they_have_in_common():
-    first, third = ({cell.address for cell in find_experiment(name).cells("full")} for name in ("table1", "table3"))
+    first, third = ({cell.address for cell in find(name).cells("full")} for name in ("table1", "table3"))
     assert len(first & third) == 3 * 9  # 10, 25 and 100 dimensions; the paper's placement, ours, the authors'
 
 
@@ -199,7 +205,7 @@ def test_the_papers_prototypes_take_the_steps_of_the_authors_files(reader, dim, 
 
 
 def test_a_descent_of_10_000_steps_is_kept_apart_from_one_of_1_000():
-    longer = {entry.row: entry.cell for entry in find_experiment("past-prototypes").entries("cpu")}
+    longer = {entry.row: entry.cell for entry in find("past-prototypes").entries("cpu")}
     assert longer["Equation 5, 10,000 steps"].placement_steps == 10_000
     entries = [entry for entry in find_experiment("table1").entries("full") if entry.column == "CIFAR-100 100"]
     full = {entry.row: entry.cell for entry in entries}

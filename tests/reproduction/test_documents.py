@@ -1,4 +1,4 @@
-"""The numbers that documents quote are those of the records and tables in ``results``."""
+"""The numbers that documents quote are those of the records and tables in ``results``, each by its row and column."""
 
 import csv
 import re
@@ -8,18 +8,55 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 REPORTS = ROOT / "results" / "reports"
+# what docs/reproduction.md says, after its report: <row | column> is a mean, <row | column>± one with its error
+QUOTES = [line.split(": ", 1) for line in Path(__file__).with_name("quotes.txt").read_text("utf-8").splitlines()]
+YEAR, STYLE = "Creation year (MAE): ", "Art style (accuracy): "
 
 
 def cells():
-    """Return mean and spread of every place of every report, by name, row and column."""
+    """Return mean and error of every place of every report, by name, row and column."""
     found = {}
     for path in sorted(REPORTS.glob("*.csv")):
         with path.open(encoding="utf-8") as file:
             for line in csv.DictReader(file):
                 if line["mean"]:
-                    std = float(line["std"]) if line["std"] else None
-                    found[path.stem, line["row"], line["column"]] = (float(line["mean"]), std)
+                    error = float(line["error"]) if line["error"] else None
+                    found[path.stem, line["row"], line["column"]] = (float(line["mean"]), error)
     return found
+
+
+def rendered(report, template, found):
+    """Return a template with its numbers, in the style of the documents: no zero before the point of an error."""
+
+    def number(match):
+        mean, error = found[report, match[1], match[2]]
+        return f"{mean:.1f}" + (f" ± {f'{error:.1f}'.removeprefix('0')}" if match[3] else "")
+
+    return re.sub(r"<([^<>|]+?) \| ([^<>|]+)>(±?)", number, template)
+
+
+def document(name):
+    """Return a document's text, every space alike."""
+    return re.sub(r"\s+", " ", (ROOT / name).read_text(encoding="utf-8"))
+
+
+def test_the_page_of_claims_says_what_the_records_say_and_nothing_else():
+    found, text = cells(), document("docs/reproduction.md")
+    for sentence in (rendered(report, template, found) for report, template in QUOTES):
+        assert sentence in text, sentence
+        text = text.replace(sentence, "", 1)
+    left = re.findall(r"[^ ]+ ± [^ ]+|\d+\.\d+ (?:%|years|°)", text)
+    assert left == ["38.5 %"]  # of the range below
+
+
+def test_the_range_of_styles_and_the_two_fates_are_the_records():
+    found, text = cells(), document("docs/reproduction.md")
+    rows = [f"{STYLE}{row}" for row in ("This paper", "MTL baseline", "MTL baseline, clamped only at test")]
+    styles = [mean for (report, row, _), (mean, _) in found.items() if report == "table6-cpu" and row in rows]
+    assert f"{min(styles):.1f} to {max(styles):.1f} % in these rows" in text
+    mean, error = found["table6-cpu", f"{YEAR}MTL baseline", "0.90"]
+    seeds = [f"{mean + sign * error / 2**0.5:.0f}" for sign in (-1, 1)]  # of two, from their spread
+    assert f"at .90 one seed has {seeds[0]} years and the other {seeds[1]}" in text
 
 
 def benchmark(name):
@@ -29,25 +66,19 @@ def benchmark(name):
         return list(csv.DictReader(file))
 
 
-def readme(start):
-    """Return the one line of README's table that starts so."""
-    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+def row_of(name, start):
+    """Return the one line of a document's tables that starts so."""
+    lines = (ROOT / name).read_text(encoding="utf-8").splitlines()
     (line,) = [line for line in lines if line.startswith(f"| {start}")]
     return line.replace("**", "")
 
 
-def test_every_mean_with_a_spread_in_the_page_of_claims_is_a_records():
-    known = {(f"{mean:.1f}", f"{std:.1f}") for mean, std in cells().values() if std is not None}
-    text = (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8")
-    quoted = re.findall(r"(\d*\.\d) ± (\d*\.\d)", text)
-    assert len(quoted) > 60
-    strange = [pair for pair in quoted if tuple(f"{float(value):.1f}" for value in pair) not in known]
-    assert strange == []
+def readme(start):
+    return row_of("README.md", start)
 
 
 SHORT, FIRST, SIXTH = ("past-short-runs-cpu", "table1-cpu", "table6-cpu")
 FREE, SOFTMAX = "Sphere, free norm", "Softmax CE, 100 outputs"
-YEARS = "Creation year (MAE): {}"
 
 
 @pytest.mark.parametrize(
@@ -57,7 +88,7 @@ YEARS = "Creation year (MAE): {}"
         ("the same at D = 25, a quarter", SHORT, "D = 25", (FREE, SOFTMAX)),
         ("paper's Table 1", FIRST, "CIFAR-100 100", ("Our placement", "Authors' prototypes", "One-hot", "Word2vec")),
         ("the same at D = 25 |", FIRST, "CIFAR-100 25", ("Our placement", "This paper", "Word2vec")),
-        ("year with style", SIXTH, "no weight", (YEARS.format("This paper"), YEARS.format("constant answer"))),
+        ("year with style", SIXTH, "no weight", (f"{YEAR}This paper", f"{YEAR}constant answer")),
     ],
 )
 def test_readme_quotes_the_records(start, report, column, rows):
@@ -66,26 +97,87 @@ def test_readme_quotes_the_records(start, report, column, rows):
     assert quoted == [f"{found[report, row, column][0]:.1f}" for row in rows]
 
 
-def test_readme_quotes_the_benchmarks():
+def test_readme_and_the_page_of_results_quote_the_benchmarks():
     auroc = {(row["output space"], row["score"]): row["AUROC"].split()[0] for row in benchmark("open_set")}
     scored = [
         ("sphere, D = 10 (Eq. 1)", "cosine and length"),
         ("sphere, D = 10, cosine softmax", "cosine and length"),
+        ("softmax cross-entropy", "largest probability"),
     ]
-    expected = [f"{float(auroc[key]):.1f}" for key in (*scored, ("softmax cross-entropy", "largest probability"))]
+    expected = [f"{float(auroc[key]):.1f}" for key in scored]
     assert re.findall(r"\d\d\.\d", readme("unknown digits")) == expected
+    energy = f"{float(auroc['softmax cross-entropy', 'energy']):.1f}"
+    assert re.findall(r"\d\d\.\d", row_of("docs/results.md", "unknown inputs")) == [*expected, energy]
     faster = {(row["batch"], row["ours"]): row["times faster"] for row in benchmark("loss")}
     quoted = re.findall(r"\d\.\d+", readme("the loss alone"))
     fused = "squared_cosine_loss"
     assert quoted == [faster["128", fused], faster["128", "Space.loss"], faster["1024", fused]]
+    assert re.findall(r"\d\.\d+", row_of("docs/results.md", "the fused loss")) == [
+        *(
+            faster["1024", fused],
+            f"{float(faster['4096', fused]):.1f}",
+            faster["128", fused],
+            faster["128", "Space.loss"],
+        )
+    ]
     better = [row["better"] for row in benchmark("authors_prototypes")]
     assert f"better in all {len(better)}" in readme("separation")
     assert set(better) == {"True"}
-    steps = {row["what"]: float(row["ours / theirs"]) for row in benchmark("million_classes")}
+
+
+def test_readme_and_the_page_of_results_quote_a_million_classes():
+    found = {row["what"]: row for row in benchmark("million_classes")}
+    steps = {what: float(row["ours / theirs"]) for what, row in found.items()}
     nearest = "10 nearest of 1,000,000: outputs {}, threads {}"
-    assert f"{steps['squared cosine: a step at K = 1,000,000']:.2f}" in readme("time of a step")
+    step, linear = f"{steps['squared cosine: a step at K = 1,000,000']:.2f}", found[f"{LINEAR}, F = 64"]
+    slower = f"{float(linear['theirs']) / float(linear['ours']):.0f}"
+    assert re.findall(r"\d\.\d\d|\d{3}(?= times)", readme("time of a step")) == [step, slower]
+    assert re.findall(r"\d\.\d\d|\d{3}(?= times)", row_of("docs/results.md", "a step at 1,000,000")) == [step, slower]
     expected = [f"{steps[nearest.format(*case)]:.1f}" for case in ((1, 1), (128, 1), (128, 2), (1, 2))]
     assert re.findall(r"\d\.\d", readme("the 10 nearest")) == expected
+    assert re.findall(r"\d\.\d", row_of("docs/results.md", "the 10 nearest")) == [*expected[:2], *expected[:1:-1]]
+
+
+LINEAR = "squared cosine: a step at K = 100,000"
+
+
+def test_readme_and_the_page_of_results_quote_the_digits():
+    plane, sphere, softmax = (f"{float(row['accuracy, %']):.1f}" for row in benchmark("digits"))
+    assert re.findall(r"\d\d\.\d", readme("digits, 3 seeds")) == [plane, softmax]
+    assert re.findall(r"\d\d\.\d", readme("digits: D = 3")) == [sphere, softmax]
+    assert re.findall(r"\d\d\.\d", row_of("docs/results.md", "digits, held-out")) == [plane, sphere, softmax]
+    rows = [
+        [f"{float(row[column].split()[0]):.1f}" for column in ("accuracy, %", "mean error, °")]
+        for row in benchmark("rotated_digits")
+    ]
+    paper, point, heads = rows
+    assert re.findall(r"\d+\.\d", readme("rotated digits on S²")) == [*point, *heads]
+    assert re.findall(r"\d+\.\d", row_of("docs/results.md", "rotated digits on S²")) == [*point, *paper, *heads]
+    for start, row in zip(
+        ("two targets, the paper | 97.", "one point, margin 0.1 | 99.", "two heads, softmax"),
+        benchmark("rotated_digits"),
+        strict=True,
+    ):
+        quoted = [row["accuracy, %"], row["mean error, °"]]
+        line = row_of("docs/learning.md", start)
+        assert [part.strip() for part in line.split("|")[2:5]] == [
+            *(re.sub(r"± 0", "± ", text) for text in quoted),
+            row["rate"],
+        ]
+
+
+def test_the_page_of_results_quotes_cifar_100():
+    means = {row["output space"].partition(" ")[0]: row["test accuracy, mean %"] for row in benchmark("cifar100")}
+    expected = [f"{float(means[name]):.1f}" for name in ("Eq.", "cosine", "softmax")]
+    assert re.findall(r"\d\d\.\d", row_of("docs/results.md", "CIFAR-100 in five epochs")) == expected
+    found = cells()
+    shown = [f"{found[SHORT, FREE, f'D = {dim}'][0]:.1f}" for dim in (100, 25, 10, 5)]
+    softmax = f"{found[SHORT, SOFTMAX, 'D = 100'][0]:.1f}"
+    assert re.findall(r"\d\d\.\d", row_of("docs/results.md", "the same with normalized")) == [*shown, softmax]
+    errors = {row["output"]: row["ECE"] for row in benchmark("calibration") if row["fitted"] == "temperature"}
+    assert re.findall(r"\d\.\d", row_of("docs/results.md", "expected calibration")) == [
+        f"{float(errors[name]):.1f}" for name in ("sphere, D = 10 (Eq. 1)", "softmax cross-entropy")
+    ]
 
 
 def test_equation_6_by_dimension_is_as_the_documents_say():

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from hyperproto.reproduction.cell import FORMAT, Cell, find_record, paper_cell
-from hyperproto.reproduction.experiment import experiment_names, find_experiment
 from hyperproto.reproduction.grid import make_grid
 from hyperproto.reproduction.reports import to_csv
+from tests.reproduction.helpers import NAMES, find
 
 RESULTS = Path(__file__).parents[2] / "results"
 CELLS = sorted((RESULTS / "cells").glob("*/*.json"))
@@ -37,23 +37,30 @@ def test_every_address_is_the_hash_of_its_description():
 
 
 def test_every_name_has_a_report():
-    assert {name for name, scale in REPORTED if scale == "cpu"} == set(experiment_names()) - {
-        "past-rates",
-        "past-losses",
-    }
+    with_cpu = {name for name in NAMES if find(name).has("cpu")}
+    assert {name for name, scale in REPORTED if scale == "cpu"} == with_cpu
     assert {scale for _, scale in REPORTED} <= {"cpu", "medium", "head"}
+
+
+def test_no_file_is_left_that_no_report_writes():
+    pictures = {"curves": ("",), "shares": ("",), "idea": ("",), "sphere": ("-1", "-2")}
+    made = {f"{name}-{scale}{suffix}" for name, scale in REPORTED for suffix in (".md", ".csv", ".tex")}
+    for name, scale in REPORTED:
+        parts = pictures.get(find(name).figure, ())
+        made |= {f"{name}-{scale}{part}{suffix}" for part in parts for suffix in (".png", ".svg")}
+    assert {path.name for path in (RESULTS / "reports").iterdir() if path.suffix != ".html"} == made
 
 
 def test_no_record_is_left_of_what_no_table_asks_for():
     """Such as those of 10,000 steps of descent where the authors' files show 1,000, or of images drawn otherwise."""
-    asked = {cell.address for name, scale in REPORTED for cell in find_experiment(name).cells(scale, RESULTS)}
+    asked = {cell.address for name, scale in REPORTED for cell in find(name).cells(scale, RESULTS)}
     assert {path.stem for path in CELLS} <= asked
 
 
 @pytest.mark.parametrize(("name", "scale"), REPORTED)
 def test_every_table_finds_its_records_and_reports_the_committed_numbers(name, scale):
     """The reports were compared with those of the first format when records were converted: the same numbers."""
-    experiment = find_experiment(name)
+    experiment = find(name)
     cells = experiment.cells(scale, RESULTS)
     lacking = [cell for cell in cells if find_record(RESULTS, cell, name) is None]
     assert len(lacking) == NOT_RUN.get((name, scale), 0)

@@ -11,9 +11,10 @@ from rich.console import Console
 
 from hyperproto.reproduction.cell import FORMAT, paper_cell, write_record
 from hyperproto.reproduction.experiment import Entry, Experiment, Printed, find_experiment
-from hyperproto.reproduction.figures import row_bands
+from hyperproto.reproduction.figures import share
 from hyperproto.reproduction.grid import make_grid
 from hyperproto.reproduction.reports import print_grid, to_csv, to_latex, to_markdown, write_report
+from tests.reproduction.helpers import find
 
 OURS, THEIRS = paper_cell(dim=3, prototypes="ours"), paper_cell(dim=3, prototypes="one-hot")
 VALUES = {("ours", 0): 0.5, ("ours", 1): 0.54, ("one-hot", 0): 0.45, ("one-hot", 1): 0.46}
@@ -42,7 +43,8 @@ def results(tmp_path):
             "state": "done",
             "epochs": epochs,
         }
-        record |= {"protocol": {"train": 10, "parameters": 5}, "measures": {"class/accuracy": value}, "sphere": None}
+        record |= {"protocol": {"train": 10, "test": 9, "parameters": 5}, "sphere": None}
+        record["measures"] = {"class/accuracy": value}
         write_record(tmp_path, "own", record)
     return tmp_path
 
@@ -82,7 +84,7 @@ def test_csv_has_numbers_in_full(results):
     first, second, third = csv.DictReader(io.StringIO(to_csv(make(results))))
     assert float(first["mean"]) == pytest.approx(45.5)
     assert [first[key] for key in ("paper_mean", "paper_std", "seeds", "seeds_asked")] == ["62.1", "0.1", "2", "3"]
-    assert second["past_the_paper"] == "True"
+    assert second["beyond_the_paper"] == "True"
     assert (float(second["difference"]), second["verdict"]) == (pytest.approx(6.5), "")
     assert len(second["cells"].split()) == 2
     assert third["mean"] == ""
@@ -93,7 +95,7 @@ def test_latex_is_escaped_and_has_the_paper_below(results):
     assert r" & 3 \% & never \\" in text
     assert r"One-hot | \& <b> & 45.5 $\pm$ 0.7" in text
     assert r"{\scriptsize \quad paper} & {\scriptsize 62.1 $\pm$ 0.1} &  \\" in text
-    assert text.count(r"\midrule") == 2  # below the head, and before what goes past the paper
+    assert text.count(r"\midrule") == 2  # below the head, and before what goes beyond the paper
     assert text.count("{") == text.count("}")
 
 
@@ -101,48 +103,17 @@ def test_the_terminal_shows_both(results):
     console = Console(width=120, record=True, file=io.StringIO())
     print_grid(make(results), console)
     text = console.export_text()
-    for part in ("52.0 ± 2.8", "62.1 ± 0.1", "past the paper", "One-hot | & <b>", "A note."):
+    for part in ("52.0 ± 2.8", "62.1 ± 0.1", "beyond the paper", "One-hot | & <b>", "A note."):
         assert part in text
 
 
 def test_a_report_is_written_in_every_form(results, tmp_path):
     _, written = write_report(make_experiment("curves"), "full", results, tmp_path / "reports")
     assert [path.name for path in written] == [
-        *("own-full.md", "own-full.csv", "own-full.tex", "own-full.html", "own-full.png", "own-full.svg")
+        *("own-full.md", "own-full.csv", "own-full.tex", "own-full.png", "own-full.svg")
     ]
-    page = (tmp_path / "reports" / "own-full.html").read_text(encoding="utf-8")
-    assert "One-hot | &amp; &lt;b&gt;" in page
-    assert "<b>" not in page
-    assert "data:image/png;base64," in page
-    assert OURS.address in page
     assert (tmp_path / "reports" / "own-full.png").read_bytes().startswith(b"\x89PNG")
     assert "<svg" in (tmp_path / "reports" / "own-full.svg").read_text(encoding="utf-8")[:1000]
-
-
-def test_a_table_is_drawn_too_with_every_row_and_what_was_not_run(results, tmp_path):
-    _, written = write_report(make_experiment(), "full", results, tmp_path / "reports")
-    assert [path.name for path in written[-2:]] == ["own-full.png", "own-full.svg"]
-    assert written[-2].read_bytes().startswith(b"\x89PNG")
-    drawn = re.findall(r"<text[^>]*>([^<]+)</text>", written[-1].read_text(encoding="utf-8"))
-    for text in (
-        "One-hot | &amp; &lt;b&gt;",
-        "Ours",
-        "3 %",
-        "never",
-        "not run",
-        "accuracy, %",
-        "as the paper prints it",
-    ):
-        assert text in drawn
-
-
-def test_rows_of_other_measures_have_a_band_of_their_own(tmp_path):
-    for name, bands in (("table6", 2), ("table2", 1), ("table4", 1)):
-        experiment = find_experiment(name)
-        grid = make_grid(experiment, "full", tmp_path)
-        found = row_bands(grid)
-        assert len(found) == bands
-        assert sum(found, ()) == grid.rows
 
 
 def test_columns_stand_in_the_order_of_the_fullest_row(tmp_path):
@@ -154,12 +125,33 @@ def test_columns_stand_in_the_order_of_the_fullest_row(tmp_path):
 
 def test_without_the_package_that_draws_numbers_are_reported_all_the_same(results, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    _, written = write_report(make_experiment(), "full", results, tmp_path / "reports")
-    assert {path.suffix for path in written} == {".md", ".csv", ".tex", ".html"}
+    _, written = write_report(make_experiment("curves"), "full", results, tmp_path / "reports")
+    assert {path.suffix for path in written} == {".md", ".csv", ".tex"}
     assert "No pictures: Drawing a picture needs matplotlib" in written[0].read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("figure", ["", "curves"])
 def test_nothing_is_drawn_without_records(figure, tmp_path):
     _, written = write_report(make_experiment(figure), "full", tmp_path, tmp_path / "reports")
-    assert {path.suffix for path in written} == {".md", ".csv", ".tex", ".html"}
+    assert {path.suffix for path in written} == {".md", ".csv", ".tex"}
+
+
+def test_shares_of_softmax_are_drawn_and_what_was_not_run_is_said(tmp_path):
+    experiment = find("past-dimensions")
+    entries = {(entry.row, entry.column): entry for entry in experiment.entries("head")}
+    for row, value in (("Softmax CE", 0.5), ("Free norm, axes of the prior (the default)", 0.4)):
+        for cell in entries[row, "5 epochs"].cells(()).values():
+            record = {"format": FORMAT, "address": cell.address, "cell": asdict(cell), "state": "done", "epochs": []}
+            write_record(tmp_path, "own", record | {"protocol": {}, "measures": {"class/accuracy": value}})
+    grid, written = write_report(experiment, "head", tmp_path, tmp_path / "reports")
+    assert share(grid, "Free norm, axes of the prior (the default)", "5 epochs") == pytest.approx((80, 0))
+    assert share(grid, "Softmax CE", "30 epochs") is None
+    drawn = re.findall(r"<text[^>]*>([^<]+)</text>", written[-1].read_text(encoding="utf-8"))
+    assert drawn.count("not run") == 5 + 2  # every number of dimensions, 30 and 100 epochs
+    assert {"Softmax CE", "share of softmax's accuracy, %", "Does a quarter of the dimensions suffice?"} <= set(drawn)
+
+
+def test_the_picture_of_dimensions_asks_for_nothing_that_other_tables_do_not():
+    places = {"head": ("past-losses", "table1"), "medium": ("table3", "past-long"), "cpu": ("past-short-runs",)}
+    known = {e.cell.address for scale in places for name in places[scale] for e in find(name).entries(scale)}
+    assert {entry.cell.address for entry in find("past-dimensions").entries("head")} <= known

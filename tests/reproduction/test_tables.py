@@ -7,19 +7,19 @@ from pathlib import Path
 import pytest
 
 from hyperproto._core.errors import InputError
-from hyperproto.reproduction.experiment import Printed, experiment_names, find_experiment
+from hyperproto.reproduction.experiment import ALL, Printed, experiment_names, find_experiment, find_experiments
 from hyperproto.reproduction.grid import make_grid, summarize
 from hyperproto.reproduction.placements import Places
 from hyperproto.reproduction.reports import to_markdown
 from tests.reference.printed import ROWS, TABLES, printed_table, protocol
-from tests.reproduction.helpers import run_experiment
+from tests.reproduction.helpers import NAMES, find, run_experiment
 
 ROOT = Path(__file__).parents[2]
 PAPER = "This paper"
 
 
 def printed(name):
-    return {(e.row, e.column): e.paper for e in find_experiment(name).entries("full") if e.paper}
+    return {(e.row, e.column): e.paper for e in find(name).entries("full") if e.paper}
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -34,7 +34,7 @@ def test_the_transcription_is_whole():
 
 @pytest.mark.parametrize("name", ROWS)
 def test_every_place_that_the_paper_prints_has_its_protocol(name):
-    places = {(entry.row, entry.column): entry.cell for entry in find_experiment(name).entries("full")}
+    places = {(entry.row, entry.column): entry.cell for entry in find(name).entries("full")}
     for row, column in printed_table(name):
         values = places[row, column].values
         expected = protocol(name, row, column)
@@ -43,7 +43,7 @@ def test_every_place_that_the_paper_prints_has_its_protocol(name):
 
 def test_each_column_has_its_dimensions():
     for name in ("table1", "table3", "table7"):
-        for entry in find_experiment(name).entries("full"):
+        for entry in find(name).entries("full"):
             assert entry.cell.run.space.dim == int(entry.column.split()[-1])
     for entry in find_experiment("table5").entries("full"):
         space, axes = entry.cell.run.space, {"S1": 2, "S2": 3}[entry.column.split()[0]]
@@ -51,18 +51,22 @@ def test_each_column_has_its_dimensions():
             assert (space.dim, space.width) == ((axes, 1) if space.kind == "sphere" else (None, axes))
 
 
-@pytest.mark.parametrize("name", experiment_names())
+@pytest.mark.parametrize("name", NAMES)
 def test_a_row_to_compare_with_stands_in_the_columns_of_others(name):
-    experiment = find_experiment(name)
-    held = {(entry.row, entry.column) for entry in experiment.entries("cpu") or experiment.entries("head")}
+    experiment = find(name)
+    scales = [
+        "cpu",
+        *(scale for scale, names in ALL.items() if name in {Path(each).stem.replace("_", "-") for each in names}),
+    ]
+    every = [{(entry.row, entry.column) for entry in experiment.entries(scale)} for scale in scales]
     for row in experiment.compare:
-        assert any((row, column) in held for other, column in held if other != row), row
+        assert any((row, column) in held for held in every for other, column in held if other != row), row
 
 
-@pytest.mark.parametrize("name", experiment_names())
+@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("scale", ["full", "cpu", "smoke"])
 def test_no_place_of_a_table_has_two_entries(name, scale):
-    places = [(entry.row, entry.column) for entry in find_experiment(name).entries(scale)]
+    places = [(entry.row, entry.column) for entry in find(name).entries(scale)]
     assert len(places) == len(set(places))
 
 
@@ -116,4 +120,13 @@ def test_a_new_table_is_the_one_file_that_contributing_shows(small_places, tmp_p
     found = {held.entry.row: held for held in summarize(table, "smoke", tmp_path)}
     assert len(found["Batch 128"].values) == 2
     assert found["Batch 128"].entry.paper == Printed(65.0, 0.3)
-    assert [cell.run.train.batch_size for cell in table.cells("full")[:2]] == [128, 512]
+    assert [cell.run.train.batch_size for cell in table.cells("full")] == [128] * 3 + [512] * 3
+
+
+def test_all_has_what_goes_beyond_the_paper_in_a_clone_alone(tmp_path, monkeypatch):
+    assert sorted(experiment.name for experiment in find_experiments("all", "cpu")) == NAMES
+    head = [experiment.name for experiment in find_experiments("all", "head")]
+    assert (head[0], head[-1]) == ("past-losses", "past-rates")
+    monkeypatch.chdir(tmp_path)
+    assert [experiment.name for experiment in find_experiments("all", "cpu")] == experiment_names()
+    assert [experiment.name for experiment in find_experiments("all", "head")] == head[1:-1]

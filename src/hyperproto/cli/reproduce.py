@@ -21,8 +21,8 @@ class Reproduce:
     """Rebuild a table or figure of the paper: run what is not done yet, then print ours next to the paper's."""
 
     name: Annotated[Positional[str], arg(metavar="NAME")]
-    """table1 to table7, figure-deepncm, figure-rotated-mnist, figure-epochs, figure-idea; or a .py file of yours;
-    or all."""
+    """table1 to table7, figure-deepncm, figure-rotated-mnist, figure-epochs, figure-idea; or a .py file, such as
+    those in experiments; or all."""
 
     scale: Literal["full", "medium", "head", "cpu", "smoke"] = "cpu"
     """The paper's protocol to the letter; all of CIFAR-100 in small, hours, or heads on
@@ -95,7 +95,8 @@ class Reproduce:
                 f"hold records of {experiment.name} at scale {self.scale}",
                 "none",
                 "Give --results the folder of records, such as results in a clone of the repository, or run "
-                f"hyperproto reproduce {experiment.name} --scale {self.scale} --data DIR first.",
+                f"hyperproto reproduce {experiment.name if self.name == 'all' else self.name} --scale {self.scale} "
+                "--data DIR first.",
             )
         return failed
 

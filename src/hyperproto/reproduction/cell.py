@@ -15,7 +15,8 @@ Rate, momentum, weight decay, batch, loss, reduction and the shape of the schedu
 
 The scale ``medium`` is for conclusions: the same network and pixels, all images of CIFAR-100, 30 epochs (60 of uneven
 data), three seeds or five, each with a placement of its own, and for every loss the best of three rates on held-out
-images (:mod:`~hyperproto.reproduction.rates`). An epoch takes near 29 s on one core.
+images (:mod:`~hyperproto.reproduction.rates`). An epoch takes near 29 s on one core. All paintings at 48 pixels have
+30 epochs, all rotated digits 20.
 
 The scale ``head`` separates what the output space contributes from how fast a network learns: features of a
 pretrained EfficientNet-Lite0 are fixed, computed once per data set at 128 pixels without augmentation (20 ms each),
@@ -96,6 +97,8 @@ REDUCED = {
     ("cpu", "rotated-mnist"): Reduction(8, None, 6_000, 2_000),
     ("medium", "cifar-100"): Reduction(30, 16),
     ("medium", "cifar-100-uneven"): Reduction(60, 16),
+    ("medium", "omniart"): Reduction(30, 48),
+    ("medium", "rotated-mnist"): Reduction(20),
     ("head", "cifar-100"): Reduction(10),
     ("head", "cifar-100-uneven"): Reduction(20),
     ("head", "cub-200-2011"): Reduction(20),

@@ -17,10 +17,12 @@ PrintedTable: TypeAlias = Mapping[Any, Mapping[Any, Sequence[float | None]]]
 
 # paper: three seeds. On a small machine two, the fewest that have a spread.
 SEEDS = {"full": (0, 1, 2), "medium": (0, 1, 2), "head": (0, 1, 2, 3, 4), "cpu": (0, 1), "smoke": (0, 1)}
-PREFIXES = ("table", "figure_", "past_")  # of modules that have an EXPERIMENT
+PREFIXES = ("table", "figure_")  # of modules that have an EXPERIMENT
+FURTHER = Path("experiments")  # files beyond the paper, in a clone of the repository
+LONG, LOSSES, RATES = (str(FURTHER / f"past_{name}.py") for name in ("long", "losses", "rates"))
 ALL = {  # that a scale was made for, what is asked first at the front; other scales have everything
-    "medium": ("table1", "table3", "table4", "past-rates"),
-    "head": ("table1", "past-losses", "table3", "table4", "figure-deepncm", "table5", "table6", "past-rates"),
+    "medium": ("table1", "table3", "table4", "table5", "table6", LONG, "figure-rotated-mnist", RATES),
+    "head": (LOSSES, "table4", "table5", "table6", "figure-deepncm", "table1", "table3", RATES),
 }
 
 
@@ -53,7 +55,7 @@ class Entry:
     paper : Printed or None
         What the paper prints there.
     past : bool
-        Whether the row goes past the paper.
+        Whether the row goes beyond the paper.
     num_seeds : int, optional
         Other than the table's.
     """
@@ -111,7 +113,7 @@ class Experiment:
     notes : tuple of str
         Printed below.
     figure : str
-        "" for a table, else what to draw: "curves", "sphere" or "idea".
+        "" for a table, else what to draw: "curves", "shares", "sphere" or "idea".
     compare : tuple of str
         Rows that every other one of the same measure is tested against, in pairs of equal seeds; empty tests none.
     trained : bool
@@ -154,16 +156,19 @@ class Experiment:
         def entries(scale: str) -> list[Entry]:
             found = [entry for entry in self.entries(scale) if entry.cell.run.train.lr is None]
             every = ((entry, trials(entry.cell)) for entry in found if entry.cell.job == "train")
-            return [replace(entry, cell=trial, num_seeds=1) for entry, made in every for trial in made.values()]
+            return [replace(entry, cell=trial, num_seeds=1) for entry, made in every for trial in made]
 
         return replace(self, name="past-rates", entries=entries, num_seeds=1)
 
     def cells(self, scale: str, results: Path = Path("results")) -> list[Cell]:
-        """Return the cells of a scale, each once: by seed, then by data set, so that one reading serves many."""
+        """Return the cells of a scale, each once: by data set, so that one reading serves many, then by entry.
+
+        All seeds of an entry follow each other: a run that is cut off leaves entries that are complete.
+        """
         seeds = self.seeds(scale)
         specs = [cell for entry in self.tuned_entries(scale, results) for cell in entry.cells(seeds).values()]
         every = {cell.address: cell for cell in specs}.values()
-        return sorted(every, key=lambda cell: (cell.seed, cell.run.data.reader))
+        return sorted(every, key=lambda cell: cell.run.data.reader)
 
 
 def experiment_names() -> list[str]:
@@ -177,8 +182,11 @@ def experiment_names() -> list[str]:
 
 
 def find_experiments(name: str, scale: str) -> list[Experiment]:
-    """Return an experiment by its name, or for "all" those of a scale."""
-    return [find_experiment(each) for each in (ALL.get(scale, experiment_names()) if name == "all" else [name])]
+    """Return an experiment by its name, or for "all" those of a scale, with those beyond the paper that are here."""
+    if name != "all":
+        return [find_experiment(name)]
+    here = [*experiment_names(), *map(str, sorted(FURTHER.glob("*.py")))]
+    return [find_experiment(each) for each in ALL.get(scale, here) if each in here]
 
 
 def find_experiment(name: str) -> Experiment:

@@ -1,8 +1,8 @@
-"""The figures of a report: a table as dots, accuracy after every epoch, the idea, and outputs on the sphere."""
+"""The figures of a report: accuracy after every epoch or next to softmax, the idea, and outputs on the sphere."""
 
 import base64
-import html
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from textwrap import fill
@@ -11,20 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hyperproto._core.errors import require
-from hyperproto._core.files import replacing
-from hyperproto.report.pages import coordinates, new_picture, page_head, sphere_grid
+from hyperproto.report.pages import new_picture
 from hyperproto.report.sphere_view import SphereView, draw_sphere, sphere_panel, write_sphere_page
-from hyperproto.reproduction.grid import Grid, Summary, ours
+from hyperproto.reproduction.grid import Grid, Summary
 
 # colors that stay distinct for most kinds of color blindness (Okabe and Ito)
 BLUE, VERMILION, GREEN, ORANGE = "#0072B2", "#D55E00", "#009E73", "#E69F00"
 COLORS = (BLUE, VERMILION, GREEN, "#CC79A7", ORANGE, "#56B4E9", "#000000")
 CIRCLE = "#40B0A6"
-LINE, WIDTH, LABEL = 0.42, 2.1, 36  # of dots: inches per row, inches per column, characters of a row's name
-TEXT = 0.15  # inches per line of a row's name
-LIFT = 0.17  # ours above the line of its row, the paper's below, so that equal ones are both seen
-UNITS = {"accuracy": "accuracy, %", "mae": "mean absolute error", **dict.fromkeys(("min", "mean", "max"), "1 - cos")}
 ELEVATION, AZIMUTH = 30.0, -60.0  # degrees, from where the sphere of the idea is seen
 POLE_UP = [1, 2, 0]  # the axis of a range is drawn upwards, as the paper does
 
@@ -33,24 +27,21 @@ Sphere = dict[str, Any]  # what a record stores of a sphere
 
 def draw_figures(grid: Grid, stem: Path) -> list[Path]:
     """Draw what there is to show: pictures as PNG and SVG, pages with spheres to turn; nothing without records."""
-    if not any(summary.records for summary in grid.cells.values()):
+    if not grid.experiment.figure or not any(summary.records for summary in grid.cells.values()):
         return []
     spheres = _stored_spheres(grid)
-    if grid.experiment.figure == "idea" and spheres:
-        page = stem.with_name(f"{stem.name}-sphere.html")
-        _write_idea_page(spheres, page, title=grid.experiment.title)
-        return [*_both_formats(stem, partial(_draw_ideas, spheres)), page]
-    draw = _draw_curves if grid.experiment.figure == "curves" else _draw_dots
-    drawn = _both_formats(stem, partial(draw, grid))
-    pages = []
-    if grid.experiment.figure == "sphere":
-        for index, (row, sphere) in enumerate(spheres.items(), start=1):
-            part, view = stem.with_name(f"{stem.name}-{index}"), _sphere_view(sphere)
-            title = f"{row}, scale {grid.scale}: the first {len(view.points)} test images, one seed"
-            drawn += _both_formats(part, partial(draw_sphere, view, title=title))
-            pages.append(part.with_name(f"{part.name}-sphere.html"))
-            write_sphere_page(view, pages[-1], title=f"{grid.experiment.title}: {row}")
-    return [*drawn, *pages]
+    draws = {"idea": partial(_draw_ideas, spheres)}
+    draws |= {"curves": partial(_draw_curves, grid), "shares": partial(_draw_shares, grid)}
+    if grid.experiment.figure in draws:
+        return _both_formats(stem, draws[grid.experiment.figure])
+    drawn = []
+    for index, (row, sphere) in enumerate(spheres.items(), start=1):
+        part, view = stem.with_name(f"{stem.name}-{index}"), _sphere_view(sphere)
+        title = f"{row}, scale {grid.scale}: the first {len(view.points)} test images, one seed"
+        drawn += _both_formats(part, partial(draw_sphere, view, title=title))
+        drawn.append(part.with_name(f"{part.name}-sphere.html"))
+        write_sphere_page(view, drawn[-1], title=f"{grid.experiment.title}: {row}")
+    return drawn
 
 
 def _both_formats(stem: Path, draw: Callable[[Path], None]) -> list[Path]:
@@ -70,92 +61,6 @@ def _stored_spheres(grid: Grid) -> dict[str, Sphere]:
     return found
 
 
-def _draw_dots(grid: Grid, path: Path) -> None:
-    """Draw a table: a panel per column, a line per row; mean, standard deviation and every seed, and the paper's."""
-    bands = row_bands(grid)
-    heights = [
-        max(LINE, *(TEXT * (_label(row).count("\n") + 1.3) for row in band)) * len(band) + 0.6 for band in bands
-    ]
-    with new_picture(path, 3.2 + WIDTH * len(grid.columns), sum(heights) + 1.1) as figure:
-        panels = figure.subplots(len(bands), len(grid.columns), squeeze=False, sharey="row", height_ratios=heights)
-        for line, band in zip(panels, bands, strict=True):
-            _draw_band(grid, band, line)
-        _explain_dots(figure, grid)
-
-
-def row_bands(grid: Grid) -> list[tuple[str, ...]]:
-    """Return the rows in bands of equal measures, for those of different ones cannot share an axis."""
-    bands: dict[frozenset[str], list[str]] = {}
-    for row in grid.rows:
-        measures = frozenset(summary.entry.measure for (name, _), summary in grid.cells.items() if name == row)
-        bands.setdefault(measures, []).append(row)
-    return [tuple(rows) for rows in bands.values()]
-
-
-def _draw_band(grid: Grid, band: Sequence[str], line: Sequence[Any]) -> None:
-    """Draw a line of panels; panels of one unit have one scale, from 0."""
-    first: dict[str, Any] = {}  # the first panel of each unit
-    for axes, column in zip(line, grid.columns, strict=True):
-        for height, row in enumerate(band):
-            if (row, column) in grid.cells:
-                summary = grid.cells[row, column]
-                unit = UNITS.get(summary.entry.measure.rpartition("/")[2], summary.entry.measure)
-                axes.set_xlabel(unit, fontsize=8)
-                if first.setdefault(unit, axes) is not axes:
-                    axes.sharex(first[unit])
-                _draw_dot(axes, summary, height, grid.experiment.decimals)
-        axes.set_title(column, fontsize=10)
-        axes.grid(axis="x", alpha=0.3)
-        axes.set_axisbelow(True)
-        axes.tick_params(labelsize=8)
-        axes.tick_params(axis="y", left=axes is line[0])
-        axes.set_ylim(len(band) - 0.4, -0.6)
-    for axes in line:
-        axes.set_xlim(left=0)
-    line[0].set_yticks(range(len(band)), [_label(row) for row in band], fontsize=9)
-
-
-def _label(row: str) -> str:
-    """Break a long name, after a colon if it has one."""
-    return "\n".join(fill(part, LABEL) for part in row.replace(": ", ":\n").split("\n"))
-
-
-def _draw_dot(axes: Any, summary: Summary, height: int, decimals: int) -> None:
-    """Draw one entry of the table; where nothing was run, or all of it diverged, say so."""
-    color, paper = GREEN if summary.entry.past else BLUE, summary.entry.paper
-    axes.axhline(height, color="#dddddd", linewidth=0.6, zorder=0)
-    if summary.mean is None:
-        spot = {"xy": (0.02, height - LIFT), "xycoords": ("axes fraction", "data"), "va": "center"}
-        axes.annotate(ours(summary, decimals), **spot, fontsize=7, color="#888888")
-    else:
-        axes.errorbar(summary.mean, height - LIFT, xerr=summary.std, fmt="o", color=color, markersize=5, capsize=2.5)
-        if len(summary.values) > 1:
-            seeds = list(summary.values.values())
-            axes.plot(seeds, [height - LIFT] * len(seeds), "|", color=color, markersize=9, alpha=0.7)
-    if paper is not None:
-        style = {"fmt": "o", "color": VERMILION, "markerfacecolor": "white", "markersize": 5, "capsize": 2.5}
-        axes.errorbar(paper.mean, height + LIFT, xerr=paper.std, **style)
-
-
-def _explain_dots(figure: Any, grid: Grid) -> None:
-    """Add title and legend: which dots are ours, and that the paper's are of its own protocol."""
-    from matplotlib.lines import Line2D
-
-    trained = grid.experiment.trained
-    spread = f", scale {grid.scale}, mean ± standard deviation; ticks are seeds" if trained else ""
-    reduced = ", its own protocol" if trained and grid.scale != "full" else ""
-    styles: dict[str, dict[str, Any]] = {f"ours{spread}": {"color": BLUE}}
-    if any(map(grid.is_past, grid.rows)):
-        styles["rows past the paper"] = {"color": GREEN}
-    if any(summary.entry.paper for summary in grid.cells.values()):
-        styles[f"as the paper prints it{reduced}"] = {"color": VERMILION, "markerfacecolor": "white"}
-    handles = [Line2D([], [], marker="o", linestyle="", **style) for style in styles.values()]
-    width = round(figure.get_figwidth() * 11)
-    figure.suptitle(fill(grid.experiment.title, width), fontsize=11)
-    columns = len(styles) if width > 90 else 1
-    figure.legend(handles, list(styles), loc="outside lower center", ncols=columns, fontsize=8, frameon=False)
-
-
 def _draw_curves(grid: Grid, path: Path) -> None:
     """Draw the measure after every epoch: the mean over seeds, and the range of the seeds as a band."""
     with new_picture(path, 1.5 + 4.5 * len(grid.columns), 5) as figure:
@@ -173,7 +78,7 @@ def _draw_curves(grid: Grid, path: Path) -> None:
         lines = {name: line for axes in panels for line, name in zip(*axes.get_legend_handles_labels(), strict=True)}
         if lines:
             style = {"ncols": 2 if len(panels) == 1 else 4, "fontsize": 8, "title_fontsize": 8, "frameon": False}
-            about = "mean of the seeds, and their range as a band; dashed: past the paper"
+            about = "mean of the seeds, and their range as a band; dashed: beyond the paper"
             figure.legend(list(lines.values()), list(lines), loc="outside lower center", title=about, **style)
 
 
@@ -192,6 +97,48 @@ def _draw_curve(axes: Any, summary: Summary, color: str) -> None:
     axes.plot(epochs, seeds.mean(axis=0), "--" if entry.past else "-", **style)
     if len(seeds) > 1:
         axes.fill_between(epochs, seeds.min(axis=0), seeds.max(axis=0), color=color, alpha=0.15, linewidth=0)
+
+
+def _draw_shares(grid: Grid, path: Path) -> None:
+    """Draw each accuracy as a share of the first row's, by dimensions and by epochs."""
+    panels = {
+        "dimensions; heads on frozen features": "D = {}",
+        "epochs; D = 25, from scratch (5: one cycle at 32 pixels; 30 and 100: 16 pixels)": "{} epochs",
+    }
+    with new_picture(path, 11, 5) as figure:
+        for axes, (label, column) in zip(figure.subplots(1, 2, sharey=True), panels.items(), strict=True):
+            asked = sorted(int(text) for name in grid.columns for text in re.findall(column.format(r"(\d+)"), name))
+            for row, color in zip(grid.rows, COLORS, strict=False):
+                found = {x: share(grid, row, column.format(x)) for x in asked}
+                shown = {x: value for x, value in found.items() if value is not None}
+                if shown:
+                    means, errors = zip(*shown.values(), strict=True)
+                    axes.errorbar(list(shown), means, yerr=errors, marker="o", color=color, label=row, capsize=2.5)
+            for x in asked:
+                if share(grid, grid.rows[0], column.format(x)) is None:
+                    spot = {"xycoords": ("data", "axes fraction"), "ha": "center", "fontsize": 8}
+                    axes.annotate("not run", (x, 0.02), **spot, color="#888888")
+            axes.set_xscale("log")
+            axes.set_xticks(asked, [str(x) for x in asked])
+            axes.minorticks_off()
+            axes.set(xlabel=label, xlim=(min(asked) / 1.3, max(asked) * 1.3), ylim=(0, 108))
+            axes.grid(alpha=0.3)
+        figure.axes[0].set_ylabel("share of softmax's accuracy, %")
+        figure.suptitle(grid.experiment.title.partition("?")[0] + "?", fontsize=11)
+        lines = {
+            name: line for axes in figure.axes for line, name in zip(*axes.get_legend_handles_labels(), strict=True)
+        }
+        if lines:
+            style = {"loc": "outside lower center", "ncols": 2, "fontsize": 8, "frameon": False}
+            figure.legend(list(lines.values()), list(lines), **style)
+
+
+def share(grid: Grid, row: str, column: str) -> tuple[float, float] | None:
+    """Return a row's mean in percent of the first row's in the same column, and its error; None where one lacks."""
+    summary, whole = grid.cells.get((row, column)), grid.cells.get((grid.rows[0], column))
+    if summary is None or whole is None or not summary.mean or not whole.mean:
+        return None
+    return 100 * summary.mean / whole.mean, 100 * (summary.error or 0.0) / whole.mean
 
 
 def _draw_ideas(spheres: dict[str, Sphere], path: Path) -> None:
@@ -215,29 +162,6 @@ def _draw_ideas(spheres: dict[str, Sphere], path: Path) -> None:
             axes.plot(*steps.T, color=ORANGE, linewidth=2, label="the output, moved by the gradient")
             axes.scatter(*steps[-1], color=ORANGE, s=30, depthshade=False)
             axes.legend(loc="upper center", bbox_to_anchor=(0.5, 0.02), ncols=2, fontsize=8, frameon=False)
-
-
-def _write_idea_page(spheres: dict[str, Sphere], path: Path, *, title: str) -> None:
-    """Write a page with each sphere to turn with the mouse; it needs no network."""
-    plotly = require("plotly.io", extra="plots", purpose="Writing the interactive page")
-    parts = [f"{page_head(title)}</head><body><h1>{html.escape(title)}</h1>"]
-    for index, (name, sphere) in enumerate(spheres.items()):
-        options = {"include_plotlyjs": index == 0, "full_html": False, "config": {"displaylogo": False}}
-        parts.append(f"<h2>{html.escape(name)}</h2>{plotly.to_html(_idea_scene(sphere), **options)}")
-    with replacing(path) as file:
-        file.write_text("\n".join([*parts, "</body></html>\n"]), encoding="utf-8")
-
-
-def _idea_scene(sphere: Sphere) -> dict[str, Any]:
-    """Return the same as plotly draws it."""
-    marks = {"mode": "markers", "marker": {"size": 5, "color": BLUE}, **coordinates(_points(sphere["marks"]))}
-    steps = {"mode": "lines", "line": {"width": 6, "color": ORANGE}, **coordinates(_points(sphere["path"]))}
-    circle = {"mode": "lines", "line": {"width": 4, "color": CIRCLE}, **coordinates(_equator())}
-    shown = [marks, steps] + ([circle] if sphere["target"] == 0 else [])
-    hidden = {"visible": False}
-    scene = {"xaxis": hidden, "yaxis": hidden, "zaxis": hidden, "aspectmode": "cube"}
-    data = [{"type": "scatter3d", "hoverinfo": "skip", **part} for part in shown]
-    return {"data": [*data, sphere_grid()], "layout": {"showlegend": False, "height": 520, "scene": scene}}
 
 
 def _points(rows: Any) -> NDArray[np.float64]:

@@ -3,17 +3,18 @@
 import math
 import statistics
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from hyperproto.reproduction.cell import TUNED, Cell, find_record
 from hyperproto.reproduction.experiment import Entry, Experiment, Printed
-from hyperproto.reproduction.rates import loss_of
+from hyperproto.reproduction.rates import loss_of, trials
 
 # what does not count as a difference from the paper
 SAME = ("scale", "seed", "options", "lr", "placement_seed", "draw")
 MARGIN = 1.5  # points of accuracy that a verdict needs, trained from scratch
+ERRORS = 3  # standard errors that it needs of heads, and of errors
 JUDGED = ("full", *TUNED)  # scales: two seeds of a few thousand images carry no verdict
 
 
@@ -29,16 +30,21 @@ class Summary:
         The record by seed.
     seeds : tuple of int
         Those asked for.
-    against, gaps : str, dict of float
-        How much better it is than row ``against`` in the same column, for each seed that both have.
+    scale : str
+        Of the table; a cell may have been made for another.
+    constant : float, optional
+        What the constant answer has in the same column.
+    comparisons : tuple of Comparison
+        With each row that its table compares with.
     """
 
     entry: Entry
     values: dict[int, float]
     records: dict[int, dict[str, Any]]
     seeds: tuple[int, ...]
-    against: str = ""
-    gaps: dict[int, float] = field(default_factory=dict)
+    scale: str
+    constant: float | None = None
+    comparisons: tuple["Comparison", ...] = ()
 
     @property
     def mean(self) -> float | None:
@@ -52,38 +58,28 @@ class Summary:
 
     @property
     def error(self) -> float | None:
-        """What stands behind ±: the spread over seeds; of an accuracy whose rate was searched over images too."""
-        if self.std is None or self.mean is None or self.entry.cell.scale not in TUNED or not self.entry.percent:
+        """What stands behind ±: the spread over seeds, and where the rate was searched over test images too."""
+        if self.std is None or self.entry.cell.scale not in TUNED:
             return self.std
-        return math.hypot(self.std, self._image_error)
+        return math.hypot(self.std, self.image_error or 0.0)
 
     @property
-    def _image_error(self) -> float:
-        """The standard error of an accuracy that comes from the number of test images."""
-        images = next(iter(self.records.values()))["protocol"]["test"]
-        return math.sqrt(cast(float, self.mean) * (100 - cast(float, self.mean)) / images)
+    def image_error(self) -> float | None:
+        """The standard error that comes from the number of test images; None where records do not tell."""
+        if self.mean is None:
+            return None
+        record = self.records[min(self.values)]
+        spread = record["measures"].get(f"{self.entry.measure}_std")
+        if self.entry.percent:
+            spread = math.sqrt(self.mean * (100 - self.mean))
+        images = record["protocol"].get("test")
+        return None if spread is None or images is None else float(spread) / math.sqrt(images)
 
     @property
-    def difference(self) -> float | None:
-        """How much better it is than ``against`` on average."""
-        return statistics.fmean(self.gaps.values()) if self.gaps else None
-
-    @property
-    def verdict(self) -> str:
-        """Whether it is better or worse than ``against``: where every seed says so, by more than 1.5 points.
-
-        Of heads on frozen features, by more than three standard errors, over seeds and test images.
-        """
-        whole = len(self.gaps) == len(self.seeds) > 1
-        if not whole or not self.entry.percent or self.entry.cell.scale not in JUDGED:
-            return ""
-        gap = statistics.fmean(self.gaps.values())
-        agree = len({value > 0 for value in self.gaps.values()}) == 1
-        least = MARGIN
-        if self.entry.cell.scale == "head":
-            spread = statistics.stdev(self.gaps.values()) / math.sqrt(len(self.gaps))
-            least = 3 * math.hypot(spread, self._image_error)
-        return ("better" if gap > 0 else "worse") if agree and abs(gap) > least else "cannot be told"
+    def beats_constant(self) -> bool:
+        """Whether every seed is better than the constant answer, where the table has one."""
+        sign = -1 if self.entry.smaller_is_better else 1
+        return self.constant is None or all(sign * (value - self.constant) > 0 for value in self.values.values())
 
     @property
     def diverged(self) -> int:
@@ -91,16 +87,82 @@ class Summary:
         return sum(record["state"] == "diverged" for record in self.records.values())
 
 
+@dataclass(frozen=True)
+class Comparison:
+    """An entry next to another one of its column and measure.
+
+    Attributes
+    ----------
+    against : Summary
+        The other one.
+    gaps : dict of float
+        How much better the entry is, for each seed that both have.
+    verdict : str
+        "better" or "worse" where all seeds say so, by more than 1.5 points of accuracy; of heads on frozen features,
+        and of errors, by more than three standard errors, over seeds and test images. Else "cannot be told"; or that
+        neither beats the constant answer. Empty where seeds are lacking, where records do not know how errors vary,
+        and at scales that carry no verdict.
+    """
+
+    against: Summary
+    gaps: dict[int, float]
+    verdict: str
+
+    @property
+    def difference(self) -> float | None:
+        """How much better it is on average."""
+        return statistics.fmean(self.gaps.values()) if self.gaps else None
+
+
+def compare(summary: Summary, other: Summary) -> Comparison:
+    """Compare two entries, seed by seed."""
+    sign = -1 if summary.entry.smaller_is_better else 1
+    both = sorted(summary.values.keys() & other.values.keys())
+    gaps = {seed: sign * (summary.values[seed] - other.values[seed]) for seed in both}
+    return Comparison(other, gaps, _verdict(summary, other, list(gaps.values())))
+
+
+def _verdict(summary: Summary, other: Summary, gaps: Sequence[float]) -> str:
+    by_errors, images = summary.entry.cell.scale == "head" or not summary.entry.percent, summary.image_error
+    if summary.scale not in JUDGED or not len(gaps) == len(summary.seeds) > 1 or (by_errors and images is None):
+        return ""
+    gap, least = statistics.fmean(gaps), MARGIN
+    if not (summary if gap > 0 else other).beats_constant:
+        return "neither beats the constant answer"
+    if by_errors:
+        least = ERRORS * math.hypot(statistics.stdev(gaps) / math.sqrt(len(gaps)), images or 0.0)
+    agree = len({value > 0 for value in gaps}) == 1
+    return ("better" if gap > 0 else "worse") if agree and abs(gap) > least else "cannot be told"
+
+
 def summarize(experiment: Experiment, scale: str, results: Path) -> list[Summary]:
     """Read the records of every entry and seed; what is not done is left out."""
     seeds = experiment.seeds(scale)
-    found = [_read(entry, seeds, results, experiment.name) for entry in experiment.tuned_entries(scale, results)]
-    return [_compared(summary, found, experiment.compare) for summary in found]
+    found = [_read(entry, seeds, results, experiment, scale) for entry in experiment.tuned_entries(scale, results)]
+    constants = {_place(made.entry): made.mean for made in found if made.entry.cell.job == "constant"}
+    found = [replace(made, constant=constants.get(_place(made.entry))) for made in found]
+    return [
+        replace(
+            summary,
+            comparisons=tuple(
+                compare(summary, other)
+                for other in found
+                if other.entry.row in experiment.compare
+                and other.entry.row != summary.entry.row
+                and _place(other.entry) == _place(summary.entry)
+            ),
+        )
+        for summary in found
+    ]
 
 
-def _read(entry: Entry, seeds: Sequence[int], results: Path, name: str) -> Summary:
+def _place(entry: Entry) -> tuple[str, str]:
+    return entry.column, entry.measure
+
+
+def _read(entry: Entry, seeds: Sequence[int], results: Path, experiment: Experiment, scale: str) -> Summary:
     cells = entry.cells(seeds)
-    found = {seed: find_record(results, cell, name) for seed, cell in cells.items()}
+    found = {seed: find_record(results, cell, experiment.name) for seed, cell in cells.items()}
     records = {seed: record for seed, record in found.items() if record is not None}
     factor = 100 if entry.percent else 1
     values = {
@@ -108,20 +170,7 @@ def _read(entry: Entry, seeds: Sequence[int], results: Path, name: str) -> Summa
         for seed, record in records.items()
         if record["state"] == "done" and record["measures"].get(entry.measure) is not None
     }
-    return Summary(entry, values, records, tuple(cells))
-
-
-def _compared(summary: Summary, every: Sequence[Summary], compare: Sequence[str]) -> Summary:
-    """Add how much better it is than the row that is compared with in this column."""
-    entry = summary.entry
-    for other in every:
-        row = other.entry
-        if row.row in compare and (row.column, row.measure) == (entry.column, entry.measure) and row != entry:
-            sign = -1 if entry.smaller_is_better else 1
-            both = sorted(summary.values.keys() & other.values.keys())
-            gaps = {seed: sign * (summary.values[seed] - other.values[seed]) for seed in both}
-            return replace(summary, against=row.row, gaps=gaps)
-    return summary
+    return Summary(entry, values, records, tuple(cells), scale)
 
 
 def differences(experiment: Experiment, scale: str) -> list[str]:
@@ -140,7 +189,8 @@ def _changes(cell: Cell, paper: Cell) -> dict[str, str]:
     for (name, ours), theirs in zip(cell.values.items(), paper.values.values(), strict=True):
         if ours != theirs and name not in SAME:
             printed = "" if theirs in (None, (), {}) else f" (paper: {theirs})"
-            made[name] = f"{name.replace('_', ' ')} {_text(ours)}{printed}"
+            most = "at most " if name.endswith("_examples") and ours is not None else ""
+            made[name] = f"{name.replace('_', ' ')} {most}{_text(ours)}{printed}"
     return made
 
 
@@ -180,7 +230,7 @@ class Grid:
     notes: tuple[str, ...]
 
     def is_past(self, row: str) -> bool:
-        """Whether a row goes past the paper."""
+        """Whether a row goes beyond the paper."""
         return any(summary.entry.past for (name, _), summary in self.cells.items() if name == row)
 
     @property
@@ -229,6 +279,7 @@ def make_grid(experiment: Experiment, scale: str, results: Path) -> Grid:
     notes = (
         *_unfinished(summaries),
         *_changed(experiment, scale),
+        *_sizes(summaries),
         *_rates(summaries),
         *_verdicts(summaries),
         *experiment.notes,
@@ -257,9 +308,10 @@ def _verdicts(summaries: Sequence[Summary]) -> list[str]:
     """Say where a row is better or worse than the one it is compared with, or that it cannot be told."""
     lines: dict[tuple[str, str], list[str]] = {}
     for summary in summaries:
-        if summary.verdict:
-            found = lines.setdefault((summary.entry.row, summary.against), [])
-            found.append(f"{summary.entry.column}: {summary.verdict} ({summary.difference:+.1f})")
+        for made in summary.comparisons:
+            if made.verdict:
+                found = lines.setdefault((summary.entry.row, made.against.entry.row), [])
+                found.append(f"{summary.entry.column}: {made.verdict} ({made.difference:+.1f})")
     return [f'"{row}" against "{against}": {"; ".join(found)}.' for (row, against), found in lines.items()]
 
 
@@ -272,15 +324,34 @@ def _changed(experiment: Experiment, scale: str) -> list[str]:
     return lines + ([f"{asked} seeds (paper: {paper})."] if asked != paper else [])
 
 
+def _sizes(summaries: Sequence[Summary]) -> list[str]:
+    """Say how many images the records are of."""
+    records = [
+        record for summary in summaries for record in summary.records.values() if "train" in record["protocol"]
+    ]
+    found = {
+        (record["cell"]["run"]["data"]["reader"], record["protocol"]["train"], record["protocol"]["test"])
+        for record in records
+    }
+    texts = [f"{reader} {train:,} and {test:,}" for reader, train, test in sorted(found)]
+    return [f"Images that networks were trained and measured on: {'; '.join(texts)}."] if texts else []
+
+
 def _rates(summaries: Sequence[Summary]) -> list[str]:
     """Say which learning rates were found by the search."""
     cells = [summary.entry.cell for summary in summaries if summary.entry.cell.scale in TUNED]
     tuned = [cell for cell in cells if cell.job == "train" and cell.run.data.valid_examples is None]
-    found = {
-        (loss_of(cell), cell.run.space.dim if cell.scale == "head" else None, cell.run.train.lr) for cell in tuned
-    }
-    texts = sorted(f"{loss} {lr:g}" + (f" (D = {dim})" if dim else "") for loss, dim, lr in found if lr is not None)
-    return [f"Learning rates, the best on held-out images (past-rates): {', '.join(texts)}."] if texts else []
+    texts = sorted({_rate(cell) for cell in tuned if cell.run.train.lr is not None})
+    about = "Learning rates, the best on held-out images (past-rates); with a star, the largest or smallest tried"
+    return [f"{about}: {', '.join(texts)}."] if texts else []
+
+
+def _rate(cell: Cell) -> str:
+    """Return loss, rate and dimensions; of a head these decide."""
+    lr, tried = cell.run.train.lr, [trial.run.train.lr or 0.0 for trial in trials(cell)]
+    star = "*" if lr in (min(tried), max(tried)) else ""
+    dim = f" (D = {cell.run.space.dim})" if cell.scale == "head" and cell.run.space.dim else ""
+    return f"{loss_of(cell)} {lr:g}{star}{dim}"
 
 
 def _unfinished(summaries: Sequence[Summary]) -> list[str]:

@@ -1,8 +1,6 @@
-"""The report of an experiment, from its records alone: in the terminal, as Markdown, CSV, LaTeX, and a page."""
+"""The report of an experiment, from its records alone: in the terminal, as Markdown, CSV and LaTeX."""
 
-import base64
 import csv
-import html
 import io
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,31 +9,21 @@ from typing import Any
 
 from hyperproto._core.errors import MissingExtraError
 from hyperproto._core.files import replacing
-from hyperproto._version import __version__
-from hyperproto.report.pages import page_head
 from hyperproto.reproduction.experiment import Experiment
 from hyperproto.reproduction.figures import draw_figures
-from hyperproto.reproduction.grid import Grid, Shown, make_grid
+from hyperproto.reproduction.grid import Grid, Summary, make_grid
 
 FIELDS = (
-    *("name", "scale", "row", "column", "measure", "past_the_paper", "paper_mean", "paper_std", "mean", "std"),
-    *("seeds", "seeds_asked", "diverged", "difference", "against", "verdict", "cells"),
+    *("name", "scale", "row", "column", "measure", "beyond_the_paper", "paper_mean", "paper_std", "mean", "std"),
+    *("error", "seeds", "seeds_asked", "diverged", "difference", "against", "verdict", "cells"),
 )
 SPECIAL = str.maketrans(
     {"%": r"\%", "&": r"\&", "_": r"\_", "#": r"\#", "~": r"\textasciitilde{}", "±": r"$\pm$", "²": "$^2$"}
 )
-STYLE = (
-    "body{margin:2em auto;max-width:75em;padding:0 1em}"
-    "table{border-collapse:collapse;display:block;overflow-x:auto}"
-    "th,td{padding:.35em .7em;border-bottom:1px solid #ccc;text-align:right}"
-    "th:first-child,td:first-child{text-align:left}td{white-space:nowrap}td:first-child{white-space:normal}"
-    ".paper{color:#666;font-size:.85em;font-weight:normal;display:block}"
-    ".past td:first-child{font-style:italic}.best{font-weight:bold}img{max-width:100%}code{font-size:.85em}"
-)
 
 
 def write_report(experiment: Experiment, scale: str, results: Path, folder: Path) -> tuple[Grid, list[Path]]:
-    """Write ``NAME-SCALE`` as .md, .csv, .tex and .html, figures as .png and .svg; nothing is trained.
+    """Write ``NAME-SCALE`` as .md, .csv and .tex, figures as .png and .svg; nothing is trained.
 
     Without the packages that draw, numbers are reported all the same.
 
@@ -52,7 +40,7 @@ def write_report(experiment: Experiment, scale: str, results: Path, folder: Path
         pictures = draw_figures(grid, stem)
     except MissingExtraError as error:
         grid = replace(grid, notes=(*grid.notes, f"No pictures: {error}."))
-    texts = {".md": to_markdown(grid), ".csv": to_csv(grid), ".tex": to_latex(grid), ".html": to_html(grid, pictures)}
+    texts = {".md": to_markdown(grid), ".csv": to_csv(grid), ".tex": to_latex(grid)}
     written = []
     for suffix, text in texts.items():
         written.append(stem.with_name(stem.name + suffix))
@@ -76,7 +64,7 @@ def print_grid(grid: Grid, console: Any) -> None:
         for shown in line:
             text = f"[bold]{escape(shown.ours)}[/bold]" if shown.is_best else escape(shown.ours)
             cells.append(f"{text}\n[dim]{shown.paper}[/dim]" if shown.paper else text)
-        table.add_row(escape(row) + ("\n[dim]past the paper[/dim]" if grid.is_past(row) else ""), *cells)
+        table.add_row(escape(row) + ("\n[dim]beyond the paper[/dim]" if grid.is_past(row) else ""), *cells)
     console.print(table)
     for note in grid.notes:
         console.print(escape(note), soft_wrap=True, highlight=False)
@@ -92,7 +80,7 @@ def to_markdown(grid: Grid) -> str:
             for shown in line
         ]
         lines.append(_markdown_line([row + (" *" if grid.is_past(row) else ""), *cells]))
-    lines += ["", "\\* past the paper"] if any(map(grid.is_past, grid.rows)) else []
+    lines += ["", "\\* beyond the paper"] if any(map(grid.is_past, grid.rows)) else []
     return "\n".join([*lines, "", *(f"- {note}" for note in grid.notes)]).rstrip() + "\n"
 
 
@@ -110,12 +98,19 @@ def to_csv(grid: Grid) -> str:
         values = (
             *(grid.experiment.name, grid.scale, row, column, entry.measure, entry.past),
             *((None, None) if paper is None else (paper.mean, paper.std)),
-            *(summary.mean, summary.std, len(summary.values), len(summary.seeds), summary.diverged),
-            *(summary.difference, summary.against, summary.verdict),
+            *(summary.mean, summary.std, summary.error, len(summary.values), len(summary.seeds), summary.diverged),
+            *_compared(summary),
             " ".join(record["address"] for record in summary.records.values()),
         )
         writer.writerow(["" if value is None else value for value in values])
     return text.getvalue()
+
+
+def _compared(summary: Summary) -> tuple[str, str, str]:
+    """Return by how much, than what, and whether an entry is better; several comparisons with semicolons."""
+    made = summary.comparisons
+    gaps = ("" if one.difference is None else str(one.difference) for one in made)
+    return "; ".join(gaps), "; ".join(one.against.entry.row for one in made), "; ".join(one.verdict for one in made)
 
 
 def to_latex(grid: Grid) -> str:
@@ -140,58 +135,3 @@ def to_latex(grid: Grid) -> str:
 
 def _latex_line(cells: Sequence[str]) -> str:
     return " & ".join(cells) + r" \\"
-
-
-def to_html(grid: Grid, pictures: Sequence[Path]) -> str:
-    """Return a page that needs no network: PNG pictures are part of it, pages with a sphere to turn are linked."""
-    images = "".join(
-        f'<p><img alt="{html.escape(path.stem)}" src="data:image/png;base64,'
-        f'{base64.b64encode(path.read_bytes()).decode()}"></p>'
-        for path in pictures
-        if path.suffix == ".png"
-    )
-    links = "".join(
-        f'<p><a href="{html.escape(path.name)}">{html.escape(path.name)}</a>: turn it with the mouse</p>'
-        for path in pictures
-        if path.suffix == ".html"
-    )
-    notes = "".join(f"<li>{html.escape(note)}</li>" for note in grid.notes)
-    head = "".join(f"<th>{html.escape(column)}</th>" for column in ("", *grid.columns))
-    body = "".join(
-        f'<tr class="{"past" if grid.is_past(row) else ""}"><td>{html.escape(row)}</td>'
-        f"{''.join(map(_html_cell, line))}</tr>"
-        for row, line in grid.lines()
-    )
-    return (
-        f"{page_head(grid.experiment.title)}<style>{STYLE}</style></head><body>"
-        f"<h1>{html.escape(grid.experiment.title)}</h1>"
-        f"<p>Scale {grid.scale}. {grid.caption}; below, in gray, what the paper prints. "
-        "Rows in italics go past it.</p>"
-        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><ul>{notes}</ul>{images}{links}"
-        f"<h2>Records</h2>{_html_records(grid)}<p>hyperproto {__version__}</p></body></html>\n"
-    )
-
-
-def _html_cell(shown: Shown) -> str:
-    below = f'<span class="paper">{shown.paper}</span>' if shown.paper else ""
-    return f'<td class="{"best" if shown.is_best else ""}">{html.escape(shown.ours)}{below}</td>'
-
-
-def _html_records(grid: Grid) -> str:
-    """Return the cell, data sizes, network and epochs behind each number."""
-    lines = {}
-    for summary in grid.cells.values():
-        for seed, record in summary.records.items():
-            run, protocol = record["cell"]["run"], record["protocol"]
-            facts = [f"{run['data']['reader']}, seed {seed}"]
-            if record["epochs"]:
-                facts += [
-                    f"{protocol['train']:,} images",
-                    f"{protocol['parameters']:,} weights ({run['network']['backbone']})",
-                    f"{len(record['epochs'])} of {run['train']['epochs']} epochs",
-                ]
-            if protocol.get("prototypes"):
-                facts.append(protocol["prototypes"]["method"])
-            facts.append(record["state"])
-            lines[record["address"]] = f"<li><code>{record['address']}</code> {html.escape('; '.join(facts))}</li>"
-    return f"<ul>{''.join(lines.values())}</ul>"

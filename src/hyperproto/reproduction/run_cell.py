@@ -40,6 +40,7 @@ from hyperproto.training.build import (
     prior_from_data,
 )
 from hyperproto.training.features import freeze
+from hyperproto.training.outputs import network_outputs
 
 UNCUT: dict[str, Any] = dict.fromkeys(("first_classes", "train_examples", "test_examples", "valid_examples"))
 UNCUT["tasks"] = ()
@@ -53,8 +54,9 @@ def run_cell(cell: Cell, places: Places) -> dict[str, Any]:
     -------
     dict
         ``cell``, ``address``, ``versions``, ``protocol`` (what the cell came to on these data), ``state`` ("done" or
-        "diverged"), ``epochs`` (every epoch's measures), ``measures`` (the last), ``sphere`` (what a figure draws),
-        and ``times``, the only part that differs when a cell is run again.
+        "diverged"), ``epochs`` (every epoch's measures), ``measures`` (the last; of a number also ``mae_std``, how
+        its absolute error varies over the test images), ``sphere`` (what a figure draws), and ``times``, the only
+        part that differs when a cell is run again.
     """
     jobs: dict[str, Callable[[Cell, Places], dict[str, Any]]] = {
         "train": _train,
@@ -112,17 +114,18 @@ def _train(cell: Cell, places: Places) -> dict[str, Any]:
     train, test = build_data(replace(cell.run.data, workers=0), source)
     assert test is not None
     folder = places.runs / "cells" / cell.address
-    state, sphere = "diverged", None
+    state, sphere, measures = "diverged", None, {}
     with suppress(NonFiniteLossError):  # squared error diverges at rates that the sphere bears
         options: Any = {"folder": folder, "resume": True, "spec": cell.run, "progress": False}
         run = fit(network, space, train, cell.run.train, valid=test, preprocessing=source.preprocessing, **options)
         state, sphere = "done", _outputs_on_sphere(run, source, test, cell)
+        measures = _error_spreads(run, test)
     epochs = read_json_lines(folder / "epochs.jsonl")
     record = {
         "protocol": _protocol(cell, network, space, len(train), len(test)),
         "state": state,
         "epochs": epochs,
-        "measures": epochs[-1]["valid"] if epochs and state == "done" else {},
+        "measures": {**epochs[-1]["valid"], **measures} if epochs and state == "done" else {},
         "sphere": sphere,
         "times": {
             "epochs": read_json_lines(folder / "times.jsonl"),
@@ -133,6 +136,18 @@ def _train(cell: Cell, places: Places) -> dict[str, Any]:
     if cell.run.network.freeze:  # hundreds of heads, each trained in seconds
         rmtree(folder)
     return record
+
+
+def _error_spreads(run: Run, test: Arrays | ImageData) -> dict[str, float]:
+    """Return the standard deviation of the absolute error of each number, over the test images that have it."""
+    errors: dict[str, list[Tensor]] = {}
+    for z, targets in network_outputs(run.network, test):
+        known = run.space.by_task(targets)
+        for task, predicted in run.space.predict_by_task(z).items():
+            if predicted.dtype.is_floating_point:
+                distances = (predicted.cpu().double() - known[task].cpu().double()).abs()
+                errors.setdefault(task, []).append(distances[~distances.isnan()])
+    return {f"{run.space.prefix(task)}mae_std": float(torch.cat(parts).std()) for task, parts in errors.items()}
 
 
 def _answer_constant(cell: Cell, places: Places) -> dict[str, Any]:
@@ -147,7 +162,8 @@ def _answer_constant(cell: Cell, places: Places) -> dict[str, Any]:
             measures[f"{name}/accuracy"] = float((test == train.mode().values).double().mean())
         else:
             median = train[~train.isnan()].quantile(0.5)
-            measures[f"{name}/mae"] = float((test[~test.isnan()] - median).abs().mean())
+            errors = (test[~test.isnan()] - median).abs()
+            measures |= {f"{name}/mae": float(errors.mean()), f"{name}/mae_std": float(errors.std())}
     return {"protocol": {"train": len(source.train), "test": len(source.test)}, "measures": measures}
 
 

@@ -1,4 +1,4 @@
-"""Past the paper: do better prototypes make better networks? The same network, loss and steps on many placements."""
+"""Beyond the paper: do better prototypes make better networks? One network, loss and protocol, many placements."""
 
 from hyperproto.reproduction.cell import Cell, at_scale, paper_cell
 from hyperproto.reproduction.experiment import Entry, Experiment

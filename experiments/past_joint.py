@@ -1,4 +1,4 @@
-"""Past the paper: a class and a number on one sphere, done in several ways, next to two heads with a weight.
+"""Beyond the paper: a class and a number on one sphere, done in several ways, next to two heads with a weight.
 
 Near the poles of the number the direction of the class is undefined. A margin keeps numbers off the poles; one point
 for both targets (:class:`~hyperproto.spaces.composite.CompositeSpace`) replaces the two targets; free axes give

@@ -1,4 +1,4 @@
-"""Past the paper: how the settings of short runs were chosen, on training images that were held out.
+"""Beyond the paper: how the settings of short runs were chosen, on training images that were held out.
 
 Softmax and the sphere at each of its dimensions get the same number of trials, one seed each, at a quarter of the
 pixels of the short runs they are chosen for: eight of a quarter of the steps, and three of nine tenths of them, which
