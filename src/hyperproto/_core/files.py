@@ -1,15 +1,24 @@
-"""Files written so that nothing already there is lost: a temporary file first, then renamed."""
+"""Files written so that nothing already there is lost: a temporary file first, then renamed.
 
-import glob
+This module alone knows how files and folders are written, replaced, recognized as leftovers, and locked. A temporary
+file is locked as long as it is written, so one that can be locked is a leftover of a process that was killed; it is
+removed when the next file is written to its folder.
+"""
+
 import json
 import os
+import re
+import shutil
 import tempfile
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from hyperproto._core.errors import InputError, arg
+from hyperproto._core.errors import HyperprotoError, InputError, StorageError
+
+PREFIX, SUFFIX = ".hyperproto-", ".part"  # of temporary files
+_locked: set[int] = set()  # handles by which this process holds locks
 
 
 def check_can_write(path: str | Path) -> None:
@@ -39,35 +48,103 @@ def replacing(path: str | Path) -> Iterator[Path]:
     """Give a temporary path next to ``path``; rename it to ``path`` once the block has succeeded.
 
     A reader sees the old file or the new one, never half of either, and a failure leaves the old one alone. Contents
-    reach the disk before the new name does, and the name before this returns, so a power cut is no exception.
+    reach the disk before the new name does, and the name before this returns, so a power cut is no exception. What a
+    killed process left in the folder is removed on the way.
     """
     path = Path(path)
     check_can_write(path)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
-    os.close(handle)
-    temporary = Path(name)
+    with explaining(path):
+        _remove_leftovers(path.parent)
+        temporary, handle = _new_temporary(path.parent)
+        try:
+            yield temporary
+            with temporary.open("rb") as written:
+                os.fsync(written.fileno())
+            mask = os.umask(0)
+            os.umask(mask)
+            temporary.chmod(0o666 & ~mask)  # mkstemp makes private files; these are ordinary ones
+            temporary.replace(path)
+            _sync_folder(path.parent)
+        finally:
+            temporary.unlink(missing_ok=True)
+            _release(handle)
+
+
+@contextmanager
+def explaining(path: Path) -> Iterator[None]:
+    """Turn a failure to write a file, of whatever kind, into a sentence."""
     try:
-        yield temporary
-        with temporary.open("rb") as written:
-            os.fsync(written.fileno())
-        mask = os.umask(0)
-        os.umask(mask)
-        temporary.chmod(0o666 & ~mask)  # mkstemp makes private files; these are ordinary ones
-        temporary.replace(path)
-        _sync_folder(path.parent)
-    finally:
-        temporary.unlink(missing_ok=True)
+        yield
+    except Exception as error:
+        if not _is_from_writing(error):
+            raise
+        reason = getattr(error, "strerror", None) or re.sub(r"^.*error: | \(os error \d+\)$", "", str(error))
+        got, advice = None, ""
+        if path.parent.is_dir() and re.search("space|quota|too large", reason, re.IGNORECASE):
+            got = f"a disk with {shutil.disk_usage(path.parent).free / 1e6:,.1f} MB free"
+            advice = "Make room. What was there before is intact."
+        raise StorageError(f'"{path}"', f"be a file that can be written ({reason})", got, advice) from error
 
 
-def remove_unfinished(folder: Path, names: Collection[str]) -> None:
-    """Remove what :func:`replacing` left of files of these names when it was killed, and nothing else."""
-    for path in unfinished(folder, names):
-        path.unlink(missing_ok=True)
+def _is_from_writing(error: Exception) -> bool:
+    from safetensors import SafetensorError  # here, since commands that write nothing need not load it
+
+    return isinstance(error, OSError | SafetensorError) and not isinstance(error, HyperprotoError)
 
 
-def unfinished(folder: Path, names: Collection[str]) -> list[Path]:
-    """Return the temporary files of :func:`replacing` for these names."""
-    return [path for name in names for path in folder.glob(f".{glob.escape(name)}.*.part")]
+def _new_temporary(folder: Path) -> tuple[Path, int]:
+    """Create a file that is locked, so that nobody takes it for a leftover."""
+    while True:
+        handle, name = tempfile.mkstemp(prefix=PREFIX, suffix=SUFFIX, dir=folder)
+        if _lock(handle) is not False and os.path.exists(name):
+            return Path(name), handle
+        _release(handle)  # another process was faster, and has removed it
+
+
+def _remove_leftovers(folder: Path) -> None:
+    """Remove the temporary files whose process is gone."""
+    for path in leftovers(folder):
+        with suppress(OSError):
+            handle = os.open(path, os.O_RDONLY)
+            try:
+                if _lock(handle):
+                    path.unlink(missing_ok=True)
+            finally:
+                _release(handle)
+
+
+def leftovers(folder: Path) -> list[Path]:
+    """Return the temporary files of :func:`replacing`, some of which may still be in use."""
+    return [path for path in folder.glob(f"{PREFIX}*{SUFFIX}") if path.is_file() and not path.is_symlink()]
+
+
+def _lock(handle: int) -> bool | None:
+    """Whether what a handle is open on is now locked by it, until :func:`_release`; None where there are no locks."""
+    try:
+        import fcntl  # which Windows has not
+
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except (ImportError, OSError):
+        return None
+    _locked.add(handle)
+    return True
+
+
+def _release(handle: int) -> None:
+    _locked.discard(handle)
+    with suppress(OSError):
+        os.close(handle)
+
+
+def _release_all() -> None:
+    for handle in [*_locked]:
+        _release(handle)
+
+
+if hasattr(os, "register_at_fork"):  # a child must not keep others out when its parent is gone
+    os.register_at_fork(after_in_child=_release_all)
 
 
 def _sync_folder(path: Path) -> None:
@@ -89,7 +166,7 @@ def write_json(path: str | Path, value: Any) -> None:
 
 def append_json_line(path: str | Path, value: Any) -> None:
     """Append ``value`` as one line of JSON."""
-    with Path(path).open("a", encoding="utf-8") as file:
+    with explaining(Path(path)), Path(path).open("a", encoding="utf-8") as file:
         file.write(_line(value))
 
 
@@ -144,15 +221,12 @@ def read_text(path: str | Path) -> str:
         ) from None
 
 
-def new_folder(path: str | Path, *, except_for: Collection[str] = ()) -> Path:
-    """Create a folder that must not hold anything yet, except for files of the given names."""
+def new_folder(path: str | Path, *, except_for: Collection[str] = (), advice: str = "Choose another.") -> Path:
+    """Create a folder that must not hold anything yet, except for files of the given names and leftovers of ours."""
     path = Path(path)
     if path.exists() and not path.is_dir():
         raise InputError(f'"{path}"', "be a folder", "a file", "Choose another name.")
-    if path.is_dir() and any(file.name not in except_for for file in path.iterdir()):
-        advice = "Choose another."
-        if (path / "config.json").is_file():
-            advice = f"Continue the run in it with {arg('resume', True)}, or choose another."
+    if path.is_dir() and names_in(path) - {*except_for}:
         raise InputError(f'Folder "{path}"', "be new or empty", "one with files", advice)
     try:
         path.mkdir(parents=True, exist_ok=True)
@@ -160,3 +234,25 @@ def new_folder(path: str | Path, *, except_for: Collection[str] = ()) -> Path:
         raise _not_writable(f'Folder "{path}"', error) from None
     _try_writing(path, f'Folder "{path}"')
     return path
+
+
+def names_in(folder: Path) -> set[str]:
+    """Return the names of what is in a folder, without leftovers of ours."""
+    return {path.name for path in folder.iterdir()} - {path.name for path in leftovers(folder)}
+
+
+@contextmanager
+def owning(folder: Path) -> Iterator[None]:
+    """Keep other processes from writing to a folder while the block lasts, where the system has locks."""
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except PermissionError:  # Windows cannot open folders
+        yield
+        return
+    try:
+        if _lock(handle) is False:
+            rule, advice = "be used by one process at a time", "Wait until the other has ended, or choose another."
+            raise InputError(f'Folder "{folder}"', rule, "one that another is writing to", advice)
+        yield
+    finally:
+        _release(handle)

@@ -20,7 +20,7 @@ from hyperproto.spaces import OutputSpace, Sphere
 from hyperproto.spaces.tasks import Task, class_tasks
 from hyperproto.training import Loaded, Run, load, read_run
 from hyperproto.training.checkpoint import weights_of
-from hyperproto.training.folder import RunFolder
+from hyperproto.training.folder import take_folder, write_prototypes
 from hyperproto.training.run import FORMAT, describe_run
 
 AnyModel = Run | Loaded | tuple[nn.Module, OutputSpace] | str | Path
@@ -72,9 +72,9 @@ def store_model(model: Run, space: OutputSpace, folder: str | Path | None) -> Ru
     config |= {"preprocessing": None, "spec": None}
     config |= {} if model.folder is None else read_run(model.folder).config
     own = {key: value for key, value in config.items() if key not in ("format", "network", "space", "versions")}
-    run_folder = RunFolder(Path(folder))
-    run_folder.create(describe_run(run.network, space, **own))
-    run_folder.write_prototypes(space)
+    take_folder(Path(folder))
+    write_json(Path(folder) / "config.json", describe_run(run.network, space, **own))
+    write_prototypes(Path(folder), space)
     with replacing(Path(folder) / "last.safetensors") as temporary:
         save_file(weights_of(run.network, space), temporary, metadata={"format": FORMAT})
     write_json_lines(Path(folder) / "epochs.jsonl", run.history)
