@@ -1,16 +1,19 @@
 """Writing files: what a kill, a full disk or another process may do, and what stays as it was."""
 
+import json
 import os
 import resource
 import signal
+import sys
 from contextlib import contextmanager
+from functools import partial
 
 import pytest
 import torch
 
 import hyperproto as hp
 from hyperproto._core.errors import StorageError
-from hyperproto._core.files import append_json_line, owning, replacing, write_json
+from hyperproto._core.files import append_json_line, filling, owning, replacing, whole, write_json
 
 
 def killed(work):
@@ -126,3 +129,81 @@ def start(work):
             os._exit(1)
         os._exit(0)
     return process
+
+
+CALLS = {"open", "os.rename", "os.remove", "os.mkdir", "os.chmod", "os.rmdir", "shutil.rmtree", "shutil.copyfile"}
+
+
+def killed_at(call, work):
+    """Do something in a process that is killed at its n-th call of the file system; return whether it was."""
+
+    def hook(event, args):
+        nonlocal call
+        if event in CALLS:
+            call -= 1
+            if call < 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    process = os.fork()
+    if process == 0:
+        sys.addaudithook(hook)
+        work()
+        os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == -signal.SIGKILL
+
+
+def fill(folder, files, *, overwrite):
+    def names_of(path):
+        return json.loads(path.read_text())["files"] if overwrite else ()
+
+    with filling(folder, "closing.json", names_of) as place:
+        for name, text in files.items():
+            (place / name).write_text(text)
+        write_json(place / "closing.json", {"files": ["closing.json", *files]})
+
+
+def held(folder):
+    return {path.name: path.read_text() for path in whole(folder, "closing.json").iterdir() if path.is_file()}
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_a_folder_that_is_filled_is_whole_at_every_moment(tmp_path, overwrite):
+    old, new = {"a": "old", "b": "old"}, {"a": "new", "c": "new"}
+    fill(tmp_path / "old", old, overwrite=False)
+    fill(tmp_path / "new", new, overwrite=False)
+    before, after = held(tmp_path / "old"), held(tmp_path / "new")
+    seen, call = [], 0
+    while True:
+        folder = tmp_path / f"killed{call}"
+        if overwrite:
+            fill(folder, old, overwrite=False)
+        was_killed = killed_at(call, partial(fill, folder, new, overwrite=overwrite))
+        if overwrite:
+            found = {name: text for name, text in held(folder).items() if name in {"closing.json", *before, *after}}
+            seen.append(found.keys() & {"b", "c"})
+            assert found in (before, after), call
+        if was_killed:
+            fill(folder, new, overwrite=overwrite)
+        assert held(folder) == after, call
+        assert names(folder) == sorted(after), call
+        call += 1
+        if not was_killed:
+            break
+    assert call > 20
+    assert not overwrite or (seen[0], seen[-1]) == ({"b"}, {"c"})
+
+
+def test_filling_a_folder_removes_no_file_of_the_user_and_fails_without_a_trace(tmp_path):
+    fill(tmp_path / "model", {"a": "old"}, overwrite=False)
+    with pytest.raises(ValueError, match="must be new or empty"):
+        fill(tmp_path / "model", {"a": "new"}, overwrite=False)
+    killed_at(5, partial(fill, tmp_path / "model", {"a": "new"}, overwrite=True))
+    with pytest.raises(ValueError, match="must be new or empty"):
+        fill(tmp_path / "model", {"a": "new"}, overwrite=False)  # that is not the call that was killed
+    (tmp_path / "model" / "thesis.tex").write_text("mine")
+    with pytest.raises(ValueError, match="must be new or empty"):
+        fill(tmp_path / "model", {"a": "new"}, overwrite=True)
+    assert held(tmp_path / "model").items() >= {"a": "old", "thesis.tex": "mine"}.items()
+    with full_disk(), pytest.raises(OSError, match="File too large"):
+        fill(tmp_path / "other", {"a": "new" * 50}, overwrite=False)
+    assert names(tmp_path) == ["model"]

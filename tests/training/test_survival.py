@@ -175,6 +175,10 @@ THEIRS = {
     "a saved model": {"prototypes.0.safetensors": "mine", "estimator.json": "{}", "last.safetensors": "mine"},
     "a temporary file of another program": {".download.part": "mine"},
     "a description of another kind": {"spec.json": '{"flour": 500}'},
+    "features of the user next to a description": {
+        "spec.json": json.dumps(RunSpec(data=DataSpec(reader="table", path="blobs.csv")).to_dict()),
+        "features.safetensors": "mine",
+    },
     "a recipe": {"recipe.json": '{"flour": 500}'},
     "something next to a run that was killed": {".hyperproto-abc.part": "{", "thesis.tex": "mine"},
 }

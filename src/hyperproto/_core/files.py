@@ -5,12 +5,13 @@ file is locked as long as it is written, so one that can be locked is a leftover
 removed when the next file is written to its folder.
 """
 
+import filecmp
 import json
 import os
 import re
 import shutil
 import tempfile
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from typing import Any
 from hyperproto._core.errors import HyperprotoError, InputError, StorageError
 
 PREFIX, SUFFIX = ".hyperproto-", ".part"  # of temporary files
+WAITING, FORMER = ".hyperproto-new", "former"  # folder of new files, and in it the closing file of the old ones
+NamesOf = Callable[[Path], Collection[str]]
 _locked: set[int] = set()  # handles by which this process holds locks
 
 
@@ -256,3 +259,72 @@ def owning(folder: Path) -> Iterator[None]:
         yield
     finally:
         _release(handle)
+
+
+@contextmanager
+def filling(folder: str | Path, closing: str, names_of: NamesOf = lambda path: ()) -> Iterator[Path]:
+    """Give an empty folder to write files into; all of them appear in ``folder`` once the block has succeeded.
+
+    The file ``closing`` makes a folder whole. New files wait in a folder inside this one; then the old closing file
+    goes, the other old files go, the new ones come, and the new closing file comes last: at any moment either the old
+    files or the new ones are whole, and :func:`whole` tells where. A call that was killed is completed, or undone, by
+    the next one.
+
+    Parameters
+    ----------
+    folder : path
+        Must be new or empty, or hold only what may be replaced, or exactly what the block writes, after a kill.
+    closing : str
+    names_of : callable, optional
+        Given the path of a closing file, the names of all files that came with it and may be replaced.
+    """
+    folder = Path(folder)
+    made = not folder.exists()
+    new_folder(folder, except_for=names_in(folder) if folder.is_dir() else ())
+    waiting = folder / WAITING
+    with owning(folder):
+        was_killed = waiting.is_dir()
+        if was_killed:
+            _settle(waiting, closing, names_of)
+        held = names_in(folder)
+        allowed = held <= {*names_of(folder / closing)} if (folder / closing).is_file() else not held
+        if not allowed and not was_killed:
+            new_folder(folder)
+        waiting.mkdir()
+        try:
+            yield waiting
+            if not allowed and not _same_files(waiting, folder, held):
+                new_folder(folder, except_for=[WAITING])
+        except BaseException:
+            shutil.rmtree(waiting, ignore_errors=True)
+            if made:
+                with suppress(OSError):
+                    folder.rmdir()
+            raise
+        if allowed and held:
+            (folder / closing).replace(waiting / FORMER)
+        _settle(waiting, closing, names_of)
+
+
+def whole(folder: str | Path, closing: str) -> Path:
+    """Return where the files of a folder are that :func:`filling` wrote, and may have been killed before its end."""
+    folder = Path(folder)
+    waits = (folder / WAITING / closing).is_file() and not (folder / closing).exists()
+    return folder / WAITING if waits else folder
+
+
+def _settle(waiting: Path, closing: str, names_of: NamesOf) -> None:
+    """Let new files take their places where they are whole and nothing else is; then remove the folder of them."""
+    folder = waiting.parent
+    if whole(folder, closing) == waiting:
+        for name in names_of(waiting / FORMER) if (waiting / FORMER).is_file() else ():
+            (folder / name).unlink(missing_ok=True)
+        for path in sorted(waiting.iterdir(), key=lambda path: path.name == closing):
+            if path.name != FORMER:
+                with replacing(folder / path.name) as temporary:
+                    shutil.copyfile(path, temporary)
+    shutil.rmtree(waiting)
+
+
+def _same_files(first: Path, second: Path, names: set[str]) -> bool:
+    return names_in(first) == names and not any(filecmp.cmpfiles(first, second, names, shallow=False)[1:])

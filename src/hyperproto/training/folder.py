@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
 from hyperproto._core.errors import InputError, StorageError, arg
@@ -210,7 +211,8 @@ def claim_folder(name: str, root: Path = Path("runs")) -> Path:
 def run_started(folder: Path | None, spec: RunSpec) -> Iterator[None]:
     """Write the description of a run before anything that takes time; take it back where the block fails early.
 
-    A process that is killed leaves a folder that can be resumed; one that meets a mistake leaves none.
+    A process that is killed leaves a folder that can be resumed; one that meets a mistake leaves none, or what a run
+    that was killed had left before.
     """
     if folder is None or not is_first():
         yield
@@ -222,16 +224,22 @@ def run_started(folder: Path | None, spec: RunSpec) -> Iterator[None]:
             "one with a run",
             f"Continue it with --resume {folder} (resume_run in Python), or choose another folder.",
         )
+    before = {name: (folder / name).is_file() for name in (SPEC, FEATURES)}
     take_folder(folder)
+    killed = read_json(folder / SPEC) if before[SPEC] else None
     write_json(folder / SPEC, spec.to_dict())
     try:
         yield
     except BaseException:
         if not (folder / "config.json").is_file():
             with suppress(OSError):
-                (folder / FEATURES).unlink(missing_ok=True)
-                (folder / SPEC).unlink()
-                folder.rmdir()  # where nothing else is in it
+                if not before[FEATURES]:
+                    (folder / FEATURES).unlink(missing_ok=True)
+                if before[SPEC]:
+                    write_json(folder / SPEC, killed)
+                else:
+                    (folder / SPEC).unlink()
+                    folder.rmdir()  # where nothing else is in it
         raise
 
 
@@ -265,7 +273,8 @@ def take_folder(folder: Path) -> None:
     advice = "Choose another."
     if (folder / "config.json").is_file():
         advice = f"Continue the run in it with {arg('resume', True)}, or choose another."
-    new_folder(folder, except_for=(SPEC, FEATURES) if started else (), advice=advice)
+    ours = (SPEC, *([FEATURES] if _is_features(folder / FEATURES) else [])) if started else ()
+    new_folder(folder, except_for=ours, advice=advice)
 
 
 def _check_spec(folder: Path) -> None:
@@ -274,3 +283,10 @@ def _check_spec(folder: Path) -> None:
     if not isinstance(content, dict) or content.keys() != {part.name for part in fields(RunSpec)}:
         got, advice = "a file that would be overwritten", "Choose another folder."
         raise InputError(f'"{folder / SPEC}"', "be the description of a run", got, advice)
+
+
+def _is_features(path: Path) -> bool:
+    """Whether a file holds features that a run wrote."""
+    with suppress(OSError, SafetensorError), safe_open(path, "pt") as file:
+        return any("hyperproto.features/" in value for value in (file.metadata() or {}).values())
+    return False
