@@ -193,6 +193,7 @@ def test_wrong_shapes_and_types_get_a_sentence(generator):
         squared_cosine_loss(z, torch.ones(4), labels)
 
 
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")  # which torch.func itself calls
 @pytest.mark.parametrize("loss", [name for name in LOSSES if name != "sampled_cosine_softmax"])
 def test_losses_can_be_transformed_by_torch_func(loss):
     generator = torch.Generator().manual_seed(0)
