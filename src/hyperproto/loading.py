@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from hyperproto._core.errors import InputError
+from hyperproto._core.files import whole
 from hyperproto.training import load as load_run
 
 
@@ -22,7 +23,7 @@ def load(folder: str | Path, **options: Any) -> Any:
     Loaded or estimator
         ``network, space = hp.load("runs/digits")``; ``classifier = hp.load("models/digits")``.
     """
-    if not (Path(folder) / "estimator.json").is_file():
+    if not (whole(folder, "estimator.json") / "estimator.json").is_file():
         return load_run(folder, **options)
     if options:
         got = ", ".join(options)

@@ -57,7 +57,17 @@ def cosine_loss(z: Tensor, points: Tensor, target: Tensor | float) -> Tensor:
         raise InputError("target", f"be a number or have shape ({len(z)},)", tuple(target.shape))
     if points.requires_grad:
         raise InputError("points", "be fixed", "a tensor that requires a gradient", "Detach it.")
-    loss: Tensor = _CosineLoss.apply(z, points, None, target)  # type: ignore[no-untyped-call]
+    return _squared_error(z, points, None, target)
+
+
+def _squared_error(z: Tensor, points: Tensor, labels: Tensor | None, target: Tensor | float) -> Tensor:
+    if not torch.compiler.is_compiling() and torch._C._are_functorch_transforms_active():
+        # torch.func.grad, vmap and the like follow these operations, but no function of our own
+        wide = z.to(working_dtype(z.dtype))
+        rows = (points if labels is None else points.index_select(0, labels)).to(wide.dtype)
+        error = target - (normalize(wide) * rows).sum(dim=1)
+        return error * error
+    loss: Tensor = _CosineLoss.apply(z, points, labels, target)  # type: ignore[no-untyped-call]
     return loss
 
 
@@ -68,34 +78,35 @@ class _CosineLoss(torch.autograd.Function):
     def forward(ctx: Any, z: Tensor, points: Tensor, labels: Tensor | None, target: Tensor | float) -> Tensor:
         wide = z.to(working_dtype(z.dtype))
         rows = (points if labels is None else points.index_select(0, labels)).to(wide.dtype)
-        scaled, inverse_scale, norm = _safe_norm(wide)
+        scaled, scale, norm = _safe_norm(wide)
         cosine = (scaled * rows).sum(dim=1) / norm
         error = target - cosine
         if ctx.needs_input_grad[0]:
-            ctx.save_for_backward(z, rows, scaled, cosine, error, inverse_scale, norm)
+            ctx.save_for_backward(z, rows, scaled, cosine, error, scale, norm)
             ctx.target = target
         return error * error
 
     @staticmethod
     def backward(ctx: Any, grad_loss: Tensor) -> tuple[Tensor, None, None, None]:
-        z, rows, scaled, cosine, error, inverse_scale, norm = ctx.saved_tensors
+        z, rows, scaled, cosine, error, scale, norm = ctx.saved_tensors
         if torch.is_grad_enabled():  # create_graph=True: the same formula, in operations autograd can follow
             return grad_loss.unsqueeze(1) * cosine_loss_grad(z, rows, ctx.target), None, None, None
-        # Equation 2: -2 (t - cos) (p - cos u) / |z|, with u = scaled / norm and |z| = norm / inverse_scale
+        # Equation 2: -2 (t - cos) (p - cos u) / |z|, with u = scaled / norm and |z| = norm * scale
         along_point = grad_loss * error / norm * -2
-        if inverse_scale is not None:
-            along_point = along_point * inverse_scale
+        if scale is not None:
+            along_point = along_point / scale
         along_z = along_point * cosine / norm
         grad = (rows * along_point.unsqueeze(1)).addcmul_(scaled, along_z.unsqueeze(1), value=-1)
         return grad.to(z.dtype), None, None, None
 
 
 def _safe_norm(z: Tensor) -> tuple[Tensor, Tensor | None, Tensor]:
-    """Return rows that can be squared, what they were multiplied by (None for 1), and their norms.
+    """Return rows that can be squared, what they were divided by (None for 1), and their norms.
 
     The squares of 1e-20 and 1e20 leave float32, so each row is divided by its largest entry. On a CPU reading
-    the norms is free, and tells whether that is needed at all. Zero rows are multiplied by 0 and get norm 1, so
-    that their cosine and their gradient are 0.
+    the norms is free, and tells whether that is needed at all. Zero rows are divided by infinity and get norm 1,
+    so that their cosine and their gradient are 0. The reciprocal of a large entry would be a denormal number, which
+    may count as zero.
     """
     limits = torch.finfo(z.dtype)
     if z.device.type == "cpu" and not torch.compiler.is_compiling() and len(z):
@@ -104,9 +115,9 @@ def _safe_norm(z: Tensor) -> tuple[Tensor, Tensor | None, Tensor]:
         if smallest.item() > limits.tiny**0.4 and largest.item() < limits.max**0.4:
             return z, None, norm
     peak = z.abs().amax(dim=1)
-    inverse = (peak >= limits.tiny) * peak.clamp_min(limits.tiny).reciprocal()
-    scaled = z * inverse.unsqueeze(1)
-    return scaled, inverse, torch.linalg.vector_norm(scaled, dim=1).clamp_min(1)
+    scale = peak.masked_fill(peak < limits.tiny, torch.inf)
+    scaled = z / scale.unsqueeze(1)
+    return scaled, scale, torch.linalg.vector_norm(scaled, dim=1).clamp_min(1)
 
 
 def cosine_loss_grad(z: Tensor, points: Tensor, target: Tensor | float) -> Tensor:
@@ -195,8 +206,7 @@ class SquaredCosine(ClassLoss):
         """Return the loss of each row, shape (n,)."""
         if prototypes.requires_grad:
             raise InputError("prototypes", "be fixed", "a tensor that requires a gradient", "Detach it.")
-        loss: Tensor = _CosineLoss.apply(z, prototypes, labels, 1.0)  # type: ignore[no-untyped-call]
-        return loss
+        return _squared_error(z, prototypes, labels, 1.0)
 
 
 @dataclass(frozen=True)

@@ -188,8 +188,40 @@ def test_parquet_is_read_like_csv(tmp_path):
 def test_a_parquet_file_that_repeats_rows_without_end_is_refused_before_it_is_read(tmp_path):
     rows = 3_000_000
     parquet.write_table(pyarrow.table({"x": pyarrow.repeat(0, rows)}), tmp_path / "t.parquet", compression="zstd")
-    with pytest.raises(ValueError, match=r"must have at most 64 rows per byte; got 3,000,000 in [\d,]+ bytes"):
+    with pytest.raises(
+        ValueError,
+        match=r"must have at most 1,000,000 cells and 8 per byte of the file; got 3,000,000 in [\d,]+ bytes",
+    ):
         read_columns(tmp_path / "t.parquet")
+
+
+HOSTILE = {
+    "a long text in every row": (
+        lambda: {"x": pyarrow.DictionaryArray.from_arrays(pyarrow.array([0] * 50_000, "int32"), ["x" * 100_000])},
+        "must take at most .* bytes",
+    ),
+    "rows for a bit each": (lambda: {"x": pyarrow.repeat(True, 6_000_000)}, "must have at most 1,000,000 cells"),
+    "lists": (
+        lambda: {"x": pyarrow.FixedSizeListArray.from_arrays(pyarrow.repeat(0, 1_000_000), 1_000_000)},
+        r"must hold one value in each cell; got .*list",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", HOSTILE)
+def test_a_small_parquet_file_does_not_take_all_memory(tmp_path, case):
+    columns, sentence = HOSTILE[case]
+    parquet.write_table(pyarrow.table(columns()), tmp_path / "t.parquet", compression="zstd")
+    with pytest.raises(ValueError, match=sentence):
+        read_columns(tmp_path / "t.parquet")
+
+
+def test_parquet_that_repeats_within_reason_is_read(tmp_path):
+    few = pyarrow.array(["a class of a long name", "another", None] * 100_000).dictionary_encode()
+    parquet.write_table(pyarrow.table({"x": few, "y": pyarrow.repeat(1.5, len(few))}), tmp_path / "t.parquet")
+    found = read_columns(tmp_path / "t.parquet")
+    assert found["x"].cells[:3] == ["a class of a long name", "another", None]
+    assert found["y"].cells[-1] == 1.5
 
 
 def test_parquet_text_that_is_not_utf8_is_a_sentence(tmp_path):
@@ -203,6 +235,12 @@ def test_a_header_of_many_columns_is_read_in_no_time(tmp_path):
     names = [f"column {index}" for index in range(30_000)]
     path = write_csv(tmp_path / "t.csv", names, [["1"] * len(names)])
     assert list(read_columns(path)) == names
+
+
+def test_a_header_of_a_million_columns_is_a_sentence(tmp_path):
+    (tmp_path / "t.csv").write_text("," * 1_000_000 + "\n")
+    with pytest.raises(ValueError, match="must have at most 50,000 columns; got 1,000,001"):
+        read_columns(tmp_path / "t.csv")
 
 
 def test_hold_out_rows_leave_every_class_in_training():

@@ -1,3 +1,4 @@
+import errno
 import json
 import pickle
 
@@ -161,3 +162,45 @@ def test_training_tells_how_it_goes_where_asked(three_kinds, capfd):
     told = capfd.readouterr().out.splitlines()
     assert told[0] == "epoch 1/2 begins"
     assert [line.split("  ")[0] for line in told[1:]] == ["epoch 1/2", "epoch 2/2"]
+
+
+def test_overwriting_removes_only_files_of_an_estimator(classifier, tmp_path):
+    for model, files in {
+        "a description of another kind": {"estimator.json": '{"mine": 1}', "last.safetensors": "mine"},
+        "prototypes of the user": {"prototypes.mine.safetensors": "mine"},
+        "more prototypes than it has": {"prototypes.7.safetensors": "mine"},
+    }.items():
+        folder = tmp_path / model
+        if "estimator.json" not in files:
+            classifier.save(folder)
+        folder.mkdir(exist_ok=True)
+        for name, text in files.items():
+            (folder / name).write_text(text)
+        before = {path.name: path.read_bytes() for path in folder.iterdir()}
+        with pytest.raises(ValueError, match="must be new or empty"):
+            classifier.save(folder, overwrite=True)
+        assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_an_estimator_is_there_until_the_new_one_is(classifier, three_kinds, tmp_path, monkeypatch):
+    X, y = three_kinds
+    second = HypersphericalClassifier(epochs=2, hidden=5, random_state=1).fit(X, y)
+    classifier.save(tmp_path / "model")
+    monkeypatch.setattr("hyperproto.estimators.store.save_file", raise_full_disk)
+    with pytest.raises(OSError, match="No space left on device"):
+        second.save(tmp_path / "model", overwrite=True)
+    np.testing.assert_array_equal(hp.load(tmp_path / "model").predict_proba(X), classifier.predict_proba(X))
+    monkeypatch.undo()
+    monkeypatch.setattr("hyperproto._core.files.shutil.copyfile", raise_full_disk)
+    with pytest.raises(OSError, match="No space left on device"):
+        second.save(tmp_path / "model", overwrite=True)
+    np.testing.assert_array_equal(hp.load(tmp_path / "model").predict_proba(X), second.predict_proba(X))
+    monkeypatch.undo()
+    second.save(tmp_path / "model", overwrite=True)
+    second.save(tmp_path / "fresh")
+    contents = [{path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} for name in ("model", "fresh")]
+    assert contents[0] == contents[1]
+
+
+def raise_full_disk(*args, **options):
+    raise OSError(errno.ENOSPC, "No space left on device")

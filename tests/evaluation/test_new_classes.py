@@ -1,4 +1,6 @@
 import json
+import os
+import sys
 import warnings
 
 import numpy as np
@@ -252,3 +254,31 @@ def test_what_cannot_be_gets_a_sentence(run, options, sentence):
 def test_only_a_sphere_takes_new_classes():
     with pytest.raises(TypeError, match="must be a sphere with fixed prototypes; got ConventionalSpace"):
         add_classes((torch.nn.Linear(6, 3), hp.baselines.ConventionalSpace(hp.Classes(OLD))), FEW[0], named(FEW[1]))
+
+
+def test_a_change_of_classes_that_was_cut_off_may_be_made_again(run, tmp_path):
+    def files(folder):
+        return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+    def add(folder, *, name="new_classes.json", dies=False):
+        if not dies:
+            return add_classes(run, FEW[0], named(FEW[1]), folder=folder)
+        process = os.fork()
+        if process == 0:
+            sys.addaudithook(
+                lambda event, args: os._exit(9) if event == "os.rename" and name in str(args[1]) else None
+            )
+            torch.set_num_threads(1)
+            add_classes(run, FEW[0], named(FEW[1]), folder=folder)
+            os._exit(0)
+        return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+
+    add(tmp_path / "whole")
+    for name in ("last.safetensors", "new_classes.json", "config.json"):
+        assert add(tmp_path / name, name=name, dies=True) == 9
+        with pytest.raises(FileNotFoundError, match="No run in"):
+            hp.load(tmp_path / name)
+        add(tmp_path / name)
+        assert files(tmp_path / name) == files(tmp_path / "whole")
+    with pytest.raises(ValueError, match="must be new or empty; got one with files. Choose another.$"):
+        add(tmp_path / "whole")

@@ -6,7 +6,15 @@ import pytest
 import torch
 from torch.nn import functional
 
-from hyperproto.losses import CosineSoftmax, cosine_loss, cosine_loss_grad, squared_cosine_grad, squared_cosine_loss
+import hyperproto as hp
+from hyperproto.losses import (
+    LOSSES,
+    CosineSoftmax,
+    cosine_loss,
+    cosine_loss_grad,
+    squared_cosine_grad,
+    squared_cosine_loss,
+)
 from hyperproto.sphere import normalize
 
 
@@ -183,3 +191,46 @@ def test_wrong_shapes_and_types_get_a_sentence(generator):
         cosine_loss(z, torch.ones(4), torch.ones(6, 1))
     with pytest.raises(ValueError, match=r"`prototypes` must have shape \(num_classes, dim\); got \(4,\)"):
         squared_cosine_loss(z, torch.ones(4), labels)
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")  # which torch.func itself calls
+@pytest.mark.parametrize("loss", [name for name in LOSSES if name != "sampled_cosine_softmax"])
+def test_losses_can_be_transformed_by_torch_func(loss):
+    generator = torch.Generator().manual_seed(0)
+    z, labels = torch.randn(4, 3, generator=generator, dtype=torch.float64), torch.tensor([0, 3, 2, 4])
+    space = hp.Space(3, hp.Classes(5, loss=loss))
+
+    def total(z):
+        return space.loss(z, labels, reduction="sum")
+
+    leaf = z.clone().requires_grad_()
+    (expected,) = torch.autograd.grad(total(leaf), leaf)
+    torch.testing.assert_close(torch.func.grad(total)(z), expected)
+    rows = torch.func.vmap(lambda row, label: space.loss(row[None], label[None]))(z, labels)
+    torch.testing.assert_close(rows, space.loss(z, labels, reduction="none"))
+    torch.testing.assert_close(torch.func.hessian(total)(z), torch.autograd.functional.hessian(total, z))
+
+
+def test_ranges_can_be_transformed_by_torch_func():
+    space = hp.Space(3, hp.Range(0, 1))
+    z, target = torch.randn(4, 3, generator=torch.Generator().manual_seed(0)), torch.tensor([0.0, 0.3, 0.5, 1.0])
+    leaf = z.clone().requires_grad_()
+    (expected,) = torch.autograd.grad(space.loss(leaf, target), leaf)
+    torch.testing.assert_close(torch.func.grad(lambda z: space.loss(z, target))(z), expected)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_huge_output_is_not_zero_where_denormal_numbers_are(loss):
+    torch.manual_seed(0)
+    space = hp.Space(3, hp.Classes(5, loss=loss))
+    z = space.prototypes.vectors[:2].float()
+    z, labels = z * 3e38 / z.abs().amax(dim=1, keepdim=True), torch.tensor([0, 1])
+    if not torch.set_flush_denormal(True):
+        pytest.skip("the processor cannot flush denormal numbers")
+    try:
+        torch.manual_seed(0)
+        flushed = space.loss(z, labels, reduction="none")
+    finally:
+        torch.set_flush_denormal(False)
+    torch.manual_seed(0)
+    torch.testing.assert_close(flushed, space.loss(z, labels, reduction="none"))

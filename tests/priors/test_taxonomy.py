@@ -129,11 +129,23 @@ def test_the_shorter_of_two_ways_up_counts():
     np.testing.assert_allclose(1 / path_similarity(above) - 1, [[0, 2, 2], [2, 0, 2], [2, 2, 0]])
 
 
+def test_folders_that_are_nested_too_deep_are_a_sentence(tmp_path):
+    (tmp_path / "cat").mkdir()
+    deep = tmp_path
+    for _ in range(1200):
+        deep = deep / "d"
+        deep.mkdir()
+    with pytest.raises(InputError, match="must have at most 500 levels"):
+        from_taxonomy(tmp_path, ("cat", "d"))
+
+
 def test_a_deep_chain_does_not_exhaust_the_stack():
-    chain = [(str(i), str(i + 1)) for i in range(5000)]
-    assert from_taxonomy(chain, ("0", "5000")).similarity[0, 1] == pytest.approx(1 / 5001)
-    with pytest.raises(InputError, match="must have at most 10000 levels"):
+    chain = [(str(i), str(i + 1)) for i in range(400)]
+    assert from_taxonomy(chain, ("0", "400")).similarity[0, 1] == pytest.approx(1 / 401)
+    with pytest.raises(InputError, match="must have at most 500 levels"):
         from_taxonomy([(str(i), str(i + 1)) for i in range(200_000)], ("0", "5000"))
+    with pytest.raises(InputError, match="must have at most 500 levels"):
+        from_taxonomy([(str(i), str(i + 1)) for i in range(9000)], tuple(map(str, range(200))))
     nested = ["leaf"]
     for _ in range(5000):
         nested = {"node": nested}

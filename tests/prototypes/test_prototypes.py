@@ -1,6 +1,7 @@
 import json
 import math
 import os
+import time
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import torch
 from safetensors.torch import save_file
 
 from hyperproto import Prototypes, place
+from hyperproto._core.checks import check_names
 from hyperproto.sphere import normalize
 
 OLD_PRIOR = {"cat": [1, 0], "dog": [1, 0.2], "car": [0, 1], "bus": [0.1, 1]}
@@ -139,3 +141,17 @@ def test_names_must_fit():
         place(["a", "b", "a"], 2)
     with pytest.raises(TypeError, match="got 3 as name 1"):
         place(["a", 3], 2)
+
+
+def test_a_pipe_called_npy_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe.npy")
+    with pytest.raises(FileNotFoundError, match=r'pipe.npy" must be a .npy file'):
+        Prototypes.from_npy(tmp_path / "pipe.npy")
+
+
+def test_names_are_compared_in_time_that_grows_with_their_number():
+    names = [str(index) for index in range(30_000)]
+    start = time.process_time()
+    with pytest.raises(ValueError, match='Class names must differ; got "29999" 2 times'):
+        check_names([*names, "29999"])
+    assert time.process_time() - start < 2

@@ -3,6 +3,7 @@
 import copy
 import math
 import pickle
+import warnings
 
 import pytest
 import torch
@@ -457,3 +458,11 @@ def test_a_padded_code_is_used_where_it_is_asked_for():
     padded = place(16, 6, effort="fast", method="codes")
     assert torch.linalg.matrix_rank(padded.vectors) == 5
     assert torch.equal(Space(6, Classes(padded)).prototypes.vectors, padded.vectors)
+
+
+def test_scores_can_be_traced_the_first_time():
+    space, z = Space(3, Classes(5)), torch.randn(4, 3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch.jit is deprecated, and remarks on checks of shapes
+        traced = torch.jit.trace(lambda z: space.scores(z), (z,))
+    torch.testing.assert_close(traced(z[:2]), space.scores(z[:2]))

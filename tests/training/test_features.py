@@ -142,6 +142,17 @@ def test_a_mistake_leaves_no_folder(pictures, weights, tmp_path):
     assert not (tmp_path / "run").exists()
 
 
+def test_a_mistake_leaves_what_a_killed_run_had_written(pictures, weights, tmp_path):
+    train(described(pictures, weights), tmp_path / "whole", progress=False)
+    (tmp_path / "run").mkdir()
+    for name in ("spec.json", "features.safetensors"):
+        shutil.copy(tmp_path / "whole" / name, tmp_path / "run")
+    before = {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()}
+    with pytest.raises(ValueError, match="monitor"):
+        train(described(pictures, weights, monitor="absent"), tmp_path / "run", progress=False)
+    assert {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()} == before
+
+
 def test_the_data_driven_prior_of_a_frozen_network_is_made_of_features(pictures, weights, tmp_path, monkeypatch):
     shutil.copytree(pictures / "train" / "red", pictures / "train" / "rose")
     shutil.copytree(pictures / "train" / "blue", pictures / "train" / "navy")

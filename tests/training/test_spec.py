@@ -163,7 +163,7 @@ def test_a_run_cut_off_at_its_beginning_ends_in_the_same_bits(unbroken, tmp_path
     folder.mkdir()
     for name in BEGINNINGS[moment]:
         shutil.copy(unbroken[1] / name, folder)
-    (folder / ".config.json.x.part").write_text("{")
+    (folder / ".hyperproto-x.part").write_text("{")
     torch.manual_seed(8)  # of no consequence
     resume_run(folder)
     assert contents(folder) == contents(unbroken[1])

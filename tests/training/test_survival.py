@@ -152,7 +152,7 @@ def test_a_run_killed_at_its_start_is_started_again(tmp_path, monkeypatch):
         fit(tmp_path / "run")
     assert [path.name for path in (tmp_path / "run").iterdir()] == ["config.json"]
     monkeypatch.undo()
-    (tmp_path / "run" / ".prototypes.0.safetensors.abc.part").write_text("")
+    (tmp_path / "run" / ".hyperproto-abc.part").write_text("")
     (tmp_path / "run" / "prototypes.0.safetensors").write_text("cut short")
     with pytest.raises(ValueError, match="must be resumed as it was started"):
         fit(tmp_path / "run", resume=True, epochs=7)
@@ -163,7 +163,7 @@ def test_a_run_killed_at_its_start_is_started_again(tmp_path, monkeypatch):
 
 def test_a_run_killed_before_its_config_leaves_no_trouble(tmp_path):
     (tmp_path / "run").mkdir()
-    (tmp_path / "run" / ".config.json.abc.part").write_text("{")
+    (tmp_path / "run" / ".hyperproto-abc.part").write_text("{")
     fit(tmp_path / "run", resume=True)
     fit(tmp_path / "whole")
     assert contents(tmp_path / "run") == contents(tmp_path / "whole")
@@ -175,8 +175,12 @@ THEIRS = {
     "a saved model": {"prototypes.0.safetensors": "mine", "estimator.json": "{}", "last.safetensors": "mine"},
     "a temporary file of another program": {".download.part": "mine"},
     "a description of another kind": {"spec.json": '{"flour": 500}'},
+    "features of the user next to a description": {
+        "spec.json": json.dumps(RunSpec(data=DataSpec(reader="table", path="blobs.csv")).to_dict()),
+        "features.safetensors": "mine",
+    },
     "a recipe": {"recipe.json": '{"flour": 500}'},
-    "something next to a run that was killed": {".config.json.abc.part": "{", "thesis.tex": "mine"},
+    "something next to a run that was killed": {".hyperproto-abc.part": "{", "thesis.tex": "mine"},
 }
 
 
@@ -298,3 +302,18 @@ def test_a_folder_that_is_removed_under_a_run_is_named(tmp_path):
     with pytest.raises((OSError, ValueError), match="was removed|be a folder to write") as caught:
         fit(tmp_path / "gone", hook=lambda: shutil.rmtree(tmp_path / "gone"), after=6)
     assert "make room" not in str(caught.value)
+
+
+def test_two_processes_do_not_write_one_folder(tmp_path):
+    refused = []
+
+    def second():
+        with pytest.raises(ValueError, match="must be used by one process at a time") as caught:
+            fit(tmp_path / "run", resume=True)
+        refused.append(caught.value)
+
+    fit(tmp_path / "run", hook=second, after=6)
+    fit(tmp_path / "whole")
+    assert len(refused) == 1
+    assert contents(tmp_path / "run") == contents(tmp_path / "whole")
+    fit(tmp_path / "run", resume=True)  # afterwards the folder is free

@@ -20,12 +20,12 @@ Values: TypeAlias = Union[npt.ArrayLike, "Tensor"]  # a string has no |
 
 def read_npy(path: Path) -> npt.NDArray[Any]:
     """Return the matrix of numbers in a ``.npy`` file, mapped from the disk: never more than the file has."""
+    if not path.is_file():  # a pipe would be waited for
+        raise MissingDataError(f'"{path}"', "be a .npy file", "no such file", "Check the path.")
     try:
         matrix = np.load(path, mmap_mode="r", allow_pickle=False)
         if not isinstance(matrix, np.ndarray):
             raise ValueError("it is an archive of arrays, .npz")
-    except FileNotFoundError:
-        raise MissingDataError(f'"{path}"', "be a .npy file", "no such file", "Check the path.") from None
     except Exception as error:  # a header is Python source, and its parser raises anything
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InputError(f'"{path}"', f"be a readable .npy file of numbers ({reason})", advice=CUT) from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from numbers import Real
@@ -59,9 +60,9 @@ def check_names(names: Sequence[str]) -> tuple[str, ...]:
     for index, name in enumerate(names):
         if not isinstance(name, str):
             raise InputTypeError("Class names", "be strings", f"{name!r} as name {index}", "Wrap it in str().")
-    if len(set(names)) < len(names):
-        repeated = next(name for name in names if names.count(name) > 1)
-        raise InputError("Class names", "differ", f'"{repeated}" {names.count(repeated)} times')
+    repeated, times = Counter(names).most_common(1)[0] if names else ("", 0)
+    if times > 1:
+        raise InputError("Class names", "differ", f'"{repeated}" {times} times')
     return names
 
 

@@ -1,15 +1,27 @@
-"""Files written so that nothing already there is lost: a temporary file first, then renamed."""
+"""Files written so that nothing already there is lost: a temporary file first, then renamed.
 
-import glob
+This module alone knows how files and folders are written, replaced, recognized as leftovers, and locked. A temporary
+file is locked as long as it is written, so one that can be locked is a leftover of a process that was killed; it is
+removed when the next file is written to its folder.
+"""
+
+import filecmp
 import json
 import os
+import re
+import shutil
 import tempfile
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from hyperproto._core.errors import InputError, arg
+from hyperproto._core.errors import HyperprotoError, InputError, StorageError
+
+PREFIX, SUFFIX = ".hyperproto-", ".part"  # of temporary files
+WAITING, FORMER = ".hyperproto-new", "former"  # folder of new files, and in it the closing file of the old ones
+NamesOf = Callable[[Path], Collection[str]]
+_locked: set[int] = set()  # handles by which this process holds locks
 
 
 def check_can_write(path: str | Path) -> None:
@@ -39,35 +51,103 @@ def replacing(path: str | Path) -> Iterator[Path]:
     """Give a temporary path next to ``path``; rename it to ``path`` once the block has succeeded.
 
     A reader sees the old file or the new one, never half of either, and a failure leaves the old one alone. Contents
-    reach the disk before the new name does, and the name before this returns, so a power cut is no exception.
+    reach the disk before the new name does, and the name before this returns, so a power cut is no exception. What a
+    killed process left in the folder is removed on the way.
     """
     path = Path(path)
     check_can_write(path)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
-    os.close(handle)
-    temporary = Path(name)
+    with explaining(path):
+        _remove_leftovers(path.parent)
+        temporary, handle = _new_temporary(path.parent)
+        try:
+            yield temporary
+            with temporary.open("rb") as written:
+                os.fsync(written.fileno())
+            mask = os.umask(0)
+            os.umask(mask)
+            temporary.chmod(0o666 & ~mask)  # mkstemp makes private files; these are ordinary ones
+            temporary.replace(path)
+            _sync_folder(path.parent)
+        finally:
+            temporary.unlink(missing_ok=True)
+            _release(handle)
+
+
+@contextmanager
+def explaining(path: Path) -> Iterator[None]:
+    """Turn a failure to write a file, of whatever kind, into a sentence."""
     try:
-        yield temporary
-        with temporary.open("rb") as written:
-            os.fsync(written.fileno())
-        mask = os.umask(0)
-        os.umask(mask)
-        temporary.chmod(0o666 & ~mask)  # mkstemp makes private files; these are ordinary ones
-        temporary.replace(path)
-        _sync_folder(path.parent)
-    finally:
-        temporary.unlink(missing_ok=True)
+        yield
+    except Exception as error:
+        if not _is_from_writing(error):
+            raise
+        reason = getattr(error, "strerror", None) or re.sub(r"^.*error: | \(os error \d+\)$", "", str(error))
+        got, advice = None, ""
+        if path.parent.is_dir() and re.search("space|quota|too large", reason, re.IGNORECASE):
+            got = f"a disk with {shutil.disk_usage(path.parent).free / 1e6:,.1f} MB free"
+            advice = "Make room. What was there before is intact."
+        raise StorageError(f'"{path}"', f"be a file that can be written ({reason})", got, advice) from error
 
 
-def remove_unfinished(folder: Path, names: Collection[str]) -> None:
-    """Remove what :func:`replacing` left of files of these names when it was killed, and nothing else."""
-    for path in unfinished(folder, names):
-        path.unlink(missing_ok=True)
+def _is_from_writing(error: Exception) -> bool:
+    from safetensors import SafetensorError  # here, since commands that write nothing need not load it
+
+    return isinstance(error, OSError | SafetensorError) and not isinstance(error, HyperprotoError)
 
 
-def unfinished(folder: Path, names: Collection[str]) -> list[Path]:
-    """Return the temporary files of :func:`replacing` for these names."""
-    return [path for name in names for path in folder.glob(f".{glob.escape(name)}.*.part")]
+def _new_temporary(folder: Path) -> tuple[Path, int]:
+    """Create a file that is locked, so that nobody takes it for a leftover."""
+    while True:
+        handle, name = tempfile.mkstemp(prefix=PREFIX, suffix=SUFFIX, dir=folder)
+        if _lock(handle) is not False and os.path.exists(name):
+            return Path(name), handle
+        _release(handle)  # another process was faster, and has removed it
+
+
+def _remove_leftovers(folder: Path) -> None:
+    """Remove the temporary files whose process is gone."""
+    for path in leftovers(folder):
+        with suppress(OSError):
+            handle = os.open(path, os.O_RDONLY)
+            try:
+                if _lock(handle):
+                    path.unlink(missing_ok=True)
+            finally:
+                _release(handle)
+
+
+def leftovers(folder: Path) -> list[Path]:
+    """Return the temporary files of :func:`replacing`, some of which may still be in use."""
+    return [path for path in folder.glob(f"{PREFIX}*{SUFFIX}") if path.is_file() and not path.is_symlink()]
+
+
+def _lock(handle: int) -> bool | None:
+    """Whether what a handle is open on is now locked by it, until :func:`_release`; None where there are no locks."""
+    try:
+        import fcntl  # which Windows has not
+
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except (ImportError, OSError):
+        return None
+    _locked.add(handle)
+    return True
+
+
+def _release(handle: int) -> None:
+    _locked.discard(handle)
+    with suppress(OSError):
+        os.close(handle)
+
+
+def _release_all() -> None:
+    for handle in [*_locked]:
+        _release(handle)
+
+
+if hasattr(os, "register_at_fork"):  # a child must not keep others out when its parent is gone
+    os.register_at_fork(after_in_child=_release_all)
 
 
 def _sync_folder(path: Path) -> None:
@@ -89,7 +169,7 @@ def write_json(path: str | Path, value: Any) -> None:
 
 def append_json_line(path: str | Path, value: Any) -> None:
     """Append ``value`` as one line of JSON."""
-    with Path(path).open("a", encoding="utf-8") as file:
+    with explaining(Path(path)), Path(path).open("a", encoding="utf-8") as file:
         file.write(_line(value))
 
 
@@ -144,15 +224,12 @@ def read_text(path: str | Path) -> str:
         ) from None
 
 
-def new_folder(path: str | Path, *, except_for: Collection[str] = ()) -> Path:
-    """Create a folder that must not hold anything yet, except for files of the given names."""
+def new_folder(path: str | Path, *, except_for: Collection[str] = (), advice: str = "Choose another.") -> Path:
+    """Create a folder that must not hold anything yet, except for files of the given names and leftovers of ours."""
     path = Path(path)
     if path.exists() and not path.is_dir():
         raise InputError(f'"{path}"', "be a folder", "a file", "Choose another name.")
-    if path.is_dir() and any(file.name not in except_for for file in path.iterdir()):
-        advice = "Choose another."
-        if (path / "config.json").is_file():
-            advice = f"Continue the run in it with {arg('resume', True)}, or choose another."
+    if path.is_dir() and names_in(path) - {*except_for}:
         raise InputError(f'Folder "{path}"', "be new or empty", "one with files", advice)
     try:
         path.mkdir(parents=True, exist_ok=True)
@@ -160,3 +237,94 @@ def new_folder(path: str | Path, *, except_for: Collection[str] = ()) -> Path:
         raise _not_writable(f'Folder "{path}"', error) from None
     _try_writing(path, f'Folder "{path}"')
     return path
+
+
+def names_in(folder: Path) -> set[str]:
+    """Return the names of what is in a folder, without leftovers of ours."""
+    return {path.name for path in folder.iterdir()} - {path.name for path in leftovers(folder)}
+
+
+@contextmanager
+def owning(folder: Path) -> Iterator[None]:
+    """Keep other processes from writing to a folder while the block lasts, where the system has locks."""
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except PermissionError:  # Windows cannot open folders
+        yield
+        return
+    try:
+        if _lock(handle) is False:
+            rule, advice = "be used by one process at a time", "Wait until the other has ended, or choose another."
+            raise InputError(f'Folder "{folder}"', rule, "one that another is writing to", advice)
+        yield
+    finally:
+        _release(handle)
+
+
+@contextmanager
+def filling(folder: str | Path, closing: str, names_of: NamesOf = lambda path: ()) -> Iterator[Path]:
+    """Give an empty folder to write files into; all of them appear in ``folder`` once the block has succeeded.
+
+    The file ``closing`` makes a folder whole. New files wait in a folder inside this one; then the old closing file
+    goes, the other old files go, the new ones come, and the new closing file comes last: at any moment either the old
+    files or the new ones are whole, and :func:`whole` tells where. A call that was killed is completed, or undone, by
+    the next one.
+
+    Parameters
+    ----------
+    folder : path
+        Must be new or empty, or hold only what may be replaced, or exactly what the block writes, after a kill.
+    closing : str
+    names_of : callable, optional
+        Given the path of a closing file, the names of all files that came with it and may be replaced.
+    """
+    folder = Path(folder)
+    made = not folder.exists()
+    new_folder(folder, except_for=names_in(folder) if folder.is_dir() else ())
+    waiting = folder / WAITING
+    with owning(folder):
+        was_killed = waiting.is_dir()
+        if was_killed:
+            _settle(waiting, closing, names_of)
+        held = names_in(folder)
+        allowed = held <= {*names_of(folder / closing)} if (folder / closing).is_file() else not held
+        if not allowed and not was_killed:
+            new_folder(folder)
+        waiting.mkdir()
+        try:
+            yield waiting
+            if not allowed and not _same_files(waiting, folder, held):
+                new_folder(folder, except_for=[WAITING])
+        except BaseException:
+            shutil.rmtree(waiting, ignore_errors=True)
+            if made:
+                with suppress(OSError):
+                    folder.rmdir()
+            raise
+        if allowed and held:
+            (folder / closing).replace(waiting / FORMER)
+        _settle(waiting, closing, names_of)
+
+
+def whole(folder: str | Path, closing: str) -> Path:
+    """Return where the files of a folder are that :func:`filling` wrote, and may have been killed before its end."""
+    folder = Path(folder)
+    waits = (folder / WAITING / closing).is_file() and not (folder / closing).exists()
+    return folder / WAITING if waits else folder
+
+
+def _settle(waiting: Path, closing: str, names_of: NamesOf) -> None:
+    """Let new files take their places where they are whole and nothing else is; then remove the folder of them."""
+    folder = waiting.parent
+    if whole(folder, closing) == waiting:
+        for name in names_of(waiting / FORMER) if (waiting / FORMER).is_file() else ():
+            (folder / name).unlink(missing_ok=True)
+        for path in sorted(waiting.iterdir(), key=lambda path: path.name == closing):
+            if path.name != FORMER:
+                with replacing(folder / path.name) as temporary:
+                    shutil.copyfile(path, temporary)
+    shutil.rmtree(waiting)
+
+
+def _same_files(first: Path, second: Path, names: set[str]) -> bool:
+    return names_in(first) == names and not any(filecmp.cmpfiles(first, second, names, shallow=False)[1:])

@@ -41,7 +41,9 @@ OTHER_DELIMITERS = (";", "\t", "|", ",")  # where all of a header is one name, o
 PARQUET = (".parquet", ".pq")
 NOT_AVAILABLE = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null")  # what programs write for it
 LONGEST_HEADER = 2**24  # bytes
-ROWS_PER_BYTE = 64  # of a Parquet file: even one bit for each row is eight
+MOST_COLUMNS = 50_000  # of CSV and TSV
+CELLS, CELLS_PER_BYTE = 1_000_000, 8  # of a Parquet file: so many, and one for each bit of the file
+DECODED, DECODED_PER_BYTE = 2**26, 32  # bytes of a Parquet file when read: so many, and for each byte of the file
 
 
 class Column:
@@ -152,6 +154,8 @@ def _read_text(path: Path, delimiter: str) -> Table:
     try:
         lines = io.StringIO(content[:LONGEST_HEADER].decode("utf-8-sig", errors="replace"), newline="")
         header = next((row for row in csv.reader(lines, delimiter=delimiter) if row), [])
+        if len(header) > MOST_COLUMNS:
+            raise InputError(f'Table "{path}"', f"have at most {MOST_COLUMNS:,} columns", f"{len(header):,}")
         numbered = [str(index) for index in range(len(header))]
         table = arrow_csv.read_csv(
             pyarrow.BufferReader(content),
@@ -173,15 +177,45 @@ def _read_parquet(path: Path) -> Table:
     from pyarrow import parquet
 
     try:
-        file = parquet.ParquetFile(path)
-        if file.metadata.num_rows > ROWS_PER_BYTE * path.stat().st_size:  # repeated by the billion, they take no room
-            got = f"{file.metadata.num_rows:,} in {path.stat().st_size:,} bytes"
-            raise InputError(f'Table "{path}"', f"have at most {ROWS_PER_BYTE} rows per byte", got)
-        table = file.read()
+        schema = parquet.read_schema(path)
+        for field in schema:
+            if pyarrow.types.is_nested(field.type):
+                rule, advice = "hold one value in each cell", "Leave the column out of the file."
+                raise InputError(f'Column "{field.name}" of "{path}"', rule, str(field.type), advice)
+        # text that repeats is not written out before it is known to fit into memory
+        with parquet.ParquetFile(path, read_dictionary=schema.names) as file:
+            size, about = path.stat().st_size, file.metadata
+            groups = [about.row_group(index) for index in range(about.num_row_groups)]
+            most = f"have at most {CELLS:,} cells and {CELLS_PER_BYTE} per byte of the file"
+            _check_size(path, most, about.num_rows * len(schema), CELLS + CELLS_PER_BYTE * size)
+            _check_decoded(path, sum(group.total_byte_size for group in groups))
+            table = file.read()
         table.validate(full=True)
-    except (pyarrow.ArrowException, OSError) as error:
+        _check_decoded(path, sum(map(_written_out, table.columns)))
+    except (pyarrow.ArrowException, OSError, MemoryError) as error:
         raise InputError(f'Table "{path}"', "be Parquet", f"an error ({error})", "Save it as such.") from None
     return Table(path, table.column_names, table.columns)
+
+
+def _check_size(path: Path, rule: str, found: int, most: int) -> None:
+    """Raise where a file holds more than its length explains: what repeats by the billion takes no room in it."""
+    if found > most:
+        raise InputError(f'Table "{path}"', rule, f"{found:,} in {path.stat().st_size:,} bytes", "Save it as CSV.")
+
+
+def _check_decoded(path: Path, found: int) -> None:
+    most = f"take at most {DECODED:,} bytes and {DECODED_PER_BYTE} for each of its own when it is read"
+    _check_size(path, most, found, DECODED + DECODED_PER_BYTE * path.stat().st_size)
+
+
+def _written_out(values: Any) -> int:
+    """Return the bytes that a column of pyarrow takes when each cell has a copy of its text."""
+    from pyarrow import compute, types
+
+    if not types.is_dictionary(values.type):
+        return int(values.nbytes)
+    lengths = ((compute.binary_length(part.dictionary), part.indices) for part in values.chunks)
+    return sum(compute.sum(length.take(ids)).as_py() or 0 for length, ids in lengths)
 
 
 def _cleaned(values: Any) -> Any:

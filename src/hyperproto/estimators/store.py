@@ -18,7 +18,7 @@ from safetensors.torch import save_file
 
 from hyperproto._core.checks import choose
 from hyperproto._core.errors import HyperprotoError, InputError, arg
-from hyperproto._core.files import new_folder, read_json, replacing, write_json
+from hyperproto._core.files import filling, read_json, replacing, whole, write_json
 from hyperproto._core.schema import from_plain, read_plain
 from hyperproto._version import __version__
 from hyperproto.data import Standardizer
@@ -40,7 +40,7 @@ FORMAT = "hyperproto.estimator/3"
 MULTITASK = ("flat_", "tasks_", "names_")  # what HypersphericalMultiTask has besides
 SPARSE = ("inputs.starts", "inputs.columns", "inputs.values")
 HELD_OUT, REPLAY, OUTPUTS = "held_out.safetensors", "replay.safetensors", ("scores", "targets", "norms")
-FILES = ("estimator.json", "last.safetensors", "prototypes.*.safetensors", HELD_OUT, REPLAY)
+CLOSING = "estimator.json"  # makes a folder an estimator
 
 
 @dataclass(frozen=True)
@@ -62,16 +62,28 @@ class Description:
 
 
 def save_estimator(estimator: Any, folder: str | Path, *, overwrite: bool = False) -> None:
-    """Write a fitted estimator into a folder that is new or empty; the JSON, which makes it one, comes last.
+    """Write a fitted estimator into a folder that is new or empty.
 
-    With ``overwrite`` there may be another estimator, whose files are removed, the JSON before the others.
+    With ``overwrite`` there may be another estimator, which stays as it is until the new one is written.
     """
     described = _describe(estimator)
-    saved = overwrite and (Path(folder) / "estimator.json").is_file()
-    before = [path for pattern in FILES for path in Path(folder).glob(pattern)] if saved else []
-    place = new_folder(folder, except_for=[path.name for path in before])
-    for path in before:
-        path.unlink()
+    with filling(folder, CLOSING, _files_of if overwrite else lambda path: ()) as place:
+        _write(estimator, described, place)
+
+
+def _files_of(path: Path) -> list[str]:
+    """Return the names of the files of an estimator, given its JSON; none where that is something else."""
+    try:
+        described = read_json(path)
+        if str(described["format"]).startswith("hyperproto.estimator/"):
+            prototypes = [f"prototypes.{index}.safetensors" for index in range(len(described["calibrations"]))]
+            return [CLOSING, "last.safetensors", HELD_OUT, REPLAY, *prototypes]
+    except (InputError, KeyError, TypeError):
+        pass
+    return []
+
+
+def _write(estimator: Any, described: dict[str, Any], place: Path) -> None:
     for index, prototypes in enumerate(estimator.space_.prototypes_by_task().values()):
         prototypes.save(place / f"prototypes.{index}.safetensors")
     _write_tensors(place / "last.safetensors", weights_of(estimator.network_, estimator.space_))
@@ -85,7 +97,7 @@ def save_estimator(estimator: Any, folder: str | Path, *, overwrite: bool = Fals
         inputs = estimator.replay_.inputs
         given = dict(zip(SPARSE, parts_of(inputs), strict=True)) if is_sparse(inputs) else {"inputs": inputs}
         _write_tensors(place / REPLAY, {**given, **kept})
-    write_json(place / "estimator.json", described)
+    write_json(place / CLOSING, described)
 
 
 def _describe(estimator: Any) -> dict[str, Any]:
@@ -125,7 +137,7 @@ def load_estimator(folder: str | Path) -> Any:
 
     kinds = HypersphericalClassifier, HypersphericalRegressor, HypersphericalMultiTask
     known: dict[str, Any] = {kind.__name__: kind for kind in kinds}
-    folder = Path(folder)
+    folder = whole(folder, CLOSING)
     described = _read(folder)
     try:
         params = {name: _from_plain(value) for name, value in described["params"].items()}

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from hyperproto._core.checks import check_integer, check_names, choose
 from hyperproto._core.errors import InputError, InputTypeError, arg
-from hyperproto._core.files import replacing, write_json, write_json_lines
+from hyperproto._core.files import filling, replacing, write_json, write_json_lines
 from hyperproto.data import Arrays, as_dataset
 from hyperproto.data.preprocessing import join_rows, take_rows
 from hyperproto.data.source import MISSING, draw_rows
@@ -20,10 +20,11 @@ from hyperproto.spaces import OutputSpace, Sphere
 from hyperproto.spaces.tasks import Task, class_tasks
 from hyperproto.training import Loaded, Run, load, read_run
 from hyperproto.training.checkpoint import weights_of
-from hyperproto.training.folder import RunFolder
+from hyperproto.training.folder import write_prototypes
 from hyperproto.training.run import FORMAT, describe_run
 
 AnyModel = Run | Loaded | tuple[nn.Module, OutputSpace] | str | Path
+NEW_CLASSES = "new_classes.json"  # the report in the folder of a run
 NewClasses = int | tuple[str, ...]
 AnySphere = TypeVar("AnySphere", bound=Sphere)
 
@@ -63,23 +64,26 @@ def open_sphere(run: AnyModel, task: str | None) -> tuple[Run, Sphere, str]:
     return run, space, next(iter(names)) if task is None else choose(task, names, what="class task")
 
 
-def store_model(model: Run, space: OutputSpace, folder: str | Path | None) -> Run:
-    """Return a run of the same network with another space, and write its folder where one is given."""
-    if folder is None:
-        return replace(model, space=space, folder=None)
-    run = replace(model, space=space, folder=Path(folder))
+def with_space(model: Run, space: OutputSpace, folder: str | Path | None) -> Run:
+    """Return a run of the same network with another space, to be stored in a folder where one is given."""
+    return replace(model, space=space, folder=None if folder is None else Path(folder))
+
+
+def store_model(run: Run, before: Run, report: dict[str, Any]) -> None:
+    """Write the folder of a run that was made from another without training, and a report."""
+    assert run.folder is not None
     config: dict[str, Any] = {"settings": {"epochs": len(run.history)}, "data": {"train": 0, "valid": None}}
     config |= {"preprocessing": None, "spec": None}
-    config |= {} if model.folder is None else read_run(model.folder).config
+    config |= {} if before.folder is None else read_run(before.folder).config
     own = {key: value for key, value in config.items() if key not in ("format", "network", "space", "versions")}
-    run_folder = RunFolder(Path(folder))
-    run_folder.create(describe_run(run.network, space, **own))
-    run_folder.write_prototypes(space)
-    with replacing(Path(folder) / "last.safetensors") as temporary:
-        save_file(weights_of(run.network, space), temporary, metadata={"format": FORMAT})
-    write_json_lines(Path(folder) / "epochs.jsonl", run.history)
-    write_json(Path(folder) / "metrics.json", run.metrics)
-    return run
+    with filling(run.folder, "config.json") as place:
+        write_prototypes(place, run.space)
+        with replacing(place / "last.safetensors") as temporary:
+            save_file(weights_of(run.network, run.space), temporary, metadata={"format": FORMAT})
+        write_json_lines(place / "epochs.jsonl", run.history)
+        write_json(place / "metrics.json", run.metrics)
+        write_json(place / NEW_CLASSES, report)
+        write_json(place / "config.json", describe_run(run.network, run.space, **own))
 
 
 def with_prototypes(space: AnySphere, task: str, prototypes: Prototypes) -> AnySphere:

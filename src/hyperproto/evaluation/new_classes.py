@@ -16,6 +16,7 @@ from hyperproto._core.files import plain, write_json
 from hyperproto.data.source import MISSING
 from hyperproto.defaults import choose_new_class_settings
 from hyperproto.evaluation.class_examples import (
+    NEW_CLASSES,
     AnyModel,
     Examples,
     draw_replay,
@@ -27,6 +28,7 @@ from hyperproto.evaluation.class_examples import (
     open_sphere,
     store_model,
     with_prototypes,
+    with_space,
 )
 from hyperproto.prototypes import Prototypes
 from hyperproto.prototypes.prototypes import class_ids, points_by_similarity
@@ -202,7 +204,7 @@ def add_classes(
         pair = data.inputs, wider.in_user_form(data.targets)
         changed = fit(copy.deepcopy(model.network), wider, pair, folder=folder, **options)
     else:
-        changed = store_model(model, wider, folder)
+        changed = with_space(model, wider, folder)
     old_data = replayed if old_valid is None else in_memory(old_valid, "old_valid", model)
     new_data = examples if new_valid is None else new_examples(model, space, task, classes, *new_valid)
     notes = []
@@ -246,7 +248,7 @@ def remove_classes(
         ids = moved_ids(kept, old.num_classes)[before.targets[task].long()]
         after = Examples(before.inputs, before.targets | {task: ids})
         before = Examples(before.inputs, before.targets | {task: kept[ids].masked_fill(ids < 0, MISSING)})
-    changed = store_model(model, with_prototypes(space, task, old.remove(classes)), folder)
+    changed = with_space(model, with_prototypes(space, task, old.remove(classes)), folder)
     names = tuple(index if old.names is None else old.names[index] for index in removed)
     return _report("remove", names, model, changed, task, (before, after))
 
@@ -260,7 +262,7 @@ def rename_classes(
     """
     model, space, task = open_sphere(run, task)
     placed = space.prototypes_by_task()[task].rename(names)
-    changed = store_model(model, with_prototypes(space, task, placed), folder)
+    changed = with_space(model, with_prototypes(space, task, placed), folder)
     return _report("rename", tuple(names.values()), model, changed, task)
 
 
@@ -359,8 +361,10 @@ def _report(
         max_cosine=placed.certificate.max_cosine,
         notes=tuple(sentences),
     )
-    if changed.folder is not None:
-        write_json(changed.folder / "new_classes.json", report.to_dict())
+    if changed.folder is not None and how == "train":
+        write_json(changed.folder / NEW_CLASSES, report.to_dict())
+    elif changed.folder is not None:
+        store_model(changed, model, report.to_dict())
     if report.lost is not None and report.lost > NOTABLE:
         warnings.warn(report.notes[0], UserWarning, stacklevel=3)  # at whoever called the public function
     return Changed(changed, report)

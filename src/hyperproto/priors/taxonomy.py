@@ -8,6 +8,7 @@ import os
 import re
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any, TypeVar
@@ -31,7 +32,7 @@ from hyperproto.priors.vectors import joined_key, split_words
 Edges = Iterable[tuple[str, str]]
 Node = TypeVar("Node", bound=Hashable)
 ROOT = "(root)"  # of a nested dict
-LEVELS, NESTED = 10_000, 200  # of a taxonomy, of a nested dict; WordNet has 20
+LEVELS, NESTED = 500, 200  # of a taxonomy, of a nested dict; WordNet has 20
 SHOWN = 20  # nodes of a cycle
 WNID = re.compile(r"n\d{8}")  # as ImageNet names its classes: n and the offset of a noun in WordNet 3.0
 
@@ -252,11 +253,17 @@ def _folders(root: Path) -> tuple[dict[str, list[str]], dict[str, str]]:
     """Return the parent of each folder, and each one's name; links and hidden folders are left out."""
     parents: dict[str, list[str]] = {str(root): []}
     labels = {str(root): root.resolve().name}
-    for here, folders, _ in os.walk(root):
-        folders[:] = sorted(n for n in folders if n[0] != "." and not os.path.islink(os.path.join(here, n)))
-        for name in folders:
-            path = os.path.join(here, name)
-            parents[path], labels[path] = [here], name
+    waiting = [(str(root), 0)]
+    while waiting:
+        here, level = waiting.pop()
+        if level > LEVELS:
+            raise InputError(f'A taxonomy of folders, "{root}",', f"have at most {LEVELS} levels", "more")
+        with suppress(OSError), os.scandir(here) as found:  # what may not be read has no folders
+            folders = sorted(f.name for f in found if f.name[0] != "." and f.is_dir(follow_symlinks=False))
+            for name in folders:
+                path = os.path.join(here, name)
+                parents[path], labels[path] = [here], name
+            waiting += [(os.path.join(here, name), level + 1) for name in reversed(folders)]
     return parents, labels
 
 

@@ -28,7 +28,7 @@ from hyperproto._core.progress import progress_bar
 
 HEAD = 1 << 20  # bytes that decide the format; the first line of any real file is far shorter
 BLOCK = 1 << 18  # bytes at a time: within a core's cache
-MOST = 100  # times its own size that a gzipped file may unpack to; numbers as text make 3
+MOST = 10  # times its own size that a gzipped file may unpack to; numbers as text make 3
 HEADER = re.compile(rb"\s{0,9}(\d{1,15})[ \t]{1,9}(\d{1,15})[ \t\r]{0,9}\n")
 NUMBER = re.compile(rb"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?|[+-]?nan|[+-]?inf", re.IGNORECASE)
 CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")

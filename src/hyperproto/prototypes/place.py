@@ -5,6 +5,8 @@ import os
 from collections.abc import Sequence
 from typing import Literal
 
+import psutil
+
 from hyperproto._core.checks import check_finite_number, check_integer, unknown_choice
 from hyperproto._core.errors import InputError, arg
 from hyperproto._core.progress import progress_bar
@@ -13,7 +15,7 @@ from hyperproto.priors import Missing, as_prior
 from hyperproto.prototypes.methods import METHODS, Request, certify_agreement, check_prior_weight, separate
 from hyperproto.prototypes.prototypes import Prototypes, check_dim, parse_classes
 
-MOST_NUMBERS = 2**36  # classes x dimensions, half a terabyte
+COPIES, PER_CLASS = 2, 12  # numbers in memory for each coordinate and, besides, for each class
 
 
 def place(
@@ -117,9 +119,10 @@ def place(
 
 def _check_memory(num_classes: int, dim: int) -> None:
     """Say what the points would take before any of it is allocated."""
-    if num_classes * dim > MOST_NUMBERS:
-        got = f"{num_classes:.6g} x {dim:.6g}, {8 * num_classes * dim / 1e9:,.3g} GB in double precision"
-        raise InputError("classes x dim", f"be at most {MOST_NUMBERS:.3g} numbers", got)
+    needed, free = 8 * num_classes * (COPIES * dim + PER_CLASS), psutil.virtual_memory().available
+    if needed > free:
+        got = f"{num_classes:.6g} x {dim:.6g}, which takes {needed / 1e9:,.3g} GB"
+        raise InputError("classes x dim", f"fit into the {free / 1e9:,.3g} GB of memory that are free", got)
 
 
 def _check_options(

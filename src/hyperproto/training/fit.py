@@ -1,7 +1,7 @@
 """Training as one call."""
 
 import copy
-from contextlib import closing, nullcontext, suppress
+from contextlib import ExitStack, closing, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -104,7 +104,7 @@ def fit(
     with torch.random.fork_rng():  # from which data may draw
         example, _ = train_data[slice(0, 1)] if isinstance(train_data, Arrays) else default_collate([train_data[0]])
     resolved = resolve_settings(given, space, _length(train_data), kind_of(example))
-    with accelerator_for(resolved.mixed_precision) as accelerator, torch.random.fork_rng():
+    with accelerator_for(resolved.mixed_precision) as accelerator, torch.random.fork_rng(), ExitStack() as opened:
         main, device = accelerator.is_main_process, accelerator.device
         network.to(device)
         space.to(device)
@@ -123,6 +123,7 @@ def fit(
                 spec=None if spec is None else spec.to_dict(),
             )
             store = RunFolder(path)
+            opened.callback(store.close)
             # the other processes may have no such disk
             checkpoint = from_first(partial(store.open, config, space, resume=resume))
         loop = Loop(

@@ -20,27 +20,24 @@ from the checkpoint's history. The first checkpoint is written before the first 
 Numbers and text only: loading one never runs or imports anything a file names.
 """
 
-import re
-import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
 from hyperproto._core.errors import InputError, StorageError, arg
 from hyperproto._core.files import (
     append_json_line,
     new_folder,
+    owning,
     plain,
     read_json,
-    remove_unfinished,
     replacing,
-    unfinished,
     write_json,
     write_json_lines,
 )
@@ -56,19 +53,6 @@ from hyperproto.training.run import FORMAT, EpochTime, Run, best_epoch
 CHECKPOINT = "checkpoint.safetensors"
 SPEC = "spec.json"
 FEATURES = "features.safetensors"
-# every file of a run that is written and renamed, except for prototypes.N.safetensors
-REPLACED = (
-    SPEC,
-    FEATURES,
-    CHECKPOINT,
-    "config.json",
-    "epochs.jsonl",
-    "times.jsonl",
-    "last.safetensors",
-    "best.safetensors",
-    "metrics.json",
-    "calibration.json",
-)
 COMPARED = ("settings", "network", "space", "data", "preprocessing")
 
 
@@ -78,33 +62,34 @@ class RunFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._safe = "Nothing can be resumed yet"
+        self._owned = ExitStack()
 
     def open(self, config: dict[str, Any], space: OutputSpace, *, resume: bool) -> Checkpoint | None:
-        """Start a run, or return the moment to continue from; None where the first step is still to come."""
+        """Start a run, or return the moment to continue from; None where the first step is still to come.
+
+        Until :meth:`close` no other process can open the folder.
+        """
+        if not resume or not self.path.is_dir():
+            take_folder(self.path)
+        self._owned.enter_context(owning(self.path))
         if resume and (self.path / "config.json").is_file():
             check_same_run(self.path, config)
-            remove_unfinished(self.path, [*REPLACED, *_prototype_files(space)])
             if (self.path / CHECKPOINT).is_file():
                 _check_prototypes(self.path, space)
                 checkpoint = read_checkpoint(self.path / CHECKPOINT)
                 self._go_back(checkpoint)
                 return checkpoint
         else:
-            self.create(config)
-        self.write_prototypes(space)
+            take_folder(self.path)  # by now another process may have been here
+            with self._explained():
+                write_json(self.path / "config.json", config)
+        with self._explained():
+            write_prototypes(self.path, space)
         return None
 
-    def create(self, config: dict[str, Any]) -> None:
-        """Write the config, which makes the folder a run's and the files that follow its own."""
-        take_folder(self.path)
-        with self._explained("config.json"):
-            write_json(self.path / "config.json", config)
-
-    def write_prototypes(self, space: OutputSpace) -> None:
-        """Write one file of prototypes per class task."""
-        for name, prototypes in _prototype_files(space).items():
-            with self._explained(name):
-                prototypes.save(self.path / name)
+    def close(self) -> None:
+        """Let other processes use the folder."""
+        self._owned.close()
 
     def end_epoch(self, run: Run, times: dict[str, Any]) -> None:
         """Write an epoch and its weights; the checkpoint that makes it final comes after."""
@@ -112,21 +97,21 @@ class RunFolder:
         for name in ["last", "best"] if best_epoch(run.history, run.monitor) == last else ["last"]:
             weights = weights_of(run.network, run.space)
             path = self.path / f"{name}.safetensors"
-            with self._explained(path.name), replacing(path) as temporary:
+            with self._explained(), replacing(path) as temporary:
                 save_file(weights, temporary, metadata={"format": FORMAT})
-        with self._explained("epochs.jsonl"):
+        with self._explained():
             append_json_line(self.path / "epochs.jsonl", run.history[-1])
             append_json_line(self.path / "times.jsonl", times)
 
     def write_checkpoint(self, checkpoint: Checkpoint) -> None:
         """Replace the last checkpoint."""
-        with self._explained(CHECKPOINT), replacing(self.path / CHECKPOINT) as temporary:
+        with self._explained(), replacing(self.path / CHECKPOINT) as temporary:
             checkpoint.save(temporary)
         self._remember(checkpoint)
 
     def finish(self, run: Run) -> None:
         """Write the final measures."""
-        with self._explained("metrics.json"):
+        with self._explained():
             write_json(self.path / "metrics.json", run.metrics)
 
     def _go_back(self, checkpoint: Checkpoint) -> None:
@@ -134,7 +119,7 @@ class RunFolder:
         epoch, _ = checkpoint.position
         self._remember(checkpoint)
         times = [line for line in read_records(EpochTime, self.path / "times.jsonl") if line["epoch"] < epoch]
-        with self._explained("epochs.jsonl"):
+        with self._explained():
             write_json_lines(self.path / "epochs.jsonl", checkpoint.state["history"])
             write_json_lines(self.path / "times.jsonl", times)
 
@@ -143,21 +128,23 @@ class RunFolder:
         self._safe = f"The last checkpoint (epoch {epoch + 1}, {step} steps done) is intact"
 
     @contextmanager
-    def _explained(self, name: str) -> Iterator[None]:
-        """Turn a failure to write, of whatever kind, into a sentence."""
+    def _explained(self) -> Iterator[None]:
+        """Add to a failure to write what is safe."""
         try:
             yield
-        except (OSError, SafetensorError) as error:
-            reason = getattr(error, "strerror", None) or re.sub(r"^.*error: | \(os error \d+\)$", "", str(error))
-            got, advice = None, f"{self._safe}."
-            if self.path.is_dir() and re.search("space|quota|too large", reason, re.IGNORECASE):
-                got = f"a disk with {shutil.disk_usage(self.path).free / 1e6:,.1f} MB free"
+        except StorageError as error:
+            advice = f"{self._safe}."
+            if error.got is not None:
                 advice = f"{self._safe}: make room, then resume the run."
             elif not self.path.is_dir():
                 advice = "The folder of the run was removed."
-            raise StorageError(
-                f'"{self.path / name}"', f"be a file that can be written ({reason})", got, advice
-            ) from error
+            raise StorageError(error.argument, error.rule, error.got, advice) from error
+
+
+def write_prototypes(folder: Path, space: OutputSpace) -> None:
+    """Write one file of prototypes per class task."""
+    for name, prototypes in _prototype_files(space).items():
+        prototypes.save(folder / name)
 
 
 def _prototype_files(space: OutputSpace) -> dict[str, Prototypes]:
@@ -224,7 +211,8 @@ def claim_folder(name: str, root: Path = Path("runs")) -> Path:
 def run_started(folder: Path | None, spec: RunSpec) -> Iterator[None]:
     """Write the description of a run before anything that takes time; take it back where the block fails early.
 
-    A process that is killed leaves a folder that can be resumed; one that meets a mistake leaves none.
+    A process that is killed leaves a folder that can be resumed; one that meets a mistake leaves none, or what a run
+    that was killed had left before.
     """
     if folder is None or not is_first():
         yield
@@ -236,16 +224,22 @@ def run_started(folder: Path | None, spec: RunSpec) -> Iterator[None]:
             "one with a run",
             f"Continue it with --resume {folder} (resume_run in Python), or choose another folder.",
         )
+    before = {name: (folder / name).is_file() for name in (SPEC, FEATURES)}
     take_folder(folder)
+    killed = read_json(folder / SPEC) if before[SPEC] else None
     write_json(folder / SPEC, spec.to_dict())
     try:
         yield
     except BaseException:
         if not (folder / "config.json").is_file():
             with suppress(OSError):
-                (folder / FEATURES).unlink(missing_ok=True)
-                (folder / SPEC).unlink()
-                folder.rmdir()  # where nothing else is in it
+                if not before[FEATURES]:
+                    (folder / FEATURES).unlink(missing_ok=True)
+                if before[SPEC]:
+                    write_json(folder / SPEC, killed)
+                else:
+                    (folder / SPEC).unlink()
+                    folder.rmdir()  # where nothing else is in it
         raise
 
 
@@ -273,15 +267,14 @@ def take_folder(folder: Path) -> None:
 
     Checks first: where anything else is in the folder, it is refused and nothing is removed.
     """
-    ours = [SPEC, FEATURES, "config.json"]
-    leftovers = unfinished(folder, ours)
-    if (folder / SPEC).exists():
+    started = (folder / SPEC).exists()
+    if started:
         _check_spec(folder)
-    new_folder(
-        folder, except_for=[*(ours[:2] if (folder / SPEC).exists() else ()), *(path.name for path in leftovers)]
-    )
-    for path in leftovers:
-        path.unlink(missing_ok=True)
+    advice = "Choose another."
+    if (folder / "config.json").is_file():
+        advice = f"Continue the run in it with {arg('resume', True)}, or choose another."
+    ours = (SPEC, *([FEATURES] if _is_features(folder / FEATURES) else [])) if started else ()
+    new_folder(folder, except_for=ours, advice=advice)
 
 
 def _check_spec(folder: Path) -> None:
@@ -290,3 +283,10 @@ def _check_spec(folder: Path) -> None:
     if not isinstance(content, dict) or content.keys() != {part.name for part in fields(RunSpec)}:
         got, advice = "a file that would be overwritten", "Choose another folder."
         raise InputError(f'"{folder / SPEC}"', "be the description of a run", got, advice)
+
+
+def _is_features(path: Path) -> bool:
+    """Whether a file holds features that a run wrote."""
+    with suppress(OSError, SafetensorError), safe_open(path, "pt") as file:
+        return any("hyperproto.features/" in value for value in (file.metadata() or {}).values())
+    return False

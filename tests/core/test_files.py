@@ -1,0 +1,209 @@
+"""Writing files: what a kill, a full disk or another process may do, and what stays as it was."""
+
+import json
+import os
+import resource
+import signal
+import sys
+from contextlib import contextmanager
+from functools import partial
+
+import pytest
+import torch
+
+import hyperproto as hp
+from hyperproto._core.errors import StorageError
+from hyperproto._core.files import append_json_line, filling, owning, replacing, whole, write_json
+
+
+def killed(work):
+    """Do something in a process that is killed at the end of it, if it gets there."""
+    process = os.fork()
+    if process == 0:
+        try:
+            work()
+        finally:
+            os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(process, 0)
+
+
+@contextmanager
+def full_disk(size=50):
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def half_written(path):
+    def work():
+        with replacing(path) as temporary:
+            temporary.write_text("half")
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    return work
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_the_next_file_removes_what_a_killed_process_left(tmp_path):
+    killed(half_written(tmp_path / "a.json"))
+    assert len(names(tmp_path)) == 1
+    (tmp_path / ".download.part").write_text("of another program")
+    write_json(tmp_path / "b.json", 1)
+    assert names(tmp_path) == [".download.part", "b.json"]
+
+
+def test_a_file_that_is_still_written_is_no_leftover(tmp_path):
+    with replacing(tmp_path / "a.txt") as first:
+        first.write_text("whole")
+        write_json(tmp_path / "b.json", 1)
+        assert first.read_text() == "whole"
+    assert names(tmp_path) == ["a.txt", "b.json"]
+
+
+def test_a_child_does_not_keep_the_lock_of_a_parent_that_is_gone(tmp_path):
+    read, write = os.pipe()
+
+    def work():
+        with replacing(tmp_path / "a.txt"):
+            if os.fork() == 0:  # as the workers of a data loader
+                os.close(write)
+                os.read(read, 1)
+                os._exit(0)
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    killed(work)
+    os.close(read)
+    write_json(tmp_path / "b.json", 1)
+    os.close(write)
+    assert names(tmp_path) == ["b.json"]
+
+
+def test_a_name_as_long_as_names_may_be_is_written(tmp_path):
+    path = tmp_path / ("x" * 250 + ".json")
+    write_json(path, 1)
+    assert path.read_text() == "1\n"
+
+
+def test_a_full_disk_gets_a_sentence_and_leaves_the_old_file(tmp_path):
+    path = tmp_path / "p.safetensors"
+    hp.place(3, 2).save(path)
+    before = path.read_bytes()
+    with full_disk(), pytest.raises(StorageError, match=r"written \(File too large\); got a disk with .* Make room"):
+        hp.place(4, 3).save(path)
+    with full_disk(), pytest.raises(StorageError, match="File too large"):
+        write_json(path, torch.arange(30).tolist())
+    assert path.read_bytes() == before
+    assert names(tmp_path) == ["p.safetensors"]
+    with full_disk(0), pytest.raises(StorageError, match="File too large"):
+        append_json_line(tmp_path / "lines.jsonl", "line")
+
+
+def test_what_is_wrong_with_another_file_is_not_taken_for_a_full_disk(tmp_path):
+    with pytest.raises(FileNotFoundError, match="No prototype file"), replacing(tmp_path / "a.txt"):
+        hp.Prototypes.load(tmp_path / "nothing")
+    with pytest.raises(KeyError), replacing(tmp_path / "a.txt"):
+        raise KeyError("mine")
+    assert names(tmp_path) == []
+
+
+def test_a_folder_belongs_to_one_process_at_a_time(tmp_path):
+    with owning(tmp_path):
+        code = os.waitstatus_to_exitcode(os.waitpid(start(lambda: owning(tmp_path).__enter__()), 0)[1])
+    assert code == 1
+    assert os.waitstatus_to_exitcode(os.waitpid(start(lambda: owning(tmp_path).__enter__()), 0)[1]) == 0
+
+
+def start(work):
+    """Start a process that ends with 1 where something is refused."""
+    process = os.fork()
+    if process == 0:
+        try:
+            work()
+        except ValueError:
+            os._exit(1)
+        os._exit(0)
+    return process
+
+
+CALLS = {"open", "os.rename", "os.remove", "os.mkdir", "os.chmod", "os.rmdir", "shutil.rmtree", "shutil.copyfile"}
+
+
+def killed_at(call, work):
+    """Do something in a process that is killed at its n-th call of the file system; return whether it was."""
+
+    def hook(event, args):
+        nonlocal call
+        if event in CALLS:
+            call -= 1
+            if call < 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    process = os.fork()
+    if process == 0:
+        sys.addaudithook(hook)
+        work()
+        os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == -signal.SIGKILL
+
+
+def fill(folder, files, *, overwrite):
+    def names_of(path):
+        return json.loads(path.read_text())["files"] if overwrite else ()
+
+    with filling(folder, "closing.json", names_of) as place:
+        for name, text in files.items():
+            (place / name).write_text(text)
+        write_json(place / "closing.json", {"files": ["closing.json", *files]})
+
+
+def held(folder):
+    return {path.name: path.read_text() for path in whole(folder, "closing.json").iterdir() if path.is_file()}
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_a_folder_that_is_filled_is_whole_at_every_moment(tmp_path, overwrite):
+    old, new = {"a": "old", "b": "old"}, {"a": "new", "c": "new"}
+    fill(tmp_path / "old", old, overwrite=False)
+    fill(tmp_path / "new", new, overwrite=False)
+    before, after = held(tmp_path / "old"), held(tmp_path / "new")
+    seen, call = [], 0
+    while True:
+        folder = tmp_path / f"killed{call}"
+        if overwrite:
+            fill(folder, old, overwrite=False)
+        was_killed = killed_at(call, partial(fill, folder, new, overwrite=overwrite))
+        if overwrite:
+            found = {name: text for name, text in held(folder).items() if name in {"closing.json", *before, *after}}
+            seen.append(found.keys() & {"b", "c"})
+            assert found in (before, after), call
+        if was_killed:
+            fill(folder, new, overwrite=overwrite)
+        assert held(folder) == after, call
+        assert names(folder) == sorted(after), call
+        call += 1
+        if not was_killed:
+            break
+    assert call > 20
+    assert not overwrite or (seen[0], seen[-1]) == ({"b"}, {"c"})
+
+
+def test_filling_a_folder_removes_no_file_of_the_user_and_fails_without_a_trace(tmp_path):
+    fill(tmp_path / "model", {"a": "old"}, overwrite=False)
+    with pytest.raises(ValueError, match="must be new or empty"):
+        fill(tmp_path / "model", {"a": "new"}, overwrite=False)
+    killed_at(5, partial(fill, tmp_path / "model", {"a": "new"}, overwrite=True))
+    with pytest.raises(ValueError, match="must be new or empty"):
+        fill(tmp_path / "model", {"a": "new"}, overwrite=False)  # that is not the call that was killed
+    (tmp_path / "model" / "thesis.tex").write_text("mine")
+    with pytest.raises(ValueError, match="must be new or empty"):
+        fill(tmp_path / "model", {"a": "new"}, overwrite=True)
+    assert held(tmp_path / "model").items() >= {"a": "old", "thesis.tex": "mine"}.items()
+    with full_disk(), pytest.raises(OSError, match="File too large"):
+        fill(tmp_path / "other", {"a": "new" * 50}, overwrite=False)
+    assert names(tmp_path) == ["model"]
