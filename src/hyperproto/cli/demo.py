@@ -70,20 +70,28 @@ class Demo:
 
 
 def train_digits(
-    name: str, *, epochs: int = EPOCHS, lr: float, seed: int, part: Literal["test", "valid"] = "test"
+    name: str,
+    *,
+    epochs: int = EPOCHS,
+    lr: float,
+    seed: int,
+    part: Literal["test", "valid"] = "test",
+    weight: float | None = None,
 ) -> "tuple[Run | None, Arrays]":
     """Train one of :data:`SPACES`, each with the same network, data and order; None where training diverged.
 
-    The second is the held-out data.
+    The second is the held-out data. ``weight`` is that of the angle in the last space, which needs one.
     """
     import torch
 
     from hyperproto._core.errors import NonFiniteLossError
     from hyperproto.baselines import ConventionalSpace
+    from hyperproto.baselines.conventional import weigh_tasks
     from hyperproto.data import load_rotated_digits
     from hyperproto.data.digits import ROTATED_DIGITS
     from hyperproto.models import DigitNet
     from hyperproto.spaces import Classes, CompositeSpace, OutputSpace, Range, Space
+    from hyperproto.spaces.tasks import Task
     from hyperproto.training import fit
 
     digit, angle = Classes(list(ROTATED_DIGITS)), Range(0, 180)
@@ -94,7 +102,8 @@ def train_digits(
     elif name == point:
         space = CompositeSpace(3, digit=digit, angle=Range(0, 180, margin=0.1))
     else:
-        space = ConventionalSpace(digit=digit, angle=angle)
+        both: dict[str, Task] = {"digit": digit, "angle": angle}
+        space = ConventionalSpace(both if weight is None else weigh_tasks(both, weight))
     train, test = load_rotated_digits(seed=seed, part=part, copies=COPIES, size=SIZE)
     with torch.random.fork_rng():
         torch.manual_seed(seed)
