@@ -52,7 +52,8 @@ def test_protocols_are_pinned():
 
 def test_the_head_is_512_hidden_units_with_dropout():
     """They are not part of an address: records are of these."""
-    layers = list(build_network(replace(HEAD.run.network, weights=None), (3, 128, 128), 100, seed=0).output.modules())
+    network = build_network(replace(HEAD.run.network, weights=None), (3, 128, 128), "images", 100, seed=0)
+    layers = list(network.output.modules())
     assert [(layer.in_features, layer.out_features) for layer in layers if isinstance(layer, nn.Linear)] == [
         (1280, 512),
         (512, 100),
