@@ -12,8 +12,12 @@ import pytest
 import torch
 
 import hyperproto as hp
-from hyperproto._core.errors import StorageError
+from hyperproto._core.errors import HyperprotoError, StorageError
 from hyperproto._core.files import append_json_line, filling, owning, replacing, whole, write_json
+from hyperproto.data import read_source
+from hyperproto.evaluation import calibrate_run, list_runs
+from hyperproto.models import create_backbone, load_weights
+from hyperproto.training import resume_run
 
 
 def killed(work):
@@ -207,3 +211,38 @@ def test_filling_a_folder_removes_no_file_of_the_user_and_fails_without_a_trace(
     with full_disk(), pytest.raises(OSError, match="File too large"):
         fill(tmp_path / "other", {"a": "new" * 50}, overwrite=False)
     assert names(tmp_path) == ["model"]
+
+
+PATHS = {
+    "a null byte": "a\0b.csv",
+    "a long name": "x" * 300 + ".csv",
+    "a surrogate": "\ud800.csv",
+    "long": "x/" * 3000,
+}
+USES = {
+    "load": hp.load,
+    "Prototypes.load": hp.Prototypes.load,
+    "from_npy": hp.Prototypes.from_npy,
+    "save": lambda path: hp.place(3, 2).save(path),
+    "read_source": lambda path: read_source(path, classes=["side"]),
+    "taxonomy": lambda path: hp.priors.from_taxonomy(path, ("cat", "dog")),
+    "prior": lambda path: hp.place(["cat", "dog", "cow"], 2, prior=path),
+    "weights": lambda path: load_weights(create_backbone("resnet-8", out_dim=3), path),
+    "list_runs": lambda path: list(list_runs(path)),
+    "resume": resume_run,
+    "fit": lambda path: hp.fit(torch.nn.Linear(2, 3), hp.Space(3, hp.Classes(3)), TINY, epochs=1, folder=path),
+    "calibrate": calibrate_run,
+}
+TINY = (torch.eye(3)[:, :2], torch.arange(3))
+
+
+@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize("path", PATHS.values(), ids=PATHS)
+def test_a_path_that_cannot_be_is_a_sentence(tmp_path, monkeypatch, use, path):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(
+        HyperprotoError, match=r"A path must be one that the system allows \(.*\). Choose another"
+    ) as caught:
+        USES[use](path)
+    str(caught.value).encode()  # it can be printed
+    assert not names(tmp_path)

@@ -5,6 +5,7 @@ file is locked as long as it is written, so one that can be locked is a leftover
 removed when the next file is written to its folder.
 """
 
+import errno
 import filecmp
 import json
 import os
@@ -20,13 +21,27 @@ from hyperproto._core.errors import HyperprotoError, InputError, StorageError
 
 PREFIX, SUFFIX = ".hyperproto-", ".part"  # of temporary files
 WAITING, FORMER = ".hyperproto-new", "former"  # folder of new files, and in it the closing file of the old ones
+SHOWN = 60  # characters of a path that cannot be
 NamesOf = Callable[[Path], Collection[str]]
 _locked: set[int] = set()  # handles by which this process holds locks
 
 
+def as_path(path: str | Path) -> Path:
+    """Return a path as such; every one that a user gives goes through here. Raise where no file can be called so."""
+    path = Path(path)
+    try:
+        os.lstat(path)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        if isinstance(error, ValueError) or error.errno == errno.ENAMETOOLONG:
+            advice = f"Choose another than {str(path)[:SHOWN]!a}."  # not all of it can be printed
+            raise InputError("A path", f"be one that the system allows ({reason})", advice=advice) from None
+    return path
+
+
 def check_can_write(path: str | Path) -> None:
     """Raise an error where a file cannot be written; worth checking before long work."""
-    path = Path(path)
+    path = as_path(path)
     if path.is_dir():
         raise InputError(f'"{path}"', "be a file to write", "a folder", "Give a file name inside it.")
     if not path.parent.is_dir():
@@ -226,7 +241,7 @@ def read_text(path: str | Path) -> str:
 
 def new_folder(path: str | Path, *, except_for: Collection[str] = (), advice: str = "Choose another.") -> Path:
     """Create a folder that must not hold anything yet, except for files of the given names and leftovers of ours."""
-    path = Path(path)
+    path = as_path(path)
     if path.exists() and not path.is_dir():
         raise InputError(f'"{path}"', "be a folder", "a file", "Choose another name.")
     if path.is_dir() and names_in(path) - {*except_for}:
@@ -278,7 +293,7 @@ def filling(folder: str | Path, closing: str, names_of: NamesOf = lambda path: (
     names_of : callable, optional
         Given the path of a closing file, the names of all files that came with it and may be replaced.
     """
-    folder = Path(folder)
+    folder = as_path(folder)
     made = not folder.exists()
     new_folder(folder, except_for=names_in(folder) if folder.is_dir() else ())
     waiting = folder / WAITING
@@ -308,7 +323,7 @@ def filling(folder: str | Path, closing: str, names_of: NamesOf = lambda path: (
 
 def whole(folder: str | Path, closing: str) -> Path:
     """Return where the files of a folder are that :func:`filling` wrote, and may have been killed before its end."""
-    folder = Path(folder)
+    folder = as_path(folder)
     waits = (folder / WAITING / closing).is_file() and not (folder / closing).exists()
     return folder / WAITING if waits else folder
 

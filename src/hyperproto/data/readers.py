@@ -10,6 +10,7 @@ from typing import Any
 
 from hyperproto._core.checks import choose, unknown_choice
 from hyperproto._core.errors import InputError, MissingDataError, arg
+from hyperproto._core.files import as_path
 from hyperproto.data.cifar100 import CIFAR100, is_cifar100, read_cifar100, read_uneven_cifar100
 from hyperproto.data.digits import MNIST, is_mnist, read_digits, read_mnist, read_rotated_digits, read_rotated_mnist
 from hyperproto.data.encoding import TableEncoder
@@ -68,7 +69,7 @@ OWN = ("table", "image-folder")
 
 def detect(path: str | Path) -> str:
     """Return the name in :data:`READERS` of the data at ``path`` or in a subfolder with the publisher's name."""
-    path = Path(path)
+    path = as_path(path)
     if not path.exists():
         raise MissingDataError(f'"{path}"', "be an existing folder or file of data", advice="Check the path.")
     if path.is_file() and is_table(path):
@@ -111,7 +112,7 @@ def describe_data(path: str | Path, reader: str | None = None, *, seed: int = 0,
     """
     if reader is None and str(path) in BUILT_IN:
         reader = str(path)
-    place = Path(path).absolute()
+    place = as_path(path).absolute()
     if reader not in BUILT_IN and not place.exists():
         raise MissingDataError(f'"{path}"', "be an existing folder or file of data", advice="Check the path.")
     name = reader or detect(place)
@@ -160,7 +161,7 @@ def read_data(
         if path is not None and str(path) != spec.reader:
             raise InputError("data", f'be left out for "{spec.reader}", which comes with scikit-learn', f'"{path}"')
         return read(**options)
-    place = Path(spec.path if path is None else path).absolute()
+    place = as_path(spec.path if path is None else path).absolute()
     if not place.exists():
         raise MissingDataError(
             "The data", f'still be at "{place}"', advice=f"If they were moved, give {arg('data', 'PATH')}."

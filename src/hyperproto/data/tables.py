@@ -16,6 +16,7 @@ from torch import Tensor
 
 from hyperproto._core.checks import unknown_choice
 from hyperproto._core.errors import InputError, MissingDataError, arg
+from hyperproto._core.files import as_path
 from hyperproto.data.encoding import TableEncoder
 from hyperproto.data.image_files import ImageFiles, check_files_exist
 from hyperproto.data.image_folder import look_at_images
@@ -131,7 +132,7 @@ def read_columns(path: str | Path) -> Table:
 
     Surrounding blanks are dropped. A cell is empty, None, where nothing is in it, or one of :data:`NOT_AVAILABLE`.
     """
-    path = Path(path)
+    path = as_path(path)
     if not path.is_file():
         raise MissingDataError(f'Table "{path}"', "be an existing file", advice="Check the path.")
     ending = path.suffix.lower()

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from hyperproto._core.checks import check_integer, names_or_numbers
 from hyperproto._core.errors import InputError
+from hyperproto._core.files import as_path
 from hyperproto.data import ImageData
 from hyperproto.defaults import INFERENCE_BATCH_SIZE
 from hyperproto.evaluation.confidence import Confidence, TaskCalibration
@@ -209,7 +210,7 @@ def predict_files(
         For a network or a space of your own, as for :func:`~hyperproto.training.load.load`.
     """
     record, top = read_run(folder), check_integer(top, "top", at_least=1)
-    given = [Path(path) for path in paths]
+    given = [as_path(path) for path in paths]
     if not given:
         raise InputError("paths", "be at least one file", "none")
     network, space = load(folder, which=which, network=network, space=space)

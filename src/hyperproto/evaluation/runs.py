@@ -9,7 +9,7 @@ from typing import Any
 
 from hyperproto._core.checks import choose
 from hyperproto._core.errors import HyperprotoError, MissingDataError
-from hyperproto._core.files import plain
+from hyperproto._core.files import as_path, plain
 from hyperproto._core.schema import read_records
 from hyperproto.training import RunRecord, read_run
 from hyperproto.training.run import EpochTime
@@ -59,7 +59,7 @@ class RunRow:
 
 def list_runs(root: str | Path = "runs") -> list[RunRow]:
     """Return the runs in a folder and below, sorted by name; a damaged one is a row with its reason."""
-    root = Path(root)
+    root = as_path(root)
     if not root.is_dir():
         raise MissingDataError(f'"{root}"', "be a folder of runs", "nothing")
     return [_row(folder, str(folder.relative_to(root.parent if folder == root else root))) for folder in _find(root)]

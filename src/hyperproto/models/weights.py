@@ -9,6 +9,7 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from hyperproto._core.errors import InputError, MissingDataError
+from hyperproto._core.files import as_path
 from hyperproto.models.backbone import FeatureBackbone
 
 RENAMED: tuple[Callable[[str], str], ...] = (
@@ -25,7 +26,7 @@ def load_weights(network: FeatureBackbone, path: str | Path) -> bool:
     Weights before the output must all be there. Those of the output are taken where all fit, and stay as drawn where
     not; returned is which. The folder of a run stands for its ``last.safetensors``.
     """
-    path = Path(path)
+    path = as_path(path)
     path = path / "last.safetensors" if path.is_dir() else path
     if not path.is_file():
         raise MissingDataError(f'"{path}"', "be a file of weights", "no such file")

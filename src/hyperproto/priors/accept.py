@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hyperproto._core.errors import InputError, InputTypeError
+from hyperproto._core.files import as_path
 from hyperproto.priors.prior import Missing, Prior, check_missing, require_names
 from hyperproto.priors.taxonomy import from_taxonomy, from_wordnet, is_taxonomy, read_cells
 from hyperproto.priors.vectors import as_array, from_similarity, from_vectors, is_array, is_vocabulary, row_labels
@@ -78,7 +79,7 @@ def _recognize(prior: Any, names: tuple[str, ...] | None, missing: Missing, prog
 
 
 def _from_path(prior: str | Path, names: tuple[str, ...] | None, missing: Missing, progress: bool | None) -> Prior:
-    path = Path(prior)
+    path = as_path(prior)
     if prior == "wordnet" and not path.exists():
         return from_wordnet(require_names(names, what="WordNet"), missing=missing)
     table_file = path.suffix.lower() in (".csv", ".tsv")

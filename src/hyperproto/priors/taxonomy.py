@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hyperproto._core.errors import InputError, InputTypeError, MissingDataError, require
-from hyperproto._core.files import read_text
+from hyperproto._core.files import as_path, read_text
 from hyperproto.priors.prior import (
     Missing,
     Prior,
@@ -166,7 +166,7 @@ def path_similarity(above: Sequence[Mapping[Node, int]]) -> NDArray[np.float64]:
 def _read(taxonomy: object) -> tuple[dict[str, list[str]], dict[str, str], str]:
     """Return the parents of each node, what each node is called, and what to call the taxonomy."""
     if isinstance(taxonomy, str | Path):
-        path = Path(taxonomy)
+        path = as_path(taxonomy)
         if path.is_dir():
             parents, labels = _folders(path)
             return parents, labels, f"folders of {path.resolve().name}"

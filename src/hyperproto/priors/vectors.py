@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hyperproto._core.errors import InputError, InputTypeError
+from hyperproto._core.files import as_path
 from hyperproto.priors.prior import (
     FREE,
     Missing,
@@ -126,7 +127,7 @@ def find_vectors(
     source, from_file = "vectors", isinstance(vectors, str | Path)
     notes: tuple[str, ...] = ()
     if from_file:
-        path = Path(vectors)
+        path = as_path(vectors)
         if path.suffix == ".npy":
             vectors, words = read_array_file(path)
             source = f"vectors {path.name}"

@@ -15,7 +15,7 @@ from torch import Tensor
 from hyperproto._core.arrays import read_npy
 from hyperproto._core.checks import check_integer, check_names, check_unit_rows, choose, unknown_choice
 from hyperproto._core.errors import HyperprotoError, InputError, InputTypeError, MissingDataError, arg
-from hyperproto._core.files import replacing
+from hyperproto._core.files import as_path, replacing
 from hyperproto._core.schema import read_plain
 from hyperproto.codes.best import known_max_cosine
 from hyperproto.codes.certificate import PROVED, Certificate, Code, certify
@@ -132,7 +132,7 @@ class Prototypes:
     @classmethod
     def from_npy(cls, path: str | Path, names: Sequence[str] | None = None) -> "Prototypes":
         """Read a ``.npy`` matrix of shape (num_classes, dim), such as the authors' files; rows are normalized."""
-        matrix = read_npy(Path(path))
+        matrix = read_npy(as_path(path))
         if not np.isfinite(matrix).all() or not matrix.any(axis=1).all():
             raise InputError(f'"{path}"', "contain finite rows that are not zero: those have no direction")
         vectors = normalize(torch.from_numpy(matrix.astype(np.float64)))
@@ -154,7 +154,7 @@ class Prototypes:
     @classmethod
     def load(cls, path: str | Path) -> "Prototypes":
         """Read what :meth:`save` wrote, bit for bit; points that version 0.1 reserved for later are ignored."""
-        path = Path(path)
+        path = as_path(path)
         if not path.is_file():
             raise MissingDataError(f'No prototype file at "{path}". `hyperproto place CLASSES D -o FILE` makes one.')
         try:

@@ -13,6 +13,7 @@ from torch.utils.data import default_collate
 
 from hyperproto._core.checks import check_finite_number, check_finite_rows, check_output_width, choose
 from hyperproto._core.errors import InputError, InputTypeError, arg
+from hyperproto._core.files import as_path
 from hyperproto._core.processes import from_first
 from hyperproto._core.progress import progress_bar
 from hyperproto.data import Arrays, ImageData, as_dataset
@@ -100,7 +101,7 @@ def fit(
     _check_values(space, train_data)
     _check_values(space, valid_data, scored=True)
     _balance(space, train_data)
-    path = None if folder is None else Path(folder)
+    path = None if folder is None else as_path(folder)
     with torch.random.fork_rng():  # from which data may draw
         example, _ = train_data[slice(0, 1)] if isinstance(train_data, Arrays) else default_collate([train_data[0]])
     resolved = resolve_settings(given, space, _length(train_data), kind_of(example))

@@ -16,7 +16,7 @@ from torch import nn
 
 from hyperproto._core.checks import choose
 from hyperproto._core.errors import HyperprotoError, InputError
-from hyperproto._core.files import read_json
+from hyperproto._core.files import as_path, read_json
 from hyperproto._core.schema import read_plain, read_records, typed
 from hyperproto.baselines import space_from_dict
 from hyperproto.models import create_backbone
@@ -88,7 +88,7 @@ class RunRecord:
 
 def read_run(folder: str | Path) -> RunRecord:
     """Read what a run's folder says: its config, its epochs so far and, where it is finished, its measures."""
-    folder = Path(folder)
+    folder = as_path(folder)
     metrics = folder / "metrics.json"
     return RunRecord(
         folder,
@@ -153,7 +153,7 @@ def load(
     space : OutputSpace, optional
         Needed only for a space that is not one of ours.
     """
-    folder = Path(folder)
+    folder = as_path(folder)
     choose(which, {"last": 0, "best": 0}, what="weights")
     read_config(folder)  # where there is no run at all, that is what to say
     path = folder / f"{which}.safetensors"
@@ -168,7 +168,7 @@ def load(
 
 def rebuild(folder: str | Path, *, network: nn.Module | None = None, space: OutputSpace | None = None) -> Loaded:
     """Build a run's network and space as :func:`load` does, with fresh weights: what resuming a run starts from."""
-    folder = Path(folder)
+    folder = as_path(folder)
     config = read_config(folder)
     if network is None:
         if config["network"] is None:

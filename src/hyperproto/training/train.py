@@ -8,6 +8,7 @@ from typing import Any
 
 from torch import nn
 
+from hyperproto._core.files import as_path
 from hyperproto._core.processes import derive_seed, from_first
 from hyperproto.data import Labels, Source
 from hyperproto.data.preprocessing import TablePreprocessing, preprocessing_from_dict
@@ -53,7 +54,7 @@ def train(
     **options
         ``progress``, ``log`` and ``checkpoint_seconds`` of :func:`~hyperproto.training.fit.fit`.
     """
-    place = None if folder is None else Path(folder)
+    place = None if folder is None else as_path(folder)
     if resume and place is not None and place.is_dir() and any(place.iterdir()):
         return resume_run(place, say=say, **options)
     check_log(options.get("log"), place)  # before data are read, which may take long
@@ -74,7 +75,7 @@ def resume_run(folder: str | Path, *, path: str | Path | None = None, say: Say |
     say, **options
         As for :func:`train`.
     """
-    place = Path(folder)
+    place = as_path(folder)
     spec, position = from_first(lambda: (stored_spec(place), stored_position(place)))
     read = partial(build_source, spec.data, seed=spec.train.seed, path=path)
     if position is None:
