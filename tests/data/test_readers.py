@@ -1,7 +1,7 @@
 import pytest
 
 from hyperproto.data import read_source
-from hyperproto.data.readers import BUILT_IN, READERS, describe_source, detect, preview
+from hyperproto.data.readers import BUILT_IN, READERS, describe_source, detect
 from tests.data import layouts
 
 WRITERS = {
@@ -68,16 +68,7 @@ def test_a_source_is_described(tmp_path):
     assert found["preprocessing"]["size"] == 224
 
 
-def test_a_preview_shows_images_with_their_labels(tmp_path):
-    shown = preview(read_source(layouts.write_omniart(tmp_path)), 3)
-    assert [caption for _, caption in shown] == ["1600, Dutch", "1800, Dutch", "1950, French"]
-    assert {pixels.shape for pixels, _ in shown} == {(48, 48, 3)}
-    gray = preview(read_source(layouts.write_mnist(tmp_path)), 2)
-    assert gray[0][0].shape == (28, 28, 3)
-
-
-def test_a_table_of_numbers_has_nothing_to_show(tmp_path):
+def test_a_table_of_numbers_is_described(tmp_path):
     path = layouts.write_csv(tmp_path / "t.csv", ["x", "y"], [[1, 2], [3, 4]])
     source = read_source(path, ranges=["y"], held_out=0)
-    assert preview(source) == []
     assert describe_source(source)["inputs"] == "1 columns of numbers, 0 cells empty"

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 
 from tyro.conf import Positional, arg
 
-from hyperproto.cli.place import PriorOptions, SearchOptions, check_outputs, read_classes, read_prior
+from hyperproto.cli.place import PriorOptions, SearchOptions, read_classes, read_prior
 
 
 @dataclass
@@ -22,14 +22,13 @@ class Compare(SearchOptions):
     """The dimensions to compare."""
 
     def run(self) -> None:
-        """Place in every dimension, draw, print."""
+        """Place in every dimension, print."""
         from rich.table import Table
 
         from hyperproto._core.progress import progress_bar
         from hyperproto.cli.console import table_console
         from hyperproto.prototypes.explore import compare_dims
 
-        check_outputs(picture=self.plot)
         with progress_bar("placing") as bar:
             rows = compare_dims(
                 self.classes,
@@ -39,10 +38,6 @@ class Compare(SearchOptions):
                 workers=self.workers,
                 progress=lambda what: bar.update(0, description=f"placing {what}"),
             )
-        if self.plot is not None:
-            from hyperproto.report.plots import draw_separation
-
-            draw_separation(rows, self.plot, num_classes=self.classes)
         if self.json:
             print(json.dumps([asdict(row) for row in rows]))
             return
@@ -72,14 +67,13 @@ class Sweep(PriorOptions):
     """What is known about the classes, as for hyperproto place."""
 
     def run(self) -> None:
-        """Place with every weight, draw, print."""
+        """Place with every weight, print."""
         from rich.table import Table
 
         from hyperproto._core.progress import progress_bar
         from hyperproto.cli.console import table_console
         from hyperproto.prototypes.explore import sweep_prior_weight
 
-        check_outputs(picture=self.plot)
         classes = read_classes(self.classes)
         prior = read_prior(self.prior, classes, missing=self.missing, confusion=self.confusion)
         with progress_bar("placing") as bar:
@@ -93,10 +87,6 @@ class Sweep(PriorOptions):
                 missing="free",
                 progress=lambda what: bar.update(0, description=f"placing: {what}"),
             )
-        if self.plot is not None:
-            from hyperproto.report import draw_trade_off
-
-            draw_trade_off(rows, self.plot)
         if self.json:
             print(json.dumps([{"label": label} | placed.certificate.to_dict() for label, placed in rows]))
             return

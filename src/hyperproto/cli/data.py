@@ -36,9 +36,6 @@ class Data:
     range: Annotated[tuple[str, ...], arg(metavar="COLUMN")] = ()
     """Of a table: the columns to predict as numbers."""
 
-    sheet: Annotated[Path | None, arg(metavar="FILE")] = None
-    """Write a few images with their labels to this PNG file."""
-
     verify: bool = True
     """Decode every image file; --no-verify does not."""
 
@@ -46,14 +43,11 @@ class Data:
     """Print JSON."""
 
     def run(self) -> None:
-        """Read, describe, verify, draw."""
+        """Read, describe, verify."""
         from hyperproto._core.errors import InputError
-        from hyperproto._core.files import check_can_write
         from hyperproto.data.readers import detect
         from hyperproto.data.tables import describe_columns, read_columns
 
-        if self.sheet is not None:
-            check_can_write(self.sheet)
         name = self.reader or detect(self.path)
         if name == "table" and not (self.classes or self.range):
             columns = describe_columns(read_columns(self.path))
@@ -66,8 +60,7 @@ class Data:
 
     def _check_source(self, name: str) -> None:
         from hyperproto._core.errors import InputError
-        from hyperproto.data.readers import READERS, describe_source, preview, read_source
-        from hyperproto.report.pictures import draw_contact_sheet
+        from hyperproto.data.readers import READERS, describe_source, read_source
 
         options = {"image": self.image, "classes": self.classes, "ranges": self.range}
         source = read_source(self.path, name, **(options if name == "table" else {}))
@@ -79,10 +72,6 @@ class Data:
             (faulty, reason), *others = report["unreadable"]
             got = f'{reason} in "{faulty}"' + (f" and {len(others)} more" if others else "")
             raise InputError("Every image", "be readable", got, "Replace or remove such files.")
-        if self.sheet is not None:
-            draw_contact_sheet(preview(source), self.sheet)
-            if not self.json:
-                print(f"A few images: {self.sheet}")
 
 
 def _unreadable(source: "Source") -> list[tuple[str, str]]:

@@ -21,7 +21,7 @@ NEIGHBORS = 5  # shown of the classes that --of names
 
 @dataclass(kw_only=True)
 class SearchOptions:
-    """How much to search, and how to show the result."""
+    """How much to search, and how to print the result."""
 
     effort: Annotated[str, arg(metavar=EFFORTS)] = "balanced"
     """How much to search."""
@@ -31,9 +31,6 @@ class SearchOptions:
 
     workers: Annotated[int | None, arg(metavar="N")] = None
     """Processes to search with (default: all cores)."""
-
-    plot: Annotated[Path | None, arg(metavar="FILE")] = None
-    """Draw the result as PNG or SVG."""
 
     json: FlagCreatePairsOff[bool] = False
     """Print JSON."""
@@ -127,11 +124,12 @@ class Place(PriorOptions):
             from hyperproto.report import print_neighbors
 
             print_neighbors(table, limit=10 if self.of is None else len(table.rows))
-        self._draw(prototypes, prior)
+        if self.page is not None:
+            self._write_page(self.page, prototypes, prior)
 
     def _check(self) -> None:
         """Check what goes together and what can be written: better now than after the search."""
-        check_outputs(self.output, self.page, picture=self.plot)
+        check_outputs(self.output, self.page)
         if self.prior is None and (self.confusion or self.neighbors is not None or self.of):
             raise InputError("prior", "be given with --confusion, --neighbors and --of", "none")
         if self.neighbors is not None and self.neighbors < 1:
@@ -156,34 +154,24 @@ class Place(PriorOptions):
             )
         return suggested.dim
 
-    def _draw(self, prototypes: "Prototypes", prior: "Prior | None") -> None:
-        """Draw and write the page, where asked to."""
-        if self.plot is None and self.page is None:
-            return
+    def _write_page(self, path: Path, prototypes: "Prototypes", prior: "Prior | None") -> None:
+        """Write the interactive page."""
         from hyperproto._core.checks import names_or_numbers
-        from hyperproto.report import draw_placement, prior_groups, write_placement_page
+        from hyperproto.report import prior_groups, write_placement_page
 
         title = f"{prototypes.num_classes} classes in {prototypes.dim} dimensions"
         names = names_or_numbers(prototypes.names, prototypes.num_classes)
         groups = None if prior is None else prior_groups(prior, names)
-        if self.plot is not None:
-            draw_placement(prototypes, self.plot, groups=groups, title=title)
-        if self.page is not None:
-            write_placement_page(prototypes, self.page, title=title, prior=prior, groups=groups)
-        for path in (self.plot, self.page):
-            if path is not None and not self.json:
-                print(f"Written: {path}")
+        write_placement_page(prototypes, path, title=title, prior=prior, groups=groups)
+        if not self.json:
+            print(f"Written: {path}")
 
 
-def check_outputs(*files: Path | None, picture: Path | None = None) -> None:
-    """Check that every file can be written, and that a picture has a format that can be drawn."""
-    for path in (*files, picture):
+def check_outputs(*files: Path | None) -> None:
+    """Check that every file can be written."""
+    for path in files:
         if path is not None:
             check_can_write(path)
-    if picture is not None:
-        from hyperproto.report.pictures import picture_format
-
-        picture_format(picture)
 
 
 def read_classes(given: str, *, several: bool = True) -> int | tuple[str, ...]:

@@ -8,19 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import torch
-from numpy.typing import NDArray
-from torch import Tensor
-
 from hyperproto._core.checks import choose, unknown_choice
 from hyperproto._core.errors import InputError, MissingDataError, arg
 from hyperproto.data.cifar100 import CIFAR100, is_cifar100, read_cifar100, read_uneven_cifar100
 from hyperproto.data.digits import MNIST, is_mnist, read_digits, read_mnist, read_rotated_digits, read_rotated_mnist
 from hyperproto.data.encoding import TableEncoder
-from hyperproto.data.image_files import ImageFiles, open_image
+from hyperproto.data.image_files import ImageFiles
 from hyperproto.data.image_folder import is_image_folder, read_image_folder
-from hyperproto.data.preprocessing import ImagePreprocessing, is_sparse
+from hyperproto.data.preprocessing import is_sparse
 from hyperproto.data.published import (
     CUB200,
     OMNIART,
@@ -209,23 +204,3 @@ def describe_source(source: Source) -> dict[str, Any]:
         },
         "preprocessing": source.preprocessing.to_dict(),
     }
-
-
-def preview(source: Source, count: int = 24) -> list[tuple[NDArray[np.uint8], str]]:
-    """Return a few training images, evenly over the file, with their labels.
-
-    Each is of shape (height, width, 3); a source without images has none.
-    """
-    if not isinstance(source.preprocessing, ImagePreprocessing):
-        return []
-    inputs, targets, shown = source.train.inputs, source.train.targets, []
-    rows = torch.linspace(0, len(inputs) - 1, min(count, len(inputs))).round().long()
-    for row in rows.tolist():
-        if isinstance(inputs, Tensor):
-            pixels = inputs[row].expand(3, *inputs.shape[2:]).permute(1, 2, 0).numpy()
-        else:
-            with open_image(inputs[row]) as opened:
-                pixels = np.asarray(opened.convert("RGB"))
-        caption = ", ".join(known.text(targets[name][row].item()) for name, known in source.targets.items())
-        shown.append((pixels, caption))
-    return shown

@@ -1,6 +1,5 @@
 """What a reader returns: inputs and targets as found, what they stand for, and drawing some of them."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
@@ -51,10 +50,6 @@ class Labels:
             found[part] = {"least": int(counts.min()), "most": int(counts.max()), "missing": missing}
         return found
 
-    def text(self, value: float) -> str:
-        """Return one id as people read it."""
-        return "-" if value == MISSING else self.names[int(value)]
-
 
 @dataclass(frozen=True)
 class Bounds:
@@ -79,10 +74,6 @@ class Bounds:
             beyond = int(((values < self.low) | (values > self.high)).sum())
             found[part] = {"beyond": beyond, "missing": int(values.isnan().sum())}
         return found
-
-    def text(self, value: float) -> str:
-        """Return one number as people read it."""
-        return "-" if math.isnan(value) else f"{value:.4g}"
 
 
 Target: TypeAlias = Labels | Bounds

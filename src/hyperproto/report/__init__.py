@@ -3,8 +3,6 @@
 from hyperproto.report.groups import prior_groups
 from hyperproto.report.neighbors import NeighborRow, NeighborTable, compare_neighbors, print_neighbors
 from hyperproto.report.placement_page import write_placement_page
-from hyperproto.report.placement_picture import draw_placement
-from hyperproto.report.plots import draw_separation, draw_trade_off
 from hyperproto.report.projection import Projection, project
 from hyperproto.report.sphere_view import SphereView, draw_sphere, write_sphere_page
 
@@ -14,10 +12,7 @@ __all__ = [
     "Projection",
     "SphereView",
     "compare_neighbors",
-    "draw_placement",
-    "draw_separation",
     "draw_sphere",
-    "draw_trade_off",
     "print_neighbors",
     "prior_groups",
     "project",

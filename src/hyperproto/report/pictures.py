@@ -1,13 +1,9 @@
 """What all still pictures have in common: how they are written, and their colors."""
 
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from hyperproto._core.errors import InputError, require
 from hyperproto._core.files import replacing
@@ -15,7 +11,6 @@ from hyperproto._core.files import replacing
 FORMATS = {".png": "png", ".svg": "svg"}
 # colors that most kinds of color blindness can tell from each other (Okabe and Ito), without black
 CLASS_COLORS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#F0E442")
-COLUMNS, CAPTION = 6, 24  # images in a row of a contact sheet, letters below each
 REPEATABLE = {"svg.hashsalt": "hyperproto", "svg.fonttype": "none"}  # the same bytes every time; names stay text
 
 
@@ -32,9 +27,7 @@ def picture_format(path: str | Path) -> str:
 
 
 @contextmanager
-def new_picture(
-    path: str | Path, width: float, height: float, *, layout: str | None = "constrained"
-) -> Iterator[Any]:
+def new_picture(path: str | Path, width: float, height: float) -> Iterator[Any]:
     """Give an empty matplotlib figure of a size in inches; write it to ``path`` once the block has drawn on it."""
     form = picture_format(path)
     require("matplotlib", extra="plots", purpose="Drawing a picture")
@@ -42,27 +35,8 @@ def new_picture(
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width, height), dpi=150, layout=layout)  # type: ignore[arg-type]
+    figure = Figure(figsize=(width, height), dpi=150, layout="constrained")
     FigureCanvasAgg(figure)
     yield figure
     with mpl.rc_context(REPEATABLE), replacing(path) as temporary:  # type: ignore[arg-type]
         figure.savefig(temporary, format=form, metadata={"Date": None} if form == "svg" else None)
-
-
-def plain_text(text: str) -> str:
-    """Return a text that matplotlib does not read as a formula."""
-    return text.replace("$", r"\$")
-
-
-def draw_contact_sheet(pictures: Sequence[tuple[NDArray[np.uint8], str]], path: str | Path) -> None:
-    """Write a few images of shape (height, width, 3) and their captions, six in a row, to a PNG or SVG file."""
-    if not pictures:
-        raise InputError("pictures", "hold at least one image", "none")
-    columns, rows = min(COLUMNS, len(pictures)), math.ceil(len(pictures) / COLUMNS)
-    with new_picture(path, 1.5 * columns, 1.7 * rows) as figure:
-        for index, (pixels, caption) in enumerate(pictures, start=1):
-            axes = figure.add_subplot(rows, columns, index)
-            axes.imshow(pixels)
-            axes.set_axis_off()
-            short = caption if len(caption) <= CAPTION else f"{caption[: CAPTION - 1]}…"
-            axes.set_title(plain_text(short), fontsize=7)
