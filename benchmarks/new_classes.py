@@ -1,4 +1,4 @@
-"""Digits 0 to 4 trained, then 5 to 9 added one by one, in every way there is; against training anew on everything."""
+"""Digits 0 to 4 trained, then 5 to 9 added one by one, in every way there is; and training from scratch on all."""
 
 import statistics
 import warnings
@@ -26,20 +26,20 @@ def measure() -> tuple[str, list[dict[str, object]]]:
     ways: dict[str, Step] = {
         f"mean of {FEW} examples": lambda *step: by_examples(*step, how="mean", shots=FEW),
         "mean of all examples": lambda *step: by_examples(*step, how="mean", shots=ALL),
-        f"training on {FEW} examples and a replay of 20 a class": lambda *step: by_examples(
+        f"training on {FEW} examples and a replay of 20 per class": lambda *step: by_examples(
             *step, how="train", shots=FEW
         ),
-        "training on all examples and a replay of 20 a class": lambda *step: by_examples(
+        "training on all examples and a replay of 20 per class": lambda *step: by_examples(
             *step, how="train", shots=ALL
         ),
         "prior alone: seven segments": lambda *step: by_prior(*step, segments()),
         "prior alone: likeness of mean images": lambda *step: by_prior(*step, likeness(step[2])),
-        "training anew on everything": anew,
+        "training from scratch on everything": from_scratch,
     }
     scores: dict[tuple[str, int], list[tuple[float, float]]] = {}
     for seed in SEEDS:
         train, held_out = load_digits(seed=seed)
-        begun = fit(hp.place(TEN_DIGITS[:FIRST], DIM, reserve=5), train, seed)
+        begun = fit(hp.place(TEN_DIGITS[:FIRST], DIM), train, seed)
         for way, step in ways.items():
             run = begun
             scores.setdefault((way, FIRST - 1), []).append(accuracies(run, held_out, FIRST))
@@ -83,7 +83,7 @@ def by_prior(run: hp.Run, digit: int, train: Arrays, seed: int, similarity: Tens
     return quietly(run, names=[str(digit)], how="prior", prior=prior)
 
 
-def anew(run: hp.Run, digit: int, train: Arrays, seed: int) -> hp.Run:
+def from_scratch(run: hp.Run, digit: int, train: Arrays, seed: int) -> hp.Run:
     return fit(hp.place(TEN_DIGITS[: digit + 1], DIM, effort="fast"), train, seed)
 
 

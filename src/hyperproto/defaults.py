@@ -222,17 +222,16 @@ def choose_scaling(standardize: str, *, sparse: bool) -> Literal["columns", "glo
     return standardize  # type: ignore[return-value]  # checked by whoever takes it from a user
 
 
-def choose_new_class_settings(num_examples: int, *, reserved: bool) -> dict[str, Any]:
+def choose_new_class_settings(num_examples: int) -> dict[str, Any]:
     """Return how to train classes that are added: batches of 32, since so few examples make too few larger ones.
 
-    To prototypes near their outputs 10 epochs do, more where those are fewer than 120 steps. A reserved prototype is
-    far from them, and 20 epochs leave two similar classes as one.
+    To prototypes near their outputs 10 epochs do, more where those are fewer than 120 steps.
 
-    >>> choose_new_class_settings(1440, reserved=False)
+    >>> choose_new_class_settings(1440)
     {'epochs': 10, 'lr': 0.1, 'batch_size': 32, 'reduction': 'mean'}
     """
-    epochs, lr = (50, 0.05) if reserved else (max(10, math.ceil(120 / math.ceil(num_examples / 32))), 0.1)
-    return {"epochs": epochs, "lr": lr, "batch_size": 32, "reduction": "mean"}
+    epochs = max(10, math.ceil(120 / math.ceil(num_examples / 32)))
+    return {"epochs": epochs, "lr": 0.1, "batch_size": 32, "reduction": "mean"}
 
 
 def choose_image_size(side: float) -> tuple[int, int | None]:

@@ -130,9 +130,7 @@ def _matrix(folder: Path, path: Path) -> None:
 
 
 def _prototypes(folder: Path) -> Path:
-    hp.place(NAMES, 3, prior={"pet": ["cat", "dog"], "wild": ["bird"]}, effort="fast", reserve=1).save(
-        folder / "p.safetensors"
-    )
+    hp.place(NAMES, 3, prior={"pet": ["cat", "dog"], "wild": ["bird"]}, effort="fast").save(folder / "p.safetensors")
     return folder / "p.safetensors"
 
 

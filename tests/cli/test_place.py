@@ -71,18 +71,17 @@ def test_place_has_a_default_dimension_and_says_what_its_options_are(capsys):
     assert "no-json" not in out
 
 
-def test_place_keeps_room_and_extend_uses_it(capsys, tmp_path):
+def test_extend_adds_classes_to_a_file(capsys, tmp_path):
     old, new = tmp_path / "old.safetensors", tmp_path / "new.safetensors"
-    code, out, err = run(capsys, "place", "cat,dog,fox", "3", "--reserve", "1", "-o", str(old))
+    code, out, err = run(capsys, "place", "cat,dog,fox", "3", "-o", str(old))
     assert (code, err) == (0, "")
-    assert "room for 1 more; maximum cosine with them" in out
     code, out, err = run(capsys, "extend", str(old), "owl", "-o", str(new))
     assert (code, err) == (0, "")
     assert "4 prototypes in 3 dimensions" in out
     before, after = Prototypes.load(old), Prototypes.load(new)
     assert after.names == ("cat", "dog", "fox", "owl")
     assert after.vectors[:3].equal(before.vectors)
-    assert after.vectors[3:].equal(before.reserve)
+    assert "1 by a search next to the others" in after.certificate.method
     code, out, _ = run(capsys, "extend", str(new), "bat,ant", "--json", "--effort", "fast")
     assert json.loads(out)["classes"] == 6
 

@@ -4,7 +4,7 @@ from scipy.optimize import approx_fprime
 
 from hyperproto.codes.bounds import polygon, simplex
 from hyperproto.codes.extend import extend_code, extend_ranked
-from hyperproto.codes.measure import farthest_first, max_cosine, random_points, spread_order
+from hyperproto.codes.measure import max_cosine, random_points
 from hyperproto.codes.smooth_max import SmoothMaxWithFixedPoints
 
 
@@ -52,20 +52,6 @@ def test_very_many_old_points_are_extended_too(monkeypatch):
     added = extend_code(fixed, 2, effort="fast")
     chance = max((random_points(1, 3, seed) @ fixed.T).max() for seed in range(1, 10))
     assert (added @ fixed.T).max() < chance
-
-
-def test_the_first_points_of_the_order_are_spread():
-    points = polygon(24)
-    order = spread_order(points, 6)
-    assert sorted(order) == list(range(24))
-    assert max_cosine(points[order[:6]]) == pytest.approx(0.5)  # every fourth
-    assert max_cosine(points[order[:12]]) == pytest.approx(np.cos(np.pi / 6))  # then those halfway between
-
-
-def test_given_points_come_first_in_the_order_they_have():
-    order = farthest_first(polygon(8), 3)
-    assert order[:4].tolist() == [0, 1, 2, 5]  # 5 is opposite 1
-    assert sorted(order) == list(range(8))
 
 
 def test_a_prior_draws_a_new_point_to_what_it_resembles():

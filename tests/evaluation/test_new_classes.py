@@ -36,7 +36,7 @@ def train(space: hp.Space, targets, *, folder=None, inputs=None) -> hp.Run:
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory) -> hp.Run:
-    space = hp.Space(6, hp.Classes(hp.place(OLD, 6, reserve=2)))
+    space = hp.Space(6, hp.Classes(hp.Prototypes.one_hot(OLD, 6)))
     return train(space, blobs([0, 1, 2])[1], folder=tmp_path_factory.mktemp("runs") / "old")
 
 
@@ -73,7 +73,7 @@ def test_the_mean_direction_is_that_of_the_unit_outputs(run):
     torch.testing.assert_close(found, target, atol=1e-6, rtol=0)
 
 
-def test_training_takes_reserved_prototypes_and_a_replay_of_old_examples(run, tmp_path):
+def test_training_moves_means_apart_and_replays_old_examples(run, tmp_path):
     weights = {name: value.clone() for name, value in run.network.state_dict().items()}
     made, report = add_classes(
         run,
@@ -88,7 +88,8 @@ def test_training_takes_reserved_prototypes_and_a_replay_of_old_examples(run, tm
         **SETTINGS,
     )
     assert all(torch.equal(weights[name], value) for name, value in run.network.state_dict().items())
-    assert torch.equal(made.space.prototypes.vectors[3:], run.space.prototypes.reserve)
+    assert made.space.prototypes.certificate.max_cosine < 0.501  # the means themselves are nearer
+    assert made.space.prototypes.certificate.method.endswith("2 at the mean of examples")
     assert torch.equal(made.space.prototypes.vectors[:3], run.space.prototypes.vectors)
     assert report.new_accuracy > 0.8
     assert report.old_after > 0.9
@@ -108,7 +109,7 @@ def test_a_prior_places_a_class_of_which_nothing_was_seen(run):
     assert cosines.argmax() == 0
     assert report.new_accuracy is None
     assert report.classes == ("d",)
-    assert placed.certificate.method.endswith("1 among the classes that a prior likens them to")
+    assert placed.certificate.method.endswith("1 among the classes that a prior finds similar")
 
 
 def test_a_class_of_which_nothing_was_seen_lies_where_outputs_go(run):
@@ -147,7 +148,6 @@ def test_a_changed_run_is_stored_and_loads_again(run, tmp_path, form):
     _, report = add_classes(given, FEW[0], named(FEW[1]), new_valid=FEW, names=NEW, folder=tmp_path / "r" / "new")
     network, space = hp.load(tmp_path / "r" / "new")
     assert space.prototypes.names == (*OLD, *NEW)
-    assert torch.equal(space.prototypes.reserve, run.space.prototypes.reserve)
     assert hp.evaluate(network, space, FEW)["accuracy"] == pytest.approx(report.new_accuracy)
     measured = evaluate_run(tmp_path / "r" / "new", FEW)
     assert measured.measures["accuracy"] == pytest.approx(report.new_accuracy)

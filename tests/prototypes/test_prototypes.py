@@ -67,7 +67,7 @@ def test_save_and_load_are_exact(tmp_path):
 
 def test_equal_prototypes_give_equal_bytes(tmp_path):
     for name in ("a", "b", "c", "d"):
-        place(["x", "y", "z"], 3, reserve=1).save(tmp_path / name)
+        place(["x", "y", "z"], 3).save(tmp_path / name)
     assert len({(tmp_path / name).read_bytes() for name in ("a", "b", "c", "d")}) == 1
 
 

@@ -46,8 +46,7 @@ def test_the_page_lists_the_certificate_and_does_without_a_prior(tmp_path):
     assert data_of(page)["hasPrior"] is False
 
 
-def test_the_certificate_is_listed_with_prior_and_reserve():
-    rows = certificate_rows(hp.place(NAMES, 3, prior=prior(), reserve=2, effort="fast").certificate)
+def test_the_certificate_is_listed_with_its_prior():
+    rows = certificate_rows(hp.place(NAMES, 3, prior=prior(), effort="fast").certificate)
     assert rows["prior"].startswith("by hand, weight ")
-    assert rows["reserve"].startswith("room for 2 more")
     assert rows["optimal"].startswith("not proved")

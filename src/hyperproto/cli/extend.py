@@ -11,7 +11,7 @@ from hyperproto.cli.place import EFFORTS, check_outputs, read_classes, read_weig
 
 @dataclass
 class Extend:
-    """Add classes to the prototypes of a file: old ones stay, reserved points are used first."""
+    """Add classes to the prototypes of a file: the old ones stay as they are."""
 
     file: Annotated[Positional[Path], arg(metavar="FILE")]
     """Prototypes, from hyperproto place -o FILE."""

@@ -73,9 +73,6 @@ class Place(PriorOptions):
     method: Annotated[str, arg(metavar="{auto,codes,optimize,project,assign,paper,random}")] = "auto"
     """How to place."""
 
-    reserve: Annotated[int, arg(metavar="N")] = 0
-    """Reserve room for N later classes, for hyperproto extend."""
-
     seconds: Annotated[float | None, arg(metavar="S")] = None
     """End the search after this time; the seed alone then no longer fixes the result."""
 
@@ -107,7 +104,6 @@ class Place(PriorOptions):
             seed=self.seed,
             seconds=self.seconds,
             workers=self.workers,
-            reserve=self.reserve,
         )
         more: dict[str, Any] = {}
         if prototypes.num_classes <= 20_000:  # beyond, every pair takes minutes

@@ -99,10 +99,6 @@ class Certificate:
         Version of hyperproto that placed them.
     prior_agreement : PriorAgreement or None
         Where a prior was given, how far the order of the cosines agrees with it.
-    reserved : int
-        How many further points are kept for classes to come; all else is about the points in use.
-    max_cosine_with_reserve : float or None
-        Largest cosine between two points of both kinds; None where nothing is kept.
     gap : float
         ``max_cosine - bound``; what is left to gain at most.
     """
@@ -117,8 +113,6 @@ class Certificate:
     note: str = ""
     version: str = __version__
     prior_agreement: PriorAgreement | None = None
-    reserved: int = 0
-    max_cosine_with_reserve: float | None = None
     gap: float = field(init=False)
 
     def __post_init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Points on the sphere as rows of an array: drawing, measuring and ordering them. K x K exists in tiles only."""
+"""Points on the sphere as rows of an array: drawing and measuring them. K x K exists in tiles only."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,7 +16,6 @@ Ids = NDArray[np.intp]
 TILE = 2048  # a tile of cosines is 2048 x 2048 float64 = 32 MB
 ALL_PAIRS = 1e12  # twice the multiply-adds: each pair is computed once
 FEW_DIMS = 6  # up to here a k-d tree finds nearest neighbors faster than all pairs do
-EXPONENT = 16  # of the crowding that swaps reduce: near pairs count, and how many of them there are
 
 
 @dataclass(frozen=True)
@@ -107,69 +106,3 @@ def nearest_neighbors(points: Array) -> tuple[Ids, Array]:
         index[block] = nearest = tile.argmax(axis=1)
         cosine[block] = tile[np.arange(len(tile)), nearest]
     return index, cosine
-
-
-def farthest_first(points: Array, given: int) -> Ids:
-    """Return an order of K points: the first ``given`` as they stand, then always the farthest from all before.
-
-    Keeps K x K in memory. Equally far ones keep their order.
-
-    >>> around = np.linspace(0, 2 * np.pi, 8, endpoint=False)
-    >>> farthest_first(np.stack([np.cos(around), np.sin(around)], axis=1), 1).tolist()
-    [0, 4, 2, 6, 1, 3, 5, 7]
-    """
-    cosine = _rounded_cosines(points)
-    order = list(range(given))
-    nearest = cosine[:given].max(axis=0)
-    nearest[:given] = np.inf  # taken
-    for _ in range(len(points) - given):
-        taken = int(nearest.argmin())
-        order.append(taken)
-        np.maximum(nearest, cosine[taken], out=nearest)
-        nearest[taken] = np.inf
-    return np.array(order)
-
-
-def spread_order(points: Array, count: int) -> Ids:
-    r"""Return an order of K points whose first ``count`` are well separated, and the others farthest first.
-
-    Starts with the farthest each time, then swaps a used point for an unused one as long as that lowers the crowding
-    among those used, :math:`\sum (1 - c_{ij})^{-16}`, always by the best swap there is. Keeps K x K in memory.
-
-    Parameters
-    ----------
-    points : Array, shape (K, D)
-        Unit rows.
-    count : int
-        How many are to be well separated, at least one.
-    """
-    order = farthest_first(points, 1)
-    distance = np.maximum(1 - _rounded_cosines(points), 1e-12)
-    np.fill_diagonal(distance, np.inf)
-    weight = (distance.min() / distance) ** EXPONENT
-    used, free = np.sort(order[:count]), np.sort(order[count:])
-    for _ in range(len(points) if len(free) else 0):
-        crowding = weight[np.ix_(used, used)].sum(axis=1)
-        gain = crowding[:, None] - _sums_without_each(weight[np.ix_(used, free)])
-        out, into = np.unravel_index(gain.argmax(), gain.shape)
-        if gain[out, into] <= 1e-9 * crowding[out]:
-            break
-        used[out], free[into] = free[into], used[out]
-    chosen = np.concatenate([used, free])
-    ordered: Ids = chosen[farthest_first(points[chosen], count)]
-    return ordered
-
-
-def _sums_without_each(values: Array) -> Array:
-    """Return the sum of each column without one row in turn, never by subtraction: what is left may be tiny."""
-    before, after = np.zeros_like(values), np.zeros_like(values)
-    np.cumsum(values[:-1], axis=0, out=before[1:])
-    np.cumsum(values[:0:-1], axis=0, out=after[-2::-1])
-    return before + after
-
-
-def _rounded_cosines(points: Array) -> Array:
-    """Return all cosines, equal ones equal whatever their last bits say. Shape (K, K)."""
-    with one_thread():
-        rounded: Array = np.clip(points @ points.T, -1, 1).round(12)
-    return rounded

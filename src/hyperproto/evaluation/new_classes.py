@@ -139,10 +139,10 @@ def add_classes(
     labels : sequence, shape (n,)
         Their names; ids, counted on from the old ones, where classes have no names or ``names`` lists them.
     how : {"auto", "mean", "train", "prior"}
-        "mean" puts each new prototype at the mean direction of its examples' outputs, without training. "train" takes
-        a reserved prototype, or one near that mean, and trains on the new examples and replayed old ones, without
-        which a mean may attract old classes. "prior" puts it among the old classes that a semantic prior likens it
-        to, without any example. "auto" is "prior" with a prior, "train" with a replay, else "mean".
+        "mean" puts each new prototype at the mean direction of its examples' outputs, without training. "train" puts
+        it near that mean, and trains on the new examples and replayed old ones, without which a mean may attract old
+        classes. "prior" puts it among the old classes that a semantic prior finds similar, without any example.
+        "auto" is "prior" with a prior, "train" with a replay, else "mean".
     names : sequence of str, optional
         The new classes in their order (default: those among the labels, sorted).
     prior : optional
@@ -176,14 +176,11 @@ def add_classes(
     examples = None if inputs is None else new_examples(model, space, task, classes, inputs, labels)
     replayed = in_memory(replay, "replay", model)
     _check_arguments(how, examples, prior, replayed, settings)
-    reserved = how == "train" and old.reserve is not None and len(old.reserve) >= count
-    if reserved:
-        placed = old.extend(classes, seed=seed)
-    elif how == "prior":
+    if how == "prior":
         both = None if old.names is None or isinstance(classes, int) else (*old.names, *classes)
         # a point far from the others would be better separated, and no output would come near it untrained
         points = points_by_similarity(old, both, count, prior)
-        placed = old.append(classes, points, method="among the classes that a prior likens them to")
+        placed = old.append(classes, points, method="among the classes that a prior finds similar")
     else:
         assert examples is not None
         groups = examples.targets[task] - old.num_classes
@@ -198,7 +195,7 @@ def add_classes(
         assert replayed is not None
         per_class = check_integer(replay_per_class, "replay_per_class", at_least=1)
         data = join_examples(draw_replay(replayed, task, per_class=per_class, seed=seed), examples)
-        options = choose_new_class_settings(len(data.inputs), reserved=reserved) | settings | {"seed": seed}
+        options = choose_new_class_settings(len(data.inputs)) | settings | {"seed": seed}
         if model.folder is not None:
             record = read_run(model.folder)
             options |= {"preprocessing": record.preprocessing, "spec": record.spec}

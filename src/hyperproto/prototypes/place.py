@@ -3,21 +3,13 @@
 import math
 import os
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Literal
-
-import numpy as np
 
 from hyperproto._core.checks import check_finite_number, check_integer, unknown_choice
 from hyperproto._core.errors import InputError, arg
-from hyperproto._core.processes import derive_seed
 from hyperproto._core.progress import progress_bar
-from hyperproto.codes.best import MATRIX_POINTS
-from hyperproto.codes.bounds import separation_bound
-from hyperproto.codes.certificate import EXACT_POINTS, Code, certify
-from hyperproto.codes.measure import farthest_first, spread_order
 from hyperproto.codes.search import WORK
-from hyperproto.priors import Missing, Prior, as_prior
+from hyperproto.priors import Missing, as_prior
 from hyperproto.prototypes.methods import METHODS, Request, certify_agreement, check_prior_weight, separate
 from hyperproto.prototypes.prototypes import Prototypes, check_dim, parse_classes
 
@@ -37,7 +29,6 @@ def place(
     workers: int | None = None,
     seconds: float | None = None,
     progress: bool | None = None,
-    reserve: int = 0,
     every_axis: bool = False,
     steps: int | None = None,
 ) -> Prototypes:
@@ -77,9 +68,6 @@ def place(
     progress : bool, optional
         Whether to show a progress bar; by default where standard error is a terminal. An interrupt (Ctrl-C) ends
         the search and returns the best so far.
-    reserve : int, default 0
-        Room for this many later classes: K + reserve points are placed, and those that are farthest from each other
-        are used, or with a prior those it knows. :meth:`Prototypes.extend` uses the others.
     every_axis : bool, default False
         Leave no axis empty, as :class:`hyperproto.Space` asks for, since networks learn better so. Where the best
         known code has fewer than D dimensions, a search takes its place, at "fast" a short one that also starts from
@@ -94,11 +82,10 @@ def place(
     >>> place(["cat", "dog", "bird"], 2).certificate.max_cosine.__round__(6)
     -0.5
     """
-    in_use, names = parse_classes(classes)
+    num_classes, names = parse_classes(classes)
     dim, seed = check_dim(dim), check_integer(seed, "seed", at_least=0)
     _check_options(method, effort, seconds, workers, prior, prior_weight, steps)
-    known = None if prior is None else as_prior(prior, names, in_use, missing=missing, progress=progress)
-    num_classes = in_use + check_integer(reserve, "reserve", at_least=0)
+    known = None if prior is None else as_prior(prior, names, num_classes, missing=missing, progress=progress)
     _check_memory(num_classes, dim)
     with progress_bar("placing", show=progress) as bar:
 
@@ -110,7 +97,7 @@ def place(
         request = Request(
             num_classes,
             dim,
-            None if known is None else _with_unknown(known, reserve),
+            known,
             weight=0.0 if known is None else check_prior_weight(weight, num_classes, dim),
             effort=effort,
             seed=seed,
@@ -126,8 +113,6 @@ def place(
             code, used_weight = METHODS[method](request)
     if known is not None:
         code = certify_agreement(code, request, used_weight)
-    if reserve:
-        return _keep_reserve(code, in_use, names, in_order=known is not None, seed=seed)
     return Prototypes.from_code(code, names)
 
 
@@ -168,43 +153,3 @@ def _check_options(
     if prior is None and (prior_weight != "auto" or method in ("assign", "project")):
         rule = f'be given with {arg("prior_weight")} and with the methods "assign" and "project"'
         raise InputError("prior", rule, "none")
-
-
-def _with_unknown(prior: Prior, count: int) -> Prior:
-    """Return a prior for ``count`` more classes, of which nothing is known."""
-    if not count:
-        return prior
-    similarity = np.pad(prior.similarity, (0, count))
-    return Prior(similarity, np.pad(prior.known, (0, count)), prior.source, prior.notes)
-
-
-def _keep_reserve(
-    code: Code, num_classes: int, names: tuple[str, ...] | None, *, in_order: bool, seed: int
-) -> Prototypes:
-    """Use ``num_classes`` points of a code and keep the others for later, the farthest from the used ones first.
-
-    With ``in_order`` the first points belong to the classes already, as with a prior; else those farthest from each
-    other are used, or of very many points a random part.
-    """
-    if len(code.points) <= MATRIX_POINTS:
-        order = (farthest_first if in_order else spread_order)(code.points, num_classes)
-    elif in_order:
-        order = np.arange(len(code.points))
-    else:
-        order = np.random.default_rng(derive_seed(seed, "reserve")).permutation(len(code.points))
-    points = np.ascontiguousarray(code.points[order])
-    whole, used = code.certificate, points[:num_classes]
-    method = f"{whole.method}; {num_classes} of {len(points)} points used"
-    if len(points) > EXACT_POINTS:  # measuring again takes minutes; a part is no worse separated than the whole
-        bound = separation_bound(num_classes, points.shape[1])
-        certificate = replace(whole, bound=bound, proved=False, proof="a part of a larger code", method=method)
-    else:
-        certificate = certify(used, method=method, seed=whole.seed, note=whole.note).certificate
-    certificate = replace(
-        certificate,
-        prior_agreement=whole.prior_agreement,
-        reserved=len(points) - num_classes,
-        max_cosine_with_reserve=whole.max_cosine,
-    )
-    vectors = Prototypes.from_code(Code(points, certificate)).vectors
-    return Prototypes(vectors[:num_classes].clone(), certificate, names, vectors[num_classes:].clone())

@@ -54,8 +54,6 @@ class Prototypes:
         How well they are separated, and how well they could be.
     names : tuple of str, or None
         One name per class; None when only their number was given.
-    reserve : Tensor, shape (any, dim), or None
-        Points reserved for later classes, the farthest from the others first; None where there are none.
 
     Examples
     --------
@@ -67,16 +65,9 @@ class Prototypes:
     vectors: Tensor
     certificate: Certificate
     names: tuple[str, ...] | None = field(default=None)
-    reserve: Tensor | None = field(default=None)
 
     def __post_init__(self) -> None:
         check_unit_rows(self.vectors)
-        if self.reserve is not None:
-            check_unit_rows(self.reserve)
-            if self.reserve.shape[1] != self.dim:
-                raise InputError(
-                    "reserve", f"have the {self.dim} dimensions of the prototypes", self.reserve.shape[1]
-                )
         if self.names is not None:
             object.__setattr__(self, "names", check_names(self.names))
             if len(self.names) != self.num_classes:
@@ -148,35 +139,34 @@ class Prototypes:
         Equal prototypes give equal bytes.
         """
         about = {"format": FORMAT, "certificate": self.certificate.to_dict(), "names": self.names}
-        tensors = {"vectors": self.vectors} | ({} if self.reserve is None else {"reserve": self.reserve})
         with replacing(path) as temporary:
             save_file(
-                {key: tensor.contiguous() for key, tensor in tensors.items()},
+                {"vectors": self.vectors.contiguous()},
                 temporary,
                 metadata={"prototypes": json.dumps(about)},  # of several entries safetensors mixes the order
             )
 
     @classmethod
     def load(cls, path: str | Path) -> "Prototypes":
-        """Read what :meth:`save` wrote, bit for bit."""
+        """Read what :meth:`save` wrote, bit for bit; points that version 0.1 reserved for later are ignored."""
         path = Path(path)
         if not path.is_file():
             raise MissingDataError(f'No prototype file at "{path}". `hyperproto place CLASSES D -o FILE` makes one.')
         try:
             with safe_open(path, framework="pt") as file:
-                tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 (not a dict)
+                vectors = file.get_tensor("vectors") if "vectors" in file.keys() else None  # noqa: SIM118
                 stored = json.loads((file.metadata() or {}).get("prototypes", "{}"))
         except (SafetensorError, ValueError, RecursionError, OverflowError) as error:
             rule = f"be a readable prototype file ({error})"
             raise InputError(f'"{path}"', rule, advice="It may be cut short.") from None
         found = stored.get("format", "no format") if isinstance(stored, dict) else "no format"
-        if found != FORMAT or "vectors" not in tensors:
+        if found != FORMAT or vectors is None:
             advice = "Prototypes.from_npy reads the authors' files, tools/convert_runs.py those of version 0.1."
             raise InputError(f'"{path}"', f"be a prototype file of format {FORMAT}", found, advice)
         about = read_plain(_About, stored, f'"{path}"')
         try:
             certificate = Certificate.from_dict(about.certificate)
-            return cls(tensors["vectors"], certificate, about.names, tensors.get("reserve"))
+            return cls(vectors, certificate, about.names)
         except HyperprotoError as error:
             raise InputError(f'"{path}"', f"not be damaged ({error})") from None
 
@@ -192,8 +182,8 @@ class Prototypes:
     ) -> "Prototypes":
         """Return these prototypes and one more for each new class; the old rows are the same bit for bit.
 
-        Reserved points are used first. Beyond those, new ones are searched for, as far from the old ones and from
-        each other as can be found; the certificate says what separation is left.
+        The new ones are as far from the old ones and from each other as a search finds; the certificate says what
+        separation is left.
 
         Parameters
         ----------
@@ -201,7 +191,7 @@ class Prototypes:
             The names of the new classes; their number where the old ones have no names.
         prior : optional
             What is known about the classes, old and new, as for :func:`hyperproto.place`. Each new class is then put
-            where the prior wants it next to the old ones, and uses up the nearest reserved point.
+            where the prior wants it next to the old ones.
         prior_weight, missing
             As for ``place``; the weight is that of Equation 6 over the triplets whose anchor is a new class.
         effort : {"fast", "balanced", "thorough"}
@@ -220,24 +210,16 @@ class Prototypes:
         if prior is None and prior_weight != "auto":
             raise InputError("prior_weight", f"come with {arg('prior')}, whose weight it is", "no prior")
         count, names = _all_names(self, classes)
-        old, reserve, method = _exact(self.vectors), self._exact_reserve(), self.certificate.method
+        old = _exact(self.vectors)
         if prior is None:
-            added, reserve = reserve[:count], reserve[count:]
-            how = [f"{len(added)} at reserved points"] if len(added) else []
-            if len(added) < count:
-                how.append(f"{count - len(added)} by a search next to the others ({effort})")
-                searched = extend_code(np.concatenate([old, added]), count - len(added), effort=effort, seed=seed)
-                added = np.concatenate([added, searched])
-            return self._joined(added, names, reserve, method=f"{method}; {', '.join(how)}", seed=seed)
+            added = extend_code(old, count, effort=effort, seed=seed)
+            return self._joined(added, names, how=f"by a search next to the others ({effort})", seed=seed)
         total = self.num_classes + count
         by_class = as_prior(prior, names, total, missing=missing)
         weight = check_prior_weight(prior_weight, total, self.dim)
         request = Request(total, self.dim, by_class, weight, effort, seed)
         added = extend_ranked(old, by_class.similarity, request.members, weight=weight, effort=effort, seed=seed)
-        for point in added[: len(reserve)]:
-            reserve = np.delete(reserve, (reserve @ point).argmax(), axis=0)  # its room is gone
-        method = f"{method}; {count} where the prior wants them ({effort})"
-        joined = self._joined(added, names, reserve, method=method, seed=seed)
+        joined = self._joined(added, names, how=f"where the prior wants them ({effort})", seed=seed)
         certificate = replace(
             joined.certificate,
             prior_agreement=request.measure(np.concatenate([old, added]), weight),
@@ -252,14 +234,12 @@ class Prototypes:
         if vectors.shape != (count, self.dim):
             rule = f"have shape ({count}, {self.dim}), a row for each new class"
             raise InputError("vectors", rule, tuple(vectors.shape))
-        method = f"{self.certificate.method}; {count} {method}"
-        return self._joined(_exact(vectors), names, self._exact_reserve(), method=method, seed=None)
+        return self._joined(_exact(vectors), names, how=method, seed=None)
 
     def remove(self, classes: Sequence[str] | Sequence[int]) -> "Prototypes":
         """Return the prototypes without some classes, given by name, or by id where they have no names.
 
-        The others are the same bit for bit and in the same order; ids after a removed one fall. Removed points are
-        not reserved for later: a new class there would inherit what a network learned to send to the old one.
+        The others are the same bit for bit and in the same order; ids after a removed one fall.
         """
         removed = class_ids(self.names, self.num_classes, classes)
         kept = np.setdiff1d(np.arange(self.num_classes), removed)
@@ -270,9 +250,9 @@ class Prototypes:
         vectors = self.vectors[torch.from_numpy(kept).to(self.vectors.device)]
         old = self.certificate
         method = f"{old.method}; {len(removed)} removed"
-        certificate = _certify_used(_exact(vectors), self._exact_reserve(), method=method, seed=old.seed)
+        certificate = certify(_exact(vectors), method=method, seed=old.seed, note=old.note).certificate
         names = None if self.names is None else tuple(self.names[index] for index in kept)
-        return Prototypes(vectors, replace(certificate, note=old.note), names, self.reserve)
+        return Prototypes(vectors, certificate, names)
 
     def rename(self, names: Mapping[str, str]) -> "Prototypes":
         """Return the prototypes with new names for some classes, ``{old: new}``.
@@ -285,16 +265,11 @@ class Prototypes:
         class_ids(self.names, self.num_classes, list(names))
         return replace(self, names=tuple(names.get(name, name) for name in self.names))
 
-    def _joined(
-        self, added: Array, names: tuple[str, ...] | None, reserve: Array, *, method: str, seed: int | None
-    ) -> "Prototypes":
-        """Put new points behind the old rows."""
-        points, left = (torch.from_numpy(np.ascontiguousarray(rows)).to(self.vectors) for rows in (added, reserve))
-        certificate = _extended_certificate(self, _exact(points), reserve, method=method, seed=seed)
-        return Prototypes(torch.cat([self.vectors, points]), certificate, names, left if len(left) else None)
-
-    def _exact_reserve(self) -> Array:
-        return np.empty((0, self.dim)) if self.reserve is None else _exact(self.reserve)
+    def _joined(self, added: Array, names: tuple[str, ...] | None, *, how: str, seed: int | None) -> "Prototypes":
+        """Put new points behind the old rows; ``how`` says where they come from."""
+        points = torch.from_numpy(np.ascontiguousarray(added)).to(self.vectors)
+        certificate = _extended_certificate(self, _exact(points), how=how, seed=seed)
+        return Prototypes(torch.cat([self.vectors, points]), certificate, names)
 
 
 def class_ids(names: tuple[str, ...] | None, num_classes: int, classes: Sequence[str] | Sequence[int]) -> list[int]:
@@ -345,13 +320,12 @@ def points_by_similarity(old: Prototypes, names: tuple[str, ...] | None, count: 
     return normalize(weights @ old.vectors.cpu().double())
 
 
-def _extended_certificate(
-    prototypes: Prototypes, added: Array, reserve: Array, *, method: str, seed: int | None
-) -> Certificate:
+def _extended_certificate(prototypes: Prototypes, added: Array, *, how: str, seed: int | None) -> Certificate:
     """Return the certificate of prototypes with new points, which says what separation is left."""
     old, before = _exact(prototypes.vectors), prototypes.certificate
     total, dim = len(old) + len(added), prototypes.dim
-    certificate = _certify_used(np.concatenate([old, added]), reserve, method=method, seed=seed)
+    method = f"{before.method}; {len(added)} {how}"
+    certificate = certify(np.concatenate([old, added]), method=method, seed=seed).certificate
     if certificate.measured != "all pairs":  # too many to measure again, and the old ones were measured before
         among_new = max_cosine(added) if len(added) > 1 else -1.0
         certificate = replace(
@@ -366,15 +340,6 @@ def _extended_certificate(
     )
     note += f"; {possible:.4f} is known for {total} placed together." if possible < 1 else "."
     return replace(certificate, note=note)
-
-
-def _certify_used(used: Array, reserve: Array, *, method: str, seed: int | None) -> Certificate:
-    """Measure the points in use, and all of them where some are reserved."""
-    certificate = certify(used, method=method, seed=seed).certificate
-    if not len(reserve):
-        return certificate
-    whole = certify(np.concatenate([used, reserve]), method=method, seed=seed).certificate.max_cosine
-    return replace(certificate, reserved=len(reserve), max_cosine_with_reserve=whole)
 
 
 def _all_names(prototypes: Prototypes, classes: int | Sequence[str]) -> tuple[int, tuple[str, ...] | None]:

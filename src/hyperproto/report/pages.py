@@ -98,9 +98,6 @@ def certificate_rows(certificate: Certificate) -> dict[str, str]:
             "rank correlation": f"Spearman {agreement.spearman:.3f}, Kendall {agreement.kendall:.3f}",
             "ranking loss (Eq. 6)": f"{agreement.loss:.5f} over {agreement.measured}",
         }
-    if certificate.reserved:
-        whole = certificate.max_cosine_with_reserve
-        rows["reserve"] = f"room for {certificate.reserved} more; maximum cosine with them {whole:.9f}"
     if certificate.note:
         rows["note"] = certificate.note
     return rows

@@ -133,27 +133,25 @@ class PrototypeHead(Head):
 
     task: Classes
     prototypes: Tensor
-    reserve: Tensor | None
 
     def __init__(self, task: Classes, axes: slice, placed: Prototypes) -> None:
         super().__init__(task)
         self.axes = axes
         self.certificate: Certificate | None = placed.certificate
         self.register_buffer("prototypes", placed.vectors)
-        self.register_buffer("reserve", placed.reserve, persistent=False)  # for classes to come; no output meets it
         self._rounded: tuple[int, Tensor, Tensor] | None = None
 
     def to_prototypes(self) -> Prototypes:
         """Return the buffer with its names and certificate."""
         if self.certificate is None:
             self.certificate = Prototypes.from_tensor(self.prototypes, method="a state dict").certificate
-        return Prototypes(self.prototypes, self.certificate, self.task.names, self.reserve)
+        return Prototypes(self.prototypes, self.certificate, self.task.names)
 
     def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *args: Any, **kwargs: Any) -> None:
         """Take other prototypes as a new buffer: the old one may be shared with whoever placed it."""
         given = state_dict.get(f"{prefix}prototypes")
         if given is not None and given.shape == self.prototypes.shape and not torch.equal(given, self.prototypes):
-            self.prototypes, self.certificate, self.reserve = self.prototypes.clone(), None, None
+            self.prototypes, self.certificate = self.prototypes.clone(), None
         super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
 
     def row_losses(self, z: Tensor, target: Tensor) -> Tensor:
