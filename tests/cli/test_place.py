@@ -96,16 +96,11 @@ def test_extend_takes_a_number_where_the_old_classes_have_no_names(capsys, tmp_p
 
 def test_place_with_names_and_a_prior_reports_both_sides(tmp_path, capsys, vectors):
     page = tmp_path / "page.html"
-    main(["place", NAMES, "3", "--prior", vectors, "--neighbors", "2", "--page", str(page)])
+    main(["place", NAMES, "3", "--prior", vectors, "--page", str(page)])
     shown = capsys.readouterr().out
     assert "5 prototypes in 3 dimensions" in shown
     assert "triplets ordered as in the prior" in shown
-    assert "in the prior" in shown
     assert page.stat().st_size > 100_000
-    main(["place", NAMES, "3", "--prior", vectors, "--of", "oak", "--json"])
-    listed = json.loads(capsys.readouterr().out)["neighbors"]
-    assert [row["name"] for row in listed] == ["oak"]
-    assert listed[0]["prior"][0][0] == "pine"
 
 
 def test_place_reads_a_confusion_matrix(tmp_path, capsys):
@@ -143,12 +138,10 @@ def test_compare_goes_over_dimensions(capsys):
         (["place", "3", "3", "-o", "/no/such/folder/p"], '"/no/such/folder" must be a folder'),
         (["place", "3", "3", "--max-cosine", "0.1"], "--max-cosine must come without D, which it finds; got both"),
         (["place", "cats", "3"], 'CLASSES must be a number, a file with one name per line, .*; got "cats"'),
-        (["place", "5", "3", "--neighbors", "2"], "--prior must be given with --confusion, --neighbors and --of"),
         (["place", "5", "3", "--prior-weight", "2"], "--prior must be given with --prior-weight"),
         (["place", "cat,dog,ox", "3", "--prior", "nowhere.txt"], "nowhere.txt"),
         (["place", "3", "3", "--prior-weight", "x"], "--prior-weight must be a number or auto; got x"),
         (["place", "a,b,c", "--prior", "x.csv", "--max-cosine", ".1"], "about separation alone"),
-        (["place", "5", "3", "--prior", "v.npy", "--neighbors", "0"], "--neighbors must be at least 1; got 0"),
         (["extend", "nowhere", "3"], 'No prototype file at "nowhere"'),
         (["compare", "4", "--dims", "1"], "--dims must be at least 2; got 1"),
     ],

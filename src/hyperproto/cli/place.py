@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from hyperproto.prototypes import Prototypes
 
 EFFORTS = "{fast,balanced,thorough}"
-NEIGHBORS = 5  # shown of the classes that --of names
 
 
 @dataclass(kw_only=True)
@@ -76,12 +75,6 @@ class Place(PriorOptions):
     seconds: Annotated[float | None, arg(metavar="S")] = None
     """End the search after this time; the seed alone then no longer fixes the result."""
 
-    neighbors: Annotated[int | None, arg(metavar="N")] = None
-    """Print the N nearest classes of each, in the prior and in the placement side by side."""
-
-    of: Annotated[str | None, arg(metavar="NAMES")] = None
-    """The classes to print neighbors of, a list with commas (default: the first ten)."""
-
     page: Annotated[Path | None, arg(metavar="FILE")] = None
     """Write an interactive HTML page: the placed classes, their neighbors, the certificate."""
 
@@ -108,28 +101,20 @@ class Place(PriorOptions):
         more: dict[str, Any] = {}
         if prototypes.num_classes <= 20_000:  # beyond, every pair takes minutes
             more["separation"] = asdict(prototypes.separation())
-        table = None
-        if prior is not None and (self.neighbors or self.of):
-            from hyperproto.report import compare_neighbors
-
-            of = None if self.of is None else [name.strip() for name in self.of.split(",") if name.strip()]
-            table = compare_neighbors(prototypes, prior, classes=of, k=self.neighbors or NEIGHBORS)
-            more["neighbors"] = asdict(table)["rows"]
         show_prototypes(prototypes, self.output, more, as_json=self.json)
-        if table is not None and not self.json:
-            from hyperproto.report import print_neighbors
-
-            print_neighbors(table, limit=10 if self.of is None else len(table.rows))
         if self.page is not None:
-            self._write_page(self.page, prototypes, prior)
+            from hyperproto.report import write_placement_page
+
+            title = f"{prototypes.num_classes} classes in {prototypes.dim} dimensions"
+            write_placement_page(prototypes, self.page, title=title, prior=prior)
+            if not self.json:
+                print(f"Written: {self.page}")
 
     def _check(self) -> None:
         """Check what goes together and what can be written: better now than after the search."""
         check_outputs(self.output, self.page)
-        if self.prior is None and (self.confusion or self.neighbors is not None or self.of):
-            raise InputError("prior", "be given with --confusion, --neighbors and --of", "none")
-        if self.neighbors is not None and self.neighbors < 1:
-            raise InputError("neighbors", "be at least 1", self.neighbors)
+        if self.prior is None and self.confusion:
+            raise InputError("prior", "be given with --confusion", "none")
         if self.dim is not None and self.max_cosine is not None:
             raise InputError("max_cosine", "come without D, which it finds", "both")
         if self.max_cosine is not None and self.prior is not None:
@@ -149,18 +134,6 @@ class Place(PriorOptions):
                 f"Fewer than {suggested.at_least} cannot have {self.max_cosine:g}."
             )
         return suggested.dim
-
-    def _write_page(self, path: Path, prototypes: "Prototypes", prior: "Prior | None") -> None:
-        """Write the interactive page."""
-        from hyperproto._core.checks import names_or_numbers
-        from hyperproto.report import prior_groups, write_placement_page
-
-        title = f"{prototypes.num_classes} classes in {prototypes.dim} dimensions"
-        names = names_or_numbers(prototypes.names, prototypes.num_classes)
-        groups = None if prior is None else prior_groups(prior, names)
-        write_placement_page(prototypes, path, title=title, prior=prior, groups=groups)
-        if not self.json:
-            print(f"Written: {path}")
 
 
 def check_outputs(*files: Path | None) -> None:

@@ -2,22 +2,29 @@
 
 import html
 from collections.abc import Sequence
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hyperproto._core.checks import check_integer, names_or_numbers
+from hyperproto._core.errors import InputError
+from hyperproto.codes.measure import row_blocks
 from hyperproto.priors import Prior
 from hyperproto.prototypes import Prototypes
-from hyperproto.report.groups import colors_of
-from hyperproto.report.neighbors import Neighbor, NeighborTable, compare_neighbors, overlap_sentence
 from hyperproto.report.pages import SCENE, certificate_rows, coordinates, plot_html, sphere_grid, write_page
-from hyperproto.report.projection import project
+from hyperproto.report.projection import nearest, project
 
 TEMPLATE = Path(__file__).with_name("placement_page.html")
 NAMED = 400  # classes up to which every name is written; beyond, names come with the pointer
 PRIOR_LINE, PLACEMENT_LINE = "#D55E00", "#0072B2"
+# dark enough to read a name in on white, and distinct to most color-blind people; the first are Okabe and Ito's
+GROUP_COLORS = (
+    "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#8C6D00", "#56A0D3",
+    "#7A0177", "#6B4226", "#5B8C00", "#3B3BB3", "#B22222", "#2F6F6F",
+)  # fmt: skip
 
 Array = NDArray[np.float64]
 
@@ -45,41 +52,68 @@ def write_placement_page(
     prior : Prior, optional
         What is known about the classes; without it only the placement's neighbors are shown.
     groups : sequence, length K, optional
-        Classes of one group share a color; :func:`~hyperproto.report.groups.prior_groups` makes groups of a prior.
+        Classes of one group share a color, and can be hidden together.
     k : int, default 5
         How many neighbors on each side.
     """
-    table = compare_neighbors(prototypes, prior, k=k)
+    found = find_neighbors(prototypes, prior, k)
     projection = project(prototypes.vectors.numpy(force=True), min(3, prototypes.dim))
-    names = [row.name for row in table.rows]
+    names = names_or_numbers(prototypes.names, prototypes.num_classes)
     points = np.pad(projection.points, ((0, 0), (0, 3 - projection.points.shape[1])))  # a circle lies on the sphere
     figure = _scene(points, names, groups, sphere=projection.is_exact)
     facts = {"classes": str(prototypes.num_classes), "dimensions": str(prototypes.dim)}
     facts |= certificate_rows(prototypes.certificate)
     parts = {
         "FACTS": "".join(f"<tr><th>{n}</th><td>{html.escape(v)}</td></tr>" for n, v in facts.items()),
-        "OVERLAP": html.escape(overlap_sentence(table)),
+        "OVERLAP": html.escape(overlap_sentence(found)),
         "SENTENCE": html.escape(projection.sentence),
         "FIGURE": plot_html(figure, name="placement", scrollZoom=True),
     }
-    write_page(path, TEMPLATE, title, _data(table, points), parts)
+    data = {"names": names, "points": points.round(4).tolist(), "hasPrior": any(found["prior"])} | found
+    write_page(path, TEMPLATE, title, data, parts)
 
 
-def _data(table: NeighborTable, points: Array) -> dict[str, Any]:
-    """Return what the page's script works with; neighbors are [class, value] pairs."""
-    number = {row.name: i for i, row in enumerate(table.rows)}
+def find_neighbors(prototypes: Prototypes, prior: Prior | None, k: int) -> dict[str, list[Any]]:
+    """Return the k nearest classes of each class by the "prior" and by the "placement", the nearest first.
 
-    def pairs(neighbors: tuple[Neighbor, ...] | None) -> list[list[float]] | None:
-        return None if neighbors is None else [[number[n.name], round(n.value, 3)] for n in neighbors]
+    Each is a pair: the class, and the prior's similarity or the cosine of the prototypes. By the prior it is None for
+    a class that the prior does not know. "tied" tells where others are placed as near as the last one listed, to
+    three digits.
+    """
+    vectors, count = prototypes.vectors.numpy(force=True), prototypes.num_classes
+    k = min(check_integer(k, "k", at_least=1), count - 1)
+    if prior is not None and prior.num_classes != count:
+        raise InputError("prior", f"be for the {count} classes that were placed", f"one for {prior.num_classes}")
+    in_prior = 0 if prior is None else min(k, int(prior.known.sum()) - 1)
+    found: dict[str, list[Any]] = {"prior": [], "placement": [], "tied": []}
+    for block in row_blocks(count, count):
+        own = np.arange(block.start, block.stop)
+        ids, cosines, tied = nearest(vectors[own] @ vectors.T, own, k)
+        found["placement"] += np.stack([ids, cosines.round(3)], axis=2).tolist()
+        found["tied"] += tied.tolist()
+        if prior is None or in_prior < 1:
+            found["prior"] += [None] * len(own)
+            continue
+        ids, values, _ = nearest(np.where(prior.known, prior.similarity[own], -np.inf), own, in_prior)
+        near = np.stack([ids, values.round(3)], axis=2).tolist()
+        found["prior"] += [pairs if prior.known[i] else None for i, pairs in zip(own, near, strict=True)]
+    return found
 
-    return {
-        "names": [row.name for row in table.rows],
-        "points": points.round(4).tolist(),
-        "prior": [pairs(row.prior) for row in table.rows],
-        "placement": [pairs(row.placement) for row in table.rows],
-        "tied": [row.tied for row in table.rows],
-        "hasPrior": table.overlap is not None,
-    }
+
+def overlap_sentence(found: dict[str, list[Any]]) -> str:
+    """Return how far the neighbors by the prior and by the placement agree, and how far chance would."""
+    shares = [
+        len({i for i, _ in near} & {i for i, _ in placed}) / len(near)
+        for near, placed in zip(found["prior"], found["placement"], strict=True)
+        if near
+    ]
+    if not shares:
+        return "There is no prior to compare with."
+    k, others = len(found["placement"][0]), len(found["placement"]) - 1
+    return (
+        f"Of the {k} nearest in the prior, {np.mean(shares):.0%} are among the {k} nearest in the placement "
+        f"(mean of {len(shares)} classes; by chance {k / others:.0%})."
+    )
 
 
 def _scene(points: Array, names: Sequence[str], groups: Sequence[object] | None, *, sphere: bool) -> dict[str, Any]:
@@ -94,9 +128,11 @@ def _scene(points: Array, names: Sequence[str], groups: Sequence[object] | None,
         for name, color, width, dash in (("prior", PRIOR_LINE, 3, "dot"), ("placement", PLACEMENT_LINE, 4, "solid"))
     ]
     data += [sphere_grid()] if sphere else []
-    labels = np.array([""] * len(names) if groups is None else [str(group) for group in groups], dtype=object)
-    for label, color in colors_of(groups, len(names)).items():
-        ids = np.flatnonzero(labels == label).tolist()
+    labels = [""] * len(names) if groups is None else [str(group) for group in groups]
+    if len(labels) != len(names):
+        raise InputError("groups", f"give one group for each of the {len(names)} classes", len(labels))
+    for label, color in zip(dict.fromkeys(labels), cycle(GROUP_COLORS), strict=False):
+        ids = [i for i, own in enumerate(labels) if own == label]
         escaped = [html.escape(names[i]) for i in ids]
         cloud = {
             "type": "scatter3d",

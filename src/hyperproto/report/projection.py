@@ -12,14 +12,16 @@ from numpy.typing import NDArray
 
 from hyperproto._core.errors import InputError
 from hyperproto._core.processes import one_thread
-from hyperproto.report.neighbors import nearest
 
 Array = NDArray[np.float64]
+Ids = NDArray[np.int64]
 
 PERPLEXITY = 8.0  # about how many neighbors count: the ones a reader would look for around a name
 LAID_OUT = 1500  # classes; beyond, every pair in every step takes minutes, and principal axes are drawn
 MEASURED = 1500  # classes whose pairs the error is measured over; beyond, evenly spaced ones
 NEAREST = 5  # how many neighbors of each class are compared with those in the picture
+DIGITS = 9  # similarities that agree to here are listed in the order of the classes
+TIED = 5e-4  # and to here, they read the same in a table
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,3 +139,16 @@ def _measured(vectors: Array, points: Array, *, how: str) -> Projection:
         f"angles are off by {error:.0f}° on average."
     )
     return Projection(scale * points, error, kept, sentence)
+
+
+def nearest(similarity: Array, own: Ids, k: int) -> tuple[Ids, Array, NDArray[np.bool_]]:
+    """Return the ``k`` largest of each row (n, K) but its own class (n,): ids and values (n, k), the largest first.
+
+    Equals are in the order of the classes. The last, of shape (n,), tells where a class that is not listed is as near
+    as the last one that is, to three digits.
+    """
+    values = similarity.astype(np.float64).round(DIGITS)
+    values[np.arange(len(own)), own] = -np.inf
+    ids = np.argsort(-values, axis=1, kind="stable")[:, :k]
+    listed = np.take_along_axis(values, ids, axis=1)
+    return ids, listed, (values >= listed[:, -1:] - TIED).sum(axis=1) > k
