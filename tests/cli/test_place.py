@@ -103,14 +103,6 @@ def test_place_with_names_and_a_prior_reports_both_sides(tmp_path, capsys, vecto
     assert page.stat().st_size > 100_000
 
 
-def test_place_reads_a_confusion_matrix(tmp_path, capsys):
-    path = tmp_path / "confusion.csv"
-    path.write_text(",dog,cat,car\ndog,8,2,0\ncat,3,7,0\ncar,0,0,9\n", encoding="utf-8")
-    code, out, _ = run(capsys, "place", "cat,dog,car", "2", "--prior", str(path), "--confusion", "far", "--json")
-    assert code == 0
-    assert json.loads(out)["prior_agreement"]["prior"] == "confusion matrix, confusable classes far (3 of 3 classes)"
-
-
 def test_sweep_goes_over_weights(capsys, vectors):
     code, out, _ = run(capsys, "sweep", NAMES, "3", "--prior", vectors, "--effort", "fast", "--json")
     assert code == 0

@@ -3,8 +3,8 @@ import pytest
 import torch
 
 from hyperproto._core.errors import InputError
-from hyperproto.priors import as_prior, from_confusion, from_similarity
-from hyperproto.priors.matrices import read_matrix_table
+from hyperproto.priors import as_prior, from_similarity
+from hyperproto.priors.accept import read_matrix_table
 
 
 def test_similarities_are_kept_and_the_diagonal_is_not_read():
@@ -27,7 +27,9 @@ def test_rounding_is_not_asymmetry():
 
 def test_a_matrix_that_is_not_symmetric_names_the_pair():
     matrix = np.array([[1.0, 0.2, 0.1], [0.2, 1.0, 0.5], [0.1, 0.25, 1.0]])
-    with pytest.raises(InputError, match='classes "b" and "c" have 0.5 one way and 0.25 the other.*from_confusion'):
+    with pytest.raises(
+        InputError, match='"b" and "c" have 0.5 one way and 0.25 the other.*Average it with'
+    ):
         from_similarity(matrix, ("a", "b", "c"))
 
 
@@ -38,56 +40,6 @@ def test_faulty_similarities_are_told():
         from_similarity(np.ones((2, 3)))
     with pytest.raises(InputError, match=r"A similarity matrix must be a matrix .*; got shape \(4,\)"):
         from_similarity(np.ones(4))
-
-
-COUNTS = np.array([[8, 2, 0], [0, 5, 0], [1, 1, 2]])
-RATES = np.array([[1, 0.1, 0.125], [0.1, 1, 0.125], [0.125, 0.125, 1]])  # means of 2/10 & 0, 0 & 1/4, 0 & 1/4
-
-
-@pytest.mark.parametrize(("similar", "sign"), [("near", 1), ("far", -1)])
-def test_confusable_classes_are_near_or_far_as_chosen(similar, sign):
-    prior = from_confusion(COUNTS, similar=similar)
-    off = ~np.eye(3, dtype=bool)
-    np.testing.assert_allclose(prior.similarity[off], sign * RATES[off])
-    assert (np.diag(prior.similarity) == 1).all()
-    assert prior.source == f"confusion matrix, confusable classes {similar} (3 of 3 classes)"
-
-
-def test_the_number_of_samples_of_a_class_does_not_matter():
-    many = COUNTS * np.array([[1], [100], [7]])
-    np.testing.assert_allclose(
-        from_confusion(many, similar="near").similarity, from_confusion(COUNTS, similar="near").similarity
-    )
-
-
-def test_the_choice_must_be_made():
-    with pytest.raises(TypeError, match="similar"):
-        from_confusion(COUNTS)
-    with pytest.raises(InputError, match='Unknown place for confusable classes "fare".*Did you mean "far"'):
-        from_confusion(COUNTS, similar="fare")
-
-
-def test_a_class_without_samples_is_told_or_free():
-    counts = COUNTS.copy()
-    counts[1] = 0
-    with pytest.raises(InputError, match='that have samples; 1 of 3 are not: "b". Count some samples of them'):
-        from_confusion(counts, similar="near", names=("a", "b", "c"))
-    assert from_confusion(counts, similar="near", missing="free").known.tolist() == [True, False, True]
-
-
-def test_faulty_counts_are_told():
-    with pytest.raises(InputError, match='the entry of class "a" mistaken for "b" is -2 '):
-        from_confusion([[1, -2], [0, 1]], similar="near", names=("a", "b"))
-    with pytest.raises(InputError, match="the entry of class 1 mistaken for 1 is nan"):
-        from_confusion([[1, 2], [0, np.nan]], similar="near")
-    with pytest.raises(InputError, match=r"must be square, true classes by predicted; got shape \(1, 2\)"):
-        from_confusion([[1, 2]], similar="near")
-
-
-def test_a_matrix_without_mistakes_says_nothing():
-    assert from_confusion(np.eye(3), similar="near").notes == (
-        "The prior says nothing: every pair of classes is equally similar.",
-    )
 
 
 NAMES = ("cat", "dog", "car")
@@ -107,8 +59,9 @@ def test_a_square_of_numbers_is_a_similarity_in_class_order(tmp_path):
     assert "similarity matrix matrix.csv" in prior.source
 
 
-def test_names_along_the_edges_put_it_into_the_order_asked_for(tmp_path):
-    prior = as_prior(write(tmp_path, EDGED), NAMES, 3)
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_names_along_the_edges_put_it_into_the_order_asked_for(tmp_path, delimiter):
+    prior = as_prior(write(tmp_path, EDGED.replace(",", delimiter)), NAMES, 3)
     assert (prior.similarity[0, 1], prior.similarity[0, 2], prior.similarity[1, 2]) == (0.8, 0.1, 0.2)
 
 

@@ -75,7 +75,7 @@ class Sweep(PriorOptions):
         from hyperproto.prototypes.explore import sweep_prior_weight
 
         classes = read_classes(self.classes)
-        prior = read_prior(self.prior, classes, missing=self.missing, confusion=self.confusion)
+        prior = read_prior(self.prior, classes, missing=self.missing)
         with progress_bar("placing") as bar:
             rows = sweep_prior_weight(
                 classes,

@@ -42,9 +42,6 @@ class PriorOptions(SearchOptions):
     missing: Literal["error", "free"] = "error"
     """What happens to classes the prior does not know: an error, or placement without it."""
 
-    confusion: Literal["near", "far"] | None = None
-    """The prior is a confusion matrix (.npy or CSV): put confusable classes near each other, or far."""
-
 
 @dataclass
 class Place(PriorOptions):
@@ -85,7 +82,7 @@ class Place(PriorOptions):
         self._check()
         classes = read_classes(self.classes)
         count = classes if isinstance(classes, int) else len(classes)
-        prior = read_prior(self.prior, classes, missing=self.missing, confusion=self.confusion)
+        prior = read_prior(self.prior, classes, missing=self.missing)
         prototypes = place(
             classes,
             self._choose_dim(count) if self.dim is None else self.dim,
@@ -113,8 +110,6 @@ class Place(PriorOptions):
     def _check(self) -> None:
         """Check what goes together and what can be written: better now than after the search."""
         check_outputs(self.output, self.page)
-        if self.prior is None and self.confusion:
-            raise InputError("prior", "be given with --confusion", "none")
         if self.dim is not None and self.max_cosine is not None:
             raise InputError("max_cosine", "come without D, which it finds", "both")
         if self.max_cosine is not None and self.prior is not None:
@@ -172,22 +167,15 @@ def read_weight(given: str) -> float | Literal["auto"]:
 
 
 def read_prior(
-    given: str | None,
-    classes: int | tuple[str, ...],
-    *,
-    missing: Literal["error", "free"],
-    confusion: Literal["near", "far"] | None,
+    given: str | None, classes: int | tuple[str, ...], *, missing: Literal["error", "free"]
 ) -> "Prior | None":
     """Return the prior, for the classes in their order."""
-    from hyperproto.priors import as_prior, from_confusion
+    from hyperproto.priors import as_prior
 
     if given is None:
         return None
     names, count = (None, classes) if isinstance(classes, int) else (classes, len(classes))
-    prior: Any = given
-    if confusion is not None:
-        prior = from_confusion(Path(given), similar=confusion, names=names, missing=missing)
-    return as_prior(prior, names, count, missing=missing)
+    return as_prior(given, names, count, missing=missing)
 
 
 def show_prototypes(prototypes: "Prototypes", output: Path | None, more: dict[str, Any], *, as_json: bool) -> None:

@@ -1,22 +1,19 @@
 """Shelf 3: what people know about their classes, as a similarity that placement can use.
 
-Word vectors, a taxonomy, WordNet, a similarity or a confusion matrix, the training examples themselves: each becomes
-a :class:`Prior`. `as_prior` recognizes all but the confusion matrix and the training examples, which have ``from_``
-functions of their own, as every kind has.
+Word vectors, a taxonomy, WordNet, a similarity matrix, the training examples themselves: each becomes a
+:class:`Prior` by a ``from_`` function of its own, and `as_prior` recognizes all but the training examples.
 """
 
 from hyperproto.priors.accept import as_prior
 from hyperproto.priors.data_driven import from_data
-from hyperproto.priors.matrices import from_confusion, from_similarity
 from hyperproto.priors.prior import Missing, Prior
 from hyperproto.priors.taxonomy import from_taxonomy, from_wordnet
-from hyperproto.priors.vectors import from_vectors
+from hyperproto.priors.vectors import from_similarity, from_vectors
 
 __all__ = [
     "Missing",
     "Prior",
     "as_prior",
-    "from_confusion",
     "from_data",
     "from_similarity",
     "from_taxonomy",

@@ -106,8 +106,7 @@ def _check_similarity(similarity: NDArray[np.float64], names: tuple[str, ...] | 
             "A similarity matrix",
             f"be symmetric; classes {class_label(i, names)} and {class_label(j, names)} have "
             f"{similarity[i, j]:.4g} one way and {similarity[j, i]:.4g} the other",
-            advice="Average it with its transpose; use priors.from_confusion for counts of mistakes, or "
-            "priors.from_vectors for one vector per class.",
+            advice="Average it with its transpose; use priors.from_vectors for one vector per class.",
         )
 
 
@@ -184,12 +183,11 @@ def handle_missing(
     where: str,
     vocabulary: Iterable[str] = (),
     reason: str = "",
-    advice: str = "Rename them",
 ) -> list[str]:
     """Raise where classes have no prior and must have one, or return the note that they are placed without.
 
     ``absent`` are the names, of ``total``, that ``where`` does not have; ``vocabulary`` are those it has, for a
-    suggestion. ``reason`` says why the first was not found, and ``advice`` what else could be done about it.
+    suggestion. ``reason`` says why the first was not found.
     """
     check_missing(missing)
     if not absent:
@@ -209,5 +207,7 @@ def handle_missing(
     raise InputError(
         "Every class",
         f"be in {where}; {len(absent)} of {total} are not: {quoted(absent)}",
-        advice=" ".join(filter(None, [reason, suggestion, f"{advice}, or use {FREE} to place them without prior."])),
+        advice=" ".join(
+            filter(None, [reason, suggestion, f"Rename them, or use {FREE} to place them without prior."])
+        ),
     )

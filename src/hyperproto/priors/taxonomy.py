@@ -217,18 +217,21 @@ def _pairs(taxonomy: Any, parent: str = "") -> list[tuple[str, str]]:
     return [(child.strip(), parent.strip()) for child, parent in pairs]
 
 
-def _rows(path: Path) -> list[tuple[str, str]]:
-    """Return (child, parent) of each row of a CSV file."""
+def read_cells(path: Path) -> list[list[str]]:
+    """Return the cells of every line of a CSV file, without the blanks around them; its delimiter is recognized."""
     text = read_text(path)
-    first = text.partition("\n")[0]
-    delimiter = max(",;\t", key=first.count)
-    edges, child = [], 0
+    delimiter = max(",;\t", key=text.partition("\n")[0].count)
     try:
         rows = list(csv.reader(text.splitlines(), delimiter=delimiter))
     except csv.Error as error:
         raise InputError(f'"{path}"', f"be a CSV file ({error})") from None
-    for number, row in enumerate(rows, 1):
-        cells = [cell.strip() for cell in row]
+    return [[cell.strip() for cell in row] for row in rows]
+
+
+def _rows(path: Path) -> list[tuple[str, str]]:
+    """Return (child, parent) of each row of a CSV file."""
+    edges, child = [], 0
+    for number, cells in enumerate(read_cells(path), 1):
         if not any(cells):
             continue
         if len(cells) != 2:

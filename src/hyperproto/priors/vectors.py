@@ -1,4 +1,4 @@
-"""Vectors as a prior: the cosine between two classes is their similarity. Words are found by class name.
+"""Vectors or similarities as a prior. The cosine of two vectors is a similarity; words are found by class name.
 
 ``maple_tree`` is looked up unchanged, then in lower case, then with other separators (``maple tree``,
 ``maple-tree``, ``mapletree``) and other case (``Maple_Tree``), and then as the average of ``maple`` and ``tree``;
@@ -74,6 +74,48 @@ def from_vectors(
     0.4472
     """
     return cosine_prior(find_vectors(vectors, names, missing=missing, progress=progress), names)
+
+
+def from_similarity(
+    matrix: object, names: tuple[str, ...] | None = None, *, source: str = "similarity matrix"
+) -> Prior:
+    """Return the prior that a matrix of similarities states; larger is closer, the diagonal is not read.
+
+    Parameters
+    ----------
+    matrix : array, tensor or DataFrame, shape (num_classes, num_classes)
+        Symmetric and finite. Distances are smaller where closer: pass them negated. Of a confusion matrix with rates
+        R, a row for each true class, pass ``(R + R.T) / 2`` to place confusable classes near each other.
+    names : tuple of str, optional
+        The classes of its rows; with them, the prior can be used for these classes in any order. A DataFrame has them
+        as its index.
+    source : str, default "similarity matrix"
+        What the certificate calls it.
+
+    Examples
+    --------
+    >>> from_similarity([[1, 3], [3, 1]]).similarity.tolist()
+    [[3.0, 3.0], [3.0, 3.0]]
+    """
+    labels = row_labels(matrix)
+    if labels is not None:  # of a DataFrame, whose columns are put in the order of its rows
+        table: Any = matrix
+        if sorted(map(str, table.columns)) != sorted(labels):
+            raise InputError("A similarity matrix", "name its rows and columns alike; they differ")
+        matrix, names = table[list(table.index)], labels
+    similarity = as_array(matrix, what="A similarity matrix")
+    if similarity.shape[0] == similarity.shape[1]:
+        if not similarity.diagonal().any() and (similarity >= 0).all() and similarity.any():
+            raise InputError(
+                "A similarity matrix",
+                "be larger where classes are closer",
+                "zeros on the diagonal, as distances have",
+                "Negate distances; put ones on the diagonal of similarities.",
+            )
+        np.fill_diagonal(similarity, 0.0)  # not read, so any value is allowed
+    known = np.ones(len(similarity), dtype=bool)
+    checked = Prior(similarity, known, source, (), names)
+    return build_prior(checked.similarity, known, source, (), names)
 
 
 def find_vectors(
