@@ -31,7 +31,7 @@ def measure() -> tuple[str, list[dict[str, object]]]:
 def measure_case(num_points: int, dim: int) -> dict[str, object]:
     published = 10 * seconds_as_published(num_points, dim, 1000)
     started = time.perf_counter()
-    paper = max_cosine(paper_descent(num_points, dim, seed=0, steps=10_000)[0])
+    paper = max_cosine(paper_descent(num_points, dim, seed=0, steps=10_000))
     paper_seconds = time.perf_counter() - started
     times = [time_to_reach(num_points, dim, paper, seed) for seed in range(3)]
     search_seconds = float(np.median(times))

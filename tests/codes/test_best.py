@@ -75,16 +75,6 @@ def test_workers_change_nothing():
     assert np.array_equal(one.points, two.points)
 
 
-def test_an_interrupt_returns_the_best_so_far():
-    def interrupt(done, total, best, bound):
-        if done == 3:
-            raise KeyboardInterrupt
-
-    code = best_code(30, 4, effort="balanced", workers=1, progress=interrupt)
-    assert "interrupted" in code.certificate.note
-    assert separation_bound(30, 4) < code.certificate.max_cosine < 0.7
-
-
 def test_more_effort_is_never_worse_than_what_is_known():
     for num_points, dim in ((60, 15), (100, 30)):
         assert (

@@ -38,12 +38,3 @@ def test_more_rounds_never_make_it_worse():
     found = [max_cosine(tiled_descent(200, 8, rounds=rounds, seed=0)) for rounds in (1, 3, 10, 13)]
     assert found[0] <= max_cosine(random_points(200, 8, seed=0))
     assert found == sorted(found, reverse=True)
-
-
-def test_an_interrupt_returns_the_best_so_far():
-    def interrupt(done, total, best, bound):
-        if done == 4:
-            raise KeyboardInterrupt
-
-    points = tiled_descent(200, 8, rounds=100, seed=0, progress=interrupt)
-    assert max_cosine(points) < max_cosine(random_points(200, 8, seed=0))

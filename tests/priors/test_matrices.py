@@ -27,9 +27,7 @@ def test_rounding_is_not_asymmetry():
 
 def test_a_matrix_that_is_not_symmetric_names_the_pair():
     matrix = np.array([[1.0, 0.2, 0.1], [0.2, 1.0, 0.5], [0.1, 0.25, 1.0]])
-    with pytest.raises(
-        InputError, match='"b" and "c" have 0.5 one way and 0.25 the other.*Average it with'
-    ):
+    with pytest.raises(InputError, match='"b" and "c" have 0.5 one way and 0.25 the other.*Average it with'):
         from_similarity(matrix, ("a", "b", "c"))
 
 

@@ -3,9 +3,7 @@ import pytest
 import torch
 
 import hyperproto as hp
-from hyperproto.codes import joint as joint_module
 from hyperproto.codes.joint import auto_weight, spectral_layout, target_cosine
-from hyperproto.codes.lbfgs import minimize
 from hyperproto.prototypes import methods
 from hyperproto.prototypes.explore import sweep_prior_weight
 
@@ -126,22 +124,6 @@ def test_a_tensor_an_array_and_vectors_by_name_are_the_same_prior(prior):
 def test_the_seed_fixes_every_bit_for_any_number_of_workers(prior):
     one, two = (hp.place(NAMES, 3, prior=prior, effort="fast", workers=w).vectors for w in (1, 2))
     assert torch.equal(one, two)
-
-
-def test_an_interrupt_returns_the_best_so_far_and_says_so(prior, monkeypatch):
-    calls = []
-
-    def interrupted(joint, x, **options):
-        calls.append(joint.separation.exponent)
-        if len(calls) == 3:
-            raise KeyboardInterrupt
-        return minimize(joint, x, **options)
-
-    monkeypatch.setattr(joint_module, "minimize", interrupted)
-    made = place(prior).certificate
-    assert len(calls) == 3
-    assert "Interrupted: the best so far" in made.note
-    assert made.prior_agreement.ranked > 0.6
 
 
 def test_a_progress_bar_shows_no_number_that_is_not_known(prior, capsys):

@@ -10,7 +10,6 @@ kick that moves a few at random, kept where the climb after it ends higher, lead
 """
 
 from collections.abc import Callable
-from contextlib import suppress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,12 +32,11 @@ def assign(
     kicks: int,
     seed: int,
     progress: Callable[[int, int], None] | None = None,
-) -> tuple[NDArray[np.intp], bool]:
+) -> NDArray[np.intp]:
     """Return π of shape (K,), so that ``points[π]`` are the prototypes of the classes in their order.
 
     The weights of shape (K, K) are w, from :func:`~hyperproto.codes.ranking.order_weights`; kicks are attempts to
-    leave a local optimum, and ``progress`` is called with (kicks done, kicks in all). The second value is False where
-    an interrupt ended it early.
+    leave a local optimum, and ``progress`` is called with (kicks done, kicks in all).
     """
     weights = (weights + weights.T) / 2
     cosines = points @ points.T
@@ -52,15 +50,13 @@ def assign(
                 weights, cosines, method="faq", options={"maximize": True, "rng": rng}
             ).col_ind
         best, height = _climb(weights, cosines, leap(weights, cosines, np.asarray(start)))
-        with suppress(KeyboardInterrupt):
-            for kick in range(kicks):
-                tried, reached = _climb(weights, cosines, leap(weights, cosines, _kicked(best, kick, rng)))
-                if reached > height:
-                    best, height = tried, reached
-                if progress is not None:
-                    progress(kick + 1, kicks)
-            return best, True
-    return best, False
+        for kick in range(kicks):
+            tried, reached = _climb(weights, cosines, leap(weights, cosines, _kicked(best, kick, rng)))
+            if reached > height:
+                best, height = tried, reached
+            if progress is not None:
+                progress(kick + 1, kicks)
+    return best
 
 
 def _kicked(best: NDArray[np.intp], kick: int, rng: np.random.Generator) -> NDArray[np.intp]:

@@ -73,7 +73,6 @@ def best_code(
             progress=progress,
         )
         note = f"ended after {seconds:g} s: not fixed by the seed" if search.capped else ""
-        note = "interrupted: the best so far, not fixed by the seed" if search.interrupted else note
         method = f"smooth-max search ({effort}: {search.starts} starts, {search.hops} hops)"
         searched = certify(points, method=method, seed=seed, note=note)
     if known is None or searched.certificate.max_cosine < known.certificate.max_cosine:

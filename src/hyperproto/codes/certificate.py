@@ -94,7 +94,7 @@ class Certificate:
     measured : str
         How ``max_cosine`` is known: over all pairs, or by a theorem and a sample.
     note : str
-        What else one should know, such as a search that the clock or the user ended early.
+        What else one should know, such as a search that the clock ended early.
     version : str
         Version of hyperproto that placed them.
     prior_agreement : PriorAgreement or None

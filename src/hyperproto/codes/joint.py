@@ -170,45 +170,33 @@ def ranked_points(
     iterations: int,
     workers: int = 1,
     progress: Callable[[int, int], None] | None = None,
-) -> tuple[Array, bool]:
+) -> Array:
     """Minimize F from several layouts of shape (K, D), with so many steps at most for each exponent.
 
     The ranking is over the points ``members``; the others are only separated. ``progress`` is called with (starts
-    done, starts in all). Returns the best end, unit rows, and False where an interrupt came.
+    done, starts in all). Returns the best end, unit rows.
     """
     tasks = [(_descend, (ranking, members, weight, iterations, start)) for start in starts]
     best, lowest = starts[0], math.inf
-    try:
-        with closing(run_in_order(tasks, min(workers, len(tasks)))) as results:
-            for done, (value, points, finished) in enumerate(results):
-                if value < lowest:
-                    best, lowest = points, value
-                if not finished:
-                    return best, False
-                if progress is not None:
-                    progress(done + 1, len(tasks))
-    except KeyboardInterrupt:
-        if math.isinf(lowest):  # the workers have not ended one start
-            raise
-        return best, False
-    return best, True
+    with closing(run_in_order(tasks, min(workers, len(tasks)))) as results:
+        for done, (value, points) in enumerate(results):
+            if value < lowest:
+                best, lowest = points, value
+            if progress is not None:
+                progress(done + 1, len(tasks))
+    return best
 
 
 def _descend(
     ranking: Ranking, members: NDArray[np.intp], weight: float, iterations: int, start: Array
-) -> tuple[float, Array, bool]:
-    """Return the value, the points, and whether every exponent was gone through."""
+) -> tuple[float, Array]:
+    """Return the value and the points after every exponent."""
     smooth = SmoothMax(*start.shape)
     joint = Joint(smooth, ranking, members, weight=weight, dim=start.shape[1])
     x = start.reshape(-1)
-    finished = True
     with one_thread():
-        try:
-            for exponent in EXPONENTS:
-                smooth.exponent = exponent
-                x = minimize(joint, x, iterations=iterations, tolerance=1e-7)
-        except KeyboardInterrupt:
-            finished = False
-        smooth.exponent = EXPONENTS[-1]
+        for exponent in EXPONENTS:
+            smooth.exponent = exponent
+            x = minimize(joint, x, iterations=iterations, tolerance=1e-7)
         value = joint(x)[0]
-    return value, unit_rows(x.reshape(start.shape)), finished
+    return value, unit_rows(x.reshape(start.shape))

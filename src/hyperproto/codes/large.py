@@ -8,7 +8,6 @@ them are ranked has its place.
 
 import math
 from collections.abc import Callable
-from contextlib import suppress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,14 +80,14 @@ def tiled_descent(
 ) -> Array:
     """Place many points, keeping only the edges near a falling threshold; returns the best seen in any pass.
 
-    Each of ``rounds`` passes over all pairs takes a few steps on the edges it finds. The seed fixes every bit; an
-    interrupt ends it early. ``progress`` is called with (passes done, passes in all, best maximum cosine, bound).
+    Each of ``rounds`` passes over all pairs takes a few steps on the edges it finds. The seed fixes every bit.
+    ``progress`` is called with (passes done, passes in all, best maximum cosine, bound).
     """
     points = random_points(num_points, dim, seed)
     best, lowest, threshold = points, 1.0, math.inf
     bound = separation_bound(num_points, dim)
     memory = max(2, min(8, MEMORY_BYTES // (16 * points.size)))
-    with one_thread(), suppress(KeyboardInterrupt):
+    with one_thread():
         for turn in range(rounds):
             if math.isinf(threshold):
                 threshold = FIRST * max_cosine(points)
@@ -130,7 +129,7 @@ def many_ranked_points(
     weight: float,
     rounds: int,
     progress: Callable[[int, int], None] | None = None,
-) -> tuple[Array, bool]:
+) -> Array:
     """Lower Equation 6 while keeping pairs below a threshold that falls with each of some passes over all pairs.
 
     As :func:`~hyperproto.codes.joint.ranked_points`, from one start of shape (K, D).
@@ -138,7 +137,7 @@ def many_ranked_points(
     points, goal = start, random_max_cosine(*start.shape)
     threshold = max_cosine(points)
     share = len(points) / STIFFNESS  # separation is a sum over points, Equation 6 a mean
-    with one_thread(), suppress(KeyboardInterrupt):
+    with one_thread():
         for turn in range(rounds):
             threshold = max(goal, RANKED_FALL * threshold)
             hinge = EdgeHinge(near_pairs(points, threshold - MARGIN), points.shape, threshold)
@@ -147,5 +146,4 @@ def many_ranked_points(
             points = unit_rows(x.reshape(points.shape))
             if progress is not None:
                 progress(turn + 1, rounds)
-        return points, True
-    return points, False
+    return points

@@ -1,7 +1,6 @@
 """The paper's placement: Equation 5 pushes every point away from its nearest neighbor; a prior adds Equation 6."""
 
 from collections.abc import Callable
-from contextlib import suppress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,7 +58,7 @@ def paper_descent(
     weight: float = 1.0,
     steps: int | None = None,
     progress: Callable[[int, int], None] | None = None,
-) -> tuple[Array, bool]:
+) -> Array:
     """Place points as the paper does: projected gradient descent from a random start.
 
     On Equation 5, or with a ranking on the sum of Equations 5 and 6. The rate is that of the authors' script, which
@@ -82,10 +81,10 @@ def paper_descent(
 
     Returns
     -------
-    Array, shape (num_points, dim), unit rows; and False where an interrupt ended it early.
+    Array, shape (num_points, dim), unit rows.
     """
     points, steps = random_points(num_points, dim, seed), authors_steps(num_points, dim) if steps is None else steps
-    with one_thread(), suppress(KeyboardInterrupt):
+    with one_thread():
         for step in range(steps):
             gradient = separation_gradient(points)[1]
             if ranking is not None:
@@ -93,5 +92,4 @@ def paper_descent(
             points = unit_rows(points - RATE * gradient)
             if progress is not None and step % 50 == 0:
                 progress(step, steps)
-        return points, True
-    return points, False
+    return points

@@ -190,15 +190,14 @@ class Search:
         What nobody can beat; within 1e-7 of it the search stops.
     starts, hops : int
         Done so far.
-    capped, interrupted : bool
-        Whether the clock or the user ended it. Then the same seed need not give the same points again.
+    capped : bool
+        Whether the clock ended it. Then the same seed need not give the same points again.
     """
 
     bound: float
     starts: int = 0
     hops: int = 0
     capped: bool = False
-    interrupted: bool = False
     best: list[Candidate] = field(default_factory=list, repr=False)
 
     def keep(self, candidate: Candidate, *, parent: Candidate | None = None) -> None:
@@ -230,8 +229,8 @@ def optimize(
     """Return the best code a search finds, unit rows, and the account of that search.
 
     The seed fixes every bit, for any number of workers, which are used only where the search takes longer than
-    starting them. It ends within 1e-7 of the bound (default: :func:`separation_bound`), at the first result after
-    ``seconds``, or by an interrupt. ``initial_codes``, of nearly as many points or dimensions, are starts too;
+    starting them. It ends within 1e-7 of the bound (default: :func:`separation_bound`), or at the first result after
+    ``seconds``. ``initial_codes``, of nearly as many points or dimensions, are starts too;
     ``progress`` is called with (done, total, best maximum cosine, bound) after each start and each chain of hops.
     """
     search = Search(separation_bound(num_points, dim) if bound is None else bound)
@@ -262,22 +261,17 @@ def optimize(
         for turn in range(TURNS)
     ]
     tasks += [(fresh_start, (num_points, dim, seed, index, search.bound)) for index in range(effort.starts)]
-    try:
-        for first in range(0, len(tasks), ROUND):
-            run(tasks[first : first + ROUND], hops=0)
-        for turn in range(effort.rounds):
-            # in turn, from among fewer and fewer of the best
-            eligible = search.best[: max(CHAINS, round(POPULATION * (1 - turn / effort.rounds)))]
-            numbers = range(CHAINS * turn, CHAINS * turn + min(CHAINS, len(eligible)))
-            run([(hop, (eligible[k % len(eligible)], seed, k, search.bound)) for k in numbers], hops=CHAIN_HOPS)
-        finalists = search.best[: 1 if search.capped else effort.finalists]
-        with closing(run_in_order([(harden, (c, search.bound)) for c in finalists], workers)) as results:
-            for parent, candidate in zip(finalists, results, strict=True):
-                search.keep(candidate, parent=parent)
-    except KeyboardInterrupt:
-        search.interrupted = True
-        if not search.best:
-            raise
+    for first in range(0, len(tasks), ROUND):
+        run(tasks[first : first + ROUND], hops=0)
+    for turn in range(effort.rounds):
+        # in turn, from among fewer and fewer of the best
+        eligible = search.best[: max(CHAINS, round(POPULATION * (1 - turn / effort.rounds)))]
+        numbers = range(CHAINS * turn, CHAINS * turn + min(CHAINS, len(eligible)))
+        run([(hop, (eligible[k % len(eligible)], seed, k, search.bound)) for k in numbers], hops=CHAIN_HOPS)
+    finalists = search.best[: 1 if search.capped else effort.finalists]
+    with closing(run_in_order([(harden, (c, search.bound)) for c in finalists], workers)) as results:
+        for parent, candidate in zip(finalists, results, strict=True):
+            search.keep(candidate, parent=parent)
     return search.best[0].points, search
 
 

@@ -139,14 +139,14 @@ def _weighed(request: Request) -> tuple[Code, float]:
     layout = spectral_layout(request.similarity, request.members, *shape, seed=request.seed)
     if request.num_classes > MATRIX_POINTS:
         rounds = ROUNDS[request.effort]
-        points, finished = many_ranked_points(
+        points = many_ranked_points(
             request.ranking, request.members, layout, weight=request.weight, rounds=rounds, progress=request.report
         )
         method = f"tiled descent with ranking, {rounds} passes"
     else:
         iterations, starts = _budget(request)
         drawn = [random_points(*shape, derive_seed(request.seed, "ranked", k)) for k in range(starts - 1)]
-        points, finished = ranked_points(
+        points = ranked_points(
             request.ranking,
             request.members,
             weight=request.weight,
@@ -156,7 +156,7 @@ def _weighed(request: Request) -> tuple[Code, float]:
             progress=request.report,
         )
         method = f"smooth-max with ranking ({request.effort}: {starts} start{'s' if starts > 1 else ''})"
-    return certify(points, method=method, seed=request.seed, note=_interruption(finished)), request.weight
+    return certify(points, method=method, seed=request.seed), request.weight
 
 
 def _budget(request: Request) -> tuple[int, int]:
@@ -210,10 +210,8 @@ def _assigned(request: Request, code: Code) -> tuple[Code, float]:
         note += " All pairs of this code are equally far from each other: no assignment can mean anything."
     else:
         kicks = max(1, int(WORK[request.effort] / (1e-3 + 6e-9 * request.num_classes**3)))
-        order, finished = assign(
-            points, request.ranking.weights, kicks=kicks, seed=request.seed, progress=request.report
-        )
-        points, note = points[order], f"{note} {_interruption(finished)}"
+        order = assign(points, request.ranking.weights, kicks=kicks, seed=request.seed, progress=request.report)
+        points = points[order]
     method = f"{code.certificate.method}; classes assigned"
     return Code(points, replace(code.certificate, method=method, note=note.strip(), seed=request.seed)), 0.0
 
@@ -292,7 +290,7 @@ def _paper(request: Request) -> tuple[Code, float]:
     """Descend Equation 5, or with a prior the sum of Equations 5 and 6, by default with weight 1."""
     ranked = request.prior is not None
     steps = authors_steps(request.num_classes, request.dim) if request.steps is None else request.steps
-    points, finished = paper_descent(
+    points = paper_descent(
         request.num_classes,
         request.dim,
         seed=request.seed,
@@ -304,7 +302,7 @@ def _paper(request: Request) -> tuple[Code, float]:
     )
     equations = f"Eq. 5 + {request.weight:g} x Eq. 6" if ranked else "Eq. 5"
     method = f"paper ({equations}, {steps:,} steps)"
-    return certify(points, method=method, seed=request.seed, note=_interruption(finished)), request.weight
+    return certify(points, method=method, seed=request.seed), request.weight
 
 
 def _random(request: Request) -> tuple[Code, float]:
@@ -313,10 +311,6 @@ def _random(request: Request) -> tuple[Code, float]:
     generator = torch.Generator().manual_seed(request.seed)
     points = sample_uniform(request.num_classes, request.dim, generator=generator, dtype=torch.float64)
     return certify(normalize(points).numpy(), method="random", seed=request.seed), 0.0
-
-
-def _interruption(finished: bool) -> str:
-    return "" if finished else "Interrupted: the best so far, not fixed by the seed."
 
 
 # with a prior; `place` calls `separate` for "auto" and "optimize" without one, or with a weight of 0

@@ -66,8 +66,7 @@ def place(
         Ends the search for separation early. The certificate then says so, since the seed alone no longer fixes the
         result. Not for a placement that weighs a prior.
     progress : bool, optional
-        Whether to show a progress bar; by default where standard error is a terminal. An interrupt (Ctrl-C) ends
-        the search and returns the best so far.
+        Whether to show a progress bar; by default where standard error is a terminal.
     every_axis : bool, default False
         Leave no axis empty, as :class:`hyperproto.Space` asks for, since networks learn better so. Where the best
         known code has fewer than D dimensions, a search takes its place, at "fast" a short one that also starts from

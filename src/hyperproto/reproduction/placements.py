@@ -2,10 +2,7 @@
 
 import hashlib
 import json
-import signal
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -154,28 +151,11 @@ def _place_once(
     if path.is_file():
         return Prototypes.load(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    with _delayed_interrupt():
-        # workers: cells are spread over the cores already
-        options: Any = {"workers": 1, "progress": False}
-        made = place(classes, axes, prior=prior, seed=seed, method=METHODS[kind], steps=steps, **options)
-        made.save(path)
+    # workers: cells are spread over the cores already
+    options: Any = {"workers": 1, "progress": False}
+    made = place(classes, axes, prior=prior, seed=seed, method=METHODS[kind], steps=steps, **options)
+    made.save(path)
     return made
-
-
-@contextmanager
-def _delayed_interrupt() -> Iterator[None]:
-    """Let Ctrl-C wait: an interrupted placement would return its best so far, and every later cell would read it."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    received: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, _: received.append(number))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-    if received:
-        raise KeyboardInterrupt
 
 
 def describe_prototypes(prototypes: Prototypes) -> dict[str, Any]:
