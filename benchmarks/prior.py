@@ -24,9 +24,9 @@ def measure() -> tuple[str, list[dict[str, object]]]:
     if not folder:
         return "Priors", [{"skipped": "set HYPERPROTO_AUTHORS to the folder with the authors' sgd-sem and sem"}]
     words = np.load(Path(folder) / "sem" / "cifar100-100d-100c.npy")
-    prior = from_vectors(words, source="the authors' word vectors")
+    prior = from_vectors(words)
     rows = _rows("their word2vec", Path(folder), prior) + _by_name(Path(folder))
-    return "Separation and meaning of CIFAR-100's classes: the authors' prototypes and ours", rows
+    return "Separation and agreement with the prior of CIFAR-100's classes: the authors' prototypes and ours", rows
 
 
 def _rows(source: str, folder: Path, prior: Prior) -> list[dict[str, object]]:
@@ -56,11 +56,8 @@ def _placed(num_classes: int, dim: int, prior: Prior, **options: object) -> Arra
 def _row(source: str, dim: int, name: str, points: Array, prior: Prior) -> dict[str, object]:
     found = agreement(points, prior.similarity, weight=0.0, prior=source)
     shares = {
-        "ranked": found.ranked,
         "ranked by .01": found.ranked_by_margin,
-        "of those clear": found.ranked_of_clear,
         "Spearman": found.spearman,
-        "Kendall": found.kendall,
         "Eq. 6": found.loss,
     }
     largest = round(max_cosine(points), 4)

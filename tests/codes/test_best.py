@@ -147,5 +147,5 @@ def test_a_certificate_of_version_0_1_is_read_by_the_names_it_had_then():
     }
     del stored["note"], stored["prior_agreement"]
     read = Certificate.from_dict(stored)
-    assert (read.note, read.prior_agreement.ranked) == ("ended early", 0.9)
+    assert (read.note, read.prior_agreement.spearman) == ("ended early", 0.7)
     assert Certificate.from_dict(read.to_dict()) == read

@@ -44,16 +44,11 @@ class PriorAgreement:
         λ, the weight of Equation 6 next to separation; 0 where the placement did not use the prior.
     loss : float
         Equation 6.
-    ranked : float
-        Share of the triplets (i, j, k) with different similarities whose cosines have the same order.
     ranked_by_margin : float
-        Share of them that have it by more than .01: less tells nobody anything.
-    clear : float
-        Share of them whose cosines differ by more than .01 at all, in whichever order.
-    spearman, kendall : float
-        Rank correlations of similarities and cosines over all pairs; ties count as ties (tau-b).
-    ranked_of_clear : float
-        Of the clear ones, the share in the right order.
+        Share of the triplets (i, j, k) with different similarities whose cosines have the same order, by more than
+        .01: less tells nobody anything.
+    spearman : float
+        Rank correlation of similarities and cosines over all pairs; 0 where one side is constant.
     measured : str
         Over what: all triplets, or those of classes drawn at random.
     """
@@ -61,16 +56,9 @@ class PriorAgreement:
     prior: str
     weight: float
     loss: float
-    ranked: float
     ranked_by_margin: float
-    clear: float
     spearman: float
-    kendall: float
     measured: str = "all triplets"
-    ranked_of_clear: float = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "ranked_of_clear", self.ranked_by_margin / self.clear if self.clear else 0.0)
 
 
 @dataclass(frozen=True)
@@ -124,7 +112,7 @@ class Certificate:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "Certificate":
-        """Rebuild a certificate from :meth:`to_dict`; what a newer version added is left out.
+        """Rebuild a certificate from :meth:`to_dict`; what other versions have besides is left out.
 
         Up to version 0.1 ``note`` was called "remark" and ``prior_agreement`` "meaning".
         """

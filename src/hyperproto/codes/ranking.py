@@ -16,12 +16,10 @@ class gets which point of a code: with the points fixed, Equation 6 is a quadrat
 """
 
 import math
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import kendalltau, rankdata, spearmanr
+from scipy.stats import rankdata, spearmanr
 
 from hyperproto.codes.certificate import PriorAgreement
 from hyperproto.codes.measure import Array, row_blocks
@@ -29,7 +27,6 @@ from hyperproto.codes.measure import Array, row_blocks
 DEGREE = 16  # even; 12 is right to 2e-8 in value, but 1e-6 in slope where points coincide and oppose
 BLOCK_ENTRIES = 65_536  # cosines worked on at a time: a few such blocks fit the cache
 MARGIN = 0.01  # a smaller difference of cosines tells nobody anything
-ROUNDING = 1e-9  # cosines nearer than this are equal
 
 
 class Ranking:
@@ -137,24 +134,20 @@ def agreement(
     The rest is for the record, as in :class:`PriorAgreement`.
     """
     cosines = points @ points.T
-    counts = np.zeros(4)  # pairs (j, k) of all rows; in the right order; so by a margin; differing by a margin
+    triplets = right = 0
     for block in row_blocks(len(points), len(points), entries=BLOCK_ENTRIES):
         anchors = np.arange(block.start, block.stop)
         others = np.arange(len(points)) != anchors[:, None]
         asked, placed = (matrix[anchors][others].reshape(len(anchors), -1) for matrix in (similarity, cosines))
-        clear = [count_ordered(asked, sign * placed, MARGIN) for sign in (1, -1)]
-        counts += count_ordered(asked, asked, 0.0), count_ordered(asked, placed, ROUNDING), clear[0], sum(clear)
-    ranked, by_margin, clear_share = (float(count / max(counts[0], 1)) for count in counts[1:])
+        triplets += count_ordered(asked, asked, 0.0)
+        right += count_ordered(asked, placed, MARGIN)
     pairs = np.triu_indices(len(points), 1)
     return PriorAgreement(
         prior=prior,
         weight=weight,
         loss=Ranking(similarity)(points)[0],
-        ranked=ranked,
-        ranked_by_margin=by_margin,
-        clear=clear_share,
-        spearman=_correlation(spearmanr, similarity[pairs], cosines[pairs]),
-        kendall=_correlation(kendalltau, similarity[pairs], cosines[pairs]),
+        ranked_by_margin=right / max(triplets, 1),
+        spearman=_correlation(similarity[pairs], cosines[pairs]),
         measured=measured,
     )
 
@@ -182,9 +175,9 @@ def count_ordered(asked: Array, placed: Array, margin: float) -> int:
     return count
 
 
-def _correlation(measure: Callable[..., Any], asked: Array, cosines: Array) -> float:
-    """Return a rank correlation, 0 where one side is constant: it has no order."""
+def _correlation(asked: Array, cosines: Array) -> float:
+    """Return Spearman's rank correlation, 0 where one side is constant: it has no order."""
     spread = np.ptp(cosines) if len(cosines) else 0.0
     if not len(asked) or np.ptp(asked) == 0 or spread < 1e-12:
         return 0.0
-    return float(measure(asked, cosines).statistic)
+    return float(spearmanr(asked, cosines).statistic)

@@ -93,9 +93,8 @@ def certificate_rows(certificate: Certificate) -> dict[str, str]:
     if (agreement := certificate.prior_agreement) is not None:
         rows |= {
             "prior": f"{agreement.prior}, weight {agreement.weight:.3g}",
-            "triplets ordered as in the prior": f"{100 * agreement.ranked:.1f} %; {100 * agreement.clear:.1f} % of "
-            f"triplets have cosines more than 0.01 apart, and of those {100 * agreement.ranked_of_clear:.1f} %",
-            "rank correlation": f"Spearman {agreement.spearman:.3f}, Kendall {agreement.kendall:.3f}",
+            "triplets ordered as in the prior": f"{100 * agreement.ranked_by_margin:.1f} %, by more than 0.01",
+            "rank correlation": f"Spearman {agreement.spearman:.3f}",
             "ranking loss (Eq. 6)": f"{agreement.loss:.5f} over {agreement.measured}",
         }
     if certificate.note:
