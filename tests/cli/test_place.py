@@ -71,6 +71,18 @@ def test_place_has_a_default_dimension_and_says_what_its_options_are(capsys):
     assert "no-json" not in out
 
 
+def test_place_leaves_no_axis_empty_where_asked(capsys, tmp_path):
+    padded, full = tmp_path / "padded.safetensors", tmp_path / "full.safetensors"
+    code, out, _ = run(capsys, "place", "100", "25", "--method", "codes", "-o", str(padded))
+    assert code == 0
+    used = Prototypes.load(padded).used_axes
+    assert f"{used} of 25 in use, the others empty" in out
+    code, out, _ = run(capsys, "place", "100", "25", "--every-axis", "--effort", "fast", "-o", str(full))
+    assert code == 0
+    assert used < 25 == Prototypes.load(full).used_axes
+    assert "in use" not in out
+
+
 def test_extend_adds_classes_to_a_file(capsys, tmp_path):
     old, new = tmp_path / "old.safetensors", tmp_path / "new.safetensors"
     code, out, err = run(capsys, "place", "cat,dog,fox", "3", "-o", str(old))
@@ -134,6 +146,11 @@ def test_compare_goes_over_dimensions(capsys):
         (["place", "cat,dog,ox", "3", "--prior", "nowhere.txt"], "nowhere.txt"),
         (["place", "3", "3", "--prior-weight", "x"], "--prior-weight must be a number or auto; got x"),
         (["place", "a,b,c", "--prior", "x.csv", "--max-cosine", ".1"], "about separation alone"),
+        (
+            ["place", "20", "--max-cosine", "0", "--method", "paper"],
+            "--max-cosine must come without --every-axis and",
+        ),
+        (["place", "20", "--max-cosine", "0", "--every-axis"], "must come without --every-axis, and with --method"),
         (["extend", "nowhere", "3"], 'No prototype file at "nowhere"'),
         (["compare", "4", "--dims", "1"], "--dims must be at least 2; got 1"),
     ],

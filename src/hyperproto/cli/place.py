@@ -69,6 +69,9 @@ class Place(PriorOptions):
     method: Annotated[str, arg(metavar="{auto,codes,optimize,project,assign,paper,random}")] = "auto"
     """How to place."""
 
+    every_axis: FlagCreatePairsOff[bool] = False
+    """Leave no axis empty, for prototypes to train on; the best separated code may have fewer dimensions than D."""
+
     seconds: Annotated[float | None, arg(metavar="S")] = None
     """End the search after this time; the seed alone then no longer fixes the result."""
 
@@ -94,6 +97,7 @@ class Place(PriorOptions):
             seed=self.seed,
             seconds=self.seconds,
             workers=self.workers,
+            every_axis=self.every_axis,
         )
         more: dict[str, Any] = {}
         if prototypes.num_classes <= 20_000:  # beyond, every pair takes minutes
@@ -114,6 +118,9 @@ class Place(PriorOptions):
             raise InputError("max_cosine", "come without D, which it finds", "both")
         if self.max_cosine is not None and self.prior is not None:
             raise InputError("max_cosine", "come without --prior: it is about separation alone", advice="Give D.")
+        if self.max_cosine is not None and (self.every_axis or self.method not in ("auto", "codes")):
+            rule = "come without --every-axis, and with --method auto or codes: it is that of a known code"
+            raise InputError("max_cosine", rule, advice="Give D.")
 
     def _choose_dim(self, num_classes: int) -> int:
         """Return the dimension of a target separation, and print what else is possible; or the default."""
@@ -190,6 +197,8 @@ def show_prototypes(prototypes: "Prototypes", output: Path | None, more: dict[st
     from hyperproto.report.pages import certificate_rows
 
     rows = certificate_rows(prototypes.certificate)
+    if (used := prototypes.used_axes) < prototypes.dim:
+        rows["axes"] = f"{used} of {prototypes.dim} in use, the others empty"
     if "separation" in more:
         rows["cosine distance"] = "min {min:.4f}, mean {mean:.4f}, max {max:.4f}".format(**more["separation"])
     if output is not None:

@@ -85,6 +85,11 @@ class Prototypes:
         """D, the number of coordinates; the sphere itself is S^(D-1)."""
         return self.vectors.shape[1]
 
+    @property
+    def used_axes(self) -> int:
+        """On how many of the D axes a prototype has a part: fewer than D for a code padded with empty axes."""
+        return int(self.vectors.any(dim=0).sum())
+
     def separation(self) -> Separation:
         """Return the minimum, mean and maximum cosine distance over all pairs (Table 2)."""
         return separation(self.vectors.numpy(force=True))

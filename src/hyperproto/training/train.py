@@ -164,8 +164,10 @@ def _headline(name: str, examples: int, valid: int | None, network: nn.Module, s
     if type(space) is Space:
         losses = {task.loss.name.replace("_", " ") for task in space.tasks.values() if isinstance(task, Classes)}
         line += f", {' and '.join(sorted(losses))} loss" if losses else ""
-        agreements = (placed.certificate.prior_agreement for placed in space.prototypes_by_task().values())
-        line += "".join(f", prototypes placed by {found.prior}" for found in agreements if found is not None)
+        for placed in space.prototypes_by_task().values():
+            found = placed.certificate.prior_agreement
+            line += "" if found is None else f", prototypes placed by {found.prior}"
+            line += f", only {placed.used_axes} of {placed.dim} axes in use" if placed.used_axes < placed.dim else ""
     return line + "."
 
 
