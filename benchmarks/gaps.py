@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from hyperproto.codes.best import known_max_cosine
-from hyperproto.codes.bounds import separation_bound
+from hyperproto.codes.certificate import separation_bound
 
 SIZES = [round(10 ** (e / 8)) for e in range(8, 49)]  # 10 ... 1,000,000
 DIMS = (3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 96, 128, 256, 512, 1024)

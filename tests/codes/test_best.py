@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from hyperproto.codes.algebra.registry import best_entry
 from hyperproto.codes.best import ZOO, best_code, from_zoo, known_code, known_max_cosine
-from hyperproto.codes.bounds import separation_bound
-from hyperproto.codes.certificate import EXACT_POINTS, PROVED, Certificate, certify
+from hyperproto.codes.certificate import EXACT_POINTS, PROVED, Certificate, certify, separation_bound
 from hyperproto.codes.measure import max_cosine, random_points, sampled_max_cosine, separation
 
 

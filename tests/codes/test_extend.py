@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
 
-from hyperproto.codes.bounds import polygon, simplex
+from hyperproto.codes.certificate import polygon, simplex
 from hyperproto.codes.extend import extend_code, extend_ranked
 from hyperproto.codes.measure import max_cosine, random_points
 from hyperproto.codes.smooth_max import SmoothMaxWithFixedPoints

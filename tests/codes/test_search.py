@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hyperproto.codes import search as search_module
-from hyperproto.codes.bounds import cross_polytope, separation_bound
+from hyperproto.codes.certificate import cross_polytope, separation_bound
 from hyperproto.codes.measure import max_cosine
 from hyperproto.codes.search import Effort, optimize, run_in_order
 

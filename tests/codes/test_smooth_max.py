@@ -1,10 +1,9 @@
 import numpy as np
 import pytest
 
-from hyperproto.codes.bounds import simplex
-from hyperproto.codes.lbfgs import Memory, minimize
+from hyperproto.codes.certificate import simplex
 from hyperproto.codes.measure import max_cosine, random_points, unit_rows
-from hyperproto.codes.smooth_max import SmoothMax, contacts, descend, largest_cosine, polish
+from hyperproto.codes.smooth_max import Memory, SmoothMax, contacts, descend, largest_cosine, minimize, polish
 
 
 def naive(points, p):

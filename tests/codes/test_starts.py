@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from hyperproto.codes.bounds import cross_polytope
+from hyperproto.codes.certificate import cross_polytope
 from hyperproto.codes.measure import max_cosine, random_points, unit_rows
 from hyperproto.codes.starts import (
     NAMES,

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from hyperproto.codes.bounds import polygon
+from hyperproto.codes.certificate import polygon
 from hyperproto.report import project
 
 

@@ -6,7 +6,7 @@ import pytest
 from PIL import Image
 
 from hyperproto._core.errors import require
-from hyperproto.codes.bounds import polygon
+from hyperproto.codes.certificate import polygon
 from hyperproto.report import SphereView, draw_sphere, write_sphere_page
 
 

@@ -13,8 +13,7 @@ from safetensors.numpy import load_file
 from hyperproto._core.checks import choose
 from hyperproto.codes.algebra.registry import best_entry, single_entries
 from hyperproto.codes.algebra.subset import choose_subset, fairness
-from hyperproto.codes.bounds import closed_form, separation_bound
-from hyperproto.codes.certificate import MEETS, Code, best_possible, certify
+from hyperproto.codes.certificate import MEETS, Code, best_possible, certify, closed_form, separation_bound
 from hyperproto.codes.large import tiled_descent
 from hyperproto.codes.measure import Array, random_points
 from hyperproto.codes.search import WORK, Effort, Progress, optimize, seconds_per_start

@@ -14,11 +14,10 @@ from numpy.typing import NDArray
 from hyperproto._core.checks import choose
 from hyperproto._core.processes import derive_seed, one_thread
 from hyperproto.codes.joint import EXPONENTS, Joint
-from hyperproto.codes.lbfgs import minimize
 from hyperproto.codes.measure import Array, random_points, row_blocks, unit_rows
 from hyperproto.codes.ranking import Ranking
 from hyperproto.codes.search import WORK
-from hyperproto.codes.smooth_max import SmoothMaxWithFixedPoints
+from hyperproto.codes.smooth_max import SmoothMaxWithFixedPoints, minimize
 from hyperproto.codes.starts import insert_points
 
 FIRST = (4, 16, 64, 256)  # all starts together

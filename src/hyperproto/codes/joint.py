@@ -22,12 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hyperproto._core.processes import one_thread
-from hyperproto.codes.bounds import separation_bound
-from hyperproto.codes.lbfgs import Objective, minimize
+from hyperproto.codes.certificate import separation_bound
 from hyperproto.codes.measure import Array, random_points, unit_rows
 from hyperproto.codes.ranking import Ranking
 from hyperproto.codes.search import run_in_order
-from hyperproto.codes.smooth_max import SmoothMax
+from hyperproto.codes.smooth_max import Objective, SmoothMax, minimize
 
 EXPONENTS = (1, 2, 4, 8, 16, 32)
 SCALE, POWER = 0.95, 0.7  # of the rule for λ, fitted on CIFAR-100's classes at D = 3 ... 100

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from hyperproto._core.processes import one_thread
-from hyperproto.codes.bounds import random_max_cosine, separation_bound
+from hyperproto.codes.certificate import random_max_cosine, separation_bound
 from hyperproto.codes.joint import Joint
-from hyperproto.codes.lbfgs import minimize
 from hyperproto.codes.measure import Array, max_cosine, random_points, row_blocks, unit_rows
 from hyperproto.codes.ranking import Ranking
+from hyperproto.codes.smooth_max import minimize
 
 Edges = tuple[NDArray[np.int32], NDArray[np.int32]]
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from hyperproto._core.checks import choose
 from hyperproto._core.processes import derive_seed, one_thread
-from hyperproto.codes.bounds import separation_bound
+from hyperproto.codes.certificate import separation_bound
 from hyperproto.codes.measure import Array, unit_rows
 from hyperproto.codes.smooth_max import SmoothMax, descend, largest_cosine, polish
 from hyperproto.codes.starts import adapt_code, cyclic_start, drop_points, move_points, symmetric_start

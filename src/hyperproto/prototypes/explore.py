@@ -8,8 +8,8 @@ from typing import Any
 from hyperproto._core.checks import check_finite_number, check_integer
 from hyperproto._core.errors import InputError
 from hyperproto.codes.best import known_max_cosine
-from hyperproto.codes.bounds import random_max_cosine
-from hyperproto.codes.bounds import separation_bound as lower_bound
+from hyperproto.codes.certificate import random_max_cosine
+from hyperproto.codes.certificate import separation_bound as lower_bound
 from hyperproto.codes.joint import auto_weight
 from hyperproto.priors import as_prior
 from hyperproto.prototypes import methods

@@ -14,8 +14,7 @@ from hyperproto._core.errors import InputError, InputTypeError, arg
 from hyperproto._core.processes import derive_seed, one_thread
 from hyperproto.codes.assignment import assign
 from hyperproto.codes.best import MATRIX_POINTS, best_code, known_code
-from hyperproto.codes.bounds import separation_bound
-from hyperproto.codes.certificate import Code, PriorAgreement, certify
+from hyperproto.codes.certificate import Code, PriorAgreement, certify, separation_bound
 from hyperproto.codes.joint import (
     EXPONENTS,
     auto_weight,

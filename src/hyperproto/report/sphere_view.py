@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hyperproto._core.errors import InputError
-from hyperproto.report.pages import SCENE, coordinates, plot_html, sphere_grid, write_page
-from hyperproto.report.pictures import CLASS_COLORS, new_picture
+from hyperproto.report.pages import CLASS_COLORS, SCENE, coordinates, new_picture, plot_html, sphere_grid, write_page
 
 ELEVATION, AZIMUTH = 22, 35  # degrees: where the viewer stands
 TEMPLATE = Path(__file__).with_name("sphere_page.html")

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from hyperproto._core.errors import require
 from hyperproto._core.files import replacing
-from hyperproto.report.pages import coordinates, page_head, sphere_grid
-from hyperproto.report.pictures import new_picture
+from hyperproto.report.pages import coordinates, new_picture, page_head, sphere_grid
 from hyperproto.report.sphere_view import SphereView, draw_sphere, sphere_panel, write_sphere_page
 from hyperproto.reproduction.grid import Grid, Summary, ours
 

@@ -32,7 +32,7 @@ from hyperproto.codes.algebra.graphs import (
     unitary_lines,
 )
 from hyperproto.codes.algebra.quadratic import FormSet, SignCode
-from hyperproto.codes.bounds import closed_form
+from hyperproto.codes.certificate import closed_form
 from hyperproto.codes.measure import Array
 
 MAX_BITS = 14  # tables of GF(2^14) are made in a second

@@ -53,7 +53,7 @@ def best_entry(num_points: int, dim: int) -> Entry | None:
     fits.
 
     Among equals the one with the least padding, then with the fewest points to spare. Closed forms (K <= 2D, D = 2)
-    are not in the registry: ask :func:`hyperproto.codes.bounds.closed_form` first.
+    are not in the registry: ask :func:`hyperproto.codes.certificate.closed_form` first.
 
     >>> best_entry(200, 25).name, best_entry(1_000_000, 1024).max_cosine
     ('equiangular 276 derived 1', 0.03125)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hyperproto.codes.bounds import random_max_cosine, separation_bound
+from hyperproto.codes.certificate import random_max_cosine, separation_bound
 from hyperproto.codes.measure import max_cosine, random_points
 
 sizes = st.integers(2, 10**6)
