@@ -148,7 +148,7 @@ def test_compare_goes_over_dimensions(capsys):
         (["place", "a,b,c", "--prior", "x.csv", "--max-cosine", ".1"], "about separation alone"),
         (
             ["place", "20", "--max-cosine", "0", "--method", "paper"],
-            "--max-cosine must come without --every-axis and",
+            "--max-cosine must come without --every-axis, and",
         ),
         (["place", "20", "--max-cosine", "0", "--every-axis"], "must come without --every-axis, and with --method"),
         (["extend", "nowhere", "3"], 'No prototype file at "nowhere"'),

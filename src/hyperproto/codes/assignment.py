@@ -5,8 +5,8 @@ With the points fixed, Equation 6 depends on the assignment π only through
 .. math:: \max_\pi \; \sum_{ij} w_{ij} \, c_{\pi(i)\pi(j)}
 
 since the rest of it is a sum over all pairs of each row, in whatever order (``ranking.py``). That is a quadratic
-assignment problem. It is climbed by exchanging two classes at a time, of many classes at first many pairs at once; a
-kick that moves a few at random, kept where the climb after it ends higher, leads out of local optima.
+assignment problem, solved by iterated local search: swaps of two classes until none helps, of many classes at first
+many swaps at once; then a random perturbation, kept where the local search after it ends higher.
 """
 
 from collections.abc import Callable
@@ -18,25 +18,25 @@ from scipy.optimize import quadratic_assignment
 from hyperproto._core.processes import derive_seed, one_thread
 from hyperproto.codes.measure import Array
 
-KICKED = 0.25  # share of the classes that a kick moves at most
-ALL_EVERY = 4  # one kick in this many moves all of them
+PERTURBED = 0.25  # share of the classes that a perturbation moves at most
+ALL_EVERY = 4  # one perturbation in this many moves all of them
 RELAXED = 400  # classes up to which the relaxed problem gives a start; beyond, its K³ steps take too long
-TOGETHER = 8  # at first one exchange per this many classes is made at once
-GAIN = 1e-9  # smallest gain worth an exchange, relative to the sum of |w c|
+TOGETHER = 8  # at first one swap per this many classes is made at once
+GAIN = 1e-9  # smallest gain worth a swap, relative to the sum of |w c|
 
 
 def assign(
     points: Array,
     weights: Array,
     *,
-    kicks: int,
+    perturbations: int,
     seed: int,
     progress: Callable[[int, int], None] | None = None,
 ) -> NDArray[np.intp]:
     """Return π of shape (K,), so that ``points[π]`` are the prototypes of the classes in their order.
 
-    The weights of shape (K, K) are w, from :func:`~hyperproto.codes.ranking.order_weights`; kicks are attempts to
-    leave a local optimum, and ``progress`` is called with (kicks done, kicks in all).
+    The weights of shape (K, K) are w, from :func:`~hyperproto.codes.ranking.order_weights`; ``progress``
+    is called with (perturbations done, perturbations in all).
     """
     weights = (weights + weights.T) / 2
     cosines = points @ points.T
@@ -49,28 +49,28 @@ def assign(
             start = quadratic_assignment(
                 weights, cosines, method="faq", options={"maximize": True, "rng": rng}
             ).col_ind
-        best, height = _climb(weights, cosines, leap(weights, cosines, np.asarray(start)))
-        for kick in range(kicks):
-            tried, reached = _climb(weights, cosines, leap(weights, cosines, _kicked(best, kick, rng)))
+        best, height = _climb(weights, cosines, swap_many(weights, cosines, np.asarray(start)))
+        for index in range(perturbations):
+            tried, reached = _climb(weights, cosines, swap_many(weights, cosines, _perturb(best, index, rng)))
             if reached > height:
                 best, height = tried, reached
             if progress is not None:
-                progress(kick + 1, kicks)
+                progress(index + 1, perturbations)
     return best
 
 
-def _kicked(best: NDArray[np.intp], kick: int, rng: np.random.Generator) -> NDArray[np.intp]:
+def _perturb(best: NDArray[np.intp], index: int, rng: np.random.Generator) -> NDArray[np.intp]:
     """Move a few classes on in a circle, or now and then all of them."""
     count, tried = len(best), best.copy()
-    most = max(3, round(KICKED * count))
-    size = count if kick % ALL_EVERY == 0 else int(rng.integers(min(3, count), min(most, count), endpoint=True))
+    most = max(3, round(PERTURBED * count))
+    size = count if index % ALL_EVERY == 0 else int(rng.integers(min(3, count), min(most, count), endpoint=True))
     moved = rng.permutation(count)[:size]
     tried[moved] = tried[np.roll(moved, 1)]
     return tried
 
 
-def exchange_gains(weights: Array, placed: Array, products: Array) -> Array:
-    """Return the gain of exchanging classes r and s, for every pair. Shape (K, K).
+def swap_gains(weights: Array, placed: Array, products: Array) -> Array:
+    """Return the gain of swapping classes r and s, for every pair. Shape (K, K).
 
     From w and the cosines as assigned, both symmetric with a zero diagonal, and ``weights @ placed``.
     """
@@ -82,18 +82,18 @@ def exchange_gains(weights: Array, placed: Array, products: Array) -> Array:
     return 2 * gains
 
 
-def leap(weights: Array, cosines: Array, assigned: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Make many exchanges of different classes at once while their sum gains, halving how many where it does not.
+def swap_many(weights: Array, cosines: Array, assigned: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Make many swaps of different classes at once while their sum gains, halving how many where it does not.
 
-    One at a time, as `_climb` goes, takes K² steps for each of some K exchanges: from a random start of 1,000 classes
+    One at a time, as `_climb` goes, takes K² steps for each of some K swaps: from a random start of 1,000 classes
     that is a minute. Up to `RELAXED` classes it goes one at a time from the first.
     """
     count = len(assigned)
     most = count // TOGETHER if count > RELAXED else 0
     placed = cosines[np.ix_(assigned, assigned)]
     while most > 1:
-        gains = exchange_gains(weights, placed, weights @ placed)
-        tried = _exchange_best(gains, assigned, most, least=GAIN * float(np.abs(weights * placed).sum()))
+        gains = swap_gains(weights, placed, weights @ placed)
+        tried = _best_swaps(gains, assigned, most, least=GAIN * float(np.abs(weights * placed).sum()))
         then = cosines[np.ix_(tried, tried)]
         if np.vdot(weights, then) > np.vdot(weights, placed):
             assigned, placed = tried, then
@@ -102,8 +102,8 @@ def leap(weights: Array, cosines: Array, assigned: NDArray[np.intp]) -> NDArray[
     return assigned
 
 
-def _exchange_best(gains: Array, assigned: NDArray[np.intp], most: int, *, least: float) -> NDArray[np.intp]:
-    """Exchange each class with its best partner, the greatest gains first, no class twice, ``most`` pairs at most."""
+def _best_swaps(gains: Array, assigned: NDArray[np.intp], most: int, *, least: float) -> NDArray[np.intp]:
+    """Swap each class with its best partner, the greatest gains first, no class twice, ``most`` pairs at most."""
     partner = gains.argmax(axis=1)
     gain = gains[np.arange(len(gains)), partner]
     tried, moved = assigned.copy(), set[int]()
@@ -118,13 +118,13 @@ def _exchange_best(gains: Array, assigned: NDArray[np.intp], most: int, *, least
 
 
 def _climb(weights: Array, cosines: Array, assigned: NDArray[np.intp]) -> tuple[NDArray[np.intp], float]:
-    """Make the best exchange until none helps. The products change by one outer product an exchange."""
+    """Make the best swap until none helps. The products change by one outer product per swap."""
     assigned = assigned.copy()
     placed = cosines[np.ix_(assigned, assigned)]
     products = weights @ placed
     least = GAIN * float(np.abs(weights * placed).sum())
     while True:
-        gains = exchange_gains(weights, placed, products)
+        gains = swap_gains(weights, placed, products)
         r, s = divmod(int(gains.argmax()), len(assigned))
         if gains[r, s] <= least:
             return assigned, float(np.vdot(weights, placed))

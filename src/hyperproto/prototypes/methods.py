@@ -208,8 +208,10 @@ def _assigned(request: Request, code: Code) -> tuple[Code, float]:
     if np.ptp(cosines[~np.eye(len(points), dtype=bool)]) < 1e-9:
         note += " All pairs of this code are equally far from each other: no assignment can mean anything."
     else:
-        kicks = max(1, int(WORK[request.effort] / (1e-3 + 6e-9 * request.num_classes**3)))
-        order = assign(points, request.ranking.weights, kicks=kicks, seed=request.seed, progress=request.report)
+        perturbations = max(1, int(WORK[request.effort] / (1e-3 + 6e-9 * request.num_classes**3)))
+        order = assign(
+            points, request.ranking.weights, perturbations=perturbations, seed=request.seed, progress=request.report
+        )
         points = points[order]
     method = f"{code.certificate.method}; classes assigned"
     return Code(points, replace(code.certificate, method=method, note=note.strip(), seed=request.seed)), 0.0
