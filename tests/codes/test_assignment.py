@@ -34,7 +34,7 @@ def test_with_points_fixed_the_loss_is_linear_in_what_the_assignment_maximises()
     np.testing.assert_allclose(sums, sums[0], atol=1e-9)
 
 
-def test_gains_are_those_of_making_the_exchange():
+def test_gains_are_those_of_making_the_swap():
     wanted = similarity(8, 6, decimals=3)
     np.fill_diagonal(wanted, 0)
     placed = random_points(8, 3, 7) @ random_points(8, 3, 7).T
@@ -47,7 +47,7 @@ def test_gains_are_those_of_making_the_exchange():
         assert gains[r, s] == pytest.approx(gained, abs=1e-9)
 
 
-def test_many_exchanges_at_once_keep_every_point_and_gain(monkeypatch):
+def test_many_swaps_at_once_keep_every_point_and_gain(monkeypatch):
     monkeypatch.setattr(assignment, "RELAXED", 40)
     points, ranking = random_points(64, 5, 10), Ranking(similarity(64, 11, decimals=3))
     wanted, cosines = ranking.weights + ranking.weights.T, points @ points.T

@@ -108,7 +108,10 @@ def derive(points: Array, max_cosine: float, *, steps: int = 1, base: int = 0) -
 
 
 def unit_rows(vectors: Array | NDArray[np.int64]) -> Array:
-    """Return the rows divided by their lengths, float64."""
+    """Return the rows divided by their lengths, float64.
+
+    Not by `measure.unit_rows`, whose sums end in another bit: the codes would no longer be the same bit for bit.
+    """
     points: Array = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     return points
 
