@@ -160,8 +160,9 @@ class PrototypeHead(Head):
 
     def _table(self, dtype: torch.dtype) -> Tensor:
         """Return the prototypes, where they are few rounded to ``dtype``: rounded once, not row by row every step."""
-        exact, follows = self.prototypes, torch.compiler.is_compiling() or torch.jit.is_tracing()  # type: ignore[attr-defined,no-untyped-call]
-        if follows or exact.dtype == dtype or exact.numel() > FEW_ENTRIES:
+        exact = self.prototypes
+        traced = torch.jit.is_tracing()  # type: ignore[attr-defined,no-untyped-call]
+        if traced or torch.compiler.is_compiling() or exact.dtype == dtype or exact.numel() > FEW_ENTRIES:
             return exact
         kept = self._rounded
         if kept is None or kept[1] is not exact or kept[0] != exact._version or kept[2].dtype != dtype:
