@@ -69,7 +69,7 @@ REPLACED = (
     "metrics.json",
     "calibration.json",
 )
-COMPARED = ("settings", "network", "space", "data", "preprocessing")
+COMPARED = ("optimizer", "settings", "network", "space", "data", "preprocessing")
 
 
 class RunFolder:
