@@ -2,9 +2,9 @@
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from hyperproto.codes.certificate import EXACT_POINTS, Code, certify
 from hyperproto.codes.measure import farthest_first, spread_order
 from hyperproto.codes.search import WORK
 from hyperproto.priors import Missing, Prior, as_prior
+from hyperproto.priors.taxonomy import leaves
 from hyperproto.prototypes.methods import METHODS, Request, certify_agreement, check_prior_weight, separate
 from hyperproto.prototypes.prototypes import Prototypes, check_dim, parse_classes
 
@@ -25,7 +26,7 @@ MOST_NUMBERS = 2**36  # classes x dimensions, half a terabyte
 
 
 def place(
-    classes: int | Sequence[str],
+    classes: int | Sequence[str] | Mapping[str, Any],
     dim: int,
     *,
     prior: object | None = None,
@@ -45,8 +46,9 @@ def place(
 
     Parameters
     ----------
-    classes : int or sequence of str
-        How many classes, or their names.
+    classes : int, sequence of str, or nested dict
+        How many classes, or their names; or a taxonomy such as ``{"travel": ["book", "cancel"], "bank": ["pay"]}``,
+        whose ends are the classes and which is their prior.
     dim : int
         Output dimension D; the sphere is S^(D-1). Any D >= 2.
     prior : optional
@@ -94,6 +96,8 @@ def place(
     >>> place(["cat", "dog", "bird"], 2).certificate.max_cosine.__round__(6)
     -0.5
     """
+    if (found := leaves(classes)) is not None:
+        classes, prior = found, classes if prior is None else prior
     in_use, names = parse_classes(classes)
     dim, seed = check_dim(dim), check_integer(seed, "seed", at_least=0)
     _check_options(method, effort, seconds, workers, prior, prior_weight, steps)

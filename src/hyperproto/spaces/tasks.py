@@ -20,6 +20,7 @@ from hyperproto.losses import (
     check_labels,
     get_loss,
 )
+from hyperproto.priors.taxonomy import leaves
 from hyperproto.prototypes import Prototypes
 from hyperproto.prototypes.prototypes import parse_classes
 
@@ -34,8 +35,9 @@ class Classes:
 
     Parameters
     ----------
-    classes : int, sequence of str, or Prototypes
-        How many classes, their names, or prototypes placed already.
+    classes : int, sequence of str, nested dict, or Prototypes
+        How many classes, their names, or prototypes placed already. A dict such as ``{"travel": ["book", "cancel"],
+        "bank": ["pay"]}`` is a taxonomy: its ends are the classes, and those that are near in it are placed nearer.
     loss : ClassLoss or str, default SquaredCosine()
         A loss of :mod:`hyperproto.losses` or its name. The default is Equation 1, the paper's loss; "auto" lets the
         library choose one for the number of classes and axes (:func:`hyperproto.defaults.choose_loss`).
@@ -53,7 +55,7 @@ class Classes:
     missing. Of the latter the loss is the expected one, too.
     """
 
-    classes: int | tuple[str, ...] | Prototypes
+    classes: int | tuple[str, ...] | Mapping[str, Any] | Prototypes
     loss: ClassLoss
     weight: float
     class_weight: tuple[float, ...] | Literal["balanced"] | None
@@ -65,7 +67,7 @@ class Classes:
 
     def __init__(
         self,
-        classes: int | Sequence[str] | Prototypes,
+        classes: int | Sequence[str] | Mapping[str, Any] | Prototypes,
         loss: ClassLoss | str = EQUATION_1,
         weight: float = 1.0,
         class_weight: Sequence[float] | Literal["balanced"] | None = None,
@@ -81,8 +83,9 @@ class Classes:
         if label_smoothing and isinstance(built, SampledCosineSoftmax):
             raise InputError("label_smoothing", "be 0 with a loss over some of the classes", f"{label_smoothing:g}")
         if not isinstance(classes, Prototypes):
-            num_classes, names = parse_classes(classes)
-            classes = names or num_classes
+            ends = leaves(classes)
+            num_classes, names = parse_classes(classes if ends is None else ends)
+            classes = classes if ends is not None else names or num_classes
         object.__setattr__(self, "classes", classes)
         object.__setattr__(self, "loss", built)
         object.__setattr__(self, "weight", weight)
@@ -102,13 +105,15 @@ class Classes:
         """K."""
         if isinstance(self.classes, Prototypes):
             return self.classes.num_classes
-        return self.classes if isinstance(self.classes, int) else len(self.classes)
+        return self.classes if isinstance(self.classes, int) else len(self.names or ())
 
     @property
     def names(self) -> tuple[str, ...] | None:
         """The class names, where they were given."""
         if isinstance(self.classes, Prototypes):
             return self.classes.names
+        if isinstance(self.classes, Mapping):
+            return leaves(self.classes)
         return None if isinstance(self.classes, int) else self.classes
 
     def with_loss_for(self, dim: int) -> "Classes":
