@@ -92,4 +92,4 @@ def test_the_conventional_baseline_learns_at_its_own_defaults(tmp_path):
     assert losses[-1] < losses[0] / 4
     assert max(losses) == losses[0]
     assert found.metrics["kind/accuracy"] > 0.9
-    assert found.metrics["proline/mae"] < 0.6 * found.constant["proline/mae"]
+    assert found.metrics["proline/mae"] < 0.75 * found.constant["proline/mae"]
