@@ -189,7 +189,10 @@ class ClassLoss(ABC):
 
     @abstractmethod
     def __call__(self, z: Tensor, prototypes: Tensor, labels: Tensor) -> Tensor:
-        """Return the loss of each row, shape (n,), for outputs (n, dim), unit prototypes (K, dim) and ids (n,)."""
+        """Return the loss of each row, shape (n,), for outputs (n, dim), unit prototypes (K, dim) and ids (n,).
+
+        Of probabilities, shape (n, K), in place of ids it is the expected loss, over all classes.
+        """
 
     def cosine_scale(self, num_classes: int) -> float | None:
         """Return what the loss multiplies cosines by in its softmax, None for a loss that does not."""
@@ -206,6 +209,8 @@ class SquaredCosine(ClassLoss):
         """Return the loss of each row, shape (n,)."""
         if prototypes.requires_grad:
             raise InputError("prototypes", "be fixed", "a tensor that requires a gradient", "Detach it.")
+        if labels.is_floating_point():
+            return PowerCosine(q=2, floor=0)(z, prototypes, labels)
         return _squared_error(z, prototypes, labels, 1.0)
 
 
@@ -239,6 +244,10 @@ class PowerCosine(ClassLoss):
     def __call__(self, z: Tensor, prototypes: Tensor, labels: Tensor) -> Tensor:
         """Return the loss of each row, shape (n,)."""
         u = normalize(z.to(working_dtype(z.dtype)))
+        if labels.is_floating_point():
+            with torch.autocast(z.device.type, enabled=False):
+                terms = (1 + self.floor - u @ prototypes.to(u.dtype).mT).clamp_min(self.floor) ** self.q
+            return (terms * labels).sum(dim=1)
         cosine = (u * prototypes.index_select(0, labels).to(u.dtype)).sum(dim=1)
         return (1 + self.floor - cosine).clamp_min(self.floor) ** self.q
 
@@ -268,6 +277,12 @@ def simplex_scale(num_classes: int) -> float:
     return round(others / num_classes * math.log(others * (1 - DOUBT) / DOUBT), 1)
 
 
+def cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
+    """Return the cross-entropy of each row, shape (n,), for class ids (n,) or probabilities (n, num_classes)."""
+    labels = labels.to(logits.dtype) if labels.is_floating_point() else labels
+    return functional.cross_entropy(logits, labels, reduction="none")
+
+
 class SoftmaxLoss(ClassLoss):
     """Cross-entropy over logits of all classes; a subclass says what the logits are."""
 
@@ -279,7 +294,7 @@ class SoftmaxLoss(ClassLoss):
         """Return the loss of each row, shape (n,)."""
         wide = z.to(working_dtype(z.dtype))
         with torch.autocast(z.device.type, enabled=False):
-            return functional.cross_entropy(self.logits(wide, prototypes.to(wide.dtype)), labels, reduction="none")
+            return cross_entropy(self.logits(wide, prototypes.to(wide.dtype)), labels)
 
 
 @dataclass(frozen=True)
@@ -416,6 +431,9 @@ class SampledCosineSoftmax(ClassLoss):
 
     def __call__(self, z: Tensor, prototypes: Tensor, labels: Tensor) -> Tensor:
         """Return the loss of each row, shape (n,)."""
+        if labels.is_floating_point():
+            advice = "Take hp.losses.CosineSoftmax, over all of them."
+            raise InputError("Targets of a loss over some classes", "be class ids", "probabilities", advice)
         wide, num_classes = z.to(working_dtype(z.dtype)), len(prototypes)
         batch, column = torch.unique(labels, return_inverse=True)
         others = self._draw_others(batch, num_classes)

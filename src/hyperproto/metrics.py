@@ -16,9 +16,20 @@ from hyperproto._core.errors import InputError, arg
 
 
 def accuracy_terms(predicted: Tensor, labels: Tensor) -> tuple[float, int]:
-    """Return how many class ids are right, and how many labels are there (not -1). Both shape (n,)."""
+    """Return how many class ids are right, and how many labels are there (not -1). Both of one shape.
+
+    Of probabilities, with one more axis, the label is the most likely class.
+    """
+    labels = most_likely(labels)
     present = labels >= 0
     return int(((predicted == labels) & present).sum()), int(present.sum())
+
+
+def most_likely(labels: Tensor) -> Tensor:
+    """Return class ids as they are, and of probabilities, shape (..., num_classes), the first largest; -1 of NaN."""
+    if not labels.is_floating_point():
+        return labels
+    return labels.nan_to_num().argmax(dim=-1).masked_fill(labels.isnan().any(dim=-1), -1)
 
 
 def absolute_error_terms(predicted: Tensor, values: Tensor) -> tuple[float, int]:

@@ -202,8 +202,9 @@ class NetworkSpec:
     """Its options, such as depth=8 width=32."""
 
     weights: str | None = None
-    """Weights to start from: "pretrained", a file or a run; or "none" (default: pretrained and frozen, where they are
-    installed and there are fewer than 1,000 images per class)."""
+    """Weights to start from: "pretrained", a file, or a run, whose network learns other data, prepared as its own;
+    or "none" (default: pretrained and frozen, where they are installed and there are fewer than 1,000 images per
+    class)."""
 
     freeze: bool = False
     """Compute features once by pretrained weights, and train only the last layers on them."""

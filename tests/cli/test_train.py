@@ -10,9 +10,12 @@ import warnings
 from pathlib import Path
 
 import pytest
+import torch
 from safetensors import safe_open
+from safetensors.torch import load_file
 
 import hyperproto as hp
+from hyperproto.spec import SCHEDULES
 from hyperproto.training import read_run
 from hyperproto.training.loop import Loop
 from tests.cli.test_cli import run
@@ -259,3 +262,84 @@ def test_classes_weigh_by_how_rare_they_are(capsys, tmp_path):
     assert len(weights) == 2
     assert weights[0] != weights[1]
     assert run(capsys, "train", "--resume", str(folder))[0] == 0
+
+
+def write_things(path, kinds, rows=40):
+    """Write a table of two numbers and a word, and classes that follow from the first number."""
+    generator = torch.Generator().manual_seed(0)
+    values = torch.randn(rows, 2, generator=generator).tolist()
+    cells = [[f"{x:.3f}", f"{y:.3f}", "ab"[y > 0], kinds[int(x > 0) + int(x > 1)]] for x, y in values]
+    return layouts.write_csv(path, ["x", "y", "word", "kind"], cells)
+
+
+def test_a_run_is_trained_longer_and_that_to_the_same_bits(capsys, tmp_path, monkeypatch):
+    write_things(tmp_path / "things.csv", ["low", "mid", "high"])
+    command = ["train", "--table", "things.csv", "--classes", "kind", "--batch-size", "8", "--epochs", "2"]
+    for name in ("whole", "cut"):
+        assert run(capsys, *command, "-o", name)[0] == 0
+    first = read_run("whole").history
+    assert run(capsys, "train", "--resume", "whole", "--epochs", "5")[0] == 0
+    assert read_run("whole").finished
+    assert run(capsys, "train", "--resume", "whole", "--epochs", "5")[1].startswith("whole is finished: 5 epochs")
+    history, steps = read_run("whole").history, 4
+    assert history[:2] == first
+    peak = read_run("whole").settings["lr"]
+    expected = [peak * SCHEDULES["one-cycle"](((epoch + 1) * steps - 1) / (5 * steps)) for epoch in range(2, 5)]
+    assert [record["lr"] for record in history[2:]] == pytest.approx(expected)
+    end_epoch = Loop._save
+    calls = []
+
+    def cut(self, losses, epoch, step, shutdown):
+        end_epoch(self, losses, epoch, step, shutdown)
+        calls.append(epoch)
+        if epoch == 4:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Loop, "_save", cut)
+    assert run(capsys, "train", "--resume", "cut", "--epochs", "5")[0] == 130
+    monkeypatch.undo()
+    monkeypatch.chdir(tmp_path)
+    assert calls == [3, 4]
+    assert not read_run("cut").finished
+    assert run(capsys, "train", "--resume", "cut")[0] == 0
+    assert read_run("cut").history == history
+    assert Path("cut/last.safetensors").read_bytes() == Path("whole/last.safetensors").read_bytes()
+    code, _, err = run(capsys, "train", "--resume", "cut", "--epochs", "3")
+    assert (code, err) == (2, "hyperproto: --epochs must be more than the 5 of the run; got 3.\n")
+
+
+def test_the_network_of_a_run_learns_another_table(capsys, tmp_path):
+    write_things(tmp_path / "things.csv", ["low", "mid", "high"])
+    write_things(tmp_path / "others.csv", ["a", "b", "b"], rows=20)
+    assert run(capsys, "train", "--table", "things.csv", "--classes", "kind", "-o", "first", "--epochs", "3")[0] == 0
+    command = ["train", "--table", "others.csv", "--classes", "kind", "--from", "first", "--epochs", "1"]
+    code, out, err = run(capsys, *command, "--lr", "1e-9", "-o", "second")
+    assert (code, err) == (0, "")
+    assert 'The network of "' in out
+    before, after = read_run("first").config, read_run("second").config
+    assert after["preprocessing"] == before["preprocessing"]
+    assert after["space"]["tasks"][0]["classes"] == ["a", "b"]
+    assert after["network"]["hidden"] == before["network"]["hidden"]
+    old, new = (load_file(f"{name}/last.safetensors") for name in ("first", "second"))
+    torch.testing.assert_close(new["network.layers.0.weight"], old["network.layers.0.weight"])
+    assert run(capsys, *command, "-o", "third")[0] == 0
+    assert read_run("third").settings["lr"] == before["settings"]["lr"], "rows learn at the usual rate"
+    layouts.write_image_folder(tmp_path / "pets")
+    code, _, err = run(capsys, "train", "--data", "pets", "--from", "first", "--held-out", "0.4")
+    assert code == 2
+    assert "The data must be rows of a table, as those of" in err
+    code, _, err = run(capsys, *command[:5], "--weights", "pretrained")
+    assert code == 2
+    assert '--weights must be a file or a run for a network without features; got "mlp"' in err
+
+
+def test_the_network_of_a_run_learns_other_images(capsys, tmp_path):
+    layouts.write_image_folder(tmp_path / "pets")
+    command = ["train", "--data", "pets", "--held-out", "0.4", "--epochs", "1", "--workers", "0"]
+    small = ["--backbone", "resnet", "--backbone-options", "depth=8", "width=4", "--size", "16"]
+    assert run(capsys, *command, *small, "-o", "first")[0] == 0
+    assert run(capsys, *command, "--from", "first", "-o", "second")[0] == 0
+    before, after = read_run("first").config, read_run("second").config
+    assert after["network"] == before["network"]
+    assert after["preprocessing"] == before["preprocessing"]
+    assert after["settings"]["lr"] == pytest.approx(before["settings"]["lr"] / 1000)

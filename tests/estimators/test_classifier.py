@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 from sklearn.base import clone
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_digits, load_wine
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
@@ -168,3 +168,12 @@ def test_two_negative_weights_do_not_make_a_positive_one(three_kinds):
         HypersphericalClassifier(class_weight=dict.fromkeys(y, -1)).fit(X, y, sample_weight=-np.ones(90))
     with pytest.raises(ValueError, match="`class_weight` must be at least 0"):
         HypersphericalClassifier(class_weight=dict.fromkeys(y, -1)).fit(X, y)
+
+
+def test_one_hidden_layer_may_be_a_bare_number():
+    X, y = load_wine(return_X_y=True)
+    models = [HypersphericalClassifier(hidden=hidden, epochs=2, random_state=0).fit(X, y) for hidden in (50, (50,))]
+    assert list(models[0].network_.config["hidden"]) == [50]
+    np.testing.assert_array_equal(models[0].predict_proba(X), models[1].predict_proba(X))
+    with pytest.raises(ValueError, match="hidden"):
+        HypersphericalClassifier(hidden=0).fit(X, y)

@@ -41,6 +41,31 @@ def test_each_kind_of_column_becomes_numbers(frame):
     assert again == encoder
 
 
+def test_durations_are_seconds():
+    frame = pd.DataFrame({"took": pd.to_timedelta([90, 30, None, 60], unit="s"), "kind": list("abab")})
+    arrow = pyarrow.Table.from_pandas(frame)
+    for table in (frame, arrow):
+        encoder = TableEncoder.fit(frame_columns(table))
+        assert encoder.outputs == ("took", "took is empty", "kind=a", "kind=b")
+        assert encoder.encode(frame_columns(table))[:, 0].tolist() == [90, 30, 60, 60]
+
+
+@pytest.mark.parametrize("kind", [HypersphericalClassifier, HypersphericalRegressor])
+def test_plain_arrays_hold_finite_numbers(kind):
+    X, y = np.array([[0.0, 1], [2, 3], [1, 1], [3, 0]] * 5), np.array([0, 1, 0, 1] * 5)
+    kind(epochs=1).fit(X.astype(object), y)
+    gap = X.copy()
+    gap[2, 1] = np.nan
+    for values in (gap, gap.astype(object)):
+        with pytest.raises(ValueError, match="contains NaN"):
+            kind(epochs=1).fit(values, y)
+    kind(epochs=1).fit(pd.DataFrame(gap), y)
+    words = X.astype(object)
+    words[0, 0] = "red"
+    with pytest.raises(ValueError, match="could not convert string to float: 'red'"):
+        kind(epochs=1).fit(words, y)
+
+
 def test_very_many_categories_are_hashed():
     names = {"name": [f"number {index}" for index in range(2 * MOST_CATEGORIES)] * 2}
     encoder = TableEncoder.fit(names)

@@ -14,10 +14,28 @@ def test_a_label_out_of_range_is_named(loss, label):
         space.loss(torch.ones(2, 3), torch.tensor([0, label]))
 
 
-@pytest.mark.parametrize("classes", [torch.eye(4), {"travel": ["book", "cancel"], "bank": ["pay"]}])
+@pytest.mark.parametrize("classes", [torch.eye(4), {"book": "travel", "pay": "bank"}, {}])
 def test_what_is_neither_a_number_nor_names_is_told_apart(classes):
     with pytest.raises(TypeError, match="`classes` must be a number or a list of names; got .*from_tensor"):
         hp.Classes(classes)
+
+
+def test_a_nested_dict_is_a_taxonomy():
+    domains = {"travel": ["book", "cancel", "delay"], "bank": {"cards": ["pay", "block"], "loan": {}}}
+    names = ("book", "cancel", "delay", "pay", "block", "loan")
+    task = hp.Classes(domains, class_weight="balanced")
+    assert (task.num_classes, task.names) == (6, names)
+    space = hp.Space(3, task)
+    space.balance(space.encode(names))
+    placed = space.prototypes
+    assert placed.names == names
+    assert placed.certificate.prior_agreement.prior == "taxonomy (6 of 6 classes)"
+    cosines = placed.vectors @ placed.vectors.mT
+    assert cosines[0, 1:3].min() > cosines[0, 3:].max(), "classes of one domain are nearer than those of others"
+    assert torch.equal(hp.place(domains, 3).vectors, hp.place(names, 3, prior=domains).vectors)
+    assert hp.baselines.ConventionalSpace(task).tasks["target"].names == names
+    with pytest.raises(ValueError, match="pay"):
+        hp.Classes({"bank": ["pay"], "shop": ["pay"]})
 
 
 @pytest.mark.parametrize(("low", "high"), [(-1e308, 1e308), (0.0, 1e-310)])

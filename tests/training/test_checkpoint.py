@@ -47,6 +47,7 @@ def test_momentum_lies_in_memory_as_its_parameter_does(blob_space):
     parts = make_parts(blob_space)
     parts.network[0] = torch.nn.Conv2d(3, 4, 3).to(memory_format=torch.channels_last)
     parameter = parts.network[0].weight
+    parts.optimizer.add_param_group({"params": [parameter]})
     parts.optimizer.state[parameter]["momentum_buffer"] = torch.randn(4, 3, 3, 3)
     moment = take(parts, None, epoch=0, step=0, history=[])
     restore(moment, parts)

@@ -3,13 +3,16 @@
 import numpy as np
 import pytest
 import torch
+from sklearn.datasets import load_wine
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.metrics import accuracy_score, mean_absolute_error
 
 import hyperproto as hp
+from hyperproto.data import describe_data
 from hyperproto.evaluation import doctor_checks, evaluate_run
 from hyperproto.evaluation.doctor_checks import Evidence, SplitOutputs
-from hyperproto.training import read_run
+from hyperproto.spec import RunSpec, SpaceSpec
+from hyperproto.training import read_run, train
 from hyperproto.training.outputs import constant_measures, not_better
 from tests.cli.test_cli import run as run_verb
 from tests.evaluation.conftest import table_run  # noqa: F401  # a fixture
@@ -76,3 +79,17 @@ def test_the_end_of_training_prints_them(capsys, tmp_path):
     run = hp.training.train(read_run(tmp_path / "run").spec)
     assert set(run.constant) == {"kind/accuracy"}
     assert ("No better than a constant answer: kind/accuracy." in out) == bool(not_better(run.metrics, run.constant))
+
+
+def test_the_conventional_baseline_learns_at_its_own_defaults(tmp_path):
+    """A class and a number of wine; a rate at which squared errors grow would end no better than constant answers."""
+    wine = load_wine(as_frame=True)
+    frame = wine.frame.assign(kind=wine.target_names[wine.target]).drop(columns="target")
+    frame.to_csv(tmp_path / "wine.csv", index=False)
+    data = describe_data(tmp_path / "wine.csv", classes=["kind"], ranges=["proline"])
+    found = train(RunSpec(data=data, space=SpaceSpec(kind="conventional")), progress=False)
+    losses = [record["loss"] for record in found.history]
+    assert losses[-1] < losses[0] / 4
+    assert max(losses) == losses[0]
+    assert found.metrics["kind/accuracy"] > 0.9
+    assert found.metrics["proline/mae"] < 0.75 * found.constant["proline/mae"]

@@ -1,6 +1,7 @@
 """Frozen networks: features are computed once, the last layers are trained, and the run is like any other."""
 
 import shutil
+from dataclasses import replace
 
 import pytest
 import torch
@@ -9,12 +10,16 @@ from safetensors.torch import load_file, save_file
 
 import hyperproto as hp
 from hyperproto.cli.main import main
+from hyperproto.data.augment import Augment
 from hyperproto.data.preprocessing import preprocessing_from_dict
-from hyperproto.data.readers import describe_data
+from hyperproto.data.readers import describe_data, read_source
+from hyperproto.data.source import resized
 from hyperproto.models import FeatureBackbone, ResNet, create_backbone
 from hyperproto.spec import NetworkSpec, RunSpec, TrainSettings
 from hyperproto.training import read_run, resume_run, train
+from hyperproto.training.build import read_as
 from hyperproto.training.folder import RunFolder
+from hyperproto.training.load import RunRecord
 
 OPTIONS = {"depth": 8, "width": 4}
 
@@ -205,11 +210,18 @@ def test_another_network_is_taken_where_one_is_asked_for(options, pictures, tmp_
     assert hp.load(tmp_path / "run").network.name == "resnet"
 
 
-def test_weights_of_a_network_without_features_are_refused(pictures, weights):
+def test_weights_that_a_network_cannot_have_are_refused(weights):
     spec = RunSpec(data=describe_data("digits"), network=NetworkSpec(backbone="digit-net", weights=str(weights)))
-    with pytest.raises(
-        ValueError, match='`weights` must be left out for a network that has no features; got "digit-net"'
-    ):
+    with pytest.raises(ValueError, match='must hold the weights of "digit-net"; got .* missing or of another shape'):
         train(spec, progress=False)
     with pytest.raises(ValueError, match=r"`freeze` must be left out with weights=none"):
         NetworkSpec(freeze=True, weights="none")
+
+
+def test_data_read_as_those_of_a_run_are_cropped_as_at_its_start(pictures):
+    source = replace(read_source(pictures), augment=Augment(padding=4))
+    small = resized(source, source.preprocessing.size // 2)
+    run = RunRecord(pictures, {"preprocessing": small.preprocessing.to_dict()}, [], None)
+    again = read_as(run, lambda encoder: source)
+    assert (again.preprocessing, again.augment) == (small.preprocessing, small.augment)
+    assert again.augment.padding == 2

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from hyperproto._core.checks import check_finite_number, check_finite_rows, check_integer, choose
 from hyperproto._core.errors import InputError
+from hyperproto.losses import cross_entropy
 from hyperproto.spaces.output_space import Head, TaskSpace, parse_tasks
 from hyperproto.spaces.tasks import Classes, Range, Task, class_tasks, range_tasks
 from hyperproto.sphere import working_dtype
@@ -79,7 +80,7 @@ class LogitHead(Head):
 
     def row_losses(self, z: Tensor, target: Tensor) -> Tensor:
         """Return the cross-entropy of each row."""
-        return torch.nn.functional.cross_entropy(self.scores(z), target, reduction="none")
+        return cross_entropy(self.scores(z), target)
 
     def scores(self, z: Tensor) -> Tensor:
         """Return the logits, shape (n, num_classes)."""

@@ -22,6 +22,7 @@ from torch import Tensor
 from hyperproto._core.checks import check_finite_number, check_finite_rows, check_integer, choose
 from hyperproto._core.errors import InputError
 from hyperproto.baselines.conventional import NumberHead
+from hyperproto.losses import cross_entropy
 from hyperproto.spaces.output_space import Head, Targets, TaskSpace, parse_tasks
 from hyperproto.spaces.tasks import Classes, Task, class_tasks, range_tasks
 from hyperproto.sphere import working_dtype
@@ -58,7 +59,7 @@ class MeanHead(Head):
 
     def row_losses(self, z: Tensor, target: Tensor) -> Tensor:
         """Return the cross-entropy of the softmax over negative squared distances, row by row."""
-        return torch.nn.functional.cross_entropy(self._logits(z), target, reduction="none")
+        return cross_entropy(self._logits(z), target)
 
     def scores(self, z: Tensor) -> Tensor:
         """Return the negative squared distance to every mean, shape (n, num_classes)."""
@@ -86,6 +87,8 @@ class MeanHead(Head):
 
     def _sums(self, z: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
         """Return the sum of the outputs of each class and their number, over all processes."""
+        if target.is_floating_point():
+            raise InputError("Targets of a DeepNCM", "be class ids, each output is of one mean", "probabilities")
         num_classes, dim = self.means.shape
         rows = torch.cat([z[:, self.axes].to(self.means.dtype), self.means.new_ones(len(z), 1)], dim=1)
         rows_of = target.where(self.task.present(target), num_classes)  # missing labels go to a row that is left off

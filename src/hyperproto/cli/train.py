@@ -106,9 +106,10 @@ class NetworkOptions:
     backbone_options: Annotated[tuple[str, ...], arg(metavar="KEY=VALUE")] = ()
     """Its options, such as depth=8 width=32."""
 
-    weights: Annotated[str | None, arg(metavar="FILE")] = None
-    """Weights to start from: "pretrained", a file or a run; or "none" (default: pretrained and frozen, where they are
-    installed and there are fewer than 1,000 images per class)."""
+    weights: Annotated[str | None, arg(metavar="FILE", aliases=["--from"])] = None
+    """Weights to start from: "pretrained", a file, or a run, whose network learns other data, prepared as its own;
+    or "none" (default: pretrained and frozen, where they are installed and there are fewer than 1,000 images per
+    class)."""
 
     freeze: bool = False
     """Compute features once by pretrained weights, and train only the last layers on them."""
@@ -131,7 +132,8 @@ class OutputOptions:
     digits are not stored)."""
 
     resume: Annotated[Path | None, arg(metavar="RUN")] = None
-    """Continue this run, bit for bit as if it had not been interrupted; everything is read from its folder."""
+    """Continue this run, bit for bit as if it had not been interrupted; everything is read from its folder. With
+    --epochs N: train it longer, to N epochs altogether, from the next step on by the schedule of such a run."""
 
     log: Literal["tensorboard"] | None = None
     """A log in addition to the run's own JSON."""
@@ -158,7 +160,7 @@ class Train:
         with _plain_warnings():
             if folder is not None:
                 self._check_alone()
-                run = resume_run(folder, path=self.data.data, **options)
+                run = resume_run(folder, epochs=self.training.epochs, path=self.data.data, **options)
             else:
                 spec = self.spec()
                 folder = self._folder(spec)
@@ -186,8 +188,8 @@ class Train:
         return from_first(lambda: claim_folder(data_name(spec.data)))
 
     def _check_alone(self) -> None:
-        """Refuse options next to ``--resume``, except for where the data are now and the log."""
-        allowed = Train(data=DataOptions(data=self.data.data))
+        """Refuse options next to ``--resume``, except for where the data are now, more epochs, and the log."""
+        allowed = Train(data=DataOptions(data=self.data.data), training=TrainingOptions(epochs=self.training.epochs))
         allowed.output = OutputOptions(resume=self.output.resume, log=self.output.log)
         for group in fields(self):
             given, default = vars(getattr(self, group.name)), vars(getattr(allowed, group.name))

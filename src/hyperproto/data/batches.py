@@ -60,7 +60,7 @@ class Arrays:
         return take_rows(self.inputs, ids), index_targets(self.targets, ids)
 
 
-AnyDataset: TypeAlias = Arrays | Dataset[Any]
+AnyDataset: TypeAlias = Arrays | Dataset[Any] | DataLoader[Any]
 
 
 def index_targets(targets: Targets, ids: Tensor | slice) -> Targets:
@@ -253,11 +253,11 @@ def _from_tensor(images: Tensor, preprocessing: ImagePreprocessing) -> Pixels:
 
 
 def as_dataset(data: Any, *, name: str) -> AnyDataset:
-    """Accept a pair (inputs, targets) of tensors or arrays, an :class:`Arrays`, or a map-style torch Dataset.
+    """Accept a pair (inputs, targets) of tensors or arrays, an :class:`Arrays`, a map-style Dataset or a DataLoader.
 
     An :class:`ImageData` is such a Dataset, from which batches are taken whole.
     """
-    if isinstance(data, Arrays):
+    if isinstance(data, Arrays) or (isinstance(data, DataLoader) and isinstance(data.dataset, Sized)):
         return data
     if isinstance(data, Sequence) and not isinstance(data, str) and len(data) == 2:
         inputs, targets = data
@@ -266,7 +266,7 @@ def as_dataset(data: Any, *, name: str) -> AnyDataset:
         return Arrays(_tensor(inputs, "inputs"), _tensor(targets, "targets"))
     if isinstance(data, Dataset) and isinstance(data, Sized):
         return data
-    rule = "be a pair (inputs, targets), hp.data.Arrays or ImageData, or a torch Dataset with a length"
+    rule = "be a pair (inputs, targets), hp.data.Arrays or ImageData, or a torch Dataset or DataLoader with a length"
     raise InputTypeError(name, rule, type(data).__name__)
 
 
@@ -314,7 +314,8 @@ class Batches:
     ``batch_size`` is that of all processes together: batch b is the same set of examples however many processes
     there are, and each takes every ``world``-th of it. In training a last batch of a single example is left out
     (batch normalization needs two), and one that would leave a process with fewer than ``least``. In evaluation every
-    example counts, and a process may get an empty batch.
+    example counts, and a process may get an empty batch. A DataLoader has batches and an order of its own, which
+    nobody else knows, in one process.
     """
 
     def __init__(
@@ -330,9 +331,14 @@ class Batches:
     ) -> None:
         self.data, self.batch_size, self.shuffle, self.seed = data, batch_size, shuffle, seed
         self.rank, self.world, self.least = rank, world, least
+        self.own_order = isinstance(data, DataLoader)
+        if self.own_order and world > 1:
+            raise InputError("A DataLoader", "be used in one process", world, "Pass its Dataset.")
         self.size = len(data)  # type: ignore[arg-type]  # map-style data sets have a length
 
     def __len__(self) -> int:
+        if self.own_order:
+            return self.size
         last = self.size % self.batch_size
         whole = self.size // self.batch_size
         least = self.least * self.world if whole == 0 else max(2, self.least * self.world)
@@ -352,6 +358,11 @@ class Batches:
 
         Images are varied where the order is: in training.
         """
+        if isinstance(self.data, DataLoader):
+            if start:
+                raise InputError("A run with a DataLoader", "go on from the start of an epoch", f"step {start}")
+            yield from self.data
+            return
         ids = self.ids(epoch)[start:]
         if isinstance(self.data, Arrays):
             for some in ids:

@@ -2,7 +2,7 @@
 
 A column of numbers stays one; gaps get the median, and a column of their own that says where they were. Each category
 of a column becomes a column of 0 and 1, or, where there are many, one of 256 that a hash chooses. A date becomes its
-day, its day of the week and its hour. A category that training has not seen is all zeros.
+day, its day of the week and its hour, a duration its seconds. A category that training has not seen is all zeros.
 """
 
 import math
@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -184,7 +184,9 @@ def column_kind(cells: Any) -> Literal["number", "date", "categories"]:
 
 
 def _number(cell: Any) -> float:
-    """Return a cell as a number, NaN where it is none."""
+    """Return a cell as a number, a duration in seconds; NaN where it is none."""
+    if isinstance(cell, timedelta):
+        return cell.total_seconds()
     try:
         return float(cell)
     except (TypeError, ValueError):

@@ -156,7 +156,7 @@ def read_data(
     """
     options = dict(spec.options)
     read = _reader(spec.reader, options)
-    options |= {} if encoder is None else {"encoder": encoder}
+    options |= {"encoder": encoder} if encoder is not None and spec.reader == "table" else {}
     if spec.reader in BUILT_IN:
         if path is not None and str(path) != spec.reader:
             raise InputError("data", f'be left out for "{spec.reader}", which comes with scikit-learn', f'"{path}"')

@@ -90,6 +90,8 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         Parameters
         ----------
         X : array, sparse matrix or DataFrame, shape (n, features); or array, shape (n, channels, height, width)
+            Arrays, of objects too, must hold finite numbers: NaN in them is refused, as in scikit-learn. Gaps, words,
+            dates and durations are taken from a DataFrame, whose columns have names to remember them by.
         y : array, shape (n,)
             Classes, as strings, numbers or booleans; or numbers. Of several columns an array or a DataFrame, shape
             (n, columns).

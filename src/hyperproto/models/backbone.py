@@ -31,9 +31,12 @@ class Backbone(nn.Module):
         Names for settings of note, such as ``{"resnet-32": {"depth": 32}}``.
     config : dict
         Every argument of the constructor, as JSON has it: ``create_backbone(name, **config)`` builds the same.
+    output_prefix : str
+        How names of the last weights start, which belong to what is learned and not to what is seen.
     """
 
     name: str
+    output_prefix = "output."
     presets: ClassVar[Presets] = {}
 
     def __init__(self, *, out_dim: int, **config: Any) -> None:
@@ -57,8 +60,6 @@ class FeatureBackbone(Backbone, ABC):
         How many features an image has.
     pixels : mapping
         ``size``, ``mean`` and ``std`` of the images its pretrained weights were made for; empty without such weights.
-    output_prefix : str
-        How names of weights of ``output`` start.
     keep_norms : bool
         Whether training leaves the statistics of the norms of images as they are: few images give poor ones.
     """
@@ -66,7 +67,6 @@ class FeatureBackbone(Backbone, ABC):
     num_features: int
     pixels: Mapping[str, Any] = {}
     output: nn.Module
-    output_prefix = "output."
     keep_norms = False
 
     @abstractmethod

@@ -79,6 +79,7 @@ class MLP(Backbone):
             layers += [nn.Dropout(dropout)] if dropout else []
             width = wider
         self.layers = nn.Sequential(*layers, (nn.Linear if layers else RowLinear)(width, out_dim))
+        self.output_prefix = f"layers.{len(layers)}."
 
     def forward(self, rows: Tensor) -> Tensor:
         """Map rows, dense or sparse, shape (n, in_features), to outputs, shape (n, out_dim)."""
@@ -106,6 +107,7 @@ class DigitNet(Backbone):
 
     name = "digit-net"
     presets: ClassVar[Presets] = {"rotated-mnist": {"size": 28}}
+    output_prefix = "layers.11."
 
     def __init__(self, out_dim: int, size: int = 8, width: int = 32, channels: int = 1) -> None:
         super().__init__(out_dim=out_dim, size=size, width=width, channels=channels)

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from hyperproto._core.errors import InputError, MissingDataError
 from hyperproto._core.files import as_path
-from hyperproto.models.backbone import FeatureBackbone
+from hyperproto.models.backbone import Backbone
 
 RENAMED: tuple[Callable[[str], str], ...] = (
     lambda key: key,
@@ -20,7 +20,7 @@ RENAMED: tuple[Callable[[str], str], ...] = (
 )
 
 
-def load_weights(network: FeatureBackbone, path: str | Path) -> bool:
+def load_weights(network: Backbone, path: str | Path) -> bool:
     """Fill in the weights of a file: a state dict, as safetensors or as ``torch.save`` writes it.
 
     Weights before the output must all be there. Those of the output are taken where all fit, and stay as drawn where
@@ -45,7 +45,7 @@ def load_weights(network: FeatureBackbone, path: str | Path) -> bool:
     return adopt_weights(network, tensors, f'"{path}"')
 
 
-def adopt_weights(network: FeatureBackbone, weights: Mapping[str, Tensor], where: str) -> bool:
+def adopt_weights(network: Backbone, weights: Mapping[str, Tensor], where: str) -> bool:
     """Fill in weights by their names, as :func:`load_weights` does; ``where`` they come from is for an error."""
     own = network.state_dict()
     body = [key for key in own if not key.startswith(network.output_prefix)]

@@ -195,6 +195,20 @@ def is_taxonomy(value: object) -> bool:
     return pairs and all(isinstance(part, str) for pair in value for part in pair)
 
 
+def leaves(taxonomy: object) -> tuple[str, ...] | None:
+    """Return the names at the ends of a nested dict in their order, None of anything else.
+
+    >>> leaves({"travel": ["book", "cancel"], "bank": {"cards": ["pay"], "loan": {}}})
+    ('book', 'cancel', 'pay', 'loan')
+    """
+    if not isinstance(taxonomy, Mapping) or not taxonomy or not all(map(_is_nested, taxonomy.values())):
+        return None
+    found: list[str] = []
+    for node, below in taxonomy.items():
+        found += (leaves(below) or ()) if isinstance(below, Mapping) and below else below or (node,)
+    return tuple(name.strip() for name in found)
+
+
 def _is_nested(value: object, level: int = 1) -> bool:
     if level > NESTED:
         raise InputError("A nested taxonomy", f"have at most {NESTED} levels", "more")

@@ -2,8 +2,8 @@
 
 import math
 import os
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 import psutil
 
@@ -12,6 +12,7 @@ from hyperproto._core.errors import InputError, arg
 from hyperproto._core.progress import progress_bar
 from hyperproto.codes.search import WORK
 from hyperproto.priors import Missing, as_prior
+from hyperproto.priors.taxonomy import leaves
 from hyperproto.prototypes.methods import METHODS, Request, certify_agreement, check_prior_weight, separate
 from hyperproto.prototypes.prototypes import Prototypes, check_dim, parse_classes
 
@@ -19,7 +20,7 @@ COPIES, PER_CLASS = 2, 12  # numbers in memory for each coordinate and, besides,
 
 
 def place(
-    classes: int | Sequence[str],
+    classes: int | Sequence[str] | Mapping[str, Any],
     dim: int,
     *,
     prior: object | None = None,
@@ -38,8 +39,9 @@ def place(
 
     Parameters
     ----------
-    classes : int or sequence of str
-        How many classes, or their names.
+    classes : int, sequence of str, or nested dict
+        How many classes, or their names; or a taxonomy such as ``{"travel": ["book", "cancel"], "bank": ["pay"]}``,
+        whose ends are the classes and which is their prior.
     dim : int
         Output dimension D; the sphere is S^(D-1). Any D >= 2.
     prior : optional
@@ -83,6 +85,8 @@ def place(
     >>> place(["cat", "dog", "bird"], 2).certificate.max_cosine.__round__(6)
     -0.5
     """
+    if (found := leaves(classes)) is not None:
+        classes, prior = found, classes if prior is None else prior
     num_classes, names = parse_classes(classes)
     dim, seed = check_dim(dim), check_integer(seed, "seed", at_least=0)
     _check_options(method, effort, seconds, workers, prior, prior_weight, steps)

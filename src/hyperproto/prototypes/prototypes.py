@@ -381,7 +381,7 @@ def check_dim(dim: int) -> int:
     return check_integer(dim, "dim", at_least=2, reason="One axis has two directions and no way between them.")
 
 
-def parse_classes(classes: int | Sequence[str]) -> tuple[int, tuple[str, ...] | None]:
+def parse_classes(classes: Any) -> tuple[int, tuple[str, ...] | None]:
     """Return the number of classes and, where they were given, their names."""
     if isinstance(classes, str):
         raise InputTypeError("classes", "be a number or a list of names", f'one string, "{classes}"')

@@ -59,6 +59,8 @@ class CompositeSpace(Sphere):
         if weighted:
             raise InputError("Tasks of a CompositeSpace", "have no weight", f'one for "{weighted[0]}"')
         (self._class_name,), (self._pole_name,) = classes, ranges
+        if classes[self._class_name].label_smoothing:
+            raise InputError("label_smoothing", "be 0 in a CompositeSpace, where each class has one point")
 
     def points(self, targets: Mapping[str, Tensor]) -> Tensor:
         """Return the point on the sphere that stands for each pair of a class and a number. Shape (n, dim)."""
@@ -79,7 +81,10 @@ class CompositeSpace(Sphere):
         sample_weight: Tensor | None = None,
     ) -> dict[str, Tensor]:
         """Return the one loss, half of it to each name."""
-        targets = self._check_batch(z, targets, reduction, sample_weight)
+        shape = z.shape[:-1]
+        z, targets, sample_weight = self._check_batch(z, targets, reduction, sample_weight)
+        if targets[self._class_name].is_floating_point():
+            raise InputError("Classes of a CompositeSpace", "be ids, as each has one point", "probabilities")
         u = normalize(z.to(working_dtype(z.dtype)))
         along, rest = u[:, 0], u[:, 1:]
         labels, values = targets[self._class_name], targets[self._pole_name]
@@ -94,7 +99,7 @@ class CompositeSpace(Sphere):
         if sample_weight is not None:
             weights = weights * sample_weight
         half = (1 + FLOOR - cosine).clamp_min(FLOOR).sqrt() * weights.to(u.dtype) / 2
-        return dict.fromkeys(self.names, reduce_rows(half, weights, reduction))
+        return dict.fromkeys(self.names, reduce_rows(half, weights, reduction, shape))
 
     def _nearest_cosine(self, along: Tensor, across: Tensor) -> Tensor:
         """Return r of the number that fits an output best: its own height, no nearer to a pole than the margin."""

@@ -12,7 +12,8 @@ from hyperproto._core.checks import check_output_width, choose
 from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto.losses import REDUCTIONS, Reduction
 from hyperproto.prototypes import Prototypes
-from hyperproto.spaces.tasks import BALANCED, Classes, Task
+from hyperproto.spaces.tasks import BALANCED, Classes, Range, Task
+from hyperproto.sphere import working_dtype
 
 MOVING = threading.Lock()
 T = TypeVar("T")
@@ -154,19 +155,19 @@ class Head(nn.Module, ABC):
     def weights(self, target: Tensor) -> Tensor:
         """Return the weight of each row: 0 where the label is missing, else 1 or its class's weight. Shape (n,)."""
         present = self.task.present(target)
-        if self.class_weight is None:
+        if self.class_weight is None or isinstance(self.task, Range):
             if self.task.class_weight is not None:
                 advice = "hp.fit counts the classes; elsewhere call space.balance(targets) with all targets first."
                 raise InputError("class_weight", "be numbers before a loss is computed", '"balanced"', advice)
             return present
-        return self.class_weight[target.clamp_min(0)] * present
+        return self.task.row_weights(target, self.class_weight) * present
 
     def forward(self, z: Tensor, target: Tensor, sample_weight: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Return the weighted loss and the weight of each row, both 0 where the label is missing. Shapes (n,)."""
         weights = self.weights(target)
         if sample_weight is not None:
             weights = weights * sample_weight
-        rows = self.row_losses(z, target.masked_fill(~self.task.present(target), self.task.placeholder))
+        rows = self.row_losses(z, self.task.ready(target, working_dtype(z.dtype)))
         # a product, not a mask: a row that is not finite shows in the loss even where its label is missing
         rows = rows * weights.to(rows.dtype)
         return rows if self.task.weight == 1 else rows * self.task.weight, weights
@@ -218,9 +219,10 @@ class TaskSpace(OutputSpace):
 
         Parameters
         ----------
-        z : Tensor, shape (n, dim)
+        z : Tensor, shape (n, dim), or (n, ..., dim) with targets of shape (n, ...)
         targets : Tensor of shape (n,), or one for each task's name
-            Class ids, -1 where missing; numbers, NaN where missing. Missing labels give no loss and no gradient.
+            Class ids, -1 where missing, or probabilities, shape (n, num_classes), a row of NaN where missing;
+            numbers, NaN where missing. Missing labels give no loss and no gradient.
         reduction : {"mean", "sum", "none"}
             The mean is over the labels that are there, each task by itself; "none" keeps the rows, shape (n,).
         sample_weight : Tensor, shape (n,), optional
@@ -282,23 +284,24 @@ class TaskSpace(OutputSpace):
         sample_weight: Tensor | None = None,
     ) -> dict[str, Tensor]:
         """Return the weighted loss of each task by name, for targets by name; see :meth:`losses`."""
-        targets = self._check_batch(z, targets, reduction, sample_weight)
+        shape = z.shape[:-1]
+        z, targets, sample_weight = self._check_batch(z, targets, reduction, sample_weight)
         losses = {}
         for name, head in zip(self.names, self.heads, strict=True):
             rows, weights = head(z, targets[name], sample_weight)
-            losses[name] = reduce_rows(rows, weights, reduction)
+            losses[name] = reduce_rows(rows, weights, reduction, shape)
         return losses
 
     def scores_by_task(self, z: Tensor) -> dict[str, Tensor]:
         """Return what each decision is made on, by task name."""
-        check_output_width(z, self.dim)
-        return {name: head.scores(z) for name, head in self.named_heads().items()}
+        rows = flatten_rows(z, self.dim)
+        return {name: head.scores(rows).unflatten(0, z.shape[:-1]) for name, head in self.named_heads().items()}
 
     @torch.no_grad()
     def predict_by_task(self, z: Tensor) -> dict[str, Tensor]:
         """Return class ids and numbers by task name."""
-        check_output_width(z, self.dim)
-        return {name: head.predict(z) for name, head in self.named_heads().items()}
+        rows = flatten_rows(z, self.dim)
+        return {name: head.predict(rows).unflatten(0, z.shape[:-1]) for name, head in self.named_heads().items()}
 
     def counts_by_task(self, targets: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Return the weight each task's mean is taken over."""
@@ -310,18 +313,24 @@ class TaskSpace(OutputSpace):
 
     def _check_batch(
         self, z: Tensor, targets: Mapping[str, Tensor], reduction: str, sample_weight: Tensor | None
-    ) -> dict[str, Tensor]:
-        """Check shapes and dtypes, not values, and return the targets in the dtypes that losses take."""
+    ) -> tuple[Tensor, dict[str, Tensor], Tensor | None]:
+        """Check shapes and dtypes, not values, and return all as rows, targets in the dtypes that losses take."""
         choose(reduction, REDUCTIONS, what="reduction")
-        check_output_width(z, self.dim)
-        if sample_weight is not None and sample_weight.shape != (len(z),):
-            raise InputError("sample_weight", f"have shape ({len(z)},)", tuple(sample_weight.shape))
+        rows = flatten_rows(z, self.dim)
+        if sample_weight is not None and sample_weight.shape != z.shape[:-1]:
+            raise InputError("sample_weight", f"have shape {tuple(z.shape[:-1])}", tuple(sample_weight.shape))
+        if z.ndim > 2:
+            for name, target in targets.items():
+                if target.shape[: z.ndim - 1] != z.shape[:-1]:
+                    raise InputError(name, f"have shape {tuple(z.shape[:-1])}, as `z`", tuple(target.shape))
+            targets = {name: target.flatten(0, z.ndim - 2) for name, target in targets.items()}
+            sample_weight = None if sample_weight is None else sample_weight.flatten()
         if sample_weight is not None and sample_weight.device.type == "cpu" and not torch.compiler.is_compiling():
             bad = (~(sample_weight >= 0)).nonzero().flatten()  # free on a CPU; on other devices reading would wait
             if len(bad):
                 got = f"{float(sample_weight[bad[0]]):g} in row {int(bad[0])}"
                 raise InputError("sample_weight", "be at least 0", got)
-        return self._check_form(targets, len(z))
+        return rows, self._check_form(targets, len(rows)), sample_weight
 
     def _check_keys(self, values: Any) -> dict[str, Any]:
         if not isinstance(values, Mapping):
@@ -334,10 +343,17 @@ class TaskSpace(OutputSpace):
         return {name: task.check_form(targets[name], n, name) for name, task in self.tasks.items()}
 
 
-def reduce_rows(rows: Tensor, weights: Tensor, reduction: str) -> Tensor:
-    """Return weighted losses as they are, their sum, or their mean by weight: 0, not NaN, where no label is there."""
+def flatten_rows(z: Tensor, dim: int) -> Tensor:
+    """Return outputs of shape (n, ..., dim) as rows, shape (m, dim), or say that they are none."""
+    rows = z.flatten(0, -2) if isinstance(z, Tensor) and z.ndim > 2 else z
+    check_output_width(rows, dim)
+    return rows
+
+
+def reduce_rows(rows: Tensor, weights: Tensor, reduction: str, shape: tuple[int, ...]) -> Tensor:
+    """Return weighted losses in a shape, their sum, or their mean by weight: 0, not NaN, where no label is there."""
     if reduction == "none":
-        return rows
+        return rows.reshape(shape)
     if reduction == "sum":
         return rows.sum()
     return rows.sum() / weights.sum(dtype=rows.dtype).clamp_min(torch.finfo(rows.dtype).tiny)

@@ -11,12 +11,22 @@ from torch import Tensor
 from hyperproto._core.checks import check_finite_number, choose, unknown_choice
 from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto.data.source import MISSING, Bounds, Labels
-from hyperproto.losses import LOSSES, AutoLoss, ClassLoss, SquaredCosine, check_labels, get_loss
+from hyperproto.losses import (
+    LOSSES,
+    AutoLoss,
+    ClassLoss,
+    SampledCosineSoftmax,
+    SquaredCosine,
+    check_labels,
+    get_loss,
+)
+from hyperproto.priors.taxonomy import leaves
 from hyperproto.prototypes import Prototypes
 from hyperproto.prototypes.prototypes import parse_classes
 
 EQUATION_1 = SquaredCosine()
 BALANCED = "balanced"
+ROUNDING = 1e-3  # by how much probabilities of half precision may fail to sum to 1
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -25,8 +35,9 @@ class Classes:
 
     Parameters
     ----------
-    classes : int, sequence of str, or Prototypes
-        How many classes, their names, or prototypes placed already.
+    classes : int, sequence of str, nested dict, or Prototypes
+        How many classes, their names, or prototypes placed already. A dict such as ``{"travel": ["book", "cancel"],
+        "bank": ["pay"]}`` is a taxonomy: its ends are the classes, and those that are near in it are placed nearer.
     loss : ClassLoss or str, default SquaredCosine()
         A loss of :mod:`hyperproto.losses` or its name. The default is Equation 1, the paper's loss; "auto" lets the
         library choose one for the number of classes and axes (:func:`hyperproto.defaults.choose_loss`).
@@ -35,36 +46,50 @@ class Classes:
     class_weight : sequence of float or "balanced", optional
         A weight for every class; the mean is then the weighted mean. "balanced" weighs classes by how rare they are
         in the data, as in scikit-learn, once :func:`hyperproto.fit` (or ``space.balance(targets)``) counts them.
+        A row has the weight of its label, whatever is smoothed; for probabilities, the expected weight.
+    label_smoothing : float, default 0.0
+        ε, in [0, 1): the loss is the expected one where the class is drawn evenly from all K with probability ε, as
+        in ``torch.nn.CrossEntropyLoss``; its cost grows with K whatever the loss.
+
+    Targets are ids of shape (n,), -1 where missing, or probabilities of shape (n, num_classes), a row of NaN where
+    missing. Of the latter the loss is the expected one, too.
     """
 
-    classes: int | tuple[str, ...] | Prototypes
+    classes: int | tuple[str, ...] | Mapping[str, Any] | Prototypes
     loss: ClassLoss
     weight: float
     class_weight: tuple[float, ...] | Literal["balanced"] | None
+    label_smoothing: float
 
     kind = "classes"  # in stored files
     measure = "accuracy"  # how it is scored
     missing = MISSING  # the target of an example without a label
-    placeholder = 0  # a valid target, computed with where a label is missing
 
     def __init__(
         self,
-        classes: int | Sequence[str] | Prototypes,
+        classes: int | Sequence[str] | Mapping[str, Any] | Prototypes,
         loss: ClassLoss | str = EQUATION_1,
         weight: float = 1.0,
         class_weight: Sequence[float] | Literal["balanced"] | None = None,
+        label_smoothing: float = 0.0,
     ) -> None:
         check_finite_number(weight, "weight", above=0)
+        if not 0 <= check_finite_number(label_smoothing, "label_smoothing") < 1:
+            raise InputError("label_smoothing", "lie in [0, 1)", f"{label_smoothing:g}")
         built = get_loss(loss) if isinstance(loss, str) else loss
         if not isinstance(built, (*LOSSES.values(), AutoLoss)):
             listed = ", ".join(f"hp.losses.{kind.__name__}()" for kind in LOSSES.values())
             raise InputTypeError("loss", f"be one of {listed} or its name", repr(loss))
+        if label_smoothing and isinstance(built, SampledCosineSoftmax):
+            raise InputError("label_smoothing", "be 0 with a loss over some of the classes", f"{label_smoothing:g}")
         if not isinstance(classes, Prototypes):
-            num_classes, names = parse_classes(classes)
-            classes = names or num_classes
+            ends = leaves(classes)
+            num_classes, names = parse_classes(classes if ends is None else ends)
+            classes = classes if ends is not None else names or num_classes
         object.__setattr__(self, "classes", classes)
         object.__setattr__(self, "loss", built)
         object.__setattr__(self, "weight", weight)
+        object.__setattr__(self, "label_smoothing", float(label_smoothing))
         if isinstance(class_weight, str):
             object.__setattr__(self, "class_weight", choose(class_weight, {BALANCED: BALANCED}, what="class weight"))
             return
@@ -80,13 +105,15 @@ class Classes:
         """K."""
         if isinstance(self.classes, Prototypes):
             return self.classes.num_classes
-        return self.classes if isinstance(self.classes, int) else len(self.classes)
+        return self.classes if isinstance(self.classes, int) else len(self.names or ())
 
     @property
     def names(self) -> tuple[str, ...] | None:
         """The class names, where they were given."""
         if isinstance(self.classes, Prototypes):
             return self.classes.names
+        if isinstance(self.classes, Mapping):
+            return leaves(self.classes)
         return None if isinstance(self.classes, int) else self.classes
 
     def with_loss_for(self, dim: int) -> "Classes":
@@ -96,16 +123,46 @@ class Classes:
 
     def balanced(self, targets: Tensor) -> "Classes":
         """Return the task with a weight n / (K count) for each class, K those with examples; 1 for one without."""
-        counts = torch.bincount(targets[self.present(targets)].long().cpu(), minlength=self.num_classes).double()
+        labels = targets[self.present(targets)].cpu()
+        if labels.is_floating_point():
+            counts = labels.double().sum(dim=0)
+        else:
+            counts = torch.bincount(labels.long(), minlength=self.num_classes).double()
         weights = torch.where(counts > 0, counts.sum() / ((counts > 0).sum() * counts.clamp_min(1)), 1.0)
         return replace(self, class_weight=tuple(weights.tolist()))
 
     def present(self, targets: Tensor) -> Tensor:
         """Return which labels are there. Shape (n,), bool. Only -1 is missing: another negative id is a mistake."""
-        return targets != MISSING
+        return ~targets.isnan().any(dim=-1) if targets.is_floating_point() else targets != MISSING
+
+    def ready(self, targets: Tensor, dtype: torch.dtype) -> Tensor:
+        """Return what losses take: ids, 0 where missing; or probabilities of a dtype, 0 where missing, smoothed."""
+        present = self.present(targets)
+        if targets.is_floating_point():
+            shares = targets.to(dtype).masked_fill(~present.unsqueeze(-1), 0)
+        else:
+            targets = targets.masked_fill(~present, 0)
+            if not self.label_smoothing:
+                return targets
+            shares = torch.nn.functional.one_hot(targets, self.num_classes).to(dtype)
+        return shares * (1 - self.label_smoothing) + self.label_smoothing / self.num_classes
+
+    def row_weights(self, targets: Tensor, class_weight: Tensor) -> Tensor:
+        """Return the weight of each row: that of its class, expected for probabilities; any where missing."""
+        if targets.is_floating_point():
+            return targets.nan_to_num().to(class_weight.dtype) @ class_weight
+        return class_weight[targets.clamp_min(0)]
 
     def check(self, targets: Tensor, name: str) -> None:
-        """Check every label: in ``[0, num_classes)``, or -1 where it is missing."""
+        """Check every label: in ``[0, num_classes)``, or -1 where it is missing; or a row of probabilities."""
+        if targets.ndim > 1 and targets.is_floating_point():
+            shares = self.check_form(targets, len(targets), name)
+            wrong = ((shares.sum(dim=1) - 1).abs() > ROUNDING) | (shares < 0).any(dim=1)
+            bad = (wrong & self.present(shares)).nonzero().flatten()
+            if len(bad):
+                rule = "be probabilities that sum to 1, or NaN where missing"
+                raise InputError(name, rule, _first(bad, f"a sum of {float(shares[bad[0]].sum()):g}", len(shares)))
+            return
         check_labels(targets, targets.numel(), name=name)
         labels = targets.long()  # of unsigned labels none is less than -1
         bad = ((labels < MISSING) | (labels >= self.num_classes)).nonzero().flatten()
@@ -114,7 +171,14 @@ class Classes:
             raise InputError(name, rule, _first(bad, str(int(labels[bad[0]])), len(labels)))
 
     def check_form(self, targets: Tensor, n: int, name: str) -> Tensor:
-        """Check shape and dtype of labels; return them as int64."""
+        """Check shape and dtype of labels; return ids as int64."""
+        if targets.ndim > 1 and targets.is_floating_point():
+            if targets.shape != (n, self.num_classes):
+                rule = f"have shape ({n}, {self.num_classes}), a probability for each class, or ({n},)"
+                raise InputError(name, rule, tuple(targets.shape))
+            if targets.requires_grad:
+                raise InputError(name, "be fixed", "a tensor that requires a gradient", "Detach it.")
+            return targets
         check_labels(targets, n, name=name)
         return targets.long()
 
@@ -147,6 +211,7 @@ class Classes:
             "loss": {"name": self.loss.name, **vars(self.loss)},
             "weight": self.weight,
             "class_weights": list(self.class_weight) if isinstance(self.class_weight, tuple) else self.class_weight,
+            **({"label_smoothing": self.label_smoothing} if self.label_smoothing else {}),
         }
 
 
@@ -200,14 +265,13 @@ class Range:
         choose(self.loss, {"squared": 0, "absolute": 0}, what="loss of a range")
         check_finite_number(self.weight, "weight", above=0)
 
-    @property
-    def placeholder(self) -> float:
-        """The lower bound."""
-        return self.low
-
     def present(self, targets: Tensor) -> Tensor:
         """Return which values are there. Shape (n,), bool."""
         return ~targets.isnan()
+
+    def ready(self, targets: Tensor, dtype: torch.dtype) -> Tensor:
+        """Return what losses take, in the dtype it has: the lower bound where missing."""
+        return targets.masked_fill(targets.isnan(), self.low)
 
     def check(self, targets: Tensor, name: str) -> None:
         """Check every value: within the bounds, or NaN where it is missing."""

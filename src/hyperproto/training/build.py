@@ -1,7 +1,7 @@
 """From the description of a run to its data, its network and its space: the one place that builds them."""
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias, cast
@@ -15,6 +15,7 @@ from hyperproto.baselines import ConventionalSpace, DeepNCM, weigh_tasks
 from hyperproto.data import Arrays, ImageData, ImagePreprocessing, Labels, Source, Split, training_data
 from hyperproto.data.encoding import TableEncoder
 from hyperproto.data.image_files import ImageFiles, decode_rows, find_corrupt
+from hyperproto.data.preprocessing import TablePreprocessing, preprocessing_from_dict
 from hyperproto.data.readers import read_data
 from hyperproto.data.source import draw_rows, hold_out_rows, resized, select
 from hyperproto.defaults import (
@@ -51,6 +52,7 @@ from hyperproto.spaces import Classes, CompositeSpace, Range, Space, TaskSpace, 
 from hyperproto.spaces.space import deal_axes
 from hyperproto.spaces.tasks import class_tasks
 from hyperproto.spec import DataSpec, NetworkSpec, SpaceSpec
+from hyperproto.training.load import RunRecord, read_run
 
 Data: TypeAlias = Arrays | ImageData
 Tasks: TypeAlias = Mapping[str, Classes | Range]
@@ -185,6 +187,9 @@ def choose_network(spec: NetworkSpec, source: Source, image_size: int | None = N
         Where it is given, images keep it.
     """
     images = source.preprocessing
+    if (run := run_before(spec)) is not None:
+        note = f'The network of "{run.folder}" goes on; inputs are prepared as they were for it.'
+        return _from_run(spec, run), replace(source, note=note)
     if not isinstance(images, ImagePreprocessing) or spec.weights == "none":
         return spec, source
     counts = [known.num_classes for known in source.targets.values() if isinstance(known, Labels)]
@@ -217,23 +222,52 @@ def build_network(
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         if name is None:
-            return default_backbone(out_dim, shape, inputs)
-        is_row = len(shape) == 1
-        known = choose_backbone(shape, inputs)[1] if is_row else dict(zip(SHAPE, shape, strict=False))
-        known |= {"hidden": HEAD} if spec.freeze else {}
-        build = LibraryNetwork if ":" in name else BACKBONES.get(name)
-        taken = inspect.signature(build).parameters if build else {}
-        fitting = {key: value for key, value in known.items() if key in taken}
-        network = create_backbone(name, out_dim=out_dim, **(fitting | spec.backbone_options))
-    if spec.weights in (None, "none"):
-        return network
-    if not isinstance(network, FeatureBackbone):
-        raise InputError("weights", "be left out for a network that has no features", f'"{name}"')
+            network = default_backbone(out_dim, shape, inputs)
+        else:
+            is_row = len(shape) == 1
+            known = choose_backbone(shape, inputs)[1] if is_row else dict(zip(SHAPE, shape, strict=False))
+            known |= {"hidden": HEAD} if spec.freeze else {}
+            build = LibraryNetwork if ":" in name else BACKBONES.get(name)
+            taken = inspect.signature(build).parameters if build else {}
+            fitting = {key: value for key, value in known.items() if key in taken}
+            network = create_backbone(name, out_dim=out_dim, **(fitting | spec.backbone_options))
     if spec.weights == "pretrained":
+        if not isinstance(network, FeatureBackbone):
+            raise InputError("weights", "be a file or a run for a network without features", f'"{network.name}"')
         network.load_pretrained()
-    else:
+    elif spec.weights not in (None, "none"):
         load_weights(network, spec.weights)
     return network
+
+
+def run_before(spec: NetworkSpec) -> RunRecord | None:
+    """Return the run that a network starts from, where its weights are those of one."""
+    folder = Path(spec.weights or "")
+    return read_run(folder) if spec.weights and (folder / "config.json").is_file() else None
+
+
+def read_as(run: RunRecord, read: Callable[..., Source]) -> Source:
+    """Return data that ``read(encoder=...)`` reads, prepared as those of a run were."""
+    before = preprocessing_from_dict(run.preprocessing or {})
+    source = read(encoder=before.encoder if isinstance(before, TablePreprocessing) else None)
+    if type(source.preprocessing) is not type(before):
+        kind = "images" if isinstance(before, ImagePreprocessing) else "rows of a table"
+        raise InputError("The data", f'be {kind}, as those of "{run.folder}"', "others")
+    if isinstance(before, ImagePreprocessing):
+        source = resized(source, before.size)  # random crops, too
+    return replace(source, preprocessing=before)
+
+
+def _from_run(spec: NetworkSpec, run: RunRecord) -> NetworkSpec:
+    """Return the network of a run, unless another is asked for."""
+    if spec.backbone is not None:
+        return spec
+    if run.config["network"] is None:
+        raise InputError("weights", "be a run of a network of hyperproto.models", f'"{run.folder}"')
+    options = {key: value for key, value in run.config["network"].items() if key not in ("name", "out_dim")}
+    if spec.freeze:
+        options.pop("hidden", None)  # of a head of its own
+    return replace(spec, backbone=run.config["network"]["name"], backbone_options=options)
 
 
 def prior_from_data(split: Split, name: str, labels: Labels) -> Prior | None:

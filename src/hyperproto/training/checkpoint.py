@@ -130,7 +130,7 @@ def take(
     processes = gather_object([own])
     if not accelerator.is_main_process:
         return None
-    tensors = weights_of(state.network, state.space) | _optimizer_tensors(state)
+    tensors = weights_of(state.network, state.space) | optimizer_tensors(state)
     for name in ("cpu", "device"):
         if name in own:
             tensors[f"random.{name}"] = torch.stack([process[name].cpu() for process in processes])
@@ -180,24 +180,32 @@ def read_checkpoint(path: Path) -> Checkpoint:
     return Checkpoint(tensors, state)
 
 
-def _optimizer_tensors(state: TrainState) -> dict[str, Tensor]:
-    return {
-        f"optimizer.{key}.{name}": value.detach().cpu().clone().contiguous()
-        for name, parameter in state.parameters().items()
-        for key, value in state.optimizer.state.get(parameter, {}).items()
-        if isinstance(value, Tensor)
-    }
+def optimizer_tensors(state: TrainState) -> dict[str, Tensor]:
+    """Return a copy of what the optimizer remembers of each parameter, by their names, on the CPU."""
+    tensors = {}
+    for name, parameter in state.parameters().items():
+        for key, value in state.optimizer.state.get(parameter, {}).items():
+            if isinstance(value, Tensor):
+                tensors[f"optimizer.{key}.{name}"] = value.detach().cpu().clone().contiguous()
+            elif value is not None:
+                kind, advice = type(state.optimizer).__name__, "Train without a folder, or with another optimizer."
+                got = f"{key}={value!r} of {kind}"
+                raise InputError("optimizer", "keep its state in tensors, for a run to be resumed", got, advice)
+    return tensors
 
 
 def _restore_optimizer(checkpoint: Checkpoint, state: TrainState) -> None:
-    state.optimizer.state.clear()
-    parameters = state.parameters()
+    parameters, stored = state.parameters(), state.optimizer.state_dict() | {"state": {}}
+    order = {id(p): index for index, p in enumerate(p for g in state.optimizer.param_groups for p in g["params"])}
     for name, tensor in checkpoint.tensors.items():
         if name.startswith("optimizer."):
             _, key, parameter_name = name.split(".", 2)
             parameter = parameters[parameter_name]
             # laid out in memory as its parameter, as in the unbroken run: another layout may round differently
-            state.optimizer.state[parameter][key] = torch.empty_like(parameter).copy_(tensor).detach()
+            if tensor.shape == parameter.shape:
+                tensor = torch.empty_like(parameter).copy_(tensor).detach()
+            stored["state"].setdefault(order[id(parameter)], {})[key] = tensor
+    state.optimizer.load_state_dict(stored)  # which knows what belongs on which device
 
 
 def _restore_random(checkpoint: Checkpoint, state: TrainState) -> None:

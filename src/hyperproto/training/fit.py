@@ -1,7 +1,9 @@
 """Training as one call."""
 
 import copy
+from collections.abc import Sequence
 from contextlib import ExitStack, closing, nullcontext, suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -9,7 +11,7 @@ from typing import Any, Literal
 import torch
 from accelerate import Accelerator
 from torch import Tensor, nn
-from torch.utils.data import default_collate
+from torch.utils.data import DataLoader, default_collate
 
 from hyperproto._core.checks import check_finite_number, check_finite_rows, check_output_width, choose
 from hyperproto._core.errors import InputError, InputTypeError, arg
@@ -25,7 +27,8 @@ from hyperproto.spaces.tasks import BALANCED
 from hyperproto.spec import ResolvedSettings, RunSpec, TrainSettings
 from hyperproto.training.distributed import GracefulShutdown, accelerator_for, move
 from hyperproto.training.folder import RunFolder
-from hyperproto.training.loop import EpochLog, Loop, check_log, summary_writer
+from hyperproto.training.loop import Callback, EpochLog, Loop, check_log, summary_writer
+from hyperproto.training.optimizer import MakeOptimizer, build_optimizer, check_optimizer, describe_optimizer
 from hyperproto.training.outputs import measure
 from hyperproto.training.run import Run, describe_run
 
@@ -40,6 +43,8 @@ def fit(
     folder: str | Path | None = None,
     resume: bool = False,
     restore_best: bool = False,
+    optimizer: MakeOptimizer | None = None,
+    callbacks: Sequence[Callback] = (),
     checkpoint_seconds: float = 300.0,
     log: str | None = None,
     preprocessing: Any = None,
@@ -47,7 +52,7 @@ def fit(
     progress: bool | Literal["lines"] | None = None,
     **keywords: Any,
 ) -> Run:
-    """Train a network to point where the space says, by stochastic gradient descent.
+    """Train a network to point where the space says, by default by stochastic gradient descent.
 
     Parameters
     ----------
@@ -55,9 +60,10 @@ def fit(
         Maps inputs to outputs of shape (n, space.dim). Trained in place. Seed its weights before.
     space : OutputSpace
         Gives the loss; its parameters, where it has any, are trained too.
-    train, valid : pair (inputs, targets), Arrays, or torch Dataset
+    train, valid : pair (inputs, targets), Arrays, torch Dataset or DataLoader
         Targets in the form the space takes. Their values are checked once: before the first step where they are
-        in memory, else batch by batch in the first epoch.
+        in memory, else batch by batch in the first epoch. A DataLoader has its own batches and order, in one process;
+        a stored run then goes on from the start of an epoch.
     settings : TrainSettings, optional
         How to train; what is None in it is chosen by :mod:`hyperproto.defaults`.
     folder : path, optional
@@ -68,6 +74,13 @@ def fit(
         else must be as it was. Where the folder has no run yet, one is started.
     restore_best : bool, default False
         End with the weights of the best epoch on validation data, instead of the last.
+    optimizer : callable from a list of parameters to a torch.optim.Optimizer, optional
+        In place of the settings' gradient descent: ``lambda parameters: torch.optim.AdamW(parameters, lr=1e-3)``.
+        The schedule multiplies the rates of its groups. It is resumed to the same bits, too, given the same function
+        again; another is refused, and so is storing one whose state is not in tensors.
+    callbacks : sequence of callables
+        Each called with a copy of an epoch's record (``epoch``, ``loss``, ``lr``, ``valid``) after the epoch is
+        stored, in every process. Resuming does not repeat calls; changes a callback makes to weights are not stored.
     checkpoint_seconds : float, default 300
         How often to write a checkpoint within an epoch; there is one at the end of each. Results do not depend on it.
     log : {"tensorboard"}, optional
@@ -89,6 +102,9 @@ def fit(
     """
     given = TrainSettings.from_dict({**({} if settings is None else settings.to_dict()), **keywords})
     check_finite_number(checkpoint_seconds, "checkpoint_seconds", at_least=0)
+    check_optimizer(optimizer, given)
+    if not isinstance(callbacks, Sequence) or not all(map(callable, callbacks)):
+        raise InputTypeError("callbacks", "be a list of functions of an epoch's record", type(callbacks).__name__)
     if not isinstance(space, OutputSpace) or not isinstance(network, nn.Module):
         raise InputTypeError(
             f"`fit` takes a network, then a space; got {type(network).__name__} and {type(space).__name__}."
@@ -103,7 +119,11 @@ def fit(
     _balance(space, train_data)
     path = None if folder is None else as_path(folder)
     with torch.random.fork_rng():  # from which data may draw
-        example, _ = train_data[slice(0, 1)] if isinstance(train_data, Arrays) else default_collate([train_data[0]])
+        if isinstance(train_data, DataLoader):
+            given, example = _check_loader(train_data, given, stored=path is not None)
+        else:
+            rows = train_data[slice(0, 1)] if isinstance(train_data, Arrays) else default_collate([train_data[0]])
+            example = rows[0]
     resolved = resolve_settings(given, space, _length(train_data), kind_of(example))
     with accelerator_for(resolved.mixed_precision) as accelerator, torch.random.fork_rng(), ExitStack() as opened:
         main, device = accelerator.is_main_process, accelerator.device
@@ -112,6 +132,12 @@ def fit(
         z = _check_outputs(network, space, example, device)
         _check_monitor(resolved, space, z, restore_best=restore_best, has_valid=valid is not None)
         min_rows = _check_batches(resolved, network, example, _length(train_data), accelerator)
+        if isinstance(train_data, DataLoader) and min_rows > 1 and not train_data.drop_last:
+            rule = "have no batch of one, over which a network cannot normalize"
+            raise InputError("The DataLoader", rule, None, "Build it with drop_last=True.")
+        built = build_optimizer(optimizer, network, space, resolved)
+        if optimizer is not None:
+            resolved = replace(resolved, lr=float(built.param_groups[0]["lr"]))
         run = Run(network, space, path if main else None, monitor=resolved.monitor)
         store = checkpoint = None
         if path is not None:
@@ -119,6 +145,7 @@ def fit(
                 network,
                 space,
                 settings=resolved.to_dict(),
+                **({} if optimizer is None else {"optimizer": describe_optimizer(built)}),
                 data={"train": _length(train_data), "valid": None if valid_data is None else _length(valid_data)},
                 preprocessing=preprocessing.to_dict() if hasattr(preprocessing, "to_dict") else preprocessing,
                 spec=None if spec is None else spec.to_dict(),
@@ -133,6 +160,8 @@ def fit(
             accelerator,
             train_data,
             valid_data,
+            built,
+            callbacks=callbacks,
             min_rows=min_rows,
             folder=path,
             store=store if main else None,
@@ -207,6 +236,23 @@ def _balance(space: OutputSpace, data: AnyDataset) -> None:
         advice = "Call space.balance(targets) with all targets first."
         raise InputError("class_weight", "be numbers for data that are not in memory", '"balanced"', advice)
     space.balance(data.targets)
+
+
+def _check_loader(loader: DataLoader[Any], settings: TrainSettings, *, stored: bool) -> tuple[TrainSettings, Any]:
+    """Return the settings with the size of a loader's batches, and its first example."""
+    if settings.batch_size is not None:
+        raise InputError("batch_size", "be left out with a DataLoader, which has its own", settings.batch_size)
+    own = [part for part in (loader, loader.sampler) if getattr(part, "generator", None) is not None]
+    if stored and (own or loader.persistent_workers):
+        raise InputError(
+            "The DataLoader of a run that is stored",
+            "draw from torch's global generator, which each epoch seeds, or it could not be resumed",
+            "a generator of its own" if own else "persistent_workers=True",
+        )
+    batch = next(iter(loader))
+    if not isinstance(batch, list | tuple) or len(batch) != 2:
+        raise InputTypeError("The batches of a DataLoader", "be pairs (inputs, targets)", type(batch).__name__)
+    return replace(settings, batch_size=loader.batch_size or len(batch[0])), batch[0][:1]
 
 
 @torch.no_grad()
@@ -301,4 +347,6 @@ def _within_bounds(space: OutputSpace, targets: Targets) -> Targets:
 
 
 def _length(data: AnyDataset) -> int:
+    """Return the number of examples."""
+    data = data.dataset if isinstance(data, DataLoader) else data
     return len(data)  # type: ignore[arg-type]  # map-style data sets have a length

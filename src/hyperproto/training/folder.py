@@ -48,12 +48,12 @@ from hyperproto.spaces import OutputSpace
 from hyperproto.spec import RunSpec
 from hyperproto.training.checkpoint import Checkpoint, read_checkpoint, weights_of
 from hyperproto.training.load import read_config, read_run
-from hyperproto.training.run import FORMAT, EpochTime, Run, best_epoch
+from hyperproto.training.run import FORMAT, EpochTime, Run, best_epoch, out_of_patience
 
 CHECKPOINT = "checkpoint.safetensors"
 SPEC = "spec.json"
 FEATURES = "features.safetensors"
-COMPARED = ("settings", "network", "space", "data", "preprocessing")
+COMPARED = ("optimizer", "settings", "network", "space", "data", "preprocessing")
 
 
 class RunFolder:
@@ -247,6 +247,27 @@ def stored_position(folder: Path) -> tuple[int, int] | None:
     """Return the epoch and the step of a run's checkpoint; None where it has none yet."""
     path = folder / CHECKPOINT
     return read_checkpoint(path).position if path.is_file() else None
+
+
+def extend_run(folder: Path, epochs: int) -> None:
+    """Have a run train for more epochs than it has; what was measured at its end is no longer true, and removed.
+
+    A calibration is recognized as that of other weights by itself.
+    """
+    run = read_run(folder)
+    before, monitor = run.settings["epochs"], run.settings.get("monitor")
+    if epochs == before:
+        return
+    if epochs < before:
+        raise InputError("epochs", f"be more than the {before} of the run", epochs)
+    if out_of_patience(run.history, monitor, run.settings.get("patience")):
+        advice = f"Start another with {arg('weights', folder)}."
+        raise InputError(f'"{folder}"', "have patience left to train longer", "none", advice)
+    (folder / "metrics.json").unlink(missing_ok=True)
+    run.config["settings"]["epochs"] = epochs
+    if run.config.get("spec"):
+        run.config["spec"]["train"]["epochs"] = epochs
+    write_json(folder / "config.json", run.config)
 
 
 def stored_spec(folder: Path) -> RunSpec:

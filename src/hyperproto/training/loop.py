@@ -1,10 +1,12 @@
 """The training loop, where everything is checked by now, and what people see of it while it runs."""
 
+import copy
 import time
+from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 from accelerate import Accelerator
@@ -24,6 +26,7 @@ from hyperproto.training.checkpoint import (
     TrainState,
     fill_weights,
     machine_of,
+    optimizer_tensors,
     read_tensors,
     restore,
     take,
@@ -43,6 +46,7 @@ from hyperproto.training.folder import RunFolder
 from hyperproto.training.outputs import evaluate
 from hyperproto.training.run import Run, best_epoch, describe_measures, out_of_patience
 
+Callback: TypeAlias = Callable[[dict[str, Any]], object]
 NAMED = 8  # examples in the sentence about a failed batch; all of them are in the file
 
 
@@ -105,7 +109,9 @@ class Loop:
         accelerator: Accelerator,
         train: AnyDataset,
         valid: AnyDataset | None,
+        optimizer: torch.optim.Optimizer,
         *,
+        callbacks: Sequence[Callback] = (),
         min_rows: int = 1,
         folder: Path | None = None,
         store: RunFolder | None = None,
@@ -115,12 +121,8 @@ class Loop:
         self.folder, self.store, self.restore_best = folder, store, restore_best
         self.channels_last = use_channels_last(run.network)
         self.gradients = Gradients(run.network, run.space, settings, accelerator)
-        self.optimizer = torch.optim.SGD(
-            self.gradients.objective.parameters(),
-            lr=settings.lr,
-            momentum=settings.momentum,
-            weight_decay=settings.weight_decay,
-        )
+        self.optimizer, self.callbacks = optimizer, callbacks
+        self.rates = [float(group["lr"]) for group in optimizer.param_groups]  # the schedule multiplies each
         rank, world = accelerator.process_index, accelerator.num_processes
         size, seed = settings.batch_size, settings.seed
         self.batches = Batches(train, size, shuffle=True, seed=seed, rank=rank, world=world, least=min_rows)
@@ -156,6 +158,8 @@ class Loop:
                 self.store.end_epoch(self.run, times)
             log.add(record)
             self._save(None, epoch + 1, 0, shutdown)
+            for callback in self.callbacks:
+                callback(copy.deepcopy(record))
             shutdown.stop_if_requested(f"Stopped after epoch {epoch + 1}. {self._advice}")
         if self.restore_best and self.best is None and self.folder is not None:  # of an epoch before it was resumed
             self.best = from_first(partial(read_tensors, self.folder / "best.safetensors"))
@@ -180,8 +184,8 @@ class Loop:
         unchecked = epoch == 0 and not isinstance(self.batches.data, Arrays | ImageData)
         try:
             for step, batch in enumerate(self.batches.epoch(epoch, start=start), start):
-                for group in self.optimizer.param_groups:
-                    group["lr"] = self._rate(epoch, step)
+                for group, rate in zip(self.optimizer.param_groups, self.rates, strict=True):
+                    group["lr"] = rate * self._scale(epoch, step)
                 if unchecked:
                     self._check_targets(epoch, step, batch[1])
                 inputs = move(batch[0], device, channels_last=self.channels_last)
@@ -191,36 +195,44 @@ class Loop:
                 take_step(self.optimizer, self.accelerator)
                 space.observe(z, targets)
                 done = epoch * steps + step + 1
+                if done == 1 and self.folder is not None:
+                    optimizer_tensors(self.state)  # what cannot be stored is refused now, not after an epoch
                 if bar.shown:
                     note = f"loss {losses.last:.4f}  {describe_measures(self.run.metrics)}"
                     bar.update(done, description=f"epoch {epoch + 1}/{self.settings.epochs}", note=note)
                 if shutdown.due(done):
-                    self._save(losses, epoch, step + 1, shutdown)
+                    if not self.batches.own_order:
+                        self._save(losses, epoch, step + 1, shutdown)
                     shutdown.stop_if_requested(f"Stopped in epoch {epoch + 1} after step {step + 1}. {self._advice}")
             mean = losses.mean(self.accelerator)
         except NonFiniteLossError as error:
+            if self.batches.own_order:
+                raise
             if losses.steps != step:  # noticed late: the batch is made again
                 batch = next(self.batches.epoch(epoch, start=losses.steps))
             raise explain_failure(error, self.batches.ids(epoch)[losses.steps], batch, self.folder) from None
         # the rate is computed, not read off the optimizer: resuming after the last step takes none
-        return {"epoch": epoch, "loss": mean, "lr": self._rate(epoch, steps - 1), "valid": self._validate()}
+        rate = self.rates[0] * self._scale(epoch, steps - 1)
+        return {"epoch": epoch, "loss": mean, "lr": rate, "valid": self._validate()}
 
     @property
     def state(self) -> TrainState:
         """What a checkpoint stores."""
         return TrainState(self.run.network, self.run.space, self.optimizer, self.accelerator, self.settings.seed)
 
-    def _rate(self, epoch: int, step: int) -> float:
-        """Return the learning rate of a step of an epoch."""
+    def _scale(self, epoch: int, step: int) -> float:
+        """Return what learning rates are multiplied by in a step of an epoch."""
         steps = len(self.batches)
         progress = (epoch * steps + step) / (self.settings.epochs * steps)
-        return float(self.settings.lr * SCHEDULES[self.settings.schedule](progress))
+        return SCHEDULES[self.settings.schedule](progress)
 
     def _check_targets(self, epoch: int, step: int, targets: Any) -> None:
         """Check targets that could not be checked before; a mistake is named by its example."""
         try:
             self.run.space.check(targets)
         except InputError:
+            if self.batches.own_order:
+                raise
             for row, example in enumerate(self.batches.ids(epoch)[step].tolist()):
                 try:
                     self.run.space.check(index_targets(targets, slice(row, row + 1)))

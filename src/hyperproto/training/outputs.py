@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from hyperproto._core.processes import meet_other_processes
 from hyperproto.data import Arrays, Batches, ImageData, as_dataset
 from hyperproto.defaults import INFERENCE_BATCH_SIZE
-from hyperproto.metrics import absolute_error_terms, accuracy_terms
+from hyperproto.metrics import absolute_error_terms, accuracy_terms, most_likely
 from hyperproto.spaces import OutputSpace
 from hyperproto.training.distributed import move, use_channels_last
 
@@ -136,7 +136,8 @@ def constant_measures(space: OutputSpace, targets: Mapping[str, Tensor]) -> dict
     What is no better than these has learned nothing.
     """
     answers = {}
-    for name, target in targets.items():
+    for name, given in targets.items():
+        target = most_likely(given) if given.ndim > 1 else given
         if target.dtype.is_floating_point:
             answers[name] = target.nanmedian().expand(len(target))
         else:

@@ -11,18 +11,25 @@ from torch import nn
 from hyperproto._core.files import as_path
 from hyperproto._core.processes import derive_seed, from_first
 from hyperproto.data import Labels, Source
-from hyperproto.data.preprocessing import TablePreprocessing, preprocessing_from_dict
-from hyperproto.data.source import Target
-from hyperproto.defaults import FINE_TUNING
+from hyperproto.data.source import Target, resized
+from hyperproto.defaults import FINE_TUNING, InputKind
 from hyperproto.models import Backbone, FeatureBackbone
 from hyperproto.spaces import Classes, OutputSpace, Space, Sphere, TaskSpace
 from hyperproto.spaces.tasks import Task
-from hyperproto.spec import ResolvedSettings, RunSpec
-from hyperproto.training.build import build_data, build_network, build_source, build_space, choose_network
+from hyperproto.spec import DataSpec, ResolvedSettings, RunSpec
+from hyperproto.training.build import (
+    build_data,
+    build_network,
+    build_source,
+    build_space,
+    choose_network,
+    read_as,
+    run_before,
+)
 from hyperproto.training.checkpoint import fill_weights, read_checkpoint
 from hyperproto.training.features import freeze
 from hyperproto.training.fit import fit, kind_of, resolve_settings
-from hyperproto.training.folder import CHECKPOINT, check_same, run_started, stored_position, stored_spec
+from hyperproto.training.folder import CHECKPOINT, check_same, extend_run, run_started, stored_position, stored_spec
 from hyperproto.training.load import read_run, rebuild
 from hyperproto.training.loop import check_log
 from hyperproto.training.outputs import constant_measures
@@ -59,23 +66,36 @@ def train(
         return resume_run(place, say=say, **options)
     check_log(options.get("log"), place)  # before data are read, which may take long
     with run_started(place, spec):
-        source = build_source(spec.data, seed=spec.train.seed)
+        read, before = partial(build_source, spec.data, seed=spec.train.seed), run_before(spec.network)
+        source = read() if before is None else _resized(read_as(before, read), spec.data)
         return _fit(*_build(spec, source, place), place, say, options)
 
 
-def resume_run(folder: str | Path, *, path: str | Path | None = None, say: Say | None = None, **options: Any) -> Run:
+def resume_run(
+    folder: str | Path,
+    *,
+    epochs: int | None = None,
+    path: str | Path | None = None,
+    say: Say | None = None,
+    **options: Any,
+) -> Run:
     """Continue a run that :func:`train` started, bit for bit as if it had not been interrupted.
 
     Parameters
     ----------
     folder : path
         The run.
+    epochs : int, optional
+        Train longer, to this many epochs altogether. Everything goes on from where it is, momentum included; from the
+        next step on the schedule is that of a run of so many epochs, which stays the run's.
     path : path, optional
         Where the data are now, if they were moved.
     say, **options
         As for :func:`train`.
     """
     place = as_path(folder)
+    if epochs is not None:
+        from_first(lambda: extend_run(place, epochs))
     spec, position = from_first(lambda: (stored_spec(place), stored_position(place)))
     read = partial(build_source, spec.data, seed=spec.train.seed, path=path)
     if position is None:
@@ -83,9 +103,7 @@ def resume_run(folder: str | Path, *, path: str | Path | None = None, say: Say |
     else:  # what a rule decided is taken from the run: the rule may be another one by now
         record = read_run(place)
         spec = replace(spec, train=ResolvedSettings.from_dict(record.settings))
-        before = preprocessing_from_dict(record.preprocessing or {})
-        encoder = before.encoder if isinstance(before, TablePreprocessing) else None
-        source = replace(read(encoder=encoder), preprocessing=before)
+        source = read_as(record, read)
         network, space = rebuild(place)
         stored, now = ({name: _values(t) for name, t in each.items()} for each in (space.tasks, source.targets))
         check_same(place, "targets", stored, now)
@@ -101,14 +119,15 @@ def _build(spec: RunSpec, source: Source, folder: Path | None) -> tuple[RunSpec,
     """Choose the network by the data, compute features where it is frozen, then build the space and the network."""
     seed = spec.train.seed
     chosen, source = choose_network(spec.network, source, spec.data.image_size)
-    shape, kind = source.preprocessing.input_shape, kind_of(source.train.inputs)
+    shape = source.preprocessing.input_shape
+    kind: InputKind = "images" if len(shape) == 3 else kind_of(source.train.inputs)
     build = partial(build_network, chosen, shape, kind, seed=derive_seed(seed, "weights"))
     if chosen.freeze:
         source = freeze(build(1), source, spec.data, folder)
     space = build_space(spec.space, source, seed=seed)
     settings = spec.train
-    if chosen.weights not in (None, "none") and not chosen.freeze and settings.lr is None:
-        rate = resolve_settings(settings, space, len(source.train), "images").lr
+    if kind == "images" and chosen.weights not in (None, "none") and not chosen.freeze and settings.lr is None:
+        rate = resolve_settings(settings, space, len(source.train), kind).lr
         settings = replace(settings, lr=FINE_TUNING * rate)
     return replace(spec, network=chosen, train=settings), source, build(space.dim), space
 
@@ -148,6 +167,11 @@ def _fit(
     )
     run.constant = {} if valid is None else constant_measures(space, space.by_task(valid.targets))
     return run
+
+
+def _resized(source: Source, data: DataSpec) -> Source:
+    """Return images at the size that is asked for, where one is, in place of that of the run before."""
+    return source if data.image_size is None else resized(source, data.image_size)
 
 
 def _values(known: Task | Target) -> list[Any]:
