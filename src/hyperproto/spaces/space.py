@@ -162,7 +162,8 @@ class PrototypeHead(Head):
 
     def _table(self, dtype: torch.dtype) -> Tensor:
         """Return the prototypes, where they are few rounded to ``dtype``: rounded once, not row by row every step."""
-        exact, follows = self.prototypes, torch.compiler.is_compiling() or torch.jit.is_tracing()
+        exact = self.prototypes
+        follows = torch.compiler.is_compiling() or torch.jit.is_tracing()  # type: ignore[attr-defined,no-untyped-call]
         if follows or exact.dtype == dtype or exact.numel() > FEW_ENTRIES:
             return exact
         kept = self._rounded
