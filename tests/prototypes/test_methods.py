@@ -111,7 +111,7 @@ def test_paper_sums_both_equations_with_weight_one(prior, monkeypatch):
     made = place(prior, method="paper").certificate
     assert seen["weight"] == 1.0
     assert "Eq. 5 + 1 x Eq. 6" in made.method
-    assert made.prior_agreement.ranked_by_margin > 0.55  # chance is one half
+    assert made.prior_agreement.spearman > 0.3
 
 
 def test_a_tensor_an_array_and_vectors_by_name_are_the_same_prior(prior):
@@ -147,7 +147,7 @@ def test_classes_without_prior_are_placed_by_separation_alone():
 
 def test_more_dimensions_than_classes_are_fine(prior):
     made = place(prior, dim=30)
-    assert made.certificate.prior_agreement.ranked_by_margin > 0.85
+    assert made.certificate.prior_agreement.spearman > 0.9
     assert auto_weight(12, 30) == auto_weight(12, 11)
 
 
