@@ -31,8 +31,8 @@ test-data: $(STAMP)  ## the readers on the publishers' own files, below $HYPERPR
 	@test -n "$$HYPERPROTO_DATA" || { echo "Set HYPERPROTO_DATA to the folder that holds the data sets."; exit 2; }
 	$(BIN)/python -m pytest -m real_data
 
-attack: $(STAMP)  ## damage N=1000 files of every kind, and count what happens (SEED=0)
-	$(BIN)/python -m tests.attack -n $(or $(N),1000) --seed $(or $(SEED),0)
+attack: $(STAMP)  ## damage N=1000 files of every kind, kill KILLS=50 writers, and count what happens (SEED=0)
+	$(BIN)/python -m tests.attack -n $(or $(N),1000) --kills $(or $(KILLS),50) --seed $(or $(SEED),0)
 
 lint: $(STAMP)  ## lint and types only
 	$(BIN)/ruff check .

@@ -118,6 +118,7 @@ def convert_estimator(folder: Path) -> None:
         "format": ESTIMATOR_FORMAT,
         "inputs": {name: np.ravel(values).tolist() for name, values in described["inputs"].items()},
         "encoder": columns and {"columns": columns},
+        "flat": described.pop("multitask").get("flat_", True),
     }
     write_json(folder / "estimator.json", described)
 

@@ -1,7 +1,8 @@
 """Damage every kind of file, read it, and count what happens: ``python -m tests.attack [KIND ...] --seed S -n N``.
 
 Anything but success or a sentence of ours is a failure, and is printed with the command that repeats it. A case may
-take 10 seconds and 2 GB; cases run in a process of their own, which is replaced when it dies.
+take 10 seconds and 2 GB; cases run in a process of their own, which is replaced when it dies. The kinds ``kill-...``,
+``full-...`` and ``two-...`` break off what writes files, as ``kills.py`` says; ``--kills`` of them are shared out.
 """
 
 import argparse
@@ -16,7 +17,6 @@ import tempfile
 import warnings
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -25,8 +25,11 @@ SECONDS, MEMORY = 10, 2 << 30
 
 def run_cases(kind: str, seed: int, cases: range, keep: Path | None = None) -> tuple[Counter[str], dict[str, str]]:
     """Return counts by outcome, and the first case of each failure."""
-    import tests.attack.kinds  # before processes are forked  # noqa: F401
+    from tests.attack.kills import TARGETS, WAYS, attack  # also all that is read, before processes are forked
 
+    way, _, name = kind.partition("-")
+    if way in WAYS and name in TARGETS:
+        return attack(name, way, seed, cases)
     counts: Counter[str] = Counter()
     failures: dict[str, str] = {}
     with tempfile.TemporaryDirectory() as place:
@@ -69,14 +72,15 @@ def _work(kind: str, seed: int, cases: range, good: Path, keep: Path | None, rep
     from tests.attack.mutate import damage
 
     warnings.simplefilter("ignore")
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    if keep is None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     target = KINDS[kind]
     marker = good / "which"
     if not marker.exists():
         whole = good / "files"
         whole.mkdir()
         path = target.write(whole)
-        with suppress(HyperprotoError):  # some kinds are not supported at all
+        if kind != "npz":  # which is not supported
             target.read(shutil.copytree(whole, good / "tried"), good / "tried" / path.relative_to(whole))
         marker.write_text(str(path.relative_to(whole)))
     name = marker.read_text()
@@ -112,6 +116,7 @@ def main() -> int:
     parser.add_argument("kinds", nargs="*", metavar="KIND", help="of file (default: all)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("-n", type=int, default=1000, help="cases of each kind")
+    parser.add_argument("--kills", type=int, default=50, help="processes to kill, where all kinds are tried")
     parser.add_argument("--case", type=int, help="repeat one case")
     parser.add_argument("--keep", type=Path, help="folder to keep the damaged files of that case in")
     parser.add_argument("--jobs", type=int, default=2)
@@ -120,20 +125,26 @@ def main() -> int:
     if len(args.kinds) == 1:
         cases = range(args.n) if args.case is None else range(args.case, args.case + 1)
         counts, failures = run_cases(args.kinds[0], args.seed, cases, args.keep)
-        print(f"{args.kinds[0]:32}" + "  ".join(f"{name} {count:,}" for name, count in sorted(counts.items())))
+        outcomes = "  ".join(f"{name} {count:,}" for name, count in sorted(counts.items()))
+        peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10
+        print(f"{args.kinds[0]:32}{outcomes}  (at most {peak:,} MB)")
         for failure in failures.values():
             print(f"  {args.kinds[0]} --seed {args.seed} --case {failure}", flush=True)
         return int(bool(failures))
+    from tests.attack.kills import TARGETS, WAYS
     from tests.attack.kinds import KINDS
 
+    breaks = {f"{way}-{name}": -(-args.kills // len(TARGETS)) for way in WAYS for name in TARGETS}
+
     def attack(kind: str) -> int:
-        command = [sys.executable, "-m", "tests.attack", kind, "--seed", str(args.seed), "-n", str(args.n)]
+        cases = str(breaks.get(kind, args.n))
+        command = [sys.executable, "-m", "tests.attack", kind, "--seed", str(args.seed), "-n", cases]
         done = subprocess.run(command, check=False, capture_output=True, text=True)
         print(done.stdout + done.stderr, end="", flush=True)
         return done.returncode
 
     with ThreadPoolExecutor(args.jobs) as pool:
-        return max(pool.map(attack, args.kinds or KINDS))
+        return max(pool.map(attack, args.kinds or [*breaks, *KINDS]))
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -9,15 +10,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow
 import torch
 from PIL import Image
+from scipy import sparse
+from sklearn.base import clone
 
 import hyperproto as hp
 from hyperproto._core.errors import HyperprotoError
 from hyperproto.cli.place import read_classes
 from hyperproto.data import read_source, training_data
 from hyperproto.data.readers import describe_data
-from hyperproto.estimators import HypersphericalClassifier, HypersphericalMultiTask
+from hyperproto.estimators import HypersphericalClassifier, HypersphericalMultiTask, HypersphericalRegressor
 from hyperproto.evaluation import calibrate_run, list_runs, predict_files
 from hyperproto.models import create_backbone, load_weights
 from hyperproto.priors.accept import as_prior
@@ -25,12 +29,12 @@ from hyperproto.reproduction.cell import FORMAT, paper_cell, write_record
 from hyperproto.reproduction.experiment import Entry, Experiment
 from hyperproto.reproduction.grid import make_grid
 from hyperproto.reproduction.reports import to_markdown
-from hyperproto.training import RunSpec, SpaceSpec, TrainSettings, resume_run, train
+from hyperproto.training import NetworkSpec, RunSpec, SpaceSpec, TrainSettings, resume_run, train
 from hyperproto.training.folder import stored_spec
 from tests.data import layouts
 
 NAMES = ("cat", "dog", "bird")
-COLUMNS = {"classes": ["side"], "ranges": ["height"]}
+COLUMNS: dict[str, Any] = {"classes": ["side"], "ranges": ["height"]}
 
 
 @dataclass(frozen=True)
@@ -101,10 +105,14 @@ def _source(folder: Path, path: Path, **options: Any) -> None:
 def _numbers(folder: Path, *, ending: str = ".csv") -> Path:
     rng = np.random.default_rng(0)
     rows: list[list[object]] = [
-        [*map(float, rng.normal(size=2).round(3)), ("left", "right")[i % 2], i] for i in range(24)
+        [a, b, ("red", "green", "blue")[i % 3], f"2020-01-{i + 1:02}", ("left", "right")[i % 2], i]
+        for i, (a, b) in enumerate(rng.normal(size=(24, 2)).round(3).tolist())
     ]
-    path = layouts.write_csv(folder / "numbers.csv", ["a", "b", "side", "height"], rows)
-    if ending == ".parquet":
+    path = layouts.write_csv(folder / "numbers.csv", ["a", "b", "word", "day", "side", "height"], rows)
+    if ending == ".tsv":
+        text = path.read_text().replace(",", "\t")
+        path.rename(path.with_suffix(ending)).write_text(text)
+    elif ending == ".parquet":
         from pyarrow import csv, parquet
 
         parquet.write_table(csv.read_csv(path), path.with_suffix(ending))
@@ -140,12 +148,12 @@ def _load_prototypes(folder: Path, path: Path) -> None:
     found.save(folder / "again.safetensors")
 
 
-def _run(name: str) -> Callable[[Path], Path]:
-    """Write a calibrated run of three epochs, whose data are beside it."""
+def _run(name: str, *, space: SpaceSpec = SpaceSpec(dim=3), **options: Any) -> Callable[[Path], Path]:  # noqa: B008
+    """Write a calibrated run of two epochs, whose data are beside it."""
 
     def write(folder: Path) -> Path:
-        data = describe_data(_numbers(folder), "table", **COLUMNS)
-        spec = RunSpec(data=data, space=SpaceSpec(dim=3), train=TrainSettings(epochs=2, batch_size=8))
+        data = describe_data(_numbers(folder), "table", **(COLUMNS | options))
+        spec = RunSpec(data=data, space=space, train=TrainSettings(epochs=2, batch_size=8))
         train(spec, folder / "run")
         calibrate_run(folder / "run", reject=0.1)
         return folder / "run" / name
@@ -161,6 +169,8 @@ def _use_run(folder: Path, path: Path) -> None:
         (folder / "run" / "config.json").unlink()
         stored_spec(folder / "run")
         return
+    if path.name == "config.json" and _epochs(path) > 2:
+        return  # as long as it says
     errors: list[Exception] = []
     for use in (
         lambda: predict_files(folder / "run", [folder / "numbers.csv"]),
@@ -175,6 +185,48 @@ def _use_run(folder: Path, path: Path) -> None:
         raise errors[0]
 
 
+def _epochs(path: Path) -> float:
+    try:
+        return float(json.loads(path.read_bytes())["settings"]["epochs"])
+    except (ValueError, TypeError, LookupError, OverflowError):
+        return 0
+
+
+def _simple(model: Any, prepare: Callable[[Any], Any]) -> Kind:
+    """Return the description of an estimator of one column, fitted and used with inputs that are prepared."""
+
+    def write(folder: Path) -> Path:
+        x, _ = _training()
+        clone(model).fit(prepare(x), x[:, 0] if hasattr(model, "bounds") else x[:, 0] > 0).save(folder / "model")
+        return folder / "model" / "estimator.json"
+
+    def read(folder: Path, path: Path) -> None:
+        found, (x, _) = hp.load(folder / "model"), _training()
+        if found.n_features_in_ == 3:
+            found.predict(prepare(x))
+
+    return Kind(write, read)
+
+
+def _add_to_estimator(folder: Path, path: Path) -> None:
+    model, (x, _) = hp.load(folder / "model"), _training()
+    if model.n_features_in_ == 3:
+        model.add_classes(x[:8] + 3, ["new"] * 8)
+        model.predict(x)
+
+
+def _image_run(folder: Path) -> Path:
+    _image("PNG")(folder / "data")
+    data, network = describe_data(folder / "data", "image-folder"), NetworkSpec(backbone="resnet-8", weights="none")
+    settings = TrainSettings(epochs=1, batch_size=4)
+    train(RunSpec(data=data, network=network, space=SpaceSpec(dim=3), train=settings), folder / "run")
+    return folder / "run" / "config.json"
+
+
+def _use_image_run(folder: Path, path: Path) -> None:
+    predict_files(folder / "run", [folder / "data" / "a" / "0.png"])
+
+
 def _estimator(name: str, *, several: bool = False) -> Callable[[Path], Path]:
     def write(folder: Path) -> Path:
         x, y = _training()
@@ -184,7 +236,7 @@ def _estimator(name: str, *, several: bool = False) -> Callable[[Path], Path]:
                 HypersphericalClassifier(epochs=2, calibrate=True, reject=0.2, replay=4, random_state=0),
                 y[:, 0],
             )
-        model.fit(x, y).save(folder / "model")
+        model.fit(_with_words(x) if several else x, y).save(folder / "model")
         return folder / "model" / name
 
     return write
@@ -195,11 +247,16 @@ def _training() -> tuple[Any, Any]:
     return x, np.stack([np.where(x[:, 0] > 0, "up", "down").astype(object), x[:, 1].astype(object)], axis=1)
 
 
+def _with_words(x: Any) -> Any:
+    return pyarrow.table({"a": x[:, 0], "b": x[:, 1], "word": np.where(x[:, 2] > 0, "red", "green")})
+
+
 def _use_estimator(folder: Path, path: Path) -> None:
     model = hp.load(folder / "model")
     x, _ = _training()
     if model.n_features_in_ != x.shape[1]:
         return  # scikit-learn says what it expects
+    x = _with_words(x) if model.encoder_ else x
     model.predict(x)
     model.predict_proba(x)
 
@@ -244,7 +301,8 @@ def _classes(folder: Path, path: Path) -> None:
 
 IMAGES = ("JPEG", "PNG", "BMP", "GIF", "WEBP", "TIFF", "PPM")
 RUN = (
-    "config.json", "spec.json", "epochs.jsonl", "times.jsonl", "metrics.json", "calibration.json", "last.safetensors",
+    "config.json", "best.safetensors",
+    "spec.json", "epochs.jsonl", "times.jsonl", "metrics.json", "calibration.json", "last.safetensors",
     "checkpoint.safetensors", "prototypes.0.safetensors",
 )  # fmt: skip
 ESTIMATOR = ("estimator.json", "last.safetensors", "held_out.safetensors", "replay.safetensors")
@@ -263,6 +321,15 @@ KINDS: dict[str, Kind] = {
     "class-names": Kind(_bytes("classes.txt", "\n".join(NAMES).encode()), _classes),
     "csv": Kind(_numbers, _table),
     "parquet": Kind(partial(_numbers, ending=".parquet"), _table),
+    "tsv": Kind(partial(_numbers, ending=".tsv"), _table),
+    "mnist-labels": Kind(_layout(layouts.write_mnist, "train-labels-idx1-ubyte.gz"), _source),
+    "cifar-test": Kind(_layout(layouts.write_cifar100_binary, "test.bin"), _source),
+    "tiny-imagenet-wnids": Kind(_layout(layouts.write_tiny_imagenet, "wnids.txt"), _source),
+    **{
+        f"cub-{name}": Kind(_layout(layouts.write_cub200, f"{name}.txt"), _source)
+        for name in ("images", "classes", "train_test_split")
+    },
+    "omniart-test": Kind(_layout(layouts.write_omniart, "test_complete.csv"), _source),
     "mnist": Kind(_layout(partial(layouts.write_mnist, gzipped=False), MNIST), _source),
     "mnist-gz": Kind(_layout(layouts.write_mnist, f"{MNIST}.gz"), _source),
     "cifar": Kind(_layout(layouts.write_cifar100_binary, "train.bin"), _source),
@@ -276,13 +343,29 @@ KINDS: dict[str, Kind] = {
     "vectors-text": Kind(_bytes("v.txt", _vectors()), _prior),
     "vectors-word2vec": Kind(_bytes("v.vec", _vectors(header=True)), _prior),
     "vectors-binary": Kind(_bytes("v.bin", _vectors(binary=True)), _prior),
+    "vectors-binary-gz": Kind(_bytes("v.bin.gz", _vectors(binary=True, packed=True)), _prior),
     "vectors-gz": Kind(_bytes("v.txt.gz", _vectors(packed=True)), _prior),
     "taxonomy": Kind(_bytes("tree.csv", TREE), _taxonomy),
+    "matrix-tsv": Kind(_bytes("square.tsv", SQUARE.replace(b",", b"\t")), _matrix),
     "matrix": Kind(_bytes("square.csv", SQUARE), _matrix),
     "prototypes": Kind(_prototypes, _load_prototypes),
     **{f"run-{name}": Kind(_run(name), _use_run) for name in RUN},
+    **{
+        f"run-{kind}": Kind(_run("config.json", space=SpaceSpec(kind=kind)), _use_run)
+        for kind in ("spheres", "composite", "conventional")
+    },
+    "run-deep-ncm": Kind(
+        _run("config.json", space=SpaceSpec(kind="deep-ncm", dim=3, mean="online"), ranges=[], columns=["a", "b"]),
+        _use_run,
+    ),
+    "run-image": Kind(_image_run, _use_image_run),
+    "run-text": Kind(_run("config.json", text="word"), _use_run),
     **{f"estimator-{name}": Kind(_estimator(name), _use_estimator) for name in ESTIMATOR},
     "estimator-several": Kind(_estimator("estimator.json", several=True), _use_estimator),
+    "estimator-number": _simple(HypersphericalRegressor(epochs=2, random_state=0), lambda x: x),
+    "estimator-sparse": _simple(HypersphericalClassifier(epochs=2, random_state=0), sparse.csr_array),
+    "estimator-table": _simple(HypersphericalClassifier(epochs=2, random_state=0), lambda x: _with_words(x)),
+    **{f"add-{name}": Kind(_estimator(name), _add_to_estimator) for name in ESTIMATOR if name != "last.safetensors"},
     "weights-pt": Kind(_weights(".pt"), _load_weights),
     "weights-safetensors": Kind(_weights(".safetensors"), _load_weights),
     "cell": Kind(_record, _report),

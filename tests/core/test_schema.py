@@ -1,4 +1,5 @@
 import copy
+from dataclasses import dataclass
 
 import pytest
 
@@ -73,3 +74,14 @@ def test_what_comes_out_is_typed():
 def test_the_error_names_the_field(values, sentence):
     with pytest.raises(HyperprotoError, match=sentence):
         from_plain(RunSpec, values)
+
+
+def test_numbers_of_a_file_are_those_of_the_machine():
+    @dataclass
+    class Sizes:
+        share: float
+        count: int = 0
+
+    assert type(from_plain(Sizes, {"share": 10**30}).share) is float
+    with pytest.raises(ValueError, match="`count` must be at most"):
+        from_plain(Sizes, {"share": 0.5, "count": 10**30})

@@ -9,5 +9,6 @@ ESTIMATORS = [HypersphericalClassifier(**SOME), HypersphericalRegressor(**SOME),
 
 
 @parametrize_with_checks(ESTIMATORS)
-def test_the_estimators_keep_scikit_learns_contract(estimator, check):
+def test_the_estimators_keep_scikit_learns_contract(estimator, check, monkeypatch):
+    monkeypatch.setenv("SCIPY_ARRAY_API", "1")  # else the checks of arrays that are not numpy's are skipped
     check(estimator)

@@ -5,7 +5,7 @@ import pickle
 import joblib
 import numpy as np
 import pytest
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 
 import hyperproto as hp
 from hyperproto.estimators import HypersphericalClassifier, HypersphericalMultiTask, HypersphericalRegressor
@@ -204,3 +204,46 @@ def test_an_estimator_is_there_until_the_new_one_is(classifier, three_kinds, tmp
 
 def raise_full_disk(*args, **options):
     raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def _rename(described):
+    described["columns"][1]["name"] = "another"
+
+
+def _drop_a_class(described):
+    described["columns"][0]["classes"].pop()
+
+
+@pytest.mark.parametrize(
+    ("damage", "sentence"),
+    [
+        (lambda d: d["inputs"]["mean"].pop(), "one number, or 3, one per column; got 2"),
+        (lambda d: d["inputs"].update(mean=[10**30, 0, "x"]), "`mean` must be a number"),
+        (lambda d: d.update(flat=[]), "`flat` must be true or false"),
+        (lambda d: d["features"].update(names="abc"), "`names` must be a list"),
+        (lambda d: d["features"].update(names=["a"]), "`names` must be those of 3 columns; got 1"),
+        (_rename, "tasks of the space must be those of the columns"),
+        (_drop_a_class, "tasks of the space must be those of the columns"),
+    ],
+)
+def test_parts_of_a_file_that_do_not_fit_each_other_are_named(tmp_path, damage, sentence):
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    y = np.stack([(X[:, 0] > 0).astype(object), X[:, 1].astype(object)], axis=1)
+    HypersphericalMultiTask(epochs=1, random_state=0).fit(X, y).save(tmp_path / "model")
+    path = tmp_path / "model" / "estimator.json"
+    described = json.loads(path.read_text())
+    damage(described)
+    path.write_text(json.dumps(described))
+    with pytest.raises((ValueError, TypeError), match=sentence):
+        hp.load(tmp_path / "model")
+
+
+@pytest.mark.parametrize("name", ["held_out.safetensors", "replay.safetensors"])
+def test_stored_labels_of_classes_that_are_not_there_are_refused(three_kinds, tmp_path, name):
+    X, y = three_kinds
+    HypersphericalClassifier(epochs=1, replay=2, calibrate=True, random_state=0).fit(X, y).save(tmp_path / "model")
+    tensors = load_file(tmp_path / "model" / name)
+    tensors["targets.0"][0] = 2**40
+    save_file(tensors, tmp_path / "model" / name)
+    with pytest.raises(ValueError, match="Stored targets must be ids of 3 classes, or -1"):
+        hp.load(tmp_path / "model")

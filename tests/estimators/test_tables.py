@@ -11,7 +11,8 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 import hyperproto as hp
 from hyperproto._core.schema import from_plain
-from hyperproto.data.encoding import MOST_CATEGORIES, TableEncoder, frame_columns
+from hyperproto.data.encoding import MOST_CATEGORIES, ColumnCode, TableEncoder, frame_columns
+from hyperproto.data.preprocessing import Standardizer, TablePreprocessing
 from hyperproto.data.readers import describe_data
 from hyperproto.data.tables import read_table
 from hyperproto.estimators import HypersphericalClassifier, HypersphericalMultiTask, HypersphericalRegressor
@@ -152,3 +153,26 @@ def test_numbers_with_gaps_are_the_same_inputs_on_the_command_line(tmp_path):
     assert source.preprocessing.encoder.outputs == ("size", "age", "age is empty")
     mine, theirs = source.preprocessing.scaling, model.inputs_
     np.testing.assert_allclose([mine.mean, mine.scale], [theirs.mean, theirs.scale], rtol=1e-6)  # read as float32
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ({"kind": "number"}, "`fill` must have 1 numbers for number; got 0"),
+        ({"kind": "date", "fill": [0.0]}, "`fill` must have 3 numbers for date; got 1"),
+        ({"kind": "text", "fill": [1.0], "categories": ["a", "b"]}, "`fill` must have 2 numbers"),
+        ({"kind": "categories", "categories": ["a", "a"]}, "`categories` must differ"),
+        ({"kind": "categories", "buckets": 10**9}, "`buckets` must be from 0 to 256"),
+    ],
+)
+def test_a_stored_column_that_contradicts_itself_is_refused(values, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        from_plain(ColumnCode, {"name": "a", **values})
+
+
+def test_a_stored_text_is_the_only_column_and_only_divided():
+    text = ColumnCode("t", "text", (1.0,), categories=("a",))
+    with pytest.raises(ValueError, match="must be the only one"):
+        TableEncoder((text, ColumnCode("n", "number", (0.0,))))
+    with pytest.raises(ValueError, match="must only be divided"):
+        TablePreprocessing(TableEncoder((text,)), Standardizer((1.0,), (1.0,)))

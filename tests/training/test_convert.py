@@ -95,7 +95,8 @@ def test_an_estimator_of_the_second_format_is_converted(tmp_path):
     path = tmp_path / "model" / "estimator.json"
     described = json.loads(path.read_text())
     inputs = {name: [[values]] for name, values in described["inputs"].items()}
-    path.write_text(json.dumps(described | {"format": "hyperproto.estimator/2", "inputs": inputs}))
+    described |= {"format": "hyperproto.estimator/2", "inputs": inputs, "multitask": {}}
+    path.write_text(json.dumps(described))
     with pytest.raises(ValueError, match=r"got hyperproto.estimator/2. Convert it: python tools/convert_runs.py"):
         hp.load(tmp_path / "model")
     convert_estimator(tmp_path / "model")

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 import torch
 from PIL import Image
+from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
 import hyperproto as hp
@@ -72,6 +73,8 @@ def test_features_are_computed_once_and_only_the_output_is_trained(pictures, wei
     run = train(described(pictures, weights), tmp_path / "run", progress=False, say=said.append)
     assert sum(calls) == 16 + 6
     assert "only its last layers are trained, on features that are computed once" in said[0]
+    with safe_open(tmp_path / "run" / "features.safetensors", "pt") as file:
+        assert list(file.metadata()) == ["features"]  # of several, the order would not be reproducible
     stored, state = torch.load(weights, weights_only=True), run.network.state_dict()
     assert all(torch.equal(state[key], value) for key, value in stored.items() if not key.startswith("output."))
     loaded = hp.load(tmp_path / "run").network

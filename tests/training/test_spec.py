@@ -16,7 +16,7 @@ from PIL import Image
 import hyperproto as hp
 from hyperproto.cli.main import main
 from hyperproto.data import Bounds, Labels, Source, Split, Standardizer, TablePreprocessing
-from hyperproto.data.encoding import TableEncoder
+from hyperproto.data.encoding import ColumnCode, TableEncoder
 from hyperproto.data.readers import describe_data, read_data
 from hyperproto.defaults import choose_backbone, choose_dim
 from hyperproto.spaces.space import deal_axes
@@ -33,7 +33,8 @@ QUICK = {"epochs": 1, "batch_size": 4, "workers": 0}
 PARTS = {"data": DataSpec, "network": NetworkSpec, "space": SpaceSpec, "train": TrainSettings}
 
 
-TABLE = TablePreprocessing(TableEncoder(()), Standardizer((0.0,), (1.0,)))  # rows that are prepared already
+# rows that are prepared already
+TABLE = TablePreprocessing(TableEncoder((ColumnCode("a", "number", (0.0,)),)), Standardizer((0.0,), (1.0,)))
 
 
 def spec_of(data, **values):

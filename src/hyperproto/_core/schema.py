@@ -78,13 +78,14 @@ def typed(value: Any, hint: Any, name: str) -> Any:
             raise InputTypeError(name, "be a list", repr(value))
         return tuple(typed(part, parts[0], name) for part in value)
     elif kind is int:
-        check_integer(value, name, at_least=-sys.maxsize)
+        if abs(check_integer(value, name, at_least=-sys.maxsize)) > sys.maxsize:
+            raise InputError(name, f"be at most {sys.maxsize}", value)
     elif kind is Real and (isinstance(value, bool) or not isinstance(value, int | float)):
         raise InputTypeError(name, "be a number", repr(value))
     elif kind is dict and parts and isinstance(value, dict):
         return {key: typed(part, parts[1], f"{name}/{key}") for key, part in value.items()}
     elif kind is float:
-        check_finite_number(value, name)
+        return check_finite_number(value, name)
     elif dataclasses.is_dataclass(kind) and isinstance(kind, type):
         return value if isinstance(value, kind) else from_plain(kind, value)
     elif kind in PLAIN and not isinstance(value, kind):

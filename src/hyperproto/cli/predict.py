@@ -73,7 +73,11 @@ class Predict:
 
 
 def _flat(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return columns for each row: "class", "class/cosine", then of the second class "class/2", ..."""
+    """Return columns for each row: "class", "class/cosine", then of the second class "class/2", ...
+
+    >>> _flat([{"file": "a.png", "predictions": {"=cmd": 1.5}}])
+    [{'file': 'a.png', "'=cmd": 1.5}]
+    """
     flat = []
     for row in rows:
         columns = {key: value for key, value in row.items() if key != "predictions"}
@@ -89,7 +93,7 @@ def _flat(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
                     columns |= {f"{numbered}/{key}": value for key, value in guess.items() if key != "name"}
                 columns[task] = answer["name"]  # which may be "unknown"
                 columns |= {f"{task}/set": " | ".join(answer["set"])} if "set" in answer else {}
-        flat.append({name: _safe(value) for name, value in columns.items()})
+        flat.append({_safe(name): _safe(value) for name, value in columns.items()})
     return flat
 
 

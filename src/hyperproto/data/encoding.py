@@ -51,6 +51,15 @@ class ColumnCode:
     categories: tuple[str | None, ...] = ()
     buckets: int = 0
 
+    def __post_init__(self) -> None:
+        numbers = {"number": 1, "date": len(DATE_PARTS), "categories": 0, "text": len(self.categories)}[self.kind]
+        if len(self.fill) != numbers:
+            raise InputError("fill", f"have {numbers} numbers for {self.kind}", len(self.fill))
+        if len(set(self.categories)) < len(self.categories):
+            raise InputError("categories", "differ from each other")
+        if not 0 <= self.buckets <= MOST_CATEGORIES:
+            raise InputError("buckets", f"be from 0 to {MOST_CATEGORIES}", self.buckets)
+
     @classmethod
     def fit(cls, name: str, cells: Any) -> Self:
         """Look at the cells of a column: an array of numbers, or a list with None where a cell is empty."""
@@ -106,13 +115,16 @@ class TableEncoder:
 
     columns: tuple[ColumnCode, ...]
 
+    def __post_init__(self) -> None:
+        if not self.outputs:
+            raise InputError("The table", "hold numbers, dates, or categories that occur more than once", "none")
+        if len(self.columns) > 1 and any(column.kind == "text" for column in self.columns):
+            raise InputError("A column of free text", "be the only one", f"{len(self.columns)} columns")
+
     @classmethod
     def fit(cls, columns: Mapping[str, Any]) -> Self:
         """Look at the columns of training data, each as :meth:`ColumnCode.fit` takes it."""
-        made = cls(tuple(ColumnCode.fit(name, cells) for name, cells in columns.items()))
-        if not made.outputs:
-            raise InputError("The table", "hold numbers, dates, or categories that occur more than once", "none")
-        return made
+        return cls(tuple(ColumnCode.fit(name, cells) for name, cells in columns.items()))
 
     @classmethod
     def fit_text(cls, name: str, cells: Sequence[Any]) -> Self:

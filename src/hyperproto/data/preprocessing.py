@@ -111,6 +111,13 @@ class Standardizer:
             mean, scale = np.where(indicator, 0.0, mean), np.where(indicator, 1.0, scale)
         return cls(tuple(mean.tolist()), tuple(np.where(scale > tiny, scale, 1.0).tolist()))
 
+    def check_width(self, width: int) -> Self:
+        """Return itself where it fits inputs of so many columns or channels."""
+        for numbers in (self.mean, self.scale):
+            if len(numbers) not in (1, width):
+                raise InputError("scaling", f"have one number, or {width}, one per column", len(numbers))
+        return self
+
     def __call__(self, values: Any) -> Tensor:
         """Return inputs for a network: rows in the precision they came in, images in float32."""
         mean, scale = np.array(self.mean), np.array(self.scale)
@@ -157,10 +164,9 @@ class TablePreprocessing:
     scaling: Standardizer
 
     def __post_init__(self) -> None:
-        width = len(self.encoder.outputs)
-        for numbers in (self.scaling.mean, self.scaling.scale):
-            if len(numbers) not in (1, width):
-                raise InputError("scaling", f"have one number, or {width}, one per column", len(numbers))
+        self.scaling.check_width(len(self.encoder.outputs))
+        if self.encoder.columns[0].kind == "text" and any(self.scaling.mean):
+            raise InputError("The words of a text", "only be divided, so that they stay sparse", "a mean to subtract")
 
     @property
     def input_shape(self) -> tuple[int, ...]:

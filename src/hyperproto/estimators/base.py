@@ -78,6 +78,7 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     random_state: Any = None
     verbose: bool = False
 
+    flat_: bool = field(init=False, default=True)  # whether ``y`` has shape (n,)
     columns_: dict[str, Column] = field(init=False)
     encoder_: TableEncoder | None = field(init=False)
     held_out_: dict[str, TaskOutputs] | None = field(init=False)

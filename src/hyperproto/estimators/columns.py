@@ -162,7 +162,10 @@ def column_from_dict(values: dict[str, Any]) -> Column:
     dtype = np.dtype(str(values["dtype"]))
     if dtype.kind not in "biufUO":
         raise InputError("Stored classes", "be strings, numbers or booleans", f"dtype {dtype}")
-    return ClassColumn(np.array(values["classes"], dtype=dtype))
+    classes = np.array(values["classes"], dtype=dtype)
+    if classes.ndim != 1:
+        raise InputError("Stored classes", "be a list", f"shape {classes.shape}")
+    return ClassColumn(classes)
 
 
 def choose_unknown(classes: NDArray[Any], given: Any = None) -> Any:

@@ -66,6 +66,16 @@ class HypersphericalMultiTask(ClassChanges):
     margin: float | str = "auto"
     class_weight: Any = None
 
+    @property
+    def names_(self) -> list[str]:
+        """The columns, in the order of ``y``."""
+        return list(self.columns_)
+
+    @property
+    def tasks_(self) -> list[str]:
+        """What each column is."""
+        return ["classes" if name in self._class_columns else "number" for name in self.columns_]
+
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the answers, shape (n, columns): floats where all columns are numbers, else objects."""
         answers = list(self._answers(self._outputs(X)).values())
@@ -110,37 +120,23 @@ class HypersphericalMultiTask(ClassChanges):
 
     def _read_y(self, y: Any, *, reset: bool, **about: Any) -> dict[str, NDArray[Any]]:
         y = y if hasattr(y, "columns") else np.asarray(y)
+        columns = _split_columns(y)
         if reset:
             self.flat_ = np.ndim(y) == 1
-            self.names_ = [str(name) for name in getattr(y, "columns", range(1 if self.flat_ else np.shape(y)[1]))]
-        columns = self._columns(y)
-        if reset:
-            self.tasks_ = _choose_tasks(self.tasks, columns)
+            names = [str(name) for name in getattr(y, "columns", range(len(columns)))]
             self.columns_ = {
                 name: ClassColumn.fit(column, name)
                 if task == "classes"
                 else NumberColumn.fit(column.astype(np.float64))
-                for name, task, column in zip(self.names_, self.tasks_, columns, strict=True)
+                for name, task, column in zip(names, _choose_tasks(self.tasks, columns), columns, strict=True)
             }
             self._set_classes()
+        if len(columns) != len(self.columns_):
+            raise InputError("y", f"have {len(self.columns_)} columns, as in the first fit", len(columns))
         return {
             name: values.astype(np.float64) if isinstance(self.columns_[name], NumberColumn) else values
             for name, values in zip(self.names_, columns, strict=True)
         }
-
-    def _columns(self, y: Any) -> list[NDArray[Any]]:
-        """Return each column of ``y`` in its own dtype."""
-        if hasattr(y, "columns"):
-            columns = [np.asarray(y[name]) for name in y.columns]
-        else:
-            table = np.asarray(y)
-            table = table[:, None] if table.ndim == 1 else table
-            columns = [_own_dtype(table[:, index]) for index in range(table.shape[1])]
-        for column in columns:
-            assert_all_finite(column, input_name="y")
-        if len(columns) != len(self.names_):
-            raise InputError("y", f"have {len(self.names_)} columns, as in the first fit", len(columns))
-        return columns
 
     def _set_classes(self) -> None:
         classes = {name: column.classes for name, column in self._class_columns.items()}
@@ -151,6 +147,18 @@ class HypersphericalMultiTask(ClassChanges):
         tags.target_tags.multi_output = True
         tags.classifier_tags = ClassifierTags()  # of its columns of classes
         return tags
+
+
+def _split_columns(y: Any) -> list[NDArray[Any]]:
+    """Return each column of a table or an array in its own dtype."""
+    if hasattr(y, "columns"):
+        columns = [np.asarray(y[name]) for name in y.columns]
+    else:
+        table = y[:, None] if y.ndim == 1 else y
+        columns = [_own_dtype(table[:, index]) for index in range(table.shape[1])]
+    for column in columns:
+        assert_all_finite(column, input_name="y")
+    return columns
 
 
 def _own_dtype(column: NDArray[Any]) -> NDArray[Any]:

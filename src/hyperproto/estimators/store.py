@@ -24,7 +24,7 @@ from hyperproto._version import __version__
 from hyperproto.data import Standardizer
 from hyperproto.data.encoding import TableEncoder
 from hyperproto.data.preprocessing import is_sparse, parts_of, sparse_rows
-from hyperproto.estimators.columns import column_from_dict
+from hyperproto.estimators.columns import ClassColumn, Column, column_from_dict
 from hyperproto.evaluation.class_examples import Examples
 from hyperproto.evaluation.confidence import ClassCalibration
 from hyperproto.evaluation.confidence.calibration import TaskOutputs
@@ -37,10 +37,21 @@ from hyperproto.training.load import stored_network, stored_space
 from hyperproto.training.run import EpochRecord
 
 FORMAT = "hyperproto.estimator/3"
-MULTITASK = ("flat_", "tasks_", "names_")  # what HypersphericalMultiTask has besides
 SPARSE = ("inputs.starts", "inputs.columns", "inputs.values")
 HELD_OUT, REPLAY, OUTPUTS = "held_out.safetensors", "replay.safetensors", ("scores", "targets", "norms")
 CLOSING = "estimator.json"  # makes a folder an estimator
+
+
+@dataclass(frozen=True)
+class Features:
+    """How many columns inputs have, and their names in a DataFrame."""
+
+    count: int
+    names: tuple[str, ...] | None
+
+    def __post_init__(self) -> None:
+        if self.names is not None and len(self.names) != self.count:
+            raise InputError("names", f"be those of {self.count} columns", len(self.names))
 
 
 @dataclass(frozen=True)
@@ -48,7 +59,7 @@ class Description:
     """The parts of ``estimator.json``."""
 
     params: dict[str, Any]
-    features: dict[str, Any]
+    features: Features
     inputs: dict[str, Any]
     encoder: dict[str, Any] | None
     columns: tuple[dict[str, Any], ...]
@@ -56,7 +67,7 @@ class Description:
     precision: str
     space: dict[str, Any]
     calibrations: tuple[dict[str, Any], ...]
-    multitask: dict[str, Any]
+    flat: bool
     settings: dict[str, Any]
     history: tuple[EpochRecord, ...]
 
@@ -118,7 +129,7 @@ def _describe(estimator: Any) -> dict[str, Any]:
         "precision": str(next(network.parameters()).dtype).removeprefix("torch."),
         "space": estimator.space_.to_dict(),
         "calibrations": [fitted.to_dict() for fitted in estimator.calibrations_.values()],
-        "multitask": {name: getattr(estimator, name) for name in MULTITASK if hasattr(estimator, name)},
+        "flat": estimator.flat_,
         "settings": estimator.settings_.to_dict(),
         "history": estimator.history_,
         "versions": {
@@ -175,11 +186,14 @@ def _refill(estimator: Any, described: dict[str, Any], folder: Path) -> None:
         estimator.feature_names_in_ = np.array(features["names"], dtype=object)
     encoder = described["encoder"]
     estimator.encoder_ = None if encoder is None else from_plain(TableEncoder, encoder)
-    estimator.inputs_ = from_plain(Standardizer, described["inputs"])
+    width = estimator.n_features_in_ if encoder is None else len(estimator.encoder_.outputs)
+    estimator.inputs_ = from_plain(Standardizer, described["inputs"]).check_width(width)
+    estimator.flat_ = described["flat"]
     estimator.columns_ = {str(column["name"]): column_from_dict(column) for column in described["columns"]}
     space = stored_space(described["space"], folder)
     if not isinstance(space, Sphere):
         raise InputError(f'The space of "{folder}"', "be a sphere", type(space).__name__)
+    _check_columns(estimator.columns_, space)
     dtype = choose(described["precision"], {"float32": torch.float32, "float64": torch.float64}, what="precision")
     network = stored_network(described["network"], folder).to(dtype)
     fill_weights(network, space, read_tensors(folder / "last.safetensors"))
@@ -194,16 +208,36 @@ def _refill(estimator: Any, described: dict[str, Any], folder: Path) -> None:
             name: TaskOutputs(*(stored[f"{part}.{index}"].numpy() for part in OUTPUTS))
             for index, name in enumerate(estimator.columns_)
         }
+        for name, rows in estimator.held_out_.items():
+            _check_targets(torch.from_numpy(rows.targets), len(rows.scores), estimator.columns_[name])
     if (folder / REPLAY).is_file():
         stored = read_tensors(folder / REPLAY)
         kept = {name: stored[f"targets.{index}"] for index, name in enumerate(estimator.columns_)}
-        estimator.replay_ = Examples(_stored_inputs(stored, estimator.n_features_in_), kept)
-    for name, value in described["multitask"].items():
-        setattr(estimator, choose(name, dict.fromkeys(MULTITASK, name), what="attribute"), value)
+        estimator.replay_ = Examples(_stored_inputs(stored, width), kept)
+        for name, ids in kept.items():
+            _check_targets(ids, len(estimator.replay_.inputs), estimator.columns_[name])
     if estimator._class_columns:
         estimator._set_classes()
     fitted = zip(estimator._class_columns, described["calibrations"], strict=True)
     estimator.calibrations_ = {name: ClassCalibration.from_dict(values) for name, values in fitted}
+
+
+def _check_columns(columns: dict[str, Column], space: Sphere) -> None:
+    """Raise where a space does not have a task for each column, with as many classes."""
+    tasks = {name: getattr(task, "num_classes", None) for name, task in space.tasks.items()}
+    counts = {name: len(c.classes) if isinstance(c, ClassColumn) else None for name, c in columns.items()}
+    if tasks != counts:
+        raise InputError("The tasks of the space", f"be those of the columns, {counts}", tasks)
+
+
+def _check_targets(targets: torch.Tensor, count: int, column: Column) -> None:
+    """Raise where these are not the targets of so many rows."""
+    if targets.shape != (count,):
+        raise InputError("Stored targets", f"have shape ({count},)", tuple(targets.shape))
+    if isinstance(column, ClassColumn):
+        most = len(column.classes)
+        if targets.is_floating_point() or not ((targets >= -1) & (targets < most)).all():
+            raise InputError("Stored targets", f"be ids of {most} classes, or -1", str(targets))
 
 
 def _stored_inputs(stored: dict[str, torch.Tensor], width: int) -> torch.Tensor:

@@ -202,7 +202,8 @@ def add_classes(
             record = read_run(model.folder)
             options |= {"preprocessing": record.preprocessing, "spec": record.spec}
         pair = data.inputs, wider.in_user_form(data.targets)
-        changed = fit(copy.deepcopy(model.network), wider, pair, folder=folder, **options)
+        killed = folder is not None and not (Path(folder) / "new_classes.json").is_file()  # or not begun
+        changed = fit(copy.deepcopy(model.network), wider, pair, folder=folder, resume=killed, **options)
     else:
         changed = with_space(model, wider, folder)
     old_data = replayed if old_valid is None else in_memory(old_valid, "old_valid", model)

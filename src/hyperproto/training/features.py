@@ -56,7 +56,8 @@ def freeze(network: nn.Module, source: Source, data: DataSpec, folder: Path | No
 
 def _stored(network: FeatureBackbone, source: Source, data: DataSpec, folder: Path | None) -> dict[str, Tensor]:
     """Return features, and the targets of the images that can be read, from the folder or computed."""
-    origin = {"format": FORMAT, "origin": _origin(network, source, data)}
+    # one key: safetensors mixes the order of several
+    origin = {"features": json.dumps({"format": FORMAT, "origin": _origin(network, source, data)})}
     if folder is not None:
         with suppress(OSError, SafetensorError), safe_open(folder / FEATURES, "pt") as file:
             if file.metadata() == origin:

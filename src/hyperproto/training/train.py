@@ -29,7 +29,15 @@ from hyperproto.training.build import (
 from hyperproto.training.checkpoint import fill_weights, read_checkpoint
 from hyperproto.training.features import freeze
 from hyperproto.training.fit import fit, kind_of, resolve_settings
-from hyperproto.training.folder import CHECKPOINT, check_same, extend_run, run_started, stored_position, stored_spec
+from hyperproto.training.folder import (
+    CHECKPOINT,
+    SPEC,
+    check_same,
+    extend_run,
+    run_started,
+    stored_position,
+    stored_spec,
+)
 from hyperproto.training.load import read_run, rebuild
 from hyperproto.training.loop import check_log
 from hyperproto.training.outputs import constant_measures
@@ -62,7 +70,7 @@ def train(
         ``progress``, ``log`` and ``checkpoint_seconds`` of :func:`~hyperproto.training.fit.fit`.
     """
     place = None if folder is None else as_path(folder)
-    if resume and place is not None and place.is_dir() and any(place.iterdir()):
+    if resume and place is not None and any((place / name).is_file() for name in ("config.json", SPEC)):
         return resume_run(place, say=say, **options)
     check_log(options.get("log"), place)  # before data are read, which may take long
     with run_started(place, spec):
