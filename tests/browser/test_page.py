@@ -8,8 +8,7 @@ import pytest
 
 import hyperproto as hp
 from hyperproto.report import write_placement_page, write_sphere_page
-from tests.report.test_neighbors import prior
-from tests.report.test_placement import STRANGE
+from tests.report.test_placement import STRANGE, prior
 from tests.report.test_sphere_view import make_view
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
