@@ -45,8 +45,8 @@ def test_a_table_of_numbers_is_standardised_by_its_training_rows(tmp_path):
     source = read_table(write_people(tmp_path), classes=["group"], ranges=["age"], held_out=0)
     assert isinstance(source.preprocessing, TablePreprocessing)
     assert source.preprocessing.encoder.outputs == ("weight", "height", "height is empty")
-    assert source.preprocessing.scaling.mean == pytest.approx((75, 1.8, 0.25))
-    assert source.preprocessing.scaling.scale == pytest.approx((math.sqrt(125), math.sqrt(0.02), math.sqrt(0.1875)))
+    assert source.preprocessing.scaling.mean == pytest.approx((75, 1.8, 0))
+    assert source.preprocessing.scaling.scale == pytest.approx((math.sqrt(125), math.sqrt(0.02), 1))
     assert source.train.inputs.dtype == torch.float32
     assert source.train.inputs[1].tolist() == pytest.approx([70, 1.8, 1])  # the median, and that it was empty
     assert source.augment is None
@@ -179,7 +179,7 @@ def test_parquet_is_read_like_csv(tmp_path):
     source = read_table(tmp_path / "t.parquet", classes=["group", "grade"], held_out=0)
     assert source.train.targets["group"].tolist() == [0, 1, -1]
     assert source.targets["grade"].names == ("3", "4")
-    assert source.preprocessing.scaling.mean == pytest.approx((65.0, 1 / 3))
+    assert source.preprocessing.scaling.mean == pytest.approx((65.0, 0))
     (tmp_path / "bad.parquet").write_bytes(b"<html>")
     with pytest.raises(ValueError, match="must be Parquet; got an error"):
         read_columns(tmp_path / "bad.parquet")
@@ -305,7 +305,9 @@ def test_columns_of_words_are_encoded_as_the_training_rows_have_them(tmp_path):
     torch.testing.assert_close(source.test.inputs, torch.tensor([[1, 1.8, 1, 0, 0], [2, 2, 0, 0, 1]]))
     again = preprocessing_from_dict(json.loads(json.dumps(source.preprocessing.to_dict())))
     assert again == source.preprocessing
-    torch.testing.assert_close(again.standardize(source.train.inputs).mean(dim=0), torch.zeros(5))
+    scaled = again.standardize(source.train.inputs)
+    torch.testing.assert_close(scaled[:, :2].mean(dim=0), torch.zeros(2))
+    assert torch.equal(scaled[:, 2:], source.train.inputs[:, 2:])  # zeros and ones stay as they are
 
 
 def test_words_of_a_text_stay_sparse_and_are_weighted_as_scikit_learn_does(tmp_path):

@@ -120,20 +120,42 @@ def _new_temporary(folder: Path) -> tuple[Path, int]:
 
 
 def _remove_leftovers(folder: Path) -> None:
-    """Remove the temporary files whose process is gone."""
-    for path in leftovers(folder):
+    """Remove the temporary files whose process is gone; those of safetensors where none is in use."""
+    ours, tensors = _temporary_files(folder)
+    in_use = False
+    for path in ours:
         with suppress(OSError):
             handle = os.open(path, os.O_RDONLY)
             try:
                 if _lock(handle):
                     path.unlink(missing_ok=True)
+                else:
+                    in_use = True
             finally:
                 _release(handle)
+    for path in [] if in_use else tensors:
+        path.unlink(missing_ok=True)
 
 
 def leftovers(folder: Path) -> list[Path]:
     """Return the temporary files of :func:`replacing`, some of which may still be in use."""
-    return [path for path in folder.glob(f"{PREFIX}*{SUFFIX}") if path.is_file() and not path.is_symlink()]
+    ours, tensors = _temporary_files(folder)
+    return ours + tensors
+
+
+def _temporary_files(folder: Path) -> tuple[list[Path], list[Path]]:
+    """Return our temporary files, and those that safetensors wrote in their place: never without one of ours."""
+    files = [path for path in folder.glob(".*") if path.is_file() and not path.is_symlink()]
+    ours = [path for path in files if path.name.startswith(PREFIX) and path.name.endswith(SUFFIX)]
+    named = [path for path in files if re.fullmatch(r"\.tmp[A-Za-z0-9]{6}", path.name)] if ours else []
+    return ours, [path for path in named if _begins_as_tensors(path)]
+
+
+def _begins_as_tensors(path: Path) -> bool:
+    """Whether a file is empty, or begins as those of safetensors do: the length of a header, and its brace."""
+    with path.open("rb") as file:
+        start = file.read(9)
+    return not start or (len(start) == 9 and start[8:] == b"{")
 
 
 def _lock(handle: int) -> bool | None:

@@ -92,6 +92,9 @@ def from_data(
         features = _sparse_components(examples, seed)
     else:
         rows = examples.double().numpy(force=True)
+        gaps = np.isnan(rows)
+        means = np.where(gaps, 0, rows).sum(axis=0) / np.maximum(1, (~gaps).sum(axis=0))
+        rows = np.where(gaps, means, rows)
         features = Standardizer.fit(rows)(rows)
     if features.shape[1] > WIDEST:
         features = _mixed(features, seed)

@@ -327,7 +327,10 @@ def _changed(experiment: Experiment, scale: str) -> list[str]:
 def _sizes(summaries: Sequence[Summary]) -> list[str]:
     """Say how many images the records are of."""
     records = [
-        record for summary in summaries for record in summary.records.values() if "train" in record["protocol"]
+        record
+        for summary in summaries
+        for record in summary.records.values()
+        if {"train", "test"} <= record.get("protocol", {}).keys()
     ]
     found = {
         (record["cell"]["run"]["data"]["reader"], record["protocol"]["train"], record["protocol"]["test"])
