@@ -75,3 +75,18 @@ def test_results_are_kept_and_become_a_line(tmp_path):
     (line,) = table(stored)
     assert line["ours"] == "91.0 ± 1.0"
     assert line["verdict"] == "short of logistic or ridge; behind logistic or ridge (unfinished)"
+
+
+def test_the_readme_shows_what_was_measured():
+    root = Path(__file__).parents[2]
+    lines = table([result for row in ROWS for result in read(row)])
+    shown = [line.split("|")[1:-1] for line in (root / "README.md").read_text().splitlines() if line.startswith("| ")]
+    found = {cells[0].strip(): [cell.strip() for cell in cells[1:]] for cells in shown}
+    finished = [line for line in lines if "unfinished" not in line["verdict"]]
+    assert finished
+    for line in finished:
+        ours, best, same, constant, verdict = found[f"{line['data']}; {line['measure']}"]
+        assert [ours, same, constant] == [line["ours"], line["same network, no sphere"], line["constant"]]
+        peer = next(name for name in line if best.startswith(name))
+        assert best == f"{peer} {line[peer]}"
+        assert verdict == line["verdict"]
