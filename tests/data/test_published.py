@@ -5,6 +5,7 @@ import math
 import pytest
 import torch
 
+from hyperproto._core.errors import InputError, MissingDataError
 from hyperproto.data import ImageFiles, read_cub200, read_omniart, read_tiny_imagenet
 from hyperproto.data.source import resized
 from hyperproto.spaces import tasks_for
@@ -143,3 +144,19 @@ def test_omniart_names_a_missing_column_and_image(tmp_path):
     write_csv(folder / "train_complete.csv", HEADER, [[1, 1600, 17, "Dutch", ""], [77, 1700, 18, "French", ""]])
     with pytest.raises(FileNotFoundError, match='got no .*77.jpg"'):
         read_omniart(folder)
+
+
+@pytest.mark.parametrize(("line", "sentence"), [("", "must list the classes"), ("n" * 400, "train/nnn.*images")])
+def test_a_list_of_no_classes_or_of_impossible_ones_gets_a_sentence(tmp_path, line, sentence):
+    folder = write_tiny_imagenet(tmp_path)
+    (folder / "wnids.txt").write_text(line)
+    with pytest.raises((InputError, MissingDataError), match=sentence):
+        read_tiny_imagenet(folder)
+
+
+def test_a_listed_image_whose_name_is_too_long_is_missing(tmp_path):
+    folder = write_cub200(tmp_path)
+    lines = (folder / "images.txt").read_text().splitlines()
+    (folder / "images.txt").write_text("\n".join([lines[0].replace(".jpg", f"{'x' * 400}.jpg"), *lines[1:]]) + "\n")
+    with pytest.raises(MissingDataError, match="1 of .* missing"):
+        read_cub200(folder)

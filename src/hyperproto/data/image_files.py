@@ -70,7 +70,7 @@ class ImageFiles(Sequence[Path]):
 
 def images_in(folder: Path) -> list[Path]:
     """Return the image files of a folder by extension, sorted by name; hidden ones are skipped."""
-    if not folder.is_dir():
+    if not os.path.isdir(folder):  # Path.is_dir raises where a name is longer than one may be
         return []
     with os.scandir(folder) as entries:
         found = [Path(entry) for entry in entries if entry.name[0] != "." and entry.is_file()]
@@ -80,7 +80,7 @@ def images_in(folder: Path) -> list[Path]:
 def check_files_exist(paths: Iterable[Path], *, listed_in: str) -> None:
     """Raise where a listed file is not there, naming the first and how many."""
     paths = list(paths)
-    absent = [path for path in paths if not path.is_file()]
+    absent = [path for path in paths if not os.path.isfile(path)]
     if absent:
         raise MissingDataError(
             f'Every image listed in "{listed_in}"',

@@ -134,6 +134,8 @@ def read_tiny_imagenet(path: str | Path, *, names: Literal["words", "wnid"] = "w
     """
     folder = TINY_IMAGENET.find(path)
     wnids = sorted(read_lines(folder / "wnids.txt"))
+    if not wnids:
+        raise InputError(f'"{folder / "wnids.txt"}"', "list the classes, one in each line", "none")
     called = choose(names, {"words": _first_words(folder / "words.txt", wnids), "wnid": wnids}, what="class names")
     paths: list[Path] = []
     counts = []
