@@ -5,10 +5,11 @@ import pytest
 from tests.attack.kills import TARGETS, attack
 
 CASES = {"kill": 3, "full": 2, "two": 1}
+# two that start the same run at the same moment are left to `make attack`: which of them writes spec.json is open
+PAIRS = [(name, way) for name in TARGETS for way in CASES if (name, way) != ("train", "two")]
 
 
-@pytest.mark.parametrize("way", CASES)
-@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.parametrize(("name", "way"), PAIRS)
 def test_what_was_broken_off_succeeds_the_second_time_with_the_same_bytes(name, way):
     counts, failures = attack(name, way, seed=1, cases=range(CASES[way]))
     assert not failures, failures
