@@ -41,7 +41,7 @@ def test_a_table_of_images_with_empty_cells(tmp_path):
     assert source.augment is not None
 
 
-def test_a_table_of_numbers_is_standardised_by_its_training_rows(tmp_path):
+def test_a_table_of_numbers_is_standardized_by_its_training_rows(tmp_path):
     source = read_table(write_people(tmp_path), classes=["group"], ranges=["age"], held_out=0)
     assert isinstance(source.preprocessing, TablePreprocessing)
     assert source.preprocessing.encoder.outputs == ("weight", "height", "height is empty")
