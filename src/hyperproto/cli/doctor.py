@@ -40,12 +40,15 @@ class Doctor:
 
 def _show(examination: "Examination") -> None:
     from hyperproto.cli.main import describe_error
+    from hyperproto.training.run import describe_measures
 
     for finding in examination.findings:
         print(f"{finding.severity}: {finding.name}\n  {finding.message}\n  {finding.advice}")
     if not examination.findings:
         print("Nothing found.")
     print(f"Checked for {_listed(examination.checked)}.")
+    if examination.measures:
+        print(f"On {examination.part} data: {describe_measures(examination.measures, examination.constant)}")
     if examination.problem is not None:
         reason = describe_error(examination.problem, Doctor)
         print(f"Not checked, without outputs: {_listed(examination.unchecked)}. {reason}")
