@@ -1,12 +1,13 @@
 """The errors a user can cause, as data: which argument, what must hold, what arrived, what to do.
 
 Each is also the built-in type a caller would expect (`ValueError`, `TypeError`, ...), so ordinary `except` clauses
-and scikit-learn's checks work. `str(error)` is the sentence for Python; the command line formats the same data with
-the names of its options, prints it and exits with 2. Anything that is not a `HyperprotoError` or an `OSError` is a
+and scikit-learn's checks work. `str(error)` is the sentence for Python; under the command line it has the names of
+options, and is printed with exit code 2. Anything that is not a `HyperprotoError` or an `OSError` is a
 defect of ours and keeps its traceback.
 """
 
 from collections.abc import Callable
+from contextvars import ContextVar
 from importlib import import_module
 from typing import Any
 
@@ -29,6 +30,10 @@ def python_name(name: str, value: str) -> str:
     ('`epochs`', 'keep="best"')
     """
     return f"{name}={value}" if value else f"`{name}`"
+
+
+SPELLING: ContextVar[Callable[[str, str], str]] = ContextVar("SPELLING", default=python_name)
+"""How sentences mention arguments: a front end sets its own way once, and every error is then in its words."""
 
 
 class HyperprotoError(Exception):
@@ -59,25 +64,21 @@ class HyperprotoError(Exception):
         super().__init__(argument, rule, got, advice)
 
     def __str__(self) -> str:
-        return self.format(python_name)
-
-    def format(self, spell: Callable[[str, str], str]) -> str:
-        """Return the sentence, with arguments spelled by ``spell(name, value)``."""
-        subject = spell(self.argument, "") if self.argument.isidentifier() else _fill(self.argument, spell)
+        subject = SPELLING.get()(self.argument, "") if self.argument.isidentifier() else _fill(self.argument)
         if not self.rule:
             stated = subject
         else:
             got = "" if self.got is None else f"; got {self.got}"
-            stated = f"{subject} must {_fill(self.rule, spell)}{got}."
-        return f"{stated} {_fill(self.advice, spell)}".strip()
+            stated = f"{subject} must {_fill(self.rule)}{got}."
+        return f"{stated} {_fill(self.advice)}".strip()
 
 
-def _fill(text: str, spell: Callable[[str, str], str]) -> str:
+def _fill(text: str) -> str:
     """Replace the mentions of arguments in a text."""
     start, *mentions = text.split(_OPEN)
     for mention in mentions:
         named, _, rest = mention.partition(_CLOSE)
-        start += spell(*named.split(_VALUE)) + rest
+        start += SPELLING.get()(*named.split(_VALUE)) + rest
     return start
 
 

@@ -1,6 +1,7 @@
 """The errors that a user can cause; the runtime raises the same ones."""
 
 from hyperproto_runtime.errors import (
+    SPELLING,
     HyperprotoError,
     InputError,
     InputTypeError,
@@ -14,6 +15,7 @@ from hyperproto_runtime.errors import (
 )
 
 __all__ = [
+    "SPELLING",
     "HyperprotoError",
     "InputError",
     "InputTypeError",
