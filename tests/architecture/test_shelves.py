@@ -16,6 +16,7 @@ SHELVES = {
     "_core": 0,
     "_version": 0,
     "defaults": 0,
+    "runtime": 0,
     "spec": 1,
     "sphere": 1,
     "metrics": 1,

@@ -13,21 +13,26 @@ if TYPE_CHECKING:
     from hyperproto.evaluation import ClassReport, ConfidenceReport, Evaluation, RangeReport
 
 
-@dataclass
-class RunAndData:
-    """A stored run, and data for it."""
+@dataclass(kw_only=True)
+class StoredRun:
+    """A run, and which of its weights."""
 
     run_folder: Annotated[Positional[Path], arg(metavar="RUN")]
     """The folder of the run."""
+
+    which: Literal["last", "best"] = "last"
+    """The weights after the last epoch, or after the best on validation data."""
+
+
+@dataclass(kw_only=True)
+class RunAndData(StoredRun):
+    """A stored run, and data for it."""
 
     data: Annotated[Path | None, arg(metavar="PATH")] = None
     """Data to use, with classes matched by name (default: the run's own)."""
 
     split: Literal["test", "train", "all"] | None = None
     """Which split (default: test, or all where the data has no test split)."""
-
-    which: Literal["last", "best"] = "last"
-    """The weights after the last epoch, or after the best on validation data."""
 
     unseen: Literal["error", "missing"] = "error"
     """Whether an example of a class that the run does not know is an error, or left out."""

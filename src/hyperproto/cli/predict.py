@@ -10,22 +10,18 @@ from typing import Annotated, Any, Literal
 
 from tyro.conf import Positional, arg
 
+from hyperproto.cli.evaluate import StoredRun
+
 
 @dataclass
-class Predict:
+class Predict(StoredRun):
     """Predict images, or the rows of a table; a calibrated run also gives its confidence."""
-
-    run_folder: Annotated[Positional[Path], arg(metavar="RUN")]
-    """The folder of the run."""
 
     paths: Annotated[Positional[tuple[Path, ...]], arg(metavar="FILE...")]
     """Images and folders of images; for a run on a table, tables with its columns."""
 
     top: int = 3
     """How many classes to name."""
-
-    which: Literal["last", "best"] = "last"
-    """The weights after the last epoch, or after the best on validation data."""
 
     format: Literal["table", "csv", "json"] | None = None
     """How to write predictions (default: what the name of --output ends in, otherwise a table)."""

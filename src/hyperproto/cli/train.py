@@ -64,7 +64,7 @@ class ReadingOptions:
     """Height and width that the network gets, of images of any size (default: that of the files, at most 224)."""
 
     reader_options: Annotated[tuple[str, ...], arg(metavar="KEY=VALUE")] = ()
-    """More options of the reader, such as from_year=1900 for OmniArt; see docs/data.md."""
+    """More options of the reader, such as from_year=1900 for OmniArt; see docs/how-to/data.md."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,7 +101,7 @@ class NetworkOptions:
     """What maps inputs to outputs."""
 
     backbone: Annotated[str | None, arg(metavar="NAME")] = None
-    """The network, such as resnet-32 or timm:resnet18 (default: by the shape of inputs); see docs/backbones.md."""
+    """The network: resnet-32, timm:resnet18, ... (default: by the shape of inputs): docs/reference/backbones.md."""
 
     backbone_options: Annotated[tuple[str, ...], arg(metavar="KEY=VALUE")] = ()
     """Its options, such as depth=8 width=32."""

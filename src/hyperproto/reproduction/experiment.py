@@ -112,8 +112,8 @@ class Experiment:
         Printed digits after the point.
     notes : tuple of str
         Printed below.
-    figure : str
-        "" for a table, else what to draw: "curves", "shares", "sphere" or "idea".
+    figure : str or callable
+        "" for a table, else what to draw: "curves", "sphere" or "idea", or a function that draws a Grid to a path.
     compare : tuple of str
         Rows that every other one of the same measure is tested against, in pairs of equal seeds; empty tests none.
     trained : bool
@@ -127,7 +127,7 @@ class Experiment:
     entries: Callable[[str], Sequence[Entry]]
     decimals: int = 1
     notes: tuple[str, ...] = ()
-    figure: str = ""
+    figure: str | Callable[[Any, Path], None] = ""
     compare: tuple[str, ...] = ()
     trained: bool = True
     num_seeds: int | None = None

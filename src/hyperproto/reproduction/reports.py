@@ -50,24 +50,10 @@ def write_report(experiment: Experiment, scale: str, results: Path, folder: Path
 
 
 def print_grid(grid: Grid, console: Any) -> None:
-    """Print ours, and below it what the paper has; the best of ours in a column is bold."""
-    from rich.markup import escape
-    from rich.table import Table
+    """Print the Markdown as a terminal shows it."""
+    from rich.markdown import Markdown
 
-    caption = f"\n{grid.caption}" if grid.experiment.trained else ""
-    table = Table(title=escape(grid.experiment.title + caption), show_lines=True)
-    table.add_column("ours; the paper's below")
-    for column in grid.columns:
-        table.add_column(escape(column), justify="right")
-    for row, line in grid.lines():
-        cells = []
-        for shown in line:
-            text = f"[bold]{escape(shown.ours)}[/bold]" if shown.is_best else escape(shown.ours)
-            cells.append(f"{text}\n[dim]{shown.paper}[/dim]" if shown.paper else text)
-        table.add_row(escape(row) + ("\n[dim]beyond the paper[/dim]" if grid.is_past(row) else ""), *cells)
-    console.print(table)
-    for note in grid.notes:
-        console.print(escape(note), soft_wrap=True, highlight=False)
+    console.print(Markdown(to_markdown(grid)))
 
 
 def to_markdown(grid: Grid) -> str:

@@ -83,11 +83,19 @@ def _read(description: str) -> Source:
 def read_cell_data(cell: Cell, places: Places) -> Source:
     """Return what a cell is trained and measured on."""
     spec = replace(cell.run.data, path=str(places.data))
-    if cell.job != "train" or not cell.run.network.freeze:
+    folder = features_folder(cell, places)
+    if folder is None:
         return _read(json.dumps(asdict(spec)))
     network, whole = (json.dumps(asdict(part)) for part in (cell.run.network, replace(spec, **UNCUT)))
-    folder = places.runs / "features" / "-".join(filter(None, (spec.reader, str(spec.image_size or ""))))
     return cut_source(_read_features(network, whole, folder), replace(spec, image_size=None))
+
+
+def features_folder(cell: Cell, places: Places) -> Path | None:
+    """Return where the features of a cell's data set are, which many cells share; None where it is not frozen."""
+    if cell.job != "train" or not cell.run.network.freeze:
+        return None
+    data = cell.run.data
+    return places.runs / "features" / "-".join(filter(None, (data.reader, str(data.image_size or ""))))
 
 
 @lru_cache(maxsize=1)

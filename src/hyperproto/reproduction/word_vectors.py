@@ -33,7 +33,7 @@ def word_vector_prototypes(
     Parameters
     ----------
     vectors : path, array of shape (num_classes, any), mapping, or gensim-like object
-        As for a prior (docs/priors.md); a name of several words is the average of theirs.
+        As for a prior (docs/explanation/priors.md); a name of several words is the average of theirs.
     names : sequence of str, or None
         Class names; None only where vectors are in class order.
     dim : int
