@@ -35,11 +35,15 @@ class Doctor(StoredRun):
 
 
 def _show(examination: "Examination") -> None:
+    from hyperproto.training.run import describe_measures
+
     for finding in examination.findings:
         print(f"{finding.severity}: {finding.name}\n  {finding.message}\n  {finding.advice}")
     if not examination.findings:
         print("Nothing found.")
     print(f"Checked for {_listed(examination.checked)}.")
+    if examination.measures:
+        print(f"On {examination.part} data: {describe_measures(examination.measures, examination.constant)}")
     if examination.problem is not None:
         print(f"Not checked, without outputs: {_listed(examination.unchecked)}. {examination.problem}")
 

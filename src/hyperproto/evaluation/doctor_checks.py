@@ -332,11 +332,16 @@ def train_test_gap(run: Evidence) -> Iterator[Finding]:
             )
 
 
+def compare_with_constant(space: OutputSpace, split: SplitOutputs) -> tuple[dict[str, float], dict[str, float]]:
+    """Return the measures of a split, and those of always answering the same."""
+    measures = mean_terms(measure(space, split.predicted, split.targets))
+    return measures, constant_measures(space, split.targets)
+
+
 def constant_answer(run: Evidence) -> Iterator[Finding]:
     """Find measures that always answering the same would reach as well."""
     for split in run.splits[-1:]:
-        constant = constant_measures(run.space, split.targets)
-        measures = mean_terms(measure(run.space, split.predicted, split.targets))
+        measures, constant = compare_with_constant(run.space, split)
         for name in not_better(measures, constant):
             best = "the most frequent class" if name.endswith("accuracy") else "the median"
             yield Finding(
