@@ -1,11 +1,15 @@
 """Beyond the paper: does a quarter of the dimensions suffice? Runs of other tables, next to softmax."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from hyperproto.report.pages import new_picture
 from hyperproto.reproduction import table1, table3
 from hyperproto.reproduction.experiment import Entry, Experiment, find_experiment
+from hyperproto.reproduction.figures import COLORS
+from hyperproto.reproduction.grid import Grid
 
 SOFTMAX = "Softmax CE"
 PAPER, PRIOR = "Equation 1, this paper's prototypes", "Equation 1, ours with the data-driven prior"
@@ -49,11 +53,53 @@ def _by_place(entries: Sequence[Entry]) -> dict[tuple[str, str], Entry]:
     return {(entry.row, entry.column): entry for entry in entries}
 
 
+def draw_shares(grid: Grid, path: Path) -> None:
+    """Draw each accuracy as a share of softmax's, by dimensions and by epochs."""
+    panels = {
+        "dimensions; heads on frozen features": "D = {}",
+        "epochs; D = 25, from scratch (5: one cycle at 32 pixels; 30 and 100: 16 pixels)": "{} epochs",
+    }
+    with new_picture(path, 11, 5) as figure:
+        for axes, (label, column) in zip(figure.subplots(1, 2, sharey=True), panels.items(), strict=True):
+            asked = sorted(int(text) for name in grid.columns for text in re.findall(column.format(r"(\d+)"), name))
+            for row, color in zip(grid.rows, COLORS, strict=False):
+                found = {x: share(grid, row, column.format(x)) for x in asked}
+                shown = {x: value for x, value in found.items() if value is not None}
+                if shown:
+                    means, errors = zip(*shown.values(), strict=True)
+                    axes.errorbar(list(shown), means, yerr=errors, marker="o", color=color, label=row, capsize=2.5)
+            for x in asked:
+                if share(grid, grid.rows[0], column.format(x)) is None:
+                    spot = {"xycoords": ("data", "axes fraction"), "ha": "center", "fontsize": 8}
+                    axes.annotate("not run", (x, 0.02), **spot, color="#888888")
+            axes.set_xscale("log")
+            axes.set_xticks(asked, [str(x) for x in asked])
+            axes.minorticks_off()
+            axes.set(xlabel=label, xlim=(min(asked) / 1.3, max(asked) * 1.3), ylim=(0, 108))
+            axes.grid(alpha=0.3)
+        figure.axes[0].set_ylabel("share of softmax's accuracy, %")
+        figure.suptitle(grid.experiment.title.partition("?")[0] + "?", fontsize=11)
+        lines = {
+            name: line for axes in figure.axes for line, name in zip(*axes.get_legend_handles_labels(), strict=True)
+        }
+        if lines:
+            style = {"loc": "outside lower center", "ncols": 2, "fontsize": 8, "frameon": False}
+            figure.legend(list(lines.values()), list(lines), **style)
+
+
+def share(grid: Grid, row: str, column: str) -> tuple[float, float] | None:
+    """Return a row's mean in percent of the first row's in the same column, and its error; None where one lacks."""
+    summary, whole = grid.cells.get((row, column)), grid.cells.get((grid.rows[0], column))
+    if summary is None or whole is None or not summary.mean or not whole.mean:
+        return None
+    return 100 * summary.mean / whole.mean, 100 * (summary.error or 0.0) / whole.mean
+
+
 EXPERIMENT = Experiment(
     name="past-dimensions",
     title="Does a quarter of the dimensions suffice? Accuracy (%) on CIFAR-100, next to softmax",
     entries=entries,
-    figure="shares",
+    figure=draw_shares,
     notes=(
         "By dimensions: heads on frozen features, five seeds. By epochs: D = 25 from scratch, ResNet-8; 5 epochs are "
         "one cycle at 32 pixels, three seeds; 30 and 100 epochs are the paper's schedule at 16 pixels, three seeds "

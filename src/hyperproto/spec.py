@@ -196,7 +196,7 @@ class NetworkSpec:
     """Which network."""
 
     backbone: str | None = None
-    """The network, such as resnet-32 or timm:resnet18, see docs/backbones.md (default: by the shape of inputs)."""
+    """The network: resnet-32, timm:resnet18, ... (default: by the shape of inputs): docs/reference/backbones.md."""
 
     backbone_options: dict[str, Any] = field(default_factory=dict)
     """Its options, such as depth=8 width=32."""

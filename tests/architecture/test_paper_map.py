@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-MAP = (ROOT / "docs" / "paper_map.md").read_text(encoding="utf-8")
+MAP = (ROOT / "docs" / "reference" / "paper_map.md").read_text(encoding="utf-8")
 
 
 def test_every_test_the_map_names_exists():

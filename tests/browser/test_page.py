@@ -51,7 +51,7 @@ def test_the_page_draws_the_sphere_and_shows_the_point_it_is_asked_for(tmp_path)
 @pytest.mark.parametrize("dim", [2, 5])
 def test_the_page_of_a_placement_shows_the_neighbors_of_the_class_it_is_asked_for(tmp_path, dim):
     prototypes = hp.place(STRANGE, dim, method="random")
-    write_placement_page(prototypes, tmp_path / "placed.html", title="Placed", prior=prior(), groups=STRANGE, k=5)
+    write_placement_page(prototypes, tmp_path / "placed.html", title="Placed", prior=prior(), k=5)
     page = visit(f"file://{tmp_path}/placed.html#class=%3Cb%3E&search=FIG", tmp_path / "profile")
     assert re.search(r'id="class">&lt;b&gt;<', page)  # a name is text, not markup
     assert re.search(r'id="shared">5 of 5 shared<', page)

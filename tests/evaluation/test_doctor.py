@@ -1,6 +1,7 @@
 """Each finding is provoked on tiny data; a healthy run has none."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -235,11 +236,15 @@ def test_the_command_says_what_is_wrong_and_what_was_checked(capsys, healthy, tm
     code, out, err = run_verb(capsys, "doctor", str(healthy))
     assert (code, err) == (0, "")
     assert out.startswith("Nothing found.\nChecked for a loss that is not finite")
+    constant = r"\(a constant answer [\d.]+"
+    assert re.search(rf"\nOn t\w+ data: side/accuracy [\d.]+ % {constant} %\)  height/mae [\d.]+ {constant}", out)
     folder = train(tmp_path / "run", write_table(tmp_path / "data.csv", clip=0.5), classes=False, epochs=1)
     code, out, _ = run_verb(capsys, "doctor", str(folder))
     assert "warning: targets at a bound\n  height:" in out
     code, out, _ = run_verb(capsys, "doctor", str(folder), "--json")
-    assert Finding(**json.loads(out)["findings"][0]).severity == "warning"
+    printed = json.loads(out)
+    assert Finding(**printed["findings"][0]).severity == "warning"
+    assert printed["measures"].keys() == printed["constant"].keys() == {"height/mae"}
 
 
 def test_the_command_without_data_says_so(capsys, tmp_path):

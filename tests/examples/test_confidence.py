@@ -1,4 +1,4 @@
-"""The Python of docs/confidence.md runs as it stands, after that of docs/using.md."""
+"""The Python of docs/how-to/confidence.md runs as it stands, after that of docs/how-to/using.md."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,7 @@ from PIL import Image
 
 from tests.evaluation.conftest import write_images
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[2] / "docs" / "how-to"
 
 
 def blocks(name: str) -> list[str]:

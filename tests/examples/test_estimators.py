@@ -1,9 +1,9 @@
-"""The Python of docs/estimators.md runs as it stands."""
+"""The Python of docs/how-to/estimators.md runs as it stands."""
 
 import re
 from pathlib import Path
 
-DOCS = Path(__file__).parents[2] / "docs" / "estimators.md"
+DOCS = Path(__file__).parents[2] / "docs" / "how-to" / "estimators.md"
 
 
 def test_what_docs_say_about_estimators_is_true(tmp_path, monkeypatch):

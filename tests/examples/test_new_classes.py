@@ -1,4 +1,4 @@
-"""The Python of docs/new_classes.md runs as it stands."""
+"""The Python of docs/how-to/new_classes.md runs as it stands."""
 
 import re
 import warnings
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import torch
 
-DOCS = Path(__file__).parents[2] / "docs" / "new_classes.md"
+DOCS = Path(__file__).parents[2] / "docs" / "how-to" / "new_classes.md"
 
 
 def test_what_docs_say_about_new_classes_is_true(tmp_path, monkeypatch, capsys):

@@ -24,7 +24,7 @@ def test_the_first_example_of_the_readme_learns():
     assert len(code.strip().splitlines()) <= 14
 
 
-PAGES = [README, README.with_name("CONTRIBUTING.md"), *sorted((README.parent / "docs").glob("*.md"))]
+PAGES = [README, README.with_name("CONTRIBUTING.md"), *sorted((README.parent / "docs").rglob("*.md"))]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

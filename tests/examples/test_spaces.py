@@ -1,9 +1,9 @@
-"""The Python of docs/spaces.md runs as it stands."""
+"""The Python of docs/reference/spaces.md runs as it stands."""
 
 import re
 from pathlib import Path
 
-DOCS = Path(__file__).parents[2] / "docs" / "spaces.md"
+DOCS = Path(__file__).parents[2] / "docs" / "reference" / "spaces.md"
 
 
 def test_what_docs_say_about_spaces_is_true():

@@ -1,4 +1,4 @@
-"""The Python of docs/using.md runs as it stands, on a folder like the one it speaks of."""
+"""The Python of docs/how-to/using.md runs as it stands, on a folder like the one it speaks of."""
 
 import re
 from pathlib import Path
@@ -7,7 +7,7 @@ import torch
 
 from tests.evaluation.conftest import write_images
 
-DOCS = Path(__file__).parents[2] / "docs" / "using.md"
+DOCS = Path(__file__).parents[2] / "docs" / "how-to" / "using.md"
 
 
 def test_what_docs_say_about_a_trained_run_is_true(tmp_path, monkeypatch, capsys):

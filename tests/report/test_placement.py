@@ -87,11 +87,6 @@ def test_mistakes_are_explained():
         find_neighbors(placed(directions(6, 4)), None, 0)
 
 
-def test_a_group_for_each_class_is_asked_for(tmp_path):
-    with pytest.raises(ValueError, match="`groups` must give one group for each of the 6 classes; got 2"):
-        write_placement_page(hp.place(NAMES, 3), tmp_path / "placed.html", title="T", groups=["a", "b"])
-
-
 def data_of(page: str) -> dict:
     return json.loads(re.search(r"const data = (.*);\n", page).group(1))
 
@@ -100,7 +95,7 @@ def test_the_page_carries_everything_it_needs(tmp_path):
     prototypes = hp.place(STRANGE, 5, method="random")
     prototypes = replace(prototypes, certificate=replace(prototypes.certificate, note="From <words>."))
     path = tmp_path / "placed.html"
-    write_placement_page(prototypes, path, title="A & <B>", prior=prior(), groups=STRANGE, k=2)
+    write_placement_page(prototypes, path, title="A & <B>", prior=prior(), k=2)
     page = path.read_text()
     assert "<title>A &amp; &lt;B&gt;</title>" in page
     assert not re.search(r'<(script|link|img)[^>]+(src|href)="http', page)  # nothing is fetched

@@ -8,7 +8,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 REPORTS = ROOT / "results" / "reports"
-# what docs/reproduction.md says, after its report: <row | column> is a mean, <row | column>± one with its error
+# what explanation/reproduction.md says, after its report: <row | column> is a mean, <row | column>± with its error
 QUOTES = [line.split(": ", 1) for line in Path(__file__).with_name("quotes.txt").read_text("utf-8").splitlines()]
 YEAR, STYLE = "Creation year (MAE): ", "Art style (accuracy): "
 
@@ -41,7 +41,7 @@ def document(name):
 
 
 def test_the_page_of_claims_says_what_the_records_say_and_nothing_else():
-    found, text = cells(), document("docs/reproduction.md")
+    found, text = cells(), document("docs/explanation/reproduction.md")
     for sentence in (rendered(report, template, found) for report, template in QUOTES):
         assert sentence in text, sentence
         text = text.replace(sentence, "", 1)
@@ -50,7 +50,7 @@ def test_the_page_of_claims_says_what_the_records_say_and_nothing_else():
 
 
 def test_the_range_of_styles_and_the_two_fates_are_the_records():
-    found, text = cells(), document("docs/reproduction.md")
+    found, text = cells(), document("docs/explanation/reproduction.md")
     rows = [f"{STYLE}{row}" for row in ("This paper", "MTL baseline", "MTL baseline, clamped only at test")]
     styles = [mean for (report, row, _), (mean, _) in found.items() if report == "table6-cpu" and row in rows]
     assert f"{min(styles):.1f} to {max(styles):.1f} % in these rows" in text
@@ -107,12 +107,12 @@ def test_readme_and_the_page_of_results_quote_the_benchmarks():
     expected = [f"{float(auroc[key]):.1f}" for key in scored]
     assert re.findall(r"\d\d\.\d", readme("unknown digits")) == expected
     energy = f"{float(auroc['softmax cross-entropy', 'energy']):.1f}"
-    assert re.findall(r"\d\d\.\d", row_of("docs/results.md", "unknown inputs")) == [*expected, energy]
+    assert re.findall(r"\d\d\.\d", row_of("docs/explanation/results.md", "unknown inputs")) == [*expected, energy]
     faster = {(row["batch"], row["ours"]): row["times faster"] for row in benchmark("loss")}
     quoted = re.findall(r"\d\.\d+", readme("the loss alone"))
     fused = "squared_cosine_loss"
     assert quoted == [faster["128", fused], faster["128", "Space.loss"], faster["1024", fused]]
-    assert re.findall(r"\d\.\d+", row_of("docs/results.md", "the fused loss")) == [
+    assert re.findall(r"\d\.\d+", row_of("docs/explanation/results.md", "the fused loss")) == [
         *(
             faster["1024", fused],
             f"{float(faster['4096', fused]):.1f}",
@@ -132,10 +132,16 @@ def test_readme_and_the_page_of_results_quote_a_million_classes():
     step, linear = f"{steps['squared cosine: a step at K = 1,000,000']:.2f}", found[f"{LINEAR}, F = 64"]
     slower = f"{float(linear['theirs']) / float(linear['ours']):.0f}"
     assert re.findall(r"\d\.\d\d|\d{3}(?= times)", readme("time of a step")) == [step, slower]
-    assert re.findall(r"\d\.\d\d|\d{3}(?= times)", row_of("docs/results.md", "a step at 1,000,000")) == [step, slower]
+    assert re.findall(r"\d\.\d\d|\d{3}(?= times)", row_of("docs/explanation/results.md", "a step at 1,000,000")) == [
+        step,
+        slower,
+    ]
     expected = [f"{steps[nearest.format(*case)]:.1f}" for case in ((1, 1), (128, 1), (128, 2), (1, 2))]
     assert re.findall(r"\d\.\d", readme("the 10 nearest")) == expected
-    assert re.findall(r"\d\.\d", row_of("docs/results.md", "the 10 nearest")) == [*expected[:2], *expected[:1:-1]]
+    assert re.findall(r"\d\.\d", row_of("docs/explanation/results.md", "the 10 nearest")) == [
+        *expected[:2],
+        *expected[:1:-1],
+    ]
 
 
 LINEAR = "squared cosine: a step at K = 100,000"
@@ -145,21 +151,29 @@ def test_readme_and_the_page_of_results_quote_the_digits():
     plane, sphere, softmax = (f"{float(row['accuracy, %']):.1f}" for row in benchmark("digits"))
     assert re.findall(r"\d\d\.\d", readme("digits, 3 seeds")) == [plane, softmax]
     assert re.findall(r"\d\d\.\d", readme("digits: D = 3")) == [sphere, softmax]
-    assert re.findall(r"\d\d\.\d", row_of("docs/results.md", "digits, held-out")) == [plane, sphere, softmax]
+    assert re.findall(r"\d\d\.\d", row_of("docs/explanation/results.md", "digits, held-out")) == [
+        plane,
+        sphere,
+        softmax,
+    ]
     rows = [
         [f"{float(row[column].split()[0]):.1f}" for column in ("accuracy, %", "mean error, °")]
         for row in benchmark("rotated_digits")
     ]
     paper, point, heads = rows
     assert re.findall(r"\d+\.\d", readme("rotated digits on S²")) == [*point, *heads]
-    assert re.findall(r"\d+\.\d", row_of("docs/results.md", "rotated digits on S²")) == [*point, *paper, *heads]
+    assert re.findall(r"\d+\.\d", row_of("docs/explanation/results.md", "rotated digits on S²")) == [
+        *point,
+        *paper,
+        *heads,
+    ]
     for start, row in zip(
         ("two targets, the paper | 97.", "one point, margin 0.1 | 99.", "two heads, softmax"),
         benchmark("rotated_digits"),
         strict=True,
     ):
         quoted = [row["accuracy, %"], row["mean error, °"]]
-        line = row_of("docs/learning.md", start)
+        line = row_of("docs/explanation/learning.md", start)
         assert [part.strip() for part in line.split("|")[2:5]] == [
             *(re.sub(r"± 0", "± ", text) for text in quoted),
             row["rate"],
@@ -169,13 +183,16 @@ def test_readme_and_the_page_of_results_quote_the_digits():
 def test_the_page_of_results_quotes_cifar_100():
     means = {row["output space"].partition(" ")[0]: row["test accuracy, mean %"] for row in benchmark("cifar100")}
     expected = [f"{float(means[name]):.1f}" for name in ("Eq.", "cosine", "softmax")]
-    assert re.findall(r"\d\d\.\d", row_of("docs/results.md", "CIFAR-100 in five epochs")) == expected
+    assert re.findall(r"\d\d\.\d", row_of("docs/explanation/results.md", "CIFAR-100 in five epochs")) == expected
     found = cells()
     shown = [f"{found[SHORT, FREE, f'D = {dim}'][0]:.1f}" for dim in (100, 25, 10, 5)]
     softmax = f"{found[SHORT, SOFTMAX, 'D = 100'][0]:.1f}"
-    assert re.findall(r"\d\d\.\d", row_of("docs/results.md", "the same with normalized")) == [*shown, softmax]
+    assert re.findall(r"\d\d\.\d", row_of("docs/explanation/results.md", "the same with normalized")) == [
+        *shown,
+        softmax,
+    ]
     errors = {row["output"]: row["ECE"] for row in benchmark("calibration") if row["fitted"] == "temperature"}
-    assert re.findall(r"\d\.\d", row_of("docs/results.md", "expected calibration")) == [
+    assert re.findall(r"\d\.\d", row_of("docs/explanation/results.md", "expected calibration")) == [
         f"{float(errors[name]):.1f}" for name in ("sphere, D = 10 (Eq. 1)", "softmax cross-entropy")
     ]
 
@@ -190,7 +207,7 @@ def test_equation_6_by_dimension_is_as_the_documents_say():
     theirs = [key[:2] for key in found if key[2] == "authors" and found[key] < found[(*key[:2], "ours")]]
     assert theirs == [("their", 50), ("their", 100)]
     for name in ("results.md", "priors.md"):
-        text = (ROOT / "docs" / name).read_text(encoding="utf-8")
+        text = (ROOT / "docs" / "explanation" / name).read_text(encoding="utf-8")
         for dim in (50, 100):
             assert f"{found['their', dim, 'authors']:.3f}".lstrip("0") in text
             assert f"{found['their', dim, 'ours']:.3f}".lstrip("0") in text

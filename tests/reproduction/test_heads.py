@@ -9,6 +9,7 @@ from torch import nn
 from hyperproto.data import Bounds, ImagePreprocessing, Labels, Source, Split
 from hyperproto.models import create_backbone
 from hyperproto.reproduction import run_cell as module
+from hyperproto.reproduction import runner
 from hyperproto.reproduction.cell import PROTOTYPES, REDUCED, at_scale, paper_cell
 from hyperproto.reproduction.experiment import ALL, SEEDS, find_experiment
 from hyperproto.reproduction.rates import with_softmax
@@ -173,3 +174,19 @@ def test_a_record_of_numbers_knows_how_their_errors_vary(monkeypatch, small_plac
     assert constant == pytest.approx(
         {"year/mae": errors.mean().item(), "year/mae_std": errors.std().item()}, rel=1e-4
     )
+
+
+def test_the_first_cell_of_a_data_set_computes_the_features_that_the_others_read(tmp_path, monkeypatch):
+    """Two cells at a time would compute the same features twice."""
+    rounds = []
+    monkeypatch.setattr(
+        runner, "_run_tasks", lambda tasks, jobs, dask: rounds.append([task[1][1] for task in tasks]) or ()
+    )
+    heads = [HEAD.but(lr=0.3, seed=seed) for seed in range(3)]
+    uneven = HEAD.but(reader="cifar-100-uneven", lr=0.3)
+    scratch = FULL.but(epochs=1)
+    plan = runner.Plan("own", (*heads, uneven, scratch), (), ())
+    assert not list(runner.run_plan(plan, runner.Places(runs=tmp_path), jobs=2))
+    first, others = rounds
+    assert sorted(cell.address for cell in first) == sorted([heads[0].address, uneven.address])
+    assert others == [*heads[1:], scratch]

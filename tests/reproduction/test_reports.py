@@ -11,7 +11,6 @@ from rich.console import Console
 
 from hyperproto.reproduction.cell import FORMAT, paper_cell, write_record
 from hyperproto.reproduction.experiment import Entry, Experiment, Printed, find_experiment
-from hyperproto.reproduction.figures import share
 from hyperproto.reproduction.grid import make_grid
 from hyperproto.reproduction.reports import print_grid, to_csv, to_latex, to_markdown, write_report
 from tests.reproduction.helpers import find
@@ -72,6 +71,15 @@ def test_a_verdict_is_printed_with_the_difference(results):
     assert '- "Ours" against "One-hot | & <b>": 3 %: better (+7.7).' in to_markdown(make(results))
 
 
+def test_every_row_that_ties_for_the_best_is_bold(results):
+    for seed in (0, 1):
+        cell = THEIRS.but(seed=seed)
+        known = {"format": FORMAT, "state": "done", "epochs": [], "protocol": {}, "sphere": None}
+        values = {"address": cell.address, "cell": asdict(cell), "measures": {"class/accuracy": VALUES["ours", seed]}}
+        write_record(results, "own", known | values)
+    assert to_markdown(make(results)).count("**52.0 ± 2.8 [2 of 3 seeds]**") == 2
+
+
 def test_what_was_not_run_is_said_and_the_papers_value_never_stands_in(tmp_path):
     grid = make(tmp_path)
     text = to_markdown(grid)
@@ -103,7 +111,7 @@ def test_the_terminal_shows_both(results):
     console = Console(width=120, record=True, file=io.StringIO())
     print_grid(make(results), console)
     text = console.export_text()
-    for part in ("52.0 ± 2.8", "62.1 ± 0.1", "beyond the paper", "One-hot | & <b>", "A note."):
+    for part in ("52.0 ± 2.8", "62.1 ± 0.1", "beyond the paper", "One-hot | &", "A note."):
         assert part in text
 
 
@@ -144,6 +152,7 @@ def test_shares_of_softmax_are_drawn_and_what_was_not_run_is_said(tmp_path):
             record = {"format": FORMAT, "address": cell.address, "cell": asdict(cell), "state": "done", "epochs": []}
             write_record(tmp_path, "own", record | {"protocol": {}, "measures": {"class/accuracy": value}})
     grid, written = write_report(experiment, "head", tmp_path, tmp_path / "reports")
+    share = experiment.figure.__globals__["share"]
     assert share(grid, "Free norm, axes of the prior (the default)", "5 epochs") == pytest.approx((80, 0))
     assert share(grid, "Softmax CE", "30 epochs") is None
     drawn = re.findall(r"<text[^>]*>([^<]+)</text>", written[-1].read_text(encoding="utf-8"))

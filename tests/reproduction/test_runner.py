@@ -33,7 +33,7 @@ def places(tmp_path):
 def test_cells_without_their_data_are_left_out_with_the_reason(places):
     plan = make_plan(find_experiment("table1"), "smoke", places)
     assert not plan.todo
-    assert any("docs/data.md" in str(error) for _, error in plan.skipped)
+    assert any("docs/how-to/data.md" in str(error) for _, error in plan.skipped)
     plan = make_plan(find_experiment("table2"), "full", places)
     folder = "`authors` must be the authors' folder of prototypes."
     assert {cell.run.space.prototypes: str(error) for cell, error in plan.skipped} == {

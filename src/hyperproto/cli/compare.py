@@ -6,11 +6,11 @@ from typing import Annotated, ClassVar
 
 from tyro.conf import Positional, arg
 
-from hyperproto.cli.place import PriorOptions, SearchOptions, read_classes, read_prior
+from hyperproto.cli.place import PriorOptions, WorkerOptions, read_classes, read_prior
 
 
 @dataclass
-class Compare(SearchOptions):
+class Compare(WorkerOptions):
     """Compare dimensions for K classes: maximum cosines of ours, the bound, the paper's method and chance."""
 
     KEYWORDS: ClassVar = {"dim": "dims"}
@@ -54,7 +54,7 @@ class Compare(SearchOptions):
 
 
 @dataclass
-class Sweep(PriorOptions):
+class Sweep(PriorOptions, WorkerOptions):
     """Place with several weights of a prior: separation against agreement with it. Nothing is written."""
 
     classes: Annotated[Positional[str], arg(metavar="CLASSES")]

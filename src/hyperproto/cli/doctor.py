@@ -3,26 +3,22 @@
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
-from tyro.conf import Positional, arg
+from tyro.conf import arg
+
+from hyperproto.cli.evaluate import StoredRun
 
 if TYPE_CHECKING:
     from hyperproto.evaluation import Examination
 
 
 @dataclass
-class Doctor:
+class Doctor(StoredRun):
     """Check a run for what goes wrong in practice: collapsed outputs, too few dimensions, a bad learning rate."""
-
-    run_folder: Annotated[Positional[Path], arg(metavar="RUN")]
-    """The folder of the run."""
 
     data: Annotated[Path | None, arg(metavar="PATH")] = None
     """Data to check outputs on (default: the run's own)."""
-
-    which: Literal["last", "best"] = "last"
-    """The weights after the last epoch, or after the best on validation data."""
 
     json: bool = False
     """Print JSON."""
@@ -39,16 +35,17 @@ class Doctor:
 
 
 def _show(examination: "Examination") -> None:
-    from hyperproto.cli.main import describe_error
+    from hyperproto.training.run import describe_measures
 
     for finding in examination.findings:
         print(f"{finding.severity}: {finding.name}\n  {finding.message}\n  {finding.advice}")
     if not examination.findings:
         print("Nothing found.")
     print(f"Checked for {_listed(examination.checked)}.")
+    if examination.measures:
+        print(f"On {examination.part} data: {describe_measures(examination.measures, examination.constant)}")
     if examination.problem is not None:
-        reason = describe_error(examination.problem, Doctor)
-        print(f"Not checked, without outputs: {_listed(examination.unchecked)}. {reason}")
+        print(f"Not checked, without outputs: {_listed(examination.unchecked)}. {examination.problem}")
 
 
 def _listed(names: tuple[str, ...]) -> str:

@@ -2,15 +2,15 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
-from tyro.conf import FlagCreatePairsOff, Positional, arg
+from tyro.conf import Positional, arg
 
-from hyperproto.cli.place import EFFORTS, check_outputs, read_classes, read_weight, show_prototypes
+from hyperproto.cli.place import PriorOptions, check_outputs, read_classes, read_weight, show_prototypes
 
 
 @dataclass
-class Extend:
+class Extend(PriorOptions):
     """Add classes to the prototypes of a file: the old ones stay as they are."""
 
     file: Annotated[Positional[Path], arg(metavar="FILE")]
@@ -28,18 +28,6 @@ class Extend:
 
     prior_weight: Annotated[str, arg(metavar="W")] = "auto"
     """How much the prior counts against separation: a number from 0 on, or auto."""
-
-    missing: Literal["error", "free"] = "error"
-    """What happens to classes the prior does not know: an error, or placement without it."""
-
-    effort: Annotated[str, arg(metavar=EFFORTS)] = "balanced"
-    """How much to search."""
-
-    seed: int = 0
-    """Random seed; it fixes the result bit for bit."""
-
-    json: FlagCreatePairsOff[bool] = False
-    """Print JSON."""
 
     def run(self) -> None:
         """Extend, write, print what separation is left."""

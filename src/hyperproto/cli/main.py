@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
+from functools import partial
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 import tyro
@@ -10,7 +11,7 @@ from docstring_parser import parse_from_object
 from tyro.conf import DisallowNone, FlagCreatePairsOff, OmitSubcommandPrefixes, Positional, Suppress, arg, subcommand
 
 from hyperproto._core.checks import unknown_choice
-from hyperproto._core.errors import HyperprotoError, InputError, python_name
+from hyperproto._core.errors import SPELLING, HyperprotoError, InputError, python_name
 from hyperproto._version import __version__
 from hyperproto.cli.calibrate import Calibrate
 from hyperproto.cli.compare import Compare, Sweep
@@ -53,6 +54,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         print(f"hyperproto {__version__}")
         return
     name = arguments[0] if arguments else ""
+    before = SPELLING.set(partial(_spell, VERBS.get(name)))
     try:
         if not name or name.startswith("-"):
             _print_help(arguments)
@@ -61,11 +63,13 @@ def main(argv: Sequence[str] | None = None) -> None:
         else:
             _parse(name, arguments[1:]).run()
     except (HyperprotoError, OSError) as error:
-        print(f"hyperproto: {describe_error(error, VERBS.get(name))}", file=sys.stderr)
+        print(f"hyperproto: {error}", file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt as error:
         print(f"hyperproto: {str(error) or 'interrupted'}", file=sys.stderr)
         sys.exit(130)
+    finally:
+        SPELLING.reset(before)
 
 
 def _print_help(arguments: list[str]) -> None:
@@ -111,40 +115,33 @@ def _fields(verb: Any) -> dict[str, Any]:
     hints, plain = get_type_hints(verb, include_extras=True), get_type_hints(verb)
     documented = [item for part in reversed(verb.__mro__[:-1]) for item in parse_from_object(part).params]
     texts = {item.arg_name: " ".join((item.description or "").split()) for item in documented}
-    found: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     for field in fields(verb):
         if is_dataclass(plain[field.name]):
-            found |= _fields(plain[field.name])
+            options |= _fields(plain[field.name])
         elif HIDDEN not in get_args(hints[field.name]):
             marks = [FLAG] if field.default is False else []
             marks.append(arg(help=texts.get(field.name), help_behavior_hint=_say_default))
-            found[field.name] = verb.__annotations__[field.name] = Annotated[hints[field.name], *marks]
-    return found
+            options[field.name] = verb.__annotations__[field.name] = Annotated[hints[field.name], *marks]
+    return options
 
 
 def _say_default(default: str) -> str:
     return "" if default in ("None", "False", "") else f"(default: {default})"
 
 
-def describe_error(error: Exception | None, verb: Any) -> str:
-    """Return the sentence of an error, with the names of a verb's options where it mentions keywords."""
-    if not isinstance(error, HyperprotoError):
-        return "" if error is None else str(error)
+def _spell(verb: Any, name: str, value: str) -> str:
+    """Return how a sentence mentions an argument: as an option of a verb where it has one, else as Python does."""
     options = {} if verb is None else _fields(verb)
-    keywords = getattr(verb, "KEYWORDS", {})
-
-    def spell(name: str, value: str) -> str:
-        key = keywords.get(name, name)
-        if key not in options:
-            return python_name(name, value)
-        annotations = get_args(options[key])
-        if POSITIONAL in annotations:
-            named = next((str(item.metavar) for item in annotations if getattr(item, "metavar", None)), key.upper())
-            return named.strip("[]")  # around what may be left out
-        flag = _flag(next((item.name for item in annotations if hasattr(item, "metavar") and item.name), key))
-        return flag if value in ("", "True") else f"{flag} {value.strip(chr(34))}"
-
-    return error.format(spell)
+    key = getattr(verb, "KEYWORDS", {}).get(name, name)
+    if key not in options:
+        return python_name(name, value)
+    annotations = get_args(options[key])
+    if POSITIONAL in annotations:
+        named = next((str(item.metavar) for item in annotations if getattr(item, "metavar", None)), key.upper())
+        return named.strip("[]")  # around what may be left out
+    flag = _flag(next((item.name for item in annotations if hasattr(item, "metavar") and item.name), key))
+    return flag if value in ("", "True") else f"{flag} {value.strip(chr(34))}"
 
 
 def _flag(key: str) -> str:

@@ -28,11 +28,16 @@ class SearchOptions:
     seed: int = 0
     """Random seed; it fixes the result bit for bit."""
 
-    workers: Annotated[int | None, arg(metavar="N")] = None
-    """Processes to search with (default: all cores)."""
-
     json: FlagCreatePairsOff[bool] = False
     """Print JSON."""
+
+
+@dataclass(kw_only=True)
+class WorkerOptions(SearchOptions):
+    """A search that several processes share."""
+
+    workers: Annotated[int | None, arg(metavar="N")] = None
+    """Processes to search with (default: all cores)."""
 
 
 @dataclass(kw_only=True)
@@ -44,7 +49,7 @@ class PriorOptions(SearchOptions):
 
 
 @dataclass
-class Place(PriorOptions):
+class Place(PriorOptions, WorkerOptions):
     """Place class prototypes on the sphere in D dimensions, as far apart as possible, with a certificate."""
 
     classes: Annotated[Positional[str], arg(metavar="CLASSES")]

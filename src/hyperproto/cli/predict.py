@@ -10,22 +10,18 @@ from typing import Annotated, Any, Literal
 
 from tyro.conf import Positional, arg
 
+from hyperproto.cli.evaluate import StoredRun
+
 
 @dataclass
-class Predict:
+class Predict(StoredRun):
     """Predict images, or the rows of a table; a calibrated run also gives its confidence."""
-
-    run_folder: Annotated[Positional[Path], arg(metavar="RUN")]
-    """The folder of the run."""
 
     paths: Annotated[Positional[tuple[Path, ...]], arg(metavar="FILE...")]
     """Images and folders of images; for a run on a table, tables with its columns."""
 
     top: int = 3
     """How many classes to name."""
-
-    which: Literal["last", "best"] = "last"
-    """The weights after the last epoch, or after the best on validation data."""
 
     format: Literal["table", "csv", "json"] | None = None
     """How to write predictions (default: what the name of --output ends in, otherwise a table)."""
@@ -51,16 +47,16 @@ class Predict:
                     "output", f"end in .csv or .json where {mention('format')} does not say", self.output
                 )
             check_can_write(self.output)
-        found = predict_files(
+        answers = predict_files(
             self.run_folder, self.paths, top=self.top, which=self.which, skip_corrupt=self.skip_corrupt
         )
-        if found.skipped:
-            print(f'Left out, unreadable: {len(found.skipped)}, the first "{found.skipped[0]}".', file=sys.stderr)
+        if answers.skipped:
+            print(f'Left out, unreadable: {len(answers.skipped)}, the first "{answers.skipped[0]}".', file=sys.stderr)
         if style == "table":
-            return _show(found.rows)
-        text = json.dumps(found.rows, indent=2) + "\n"
+            return _show(answers.rows)
+        text = json.dumps(answers.rows, indent=2) + "\n"
         if style == "csv":
-            lines, rows = io.StringIO(), _flat(found.rows)
+            lines, rows = io.StringIO(), _flat(answers.rows)
             writer = csv.DictWriter(lines, rows[0], lineterminator="\n")
             writer.writeheader()
             writer.writerows(rows)

@@ -57,7 +57,6 @@ class Reproduce:
 
     def run(self) -> None:
         """Plan, run, report; cells that failed are named at the end, and the exit code is 1."""
-        from hyperproto.cli.main import describe_error
         from hyperproto.reproduction.experiment import find_experiments
 
         failed = []
@@ -67,12 +66,12 @@ class Reproduce:
             except InputError as error:
                 if self.name != "all":
                     raise
-                print(f"{experiment.name}: {describe_error(error, Reproduce)}", file=sys.stderr)
+                print(f"{experiment.name}: {error}", file=sys.stderr)
         if failed:
             what = "1 cell failed" if len(failed) == 1 else f"{len(failed)} cells failed"
             print(f"hyperproto: {what}; the others are reported. Run the command again to retry.", file=sys.stderr)
             for outcome in failed:
-                print(f"  {_describe(outcome.cell)}: {describe_error(outcome.error, Reproduce)}", file=sys.stderr)
+                print(f"  {_describe(outcome.cell)}: {outcome.error}", file=sys.stderr)
             sys.exit(1)
 
     def _run_one(self, experiment: "Experiment") -> "list[Outcome]":
@@ -102,7 +101,6 @@ class Reproduce:
 
     def _run_cells(self, experiment: "Experiment") -> "list[Outcome]":
         """Run what is to be done and return what failed."""
-        from hyperproto.cli.main import describe_error
         from hyperproto.reproduction.placements import Places
         from hyperproto.reproduction.runner import make_plan, run_plan
 
@@ -111,7 +109,7 @@ class Reproduce:
                 raise MissingDataError(option, "exist", f'"{path}"', "Check the path.")
         places = Places(self.data, self.words, self.authors, self.results, self.runs)
         plan = make_plan(experiment, self.scale, places)
-        for reason, count in Counter(describe_error(error, Reproduce) for _, error in plan.skipped).items():
+        for reason, count in Counter(str(error) for _, error in plan.skipped).items():
             print(f"{count} cell{'s'[: count > 1]} left out: {reason}")
         if self.dry_run:
             _print_plan(experiment, plan, self.scale)
@@ -124,7 +122,7 @@ class Reproduce:
         for ended, outcome in enumerate(run_plan(plan, places, jobs=self.jobs, dask=self.dask), start=1):
             failed += [outcome] if outcome.state == "failed" else []
             measures = (f"{name} {value:.4g}" for name, value in outcome.measures.items() if value is not None)
-            result = describe_error(outcome.error, Reproduce) or ", ".join(measures) or outcome.state
+            result = str(outcome.error or ", ".join(measures) or outcome.state)
             print(f"[{ended}/{len(plan.todo)}] {_describe(outcome.cell)}: {result}", flush=True)
         return failed
 

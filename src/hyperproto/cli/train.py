@@ -64,7 +64,7 @@ class ReadingOptions:
     """Height and width that the network gets, of images of any size (default: that of the files, at most 224)."""
 
     reader_options: Annotated[tuple[str, ...], arg(metavar="KEY=VALUE")] = ()
-    """More options of the reader, such as from_year=1900 for OmniArt; see docs/data.md."""
+    """More options of the reader, such as from_year=1900 for OmniArt; see docs/how-to/data.md."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,7 +101,7 @@ class NetworkOptions:
     """What maps inputs to outputs."""
 
     backbone: Annotated[str | None, arg(metavar="NAME")] = None
-    """The network, such as resnet-32 or timm:resnet18 (default: by the shape of inputs); see docs/backbones.md."""
+    """The network: resnet-32, timm:resnet18, ... (default: by the shape of inputs): docs/reference/backbones.md."""
 
     backbone_options: Annotated[tuple[str, ...], arg(metavar="KEY=VALUE")] = ()
     """Its options, such as depth=8 width=32."""
@@ -269,7 +269,7 @@ def _report(run: "Run", folder: Path | None) -> None:
     from hyperproto.training.run import describe_measures
 
     best, measures = run.best, describe_measures(run.metrics, run.constant)
-    _say(f"Validation: {measures}" if run.metrics else "No validation data, so no measures.")
+    _say(f"Measured: {measures}" if run.metrics else "Nothing to measure on, so no measures.")
     if failed := not_better(run.metrics, run.constant):
         _say(f"No better than a constant answer: {', '.join(failed)}. hyperproto doctor may say why.")
     if best is not None and best is not run.history[-1]:

@@ -1,249 +1,34 @@
-"""Tables with words, dates and gaps as numbers: a small encoder whose state is plain values.
+"""Tables with words, dates and gaps as numbers: the runtime's encoder, and fitting it to free text."""
 
-A column of numbers stays one; gaps get the median, and a column of their own that says where they were. Each category
-of a column becomes a column of 0 and 1, or, where there are many, one of 256 that a hash chooses. A date becomes its
-day, its day of the week and its hour, a duration its seconds. A category that training has not seen is all zeros.
-"""
+from collections.abc import Sequence
+from typing import Any
 
-import math
-import zlib
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
-from datetime import date, datetime, timedelta
-from typing import Any, Literal, Self
+from hyperproto_runtime.tables import (
+    MOST_CATEGORIES,
+    ColumnCode,
+    SparseRows,
+    TableEncoder,
+    frame_columns,
+    is_frame,
+    needs_encoding,
+)
 
-import numpy as np
-from numpy.typing import NDArray
-
-from hyperproto._core.errors import InputError
-
-MOST_CATEGORIES = 256  # columns that one column of categories becomes
-LEAST_SEEN = 2  # rows of a category: of one that is seen once there is nothing to learn
-TFIDF: dict[str, Any] = {"sublinear_tf": True}  # of scikit-learn's vectorizer
-EPOCH = datetime(1970, 1, 1)
-DATE_PARTS = ("day", "weekday", "hour")
-
-
-@dataclass(frozen=True)
-class ColumnCode:
-    """How the cells of one column become numbers.
-
-    Attributes
-    ----------
-    name : str
-    kind : {"number", "date", "categories", "text"}
-    fill : tuple of float
-        What stands for a gap in each number of a cell: the median. Of a text, the weight of each word.
-    gaps : bool
-        Whether training had gaps, so that another column says where they are.
-    categories : tuple of str or None
-        Each gets a column, as each word of a text does; None is an empty cell.
-    buckets : int
-        Where greater than 0, categories are not listed, but hashed to so many columns.
-    """
-
-    name: str
-    kind: Literal["number", "date", "categories", "text"]
-    fill: tuple[float, ...] = ()
-    gaps: bool = False
-    categories: tuple[str | None, ...] = ()
-    buckets: int = 0
-
-    def __post_init__(self) -> None:
-        numbers = {"number": 1, "date": len(DATE_PARTS), "categories": 0, "text": len(self.categories)}[self.kind]
-        if len(self.fill) != numbers:
-            raise InputError("fill", f"have {numbers} numbers for {self.kind}", len(self.fill))
-        if len(set(self.categories)) < len(self.categories):
-            raise InputError("categories", "differ from each other")
-        if not 0 <= self.buckets <= MOST_CATEGORIES:
-            raise InputError("buckets", f"be from 0 to {MOST_CATEGORIES}", self.buckets)
-
-    @classmethod
-    def fit(cls, name: str, cells: Any) -> Self:
-        """Look at the cells of a column: an array of numbers, or a list with None where a cell is empty."""
-        kind = column_kind(cells)
-        if kind == "categories":
-            counts = Counter(_word(cell) for cell in cells)
-            seen = sorted(
-                (word for word, count in counts.items() if count >= LEAST_SEEN), key=lambda w: (w is None, w)
-            )
-            if len(seen) > MOST_CATEGORIES:
-                return cls(name, kind, buckets=MOST_CATEGORIES)
-            return cls(name, kind, categories=tuple(seen))
-        values = _numbers(name, kind, cells)
-        empty = np.isnan(values[:, 0])
-        fill = np.zeros(values.shape[1]) if empty.all() else np.nanmedian(values, axis=0)
-        return cls(name, kind, tuple(fill.tolist()), bool(empty.any()))
-
-    @property
-    def outputs(self) -> tuple[str, ...]:
-        """The names of the columns that this one becomes."""
-        if self.kind in ("categories", "text"):
-            hashed = tuple(f"{self.name}#{index}" for index in range(self.buckets))
-            return hashed or tuple(f"{self.name}={word}" for word in self.categories)
-        parts = (self.name,) if self.kind == "number" else tuple(f"{self.name} {part}" for part in DATE_PARTS)
-        return (*parts, f"{self.name} is empty") if self.gaps else parts
-
-    def encode(self, cells: Any) -> Any:
-        """Return numbers, shape (n, len(outputs)); those of a text sparse."""
-        if self.kind == "text":
-            from sklearn.feature_extraction.text import TfidfVectorizer
-
-            vectorizer = TfidfVectorizer(**TFIDF, vocabulary=self.categories)
-            vectorizer.idf_ = np.array(self.fill)
-            return vectorizer.transform(_texts(cells)).astype(np.float32)
-        if self.kind == "categories":
-            table = np.zeros((len(cells), len(self.outputs)))
-            places = {word: index for index, word in enumerate(self.categories)}
-            for row, cell in enumerate(cells):
-                word = _word(cell)
-                place = zlib.crc32(str(word).encode()) % self.buckets if self.buckets else places.get(word)
-                if place is not None:
-                    table[row, place] = 1.0
-            return table
-        values = _numbers(self.name, self.kind, cells)
-        empty = np.isnan(values)
-        values = np.where(empty, self.fill, values)
-        return np.column_stack([values, empty[:, 0]]) if self.gaps else values
+__all__ = [
+    "MOST_CATEGORIES",
+    "ColumnCode",
+    "SparseRows",
+    "TableEncoder",
+    "fit_text",
+    "frame_columns",
+    "is_frame",
+    "needs_encoding",
+]
 
 
-@dataclass(frozen=True)
-class TableEncoder:
-    """How the columns of a table become numbers, one after the other."""
+def fit_text(name: str, cells: Sequence[Any]) -> TableEncoder:
+    """Look at one column of free text: scikit-learn's TF-IDF of its words."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
 
-    columns: tuple[ColumnCode, ...]
-
-    def __post_init__(self) -> None:
-        if not self.outputs:
-            raise InputError("The table", "hold numbers, dates, or categories that occur more than once", "none")
-        if len(self.columns) > 1 and any(column.kind == "text" for column in self.columns):
-            raise InputError("A column of free text", "be the only one", f"{len(self.columns)} columns")
-
-    @classmethod
-    def fit(cls, columns: Mapping[str, Any]) -> Self:
-        """Look at the columns of training data, each as :meth:`ColumnCode.fit` takes it."""
-        return cls(tuple(ColumnCode.fit(name, cells) for name, cells in columns.items()))
-
-    @classmethod
-    def fit_text(cls, name: str, cells: Sequence[Any]) -> Self:
-        """Look at one column of free text: scikit-learn's TF-IDF of its words."""
-        from sklearn.feature_extraction.text import TfidfVectorizer
-
-        fitted = TfidfVectorizer(**TFIDF).fit(_texts(cells))
-        words, weights = tuple(fitted.get_feature_names_out().tolist()), tuple(fitted.idf_.tolist())
-        return cls((ColumnCode(name, "text", weights, categories=words),))
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The columns of a table that it takes."""
-        return tuple(column.name for column in self.columns)
-
-    @property
-    def outputs(self) -> tuple[str, ...]:
-        """The names of all columns that it makes."""
-        return tuple(name for column in self.columns for name in column.outputs)
-
-    def encode(self, columns: Mapping[str, Any]) -> Any:
-        """Return numbers, shape (n, len(outputs)), sparse of a text, without columns that training did not have."""
-        for column in self.columns:
-            if column.name not in columns:
-                raise InputError("X", f'have a column "{column.name}", as in training', ", ".join(columns))
-        if self.columns[0].kind == "text":  # which is the only one
-            return self.columns[0].encode(columns[self.columns[0].name])
-        return np.column_stack([column.encode(columns[column.name]) for column in self.columns])
-
-
-class Words(list[Any]):
-    """Cells that are categories even where they look like numbers."""
-
-
-def is_frame(table: Any) -> bool:
-    """Whether this is a table with named columns: a DataFrame of pandas or polars, or a table of pyarrow."""
-    return hasattr(table, "columns") and hasattr(table, "__getitem__") and not isinstance(table, np.ndarray)
-
-
-def needs_encoding(table: Any) -> bool:
-    """Whether a table with named columns has one that is not of numbers, or a gap."""
-    columns = frame_columns(table).values() if is_frame(table) else ()
-    return any(not isinstance(cells, np.ndarray) or bool(np.isnan(cells).any()) for cells in columns)
-
-
-def frame_columns(table: Any) -> dict[str, Any]:
-    """Return columns by name: numbers as an array, others as a list with None where a cell is empty."""
-    return {str(name): _cells(table[name]) for name in getattr(table, "column_names", table.columns)}
-
-
-def _cells(column: Any) -> Any:
-    dtype = getattr(column, "dtype", None)
-    if getattr(dtype, "kind", "O") in "biuf":
-        with suppress(TypeError, ValueError):  # whole numbers with gaps, as pandas has them
-            return np.asarray(column, dtype=np.float64)
-    cells = (column.to_pylist if hasattr(column, "to_pylist") else column.tolist)()  # pyarrow, or pandas
-    kind = Words if hasattr(dtype, "categories") else list
-    return kind(None if cell is None or str(cell) in ("nan", "NaT", "<NA>") else cell for cell in cells)
-
-
-def column_kind(cells: Any) -> Literal["number", "date", "categories"]:
-    """Return what a column holds; words that are all numbers, or all dates as ISO 8601 has them, are such."""
-    if isinstance(cells, np.ndarray | Words):
-        return "number" if isinstance(cells, np.ndarray) else "categories"
-    present = [cell for cell in cells if cell is not None]
-    if not any(math.isnan(_number(cell)) for cell in present):
-        return "number"
-    return "categories" if any(_time(cell) is None for cell in present) else "date"
-
-
-def _number(cell: Any) -> float:
-    """Return a cell as a number, a duration in seconds; NaN where it is none."""
-    if isinstance(cell, timedelta):
-        return cell.total_seconds()
-    try:
-        return float(cell)
-    except (TypeError, ValueError):
-        return math.nan
-
-
-def _time(cell: Any) -> datetime | None:
-    """Return a cell as a time without a zone, None where it is none."""
-    if isinstance(cell, str):
-        try:
-            cell = datetime.fromisoformat(cell) if len(cell) >= len("2000-01-01") else None
-        except ValueError:
-            return None
-    if isinstance(cell, date) and not isinstance(cell, datetime):
-        cell = datetime(cell.year, cell.month, cell.day)
-    return cell.replace(tzinfo=None) if isinstance(cell, datetime) else None
-
-
-def _numbers(name: str, kind: str, cells: Any) -> NDArray[np.float64]:
-    """Return the numbers of cells, shape (n, 1), or the parts of dates, shape (n, 3); NaN in gaps."""
-    if isinstance(cells, np.ndarray):
-        values = cells[:, None]
-    elif kind == "number":
-        values = np.array([_number(cell) for cell in cells])[:, None]
-    else:
-        times = [_time(cell) for cell in cells]
-        gap = (math.nan,) * len(DATE_PARTS)
-        parts = [gap if t is None else ((t - EPOCH).total_seconds() / 86400, t.weekday(), t.hour) for t in times]
-        values = np.array(parts, dtype=np.float64).reshape(-1, len(DATE_PARTS))
-    wrong = np.isinf(values[:, 0])
-    if not isinstance(cells, np.ndarray):
-        wrong |= np.isnan(values[:, 0]) & np.array([cell is not None for cell in cells], dtype=bool)
-    if wrong.any():
-        row = int(np.flatnonzero(wrong)[0])
-        got = f"{cells[row]!r} in row {row + 1} ({int(wrong.sum())} of {len(values)} rows)"
-        raise InputError(f'Column "{name}"', f"hold finite {kind}s or empty cells, as in training", got)
-    return values
-
-
-def _texts(cells: Sequence[Any]) -> list[str]:
-    return ["" if cell is None else str(cell) for cell in cells]
-
-
-def _word(cell: Any) -> str | None:
-    """Return a cell as the name of a category; 3.0 is called 3, for gaps make floats of integers."""
-    if cell is None or (isinstance(cell, float) and math.isnan(cell)):
-        return None
-    return str(int(cell) if isinstance(cell, float) and cell.is_integer() else cell)
+    fitted = TfidfVectorizer(sublinear_tf=True).fit("" if cell is None else str(cell) for cell in cells)
+    words, weights = tuple(fitted.get_feature_names_out().tolist()), tuple(fitted.idf_.tolist())
+    return TableEncoder((ColumnCode(name, "text", weights, categories=words),))

@@ -85,7 +85,7 @@ def detect(path: str | Path) -> str:
             "hold data of a known layout",
             "none",
             "Known are CIFAR-100, Tiny ImageNet, CUB-200-2011, OmniArt and MNIST as published, a folder with a "
-            "subfolder of images for each class, and tables (.csv, .tsv, .parquet); see docs/data.md.",
+            "subfolder of images for each class, and tables (.csv, .tsv, .parquet); see docs/how-to/data.md.",
         )
     return (published or found)[0]
 

@@ -17,10 +17,10 @@ from torch import Tensor
 from hyperproto._core.checks import unknown_choice
 from hyperproto._core.errors import InputError, MissingDataError, arg
 from hyperproto._core.files import as_path
-from hyperproto.data.encoding import TableEncoder
+from hyperproto.data.encoding import SparseRows, TableEncoder, fit_text
 from hyperproto.data.image_files import ImageFiles, check_files_exist
 from hyperproto.data.image_folder import look_at_images
-from hyperproto.data.preprocessing import Preprocessing, Standardizer, TablePreprocessing, from_scipy, is_sparse
+from hyperproto.data.preprocessing import Preprocessing, Standardizer, TablePreprocessing, is_sparse, sparse_rows
 from hyperproto.data.source import (
     Bounds,
     Inputs,
@@ -394,7 +394,7 @@ def _fit_encoder(table: Table, names: Sequence[str], rows: Tensor, *, text: bool
         if not text and all(cell is None or cell != cell for cell in found):
             about = f'Column "{name}" of "{table.path}"'
             raise InputError(about, "hold a value", "empty cells only", "Leave it out.")
-    return TableEncoder.fit_text(names[0], kept[names[0]]) if text else TableEncoder.fit(kept)
+    return fit_text(names[0], kept[names[0]]) if text else TableEncoder.fit(kept)
 
 
 def encode_rows(table: Table, encoder: TableEncoder) -> Tensor:
@@ -402,7 +402,10 @@ def encode_rows(table: Table, encoder: TableEncoder) -> Tensor:
     known = {column.name: table[column.name] for column in encoder.columns}
     are_numbers = {column.name for column in encoder.columns if column.kind == "number"}
     rows = encoder.encode({name: c.values if name in are_numbers else c.cells for name, c in known.items()})
-    return from_scipy(rows) if is_sparse(rows) else torch.from_numpy(rows).float()
+    if isinstance(rows, SparseRows):
+        starts, columns, values = (torch.from_numpy(part) for part in rows[:3])
+        return sparse_rows(starts, columns, values, rows.width)
+    return torch.from_numpy(rows).float()
 
 
 def _inputs(table: Table, image: str, encoder: TableEncoder | None) -> Inputs:

@@ -1,6 +1,6 @@
 """Examine a stored run for what goes wrong in practice."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,14 @@ from torch import nn
 from hyperproto._core.errors import HyperprotoError
 from hyperproto._core.files import plain
 from hyperproto.data import Arrays, ImageData, Source
-from hyperproto.evaluation.doctor_checks import FROM_DATA, FROM_FILES, Evidence, Finding, SplitOutputs
+from hyperproto.evaluation.doctor_checks import (
+    FROM_DATA,
+    FROM_FILES,
+    Evidence,
+    Finding,
+    SplitOutputs,
+    compare_with_constant,
+)
 from hyperproto.evaluation.predict import collect_outputs
 from hyperproto.evaluation.run_data import open_run, read_run_data, read_run_source
 from hyperproto.spaces import OutputSpace
@@ -26,7 +33,8 @@ SEVERITIES = ("error", "warning", "note")
 class Examination:
     """All findings, the worst first; what was checked, and what could not be checked and why.
 
-    ``problem`` is the error that kept the outputs from being checked, None where they were.
+    ``problem`` is the error that kept the outputs from being checked, None where they were. ``measures`` are those of
+    the part that is named, ``constant`` those of always answering the most frequent class or the median.
     """
 
     run: str
@@ -34,6 +42,9 @@ class Examination:
     checked: tuple[str, ...]
     unchecked: tuple[str, ...] = ()
     problem: HyperprotoError | OSError | None = None
+    part: str = ""
+    measures: dict[str, float] = field(default_factory=dict)
+    constant: dict[str, float] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON: None for what is not a number."""
@@ -75,7 +86,11 @@ def examine_run(
     findings = [finding for check in checks.values() for finding in check(evidence)]
     findings.sort(key=lambda finding: SEVERITIES.index(finding.severity))
     unchecked = () if evidence.splits else tuple(FROM_DATA)
-    return Examination(str(folder), tuple(findings), tuple(checks), unchecked, problem)
+    found = Examination(str(folder), tuple(findings), tuple(checks), unchecked, problem)
+    for split in evidence.splits[-1:]:
+        measures, constant = compare_with_constant(evidence.space, split)
+        found = replace(found, part=split.name, measures=measures, constant=constant)
+    return found
 
 
 def _gather(

@@ -315,7 +315,7 @@ def train_test_gap(run: Evidence) -> Iterator[Finding]:
         return
     both = [mean_terms(measure(run.space, split.predicted, split.targets)) for split in run.splits]
     for name, task in run.tasks.items():
-        train, test = (found[f"{run.space.prefix(name)}{task.measure}"] for found in both)
+        train, test = (measures[f"{run.space.prefix(name)}{task.measure}"] for measures in both)
         if isinstance(task, Classes):
             large = train - test > ACCURACY_GAP
             message = f"accuracy on train and test data is {100 * train:.1f} and {100 * test:.1f} %"
@@ -332,11 +332,16 @@ def train_test_gap(run: Evidence) -> Iterator[Finding]:
             )
 
 
+def compare_with_constant(space: OutputSpace, split: SplitOutputs) -> tuple[dict[str, float], dict[str, float]]:
+    """Return the measures of a split, and those of always answering the same."""
+    measures = mean_terms(measure(space, split.predicted, split.targets))
+    return measures, constant_measures(space, split.targets)
+
+
 def constant_answer(run: Evidence) -> Iterator[Finding]:
     """Find measures that always answering the same would reach as well."""
     for split in run.splits[-1:]:
-        constant = constant_measures(run.space, split.targets)
-        measures = mean_terms(measure(run.space, split.predicted, split.targets))
+        measures, constant = compare_with_constant(run.space, split)
         for name in not_better(measures, constant):
             best = "the most frequent class" if name.endswith("accuracy") else "the median"
             yield Finding(

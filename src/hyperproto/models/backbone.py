@@ -94,7 +94,7 @@ class FeatureBackbone(Backbone, ABC):
 
 
 def create_backbone(name: str, **config: Any) -> Backbone:
-    """Build a network by name; docs/backbones.md lists them.
+    """Build a network by name; docs/reference/backbones.md lists them.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hyperproto._core.errors import InputError, require
+from hyperproto._core.errors import require
 from hyperproto._core.files import replacing
 from hyperproto._version import __version__
 from hyperproto.codes.certificate import Certificate
@@ -29,7 +29,6 @@ SCENE: dict[str, Any] = {
         "camera": {"eye": {"x": 1.1, "y": 0.85, "z": 0.5}},
     },
 }
-FORMATS = {".png": "png", ".svg": "svg"}
 # colors that most kinds of color blindness can tell from each other (Okabe and Ito), without black
 CLASS_COLORS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#F0E442")
 REPEATABLE = {"svg.hashsalt": "hyperproto", "svg.fonttype": "none"}  # the same bytes every time; names stay text
@@ -107,22 +106,13 @@ def certificate_rows(certificate: Certificate) -> dict[str, str]:
     return rows
 
 
-def picture_format(path: str | Path) -> str:
-    """Return the format that the name of a picture ends in.
-
-    >>> picture_format("map.SVG")
-    'svg'
-    """
-    form = FORMATS.get(Path(path).suffix.lower())
-    if form is None:
-        raise InputError("A picture", 'be named ".png" or ".svg"', f'"{Path(path).name}"')
-    return form
-
-
 @contextmanager
 def new_picture(path: str | Path, width: float, height: float) -> Iterator[Any]:
-    """Give an empty matplotlib figure of a size in inches; write it to ``path`` once the block has drawn on it."""
-    form = picture_format(path)
+    """Give an empty matplotlib figure of a size in inches; write it once the block has drawn on it.
+
+    The name of ``path`` ends in the format, ".png", ".svg" or another one that matplotlib knows.
+    """
+    form = Path(path).suffix.lower().removeprefix(".")
     require("matplotlib", extra="plots", purpose="Drawing a picture")
     import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg

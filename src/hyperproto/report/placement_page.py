@@ -2,7 +2,6 @@
 
 import html
 from collections.abc import Sequence
-from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +19,6 @@ from hyperproto.report.projection import nearest, project
 TEMPLATE = Path(__file__).with_name("placement_page.html")
 NAMED = 400  # classes up to which every name is written; beyond, names come with the pointer
 PRIOR_LINE, PLACEMENT_LINE = "#D55E00", "#0072B2"
-# dark enough to read a name in on white, and distinct to most color-blind people; the first are Okabe and Ito's
-GROUP_COLORS = (
-    "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#8C6D00", "#56A0D3",
-    "#7A0177", "#6B4226", "#5B8C00", "#3B3BB3", "#B22222", "#2F6F6F",
-)  # fmt: skip
 
 Array = NDArray[np.float64]
 
@@ -35,7 +29,6 @@ def write_placement_page(
     *,
     title: str,
     prior: Prior | None = None,
-    groups: Sequence[object] | None = None,
     k: int = 5,
 ) -> None:
     """Write the page. It needs no network, and ``#class=rose`` in its address shows the class "rose".
@@ -51,25 +44,23 @@ def write_placement_page(
         The page's title.
     prior : Prior, optional
         What is known about the classes; without it only the placement's neighbors are shown.
-    groups : sequence, length K, optional
-        Classes of one group share a color, and can be hidden together.
     k : int, default 5
         How many neighbors on each side.
     """
-    found = find_neighbors(prototypes, prior, k)
+    neighbors = find_neighbors(prototypes, prior, k)
     projection = project(prototypes.vectors.numpy(force=True), min(3, prototypes.dim))
     names = names_or_numbers(prototypes.names, prototypes.num_classes)
     points = np.pad(projection.points, ((0, 0), (0, 3 - projection.points.shape[1])))  # a circle lies on the sphere
-    figure = _scene(points, names, groups, sphere=projection.is_exact)
+    figure = _scene(points, names, sphere=projection.is_exact)
     facts = {"classes": str(prototypes.num_classes), "dimensions": str(prototypes.dim)}
     facts |= certificate_rows(prototypes.certificate)
     parts = {
         "FACTS": "".join(f"<tr><th>{n}</th><td>{html.escape(v)}</td></tr>" for n, v in facts.items()),
-        "OVERLAP": html.escape(overlap_sentence(found)),
+        "OVERLAP": html.escape(overlap_sentence(neighbors)),
         "SENTENCE": html.escape(projection.sentence),
         "FIGURE": plot_html(figure, name="placement", scrollZoom=True),
     }
-    data = {"names": names, "points": points.round(4).tolist(), "hasPrior": any(found["prior"])} | found
+    data = {"names": names, "points": points.round(4).tolist(), "hasPrior": any(neighbors["prior"])} | neighbors
     write_page(path, TEMPLATE, title, data, parts)
 
 
@@ -85,42 +76,41 @@ def find_neighbors(prototypes: Prototypes, prior: Prior | None, k: int) -> dict[
     if prior is not None and prior.num_classes != count:
         raise InputError("prior", f"be for the {count} classes that were placed", f"one for {prior.num_classes}")
     in_prior = 0 if prior is None else min(k, int(prior.known.sum()) - 1)
-    found: dict[str, list[Any]] = {"prior": [], "placement": [], "tied": []}
+    neighbors: dict[str, list[Any]] = {"prior": [], "placement": [], "tied": []}
     for block in row_blocks(count, count):
         own = np.arange(block.start, block.stop)
         ids, cosines, tied = nearest(vectors[own] @ vectors.T, own, k)
-        found["placement"] += np.stack([ids, cosines.round(3)], axis=2).tolist()
-        found["tied"] += tied.tolist()
+        neighbors["placement"] += np.stack([ids, cosines.round(3)], axis=2).tolist()
+        neighbors["tied"] += tied.tolist()
         if prior is None or in_prior < 1:
-            found["prior"] += [None] * len(own)
+            neighbors["prior"] += [None] * len(own)
             continue
         ids, values, _ = nearest(np.where(prior.known, prior.similarity[own], -np.inf), own, in_prior)
         near = np.stack([ids, values.round(3)], axis=2).tolist()
-        found["prior"] += [pairs if prior.known[i] else None for i, pairs in zip(own, near, strict=True)]
-    return found
+        neighbors["prior"] += [pairs if prior.known[i] else None for i, pairs in zip(own, near, strict=True)]
+    return neighbors
 
 
-def overlap_sentence(found: dict[str, list[Any]]) -> str:
+def overlap_sentence(neighbors: dict[str, list[Any]]) -> str:
     """Return how far the neighbors by the prior and by the placement agree, and how far chance would."""
     shares = [
         len({i for i, _ in near} & {i for i, _ in placed}) / len(near)
-        for near, placed in zip(found["prior"], found["placement"], strict=True)
+        for near, placed in zip(neighbors["prior"], neighbors["placement"], strict=True)
         if near
     ]
     if not shares:
         return "There is no prior to compare with."
-    k, others = len(found["placement"][0]), len(found["placement"]) - 1
+    k, others = len(neighbors["placement"][0]), len(neighbors["placement"]) - 1
     return (
         f"Of the {k} nearest in the prior, {np.mean(shares):.0%} are among the {k} nearest in the placement "
         f"(mean of {len(shares)} classes; by chance {k / others:.0%})."
     )
 
 
-def _scene(points: Array, names: Sequence[str], groups: Sequence[object] | None, *, sphere: bool) -> dict[str, Any]:
+def _scene(points: Array, names: Sequence[str], *, sphere: bool) -> dict[str, Any]:
     """Return data and layout for classes at points (K, 3), with the grid of the sphere where they are on it.
 
-    The first two traces are the lines that the page's script fills. Classes of one group are one trace, and so can
-    be hidden together in the legend.
+    The first two traces are the lines that the page's script fills.
     """
     data: list[dict[str, Any]] = [
         {"type": "scatter3d", "mode": "lines", "line": {"color": color, "width": width, "dash": dash}, "name": name}
@@ -128,24 +118,16 @@ def _scene(points: Array, names: Sequence[str], groups: Sequence[object] | None,
         for name, color, width, dash in (("prior", PRIOR_LINE, 3, "dot"), ("placement", PLACEMENT_LINE, 4, "solid"))
     ]
     data += [sphere_grid()] if sphere else []
-    labels = [""] * len(names) if groups is None else [str(group) for group in groups]
-    if len(labels) != len(names):
-        raise InputError("groups", f"give one group for each of the {len(names)} classes", len(labels))
-    for label, color in zip(dict.fromkeys(labels), cycle(GROUP_COLORS), strict=False):
-        ids = [i for i, own in enumerate(labels) if own == label]
-        escaped = [html.escape(names[i]) for i in ids]
-        cloud = {
-            "type": "scatter3d",
-            "mode": "markers+text" if len(names) <= NAMED else "markers",
-            "text": escaped,
-            "hovertext": escaped,
-            "hoverinfo": "text",
-            "textposition": "top center",
-            "textfont": {"size": 11, "color": color},
-            "marker": {"size": 4, "color": color},
-            "customdata": ids,
-            "name": html.escape(label),
-        }
-        data.append(cloud | coordinates(points[ids]))
-    legend = {"orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom", "font": {"size": 11}}
-    return {"data": data, "layout": SCENE | {"showlegend": groups is not None, "legend": legend}}
+    escaped = [html.escape(name) for name in names]
+    cloud = {
+        "type": "scatter3d",
+        "mode": "markers+text" if len(names) <= NAMED else "markers",
+        "text": escaped,
+        "hovertext": escaped,
+        "hoverinfo": "text",
+        "textposition": "top center",
+        "textfont": {"size": 11, "color": PLACEMENT_LINE},
+        "marker": {"size": 4, "color": PLACEMENT_LINE},
+        "customdata": list(range(len(names))),
+    }
+    return {"data": [*data, cloud | coordinates(points)], "layout": SCENE | {"showlegend": False}}

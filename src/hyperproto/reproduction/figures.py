@@ -1,7 +1,6 @@
-"""The figures of a report: accuracy after every epoch or next to softmax, the idea, and outputs on the sphere."""
+"""The figures of a report: accuracy after every epoch, the idea, and outputs on the sphere."""
 
 import base64
-import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -29,13 +28,12 @@ def draw_figures(grid: Grid, stem: Path) -> list[Path]:
     """Draw what there is to show: pictures as PNG and SVG, pages with spheres to turn; nothing without records."""
     if not grid.experiment.figure or not any(summary.records for summary in grid.cells.values()):
         return []
-    spheres = _stored_spheres(grid)
-    draws = {"idea": partial(_draw_ideas, spheres)}
-    draws |= {"curves": partial(_draw_curves, grid), "shares": partial(_draw_shares, grid)}
-    if grid.experiment.figure in draws:
-        return _both_formats(stem, draws[grid.experiment.figure])
+    draws: dict[Any, Callable[[Grid, Path], None]] = {"idea": _draw_ideas, "curves": _draw_curves}
+    if grid.experiment.figure != "sphere":
+        figure: Any = grid.experiment.figure
+        return _both_formats(stem, partial(draws.get(figure, figure), grid))
     drawn = []
-    for index, (row, sphere) in enumerate(spheres.items(), start=1):
+    for index, (row, sphere) in enumerate(_stored_spheres(grid).items(), start=1):
         part, view = stem.with_name(f"{stem.name}-{index}"), _sphere_view(sphere)
         title = f"{row}, scale {grid.scale}: the first {len(view.points)} test images, one seed"
         drawn += _both_formats(part, partial(draw_sphere, view, title=title))
@@ -53,12 +51,12 @@ def _both_formats(stem: Path, draw: Callable[[Path], None]) -> list[Path]:
 
 def _stored_spheres(grid: Grid) -> dict[str, Sphere]:
     """Return what the first seed of each row has to show."""
-    found: dict[str, Sphere] = {}
+    spheres: dict[str, Sphere] = {}
     for (row, _), summary in grid.cells.items():
         for record in summary.records.values():
             if record.get("sphere"):
-                found.setdefault(row, record["sphere"])
-    return found
+                spheres.setdefault(row, record["sphere"])
+    return spheres
 
 
 def _draw_curves(grid: Grid, path: Path) -> None:
@@ -99,50 +97,9 @@ def _draw_curve(axes: Any, summary: Summary, color: str) -> None:
         axes.fill_between(epochs, seeds.min(axis=0), seeds.max(axis=0), color=color, alpha=0.15, linewidth=0)
 
 
-def _draw_shares(grid: Grid, path: Path) -> None:
-    """Draw each accuracy as a share of the first row's, by dimensions and by epochs."""
-    panels = {
-        "dimensions; heads on frozen features": "D = {}",
-        "epochs; D = 25, from scratch (5: one cycle at 32 pixels; 30 and 100: 16 pixels)": "{} epochs",
-    }
-    with new_picture(path, 11, 5) as figure:
-        for axes, (label, column) in zip(figure.subplots(1, 2, sharey=True), panels.items(), strict=True):
-            asked = sorted(int(text) for name in grid.columns for text in re.findall(column.format(r"(\d+)"), name))
-            for row, color in zip(grid.rows, COLORS, strict=False):
-                found = {x: share(grid, row, column.format(x)) for x in asked}
-                shown = {x: value for x, value in found.items() if value is not None}
-                if shown:
-                    means, errors = zip(*shown.values(), strict=True)
-                    axes.errorbar(list(shown), means, yerr=errors, marker="o", color=color, label=row, capsize=2.5)
-            for x in asked:
-                if share(grid, grid.rows[0], column.format(x)) is None:
-                    spot = {"xycoords": ("data", "axes fraction"), "ha": "center", "fontsize": 8}
-                    axes.annotate("not run", (x, 0.02), **spot, color="#888888")
-            axes.set_xscale("log")
-            axes.set_xticks(asked, [str(x) for x in asked])
-            axes.minorticks_off()
-            axes.set(xlabel=label, xlim=(min(asked) / 1.3, max(asked) * 1.3), ylim=(0, 108))
-            axes.grid(alpha=0.3)
-        figure.axes[0].set_ylabel("share of softmax's accuracy, %")
-        figure.suptitle(grid.experiment.title.partition("?")[0] + "?", fontsize=11)
-        lines = {
-            name: line for axes in figure.axes for line, name in zip(*axes.get_legend_handles_labels(), strict=True)
-        }
-        if lines:
-            style = {"loc": "outside lower center", "ncols": 2, "fontsize": 8, "frameon": False}
-            figure.legend(list(lines.values()), list(lines), **style)
-
-
-def share(grid: Grid, row: str, column: str) -> tuple[float, float] | None:
-    """Return a row's mean in percent of the first row's in the same column, and its error; None where one lacks."""
-    summary, whole = grid.cells.get((row, column)), grid.cells.get((grid.rows[0], column))
-    if summary is None or whole is None or not summary.mean or not whole.mean:
-        return None
-    return 100 * summary.mean / whole.mean, 100 * (summary.error or 0.0) / whole.mean
-
-
-def _draw_ideas(spheres: dict[str, Sphere], path: Path) -> None:
+def _draw_ideas(grid: Grid, path: Path) -> None:
     """Draw Figures 1 and 2: the sphere, its marks, and the path of one output, the far side paler."""
+    spheres = _stored_spheres(grid)
     up, around = np.radians([ELEVATION, AZIMUTH])
     viewer = np.array([np.cos(up) * np.cos(around), np.cos(up) * np.sin(around), np.sin(up)])
     with new_picture(path, 5 * len(spheres), 5) as figure:

@@ -50,24 +50,10 @@ def write_report(experiment: Experiment, scale: str, results: Path, folder: Path
 
 
 def print_grid(grid: Grid, console: Any) -> None:
-    """Print ours, and below it what the paper has; the best of ours in a column is bold."""
-    from rich.markup import escape
-    from rich.table import Table
+    """Print the Markdown as a terminal shows it."""
+    from rich.markdown import Markdown
 
-    caption = f"\n{grid.caption}" if grid.experiment.trained else ""
-    table = Table(title=escape(grid.experiment.title + caption), show_lines=True)
-    table.add_column("ours; the paper's below")
-    for column in grid.columns:
-        table.add_column(escape(column), justify="right")
-    for row, line in grid.lines():
-        cells = []
-        for shown in line:
-            text = f"[bold]{escape(shown.ours)}[/bold]" if shown.is_best else escape(shown.ours)
-            cells.append(f"{text}\n[dim]{shown.paper}[/dim]" if shown.paper else text)
-        table.add_row(escape(row) + ("\n[dim]beyond the paper[/dim]" if grid.is_past(row) else ""), *cells)
-    console.print(table)
-    for note in grid.notes:
-        console.print(escape(note), soft_wrap=True, highlight=False)
+    console.print(Markdown(to_markdown(grid)))
 
 
 def to_markdown(grid: Grid) -> str:
@@ -108,9 +94,13 @@ def to_csv(grid: Grid) -> str:
 
 def _compared(summary: Summary) -> tuple[str, str, str]:
     """Return by how much, than what, and whether an entry is better; several comparisons with semicolons."""
-    made = summary.comparisons
-    gaps = ("" if one.difference is None else str(one.difference) for one in made)
-    return "; ".join(gaps), "; ".join(one.against.entry.row for one in made), "; ".join(one.verdict for one in made)
+    comparisons = summary.comparisons
+    gaps = ("" if one.difference is None else str(one.difference) for one in comparisons)
+    return (
+        "; ".join(gaps),
+        "; ".join(one.against.entry.row for one in comparisons),
+        "; ".join(one.verdict for one in comparisons),
+    )
 
 
 def to_latex(grid: Grid) -> str:

@@ -21,7 +21,7 @@ from hyperproto.reproduction.cell import NUM_CLASSES, Cell, find_record, write_r
 from hyperproto.reproduction.experiment import Experiment
 from hyperproto.reproduction.placements import FILES, WITH_WORDS, Places, authors_file, check_available
 from hyperproto.reproduction.rates import loss_of
-from hyperproto.reproduction.run_cell import read_cell_data, run_cell
+from hyperproto.reproduction.run_cell import features_folder, read_cell_data, run_cell
 
 UNORDERED: Any = {"batch_size": 1, "return_as": "generator_unordered"}
 
@@ -71,7 +71,7 @@ def _check_authors(cell: Cell, places: Places) -> None:
     num_classes = data.first_classes or NUM_CLASSES.get(data.reader)
     if num_classes is None and cell.run.space.prototypes in FILES:  # as many styles as the paintings at hand have
         targets = read_cell_data(cell, places).targets.values()
-        (num_classes,) = (known.num_classes for known in targets if isinstance(known, Labels))
+        (num_classes,) = (target.num_classes for target in targets if isinstance(target, Labels))
         axes -= len(targets) - 1
     if num_classes is not None:
         authors_file(cell, num_classes, axes, places)
@@ -140,8 +140,15 @@ def run_plan(
 
 
 def _outcomes(plan: Plan, places: Places, jobs: int, dask: str | None) -> Iterator[Outcome]:
-    """Yield what comes of cells, as they end."""
-    tasks = [joblib.delayed(_run_and_store)(plan.name, cell, places) for cell in plan.todo]
+    """Yield what comes of cells, as they end: first one of each data set whose features others need as well."""
+    by_folder = {features_folder(cell, places): cell for cell in reversed(plan.todo)}
+    first = [cell for folder, cell in by_folder.items() if folder is not None]
+    for cells in (first, [cell for cell in plan.todo if cell not in first]):
+        tasks = [joblib.delayed(_run_and_store)(plan.name, cell, places) for cell in cells]
+        yield from _run_tasks(tasks, jobs, dask) if tasks else ()
+
+
+def _run_tasks(tasks: list[Any], jobs: int, dask: str | None) -> Iterator[Outcome]:
     if dask is not None:
         distributed = require("distributed", extra="dask", purpose="Spreading cells with Dask")
         with distributed.Client(None if dask == "local" else dask), joblib.parallel_config(backend="dask"):
