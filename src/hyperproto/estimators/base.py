@@ -32,6 +32,7 @@ from hyperproto.defaults import (
     INFERENCE_BATCH_SIZE,
     INFERENCE_ROWS,
     PARTIAL_FIT_RATE,
+    PATIENCE,
     VALIDATION_FRACTION,
     InputKind,
     choose_scaling,
@@ -77,7 +78,7 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     weight_decay: float | str = "auto"
     early_stopping: bool = False
     validation_fraction: float = VALIDATION_FRACTION
-    patience: int = 10
+    patience: int = PATIENCE
     calibrate: bool = False
     random_state: Any = None
     verbose: bool = False

@@ -15,7 +15,7 @@ from hyperproto._core.arrays import Numbers, Values, labeled_rows, to_labels, to
 from hyperproto._core.checks import check_finite_number, check_integer, choose
 from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto._core.schema import read_plain
-from hyperproto.defaults import UNFITTED_SCALE
+from hyperproto.defaults import COVERAGE, UNFITTED_SCALE
 from hyperproto.evaluation.confidence.conformal import ConformalSets
 from hyperproto.evaluation.confidence.outliers import OUTLIER_SCORES, Rejection, outlier_score
 from hyperproto.evaluation.confidence.task_calibration import (
@@ -120,7 +120,7 @@ class ClassCalibration(TaskCalibration, kind="classes"):
         labels: Values,
         norms: Values | None = None,
         *,
-        coverage: float | None = 0.9,
+        coverage: float | None = COVERAGE,
         reject: float | None = None,
         outlier: str | None = None,
     ) -> Self:

@@ -11,6 +11,7 @@ from scipy.special import logsumexp, softmax
 from hyperproto._core.arrays import Numbers, Values, to_numbers
 from hyperproto._core.checks import check_finite_number, choose
 from hyperproto._core.errors import InputError, arg
+from hyperproto.defaults import REJECTED
 from hyperproto.evaluation.confidence.conformal import check_share, check_threshold, conformal_quantile
 from hyperproto.evaluation.confidence.task_calibration import StoredValue
 
@@ -96,7 +97,7 @@ class Rejection(StoredValue, kind="rejection"):
         check_share(self.rate, "rate")
 
     @classmethod
-    def fit(cls, scores: Values, rate: float = 0.05) -> Self:
+    def fit(cls, scores: Values, rate: float = REJECTED) -> Self:
         """Choose the threshold on data of the known classes that was not trained on.
 
         A new known input is rejected with a probability of at most ``rate``, and where scores do not tie of at least
