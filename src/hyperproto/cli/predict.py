@@ -47,16 +47,16 @@ class Predict(StoredRun):
                     "output", f"end in .csv or .json where {mention('format')} does not say", self.output
                 )
             check_can_write(self.output)
-        found = predict_files(
+        answers = predict_files(
             self.run_folder, self.paths, top=self.top, which=self.which, skip_corrupt=self.skip_corrupt
         )
-        if found.skipped:
-            print(f'Left out, unreadable: {len(found.skipped)}, the first "{found.skipped[0]}".', file=sys.stderr)
+        if answers.skipped:
+            print(f'Left out, unreadable: {len(answers.skipped)}, the first "{answers.skipped[0]}".', file=sys.stderr)
         if style == "table":
-            return _show(found.rows)
-        text = json.dumps(found.rows, indent=2) + "\n"
+            return _show(answers.rows)
+        text = json.dumps(answers.rows, indent=2) + "\n"
         if style == "csv":
-            lines, rows = io.StringIO(), _flat(found.rows)
+            lines, rows = io.StringIO(), _flat(answers.rows)
             writer = csv.DictWriter(lines, rows[0], lineterminator="\n")
             writer.writeheader()
             writer.writerows(rows)

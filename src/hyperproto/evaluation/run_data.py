@@ -54,8 +54,8 @@ def read_calibration(folder: str | Path, *, which: str = "last") -> Calibration 
     if calibration.origin.get("weights") != fingerprint(Path(folder), which):
         raise InputError(f'"{path}"', "be fitted for the weights of its run", "others", "Calibrate the run again.")
     space = read_run(folder).config["space"]
-    known = calibration.tasks.keys() if space is None else {task["name"] for task in space["tasks"]}
-    for task in calibration.tasks.keys() - known:
+    names = calibration.tasks.keys() if space is None else {task["name"] for task in space["tasks"]}
+    for task in calibration.tasks.keys() - names:
         raise InputError(f'"{path}"', "be about the tasks of its run", f'"{task}"', "Calibrate the run again.")
     return calibration
 
@@ -177,11 +177,11 @@ def _preprocessing(record: RunRecord, source: Source | None = None) -> Preproces
 
 def _known_targets(tasks: Mapping[str, Task], reader: str) -> dict[str, Target]:
     """Return the run's tasks by the names the reader gives them; without class names there is nothing to know."""
-    known: dict[str, Target] = {name: Bounds(task.low, task.high) for name, task in range_tasks(tasks).items()}
-    known |= {name: Labels(task.names) for name, task in class_tasks(tasks).items() if task.names is not None}
-    if reader == "image-folder" and len(known) == 1:
-        return {"class": next(iter(known.values()))}  # its only task, whatever the run calls it
-    return known
+    targets: dict[str, Target] = {name: Bounds(task.low, task.high) for name, task in range_tasks(tasks).items()}
+    targets |= {name: Labels(task.names) for name, task in class_tasks(tasks).items() if task.names is not None}
+    if reader == "image-folder" and len(targets) == 1:
+        return {"class": next(iter(targets.values()))}  # its only task, whatever the run calls it
+    return targets
 
 
 def _table_columns(record: RunRecord, tasks: Mapping[str, Task]) -> dict[str, Any]:

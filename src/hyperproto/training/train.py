@@ -193,7 +193,7 @@ def _headline(name: str, examples: int, valid: int | None, network: nn.Module, s
     """Say what is trained on what; a rule may have chosen much of it."""
     assert isinstance(network, Backbone)
     weights = sum(parameter.numel() for parameter in network.parameters())
-    measured = "no validation data" if valid is None else f"{valid:,} to validate on"
+    measured = "nothing to measure on" if valid is None else f"{valid:,} to measure on"
     kind = "the sphere" if isinstance(space, Sphere) else "softmax and squared error"
     line = f"{name}: {examples:,} examples to train on, {measured}; {network.name} with {weights:,} weights; "
     line += f"{kind} in {space.dim} dimensions"

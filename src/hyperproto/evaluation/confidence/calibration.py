@@ -14,6 +14,7 @@ from scipy.special import log_softmax, softmax
 from hyperproto._core.arrays import Numbers, Values, labeled_rows, to_labels, to_numbers
 from hyperproto._core.checks import check_finite_number, check_integer, choose
 from hyperproto._core.errors import InputError, InputTypeError
+from hyperproto.defaults import UNFITTED_SCALE
 from hyperproto.evaluation.confidence.conformal import ConformalSets
 from hyperproto.evaluation.confidence.outliers import OUTLIER_SCORES, Rejection, outlier_score
 from hyperproto.evaluation.confidence.task_calibration import (
@@ -23,6 +24,9 @@ from hyperproto.evaluation.confidence.task_calibration import (
     TaskCalibration,
 )
 from hyperproto.metrics import calibration_error
+from hyperproto.spaces import Sphere
+from hyperproto.spaces.output_space import TaskSpace
+from hyperproto.spaces.tasks import class_tasks
 from hyperproto_runtime.schema import read_plain
 
 FORMAT = "hyperproto.calibration/1"
@@ -201,6 +205,18 @@ class ClassCalibration(TaskCalibration, kind="classes"):
         )
 
 
+def uncalibrated(space: TaskSpace) -> dict[str, ClassCalibration]:
+    """Return the probabilities that class tasks have by themselves: the scale of their loss, or 10; 1 for logits."""
+    sphere = isinstance(space, Sphere)
+    return {
+        name: ClassCalibration(
+            Temperature((task.loss.cosine_scale(task.num_classes) or UNFITTED_SCALE) if sphere else 1.0),
+            outlier="length" if sphere else "energy",
+        )
+        for name, task in class_tasks(space.tasks).items()
+    }
+
+
 @dataclass(frozen=True, eq=False)
 class TaskOutputs:
     """One task's outputs for examples that were not trained on: what a calibration is fitted to and measured on.
@@ -309,9 +325,9 @@ class Calibration:
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Self:
         """Return what :meth:`to_dict` described."""
-        found = stored.get("format") if isinstance(stored, Mapping) else None
-        if found != FORMAT:
-            raise InputError("A stored calibration", f"have the format {FORMAT}", found, "Calibrate the run again.")
+        version = stored.get("format") if isinstance(stored, Mapping) else None
+        if version != FORMAT:
+            raise InputError("A stored calibration", f"have the format {FORMAT}", version, "Calibrate the run again.")
         about = read_plain(_Stored, stored, "A stored calibration")
         try:
             tasks = {name: TaskCalibration.from_dict(task) for name, task in about.tasks.items()}
