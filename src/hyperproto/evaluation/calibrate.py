@@ -8,7 +8,7 @@ from torch import nn
 from hyperproto._core.errors import InputError, arg
 from hyperproto._core.files import check_can_write, write_json
 from hyperproto.data.source import Unseen
-from hyperproto.defaults import INFERENCE_BATCH_SIZE, UNFITTED_SCALE
+from hyperproto.defaults import INFERENCE_BATCH_SIZE
 from hyperproto.evaluation.confidence import (
     Calibration,
     ClassCalibration,
@@ -129,11 +129,5 @@ def fit_calibration(
 
 def uncalibrated(space: TaskSpace) -> dict[str, ClassCalibration]:
     """Return the probabilities that class tasks have by themselves: the scale of their loss, or 10; 1 for logits."""
-    sphere = isinstance(space, Sphere)
-    return {
-        name: ClassCalibration(
-            Temperature((task.loss.cosine_scale(task.num_classes) or UNFITTED_SCALE) if sphere else 1.0),
-            outlier="length" if sphere else "energy",
-        )
-        for name, task in class_tasks(space.tasks).items()
-    }
+    outlier = "length" if isinstance(space, Sphere) else "energy"
+    return {name: ClassCalibration(Temperature(s), outlier=outlier) for name, s in space.softmax_scales().items()}
