@@ -103,6 +103,13 @@ def test_training_a_space_loads_no_plotting_and_no_sklearn():
     assert not loaded & {"matplotlib", "plotly", "sklearn"}
 
 
+def test_the_first_fit_loads_no_compiler():
+    fit = "hp.fit(torch.nn.Linear(2, 2), hp.Space(2, hp.Classes(3)), (torch.ones(4, 2), torch.arange(4) % 3))"
+    loaded = modules_after(f"import torch, hyperproto as hp\n{fit}")
+    assert "hyperproto.training.loop" in loaded
+    assert not loaded & {"torch._dynamo", "torch.distributed.tensor", "sympy"}
+
+
 def test_reading_a_data_set_loads_neither_losses_nor_codes():
     loaded = modules_after("from hyperproto.data import read_cifar100, read_table, training_data")
     above = ("codes", "losses", "priors", "prototypes", "spaces", "training")

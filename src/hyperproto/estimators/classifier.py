@@ -176,11 +176,11 @@ class HypersphericalClassifier(ClassifierMixin, ClassChanges):  # type: ignore[m
             return None
         given, labels = self.class_weight, values[TARGET]
         if isinstance(given, dict):
-            known = self.classes_.tolist()
+            classes = self.classes_.tolist()
             for name in given:
-                if name not in known:
-                    raise unknown_choice(str(name), map(str, known), what="class in `class_weight`")
-            by_class = np.array([float(given.get(name, 1)) for name in known])
+                if name not in classes:
+                    raise unknown_choice(str(name), map(str, classes), what="class in `class_weight`")
+            by_class = np.array([float(given.get(name, 1)) for name in classes])
             by_row: NDArray[Any] = by_class[np.searchsorted(self.classes_, labels)]
             return by_row
         return np.asarray(compute_sample_weight(given, labels))

@@ -147,12 +147,12 @@ def load_estimator(folder: str | Path) -> Any:
     from hyperproto.estimators import HypersphericalClassifier, HypersphericalMultiTask, HypersphericalRegressor
 
     kinds = HypersphericalClassifier, HypersphericalRegressor, HypersphericalMultiTask
-    known: dict[str, Any] = {kind.__name__: kind for kind in kinds}
+    by_name: dict[str, Any] = {kind.__name__: kind for kind in kinds}
     folder = whole(folder, CLOSING)
     described = _read(folder)
     try:
         params = {name: _from_plain(value) for name, value in described["params"].items()}
-        estimator = choose(described["class"], known, what="estimator")(**params)
+        estimator = choose(described["class"], by_name, what="estimator")(**params)
         _refill(estimator, described, folder)
     except (AttributeError, LookupError, OverflowError, TypeError, UnicodeError, ValueError) as error:
         if isinstance(error, HyperprotoError):
@@ -168,12 +168,12 @@ def load_estimator(folder: str | Path) -> Any:
 
 def _read(folder: Path) -> dict[str, Any]:
     described = read_json(folder / "estimator.json")
-    found = described.get("format") if isinstance(described, dict) else None
-    if found != FORMAT:
+    version = described.get("format") if isinstance(described, dict) else None
+    if version != FORMAT:
         advice = "Fit it again and save it, or use the version of hyperproto that saved it."
-        if found == "hyperproto.estimator/2":
+        if version == "hyperproto.estimator/2":
             advice = f"Convert it: python tools/convert_runs.py {folder}"
-        raise InputError(f'"{folder}"', f"be an estimator of format {FORMAT}", found, advice)
+        raise InputError(f'"{folder}"', f"be an estimator of format {FORMAT}", version, advice)
     read_plain(Description, described, f'"{folder / "estimator.json"}"')
     return dict(described)
 
@@ -231,7 +231,7 @@ def _check_columns(columns: dict[str, Column], space: Sphere) -> None:
 
 
 def _check_targets(targets: torch.Tensor, count: int, column: Column) -> None:
-    """Raise where these are not the targets of so many rows."""
+    """Raise where these are not the targets of ``count`` rows."""
     if targets.shape != (count,):
         raise InputError("Stored targets", f"have shape ({count},)", tuple(targets.shape))
     if isinstance(column, ClassColumn):

@@ -15,11 +15,11 @@ from hyperproto.evaluation.confidence import (
     ConformalInterval,
     TaskCalibration,
     TaskOutputs,
-    Temperature,
+    uncalibrated,
 )
 from hyperproto.evaluation.predict import UNKNOWN, collect_outputs, output_norms
 from hyperproto.evaluation.run_data import fingerprint, open_run, read_run_data, usual_batch_size
-from hyperproto.spaces import OutputSpace, Sphere
+from hyperproto.spaces import OutputSpace
 from hyperproto.spaces.output_space import TaskSpace
 from hyperproto.spaces.tasks import class_tasks, range_tasks
 from hyperproto.training.load import CALIBRATION
@@ -125,9 +125,3 @@ def fit_calibration(
         measured = outputs.cross_measure(fit, before.get(name))
         measures |= {space.prefix(name) + key: value for key, value in measured.items()}
     return Calibration(tasks, examples, measures, origin or {})
-
-
-def uncalibrated(space: TaskSpace) -> dict[str, ClassCalibration]:
-    """Return the probabilities that class tasks have by themselves: the scale of their loss, or 10; 1 for logits."""
-    outlier = "length" if isinstance(space, Sphere) else "energy"
-    return {name: ClassCalibration(Temperature(s), outlier=outlier) for name, s in space.softmax_scales().items()}

@@ -26,6 +26,7 @@ from hyperproto.spaces.output_space import TaskSpace
 from hyperproto.spaces.tasks import Task, class_tasks, range_tasks
 from hyperproto.spec import DataSpec, ResolvedSettings
 from hyperproto.training import RunRecord, load, read_run
+from hyperproto.training.build import cut_source
 from hyperproto.training.load import CALIBRATION
 from hyperproto_runtime.images import EXTENSIONS
 
@@ -53,8 +54,8 @@ def read_calibration(folder: str | Path, *, which: str = "last") -> Calibration 
     if calibration.origin.get("weights") != fingerprint(Path(folder), which):
         raise InputError(f'"{path}"', "be fitted for the weights of its run", "others", "Calibrate the run again.")
     space = read_run(folder).config["space"]
-    known = calibration.tasks.keys() if space is None else {task["name"] for task in space["tasks"]}
-    for task in calibration.tasks.keys() - known:
+    names = calibration.tasks.keys() if space is None else {task["name"] for task in space["tasks"]}
+    for task in calibration.tasks.keys() - names:
         raise InputError(f'"{path}"', "be about the tasks of its run", f'"{task}"', "Calibrate the run again.")
     return calibration
 
@@ -106,6 +107,7 @@ def read_run_source(
 ) -> Source:
     """Read the data that a run was trained on, or other data the same way; without a split named, as a whole.
 
+    For the split "train" the training part of its own data is what it was trained on: not what it was validated on.
     Where the run does not say how its data was read, other data is read as what it is detected to be.
     """
     if record.spec is not None:
@@ -126,7 +128,10 @@ def read_run_source(
             options = {key: value for key, value in options.items() if key != "test"} | {"held_out": 0.0}
     stored = run_preprocessing(record) if reader == "table" and record.preprocessing is not None else None
     encoder = stored.encoder if isinstance(stored, TablePreprocessing) else None
-    return read_data(replace(spec, options=options), path, targets=targets, encoder=encoder)
+    source = read_data(replace(spec, options=options), path, targets=targets, encoder=encoder)
+    if split == "train" and record.spec is not None and not other:
+        source = replace(source, train=cut_source(source, spec, seed=record.spec.train.seed).train)
+    return source
 
 
 def _choose_split(source: Source, name: str) -> Split:
@@ -172,11 +177,11 @@ def run_preprocessing(record: RunRecord, source: Source | None = None) -> Prepro
 
 def _known_targets(tasks: Mapping[str, Task], reader: str) -> dict[str, Target]:
     """Return the run's tasks by the names the reader gives them; without class names there is nothing to know."""
-    known: dict[str, Target] = {name: Bounds(task.low, task.high) for name, task in range_tasks(tasks).items()}
-    known |= {name: Labels(task.names) for name, task in class_tasks(tasks).items() if task.names is not None}
-    if reader == "image-folder" and len(known) == 1:
-        return {"class": next(iter(known.values()))}  # its only task, whatever the run calls it
-    return known
+    targets: dict[str, Target] = {name: Bounds(task.low, task.high) for name, task in range_tasks(tasks).items()}
+    targets |= {name: Labels(task.names) for name, task in class_tasks(tasks).items() if task.names is not None}
+    if reader == "image-folder" and len(targets) == 1:
+        return {"class": next(iter(targets.values()))}  # its only task, whatever the run calls it
+    return targets
 
 
 def _table_columns(record: RunRecord, tasks: Mapping[str, Task]) -> dict[str, Any]:

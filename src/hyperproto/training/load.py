@@ -149,9 +149,9 @@ def load(
     which : {"last", "best"}
         The weights after the last epoch, or after the best one on validation data.
     network : nn.Module, optional
-        Needed only for a network that is not one of ours: build it as for training, and its weights are filled in.
+        Needed only for a network that is not of this library: build it as for training; its weights are filled in.
     space : OutputSpace, optional
-        Needed only for a space that is not one of ours.
+        Needed only for a space that is not of this library.
     """
     folder = as_path(folder)
     choose(which, {"last": 0, "best": 0}, what="weights")

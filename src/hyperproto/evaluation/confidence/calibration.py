@@ -24,6 +24,8 @@ from hyperproto.evaluation.confidence.task_calibration import (
     TaskCalibration,
 )
 from hyperproto.metrics import calibration_error
+from hyperproto.spaces import Sphere
+from hyperproto.spaces.output_space import TaskSpace
 
 FORMAT = "hyperproto.calibration/1"
 SMALLEST_SCALE, LARGEST_SCALE = 1e-3, 1e5  # that are tried
@@ -201,6 +203,12 @@ class ClassCalibration(TaskCalibration, kind="classes"):
         )
 
 
+def uncalibrated(space: TaskSpace) -> dict[str, ClassCalibration]:
+    """Return the probabilities that class tasks have by themselves: the scale of their loss, or 10; 1 for logits."""
+    outlier = "length" if isinstance(space, Sphere) else "energy"
+    return {name: ClassCalibration(Temperature(s), outlier=outlier) for name, s in space.softmax_scales().items()}
+
+
 @dataclass(frozen=True, eq=False)
 class TaskOutputs:
     """One task's outputs for examples that were not trained on: what a calibration is fitted to and measured on.
@@ -309,9 +317,9 @@ class Calibration:
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Self:
         """Return what :meth:`to_dict` described."""
-        found = stored.get("format") if isinstance(stored, Mapping) else None
-        if found != FORMAT:
-            raise InputError("A stored calibration", f"have the format {FORMAT}", found, "Calibrate the run again.")
+        version = stored.get("format") if isinstance(stored, Mapping) else None
+        if version != FORMAT:
+            raise InputError("A stored calibration", f"have the format {FORMAT}", version, "Calibrate the run again.")
         about = read_plain(_Stored, stored, "A stored calibration")
         try:
             tasks = {name: TaskCalibration.from_dict(task) for name, task in about.tasks.items()}

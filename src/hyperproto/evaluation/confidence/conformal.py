@@ -155,17 +155,17 @@ class ConformalInterval(TaskCalibration, kind="conformal_interval"):
         present = ~np.isnan(true)
         if not present.any():
             raise InputError("truths", "hold at least one that is not missing", f"{len(true)} missing ones")
-        found = to_numbers(predictions, "predictions", ndim=1)
-        if found.shape != true.shape:
-            raise InputError("predictions", f"be as many as {arg('truths')}", f"{len(found)} and {len(true)}")
+        centers = to_numbers(predictions, "predictions", ndim=1)
+        if centers.shape != true.shape:
+            raise InputError("predictions", f"be as many as {arg('truths')}", f"{len(centers)} and {len(true)}")
         beyond = (true < low) | (true > high)
-        misses = np.where(beyond, np.inf, np.abs(found - true))[present]
+        misses = np.where(beyond, np.inf, np.abs(centers - true))[present]
         return cls(conformal_quantile(misses, check_share(coverage, "coverage")), coverage, low, high)
 
     def intervals(self, predictions: Values) -> Numbers:
         """Return the ends of each interval, shape (n, 2)."""
-        found = to_numbers(predictions, "predictions", ndim=1)
-        ends = np.stack([found - self.radius, found + self.radius], axis=1)
+        centers = to_numbers(predictions, "predictions", ndim=1)
+        ends = np.stack([centers - self.radius, centers + self.radius], axis=1)
         return np.clip(ends, self.low, self.high)
 
     def describe(
