@@ -24,7 +24,6 @@ from hyperproto._core.checks import check_finite_number, check_integers, choose
 from hyperproto._core.errors import InputError, InputTypeError, arg
 from hyperproto._core.processes import derive_seed
 from hyperproto.data import ImagePreprocessing, Source, Split, Standardizer
-from hyperproto.data.encoding import TableEncoder, frame_columns, is_frame, needs_encoding
 from hyperproto.data.preprocessing import Scaling, is_sparse, take_rows
 from hyperproto.data.source import draw_rows
 from hyperproto.defaults import (
@@ -56,6 +55,7 @@ from hyperproto.training import fit
 from hyperproto.training.build import build_network, build_space
 from hyperproto.training.fit import kind_of, resolve_settings
 from hyperproto.training.outputs import stack_outputs
+from hyperproto_runtime.tables import TableEncoder, frame_columns, is_frame, needs_encoding
 
 Rows = NDArray[np.intp]
 WEIGHT = "\0weight"  # of a row, among the targets: the training loop has no other way; no column has this name
