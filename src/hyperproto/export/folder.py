@@ -15,11 +15,9 @@ from torch import Tensor, nn
 
 from hyperproto._core.errors import InputError
 from hyperproto._core.files import filling, read_json, write_json
-from hyperproto._core.schema import from_plain
 from hyperproto._version import __version__
 from hyperproto.data import ImageData, ImageFiles, ImagePreprocessing, Split, TablePreprocessing
 from hyperproto.data.augment import normalize
-from hyperproto.data.encoding import TableEncoder
 from hyperproto.data.image_files import decode_rows
 from hyperproto.data.preprocessing import is_sparse, take_rows
 from hyperproto.export.graph import Answers, in_precision, preparation, to_onnx, torch_answers
@@ -28,6 +26,8 @@ from hyperproto.spaces.output_space import TaskSpace
 from hyperproto_runtime.images import center
 from hyperproto_runtime.model import DESCRIPTION, FORMAT, GRAPH, PROTOTYPES, FileForm, InputForm, Model, TaskForm
 from hyperproto_runtime.predictor import Predictor
+from hyperproto_runtime.schema import from_plain
+from hyperproto_runtime.tables import TableEncoder
 
 MOST_ROWS = 256  # that are compared
 AGREE = (
