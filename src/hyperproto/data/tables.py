@@ -143,6 +143,19 @@ def read_columns(path: str | Path) -> Table:
     raise InputError(f'Table "{path}"', "end in .csv, .tsv or .parquet", f'"{path.suffix}"', "Rename it.")
 
 
+def read_rows(path: str | Path) -> list[dict[str, Any]]:
+    """Read a table as one dict per row, None where a cell is empty."""
+    table = read_columns(path)
+    return [dict(zip(table, cells, strict=True)) for cells in zip(*(c.cells for c in table.values()), strict=True)]
+
+
+def read_frame(path: str | Path) -> Any:
+    """Read a table as one of pyarrow, which estimators take: columns of numbers where all cells are, else of text."""
+    import pyarrow
+
+    return pyarrow.table({name: column.values for name, column in read_columns(path).items()})
+
+
 def _read_text(path: Path, delimiter: str) -> Table:
     """Read CSV or TSV with every cell as text: a class may be called 007."""
     import pyarrow

@@ -25,10 +25,8 @@ from hyperproto.codes.algebra.chirps import ChirpCode
 from hyperproto.codes.algebra.entry import Entry, derive, fixed
 from hyperproto.codes.algebra.fields import Integers, is_prime_power, prime_power
 from hyperproto.codes.algebra.graphs import (
-    conference_lines,
     elliptic_quadric_graph,
     spectral_code,
-    steiner_lines,
     unitary_lines,
 )
 from hyperproto.codes.algebra.quadratic import FormSet, SignCode
@@ -39,7 +37,6 @@ MAX_BITS = 14  # tables of GF(2^14) are made in a second
 MAX_TERMS = 3  # K grows by a factor of D with each term: D^4 points are enough
 MAX_UNITARY = 13  # beyond, sign codes are better where they are not too large to build
 MAX_QUADRIC = 9  # larger graphs of this family do not fit in memory
-MAX_CONFERENCE = 2001
 CHIRPS = "Alltop (1980); Wootters, Fields (1989): mutually unbiased bases"
 TAYLOR = "Taylor (1977): unitary two-graphs"
 
@@ -64,8 +61,6 @@ def sign_entry(forms: FormSet, shortened: int = 0) -> Entry:
         code.max_cosine,
         f"{citation}{': cosine (s D - k)/(D - k) when k coordinates are fixed' if shortened else ''}",
         code.rows,
-        # all forms are alike where all differences have one rank: whole cosets; else a share of each
-        block=code.coset * (forms.num_forms if forms.is_single_rank else 1),
     )
 
 
@@ -155,7 +150,7 @@ def glued_entry(
         return np.concatenate([inner, outer], axis=1)
 
     max_cosine = 1 - weight * (1 - inside)
-    return Entry(name, group * num_groups, code.dim + outer_dim, max_cosine, citation, rows, block=group)
+    return Entry(name, group * num_groups, code.dim + outer_dim, max_cosine, citation, rows)
 
 
 def _chirps(num_points: int, dim: int) -> Iterator[Entry]:
@@ -168,8 +163,8 @@ def _chirps(num_points: int, dim: int) -> Iterator[Entry]:
     ):
         if q >= 3 and (q + 1) ** degree * 6 >= num_points:
             code = ChirpCode(q, degree)
-            name, block = f"{kind} chirps over GF({q})", code.coset * (q if degree == 2 else 1)
-            yield Entry(name, code.num_points, code.dim, code.max_cosine, theorem, code.rows, block=block)
+            name = f"{kind} chirps over GF({q})"
+            yield Entry(name, code.num_points, code.dim, code.max_cosine, theorem, code.rows)
 
 
 def quadric_entry(order: int) -> Entry:
@@ -195,20 +190,10 @@ def _quadrics(num_points: int, dim: int) -> Iterator[Entry]:
 
 
 def _lines(num_points: int, dim: int) -> Iterator[Entry]:
-    """Equiangular lines with both directions: unitary ones and codes derived from them, conference and Steiner."""
+    """Unitary equiangular lines with both directions, and codes derived from them."""
     for q in range(3, MAX_UNITARY + 1, 2):
         if is_prime_power(q) and q * q - q <= dim:
             lines = unitary_entry(q)
             yield lines
             rows = fixed(lambda lines=lines: derive(lines.build(), lines.max_cosine))  # type: ignore[misc]
             yield Entry(f"{lines.name} derived", q**3, q * q - q, 1 / (q + 1), TAYLOR, rows)
-    q = next((q for q in range(min(2 * dim - 1, MAX_CONFERENCE), 4, -1) if q % 4 == 1 and is_prime_power(q)), 0)
-    if q and num_points <= 2 * (q + 1):
-        rows = fixed(partial(conference_lines, q))
-        citation = "Paley (1933); Lemmens, Seidel (1973): conference matrices"
-        yield Entry(f"conference lines {q}", 2 * (q + 1), (q + 1) // 2, 1 / math.sqrt(q), citation, rows)
-    for m in range(2, 7):
-        v, r = (2 << m) - 1, (1 << m) - 1
-        rows = fixed(partial(steiner_lines, m))
-        citation = "Fickus, Mixon, Tremain (2012): Steiner equiangular tight frames"
-        yield Entry(f"Steiner lines {v}", 2 * v * (r + 1), v * (v - 1) // 6, 1 / r, citation, rows)

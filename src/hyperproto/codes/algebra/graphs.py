@@ -6,18 +6,13 @@ the eigenspace of θ, of dimension f, is a code of v points in f dimensions with
 
     θ/k between neighbors,   -(1 + θ)/(v - k - 1) between the others.
 
-Equiangular lines, each with both directions, are codes with cosines ±s and -1:
+Equiangular lines, each with both directions, are codes with cosines ±s and -1. Those of *unitary two-graphs*: the
+q^3 + 1 points of the curve x^(q+1) + y^(q+1) + z^(q+1) = 0 over GF(q^2), q odd, with signs χ(H(x, y)), the quadratic
+character of their Hermitian products. That matrix has the eigenvalues q and -q^2 (or both negated), the latter
+q^2 - q + 1 times: lines there, cosine 1/q.
 
-- *Conference matrices*: C symmetric of order n = q + 1 with C^2 = q I (Paley). The rows of the projector
-  (I + C/sqrt(q))/2 span n lines in n/2 dimensions, cosine 1/sqrt(q). q = 5 is the icosahedron.
-- *Steiner systems*: one Hadamard matrix per point of PG(m, 2), one of its columns per line through that
-  point: (2^(m+1)-1) 2^m lines in as many dimensions as PG(m, 2) has lines, cosine 1/(2^m - 1).
-- *Unitary two-graphs*: the q^3 + 1 points of the curve x^(q+1) + y^(q+1) + z^(q+1) = 0 over GF(q^2), q odd,
-  with signs χ(H(x, y)), the quadratic character of their Hermitian products. That matrix has the eigenvalues
-  q and -q^2 (or both negated), the latter q^2 - q + 1 times: lines there, cosine 1/q.
-
-Delsarte, Goethals, Seidel (1977); Brouwer, van Maldeghem, "Strongly Regular Graphs" (2022); Lemmens, Seidel,
-"Equiangular lines" (1973); Fickus, Mixon, Tremain (2012); Taylor, "Regular 2-graphs" (1977).
+Delsarte, Goethals, Seidel (1977); Brouwer, van Maldeghem, "Strongly Regular Graphs" (2022); Taylor, "Regular
+2-graphs" (1977).
 """
 
 from collections.abc import Callable
@@ -29,7 +24,6 @@ from numpy.typing import NDArray
 from hyperproto.codes.algebra.entry import unit_rows, with_opposites
 from hyperproto.codes.algebra.fields import Integers, field
 from hyperproto.codes.algebra.lattices import hexads
-from hyperproto.codes.algebra.quadratic import hadamard
 from hyperproto.codes.measure import Array
 
 Graph = NDArray[np.bool_]
@@ -137,31 +131,6 @@ def projective_points(order: int, length: int) -> Integers:
         head[:, lead] = 1
         blocks.append(np.concatenate([head, tail], axis=1))
     return np.concatenate(blocks)
-
-
-def conference_lines(order: int) -> Array:
-    """Return 2(q+1) points in (q+1)/2 dimensions, for a prime power q = 1 modulo 4."""
-    gf = field(order)
-    minus = gf.multiply(gf.elements, gf.characteristic - 1)
-    squares = gf.is_square(gf.add(gf.elements[:, None], minus))  # Paley's graph: differences that are squares
-    matrix = np.ones((order + 1, order + 1))
-    matrix[1:, 1:] = np.where(squares, 1, -1)
-    np.fill_diagonal(matrix, 0)
-    lines = projection_code(lambda x: x + matrix @ x / np.sqrt(order), order + 1, (order + 1) // 2)
-    return with_opposites(lines)
-
-
-def steiner_lines(bits: int) -> Array:
-    """Return 2v(r+1) points on the lines of PG(m, 2), v = 2^(m+1) - 1 points with r = 2^m - 1 lines each."""
-    v, r = (2 << bits) - 1, (1 << bits) - 1
-    blocks = [(a, b, a ^ b) for a in range(1, v + 1) for b in range(a + 1, v + 1) if b < a ^ b]
-    signs = hadamard(bits)[:, 1:]  # r + 1 rows, r columns with products -1 between rows
-    points = np.zeros((v, r + 1, len(blocks)))
-    for point in range(1, v + 1):
-        through = [i for i, block in enumerate(blocks) if point in block]
-        points[point - 1, :, through] = signs.T / np.sqrt(r)
-    lines = points.reshape(-1, len(blocks))
-    return with_opposites(lines)
 
 
 def unitary_lines(order: int) -> Array:
