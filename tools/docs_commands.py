@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "commands.md"
+GROUP = re.compile(r"^ (\w[\w ]*?) *\n -+ *\n(.*?)(?=\n *\n \w|\s*\Z)", re.DOTALL | re.MULTILINE)
 TOP = "# Commands\n\nEvery command with its options, as `hyperproto COMMAND --help` prints them.\n"
 
 
@@ -25,9 +26,11 @@ def section(verb: str) -> str:
     """Return the section of a command: what it does, and a table of options for each group."""
     text = help_of(verb)
     parts = [f"## {verb}\n\n{text.split(chr(10) * 2)[1].strip()}\n"]
-    for title, body in re.findall(r"^ (\w[\w ]*?) *\n -+ *\n(.*?)(?=\n *\n|\Z)", text, re.DOTALL | re.MULTILINE):
+    for title, body in re.findall(
+        r"^ (\w[\w ]*?) *\n -+ *\n(.*?)(?=\n *\n \w|\s*\Z)", text, re.DOTALL | re.MULTILINE
+    ):
         rows: list[list[str]] = []
-        for line in body.splitlines():
+        for line in filter(str.strip, body.splitlines()):
             name, _, rest = line.strip().partition("  ")
             if line.startswith("   "):  # more of the option above
                 rows[-1][1] += " " + line.strip()

@@ -1,4 +1,4 @@
-"""The sphere at the end of a transformer, trained by Hugging Face's Trainer. The model is tiny, and nothing is fetched."""
+"""The sphere at the end of a transformer, trained by Hugging Face's Trainer; the model is tiny."""
 
 from tempfile import TemporaryDirectory
 
@@ -38,9 +38,16 @@ with TemporaryDirectory() as folder:
     trainer = Trainer(
         model=BertOnASphere(config),
         args=TrainingArguments(
-            folder, num_train_epochs=4, learning_rate=5e-3, per_device_train_batch_size=32, use_cpu=True,
-            report_to="none", save_strategy="no", disable_tqdm=True, seed=0,
-        ),  # fmt: skip
+            folder,
+            num_train_epochs=4,
+            learning_rate=5e-3,
+            per_device_train_batch_size=32,
+            use_cpu=True,
+            report_to="none",
+            save_strategy="no",
+            disable_tqdm=True,
+            seed=0,
+        ),
         train_dataset=rows[:300],
         eval_dataset=rows[300:],
         compute_metrics=lambda found: {"accuracy": np.mean(found.predictions.argmax(1) == found.label_ids)},

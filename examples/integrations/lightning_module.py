@@ -2,7 +2,7 @@
 
 from tempfile import TemporaryDirectory
 
-import lightning as L
+import lightning
 import torch
 from torch.utils.data import DataLoader, TensorDataset
 
@@ -10,7 +10,7 @@ import hyperproto as hp
 from hyperproto.data import load_digits
 
 
-class DigitsOnASphere(L.LightningModule):
+class DigitsOnASphere(lightning.LightningModule):
     def __init__(self):
         super().__init__()
         self.space = hp.Space(9, hp.Classes(10))  # a module: it moves to the device, and is in the checkpoint
@@ -33,11 +33,13 @@ class DigitsOnASphere(L.LightningModule):
         return torch.optim.Adam(self.parameters(), lr=0.01)
 
 
-L.seed_everything(0)
+lightning.seed_everything(0)
 train, test = (TensorDataset(part.inputs, part.targets) for part in load_digits())
 model = DigitsOnASphere()
 with TemporaryDirectory() as folder:
-    trainer = L.Trainer(max_epochs=5, accelerator="cpu", default_root_dir=folder, logger=False, enable_progress_bar=False)
+    trainer = lightning.Trainer(
+        max_epochs=5, accelerator="cpu", default_root_dir=folder, logger=False, enable_progress_bar=False
+    )
     trainer.fit(model, DataLoader(train, batch_size=64, shuffle=True), DataLoader(test, batch_size=256))
     (measured,) = trainer.validate(model, DataLoader(test, batch_size=256), verbose=False)
     trainer.save_checkpoint(f"{folder}/model.ckpt")

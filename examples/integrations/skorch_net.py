@@ -1,9 +1,9 @@
 """The sphere as the criterion of a skorch net, with scikit-learn's grid search around it."""
 
 import torch
-from skorch import NeuralNetClassifier
 from sklearn.datasets import load_digits
 from sklearn.model_selection import GridSearchCV
+from skorch import NeuralNetClassifier
 
 import hyperproto as hp
 

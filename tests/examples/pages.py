@@ -21,6 +21,11 @@ class Block:
     example: str = ""
     reason: str = ""
 
+    @property
+    def runs(self) -> bool:
+        """Whether it runs by itself, not as part of an example."""
+        return not (self.reason or self.example or self.code.startswith("--8<--"))
+
 
 def blocks(page: Path) -> list[Block]:
     """Return the Python of a page. A comment before a block says where it is from, or why it is not run."""
@@ -33,6 +38,6 @@ def run(name: str, names: dict[str, object] | None = None) -> dict[str, object]:
     """Run what can be run of a page, block by block as they follow, and return the names that are left."""
     names = {} if names is None else names
     for block in blocks(DOCS / name):
-        if not (block.reason or block.example or block.code.startswith("--8<--")):
+        if block.runs:
             exec(compile(block.code, name, "exec"), names)
     return names

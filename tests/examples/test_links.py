@@ -30,7 +30,11 @@ def test_every_page_is_in_the_menu_and_every_entry_is_a_page():
     nav = tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))["project"]["nav"]
 
     def entries(part):
-        return [part] if isinstance(part, str) else [x for y in (part.values() if isinstance(part, dict) else part) for x in entries(y)]
+        return (
+            [part]
+            if isinstance(part, str)
+            else [x for y in (part.values() if isinstance(part, dict) else part) for x in entries(y)]
+        )
 
     found = {str(path.relative_to(DOCS)) for path in [*PAGES, *GENERATED] if path.is_relative_to(DOCS)}
     assert sorted(entries(nav)) == sorted(found)
