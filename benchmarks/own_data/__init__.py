@@ -5,7 +5,7 @@
 ``omniart``; rows whose files are missing are left out; without a folder there are scikit-learn's own sets.
 
 Each fit runs in a process of its own on one thread, and its measures are kept as a line in ``results/own_data``, so a
-run can be stopped at any time and goes on where it was: ``--only ours --again`` measures one method anew, ``--group
+run can be stopped at any time and goes on where it was: ``--only ours --again`` measures one method again, ``--group
 choose`` only the rows that defaults may be chosen on, ``--rows mpg`` those with that in their name, and
 ``--report-only`` prints the table from what there is. Pretrained features of images are tables of numbers: a row of
 kind "table" whose loader gives them is compared with every peer.
@@ -48,7 +48,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--group", choices=("choose", "report"))
     parser.add_argument("--rows", default="", metavar="PART_OF_NAME")
     parser.add_argument("--only", nargs="+", choices=tuple(METHODS))
-    parser.add_argument("--again", action="store_true", help="measure anew what was measured before")
+    parser.add_argument("--again", action="store_true", help="measure again what was measured before")
     parser.add_argument("--report-only", action="store_true")
     parser.add_argument("--store", type=Path, default=STORE, metavar="FOLDER")
     return parser.parse_args(arguments)
