@@ -46,3 +46,9 @@ def test_the_page_of_commands_has_every_command_and_option(capsys):
             main([verb, "--help"])
         options = set(re.findall(r"(?<![\w-])--[a-z][\w-]+", capsys.readouterr().out)) - {"--help"}
         assert options <= set(re.findall(r"--[a-z][\w-]+", sections[verb])), verb
+
+
+def test_one_version_everywhere():
+    told = re.search(r"^version: (.*)", (ROOT / "CITATION.cff").read_text(encoding="utf-8"), re.MULTILINE)
+    newest = re.search(r"^## (\d[\w.]*)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert told[1] == newest[1] == hp.__version__
