@@ -34,7 +34,11 @@ HELD_OUT = 0.2  # share of a user's own data to measure on, where there is no te
 VALIDATION_FRACTION = 0.1  # of an estimator's rows, for early stopping or calibration, as scikit-learn's perceptron
 # through a network at once outside of training: more gains nothing, and images need the memory
 INFERENCE_BATCH_SIZE, INFERENCE_ROWS = 512, 4096
+COVERAGE, REJECTED = 0.9, 0.05  # of sets and intervals; share of known inputs that a threshold calls unknown
+PATIENCE = 10  # epochs without improvement after which an estimator stops early
+REPLAY_PER_CLASS = 20  # examples of each old class that are trained on next to those of new ones
 UNFITTED_SCALE = 10.0  # of cosines in a softmax, where neither the loss nor a calibration gives one
+LENGTH_POWER = 0.2  # of |z| in an outlier score; chosen on digits with three classes left out; 0.1 to 0.3 are as good
 PARTIAL_FIT_RATE = 0.3  # of the learning rate, in ``partial_fit``: its passes have no schedule in which it would fall
 
 # The paper's rate is for a sum over the batch; the others are for a mean.

@@ -28,13 +28,14 @@ SHELVES = {
     "losses": 4,
     "spaces": 5,
     "baselines": 6,
-    "training": 7,
-    "evaluation": 8,
-    "estimators": 9,
-    "report": 9,
-    "reproduction": 10,
-    "loading": 10,
-    "cli": 11,
+    "export": 7,
+    "training": 8,
+    "evaluation": 9,
+    "estimators": 10,
+    "report": 10,
+    "reproduction": 11,
+    "loading": 11,
+    "cli": 12,
 }
 
 

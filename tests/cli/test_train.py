@@ -162,7 +162,7 @@ MISTAKES = {
     ]: "--prototypes, --prior and --dim must be left out of a conventional space",
     lambda root: ["--log", "tensorboard"]: "--log tensorboard needs",
     two_data_sets: 'got "cub-200-2011", "mnist". Choose one by --reader',
-    lambda root: ["--resume", "nowhere"]: 'No run in "nowhere"',
+    lambda root: ["--resume", "nowhere"]: '"nowhere" must hold a run',
     lambda root: [
         "--resume",
         "x",

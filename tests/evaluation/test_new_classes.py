@@ -240,7 +240,7 @@ def test_a_replay_holds_so_many_of_each_class_and_no_unlabeled_one():
             '`inputs` must be examples of the new classes for how="mean"; got none. .* use how="prior"',
         ),
         ({"labels": "d"}, 'got one string, "d"'),
-        ({"run": "nowhere"}, 'No run in "nowhere"'),
+        ({"run": "nowhere"}, '"nowhere" must hold a run'),
         ({"run": 3}, "`run` must be a run, its folder, or a pair"),
         ({"task": "kind"}, 'Unknown class task "kind"'),
     ],
@@ -276,7 +276,7 @@ def test_a_change_of_classes_that_was_cut_off_may_be_made_again(run, tmp_path):
     add(tmp_path / "whole")
     for name in ("last.safetensors", "new_classes.json", "config.json"):
         assert add(tmp_path / name, name=name, dies=True) == 9
-        with pytest.raises(FileNotFoundError, match="No run in"):
+        with pytest.raises(FileNotFoundError, match="must hold a run; got no"):
             hp.load(tmp_path / name)
         add(tmp_path / name)
         assert files(tmp_path / name) == files(tmp_path / "whole")

@@ -17,7 +17,6 @@ from PIL import Image
 import hyperproto as hp
 from hyperproto.cli.main import main
 from hyperproto.data import Bounds, Labels, Source, Split, Standardizer, TablePreprocessing
-from hyperproto.data.encoding import ColumnCode, TableEncoder
 from hyperproto.data.readers import describe_data, read_data
 from hyperproto.defaults import choose_backbone, choose_dim
 from hyperproto.spaces.space import deal_axes
@@ -26,6 +25,7 @@ from hyperproto.training import build, read_run, resume_run, train
 from hyperproto.training.build import build_space, resolve_space
 from hyperproto.training.fit import resolve_settings
 from hyperproto.training.folder import run_started
+from hyperproto_runtime.tables import ColumnCode, TableEncoder
 from tests.data import layouts
 from tests.training.test_survival import contents
 
@@ -240,7 +240,7 @@ def test_a_folder_that_holds_a_run_is_left_alone_and_one_that_failed_is_not_kept
     with pytest.raises(ValueError, match="`dim` must be at least 2"):
         train(recipe_for(path, dim=1), tmp_path / "run")
     assert list(tmp_path.iterdir()) == []
-    with pytest.raises(FileNotFoundError, match="No run in"):
+    with pytest.raises(FileNotFoundError, match="must hold a run; got no"):
         resume_run(tmp_path / "run")
     again = train(recipe_for(path), folder, resume=True)
     assert len(again.history) == 3

@@ -5,7 +5,7 @@ import csv
 import io
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +34,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(2)
 
 
-def predict_files(folder: str | Path, paths: Sequence[str | Path], *, top: int = 3) -> Iterator[dict[str, Any]]:
-    """Yield for each image, or row of a table, its file and what :meth:`Predictor.answer` says about it."""
+def predict_files(
+    folder: str | Path,
+    paths: Sequence[str | Path],
+    *,
+    top: int = 3,
+    read: Callable[[Path], list[dict[str, Any]]] | None = None,
+) -> Iterator[dict[str, Any]]:
+    """Yield for each image, or row of a table, its file and what :meth:`Predictor.answer` says about it.
+
+    ``read`` returns the rows of a table (default: :func:`read_table`).
+    """
     from hyperproto_runtime.images import EXTENSIONS
     from hyperproto_runtime.predictor import IMAGES_AT_ONCE, Predictor
 
@@ -49,14 +58,14 @@ def predict_files(folder: str | Path, paths: Sequence[str | Path], *, top: int =
                 yield {"file": str(file), **answer}
         return
     for path in map(Path, paths):
-        rows: Any = read_table(path)
+        rows: Any = (read or read_table)(path)
         if kind == "rows" and predictor.model.inputs.names is None:
             rows = [list(row.values()) for row in rows]
         for number, answer in enumerate(predictor.answer(rows, top=top), start=1):
             yield {"file": str(path), "row": number, **answer}
 
 
-def read_table(path: Path) -> list[dict[str, str | None]]:
+def read_table(path: Path) -> list[dict[str, Any]]:
     """Return the rows of a CSV or TSV file with a header, None for empty cells; blanks around cells are dropped."""
     delimiter = DELIMITERS.get(path.suffix.lower())
     if delimiter is None:

@@ -348,12 +348,12 @@ def _check_graph(session: Any, model: Model, folder: Path) -> None:
 
 
 def _prepare_rows(inputs: Any, form: InputForm) -> Any:
-    """Return rows as the graph takes them, shape (n, ...), sparse ones as they are."""
+    """Return rows as the graph takes them, shape (n, ...), sparse ones as they are; arrays are taken to be such."""
     if form.kind == "text" and isinstance(inputs, str):
         inputs = [inputs]
     if isinstance(inputs, Mapping) and not is_frame(inputs):
         inputs = [inputs]
-    if form.encoder is not None:
+    if form.encoder is not None and not isinstance(inputs, np.ndarray):  # an array is encoded already
         encoded = form.encoder.encode(_columns(inputs, form.encoder.names, texts=form.kind == "text"))
         return _Dense(encoded) if isinstance(encoded, SparseRows) else encoded
     if form.names is not None and (is_frame(inputs) or _are_dicts(inputs)):

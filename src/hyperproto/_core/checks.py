@@ -59,7 +59,11 @@ def check_output_width(z: Tensor, dim: int) -> None:
 
 
 def check_finite_rows(x: Tensor, argument: str, *, advice: str) -> None:
-    """Raise where a row holds NaN or infinity, naming the first. Reads values."""
+    """Raise where a row holds NaN or infinity, naming the first. Reads values, so not in a graph."""
+    import torch
+
+    if torch.compiler.is_compiling():  # also while exporting
+        return
     finite = x.isfinite().flatten(1).all(dim=1)
     if not bool(finite.all()):
         rows = (~finite).nonzero().flatten()
@@ -71,6 +75,8 @@ def check_directions(z: Tensor) -> None:
     """Raise where an output has no direction (zero) or is not finite. Reads values, so only for prediction."""
     import torch
 
+    if torch.compiler.is_compiling():
+        return
     advice = "Look for NaN in the inputs, or a learning rate that made the weights overflow."
     check_finite_rows(z, "z", advice=advice)
     wide = torch.promote_types(z.dtype, torch.float32)

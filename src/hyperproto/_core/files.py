@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from hyperproto._core.errors import HyperprotoError, InputError, StorageError
+from hyperproto_runtime.schema import read_plain
 
 PREFIX, SUFFIX = ".hyperproto-", ".part"  # of temporary files
 WAITING, FORMER = ".hyperproto-new", "former"  # folder of new files, and in it the closing file of the old ones
@@ -230,6 +231,14 @@ def read_json_lines(path: str | Path) -> list[Any]:
         except (ValueError, RecursionError) as error:
             raise _not_json(f'Line {number} of "{path}"', error) from None
     return values
+
+
+def read_records(kind: type[Any], path: Path) -> list[dict[str, Any]]:
+    """Read a file of JSON lines that each hold the fields of a dataclass."""
+    lines: list[dict[str, Any]] = read_json_lines(path)
+    for number, line in enumerate(lines, 1):
+        read_plain(kind, line, f'Line {number} of "{path}"')
+    return lines
 
 
 def _line(value: Any) -> str:

@@ -19,6 +19,7 @@ from hyperproto.cli.data import Data
 from hyperproto.cli.demo import Demo
 from hyperproto.cli.doctor import Doctor
 from hyperproto.cli.evaluate import Evaluate
+from hyperproto.cli.export import Export
 from hyperproto.cli.extend import Extend
 from hyperproto.cli.place import Place
 from hyperproto.cli.predict import Predict
@@ -35,6 +36,7 @@ VERBS: dict[str, type[Any]] = {
     "demo": Demo,
     "doctor": Doctor,
     "evaluate": Evaluate,
+    "export": Export,
     "extend": Extend,
     "place": Place,
     "predict": Predict,

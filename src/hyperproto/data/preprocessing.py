@@ -15,9 +15,9 @@ from torch import Tensor
 
 from hyperproto._core.checks import choose
 from hyperproto._core.errors import InputError
-from hyperproto._core.schema import from_plain
-from hyperproto.data.encoding import TableEncoder
 from hyperproto_runtime.images import ImagePreprocessing
+from hyperproto_runtime.schema import from_plain
+from hyperproto_runtime.tables import TableEncoder
 
 Scaling: TypeAlias = Literal["columns", "global", "none"]
 CIFAR_MEAN, CIFAR_STD = (0.507, 0.487, 0.441), (0.267, 0.256, 0.276)

@@ -24,7 +24,6 @@ from hyperproto._core.checks import check_finite_number, check_integers, choose
 from hyperproto._core.errors import InputError, InputTypeError, arg
 from hyperproto._core.processes import derive_seed
 from hyperproto.data import ImagePreprocessing, Source, Split, Standardizer
-from hyperproto.data.encoding import TableEncoder, frame_columns, is_frame, needs_encoding
 from hyperproto.data.preprocessing import Scaling, is_sparse, take_rows
 from hyperproto.data.source import draw_rows
 from hyperproto.defaults import (
@@ -32,11 +31,13 @@ from hyperproto.defaults import (
     INFERENCE_BATCH_SIZE,
     INFERENCE_ROWS,
     PARTIAL_FIT_RATE,
+    PATIENCE,
     VALIDATION_FRACTION,
     InputKind,
     choose_scaling,
 )
 from hyperproto.estimators.columns import ClassColumn, Column
+from hyperproto.estimators.export import export_estimator
 from hyperproto.estimators.store import save_estimator
 from hyperproto.evaluation.class_examples import Examples
 from hyperproto.evaluation.confidence import (
@@ -46,6 +47,7 @@ from hyperproto.evaluation.confidence import (
     TaskOutputs,
     uncalibrated,
 )
+from hyperproto.export import Exported
 from hyperproto.losses import Reduction
 from hyperproto.models import MLP
 from hyperproto.spaces import OutputSpace, Space, Targets
@@ -54,6 +56,7 @@ from hyperproto.training import fit
 from hyperproto.training.build import build_network, build_space
 from hyperproto.training.fit import kind_of, resolve_settings
 from hyperproto.training.outputs import stack_outputs
+from hyperproto_runtime.tables import TableEncoder, frame_columns, is_frame, needs_encoding
 
 Rows = NDArray[np.intp]
 WEIGHT = "\0weight"  # of a row, among the targets: the training loop has no other way; no column has this name
@@ -77,7 +80,7 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     weight_decay: float | str = "auto"
     early_stopping: bool = False
     validation_fraction: float = VALIDATION_FRACTION
-    patience: int = 10
+    patience: int = PATIENCE
     calibrate: bool = False
     random_state: Any = None
     verbose: bool = False
@@ -148,6 +151,19 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         """
         check_is_fitted(self)
         save_estimator(self, folder, overwrite=overwrite)
+
+    def export(self, folder: Any, X: Any, *, overwrite: bool = False) -> Exported:
+        """Write a folder by which ``hyperproto.runtime.Predictor`` predicts without torch.
+
+        Parameters
+        ----------
+        folder : path
+            Must be new or empty; with ``overwrite`` it may hold another exported model.
+        X : as for ``predict``
+            Real rows, on which torch and onnxruntime are compared.
+        """
+        check_is_fitted(self)
+        return export_estimator(self, folder, X, overwrite=overwrite)
 
     @abstractmethod
     def _read_y(self, y: Any, *, reset: bool, **about: Any) -> dict[str, NDArray[Any]]:

@@ -11,6 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from hyperproto._core.checks import check_integer, unknown_choice
 from hyperproto._core.errors import InputError
+from hyperproto.defaults import COVERAGE
 from hyperproto.estimators.base import read_column
 from hyperproto.estimators.changes import ClassChanges
 from hyperproto.estimators.columns import ClassColumn, choose_unknown, with_unknown
@@ -128,7 +129,7 @@ class HypersphericalClassifier(ClassifierMixin, ClassChanges):  # type: ignore[m
         scale = self.calibrations_[TARGET].model.scale
         return outlier_score(self._scores(z)[TARGET], z.norm(dim=1), kind=kind, scale=scale)
 
-    def conformal_sets(self, X: Any, coverage: float = 0.9) -> NDArray[np.bool_]:
+    def conformal_sets(self, X: Any, coverage: float = COVERAGE) -> NDArray[np.bool_]:
         """Return which classes to expect, shape (n, num_classes): the true one is among them as often as stated."""
         self._held_out()
         return self._sets(TARGET, self.cosines(X), coverage)

@@ -10,6 +10,7 @@ from sklearn.utils import ClassifierTags, assert_all_finite
 
 from hyperproto._core.checks import choose
 from hyperproto._core.errors import InputError
+from hyperproto.defaults import COVERAGE
 from hyperproto.estimators.changes import ClassChanges
 from hyperproto.estimators.columns import ClassColumn, NumberColumn
 from hyperproto.spec import SpaceSpec
@@ -96,13 +97,13 @@ class HypersphericalMultiTask(ClassChanges):
         """Return each column's cosines, shapes (n, num_classes) for classes and (n,) for numbers."""
         return list(self._scores(self._outputs(X)).values())
 
-    def conformal_sets(self, X: Any, coverage: float = 0.9) -> dict[str, NDArray[np.bool_]]:
+    def conformal_sets(self, X: Any, coverage: float = COVERAGE) -> dict[str, NDArray[np.bool_]]:
         """Return, for each column of classes, which to expect, shape (n, num_classes)."""
         self._held_out()
         scores = self._scores(self._outputs(X))
         return {name: self._sets(name, scores[name], coverage) for name in self._class_columns}
 
-    def predict_interval(self, X: Any, coverage: float = 0.9) -> dict[str, NDArray[Any]]:
+    def predict_interval(self, X: Any, coverage: float = COVERAGE) -> dict[str, NDArray[Any]]:
         """Return, for each column of numbers, the ends of its intervals, shape (n, 2)."""
         self._held_out()
         answers = self._answers(self._outputs(X))

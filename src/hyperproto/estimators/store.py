@@ -19,10 +19,8 @@ from safetensors.torch import save_file
 from hyperproto._core.checks import choose
 from hyperproto._core.errors import HyperprotoError, InputError, arg
 from hyperproto._core.files import filling, read_json, replacing, whole, write_json
-from hyperproto._core.schema import from_plain, read_plain
 from hyperproto._version import __version__
 from hyperproto.data import Standardizer
-from hyperproto.data.encoding import TableEncoder
 from hyperproto.data.preprocessing import is_sparse, parts_of, sparse_rows
 from hyperproto.estimators.columns import ClassColumn, Column, column_from_dict
 from hyperproto.evaluation.class_examples import Examples
@@ -35,6 +33,8 @@ from hyperproto.spec import ResolvedSettings
 from hyperproto.training.checkpoint import fill_weights, read_tensors, weights_of
 from hyperproto.training.load import stored_network, stored_space
 from hyperproto.training.run import EpochRecord
+from hyperproto_runtime.schema import from_plain, read_plain
+from hyperproto_runtime.tables import TableEncoder
 
 FORMAT = "hyperproto.estimator/3"
 SPARSE = ("inputs.starts", "inputs.columns", "inputs.values")

@@ -8,7 +8,7 @@ from torch import nn
 from hyperproto._core.errors import InputError, arg
 from hyperproto._core.files import check_can_write, write_json
 from hyperproto.data.source import Unseen
-from hyperproto.defaults import INFERENCE_BATCH_SIZE
+from hyperproto.defaults import COVERAGE, INFERENCE_BATCH_SIZE
 from hyperproto.evaluation.confidence import (
     Calibration,
     ClassCalibration,
@@ -29,7 +29,7 @@ def calibrate_run(
     folder: str | Path,
     data: Any = None,
     *,
-    coverage: float = 0.9,
+    coverage: float = COVERAGE,
     reject: float | None = None,
     split: str | None = None,
     which: str = "last",
@@ -81,7 +81,7 @@ def fit_calibration(
     space: TaskSpace,
     data: Any,
     *,
-    coverage: float = 0.9,
+    coverage: float = COVERAGE,
     reject: float | None = None,
     batch_size: int = INFERENCE_BATCH_SIZE,
     origin: dict[str, str] | None = None,

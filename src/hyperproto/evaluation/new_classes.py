@@ -14,7 +14,7 @@ from hyperproto._core.checks import check_directions, check_integer, choose
 from hyperproto._core.errors import InputError
 from hyperproto._core.files import plain, write_json
 from hyperproto.data.source import MISSING
-from hyperproto.defaults import choose_new_class_settings
+from hyperproto.defaults import REPLAY_PER_CLASS, choose_new_class_settings
 from hyperproto.evaluation.class_examples import (
     NEW_CLASSES,
     AnyModel,
@@ -119,7 +119,7 @@ def add_classes(
     names: Sequence[str] | None = None,
     prior: object | None = None,
     replay: Any = None,
-    replay_per_class: int = 20,
+    replay_per_class: int = REPLAY_PER_CLASS,
     old_valid: Any = None,
     new_valid: Any = None,
     task: str | None = None,

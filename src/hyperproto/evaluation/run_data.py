@@ -94,7 +94,7 @@ def read_run_data(
     chosen = _choose_split(source, name)
     matched = Split(chosen.inputs, _match_targets(chosen.targets, source.targets, tasks, unseen))
     skip_corrupt = skip_corrupt or (record.spec is not None and record.spec.data.skip_corrupt)  # as it was trained
-    return source.name, name, _prepare(matched, _preprocessing(record, source), skip_corrupt)
+    return source.name, name, _prepare(matched, run_preprocessing(record, source), skip_corrupt)
 
 
 def read_run_source(
@@ -126,7 +126,7 @@ def read_run_source(
             options |= _table_columns(record, tasks)
         if split is None:
             options = {key: value for key, value in options.items() if key != "test"} | {"held_out": 0.0}
-    stored = _preprocessing(record) if reader == "table" and record.preprocessing is not None else None
+    stored = run_preprocessing(record) if reader == "table" and record.preprocessing is not None else None
     encoder = stored.encoder if isinstance(stored, TablePreprocessing) else None
     source = read_data(replace(spec, options=options), path, targets=targets, encoder=encoder)
     if split == "train" and record.spec is not None and not other:
@@ -158,7 +158,7 @@ def _prepare(split: Split, preprocessing: Preprocessing, skip_corrupt: bool) -> 
         return training_data(split, preprocessing, skip_corrupt=skip_corrupt)
 
 
-def _preprocessing(record: RunRecord, source: Source | None = None) -> Preprocessing:
+def run_preprocessing(record: RunRecord, source: Source | None = None) -> Preprocessing:
     """Return what is done to each input: as the run stored it, else as its own data has it."""
     stored = record.preprocessing
     if stored is None:
@@ -186,7 +186,7 @@ def _known_targets(tasks: Mapping[str, Task], reader: str) -> dict[str, Target]:
 
 def _table_columns(record: RunRecord, tasks: Mapping[str, Task]) -> dict[str, Any]:
     """Return which columns of a table a run takes that does not say how its data was read."""
-    preprocessing = _preprocessing(record)
+    preprocessing = run_preprocessing(record)
     if not isinstance(preprocessing, TablePreprocessing):
         advice = "Read the table with hp.data.read_table and pass it to evaluate_run."
         raise InputError(f'The run "{record.folder}"', "know which column of a table has its images", "none", advice)
@@ -236,19 +236,24 @@ def read_unlabeled(
 
     Parameters are those of :func:`~hyperproto.evaluation.predict_files`.
     """
-    preprocessing = _preprocessing(record)
-    inputs: Tensor | ImageFiles
-    if isinstance(preprocessing, TablePreprocessing):
-        inputs, origins = _read_rows(paths, preprocessing)
-    else:
-        column = None if record.spec is None else record.spec.data.options.get("image")
-        files, origins = _find_images(paths, column)
-        inputs = ImageFiles(files)
+    preprocessing = run_preprocessing(record)
+    inputs, origins = unlabeled(record, preprocessing, paths)
     data = _prepare(Split(inputs, {}), preprocessing, skip_corrupt)
     if isinstance(inputs, ImageFiles) and isinstance(data, ImageData) and data.skipped:
         left_out = set(data.skipped)
         origins = [origin for origin, path in zip(origins, inputs, strict=True) if path not in left_out]
     return data, origins
+
+
+def unlabeled(
+    record: RunRecord, preprocessing: Preprocessing, paths: Iterable[Path]
+) -> tuple[Tensor | ImageFiles, list[dict[str, Any]]]:
+    """Return the inputs of files as a :class:`~hyperproto.data.Source` has them, and where each came from."""
+    if isinstance(preprocessing, TablePreprocessing):
+        return _read_rows(paths, preprocessing)
+    column = None if record.spec is None else record.spec.data.options.get("image")
+    files, origins = _find_images(paths, column)
+    return ImageFiles(files), origins
 
 
 def _find_images(paths: Iterable[Path], image_column: str | None) -> tuple[list[Path], list[dict[str, Any]]]:

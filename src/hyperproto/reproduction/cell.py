@@ -35,9 +35,9 @@ from typing import Any, Self
 from hyperproto._core.checks import choose, unknown_choice
 from hyperproto._core.errors import InputError
 from hyperproto._core.files import read_json, write_json
-from hyperproto._core.schema import from_plain, read_plain
 from hyperproto.codes.paper import authors_steps
 from hyperproto.spec import DataSpec, NetworkSpec, RunSpec, SpaceSpec, TrainSettings
+from hyperproto_runtime.schema import from_plain, read_plain
 
 FORMAT = "hyperproto.cell/2"  # of records
 PROTOTYPES = {

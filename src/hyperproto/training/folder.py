@@ -37,12 +37,12 @@ from hyperproto._core.files import (
     owning,
     plain,
     read_json,
+    read_records,
     replacing,
     write_json,
     write_json_lines,
 )
 from hyperproto._core.processes import is_first
-from hyperproto._core.schema import read_records
 from hyperproto.prototypes import Prototypes
 from hyperproto.spaces import OutputSpace
 from hyperproto.spec import RunSpec
@@ -274,7 +274,7 @@ def stored_spec(folder: Path) -> RunSpec:
             raise InputError(f'"{folder}"', "be trained from a description to be resumed", "a run of fit", advice)
         return spec
     if not (folder / SPEC).is_file():
-        raise FileNotFoundError(f'No run in "{folder}": expected "config.json" or "{SPEC}". Start one with --folder.')
+        read_config(folder)  # or an error: there is none
     return RunSpec.from_dict(read_json(folder / SPEC))
 
 

@@ -14,8 +14,7 @@ from scipy.special import log_softmax, softmax
 from hyperproto._core.arrays import Numbers, Values, labeled_rows, to_labels, to_numbers
 from hyperproto._core.checks import check_finite_number, check_integer, choose
 from hyperproto._core.errors import InputError, InputTypeError
-from hyperproto._core.schema import read_plain
-from hyperproto.defaults import UNFITTED_SCALE
+from hyperproto.defaults import COVERAGE
 from hyperproto.evaluation.confidence.conformal import ConformalSets
 from hyperproto.evaluation.confidence.outliers import OUTLIER_SCORES, Rejection, outlier_score
 from hyperproto.evaluation.confidence.task_calibration import (
@@ -27,7 +26,7 @@ from hyperproto.evaluation.confidence.task_calibration import (
 from hyperproto.metrics import calibration_error
 from hyperproto.spaces import Sphere
 from hyperproto.spaces.output_space import TaskSpace
-from hyperproto.spaces.tasks import class_tasks
+from hyperproto_runtime.schema import read_plain
 
 FORMAT = "hyperproto.calibration/1"
 SMALLEST_SCALE, LARGEST_SCALE = 1e-3, 1e5  # that are tried
@@ -120,7 +119,7 @@ class ClassCalibration(TaskCalibration, kind="classes"):
         labels: Values,
         norms: Values | None = None,
         *,
-        coverage: float | None = 0.9,
+        coverage: float | None = COVERAGE,
         reject: float | None = None,
         outlier: str | None = None,
     ) -> Self:
@@ -207,14 +206,8 @@ class ClassCalibration(TaskCalibration, kind="classes"):
 
 def uncalibrated(space: TaskSpace) -> dict[str, ClassCalibration]:
     """Return the probabilities that class tasks have by themselves: the scale of their loss, or 10; 1 for logits."""
-    sphere = isinstance(space, Sphere)
-    return {
-        name: ClassCalibration(
-            Temperature((task.loss.cosine_scale(task.num_classes) or UNFITTED_SCALE) if sphere else 1.0),
-            outlier="length" if sphere else "energy",
-        )
-        for name, task in class_tasks(space.tasks).items()
-    }
+    outlier = "length" if isinstance(space, Sphere) else "energy"
+    return {name: ClassCalibration(Temperature(s), outlier=outlier) for name, s in space.softmax_scales().items()}
 
 
 @dataclass(frozen=True, eq=False)

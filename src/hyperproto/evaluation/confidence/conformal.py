@@ -14,6 +14,7 @@ import numpy.typing as npt
 from hyperproto._core.arrays import Numbers, Values, labeled_rows, to_numbers
 from hyperproto._core.checks import check_finite_number
 from hyperproto._core.errors import InputError, arg
+from hyperproto.defaults import COVERAGE
 from hyperproto.evaluation.confidence.task_calibration import (
     Confidence,
     ConfidenceReport,
@@ -79,7 +80,7 @@ class ConformalSets(StoredValue, kind="conformal_sets"):
         check_share(self.coverage, "coverage")
 
     @classmethod
-    def fit(cls, probabilities: Values, labels: Values, coverage: float = 0.9, *, empty: bool = False) -> Self:
+    def fit(cls, probabilities: Values, labels: Values, coverage: float = COVERAGE, *, empty: bool = False) -> Self:
         """Choose the threshold on data that was not trained on.
 
         Parameters
@@ -135,7 +136,7 @@ class ConformalInterval(TaskCalibration, kind="conformal_interval"):
         cls,
         predictions: Values,
         truths: Values,
-        coverage: float = 0.9,
+        coverage: float = COVERAGE,
         *,
         low: float = -math.inf,
         high: float = math.inf,
