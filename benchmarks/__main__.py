@@ -20,6 +20,7 @@ NAMES = (
     "loop",
     "backbones",
     "startup",
+    "serve",
     "augmentation",
     "streaming_memory",
     "digits",

@@ -175,7 +175,8 @@ class Predictor:
         rows = _prepare_rows(inputs, form)
         for start in range(0, rows.shape[0], self.rows_at_once):
             part = rows[start : start + self.rows_at_once]
-            yield np.ascontiguousarray(part.toarray() if hasattr(part, "toarray") else part, dtype=form.dtype)
+            with np.errstate(over="ignore"):  # infinity is refused where it is run
+                yield np.ascontiguousarray(part.toarray() if hasattr(part, "toarray") else part, dtype=form.dtype)
 
     def run(self, inputs: Any, outputs: Sequence[str]) -> dict[str, Array]:
         """Return some outputs of ``model.onnx`` by name for inputs of any number."""
@@ -187,14 +188,7 @@ class Predictor:
 
     def run_prepared(self, prepared: Array, outputs: Sequence[str]) -> dict[str, Array]:
         """Return some outputs of ``model.onnx`` by name, for inputs of its shape and dtype."""
-        form = self.model.inputs
-        if prepared.shape[1:] != form.shape or prepared.dtype != form.dtype:
-            rule = f"have shape {('n', *form.shape)} of {form.dtype}".replace("'", "")
-            raise InputError("Prepared inputs", rule, f"{prepared.shape} of {prepared.dtype}")
-        if prepared.dtype.kind == "f" and not np.isfinite(prepared).all():
-            bad = np.flatnonzero(~np.isfinite(prepared.reshape(len(prepared), -1)).all(axis=1))
-            got = f"NaN or infinity in {len(bad)} of {len(prepared)} rows (first: row {bad[0]})"
-            raise InputError("inputs", "be finite", got)
+        self.check_prepared(prepared)
         checked = [*outputs, POINT] if self.model.point and POINT not in outputs else list(outputs)
         try:
             values = self._session.run(checked, {INPUT: prepared})
@@ -204,6 +198,17 @@ class Predictor:
         if self.model.point and not (np.linalg.norm(found[POINT], axis=1) > 0.5).all():  # NaN is not
             raise InputError("inputs", "have a direction on the sphere", "outputs that are zero or not finite")
         return {name: found[name] for name in outputs}
+
+    def check_prepared(self, prepared: Array) -> None:
+        """Raise where inputs are not of the shape and dtype that ``model.onnx`` takes, or not finite."""
+        form = self.model.inputs
+        if prepared.shape[1:] != form.shape or prepared.dtype != form.dtype:
+            rule = f"have shape {('n', *form.shape)} of {form.dtype}".replace("'", "")
+            raise InputError("Prepared inputs", rule, f"{prepared.shape} of {prepared.dtype}")
+        if prepared.dtype.kind == "f" and not np.isfinite(prepared).all():
+            bad = np.flatnonzero(~np.isfinite(prepared.reshape(len(prepared), -1)).all(axis=1))
+            got = f"NaN or infinity in {len(bad)} of {len(prepared)} rows (first: row {bad[0]})"
+            raise InputError("inputs", "be finite", got)
 
     @property
     def outputs(self) -> list[str]:
@@ -289,7 +294,10 @@ class Predictor:
                 {**classes[0], "calibrated": task.calibrated, "outlier": float(outliers[row]), "top": classes}
             )
         if task.sets:
-            inside, order = set_members(task.sets[0], probabilities), np.argsort(-probabilities, axis=1, kind="stable")
+            inside, order = (
+                set_members(task.sets[0], probabilities),
+                np.argsort(-probabilities, axis=1, kind="stable"),
+            )
             for row, answer in enumerate(rows):
                 members = order[row][inside[row][order[row]]]
                 answer["set"] = self._labels[task.name][members].tolist()
@@ -446,6 +454,7 @@ def _choose(fitted: Sequence[T], coverage: float | None, task: TaskForm) -> T:
 
 
 def set_members(sets: Sets, probabilities: Array) -> NDArray[np.bool_]:
+    """Return which classes are in the conformal set of each input, shape (n, num_classes)."""
     threshold = np.inf if sets.threshold is None else sets.threshold
     inside: NDArray[np.bool_] = 1 - probabilities.astype(np.float64) <= threshold
     if not sets.empty:
@@ -454,6 +463,7 @@ def set_members(sets: Sets, probabilities: Array) -> NDArray[np.bool_]:
 
 
 def interval_ends(interval: Interval, values: Array) -> Array:
+    """Return the ends of the interval around each number, shape (n, 2)."""
     radius = np.inf if interval.radius is None else interval.radius
     low = -np.inf if interval.low is None else interval.low
     high = np.inf if interval.high is None else interval.high

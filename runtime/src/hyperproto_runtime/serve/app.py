@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
+import numpy as np
 from fastapi import FastAPI, Header, Query, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
@@ -67,8 +68,8 @@ def make_app(
     def prepare(inputs: Any) -> Any:
         if not len(inputs):
             raise InputError("The request", "have at least one input", "none")
-        parts = list(predictor.prepare(inputs))
-        prepared = parts[0] if len(parts) == 1 else protocol.np.concatenate(parts)
+        prepared = np.concatenate(list(predictor.prepare(inputs)))
+        predictor.check_prepared(prepared)  # here, where it does not fail others of its batch
         return prepared
 
     def check_name(asked: str) -> None:
@@ -99,7 +100,10 @@ def make_app(
         check_name(model_name)
         return JSONResponse({"name": name, "ready": not gate.stopping}, 503 if gate.stopping else 200)
 
-    schema = {"content": {"application/json": {"schema": protocol.InferRequest.model_json_schema()}}, "required": True}
+    schema = {
+        "content": {"application/json": {"schema": protocol.InferRequest.model_json_schema()}},
+        "required": True,
+    }
 
     @app.post("/v2/models/{model_name}/infer", openapi_extra={"requestBody": schema})
     async def infer(
@@ -185,6 +189,10 @@ def make_app(
     @app.exception_handler(HTTPException)
     async def elsewhere(request: Request, error: HTTPException) -> Response:
         return RefusedError(error.status_code, f"{error.detail}.").response()
+
+    @app.exception_handler(Exception)
+    async def failed(request: Request, error: Exception) -> Response:
+        return RefusedError(500, "The server failed; its log says why.").response()
 
     return gate
 

@@ -173,5 +173,7 @@ class Gate:
                     if self._held > HELD * most:
                         raise RefusedError(503, "The server is busy with large requests.")
         except TimeoutError:
-            raise RefusedError(408, f"The request took more than {self.limits.timeout:g} seconds to arrive.") from None
+            raise RefusedError(
+                408, f"The request took more than {self.limits.timeout:g} seconds to arrive."
+            ) from None
         return True

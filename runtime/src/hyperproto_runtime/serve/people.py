@@ -1,4 +1,4 @@
-"""``/predict``, for people: an image, a row or a text in, and everything about it out, with its place on the sphere."""
+"""``/predict``, for people: an image, a row or a text in, and everything about it out."""
 
 import json
 from collections.abc import Mapping
@@ -66,7 +66,9 @@ def _wanted(form: InputForm) -> str:
     return "a row, as a list of numbers" + (" or an object with its columns" if form.names else "")
 
 
-def describe(predictor: Predictor, found: Mapping[str, NDArray[Any]], *, top: int, sphere: bool) -> list[dict[str, Any]]:
+def describe(
+    predictor: Predictor, found: Mapping[str, NDArray[Any]], *, top: int, sphere: bool
+) -> list[dict[str, Any]]:
     """Return everything about each input; infinity, which JSON does not have, is None."""
     answers = predictor.describe(found, top=top)
     for row, answer in enumerate(answers):

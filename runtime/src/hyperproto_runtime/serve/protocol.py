@@ -188,7 +188,8 @@ def to_array(data: list[Any], datatype: str, about: str) -> Array:
     try:
         if kinds - {int, float, bool}:
             raise TypeError
-        array = plain.astype(DTYPES[datatype])
+        with np.errstate(over="ignore"):  # infinity is refused where it is run
+            array = plain.astype(DTYPES[datatype])
         if array.dtype.kind != "f" and not (array == plain).all():
             raise OverflowError
     except (OverflowError, TypeError):
@@ -203,7 +204,8 @@ def _from_bytes(tensor: Tensor, content: bytes) -> Array:
         if len(content) != count * dtype.itemsize:
             raise InputError(about, f"have {count * dtype.itemsize:,} bytes, as its shape says", f"{len(content):,}")
         return np.frombuffer(content, dtype).reshape(tensor.shape)
-    parts, start = [], 0
+    parts: list[bytes] = []
+    start = 0
     while start + 4 <= len(content) and len(parts) < count:  # each behind its length
         (length,) = struct.unpack_from("<I", content, start)
         parts.append(content[start + 4 : start + 4 + length])
@@ -227,7 +229,11 @@ def chosen_outputs(request: InferRequest, known: Mapping[str, Output]) -> dict[s
 
 
 def write_answer(
-    predictor: Predictor, model_name: str, request: InferRequest, chosen: Mapping[str, bool], found: Mapping[str, Array]
+    predictor: Predictor,
+    model_name: str,
+    request: InferRequest,
+    chosen: Mapping[str, bool],
+    found: Mapping[str, Array],
 ) -> tuple[bytes, int | None]:
     """Return the body of an answer, and the length of its JSON where bytes are behind it."""
     known, listed, behind = outputs_of(predictor.model), [], []

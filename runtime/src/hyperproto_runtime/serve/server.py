@@ -14,7 +14,7 @@ from hyperproto_runtime.predictor import MOST_PIXELS, Predictor
 from hyperproto_runtime.serve.app import make_app
 from hyperproto_runtime.serve.gate import LOOPBACK, Gate, Limits
 
-GRACE = 0.2  # seconds in which requests that were on their way are refused in words, before connections are closed
+GRACE = 0.5  # seconds in which requests that were on their way are refused in words, before connections are closed
 
 
 class _Server(uvicorn.Server):
