@@ -20,6 +20,7 @@ NAMES = (
     "loop",
     "backbones",
     "startup",
+    "runtime",
     "serve",
     "augmentation",
     "streaming_memory",

@@ -1,7 +1,7 @@
 """``hyperproto serve`` under load, on loopback: requests a second and latencies, and a shutdown that loses nothing.
 
-The model is a classifier of digits, the request one row of 64 numbers by the Open Inference Protocol. Client and server
-share the machine. The peer is the same server's ``/v2/health/live``: HTTP without a model.
+The model is a classifier of digits, the request one row of 64 numbers by the Open Inference Protocol. Client and
+server share the machine. The peer is the same server's ``/v2/health/live``: HTTP without a model.
 """
 
 import asyncio
