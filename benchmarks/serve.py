@@ -7,6 +7,7 @@ else the machine does falls on latencies, and not on the processor time that the
 
 import asyncio
 import json
+import os
 import re
 import signal
 import subprocess
@@ -123,6 +124,7 @@ async def _measure(port: int, server: subprocess.Popen[str], rows: np.ndarray) -
                 "rows per run": round(ran[0] / ran[1], 1),
                 "server CPU, ms/request": round(cost, 2),
                 "of /v2/health/live": round(peer_cost, 2),
+                "load of the machine": round(os.getloadavg()[0], 1),
                 "answered": load.outcomes["200"],
                 "refused": sum(n for key, n in load.outcomes.items() if key not in ("200", "lost")),
                 "lost": load.outcomes["lost"],
