@@ -324,7 +324,7 @@ def _open(graph: bytes, folder: Path, threads: int | None) -> Any:
     if threads is not None:
         options.intra_op_num_threads = check_integer(threads, "threads", at_least=1)
     try:
-        return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+        return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"], enable_fallback=0)
     except Exception as error:  # which have no common base
         raise ModelError(
             f'"{folder / GRAPH}"', f"be a model that onnxruntime can load ({_first_line(error)})"
