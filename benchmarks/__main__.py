@@ -37,6 +37,7 @@ NAMES = (
     "deep_ncm",
     "calibration",
     "open_set",
+    "joint",
     "negatives",
     "million_classes",
     "new_classes",
