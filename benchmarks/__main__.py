@@ -21,6 +21,7 @@ NAMES = (
     "backbones",
     "startup",
     "runtime",
+    "serve",
     "augmentation",
     "streaming_memory",
     "digits",

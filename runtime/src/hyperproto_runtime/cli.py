@@ -1,4 +1,4 @@
-"""``hyperproto-runtime``: predict files with an exported model."""
+"""``hyperproto-runtime``: predict files with an exported model, or serve it over HTTP."""
 
 import argparse
 import csv
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hyperproto_runtime._version import __version__
-from hyperproto_runtime.errors import HyperprotoError, InputError
+from hyperproto_runtime.errors import HyperprotoError, InputError, require
 
 NOT_AVAILABLE = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null")  # what programs write for it
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
@@ -25,8 +25,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     predict.add_argument("model", type=Path, help="the folder of an exported model")
     predict.add_argument("paths", type=Path, nargs="+", metavar="FILE", help="images and folders of them, or tables")
     predict.add_argument("--top", type=int, default=3, help="how many classes to name (default: 3)")
+    served = verbs.add_parser("serve", help="answer requests over HTTP, with a page to try it")
+    served.add_argument("model", type=Path, help="the folder of an exported model")
+    served.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine alone)")
+    served.add_argument("--port", type=int, default=8000, help="0 is any that is free (default: 8000)")
     given = parser.parse_args(arguments)
     try:
+        if given.verb == "serve":
+            require("fastapi", extra="serve", purpose="Serving a model")
+            from hyperproto_runtime.serve.server import serve
+
+            return serve(given.model, host=given.host, port=given.port)
         for row in predict_files(given.model, given.paths, top=given.top):
             print(json.dumps(row))
     except (HyperprotoError, OSError) as error:
