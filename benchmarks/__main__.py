@@ -38,6 +38,7 @@ NAMES = (
     "deep_ncm",
     "calibration",
     "open_set",
+    "joint",
     "negatives",
     "million_classes",
     "new_classes",

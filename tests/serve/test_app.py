@@ -1,5 +1,6 @@
 """The server as its clients see it, without a socket: protocol, people's requests, limits and hostile ones."""
 
+import asyncio
 import base64
 import io
 import json
@@ -354,6 +355,22 @@ def test_an_answer_that_takes_too_long_is_given_up(tmp_path, monkeypatch):
         monkeypatch.undo()
         time.sleep(0.6)
         assert client.post("/predict", json=ROWS[0].tolist()).status_code == 200
+
+
+def test_a_request_that_does_not_arrive_is_given_up(tmp_path):
+    gate = make_app(Predictor(write_model(tmp_path / "model")), "pets", Limits(timeout=0.1))
+    sent = []
+
+    async def receive():
+        await asyncio.sleep(10)
+
+    async def send(message):
+        sent.append(message)
+
+    scope = {"type": "http", "method": "POST", "path": "/predict", "headers": [(b"content-length", b"5")]}
+    asyncio.run(gate(scope, receive, send))
+    assert sent[0]["status"] == 408
+    assert gate.posts == 0
 
 
 def test_a_server_that_stops_refuses_what_is_new(tmp_path):
