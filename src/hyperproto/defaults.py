@@ -226,16 +226,17 @@ def choose_scaling(standardize: str, *, sparse: bool) -> Literal["columns", "glo
     return standardize  # type: ignore[return-value]  # checked by whoever takes it from a user
 
 
-def choose_new_class_settings(num_examples: int) -> dict[str, Any]:
+def choose_new_class_settings(num_examples: int, inputs: InputKind) -> dict[str, Any]:
     """Return how to train classes that are added: batches of 32, since so few examples make too few larger ones.
 
-    To prototypes near their outputs 10 epochs do, more where those are fewer than 120 steps.
+    10 epochs do, more where those are fewer than 300 steps. On sparse rows a higher rate forgets the old classes, of
+    which a replay has few words.
 
-    >>> choose_new_class_settings(1440)
-    {'epochs': 10, 'lr': 0.1, 'batch_size': 32, 'reduction': 'mean'}
+    >>> choose_new_class_settings(320, "images")
+    {'epochs': 30, 'lr': 0.1, 'batch_size': 32, 'reduction': 'mean'}
     """
-    epochs = max(10, math.ceil(120 / math.ceil(num_examples / 32)))
-    return {"epochs": epochs, "lr": 0.1, "batch_size": 32, "reduction": "mean"}
+    epochs = max(10, math.ceil(MIN_STEPS["rows"] / math.ceil(num_examples / 32)))
+    return {"epochs": epochs, "lr": 0.03 if inputs == "sparse rows" else 0.1, "batch_size": 32, "reduction": "mean"}
 
 
 def choose_image_size(side: float) -> tuple[int, int | None]:
