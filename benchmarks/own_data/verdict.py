@@ -11,12 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.own_data.job import Result
-from benchmarks.own_data.rows import ROWS, SEEDS, Row
+from benchmarks.own_data.rows import FOLDS, ROWS, Row
 
 POINTS, SHARE, TIMES = 1.5, 0.03, 2.0
 PEERS = {
     "linear": "logistic or ridge",
     "support vectors": "support vectors",
+    "pixels": "support vectors on pixels",
     "perceptron": "perceptron",
     "boosting": "boosting",
     "same network": "same network, no sphere",
@@ -41,7 +42,7 @@ class Score:
 
 def score(row: Row, measure: str, results: Sequence[Result]) -> Score:
     values = np.array([result[measure] for result in results])
-    if row.repeats == SEEDS:  # one test set for all seeds: what counts is how many examples it has
+    if row.repeats < FOLDS:  # one test set for all seeds: what counts is how many examples it has
         error = float(np.mean([result[f"{measure} error"] for result in results]))
     else:
         error = float(values.std(ddof=1) / len(values) ** 0.5) if len(values) > 1 else 0.0
