@@ -20,6 +20,7 @@ NAMES = (
     "loop",
     "backbones",
     "startup",
+    "runtime",
     "augmentation",
     "streaming_memory",
     "digits",

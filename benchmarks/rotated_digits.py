@@ -2,13 +2,15 @@
 
 Each space's learning rate, and the weight of the angle where two heads need one, are chosen on the validation part by
 accuracy minus the angle's error as a share of 180 degrees, mean of three seeds, one that diverges counting for
-nothing; then each is trained anew with them, with three other seeds, and tested on the held-out quarter.
+nothing; then each is trained again with them, with three other seeds, and tested on the held-out quarter.
 """
 
 import statistics
 from typing import Literal
 
-from hyperproto.cli.demo import SPACES, train_digits
+from hyperproto.baselines import ConventionalSpace
+from hyperproto.baselines.conventional import weigh_tasks
+from hyperproto.cli.demo import SPACES, make_space, train_digits
 
 RATES, TRIED, SEEDS = (0.1, 0.2, 0.4, 0.8), (3, 4, 5), (0, 1, 2)
 WEIGHTS = {SPACES[-1]: (0.5, 0.9, 0.95)}  # of the angle; 1/2 is the plain sum at half the rate
@@ -44,7 +46,10 @@ def trained(
     name: str, weight: float | None, lr: float, *, seed: int, part: Literal["test", "valid"]
 ) -> tuple[float, float] | None:
     """Return accuracy and mean error; None where training diverged."""
-    run, _ = train_digits(name, lr=lr, seed=seed, part=part, weight=weight)
+    space = make_space(name)
+    if weight is not None:
+        space = ConventionalSpace(weigh_tasks(space.tasks, weight))
+    run, _ = train_digits(space, lr=lr, seed=seed, part=part)
     return None if run is None else (run.metrics["digit/accuracy"], run.metrics["angle/mae"])
 
 

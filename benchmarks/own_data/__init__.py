@@ -5,8 +5,8 @@
 ``omniart``; rows whose files are missing are left out; without a folder there are scikit-learn's own sets.
 
 Each method runs in a process of its own on one thread, and its measures are kept as lines in ``results/own_data``, so
-a run can be stopped at any time and goes on where it was: ``--only ours --again`` measures one method anew, ``--group
-choose`` only the rows that defaults may be chosen on, ``--rows mpg`` those with that in their name, and
+a run can be stopped at any time and goes on where it was: ``--only ours --again`` measures one method again,
+``--group choose`` only the rows that defaults may be chosen on, ``--rows mpg`` those with that in their name, and
 ``--report-only`` prints the table from what there is. Features of images are computed at first need, 20 ms an image,
 and kept in ``FOLDER/features``.
 """
@@ -47,7 +47,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--group", choices=("choose", "report"))
     parser.add_argument("--rows", default="", metavar="PART_OF_NAME")
     parser.add_argument("--only", nargs="+", choices=tuple(METHODS))
-    parser.add_argument("--again", action="store_true", help="measure anew what was measured before")
+    parser.add_argument("--again", action="store_true", help="measure again what was measured before")
     parser.add_argument("--report-only", action="store_true")
     parser.add_argument("--store", type=Path, default=STORE, metavar="FOLDER")
     return parser.parse_args(arguments)

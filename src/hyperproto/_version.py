@@ -1,3 +1,5 @@
-"""The version, in a file of its own so that the build can read it without importing anything."""
+"""The version, which is the runtime's too."""
 
-__version__ = "0.1.0"
+from hyperproto_runtime._version import __version__
+
+__all__ = ["__version__"]

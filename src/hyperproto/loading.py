@@ -23,7 +23,7 @@ def load(folder: str | Path, **options: Any) -> Any:
     Loaded or estimator
         ``network, space = hp.load("runs/digits")``; ``classifier = hp.load("models/digits")``.
     """
-    if not (whole(folder, "estimator.json") / "estimator.json").is_file():
+    if not is_estimator(folder):
         return load_run(folder, **options)
     if options:
         got = ", ".join(options)
@@ -31,3 +31,8 @@ def load(folder: str | Path, **options: Any) -> Any:
     from hyperproto.estimators.store import load_estimator
 
     return load_estimator(folder)
+
+
+def is_estimator(folder: str | Path) -> bool:
+    """Whether a folder holds an estimator that was saved."""
+    return (whole(folder, "estimator.json") / "estimator.json").is_file()

@@ -71,6 +71,14 @@ def _squared_error(z: Tensor, points: Tensor, labels: Tensor | None, target: Ten
     return loss
 
 
+def _in_vmap() -> bool:
+    """Return whether torch.vmap calls, which allows nothing whose shape depends on values."""
+    if torch.compiler.is_compiling() or not torch._C._are_functorch_transforms_active():
+        return False
+    stack = torch._C._functorch.get_interpreter_stack() or ()
+    return any(level.key() == torch._C._functorch.TransformType.Vmap for level in stack)
+
+
 class _CosineLoss(torch.autograd.Function):
     """Forward and backward in six passes over ``z``, and few fresh buffers: on a CPU those cost more than sums."""
 
@@ -434,6 +442,9 @@ class SampledCosineSoftmax(ClassLoss):
         if labels.is_floating_point():
             advice = "Take hp.losses.CosineSoftmax, over all of them."
             raise InputError("Targets of a loss over some classes", "be class ids", "probabilities", advice)
+        if _in_vmap():
+            advice = "Give it the whole batch, or take hp.losses.CosineSoftmax."
+            raise InputError("A loss over the classes of a batch", "be called outside torch.vmap", advice=advice)
         wide, num_classes = z.to(working_dtype(z.dtype)), len(prototypes)
         batch, column = torch.unique(labels, return_inverse=True)
         others = self._draw_others(batch, num_classes)

@@ -12,8 +12,8 @@ from typing import Any, Literal, Self
 
 from hyperproto._core.checks import check_finite_number, check_integer
 from hyperproto._core.errors import InputError, arg
-from hyperproto._core.schema import check_choices, from_plain
 from hyperproto.defaults import INFERENCE_BATCH_SIZE, MOMENTUM
+from hyperproto_runtime.schema import check_choices, from_plain
 
 
 def one_cycle(progress: float) -> float:

@@ -16,6 +16,7 @@ SHELVES = {
     "_core": 0,
     "_version": 0,
     "defaults": 0,
+    "runtime": 0,
     "spec": 1,
     "sphere": 1,
     "metrics": 1,
@@ -27,13 +28,14 @@ SHELVES = {
     "losses": 4,
     "spaces": 5,
     "baselines": 6,
-    "training": 7,
-    "evaluation": 8,
-    "estimators": 9,
-    "report": 9,
-    "reproduction": 10,
-    "loading": 10,
-    "cli": 11,
+    "export": 7,
+    "training": 8,
+    "evaluation": 9,
+    "estimators": 10,
+    "report": 10,
+    "reproduction": 11,
+    "loading": 11,
+    "cli": 12,
 }
 
 
@@ -99,6 +101,13 @@ def test_training_a_space_loads_no_plotting_and_no_sklearn():
     loaded = modules_after("import hyperproto as hp; hp.Space(2, hp.Classes(3)); hp.fit")
     assert "torch" in loaded
     assert not loaded & {"matplotlib", "plotly", "sklearn"}
+
+
+def test_the_first_fit_loads_no_compiler():
+    fit = "hp.fit(torch.nn.Linear(2, 2), hp.Space(2, hp.Classes(3)), (torch.ones(4, 2), torch.arange(4) % 3))"
+    loaded = modules_after(f"import torch, hyperproto as hp\n{fit}")
+    assert "hyperproto.training.loop" in loaded
+    assert not loaded & {"torch._dynamo", "torch.distributed.tensor", "sympy"}
 
 
 def test_reading_a_data_set_loads_neither_losses_nor_codes():

@@ -153,7 +153,6 @@ def _child(call: Callable[[Path], Any], folder: Path, at: int | None, way: str, 
         reply.send(("done", 0 if trap is None else trap.calls))
     except BaseException as error:
         ours = isinstance(error, HyperprotoError) or (isinstance(error, SystemExit) and error.code == 2)
-        ours |= isinstance(error, FileNotFoundError) and error.errno is None  # "No run in ..."
         reply.send(("refused" if ours else "fault", f"{type(error).__name__}: {str(error)[:150]}"))
 
 

@@ -39,9 +39,9 @@ def test_an_unknown_option_exits_with_2(capsys):
 
 
 def test_a_mistyped_option_names_the_nearest_of_its_verb_alone(capsys):
-    code, out, err = run(capsys, "evaluate", "runs/a", "--outptu", "x")
+    code, out, err = run(capsys, "evaluate", "runs/a", "--unknwon", "x")
     assert (code, out) == (2, "")
-    assert "--output" in err
+    assert "--unknown" in err
     assert "hyperproto place" not in err
     assert "hyperproto evaluate --help" in err
 

@@ -38,7 +38,7 @@ def test_a_table_of_images_with_a_class_and_a_number(capsys, tmp_path):
     command = ["train", "--data", "paintings.csv", "--image", "path", "--classes", "style", "--range", "year"]
     code, out, err = run(capsys, *command, "--bounds", "year=1500:1900", *SMALL)
     assert (code, err) == (0, "")
-    assert "paintings: 8 examples to train on, 2 to validate on; resnet with" in out
+    assert "paintings: 8 examples to train on, 2 to measure on; resnet with" in out
     assert "style/accuracy" in out
     assert "year/mae" in out
     assert 'hyperproto.load("runs/paintings-1")' in out
@@ -81,7 +81,7 @@ def test_a_folder_of_images(capsys, tmp_path):
     layouts.write_image_folder(tmp_path / "pets")
     code, out, _ = run(capsys, "train", "--data", "pets", *SMALL, "--space", "conventional", "--held-out", "0.4")
     assert code == 0
-    assert "pets: 6 examples to train on, 4 to validate on" in out
+    assert "pets: 6 examples to train on, 4 to measure on" in out
     assert "softmax and squared error in 2 dimensions" in out
 
 
@@ -162,7 +162,7 @@ MISTAKES = {
     ]: "--prototypes, --prior and --dim must be left out of a conventional space",
     lambda root: ["--log", "tensorboard"]: "--log tensorboard needs",
     two_data_sets: 'got "cub-200-2011", "mnist". Choose one by --reader',
-    lambda root: ["--resume", "nowhere"]: 'No run in "nowhere"',
+    lambda root: ["--resume", "nowhere"]: '"nowhere" must hold a run',
     lambda root: [
         "--resume",
         "x",
@@ -199,8 +199,8 @@ def test_unseen_labels_and_corrupt_images_are_left_out_where_asked(capsys, tmp_p
         warnings.simplefilter("always")
         code, out, err = run(capsys, "train", *broken_image(tmp_path), "--skip-corrupt", "--held-out", "0")
     assert code == 0
-    assert "pets: 9 examples to train on, no validation data" in out
-    assert "No validation data, so no measures" in out
+    assert "pets: 9 examples to train on, nothing to measure on" in out
+    assert "Nothing to measure on, so no measures" in out
     assert err == (
         f'hyperproto: 1 of 10 images cannot be read and are left out; the first is "{tmp_path}/pets/dog/2.png".\n'
     )
@@ -221,7 +221,7 @@ def test_digits_are_trained_stored_and_resumed_like_everything_else(capsys):
     assert run(capsys, "train", "--epochs", "1", "--dim", "3", "-o", "digits")[0] == 0
     code, out, _ = run(capsys, "train", "--resume", "digits")
     assert code == 0
-    assert "1,348 examples to train on, 449 to validate on; digit-net" in out
+    assert "1,348 examples to train on, 449 to measure on; digit-net" in out
 
 
 def test_ctrl_c_says_by_which_command_to_go_on(capsys, tmp_path, monkeypatch):
@@ -245,7 +245,7 @@ def test_two_processes_train_as_one_does(capsys, tmp_path):
     command = [*launch, "-m", "hyperproto.cli.main", *command]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=240, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count("Validation:") == 1
+    assert done.stdout.count("Measured:") == 1
     assert [path.name for path in Path("runs").iterdir()] == ["numbers-1"]
     metrics = json.loads(Path("runs/numbers-1/metrics.json").read_text())
     assert set(metrics) == {"way/accuracy", "amount/mae"}

@@ -15,7 +15,7 @@ from hyperproto.codes.certificate import cross_polytope, separation_bound
 from hyperproto.codes.measure import max_cosine
 from hyperproto.codes.search import Effort, optimize, run_in_order
 
-SMALL = Effort(starts=12, rounds=0, finalists=1)
+SMALL = Effort(starts=12, finalists=1)
 
 # Optimal codes, each with a proof: (K, D, maximum cosine).
 PROVED = [
@@ -46,7 +46,7 @@ def test_the_24_cell_is_found():
 @given(st.integers(2, 30), st.integers(2, 12), st.integers(0, 2**32))
 @settings(max_examples=15, deadline=None)
 def test_no_value_lies_below_the_bound(num_points, dim, seed):
-    points, search = optimize(num_points, dim, effort=Effort(1, 0, 1), seed=seed)
+    points, search = optimize(num_points, dim, effort=Effort(1, 1), seed=seed)
     assert points.shape == (num_points, dim)
     np.testing.assert_allclose(np.linalg.norm(points, axis=1), 1, atol=1e-14)
     assert max_cosine(points) >= separation_bound(num_points, dim) - 1e-12
@@ -55,7 +55,7 @@ def test_no_value_lies_below_the_bound(num_points, dim, seed):
 
 def test_one_and_two_workers_give_the_same_bits(monkeypatch):
     monkeypatch.setattr(search_module, "POOL_WORK", 0.0)
-    effort = Effort(starts=14, rounds=1, finalists=2)
+    effort = Effort(starts=14, finalists=2)
     one, _ = optimize(17, 4, effort=effort, seed=3, workers=1)
     two, _ = optimize(17, 4, effort=effort, seed=3, workers=2)
     np.testing.assert_array_equal(one, two)
@@ -63,39 +63,30 @@ def test_one_and_two_workers_give_the_same_bits(monkeypatch):
     assert not np.array_equal(one, other)
 
 
-def test_hops_improve_on_the_starts_alone():
-    few = Effort(starts=2, rounds=0, finalists=1)
-    hopping = Effort(starts=2, rounds=1, finalists=1)
-    before = max_cosine(optimize(40, 4, effort=few, seed=1)[0])
-    after, search = optimize(40, 4, effort=hopping, seed=1)
-    assert max_cosine(after) < before - 1e-6
-    assert search.hops > 0
-
-
 def test_a_given_code_is_used():
     best = cross_polytope(12, 6)
-    points, search = optimize(11, 6, effort=Effort(0, 0, 1), seed=0, bound=-1.0, initial_codes=[best])
+    points, search = optimize(11, 6, effort=Effort(0, 1), seed=0, bound=-1.0, initial_codes=[best])
     assert max_cosine(points) == pytest.approx(0, abs=1e-9)
     assert search.starts == 3
 
 
 def test_search_stops_after_the_round_that_met_the_bound():
-    _, search = optimize(16, 5, effort=Effort(100, 5, 1), seed=0)
-    assert (search.starts, search.hops) == (12, 0)
+    _, search = optimize(16, 5, effort=Effort(100, 1), seed=0)
+    assert search.starts == 12
     assert not search.capped
 
 
 def test_the_clock_ends_a_search_and_the_account_says_so():
-    points, search = optimize(20, 3, effort=Effort(10_000, 0, 1), seed=0, seconds=0.0)
+    points, search = optimize(20, 3, effort=Effort(10_000, 1), seed=0, seconds=0.0)
     assert (search.starts, search.capped) == (1, True)
     assert points.shape == (20, 3)
 
 
 def test_progress_counts_up_to_the_total():
     calls = []
-    optimize(13, 3, effort=Effort(5, 1, 1), seed=0, progress=lambda *call: calls.append(call))
+    optimize(13, 3, effort=Effort(5, 1), seed=0, progress=lambda *call: calls.append(call))
     assert [done for done, *_ in calls] == list(range(1, len(calls) + 1))
-    assert calls[-1][0] <= calls[-1][1] == 9
+    assert calls[-1][0] <= calls[-1][1] == 5
     best = [call[2] for call in calls]
     assert best == sorted(best, reverse=True)
 
@@ -132,7 +123,7 @@ def test_ctrl_c_ends_the_search_and_its_workers(tmp_path):
         "def progress(*call):\n"
         "    print(call[0], flush=True)\n"
         "try:\n"
-        "    optimize(40, 6, effort=Effort(9_999, 0, 1), seed=0, workers=2, progress=progress)\n"
+        "    optimize(40, 6, effort=Effort(9_999, 1), seed=0, workers=2, progress=progress)\n"
         "except KeyboardInterrupt:\n"
         "    print('interrupted')\n"
     )

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 import pytest
 
 from hyperproto._core.errors import HyperprotoError
-from hyperproto._core.schema import from_plain
 from hyperproto.data.preprocessing import ImagePreprocessing, preprocessing_from_dict
 from hyperproto.spec import DataSpec, NetworkSpec, RunSpec, TrainSettings
+from hyperproto_runtime.schema import from_plain
 
 RUN = RunSpec(data=DataSpec(reader="table", path="/t.csv", options={"classes": ["a"]}, tasks=("a",)))
 COLUMN = {"name": "a", "kind": "number", "fill": [0.0], "gaps": True, "categories": [], "buckets": 0}

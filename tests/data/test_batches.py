@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 import torch
 
-from hyperproto._core.schema import from_plain
 from hyperproto.data import (
     Arrays,
     Augment,
@@ -18,7 +17,8 @@ from hyperproto.data import (
     TablePreprocessing,
     training_data,
 )
-from hyperproto.data.encoding import ColumnCode, TableEncoder
+from hyperproto_runtime.schema import from_plain
+from hyperproto_runtime.tables import ColumnCode, TableEncoder
 
 NUMBERS = TableEncoder(tuple(ColumnCode(name, "number", (0.0,)) for name in "abc"))
 TABLE = TablePreprocessing(NUMBERS, Standardizer(mean=(1.0, 10.0, 5.0), scale=(2.0, 5.0, 1.0)))

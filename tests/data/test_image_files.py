@@ -6,9 +6,11 @@ import pytest
 from PIL import Image
 
 import hyperproto
+import hyperproto_runtime
 from hyperproto.data import ImagePreprocessing
-from hyperproto.data.image_files import EXTENSIONS, CorruptImageError, ImageFiles, find_corrupt
-from hyperproto.data.image_files import decode as decode_channels_last
+from hyperproto.data.image_files import ImageFiles, find_corrupt
+from hyperproto_runtime.images import EXTENSIONS, CorruptImageError
+from hyperproto_runtime.images import decode as decode_channels_last
 
 RGB = ImagePreprocessing(size=16)
 GREY = ImagePreprocessing(size=16, mean=(0.5,), std=(0.5,))
@@ -151,6 +153,7 @@ def test_an_image_is_read_by_its_content_among_the_formats_of_our_extensions(tmp
 
 
 def test_images_are_opened_in_one_place_only():
-    source = Path(hyperproto.__file__).parent
-    opened = [path.name for path in source.rglob("*.py") if "Image.open(" in path.read_text(encoding="utf-8")]
-    assert opened == ["image_files.py"]
+    places = (Path(package.__file__).parent for package in (hyperproto, hyperproto_runtime))
+    files = [path for place in places for path in place.rglob("*.py")]
+    opened = [path.name for path in files if "Image.open(" in path.read_text(encoding="utf-8")]
+    assert opened == ["images.py"]

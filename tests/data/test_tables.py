@@ -321,6 +321,6 @@ def test_words_of_a_text_stay_sparse_and_are_weighted_as_scikit_learn_does(tmp_p
     scaled = source.preprocessing.standardize(rows).to_dense()
     assert float(scaled.square().mean()) == pytest.approx(1)
     again = preprocessing_from_dict(json.loads(json.dumps(source.preprocessing.to_dict())))
-    found = again.encoder.encode({"text": ["an unheard of apple"]}).toarray()
+    found = again.encoder.encode({"text": ["an unheard of apple"]}).to_dense()
     assert found.sum() == pytest.approx(1)
     assert again.input_shape == (wanted.shape[1],)

@@ -131,7 +131,7 @@ def test_a_run_is_loaded_as_before_and_an_estimator_takes_no_options(classifier,
     classifier.save(tmp_path / "model")
     with pytest.raises(ValueError, match="which is loaded whole; got which"):
         hp.load(tmp_path / "model", which="best")
-    with pytest.raises(FileNotFoundError, match="No run in"):
+    with pytest.raises(FileNotFoundError, match="must hold a run; got no"):
         hp.load(tmp_path)
     assert "network.layers.0.weight" in load_file(tmp_path / "model" / "last.safetensors")
 

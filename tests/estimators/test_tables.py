@@ -10,14 +10,14 @@ import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 import hyperproto as hp
-from hyperproto._core.schema import from_plain
-from hyperproto.data.encoding import MOST_CATEGORIES, ColumnCode, TableEncoder, frame_columns
 from hyperproto.data.preprocessing import Standardizer, TablePreprocessing
 from hyperproto.data.readers import describe_data
 from hyperproto.data.tables import read_table
 from hyperproto.estimators import HypersphericalClassifier, HypersphericalMultiTask, HypersphericalRegressor
 from hyperproto.spec import RunSpec, TrainSettings
 from hyperproto.training import read_run, train
+from hyperproto_runtime.schema import from_plain
+from hyperproto_runtime.tables import MOST_CATEGORIES, ColumnCode, TableEncoder, frame_columns
 
 PARTS = ["size", "size is empty", "color=blue", "color=red", "old", "seen day", "seen weekday", "seen hour"]
 

@@ -7,8 +7,8 @@ import torch
 
 import hyperproto as hp
 from hyperproto.evaluation import Calibration, calibrate_run, evaluate_run, predict_files, read_calibration
-from hyperproto.evaluation.calibrate import fit_calibration, uncalibrated
-from hyperproto.evaluation.confidence import ClassCalibration, ConformalInterval, Temperature
+from hyperproto.evaluation.calibrate import fit_calibration
+from hyperproto.evaluation.confidence import ClassCalibration, ConformalInterval, Temperature, uncalibrated
 from hyperproto.metrics import expected_calibration_error
 from tests.evaluation.conftest import write_images, write_numbers
 from tests.training.conftest import make_blobs, make_network

@@ -224,7 +224,7 @@ def test_a_run_that_broke_off_at_a_loss_that_is_not_finite_can_be_examined(tmp_p
         train(tmp_path / "run", path, network=nn.Sequential(nn.Linear(2, 4), Breaks()), epochs=1)
     found = examine_run(tmp_path / "run")
     assert names(found.findings) == ["loss not finite"]
-    assert "No weights" in str(found.problem) or "not one of ours" in str(found.problem)
+    assert "must hold weights" in str(found.problem) or "not one of ours" in str(found.problem)
 
 
 class Breaks(nn.Module):

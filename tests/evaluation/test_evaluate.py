@@ -10,6 +10,7 @@ from hyperproto.data import read_image_folder, training_data
 from hyperproto.evaluation import TaskPredictions, evaluate_run
 from hyperproto.evaluation.evaluate import report_task
 from hyperproto.evaluation.run_data import _unseen_option
+from hyperproto.training import DataSpec, RunSpec, TrainSettings, read_run, train
 from tests.evaluation.conftest import write_images, write_numbers
 from tests.training.conftest import make_network
 
@@ -49,6 +50,15 @@ def test_a_run_with_a_recipe_finds_its_own_test_data(table_run):
     train = evaluate_run(table_run.folder, split="train")
     assert train.examples == len(table_run.source.train)
     assert evaluate_run(table_run.folder, split="all").examples == 40
+
+
+def test_rows_it_was_validated_on_are_no_training_data(tmp_path):
+    path = write_numbers(tmp_path / "numbers.csv")
+    data = DataSpec(reader="table", path=str(path), options={"classes": ["side"]}, valid_share=0.25)
+    run = train(RunSpec(data=data, train=TrainSettings(epochs=1)), tmp_path / "run")
+    counts = {part: evaluate_run(tmp_path / "run", split=part).examples for part in ("train", "test", "all")}
+    assert counts == {"train": read_run(run.folder).config["data"]["train"], "test": 8, "all": 40}
+    assert counts["train"] == 24
 
 
 def test_a_run_without_a_recipe_says_so(image_run):

@@ -111,3 +111,11 @@ def points_as_prototypes(num_classes):
 def test_a_mistake_is_answered_with_a_sentence(options, sentence):
     with pytest.raises(ValueError, match=sentence):
         SampledCosineSoftmax(**options)
+
+
+def test_under_vmap_a_sentence_says_what_to_do_instead():
+    loss, z, prototypes = SampledCosineSoftmax(negatives=2), points(4, seed=1), points(30)
+    with pytest.raises(ValueError, match=r"must be called outside torch.vmap. Give it the whole batch"):
+        torch.func.vmap(lambda row, label: loss(row[None], prototypes, label[None]))(z, LABELS)
+    whole = torch.func.grad(lambda z: SampledCosineSoftmax()(z, prototypes, LABELS).sum())(z)
+    assert whole.shape == z.shape

@@ -183,7 +183,7 @@ def test_a_library_that_does_not_load_is_answered_by_a_sentence(error, monkeypat
     def fail(_):
         raise error
 
-    monkeypatch.setattr("hyperproto._core.errors.import_module", fail)
+    monkeypatch.setattr("hyperproto_runtime.errors.import_module", fail)
     with pytest.raises(
         ImportError, match=r'"timm:resnet18" needs timm, which is installed but does not load: (op|no x)'
     ):

@@ -466,3 +466,26 @@ def test_scores_can_be_traced_the_first_time():
         warnings.simplefilter("ignore")  # torch.jit is deprecated, and remarks on checks of shapes
         traced = torch.jit.trace(lambda z: space.scores(z), (z,))
     torch.testing.assert_close(traced(z[:2]), space.scores(z[:2]))
+
+
+@pytest.mark.filterwarnings("ignore")  # what the compiler warns of is not ours
+@pytest.mark.parametrize("separate", [False, True])
+def test_predict_can_be_exported_and_compiled_whole(separate):
+    space = Space(12, kind=Classes(5), size=Range(0, 1), separate=separate)
+
+    class Predict(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.space = space
+
+        def forward(self, z):
+            return self.space.predict(z)
+
+    z = torch.randn(7, 12, generator=torch.Generator().manual_seed(0))
+    graph = torch.export.export(Predict(), (z[:3],), dynamic_shapes=({0: torch.export.Dim("n")},)).module()
+    compiled = torch.compile(space.predict, fullgraph=True, backend="eager")
+    for found in (graph(z), compiled(z)):
+        for name, wanted in space.predict(z).items():
+            assert torch.equal(found[name], wanted)
+    with pytest.raises(ValueError, match="must be finite"):
+        space.predict(z * torch.nan)

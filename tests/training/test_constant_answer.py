@@ -74,7 +74,7 @@ def test_the_end_of_training_prints_them(capsys, tmp_path):
     arguments = ("--data", str(tmp_path / "noise.csv"), "--classes", "kind", "--folder", str(tmp_path / "run"))
     code, out, _ = run_verb(capsys, "train", *arguments, "--epochs", "1", "--lr", "1e-9")
     assert code == 0
-    assert "Validation: kind/accuracy" in out
+    assert "Measured: kind/accuracy" in out
     assert " % (a constant answer " in out
     run = hp.training.train(read_run(tmp_path / "run").spec)
     assert set(run.constant) == {"kind/accuracy"}

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -16,7 +17,6 @@ from PIL import Image
 import hyperproto as hp
 from hyperproto.cli.main import main
 from hyperproto.data import Bounds, Labels, Source, Split, Standardizer, TablePreprocessing
-from hyperproto.data.encoding import ColumnCode, TableEncoder
 from hyperproto.data.readers import describe_data, read_data
 from hyperproto.defaults import choose_backbone, choose_dim
 from hyperproto.spaces.space import deal_axes
@@ -24,6 +24,8 @@ from hyperproto.spec import DataSpec, NetworkSpec, RunSpec, SpaceSpec, TrainSett
 from hyperproto.training import build, read_run, resume_run, train
 from hyperproto.training.build import build_space, resolve_space
 from hyperproto.training.fit import resolve_settings
+from hyperproto.training.folder import run_started
+from hyperproto_runtime.tables import ColumnCode, TableEncoder
 from tests.data import layouts
 from tests.training.test_survival import contents
 
@@ -230,7 +232,7 @@ def test_other_data_are_refused_by_name(tmp_path):
 def test_a_folder_that_holds_a_run_is_left_alone_and_one_that_failed_is_not_kept(unbroken, tmp_path):
     path, folder = unbroken
     before = contents(folder)
-    with pytest.raises(ValueError, match="must be a new folder; got one with a run. Continue it with --resume"):
+    with pytest.raises(ValueError, match="must be new or empty; got one with files. Continue the run in it with"):
         train(recipe_for(path), folder)
     assert contents(folder) == before
     with pytest.raises(ValueError, match="Unknown measure to monitor"):
@@ -238,10 +240,29 @@ def test_a_folder_that_holds_a_run_is_left_alone_and_one_that_failed_is_not_kept
     with pytest.raises(ValueError, match="`dim` must be at least 2"):
         train(recipe_for(path, dim=1), tmp_path / "run")
     assert list(tmp_path.iterdir()) == []
-    with pytest.raises(FileNotFoundError, match="No run in"):
+    with pytest.raises(FileNotFoundError, match="must hold a run; got no"):
         resume_run(tmp_path / "run")
     again = train(recipe_for(path), folder, resume=True)
     assert len(again.history) == 3
+
+
+@pytest.mark.parametrize("resume", [False, True])
+def test_two_that_start_the_same_run_do_not_meet(tmp_path, resume):
+    recipe, folder, refused = recipe_for(numbers_table(tmp_path), epochs=1), tmp_path / "run", []
+
+    def start():
+        with pytest.raises(ValueError, match="must be used by one process at a time"):
+            train(recipe, folder, resume=resume)
+        refused.append(True)
+
+    with run_started(folder, recipe):  # its data are being read
+        before = contents(folder)
+        other = threading.Thread(target=start)
+        other.start()
+        other.join()
+        assert refused
+        assert contents(folder) == before
+    assert len(train(recipe, folder, resume=True).history) == 1
 
 
 def test_a_run_that_fit_began_cannot_be_resumed_from_its_folder(tmp_path, blobs, blob_space):

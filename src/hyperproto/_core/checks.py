@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-import math
-import operator
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
-from numbers import Real
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
-from hyperproto._core.errors import InputError, InputTypeError
+from hyperproto_runtime.checks import check_finite_number, check_integer, choose, nearest_name, unknown_choice
+from hyperproto_runtime.errors import InputError, InputTypeError
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-T = TypeVar("T")
-
-
-def check_integer(value: Any, name: str, *, at_least: int, reason: str = "") -> int:
-    """Return ``value`` as an int that is at least ``at_least``."""
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise InputTypeError(name, "be a whole number", f"{value!r} ({type(value).__name__})")
-    number = operator.index(value)
-    if number < at_least:
-        raise InputError(name, f"be at least {at_least}", number, reason)
-    return number
+__all__ = [
+    "check_directions",
+    "check_finite_number",
+    "check_finite_rows",
+    "check_integer",
+    "check_integers",
+    "check_names",
+    "check_output_width",
+    "check_unit_rows",
+    "choose",
+    "names_or_numbers",
+    "nearest_name",
+    "unknown_choice",
+]
 
 
 def check_integers(values: Any, name: str, *, at_least: int) -> list[int]:
@@ -33,25 +33,6 @@ def check_integers(values: Any, name: str, *, at_least: int) -> list[int]:
     if isinstance(values, str) or not isinstance(values, Sequence):
         raise InputTypeError(name, "be a list of whole numbers, such as [4, 4]", repr(values))
     return [check_integer(value, name, at_least=at_least) for value in values]
-
-
-def check_finite_number(
-    value: Any, name: str, *, above: float = -math.inf, at_least: float = -math.inf, at_most: float = math.inf
-) -> float:
-    """Return ``value`` as a finite float within the given limits."""
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise InputTypeError(name, "be a number", f"{value!r} ({type(value).__name__})")
-    try:
-        number = float(value)
-    except OverflowError:  # a whole number of hundreds of digits
-        number = math.inf
-    if not math.isfinite(number) or number <= above or not at_least <= number <= at_most:
-        rules = ["finite"]
-        rules += [f"greater than {above:g}"] if above > -math.inf else []
-        rules += [f"at least {at_least:g}"] if at_least > -math.inf else []
-        rules += [f"at most {at_most:g}"] if at_most < math.inf else []
-        raise InputError(name, f"be {' and '.join(rules)}", repr(value))
-    return number
 
 
 def check_names(names: Sequence[str]) -> tuple[str, ...]:
@@ -78,7 +59,11 @@ def check_output_width(z: Tensor, dim: int) -> None:
 
 
 def check_finite_rows(x: Tensor, argument: str, *, advice: str) -> None:
-    """Raise where a row holds NaN or infinity, naming the first. Reads values."""
+    """Raise where a row holds NaN or infinity, naming the first. Reads values, so not in a graph."""
+    import torch
+
+    if torch.compiler.is_compiling():  # also while exporting
+        return
     finite = x.isfinite().flatten(1).all(dim=1)
     if not bool(finite.all()):
         rows = (~finite).nonzero().flatten()
@@ -90,6 +75,8 @@ def check_directions(z: Tensor) -> None:
     """Raise where an output has no direction (zero) or is not finite. Reads values, so only for prediction."""
     import torch
 
+    if torch.compiler.is_compiling():
+        return
     advice = "Look for NaN in the inputs, or a learning rate that made the weights overflow."
     check_finite_rows(z, "z", advice=advice)
     wide = torch.promote_types(z.dtype, torch.float32)
@@ -114,33 +101,6 @@ def check_unit_rows(vectors: Tensor, *, tolerance: float = 1e-5) -> None:
         got = f"norm {float(norms[rows[0]]):.3g} in row {int(rows[0])} ({len(rows)} of {len(vectors)} rows)"
         advice = "Pass them through hyperproto.sphere.normalize first."
         raise InputError("prototypes", f"have rows of norm 1, within {tolerance:g}", got, advice)
-
-
-def unknown_choice(name: object, options: Iterable[str], *, what: str) -> InputError:
-    """Return the error for a name that is not among the options, suggesting the nearest one.
-
-    >>> print(unknown_choice("papr", ["auto", "paper"], what="placement method"))
-    Unknown placement method "papr". Choose from: "auto", "paper". Did you mean "paper"?
-    """
-    options = list(options)
-    listed = ", ".join(f'"{option}"' for option in options) or "none"
-    return InputError(
-        f'Unknown {what} "{name}".', advice=f"Choose from: {listed}. {nearest_name(name, options)}".rstrip()
-    )
-
-
-def nearest_name(name: object, options: Iterable[str]) -> str:
-    """Return a question with the nearest of some names, or nothing where none is near."""
-    near = get_close_matches(str(name), list(options), n=1, cutoff=0.5)
-    return f'Did you mean "{near[0]}"?' if near else ""
-
-
-def choose(name: str, options: Mapping[str, T], *, what: str) -> T:
-    """Return ``options[name]``, or raise the error of :func:`unknown_choice`."""
-    try:
-        return options[name]
-    except (KeyError, TypeError):
-        raise unknown_choice(name, options, what=what) from None
 
 
 def names_or_numbers(names: Sequence[str] | None, count: int) -> tuple[str, ...]:

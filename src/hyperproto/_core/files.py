@@ -12,18 +12,21 @@ import os
 import re
 import shutil
 import tempfile
+import threading
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from hyperproto._core.errors import HyperprotoError, InputError, StorageError
+from hyperproto_runtime.schema import read_plain
 
 PREFIX, SUFFIX = ".hyperproto-", ".part"  # of temporary files
 WAITING, FORMER = ".hyperproto-new", "former"  # folder of new files, and in it the closing file of the old ones
 SHOWN = 60  # characters of a path that cannot be
 NamesOf = Callable[[Path], Collection[str]]
 _locked: set[int] = set()  # handles by which this process holds locks
+_lent: dict[tuple[int, int], int] = {}  # folders that are lent, by device and inode: the thread that may own them
 
 
 def as_path(path: str | Path) -> Path:
@@ -179,6 +182,7 @@ def _release(handle: int) -> None:
 
 
 def _release_all() -> None:
+    _lent.clear()
     for handle in [*_locked]:
         _release(handle)
 
@@ -227,6 +231,14 @@ def read_json_lines(path: str | Path) -> list[Any]:
         except (ValueError, RecursionError) as error:
             raise _not_json(f'Line {number} of "{path}"', error) from None
     return values
+
+
+def read_records(kind: type[Any], path: Path) -> list[dict[str, Any]]:
+    """Read a file of JSON lines that each hold the fields of a dataclass."""
+    lines: list[dict[str, Any]] = read_json_lines(path)
+    for number, line in enumerate(lines, 1):
+        read_plain(kind, line, f'Line {number} of "{path}"')
+    return lines
 
 
 def _line(value: Any) -> str:
@@ -282,20 +294,41 @@ def names_in(folder: Path) -> set[str]:
 
 
 @contextmanager
-def owning(folder: Path) -> Iterator[None]:
-    """Keep other processes from writing to a folder while the block lasts, where the system has locks."""
+def owning(folder: Path, *, lend: bool = False) -> Iterator[None]:
+    """Keep other processes and threads from writing to a folder while the block lasts, where the system has locks.
+
+    With ``lend`` one call within the block, of the same thread, may own it in the meantime.
+    """
     try:
         handle = os.open(folder, os.O_RDONLY)
     except PermissionError:  # Windows cannot open folders
         yield
         return
+    opened = os.fstat(handle)
+    key, thread = (opened.st_dev, opened.st_ino), threading.get_ident()
+    borrowed = _lent.get(key) == thread
     try:
-        if _lock(handle) is False:
+        # one that another process removed after it was opened here can be locked, too
+        if not borrowed and (_lock(handle) is False or not _is_still(folder, opened)):
             rule, advice = "be used by one process at a time", "Wait until the other has ended, or choose another."
             raise InputError(f'Folder "{folder}"', rule, "one that another is writing to", advice)
+        if lend:
+            _lent[key] = thread
+        elif borrowed:
+            del _lent[key]
         yield
     finally:
+        if borrowed:
+            _lent[key] = thread
+        elif _lent.get(key) == thread:
+            del _lent[key]
         _release(handle)
+
+
+def _is_still(folder: Path, opened: os.stat_result) -> bool:
+    with suppress(FileNotFoundError):
+        return os.path.samestat(os.stat(folder), opened)
+    return False
 
 
 @contextmanager

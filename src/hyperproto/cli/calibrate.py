@@ -7,6 +7,7 @@ from typing import Annotated
 from tyro.conf import arg
 
 from hyperproto.cli.evaluate import RunAndData, percent, print_rows
+from hyperproto.defaults import COVERAGE
 
 LABELS = {
     "ece_before": "calibration error before",
@@ -22,7 +23,7 @@ LABELS = {
 class Calibrate(RunAndData):
     """Fit probabilities, sets, intervals and a threshold for unknown inputs on data that was not trained on."""
 
-    coverage: float = 0.9
+    coverage: float = COVERAGE
     """How often sets and intervals must contain the truth."""
 
     reject: Annotated[float | None, arg(metavar="SHARE")] = None

@@ -113,7 +113,7 @@ def _describe_target(target: dict[str, Any]) -> Iterator[str]:
 def _show_columns(path: Path, report: dict[str, Any]) -> None:
     from hyperproto.cli.console import table_console, text_table
 
-    rows = ((name, *map(str, found.values())) for name, found in report.items())
+    rows = ((name, *map(str, facts.values())) for name, facts in report.items())
     console = table_console()
     console.print(text_table(rows, "column", "rows", "empty", "different", "seems to be", title=str(path)))
     console.print(

@@ -11,6 +11,7 @@ from tyro.conf import arg
 if TYPE_CHECKING:
     from hyperproto.data import Arrays
     from hyperproto.report import SphereView
+    from hyperproto.spaces import OutputSpace
     from hyperproto.training import Run
 
 SPACES = ("S², the paper's loss", "S², one point for both, margin 0.1", "softmax + squared error")
@@ -53,7 +54,7 @@ class Demo:
         views = {}
         for name in SPACES:
             started = time.perf_counter()
-            run, test = train_digits(name, epochs=self.epochs, lr=LR, seed=self.seed)
+            run, test = train_digits(make_space(name), epochs=self.epochs, lr=LR, seed=self.seed)
             measures = ("diverged", "diverged")
             if run is not None:
                 measures = (f"{100 * run.metrics['digit/accuracy']:.1f} %", f"{run.metrics['angle/mae']:.1f}°")
@@ -69,41 +70,35 @@ class Demo:
                 console.print(f"{name}: {stem}.png, and to turn with the mouse {stem}.html", soft_wrap=True)
 
 
-def train_digits(
-    name: str,
-    *,
-    epochs: int = EPOCHS,
-    lr: float,
-    seed: int,
-    part: Literal["test", "valid"] = "test",
-    weight: float | None = None,
-) -> "tuple[Run | None, Arrays]":
-    """Train one of :data:`SPACES`, each with the same network, data and order; None where training diverged.
+def make_space(name: str) -> "OutputSpace":
+    """Return one of :data:`SPACES`."""
+    from hyperproto.baselines import ConventionalSpace
+    from hyperproto.data.digits import ROTATED_DIGITS
+    from hyperproto.spaces import Classes, CompositeSpace, Range, Space
 
-    The second is the held-out data. ``weight`` is that of the angle in the last space, which needs one.
+    digit, angle = Classes(list(ROTATED_DIGITS)), Range(0, 180)
+    paper, point, _ = SPACES
+    if name == paper:
+        return Space(3, digit=digit, angle=angle)
+    if name == point:
+        return CompositeSpace(3, digit=digit, angle=Range(0, 180, margin=0.1))
+    return ConventionalSpace({"digit": digit, "angle": angle})
+
+
+def train_digits(
+    space: "OutputSpace", *, epochs: int = EPOCHS, lr: float, seed: int, part: Literal["test", "valid"] = "test"
+) -> "tuple[Run | None, Arrays]":
+    """Train with the same network, data and order whatever the space; None where training diverged.
+
+    The second is the part that it was measured on.
     """
     import torch
 
     from hyperproto._core.errors import NonFiniteLossError
-    from hyperproto.baselines import ConventionalSpace
-    from hyperproto.baselines.conventional import weigh_tasks
     from hyperproto.data import load_rotated_digits
-    from hyperproto.data.digits import ROTATED_DIGITS
     from hyperproto.models import DigitNet
-    from hyperproto.spaces import Classes, CompositeSpace, OutputSpace, Range, Space
-    from hyperproto.spaces.tasks import Task
     from hyperproto.training import fit
 
-    digit, angle = Classes(list(ROTATED_DIGITS)), Range(0, 180)
-    paper, point, _ = SPACES
-    space: OutputSpace
-    if name == paper:
-        space = Space(3, digit=digit, angle=angle)
-    elif name == point:
-        space = CompositeSpace(3, digit=digit, angle=Range(0, 180, margin=0.1))
-    else:
-        both: dict[str, Task] = {"digit": digit, "angle": angle}
-        space = ConventionalSpace(both if weight is None else weigh_tasks(both, weight))
     train, test = load_rotated_digits(seed=seed, part=part, copies=COPIES, size=SIZE)
     with torch.random.fork_rng():
         torch.manual_seed(seed)

@@ -61,24 +61,16 @@ class Evaluate(RunAndData):
     unknown: Annotated[Path | None, arg(metavar="PATH")] = None
     """Inputs of none of the classes, a folder of images or a table: measure how well they are detected."""
 
-    output: Annotated[Path | None, arg(aliases=["-o"], metavar="FILE")] = None
-    """Write all measures to this JSON file."""
-
     def run(self) -> None:
-        """Evaluate, print, write."""
+        """Evaluate and print."""
         from hyperproto._core.checks import check_integer
-        from hyperproto._core.files import check_can_write, write_json
         from hyperproto.evaluation import evaluate_run
 
         check_integer(self.worst, "worst", at_least=0)
-        if self.output is not None:
-            check_can_write(self.output)
         evaluation = evaluate_run(
             self.run_folder, self.data, pairs=self.pairs, unknown=self.unknown, **self.options()
         )
         print(json.dumps(evaluation.to_dict())) if self.json else _show(evaluation, self.worst)
-        if self.output is not None:
-            write_json(self.output, evaluation.to_dict())
 
 
 def percent(value: float) -> str:

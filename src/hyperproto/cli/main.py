@@ -19,6 +19,7 @@ from hyperproto.cli.data import Data
 from hyperproto.cli.demo import Demo
 from hyperproto.cli.doctor import Doctor
 from hyperproto.cli.evaluate import Evaluate
+from hyperproto.cli.export import Export
 from hyperproto.cli.extend import Extend
 from hyperproto.cli.place import Place
 from hyperproto.cli.predict import Predict
@@ -35,6 +36,7 @@ VERBS: dict[str, type[Any]] = {
     "demo": Demo,
     "doctor": Doctor,
     "evaluate": Evaluate,
+    "export": Export,
     "extend": Extend,
     "place": Place,
     "predict": Predict,
@@ -115,15 +117,15 @@ def _fields(verb: Any) -> dict[str, Any]:
     hints, plain = get_type_hints(verb, include_extras=True), get_type_hints(verb)
     documented = [item for part in reversed(verb.__mro__[:-1]) for item in parse_from_object(part).params]
     texts = {item.arg_name: " ".join((item.description or "").split()) for item in documented}
-    found: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     for field in fields(verb):
         if is_dataclass(plain[field.name]):
-            found |= _fields(plain[field.name])
+            options |= _fields(plain[field.name])
         elif HIDDEN not in get_args(hints[field.name]):
             marks = [FLAG] if field.default is False else []
             marks.append(arg(help=texts.get(field.name), help_behavior_hint=_say_default))
-            found[field.name] = verb.__annotations__[field.name] = Annotated[hints[field.name], *marks]
-    return found
+            options[field.name] = verb.__annotations__[field.name] = Annotated[hints[field.name], *marks]
+    return options
 
 
 def _say_default(default: str) -> str:

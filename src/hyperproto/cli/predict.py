@@ -15,7 +15,7 @@ from hyperproto.cli.evaluate import StoredRun
 
 @dataclass
 class Predict(StoredRun):
-    """Predict images, or the rows of a table; a calibrated run also gives its confidence."""
+    """Predict images, or the rows of a table, by a run or an exported model, with its confidence where calibrated."""
 
     paths: Annotated[Positional[tuple[Path, ...]], arg(metavar="FILE...")]
     """Images and folders of images; for a run on a table, tables with its columns."""
@@ -37,7 +37,7 @@ class Predict(StoredRun):
         from hyperproto._core.errors import InputError
         from hyperproto._core.errors import arg as mention
         from hyperproto._core.files import check_can_write, replacing
-        from hyperproto.evaluation import predict_files
+        from hyperproto_runtime.model import is_model
 
         ending = "" if self.output is None else self.output.suffix.lower().removeprefix(".")
         style = self.format or (ending if ending in ("csv", "json") else "table")
@@ -47,16 +47,12 @@ class Predict(StoredRun):
                     "output", f"end in .csv or .json where {mention('format')} does not say", self.output
                 )
             check_can_write(self.output)
-        found = predict_files(
-            self.run_folder, self.paths, top=self.top, which=self.which, skip_corrupt=self.skip_corrupt
-        )
-        if found.skipped:
-            print(f'Left out, unreadable: {len(found.skipped)}, the first "{found.skipped[0]}".', file=sys.stderr)
+        answers = self._by_model() if is_model(self.run_folder) else self._by_run()
         if style == "table":
-            return _show(found.rows)
-        text = json.dumps(found.rows, indent=2) + "\n"
+            return _show(answers)
+        text = json.dumps(answers, indent=2) + "\n"
         if style == "csv":
-            lines, rows = io.StringIO(), _flat(found.rows)
+            lines, rows = io.StringIO(), _flat(answers)
             writer = csv.DictWriter(lines, rows[0], lineterminator="\n")
             writer.writeheader()
             writer.writerows(rows)
@@ -66,6 +62,34 @@ class Predict(StoredRun):
         with replacing(self.output) as temporary:
             temporary.write_text(text, encoding="utf-8", newline="")
         return None
+
+    def _by_run(self) -> list[dict[str, Any]]:
+        from hyperproto.evaluation import predict_files
+
+        found = predict_files(
+            self.run_folder, self.paths, top=self.top, which=self.which, skip_corrupt=self.skip_corrupt
+        )
+        if found.skipped:
+            print(f'Left out, unreadable: {len(found.skipped)}, the first "{found.skipped[0]}".', file=sys.stderr)
+        return found.rows
+
+    def _by_model(self) -> list[dict[str, Any]]:
+        """Predict by an exported model, without torch."""
+        from hyperproto._core.errors import InputError
+        from hyperproto_runtime.cli import predict_files, read_table
+
+        def read(path: Path) -> list[dict[str, Any]]:
+            if path.suffix.lower() in (".csv", ".tsv"):
+                return read_table(path)
+            from hyperproto.data.tables import read_rows
+
+            return read_rows(path)
+
+        for name in ("which", "skip_corrupt"):
+            if getattr(self, name) != getattr(type(self), name):
+                raise InputError(name, "be left out for an exported model", getattr(self, name))
+        rows = predict_files(self.run_folder, self.paths, top=self.top, read=read)
+        return [{key: value for key, value in row.items() if key != "point"} for row in rows]
 
 
 def _flat(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -81,7 +105,8 @@ def _flat(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
             if not isinstance(answer, dict):
                 columns[task] = answer
             elif "value" in answer:
-                columns |= {task: answer["value"], f"{task}/low": answer["low"], f"{task}/high": answer["high"]}
+                ends = {f"{task}/{end}": answer[end] for end in ("low", "high") if end in answer}
+                columns |= {task: answer["value"], **ends}
             else:
                 for place, guess in enumerate(answer["top"], start=1):
                     numbered = task if place == 1 else f"{task}/{place}"
@@ -124,7 +149,8 @@ def _cell(answer: Any) -> str:
     if not isinstance(answer, dict):
         return f"{answer:.4g}" if isinstance(answer, float) else str(answer)
     if "value" in answer:
-        return f"{answer['value']:.4g} ({answer['low']:.4g} to {answer['high']:.4g})"
+        ends = f" ({answer['low']:.4g} to {answer['high']:.4g})" if "low" in answer else ""
+        return f"{answer['value']:.4g}{ends}"
     lines = ["unknown"] if answer.get("unknown") else []
     for guess in answer["top"]:
         kind = next(key for key in ("probability", "cosine", "score") if key in guess)

@@ -52,8 +52,8 @@ def _show(rows: "list[RunRow]") -> None:
             for values in (row.last, row.best)
         )
         trained, epochs = f"{row.data}\n{row.network}\n{row.space}", f"{row.epochs}/{row.total_epochs}\n{row.state}"
-        known = (trained, epochs, *measures, str(timedelta(seconds=round(row.seconds))))
-        cells.append((row.name, *(("damaged",) if row.state == "damaged" else known)))
+        about = (trained, epochs, *measures, str(timedelta(seconds=round(row.seconds))))
+        cells.append((row.name, *(("damaged",) if row.state == "damaged" else about)))
     console = table_console()
     console.print(text_table(cells, "run", "trained", "epochs", "last", "best", "time"))
     for row in rows:

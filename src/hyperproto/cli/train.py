@@ -269,7 +269,7 @@ def _report(run: "Run", folder: Path | None) -> None:
     from hyperproto.training.run import describe_measures
 
     best, measures = run.best, describe_measures(run.metrics, run.constant)
-    _say(f"Validation: {measures}" if run.metrics else "No validation data, so no measures.")
+    _say(f"Measured: {measures}" if run.metrics else "Nothing to measure on, so no measures.")
     if failed := not_better(run.metrics, run.constant):
         _say(f"No better than a constant answer: {', '.join(failed)}. hyperproto doctor may say why.")
     if best is not None and best is not run.history[-1]:

@@ -12,7 +12,6 @@ from safetensors.numpy import load_file
 
 from hyperproto._core.checks import choose
 from hyperproto.codes.algebra.registry import best_entry, single_entries
-from hyperproto.codes.algebra.subset import choose_subset, fairness
 from hyperproto.codes.certificate import MEETS, Code, best_possible, certify, closed_form, separation_bound
 from hyperproto.codes.large import tiled_descent
 from hyperproto.codes.measure import Array, random_points
@@ -72,7 +71,7 @@ def best_code(
             progress=progress,
         )
         note = f"ended after {seconds:g} s: not fixed by the seed" if search.capped else ""
-        method = f"smooth-max search ({effort}: {search.starts} starts, {search.hops} hops)"
+        method = f"smooth-max search ({effort}: {search.starts} starts)"
         searched = certify(points, method=method, seed=seed, note=note)
     if known is None or searched.certificate.max_cosine < known.certificate.max_cosine:
         return searched
@@ -88,13 +87,12 @@ def known_code(num_points: int, dim: int, *, seed: int = 0) -> Code | None:
 
 
 def constructed_code(num_points: int, dim: int, *, seed: int) -> Code | None:
-    """Return the better of the zoo's code and the registry's, of which a fair subset is padded with zeros."""
+    """Return the better of the zoo's code and the registry's, of which a subset is padded with zeros."""
     entry, stored = best_entry(num_points, dim), from_zoo(num_points, dim)
     if entry is None or (stored is not None and stored.certificate.max_cosine < entry.max_cosine - MEETS):
         return stored
     dtype = np.float32 if num_points * dim > SINGLE_PRECISION else np.float64
-    points = entry.take(choose_subset(entry, num_points, seed=seed), dim=dim, dtype=dtype)
-    mean_norm, neighbors, deviation = fairness(points[:, : entry.dim], entry.max_cosine, seed=seed)
+    points = entry.take(entry.draw(num_points, seed=seed), dim=dim, dtype=dtype)
     whole = num_points == entry.num_points
     share = "" if whole else f", {num_points} of its {entry.num_points} points"
     padded = "" if dim == entry.dim else f", {entry.dim} dimensions padded to {dim}"
@@ -103,7 +101,6 @@ def constructed_code(num_points: int, dim: int, *, seed: int) -> Code | None:
         method=f"code {entry.name}{share}{padded} ({entry.citation})",
         seed=None if whole else seed,
         theorem=(entry.max_cosine, entry.citation),
-        note=f"norm of the mean {mean_norm:.2g}; neighbors per point {neighbors:.1f} ± {deviation:.1f}",
     )
 
 

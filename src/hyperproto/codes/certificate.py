@@ -19,9 +19,9 @@ from scipy.optimize import brentq
 from scipy.special import betaincinv
 
 from hyperproto._core.checks import check_integer
-from hyperproto._core.schema import from_plain
 from hyperproto._version import __version__
 from hyperproto.codes.measure import Array, can_measure, max_cosine, sampled_max_cosine
+from hyperproto_runtime.schema import from_plain
 
 MEETS = 1e-9  # a code this close to a lower bound or a proved optimum is optimal up to rounding
 EXACT_POINTS = 20_000  # up to here every pair is measured; beyond, a theorem is trusted and a sample checked
@@ -186,7 +186,8 @@ def _gegenbauer(s: float, k: int, dim: int) -> tuple[float, float, float]:
 def _largest_jacobi_zero(k: int, dim: int, *, beta: int) -> float:
     """Return the largest zero of the Jacobi polynomial of degree k, parameters (D-3)/2 + (1, beta).
 
-    Golub and Welsch: it is the largest eigenvalue of the matrix of the three-term recurrence.
+    Golub and Welsch: it is the largest eigenvalue of the matrix of the three-term recurrence. SciPy's `roots_jacobi`
+    finds all zeros, which takes minutes at the degrees of a billion points on S².
     """
     if k == 0:
         return -1.0

@@ -16,9 +16,8 @@ from hyperproto._core.processes import derive_seed, one_thread
 from hyperproto.codes.joint import EXPONENTS, Joint
 from hyperproto.codes.measure import Array, random_points, row_blocks, unit_rows
 from hyperproto.codes.ranking import Ranking
-from hyperproto.codes.search import WORK
+from hyperproto.codes.search import WORK, insert_points
 from hyperproto.codes.smooth_max import SmoothMaxWithFixedPoints, minimize
-from hyperproto.codes.starts import insert_points
 
 FIRST = (4, 16, 64, 256)  # all starts together
 LAST = (2**9, 2**11, 2**13, 2**16, 2**20)  # the best of them, one by one

@@ -12,20 +12,24 @@ which is the cross-entropy of the paper written out. Over both orders of (j, k):
   Σ_jk (c_ij - c_ik)^m needs only the power sums of row i.
 
 So a step takes O(K²) memory and O(K² m) time, m = 16. Per row the sum of log(2 cosh(d/2)) does not depend on which
-class gets which point of a code: with the points fixed, Equation 6 is a quadratic assignment (``assignment.py``).
+class gets which point of a code: with the points fixed, Equation 6 is a quadratic assignment (:func:`assign`).
 """
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import quadratic_assignment
 from scipy.stats import rankdata, spearmanr
 
+from hyperproto._core.processes import derive_seed, one_thread
 from hyperproto.codes.certificate import PriorAgreement
 from hyperproto.codes.measure import Array, row_blocks
 
 DEGREE = 16  # even; 12 is right to 2e-8 in value, but 1e-6 in slope where points coincide and oppose
 BLOCK_ENTRIES = 65_536  # cosines worked on at a time: a few such blocks fit the cache
+SWAPPED = 400  # points up to which an assignment ends in swaps: of more, trying every pair takes too long
 MARGIN = 0.01  # a smaller difference of cosines tells nobody anything
 
 
@@ -76,6 +80,35 @@ def order_weights(similarity: Array, anchors: NDArray[np.intp]) -> Array:
     weights: Array = 2 * rankdata(others, axis=1) - (others.shape[1] + 2)
     weights[itself] = 0
     return weights
+
+
+def assign(
+    points: Array, weights: Array, *, starts: int, seed: int, progress: Callable[[int, int], None] | None = None
+) -> NDArray[np.intp]:
+    r"""Return π of shape (K,), so that ``points[π]`` are the prototypes of the classes in their order.
+
+    .. math:: \max_\pi \; \sum_{ij} w_{ij} \, c_{\pi(i)\pi(j)}
+
+    with w of shape (K, K) from :func:`order_weights`: the best of several relaxed problems (SciPy's "faq"), the first
+    from the middle of all assignments, the others from random ones; then, of up to 400 points, swaps of two while
+    they help ("2opt"). ``progress`` is called with (starts done, starts in all).
+    """
+    weights, cosines = (weights + weights.T) / 2, points @ points.T
+    np.fill_diagonal(cosines, 0)
+    rng = np.random.default_rng(derive_seed(seed, "assignment"))
+    best, highest = np.arange(len(points)), -math.inf
+    with one_thread():
+        for start in range(starts):
+            options = {"maximize": True, "rng": rng, "P0": "randomized" if start else "barycenter"}
+            found = quadratic_assignment(weights, cosines, method="faq", options=options)
+            if found.fun > highest:
+                best, highest = found.col_ind, found.fun
+            if progress is not None:
+                progress(start + 1, starts)
+        if len(points) <= SWAPPED:
+            options = {"maximize": True, "rng": rng, "partial_guess": np.stack([np.arange(len(best)), best], axis=1)}
+            best = quadratic_assignment(weights, cosines, method="2opt", options=options).col_ind
+    return best
 
 
 def _rows(cosines: Array, anchors: NDArray[np.intp], weights: Array) -> tuple[float, Array]:

@@ -1,7 +1,8 @@
-"""Many starts, hops from the best of them, and the hardening of the finalists.
+"""Many starts, at random and from known codes of nearly the same size, and the hardening of the best.
 
-A start, a chain of hops and a hardening are pure functions of their arguments, so they give the same bits in
-whichever process they run.
+A start and a hardening are pure functions of their arguments, so they give the same bits in whichever process they
+run. Starts with the symmetry of a finite group, and hops that move points of the best candidates into holes, were
+tried: neither ends lower than random starts in the same time.
 """
 
 import math
@@ -20,13 +21,10 @@ from hyperproto._core.processes import derive_seed, one_thread
 from hyperproto.codes.certificate import separation_bound
 from hyperproto.codes.measure import Array, unit_rows
 from hyperproto.codes.smooth_max import SmoothMax, descend, largest_cosine, polish
-from hyperproto.codes.starts import adapt_code, cyclic_start, drop_points, move_points, symmetric_start
 
 Task = tuple[Callable[..., Any], tuple[Any, ...]]
 Progress = Callable[[int, int, float, float], None]
 
-CHAINS = 4  # candidates that hop in one round
-CHAIN_HOPS = 10
 MANY_DIMS = 13  # from here on minima differ little, and how slowly the exponent rises matters more than starts
 WORK = {"fast": 0.8, "balanced": 8.0, "thorough": 50.0}  # seconds on one core, turned into counts
 CLOSE = 1e-7  # within this of the bound a search has nothing left to gain
@@ -37,6 +35,7 @@ ROUND = 12  # starts between two checks of the bound, whatever the number of wor
 POPULATION = 12  # candidates remembered
 SAME = 1e-4  # of 1 - cosine: candidates nearer than this are taken for the same code
 TURNS = 3  # starts from each given code
+DIRECTIONS = 400  # tried when holes are looked for
 POOL_WORK = 3.0  # below this the second that processes take to start is not worth it
 
 
@@ -47,15 +46,12 @@ class Effort:
     Attributes
     ----------
     starts : int
-        Starts from nothing; given codes come on top.
-    rounds : int
-        Rounds of hops: in each, four of the best candidates hop ten times.
+        Random starts; given codes come on top.
     finalists : int
         Candidates taken to the highest exponent and polished.
     """
 
     starts: int
-    rounds: int
     finalists: int
 
     @classmethod
@@ -63,14 +59,12 @@ class Effort:
         """Return the counts of "fast", "balanced" or "thorough": near 1, 10 and 60 s at K = 100.
 
         >>> Effort.named("balanced", 100, 10)
-        Effort(starts=41, rounds=2, finalists=4)
+        Effort(starts=92, finalists=4)
         """
         work = choose(name, WORK, what="effort")
         start = seconds_per_start(num_points, dim)
-        chain_round = CHAINS * CHAIN_HOPS * 0.5 * start
         return cls(
-            starts=max(1, round(0.4 * work / start)),
-            rounds=int(0.5 * work / chain_round),
+            starts=max(1, round((0.4 if name == "fast" else 0.9) * work / start)),
             finalists=max(1, min(4 if dim < MANY_DIMS else 8, round(0.2 * work / start))),
         )
 
@@ -93,23 +87,12 @@ def _measured(points: Array) -> Candidate:
     return Candidate(largest_cosine(points), points)
 
 
-def fresh_start(num_points: int, dim: int, seed: int, index: int, bound: float) -> Candidate:
-    """Converge one start from nothing: random, symmetric, or a code of one point more without that point."""
+def random_start(num_points: int, dim: int, seed: int, index: int, bound: float) -> Candidate:
+    """Converge one start from points drawn at random."""
     rng = np.random.default_rng(derive_seed(seed, "start", index))
-    first = FIRST_EXPONENTS[index % len(FIRST_EXPONENTS)]
-    turn = index // len(FIRST_EXPONENTS)  # every kind of start meets every first exponent
-    vacancy = dim <= 5 and turn % 4 == 3
-    symmetric = turn % 4 > 0 if dim == 3 else turn % 2 == 1  # on S² most records are symmetric, or nearly
-    count, points = num_points + vacancy, None
-    if symmetric:
-        points = symmetric_start(count, rng) if dim == 3 else cyclic_start(count, dim, rng)
-    if points is None:
-        points = unit_rows(rng.standard_normal((count, dim)))
     with one_thread():
-        points = _converge(points, first, bound)
-        if vacancy:
-            points = _sharpen(drop_points(points, 1, rng), 64)
-        return _measured(points)
+        points = unit_rows(rng.standard_normal((num_points, dim)))
+        return _measured(_converge(points, FIRST_EXPONENTS[index % len(FIRST_EXPONENTS)], bound))
 
 
 def adapted_start(
@@ -121,22 +104,6 @@ def adapted_start(
         points = adapt_code(code, num_points, dim, rng, noise=0.01 if turn else 1e-6)
         exponent = ADAPTED_EXPONENTS[turn % len(ADAPTED_EXPONENTS)]
         return _measured(_converge(points, exponent, bound))
-
-
-def hop(candidate: Candidate, seed: int, index: int, bound: float) -> Candidate:
-    """Move a few points into the deepest holes and converge again, ten times, keeping what is better."""
-    rng = np.random.default_rng(derive_seed(seed, "hop", index))
-    best = candidate
-    with one_thread():
-        for _ in range(CHAIN_HOPS):
-            if best.cosine <= bound + CLOSE:
-                break
-            count = int(rng.integers(1, 4))
-            first = (64, 16)[int(rng.integers(2))]
-            moved = _measured(_sharpen(move_points(best.points, count, rng), first))
-            if moved.cosine < best.cosine - 1e-10:
-                best = moved
-    return best
 
 
 def harden(candidate: Candidate, bound: float) -> Candidate:
@@ -188,7 +155,7 @@ class Search:
     ----------
     bound : float
         What nobody can beat; within 1e-7 of it the search stops.
-    starts, hops : int
+    starts : int
         Done so far.
     capped : bool
         Whether the clock ended it. Then the same seed need not give the same points again.
@@ -196,17 +163,15 @@ class Search:
 
     bound: float
     starts: int = 0
-    hops: int = 0
     capped: bool = False
     best: list[Candidate] = field(default_factory=list, repr=False)
 
-    def keep(self, candidate: Candidate, *, parent: Candidate | None = None) -> None:
-        """Remember the best candidates that differ, a better one in place of the one it came from.
+    def keep(self, *candidates: Candidate) -> None:
+        """Remember the best candidates that differ.
 
         Two whose maximum cosines are nearly equal are most likely the same code, turned or not yet converged.
         """
-        others = [other for other in self.best if other is not parent]
-        ranked = sorted([*others, candidate], key=lambda c: c.cosine)  # stable: of equals, the one started first
+        ranked = sorted([*self.best, *candidates], key=lambda c: c.cosine)  # stable: of equals, the one started first
         self.best = ranked[:1]
         for other in ranked[1:]:
             if other.cosine > self.best[-1].cosine + SAME * (1 - other.cosine):
@@ -231,48 +196,87 @@ def optimize(
     The seed fixes every bit, for any number of workers, which are used only where the search takes longer than
     starting them. It ends within 1e-7 of the bound (default: :func:`separation_bound`), or at the first result after
     ``seconds``. ``initial_codes``, of nearly as many points or dimensions, are starts too;
-    ``progress`` is called with (done, total, best maximum cosine, bound) after each start and each chain of hops.
+    ``progress`` is called with (done, total, best maximum cosine, bound) after each start.
     """
     search = Search(separation_bound(num_points, dim) if bound is None else bound)
-    total = effort.starts + TURNS * len(initial_codes) + effort.rounds * CHAINS
+    total = effort.starts + TURNS * len(initial_codes)
     deadline = math.inf if seconds is None else time.monotonic() + seconds
-    turns = effort.starts + 0.5 * effort.rounds * CHAINS * CHAIN_HOPS + 2 * effort.finalists
-    workers = workers if turns * seconds_per_start(num_points, dim) > POOL_WORK else 1
-
-    def run(tasks: list[Task], *, hops: int) -> None:
-        """Keep the results of some tasks, unless there is nothing left to gain, or no time."""
-        if search.capped or (search.best and search.best[0].cosine <= search.bound + CLOSE):
-            return
-        with closing(run_in_order(tasks, workers)) as results:
-            for (_, arguments), candidate in zip(tasks, results, strict=True):
-                search.keep(candidate, parent=arguments[0] if hops else None)
-                search.starts += not hops
-                search.hops += hops
-                if progress is not None:
-                    done = search.starts + search.hops // CHAIN_HOPS
-                    progress(done, total, search.best[0].cosine, search.bound)
-                if time.monotonic() > deadline:
-                    search.capped = True
-                    return
-
+    work = (effort.starts + 2 * effort.finalists) * seconds_per_start(num_points, dim)
+    workers = workers if work > POOL_WORK else 1
     tasks: list[Task] = [  # given codes first, since they are the most likely to meet the bound
         (adapted_start, (code, num_points, dim, seed, k, turn, search.bound))
         for k, code in enumerate(initial_codes)
         for turn in range(TURNS)
     ]
-    tasks += [(fresh_start, (num_points, dim, seed, index, search.bound)) for index in range(effort.starts)]
+    tasks += [(random_start, (num_points, dim, seed, index, search.bound)) for index in range(effort.starts)]
     for first in range(0, len(tasks), ROUND):
-        run(tasks[first : first + ROUND], hops=0)
-    for turn in range(effort.rounds):
-        # in turn, from among fewer and fewer of the best
-        eligible = search.best[: max(CHAINS, round(POPULATION * (1 - turn / effort.rounds)))]
-        numbers = range(CHAINS * turn, CHAINS * turn + min(CHAINS, len(eligible)))
-        run([(hop, (eligible[k % len(eligible)], seed, k, search.bound)) for k in numbers], hops=CHAIN_HOPS)
+        if search.capped or (search.best and search.best[0].cosine <= search.bound + CLOSE):
+            break
+        with closing(run_in_order(tasks[first : first + ROUND], workers)) as results:
+            for candidate in results:
+                search.keep(candidate)
+                search.starts += 1
+                if progress is not None:
+                    progress(search.starts, total, search.best[0].cosine, search.bound)
+                if time.monotonic() > deadline:
+                    search.capped = True
+                    break
     finalists = search.best[: 1 if search.capped else effort.finalists]
     with closing(run_in_order([(harden, (c, search.bound)) for c in finalists], workers)) as results:
-        for parent, candidate in zip(finalists, results, strict=True):
-            search.keep(candidate, parent=parent)
+        search.keep(*results)
     return search.best[0].points, search
+
+
+def adapt_code(points: Array, num_points: int, dim: int, rng: np.random.Generator, *, noise: float) -> Array:
+    """Return ``num_points`` points in ``dim`` dimensions, as near to the given code as may be.
+
+    Fewer dimensions keep the principal axes, more are zero; points too many are dropped where it is most
+    crowded, points missing are put into the deepest holes; then every coordinate is disturbed by ``noise``.
+    """
+    have = points.shape[1]
+    if have < dim:
+        points = np.pad(points, ((0, 0), (0, dim - have)))
+    elif have > dim:
+        points = points @ np.linalg.svd(points, full_matrices=False)[2][:dim].T
+        lost = ~points.any(axis=1)  # orthogonal to every axis that is kept
+        points[lost] = rng.standard_normal((int(lost.sum()), dim))
+        points = unit_rows(points)
+    points = drop_points(points, max(0, len(points) - num_points), rng)
+    points = insert_points(points, max(0, num_points - len(points)), rng)
+    return unit_rows(points + noise * rng.standard_normal(points.shape))
+
+
+def drop_points(points: Array, count: int, rng: np.random.Generator) -> Array:
+    """Return the points without ``count`` of them, each time one of the three most crowded."""
+    for _ in range(count):
+        cosine = points @ points.T
+        np.fill_diagonal(cosine, -1)
+        crowd = ((1 - cosine.max()) / (1 - cosine).clip(1e-12)) ** 64
+        worst = np.argsort(-crowd.sum(axis=1), kind="stable")[:3]
+        points = np.delete(points, rng.choice(worst), axis=0)
+    return points
+
+
+def insert_points(points: Array, count: int, rng: np.random.Generator) -> Array:
+    """Return the points and ``count`` more, each time in one of the three deepest holes found."""
+    for _ in range(count):
+        points = np.concatenate([points, deepest_holes(points, 3, rng)[[rng.integers(3)]]])
+    return points
+
+
+def deepest_holes(points: Array, count: int, rng: np.random.Generator, *, steps: int = 6) -> Array:
+    """Return the ``count`` directions farthest from all points, of many random ones moved into their holes.
+
+    Each step turns a direction away from a mean of the points near it. Shape (count, D).
+    """
+    holes = unit_rows(rng.standard_normal((DIRECTIONS, points.shape[1])))
+    for step in range(steps):
+        cosine = holes @ points.T
+        weight = np.exp(30 * (cosine - cosine.max(axis=1, keepdims=True)))
+        weight /= weight.sum(axis=1, keepdims=True)
+        holes = unit_rows(holes - 0.3 / (step + 1) * (weight @ points))
+    order = np.argsort((holes @ points.T).max(axis=1), kind="stable")
+    return holes[order[:count]]
 
 
 def run_in_order(tasks: Sequence[Task], workers: int) -> Generator[Any, None, None]:

@@ -6,11 +6,12 @@ from hyperproto.data.cifar100 import read_cifar100, read_uneven_cifar100
 from hyperproto.data.digits import load_digits, load_rotated_digits, read_mnist, read_rotated_mnist
 from hyperproto.data.image_files import ImageFiles, find_corrupt
 from hyperproto.data.image_folder import read_image_folder
-from hyperproto.data.preprocessing import ImagePreprocessing, Standardizer, TablePreprocessing
+from hyperproto.data.preprocessing import Standardizer, TablePreprocessing
 from hyperproto.data.published import read_cub200, read_omniart, read_tiny_imagenet
 from hyperproto.data.readers import READERS, describe_data, read_source
 from hyperproto.data.source import Bounds, Labels, Source, Split, resized
 from hyperproto.data.tables import read_table
+from hyperproto_runtime.images import ImagePreprocessing
 
 __all__ = [
     "READERS",

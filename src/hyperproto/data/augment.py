@@ -21,8 +21,8 @@ from hyperproto._core.checks import check_integer
 from hyperproto._core.errors import InputError, arg
 from hyperproto._core.processes import derive_seed
 from hyperproto.defaults import PHOTO_CROP
+from hyperproto_runtime.images import Pixels, center
 
-Pixels: TypeAlias = NDArray[np.uint8]
 Whole: TypeAlias = NDArray[np.int64]
 
 TOP, LEFT, MIRROR, AREA, ASPECT = range(5)  # what each column of draws is for
@@ -141,15 +141,6 @@ def crop(pixels: Pixels, tops: Whole, lefts: Whole, size: int, *, padding: int =
     windows = sliding_window_view(rows, (size, size * channels), axis=(1, 2))
     cut: Pixels = windows[np.arange(n), tops, lefts * channels].reshape(n, size, size, channels)
     return cut
-
-
-def center(pixels: Pixels, size: int) -> Pixels:
-    """Cut the middle out of each image, or return it as it is where it has that size; the odd pixel goes first."""
-    side = pixels.shape[1]
-    if side == size:
-        return pixels
-    first = (side - size) // 2
-    return pixels[:, first : first + size, first : first + size]
 
 
 def flip(pixels: Pixels, which: NDArray[np.bool_]) -> Pixels:

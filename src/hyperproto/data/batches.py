@@ -12,7 +12,6 @@ import numpy as np
 import psutil
 import torch
 from joblib import cpu_count
-from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 from torch.utils.data import DataLoader, Dataset
@@ -20,15 +19,15 @@ from torch.utils.data import DataLoader, Dataset
 from hyperproto._core.checks import check_integer, choose
 from hyperproto._core.errors import InputError, InputTypeError, arg
 from hyperproto._core.processes import derive_seed
-from hyperproto.data.augment import MIRROR, Augment, augmented, center, flip, normalize, random_box, uniforms
-from hyperproto.data.image_files import ImageFiles, decode, decode_all, decode_rows, find_corrupt, stream
-from hyperproto.data.preprocessing import ImagePreprocessing, Preprocessing, from_scipy, is_sparse, take_rows
+from hyperproto.data.augment import MIRROR, Augment, augmented, flip, normalize, random_box, uniforms
+from hyperproto.data.image_files import ImageFiles, decode_all, decode_rows, find_corrupt, stream
+from hyperproto.data.preprocessing import Preprocessing, from_scipy, is_sparse, take_rows
 from hyperproto.data.source import Split
+from hyperproto_runtime.images import ImagePreprocessing, Pixels, center, decode
 
 Targets: TypeAlias = Tensor | Mapping[str, Tensor]
 Keep: TypeAlias = Literal["auto", "memory", "stream"]
 Batch: TypeAlias = tuple[Tensor, dict[str, Tensor]]
-Pixels: TypeAlias = NDArray[np.uint8]
 MAX_IN_MEMORY = 2 * 2**30  # bytes
 BOXES = 10  # attempts at a random part of an image before its middle is taken
 RESIZED_AT_ONCE = 1024  # images

@@ -15,9 +15,9 @@ from hyperproto._core.checks import choose
 from hyperproto._core.errors import InputError
 from hyperproto._core.processes import derive_seed
 from hyperproto.data.batches import Arrays
-from hyperproto.data.preprocessing import ImagePreprocessing
 from hyperproto.data.published import DatasetInfo
 from hyperproto.data.source import Bounds, Labels, Source, Split, select
+from hyperproto_runtime.images import ImagePreprocessing
 
 DIGITS = tuple(str(digit) for digit in range(10))
 ROTATED_DIGITS = ("2", "3", "4", "5", "7")  # paper: the others look alike, or the same, upside down

@@ -5,47 +5,28 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import torch
 from joblib import cpu_count
-from numpy.typing import NDArray
-from PIL import Image, ImageOps, UnidentifiedImageError
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
-from hyperproto._core.errors import HyperprotoError, InputError, MissingDataError, arg
+from hyperproto._core.errors import HyperprotoError, MissingDataError
 from hyperproto._core.progress import progress_bar
-from hyperproto.data.preprocessing import ImagePreprocessing
+from hyperproto_runtime.images import (
+    EXTENSIONS,
+    CorruptImageError,
+    ImagePreprocessing,
+    Pixels,
+    decode,
+    open_image,
+)
 
-Pixels: TypeAlias = NDArray[np.uint8]
-Box: TypeAlias = Callable[[int, int], tuple[int, int, int, int]]  # from width and height: left, top, right, bottom
-
-# Pillow knows some forty formats and picks one by content; some start other programs (an EPS named photo.jpg starts
-# Ghostscript). Only the formats of our own extensions are tried.
-EXTENSIONS = {
-    ".jpg": "JPEG",
-    ".jpeg": "JPEG",
-    ".png": "PNG",
-    ".bmp": "BMP",
-    ".gif": "GIF",
-    ".webp": "WEBP",
-    ".tif": "TIFF",
-    ".tiff": "TIFF",
-    ".ppm": "PPM",
-    ".pgm": "PPM",
-}
-FORMATS = tuple(dict.fromkeys(EXTENSIONS.values()))
-
-ADVICE = f"Replace it, or use {arg('skip_corrupt', True)} to leave such images out."
 AT_ONCE = 64  # images a worker decodes before it passes them on
 WORTH_A_WORKER = 200  # images; for fewer, starting a process takes longer than it saves
 AHEAD = 2  # batches each worker may have ready
-
-
-class CorruptImageError(InputError):
-    """A file that should be an image and cannot be decoded; ``got`` says what it is."""
 
 
 class ImageFiles(Sequence[Path]):
@@ -90,11 +71,6 @@ def check_files_exist(paths: Iterable[Path], *, listed_in: str) -> None:
         )
 
 
-def open_image(path: Path) -> Image.Image:
-    """Open an image file of one of the formats we read, whatever its name says; every image goes through here."""
-    return Image.open(path, formats=FORMATS)
-
-
 def image_size(path: Path) -> tuple[int, int] | None:
     """Return the width and height that the header of an image file says, or None where it says none."""
     try:
@@ -102,81 +78,6 @@ def image_size(path: Path) -> tuple[int, int] | None:
             return image.size
     except Exception:  # decoding it later says what it is
         return None
-
-
-def decode(path: Path, preprocessing: ImagePreprocessing, box: Box | None = None) -> Pixels:
-    """Read an image, turn it upright, scale its shorter side to ``stored_side`` and keep the middle square.
-
-    Or scale the part that ``box`` chooses to ``size``. Transparent parts become white, 16 bits become 8. Returns
-    uint8, shape (side, side, channels).
-    """
-    mode = "L" if preprocessing.channels == 1 else "RGB"
-    side = preprocessing.stored_side if box is None else preprocessing.size
-    try:
-        with open_image(path) as image:
-            if box is None:  # JPEG: decode at 1/2, 1/4 or 1/8 where that is still large enough
-                image.draft(mode, (side, side))
-            image.load()
-            upright = _in_mode(_upright(image), mode)
-            if box is None:
-                square = _fit_square(upright, side)
-            else:
-                square = upright.resize((side, side), Image.Resampling.BILINEAR, box=box(*upright.size))
-    except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
-        raise type(error)(f'"{path}" must be an image file that can be opened: {error.strerror}.') from None
-    except MemoryError:
-        raise
-    except Exception as error:  # Pillow's decoders raise anything from OSError to SyntaxError and struct.error
-        raise CorruptImageError(f'"{path}"', "be an image", describe_file(path, error), ADVICE) from None
-    return np.asarray(square).reshape(side, side, -1)
-
-
-def _fit_square(image: Image.Image, side: int) -> Image.Image:
-    """Scale the shorter side to ``side`` and keep the middle square, in one step."""
-    width, height = image.size
-    if width == height == side:
-        return image
-    short = min(width, height)
-    left, top = (width - short) / 2, (height - short) / 2
-    return image.resize((side, side), Image.Resampling.BILINEAR, box=(left, top, left + short, top + short))
-
-
-def _upright(image: Image.Image) -> Image.Image:
-    """Rotate a photograph as its camera noted."""
-    try:
-        return ImageOps.exif_transpose(image)
-    except Exception:  # a note that cannot be read says nothing about the pixels
-        return image
-
-
-def _in_mode(image: Image.Image, mode: str) -> Image.Image:
-    """Return the image in gray or RGB."""
-    if image.mode == mode:
-        return image
-    if image.mode.startswith("I"):  # 16 bits of gray, which convert() would cut off at 255
-        levels = np.asarray(image).astype(np.int64) >> 8
-        return Image.fromarray(levels.clip(0, 255).astype(np.uint8)).convert(mode)
-    if image.mode in ("RGBA", "LA", "PA", "La", "RGBa") or "transparency" in image.info:
-        clear = image.convert("RGBA")
-        white = Image.new("RGBA", clear.size, "white")
-        image = Image.alpha_composite(white, clear)
-    return image.convert(mode)
-
-
-def describe_file(path: Path, error: Exception) -> str:
-    """Return what a file is that is not an image, such as "an empty file"."""
-    try:
-        with path.open("rb") as file:
-            start = file.read(24)
-    except OSError as unreadable:
-        return f"a file that cannot be read ({unreadable.strerror})"
-    if not start:
-        return "an empty file"
-    if "truncated" in str(error):
-        return "a file that is cut short"
-    if isinstance(error, UnidentifiedImageError):
-        return f"a file of no known format (it starts with {start!r})"
-    return f"a file that cannot be decoded ({str(error).rstrip('.') or type(error).__name__})"
 
 
 def decode_rows(paths: Sequence[Path], preprocessing: ImagePreprocessing, rows: Tensor) -> Pixels:

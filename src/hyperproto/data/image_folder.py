@@ -8,7 +8,6 @@ import numpy as np
 from hyperproto._core.errors import InputError, MissingDataError
 from hyperproto.data.augment import Augment
 from hyperproto.data.image_files import ImageFiles, image_size, images_in
-from hyperproto.data.preprocessing import ImagePreprocessing
 from hyperproto.data.source import (
     Inputs,
     Labels,
@@ -22,6 +21,7 @@ from hyperproto.data.source import (
     select,
 )
 from hyperproto.defaults import HELD_OUT, IMAGE_SIZE, choose_augment, choose_image_size
+from hyperproto_runtime.images import ImagePreprocessing
 
 TEST_FOLDERS = ("test", "val", "valid", "validation")
 SYSTEM_FOLDERS = ("__MACOSX", "__pycache__", "@eaDir", "$RECYCLE.BIN", "System Volume Information", "lost+found")

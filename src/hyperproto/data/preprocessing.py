@@ -13,61 +13,15 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from hyperproto._core.checks import check_integer, choose
-from hyperproto._core.errors import InputError, arg
-from hyperproto._core.schema import from_plain
-from hyperproto.data.encoding import TableEncoder
+from hyperproto._core.checks import choose
+from hyperproto._core.errors import InputError
 from hyperproto.defaults import HEAVY_TAILS
+from hyperproto_runtime.images import ImagePreprocessing
+from hyperproto_runtime.schema import from_plain
+from hyperproto_runtime.tables import TableEncoder
 
 Scaling: TypeAlias = Literal["robust", "columns", "global", "none"]
 CIFAR_MEAN, CIFAR_STD = (0.507, 0.487, 0.441), (0.267, 0.256, 0.276)
-IMAGENET_MEAN, IMAGENET_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
-
-
-@dataclass(frozen=True)
-class ImagePreprocessing:
-    """Scale the shorter side to ``resize``, take the center, subtract ``mean`` and divide by ``std``.
-
-    Attributes
-    ----------
-    size : int
-        Height and width the network gets.
-    mean, std : tuple of float
-        One number per channel, for pixels in [0, 1]; their length is the number of channels (1 or 3).
-    resize : int or None
-        Length of the shorter side before the center is cut out; None takes images of ``size`` as they are.
-    """
-
-    size: int
-    mean: tuple[float, ...] = IMAGENET_MEAN
-    std: tuple[float, ...] = IMAGENET_STD
-    resize: int | None = None
-
-    def __post_init__(self) -> None:
-        check_integer(self.size, "size", at_least=1)
-        if len(self.mean) != len(self.std):
-            raise InputError("mean", f"have one number per channel, as {arg('std')}", f"{self.mean} and {self.std}")
-        if self.resize is not None and self.resize < self.size:
-            raise InputError("resize", f"be at least {arg('size')}", f"{self.resize} and {self.size}")
-
-    @property
-    def channels(self) -> int:
-        """How many channels an image has: 1 (gray) or 3 (RGB)."""
-        return len(self.mean)
-
-    @property
-    def stored_side(self) -> int:
-        """Height and width of the square that is stored, before the center or a random part is cut out."""
-        return self.resize or self.size
-
-    @property
-    def input_shape(self) -> tuple[int, ...]:
-        """Shape of one input: (channels, size, size)."""
-        return self.channels, self.size, self.size
-
-    def to_dict(self) -> dict[str, Any]:
-        """Describe it for a run's config."""
-        return {"kind": "images", **asdict(self)}
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,6 @@ from hyperproto._core.errors import InputError, MissingDataError, arg
 from hyperproto._core.files import read_text
 from hyperproto.data.augment import PHOTO_AUGMENT, WHOLE_AUGMENT, Augment
 from hyperproto.data.image_files import ImageFiles, check_files_exist, images_in
-from hyperproto.data.preprocessing import ImagePreprocessing
 from hyperproto.data.source import (
     Labels,
     Source,
@@ -29,6 +28,7 @@ from hyperproto.data.source import (
     select,
 )
 from hyperproto.data.tables import read_columns
+from hyperproto_runtime.images import ImagePreprocessing
 
 
 @dataclass(frozen=True)

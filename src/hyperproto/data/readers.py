@@ -13,7 +13,6 @@ from hyperproto._core.errors import InputError, MissingDataError, arg
 from hyperproto._core.files import as_path
 from hyperproto.data.cifar100 import CIFAR100, is_cifar100, read_cifar100, read_uneven_cifar100
 from hyperproto.data.digits import MNIST, is_mnist, read_digits, read_mnist, read_rotated_digits, read_rotated_mnist
-from hyperproto.data.encoding import TableEncoder
 from hyperproto.data.image_files import ImageFiles
 from hyperproto.data.image_folder import is_image_folder, read_image_folder
 from hyperproto.data.preprocessing import is_sparse
@@ -29,6 +28,7 @@ from hyperproto.data.published import (
 from hyperproto.data.source import Source, Target
 from hyperproto.data.tables import is_table, read_table
 from hyperproto.spec import DataSpec
+from hyperproto_runtime.tables import TableEncoder
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,8 @@ from hyperproto._core.errors import InputError, arg
 from hyperproto._core.processes import derive_seed
 from hyperproto.data.augment import Augment
 from hyperproto.data.image_files import ImageFiles
-from hyperproto.data.preprocessing import ImagePreprocessing, Preprocessing, take_rows
+from hyperproto.data.preprocessing import Preprocessing, take_rows
+from hyperproto_runtime.images import ImagePreprocessing
 
 MISSING = -1  # the class id of a missing label; a missing number is NaN
 Unseen: TypeAlias = Literal["error", "missing"]

@@ -17,10 +17,9 @@ from torch import Tensor
 from hyperproto._core.checks import unknown_choice
 from hyperproto._core.errors import InputError, MissingDataError, arg
 from hyperproto._core.files import as_path
-from hyperproto.data.encoding import TableEncoder
 from hyperproto.data.image_files import ImageFiles, check_files_exist
 from hyperproto.data.image_folder import look_at_images
-from hyperproto.data.preprocessing import Preprocessing, Standardizer, TablePreprocessing, from_scipy, is_sparse
+from hyperproto.data.preprocessing import Preprocessing, Standardizer, TablePreprocessing, is_sparse, sparse_rows
 from hyperproto.data.source import (
     Bounds,
     Inputs,
@@ -36,6 +35,7 @@ from hyperproto.data.source import (
     select,
 )
 from hyperproto.defaults import HELD_OUT, choose_scaling
+from hyperproto_runtime.tables import ColumnCode, SparseRows, TableEncoder
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 OTHER_DELIMITERS = (";", "\t", "|", ",")  # where all of a header is one name, one of these was meant
@@ -141,6 +141,19 @@ def read_columns(path: str | Path) -> Table:
     if ending in DELIMITERS:
         return _read_text(path, DELIMITERS[ending])
     raise InputError(f'Table "{path}"', "end in .csv, .tsv or .parquet", f'"{path.suffix}"', "Rename it.")
+
+
+def read_rows(path: str | Path) -> list[dict[str, Any]]:
+    """Read a table as one dict per row, None where a cell is empty."""
+    table = read_columns(path)
+    return [dict(zip(table, cells, strict=True)) for cells in zip(*(c.cells for c in table.values()), strict=True)]
+
+
+def read_frame(path: str | Path) -> Any:
+    """Read a table as one of pyarrow, which estimators take: columns of numbers where all cells are, else of text."""
+    import pyarrow
+
+    return pyarrow.table({name: column.values for name, column in read_columns(path).items()})
 
 
 def _read_text(path: Path, delimiter: str) -> Table:
@@ -272,7 +285,7 @@ def read_table(
         The column that names image files, relative to the table's folder.
     columns : sequence of str, optional
         Without ``image``: the columns to learn from (default: all that are not targets), of numbers, dates or words;
-        :mod:`hyperproto.data.encoding` says how they become numbers, and what becomes of empty cells.
+        :mod:`hyperproto_runtime.tables` says how they become numbers, and what becomes of empty cells.
     classes, ranges : sequence of str
         The columns to predict, as classes and as numbers. Empty cells are allowed: missing targets.
     test : str or Path, optional
@@ -394,7 +407,16 @@ def _fit_encoder(table: Table, names: Sequence[str], rows: Tensor, *, text: bool
         if not text and all(cell is None or cell != cell for cell in found):
             about = f'Column "{name}" of "{table.path}"'
             raise InputError(about, "hold a value", "empty cells only", "Leave it out.")
-    return TableEncoder.fit_text(names[0], kept[names[0]]) if text else TableEncoder.fit(kept)
+    return _fit_text(names[0], kept[names[0]]) if text else TableEncoder.fit(kept)
+
+
+def _fit_text(name: str, cells: Sequence[Any]) -> TableEncoder:
+    """Look at one column of free text: scikit-learn's TF-IDF of its words."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    fitted = TfidfVectorizer(sublinear_tf=True).fit("" if cell is None else str(cell) for cell in cells)
+    words, weights = tuple(fitted.get_feature_names_out().tolist()), tuple(fitted.idf_.tolist())
+    return TableEncoder((ColumnCode(name, "text", weights, categories=words),))
 
 
 def encode_rows(table: Table, encoder: TableEncoder) -> Tensor:
@@ -402,7 +424,10 @@ def encode_rows(table: Table, encoder: TableEncoder) -> Tensor:
     known = {column.name: table[column.name] for column in encoder.columns}
     are_numbers = {column.name for column in encoder.columns if column.kind == "number"}
     rows = encoder.encode({name: c.values if name in are_numbers else c.cells for name, c in known.items()})
-    return from_scipy(rows) if is_sparse(rows) else torch.from_numpy(rows).float()
+    if isinstance(rows, SparseRows):
+        starts, columns, values = (torch.from_numpy(part) for part in rows[:3])
+        return sparse_rows(starts, columns, values, rows.width)
+    return torch.from_numpy(rows).float()
 
 
 def _inputs(table: Table, image: str, encoder: TableEncoder | None) -> Inputs:

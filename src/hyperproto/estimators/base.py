@@ -24,7 +24,6 @@ from hyperproto._core.checks import check_finite_number, check_integers, choose
 from hyperproto._core.errors import InputError, InputTypeError, arg
 from hyperproto._core.processes import derive_seed
 from hyperproto.data import ImagePreprocessing, Source, Split, Standardizer
-from hyperproto.data.encoding import TableEncoder, frame_columns, is_frame, needs_encoding
 from hyperproto.data.preprocessing import Scaling, is_sparse, take_rows
 from hyperproto.data.source import draw_rows
 from hyperproto.defaults import (
@@ -32,16 +31,23 @@ from hyperproto.defaults import (
     INFERENCE_BATCH_SIZE,
     INFERENCE_ROWS,
     PARTIAL_FIT_RATE,
+    PATIENCE,
     VALIDATION_FRACTION,
     InputKind,
     choose_scaling,
 )
 from hyperproto.estimators.columns import ClassColumn, Column
+from hyperproto.estimators.export import export_estimator
 from hyperproto.estimators.store import save_estimator
-from hyperproto.evaluation.calibrate import uncalibrated
 from hyperproto.evaluation.class_examples import Examples
-from hyperproto.evaluation.confidence import ClassCalibration, ConformalInterval, ConformalSets
-from hyperproto.evaluation.confidence.calibration import TaskOutputs
+from hyperproto.evaluation.confidence import (
+    ClassCalibration,
+    ConformalInterval,
+    ConformalSets,
+    TaskOutputs,
+    uncalibrated,
+)
+from hyperproto.export import Exported
 from hyperproto.losses import Reduction
 from hyperproto.models import MLP
 from hyperproto.spaces import OutputSpace, Space, Targets
@@ -50,6 +56,7 @@ from hyperproto.training import fit
 from hyperproto.training.build import build_network, build_space
 from hyperproto.training.fit import kind_of, resolve_settings
 from hyperproto.training.outputs import stack_outputs
+from hyperproto_runtime.tables import TableEncoder, frame_columns, is_frame, needs_encoding
 
 Rows = NDArray[np.intp]
 WEIGHT = "\0weight"  # of a row, among the targets: the training loop has no other way; no column has this name
@@ -73,7 +80,7 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     weight_decay: float | str = "auto"
     early_stopping: bool = False
     validation_fraction: float = VALIDATION_FRACTION
-    patience: int = 10
+    patience: int = PATIENCE
     calibrate: bool = False
     random_state: Any = None
     verbose: bool = False
@@ -145,6 +152,19 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         check_is_fitted(self)
         save_estimator(self, folder, overwrite=overwrite)
 
+    def export(self, folder: Any, X: Any, *, overwrite: bool = False) -> Exported:
+        """Write a folder by which ``hyperproto.runtime.Predictor`` predicts without torch.
+
+        Parameters
+        ----------
+        folder : path
+            Must be new or empty; with ``overwrite`` it may hold another exported model.
+        X : as for ``predict``
+            Real rows, on which torch and onnxruntime are compared.
+        """
+        check_is_fitted(self)
+        return export_estimator(self, folder, X, overwrite=overwrite)
+
     @abstractmethod
     def _read_y(self, y: Any, *, reset: bool, **about: Any) -> dict[str, NDArray[Any]]:
         """Return the checked values of ``y`` by column; with ``reset`` find out what the columns are first."""
@@ -182,13 +202,13 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
                 _check_feature_names(self, X, reset=True)
                 self.n_features_in_ = len(self.encoder_.columns)
             return self.encoder_.encode(frame_columns(X))
-        found = validate_data(
+        array = validate_data(
             self, X, reset=reset, accept_sparse="csr", dtype=(np.float64, np.float32), allow_nd=True
         )
-        if found.ndim not in (2, 4):
+        if array.ndim not in (2, 4):
             rule = "be a table of shape (n, features) or images of shape (n, channels, height, width)"
-            raise InputError("X", rule, found.shape)
-        return found
+            raise InputError("X", rule, array.shape)
+        return array
 
     def _partial_fit(self, X: Any, y: Any, sample_weight: Any, **about: Any) -> Self:
         """Take one pass over some rows; the first call builds everything. ``about`` goes to :meth:`_read_y`."""
@@ -211,8 +231,8 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         if X.shape[0] < 2:
             raise InputError("X", "hold at least 2 rows to learn from", f"1 sample, shape {X.shape}")
         by_row = None if given is None else _check_sample_weight(given, X, dtype=np.float64)
-        found = {"sample_weight": by_row, "class_weight": self._weigh_classes(values)}
-        weights = {name: weight for name, weight in found.items() if weight is not None}
+        both = {"sample_weight": by_row, "class_weight": self._weigh_classes(values)}
+        weights = {name: weight for name, weight in both.items() if weight is not None}
         for name, weight in weights.items():
             if not (weight.min() >= 0 and weight.max() > 0):
                 spread = f"{weight.min():g} to {weight.max():g}"
@@ -257,18 +277,18 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         use_prior: bool,
     ) -> None:
         """Measure the scale of the inputs, place the classes, and build the network."""
-        known_weight = None if weight is None else weight[rows]
+        train_weight = None if weight is None else weight[rows]
         asked = choose(self.standardize, {name: name for name in ("auto", *get_args(Scaling))}, what="scaling")
         how = choose_scaling(asked, sparse=is_sparse(X))
-        self.inputs_ = Standardizer.fit(X if len(rows) == X.shape[0] else X[rows], known_weight, how)
-        inputs, known = _rows(self.inputs_(X), targets, rows)
+        self.inputs_ = Standardizer.fit(X if len(rows) == X.shape[0] else X[rows], train_weight, how)
+        inputs, train_targets = _rows(self.inputs_(X), targets, rows)
         shape = tuple(inputs.shape[1:])
         described = {name: column.describe() for name, column in self.columns_.items()}
         prepared = ImagePreprocessing(1)  # nothing is left to do, and a space does not ask
-        source = Source("arrays", Split(inputs, known), None, described, prepared)
+        source = Source("arrays", Split(inputs, train_targets), None, described, prepared)
         spec = self._space_spec(None if use_prior else "none")
         self.space_ = cast(Space, build_space(spec, source, seed=seed))
-        self.space_.balance(known)
+        self.space_.balance(train_targets)
         open_ones = ("epochs", "batch_size", "lr", "weight_decay")
         given = {name: _number_or_none(getattr(self, name), name) for name in open_ones}
         train = TrainSettings(**given, seed=seed)

@@ -11,6 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from hyperproto._core.checks import check_integer, unknown_choice
 from hyperproto._core.errors import InputError
+from hyperproto.defaults import COVERAGE
 from hyperproto.estimators.base import read_column
 from hyperproto.estimators.changes import ClassChanges
 from hyperproto.estimators.columns import ClassColumn, choose_unknown, with_unknown
@@ -129,7 +130,7 @@ class HypersphericalClassifier(ClassifierMixin, ClassChanges):  # type: ignore[m
         scale = self.calibrations_[TARGET].model.scale
         return outlier_score(self._scores(z)[TARGET], z.norm(dim=1), kind=kind, scale=scale)
 
-    def conformal_sets(self, X: Any, coverage: float = 0.9) -> NDArray[np.bool_]:
+    def conformal_sets(self, X: Any, coverage: float = COVERAGE) -> NDArray[np.bool_]:
         """Return which classes to expect, shape (n, num_classes): the true one is among them as often as stated."""
         self._held_out()
         return self._sets(TARGET, self.cosines(X), coverage)
@@ -177,11 +178,11 @@ class HypersphericalClassifier(ClassifierMixin, ClassChanges):  # type: ignore[m
             return None
         given, labels = self.class_weight, values[TARGET]
         if isinstance(given, dict):
-            known = self.classes_.tolist()
+            classes = self.classes_.tolist()
             for name in given:
-                if name not in known:
-                    raise unknown_choice(str(name), map(str, known), what="class in `class_weight`")
-            by_class = np.array([float(given.get(name, 1)) for name in known])
+                if name not in classes:
+                    raise unknown_choice(str(name), map(str, classes), what="class in `class_weight`")
+            by_class = np.array([float(given.get(name, 1)) for name in classes])
             by_row: NDArray[Any] = by_class[np.searchsorted(self.classes_, labels)]
             return by_row
         return np.asarray(compute_sample_weight(given, labels))

@@ -47,8 +47,8 @@ class ClassColumn:
 
     def encode(self, labels: NDArray[Any]) -> Tensor:
         """Return class ids, shape (n,)."""
-        found = np.searchsorted(self.classes, labels).clip(0, len(self.classes) - 1)
-        unknown = np.flatnonzero(self.classes[found] != labels)
+        ids = np.searchsorted(self.classes, labels).clip(0, len(self.classes) - 1)
+        unknown = np.flatnonzero(self.classes[ids] != labels)
         if len(unknown):
             raise InputError(
                 "y",
@@ -56,7 +56,7 @@ class ClassColumn:
                 f"{labels.tolist()[unknown[0]]!r} in row {unknown[0]}",
                 "Name all classes in the first call of partial_fit, or fit again.",
             )
-        return torch.from_numpy(found.astype(np.int64))
+        return torch.from_numpy(ids.astype(np.int64))
 
     def decode(self, ids: Tensor) -> NDArray[Any]:
         """Return classes, shape (n,)."""
@@ -82,24 +82,24 @@ class ClassColumn:
             raise InputError(
                 "y", "hold the classes of the new examples", "none", f"Or pass {arg('classes', '[...]')}."
             )
-        found, first = np.unique(self.check_kind(labels), return_index=True)
-        known = np.isin(found, self.classes)
-        if known.any():
+        classes, first = np.unique(self.check_kind(labels), return_index=True)
+        is_old = np.isin(classes, self.classes)
+        if is_old.any():
             raise InputError(
                 "New classes",
                 "not be known already",
-                repr(found[known].tolist()[0]),
+                repr(classes[is_old].tolist()[0]),
                 f"Pass examples of old classes as {arg('replay', '(X, y)')}, or to partial_fit.",
             )
-        return found[np.argsort(first)] if len(first) == len(labels) else found
+        return classes[np.argsort(first)] if len(first) == len(labels) else classes
 
     def ids_of(self, classes: Any) -> list[int]:
         """Return the ids of some of the classes."""
-        known = self.classes.tolist()
+        own = self.classes.tolist()
         for value in np.asarray(classes, dtype=object).tolist():
-            if value not in known:
+            if value not in own:
                 raise unknown_choice(value, self.names, what="class")
-        return [known.index(value) for value in classes]
+        return [own.index(value) for value in classes]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values; classes that JSON cannot hold are refused."""

@@ -10,6 +10,7 @@ from sklearn.utils import ClassifierTags, assert_all_finite
 
 from hyperproto._core.checks import choose
 from hyperproto._core.errors import InputError
+from hyperproto.defaults import COVERAGE
 from hyperproto.estimators.changes import ClassChanges
 from hyperproto.estimators.columns import ClassColumn, NumberColumn
 from hyperproto.spec import SpaceSpec
@@ -89,20 +90,20 @@ class HypersphericalMultiTask(ClassChanges):
         Where ``y`` had shape (n,), the probabilities of its one column alone.
         """
         scores, fitted = self._scores(self._outputs(X)), self.calibrations_
-        found = [fitted[name].probabilities(scores[name]) if name in fitted else None for name in self.names_]
-        return found[0] if self.flat_ else found
+        probabilities = [fitted[name].probabilities(scores[name]) if name in fitted else None for name in self.names_]
+        return probabilities[0] if self.flat_ else probabilities
 
     def cosines(self, X: Any) -> list[NDArray[Any]]:
         """Return each column's cosines, shapes (n, num_classes) for classes and (n,) for numbers."""
         return list(self._scores(self._outputs(X)).values())
 
-    def conformal_sets(self, X: Any, coverage: float = 0.9) -> dict[str, NDArray[np.bool_]]:
+    def conformal_sets(self, X: Any, coverage: float = COVERAGE) -> dict[str, NDArray[np.bool_]]:
         """Return, for each column of classes, which to expect, shape (n, num_classes)."""
         self._held_out()
         scores = self._scores(self._outputs(X))
         return {name: self._sets(name, scores[name], coverage) for name in self._class_columns}
 
-    def predict_interval(self, X: Any, coverage: float = 0.9) -> dict[str, NDArray[Any]]:
+    def predict_interval(self, X: Any, coverage: float = COVERAGE) -> dict[str, NDArray[Any]]:
         """Return, for each column of numbers, the ends of its intervals, shape (n, 2)."""
         self._held_out()
         answers = self._answers(self._outputs(X))
@@ -111,9 +112,9 @@ class HypersphericalMultiTask(ClassChanges):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the mean over the columns of accuracy, for classes, and R², for numbers."""
-        found, true = self._answers(self._outputs(X)), self._read_y(y, reset=False)
+        answers, true = self._answers(self._outputs(X)), self._read_y(y, reset=False)
         measures = {name: accuracy_score if name in self._class_columns else r2_score for name in self.names_}
-        return float(np.mean([m(true[n], found[n], sample_weight=sample_weight) for n, m in measures.items()]))
+        return float(np.mean([m(true[n], answers[n], sample_weight=sample_weight) for n, m in measures.items()]))
 
     def _space_spec(self, prior: str | None) -> SpaceSpec:
         return replace(super()._space_spec(prior), class_weight=self.class_weight)

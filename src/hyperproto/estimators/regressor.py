@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 
+from hyperproto.defaults import COVERAGE
 from hyperproto.estimators.base import SphereEstimator, read_column
 from hyperproto.estimators.columns import NumberColumn
 
@@ -54,7 +55,7 @@ class HypersphericalRegressor(RegressorMixin, SphereEstimator):  # type: ignore[
         """Return the cosine to the upper pole, shape (n,)."""
         return self._scores(self._outputs(X))[TARGET]
 
-    def predict_interval(self, X: Any, coverage: float = 0.9) -> NDArray[Any]:
+    def predict_interval(self, X: Any, coverage: float = COVERAGE) -> NDArray[Any]:
         """Return the ends of intervals, shape (n, 2), that contain the true number as often as stated.
 
         They may reach beyond the bounds: so may the truth.

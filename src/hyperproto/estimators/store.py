@@ -19,10 +19,8 @@ from safetensors.torch import save_file
 from hyperproto._core.checks import choose
 from hyperproto._core.errors import HyperprotoError, InputError, arg
 from hyperproto._core.files import filling, read_json, replacing, whole, write_json
-from hyperproto._core.schema import from_plain, read_plain
 from hyperproto._version import __version__
 from hyperproto.data import Standardizer
-from hyperproto.data.encoding import TableEncoder
 from hyperproto.data.preprocessing import is_sparse, parts_of, sparse_rows
 from hyperproto.estimators.columns import ClassColumn, Column, column_from_dict
 from hyperproto.evaluation.class_examples import Examples
@@ -35,6 +33,8 @@ from hyperproto.spec import ResolvedSettings
 from hyperproto.training.checkpoint import fill_weights, read_tensors, weights_of
 from hyperproto.training.load import stored_network, stored_space
 from hyperproto.training.run import EpochRecord
+from hyperproto_runtime.schema import from_plain, read_plain
+from hyperproto_runtime.tables import TableEncoder
 
 FORMAT = "hyperproto.estimator/3"
 SPARSE = ("inputs.starts", "inputs.columns", "inputs.values")
@@ -147,12 +147,12 @@ def load_estimator(folder: str | Path) -> Any:
     from hyperproto.estimators import HypersphericalClassifier, HypersphericalMultiTask, HypersphericalRegressor
 
     kinds = HypersphericalClassifier, HypersphericalRegressor, HypersphericalMultiTask
-    known: dict[str, Any] = {kind.__name__: kind for kind in kinds}
+    by_name: dict[str, Any] = {kind.__name__: kind for kind in kinds}
     folder = whole(folder, CLOSING)
     described = _read(folder)
     try:
         params = {name: _from_plain(value) for name, value in described["params"].items()}
-        estimator = choose(described["class"], known, what="estimator")(**params)
+        estimator = choose(described["class"], by_name, what="estimator")(**params)
         _refill(estimator, described, folder)
     except (AttributeError, LookupError, OverflowError, TypeError, UnicodeError, ValueError) as error:
         if isinstance(error, HyperprotoError):
@@ -168,12 +168,12 @@ def load_estimator(folder: str | Path) -> Any:
 
 def _read(folder: Path) -> dict[str, Any]:
     described = read_json(folder / "estimator.json")
-    found = described.get("format") if isinstance(described, dict) else None
-    if found != FORMAT:
+    version = described.get("format") if isinstance(described, dict) else None
+    if version != FORMAT:
         advice = "Fit it again and save it, or use the version of hyperproto that saved it."
-        if found == "hyperproto.estimator/2":
+        if version == "hyperproto.estimator/2":
             advice = f"Convert it: python tools/convert_runs.py {folder}"
-        raise InputError(f'"{folder}"', f"be an estimator of format {FORMAT}", found, advice)
+        raise InputError(f'"{folder}"', f"be an estimator of format {FORMAT}", version, advice)
     read_plain(Description, described, f'"{folder / "estimator.json"}"')
     return dict(described)
 
@@ -231,7 +231,7 @@ def _check_columns(columns: dict[str, Column], space: Sphere) -> None:
 
 
 def _check_targets(targets: torch.Tensor, count: int, column: Column) -> None:
-    """Raise where these are not the targets of so many rows."""
+    """Raise where these are not the targets of ``count`` rows."""
     if targets.shape != (count,):
         raise InputError("Stored targets", f"have shape ({count},)", tuple(targets.shape))
     if isinstance(column, ClassColumn):

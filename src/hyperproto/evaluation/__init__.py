@@ -1,4 +1,4 @@
-"""Shelf 8: evaluate, calibrate, examine and change trained runs, and predict with them."""
+"""Shelf 9: evaluate, calibrate, examine, change and export trained runs, and predict with them."""
 
 from hyperproto.evaluation import confidence
 from hyperproto.evaluation.calibrate import calibrate_run
@@ -6,6 +6,7 @@ from hyperproto.evaluation.confidence import Calibration, ConfidenceReport
 from hyperproto.evaluation.doctor import Examination, examine_run
 from hyperproto.evaluation.doctor_checks import Finding
 from hyperproto.evaluation.evaluate import ClassReport, ClassRow, Evaluation, Pair, RangeReport, evaluate_run
+from hyperproto.evaluation.export import export_run
 from hyperproto.evaluation.new_classes import Changed, ClassChange, add_classes, remove_classes, rename_classes
 from hyperproto.evaluation.predict import FilePredictions, TaskPredictions, predict_files, predict_split
 from hyperproto.evaluation.run_data import read_calibration
@@ -31,6 +32,7 @@ __all__ = [
     "confidence",
     "evaluate_run",
     "examine_run",
+    "export_run",
     "list_runs",
     "predict_files",
     "predict_split",

@@ -8,18 +8,18 @@ from torch import nn
 from hyperproto._core.errors import InputError, arg
 from hyperproto._core.files import check_can_write, write_json
 from hyperproto.data.source import Unseen
-from hyperproto.defaults import INFERENCE_BATCH_SIZE, UNFITTED_SCALE
+from hyperproto.defaults import COVERAGE, INFERENCE_BATCH_SIZE
 from hyperproto.evaluation.confidence import (
     Calibration,
     ClassCalibration,
     ConformalInterval,
     TaskCalibration,
     TaskOutputs,
-    Temperature,
+    uncalibrated,
 )
 from hyperproto.evaluation.predict import UNKNOWN, collect_outputs, output_norms
 from hyperproto.evaluation.run_data import fingerprint, open_run, read_run_data, usual_batch_size
-from hyperproto.spaces import OutputSpace, Sphere
+from hyperproto.spaces import OutputSpace
 from hyperproto.spaces.output_space import TaskSpace
 from hyperproto.spaces.tasks import class_tasks, range_tasks
 from hyperproto.training.load import CALIBRATION
@@ -29,7 +29,7 @@ def calibrate_run(
     folder: str | Path,
     data: Any = None,
     *,
-    coverage: float = 0.9,
+    coverage: float = COVERAGE,
     reject: float | None = None,
     split: str | None = None,
     which: str = "last",
@@ -81,7 +81,7 @@ def fit_calibration(
     space: TaskSpace,
     data: Any,
     *,
-    coverage: float = 0.9,
+    coverage: float = COVERAGE,
     reject: float | None = None,
     batch_size: int = INFERENCE_BATCH_SIZE,
     origin: dict[str, str] | None = None,
@@ -125,15 +125,3 @@ def fit_calibration(
         measured = outputs.cross_measure(fit, before.get(name))
         measures |= {space.prefix(name) + key: value for key, value in measured.items()}
     return Calibration(tasks, examples, measures, origin or {})
-
-
-def uncalibrated(space: TaskSpace) -> dict[str, ClassCalibration]:
-    """Return the probabilities that class tasks have by themselves: the scale of their loss, or 10; 1 for logits."""
-    sphere = isinstance(space, Sphere)
-    return {
-        name: ClassCalibration(
-            Temperature((task.loss.cosine_scale(task.num_classes) or UNFITTED_SCALE) if sphere else 1.0),
-            outlier="length" if sphere else "energy",
-        )
-        for name, task in class_tasks(space.tasks).items()
-    }

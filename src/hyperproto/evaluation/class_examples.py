@@ -96,9 +96,9 @@ def with_prototypes(space: AnySphere, task: str, prototypes: Prototypes) -> AnyS
     if isinstance(weights, tuple):
         # old rows keep every bit, so they are found by their bits
         rows = placed[task].vectors.numpy(force=True)
-        known = {row.tobytes(): weight for row, weight in zip(rows, weights, strict=True)}
+        weight_of = {row.tobytes(): weight for row, weight in zip(rows, weights, strict=True)}
         mean = sum(weights) / len(weights)
-        weights = tuple(known.get(row.tobytes(), mean) for row in prototypes.vectors.numpy(force=True))
+        weights = tuple(weight_of.get(row.tobytes(), mean) for row in prototypes.vectors.numpy(force=True))
     placed = placed | {task: prototypes}
     tasks: dict[str, Task] = dict(space.tasks)
     for name, value in class_tasks(tasks).items():
@@ -131,15 +131,15 @@ def new_examples(model: Run, space: Sphere, task: str, classes: NewClasses, inpu
         raise InputError("labels", "name the class of each example", "none")
     listed, names = _as_list(labels), () if isinstance(classes, int) else classes
     first = class_tasks(space.tasks)[task].num_classes
-    known = {name: index for index, name in enumerate(names, first)}
+    id_of = {name: index for index, name in enumerate(names, first)}
     new = range(first, first + (classes if isinstance(classes, int) else len(classes)))
-    found = [known.get(label, label) for label in listed]
-    bad = [row for row, index in enumerate(found) if index not in new]
+    labeled = [id_of.get(label, label) for label in listed]
+    bad = [row for row, index in enumerate(labeled) if index not in new]
     if bad:
         rule = f"be of new classes, by name or as ids from {new[0]} to {new[-1]}"
         got = f"{listed[bad[0]]!r} in row {bad[0]} ({len(bad)} of {len(listed)} rows)"
         raise InputError("labels", rule, got, f"Examples of old classes go into {arg('replay')}.")
-    ids = torch.tensor(found, dtype=torch.int64)
+    ids = torch.tensor(labeled, dtype=torch.int64)
     blank = {name: torch.full(ids.shape, value.missing) for name, value in space.tasks.items()}
     return Examples(_as_inputs(inputs, model.network), blank | {task: ids})
 

@@ -315,7 +315,7 @@ def train_test_gap(run: Evidence) -> Iterator[Finding]:
         return
     both = [mean_terms(measure(run.space, split.predicted, split.targets)) for split in run.splits]
     for name, task in run.tasks.items():
-        train, test = (found[f"{run.space.prefix(name)}{task.measure}"] for found in both)
+        train, test = (measures[f"{run.space.prefix(name)}{task.measure}"] for measures in both)
         if isinstance(task, Classes):
             large = train - test > ACCURACY_GAP
             message = f"accuracy on train and test data is {100 * train:.1f} and {100 * test:.1f} %"

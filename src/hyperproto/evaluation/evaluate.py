@@ -12,8 +12,7 @@ from hyperproto._core.errors import InputError, MissingDataError
 from hyperproto._core.files import plain
 from hyperproto.data import ImageData
 from hyperproto.data.source import Unseen
-from hyperproto.evaluation.calibrate import uncalibrated
-from hyperproto.evaluation.confidence import ConfidenceReport, TaskCalibration
+from hyperproto.evaluation.confidence import ConfidenceReport, TaskCalibration, uncalibrated
 from hyperproto.evaluation.predict import TaskPredictions, predict_split
 from hyperproto.evaluation.run_data import (
     open_run,
@@ -248,11 +247,11 @@ def _report_classes(
     support, recall, precision = count_classes(predictions.predicted, labels, task.num_classes)
     columns = (names, support.tolist(), recall.tolist(), precision.tolist())
     mistakes = confusion_pairs(predictions.predicted, labels, most=pairs)
-    known = predictions.top is not None and task.num_classes > TOP
+    has_top = predictions.top is not None and task.num_classes > TOP
     return ClassReport(
         labels=int(support.sum()),
         missing=len(labels) - int(support.sum()),
-        top_5=top_accuracy(predictions.top[:, :TOP], labels) if known and predictions.top is not None else math.nan,
+        top_5=top_accuracy(predictions.top[:, :TOP], labels) if has_top and predictions.top is not None else math.nan,
         mean_class_accuracy=float(recall[support > 0].mean()) if support.any() else math.nan,
         classes=tuple(ClassRow(*row) for row in zip(*columns, strict=True)),
         pairs=tuple(Pair(names[true], names[wrong], n, n / int(support[true])) for true, wrong, n in mistakes),

@@ -147,7 +147,7 @@ def _rank(
 ) -> tuple[Tensor | None, TopK | None]:
     """Return the scores of all classes and the ``top`` best, the predicted one first; None where there are none.
 
-    Of so many classes that ``predict`` goes through them in blocks, all scores are only computed on demand.
+    Where there are many classes, which ``predict`` goes through in blocks, all scores are only computed on demand.
     """
     if not isinstance(space, TaskSpace) or not isinstance(space.tasks[task], Classes):
         return None, None

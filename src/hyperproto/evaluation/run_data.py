@@ -15,7 +15,6 @@ from hyperproto._core.checks import choose
 from hyperproto._core.errors import InputError, InputTypeError, MissingDataError, arg
 from hyperproto._core.files import read_json
 from hyperproto.data import Arrays, Bounds, ImageData, ImageFiles, Labels, Source, Split, training_data
-from hyperproto.data.image_files import EXTENSIONS
 from hyperproto.data.preprocessing import Preprocessing, TablePreprocessing, join_rows, preprocessing_from_dict
 from hyperproto.data.readers import OWN, READERS, detect, read_data
 from hyperproto.data.source import MISSING, Target, Unseen, class_targets
@@ -27,7 +26,9 @@ from hyperproto.spaces.output_space import TaskSpace
 from hyperproto.spaces.tasks import Task, class_tasks, range_tasks
 from hyperproto.spec import DataSpec, ResolvedSettings
 from hyperproto.training import RunRecord, load, read_run
+from hyperproto.training.build import cut_source
 from hyperproto.training.load import CALIBRATION
+from hyperproto_runtime.images import EXTENSIONS
 
 LARGEST_BATCH = 2**14  # whatever a config says
 
@@ -53,8 +54,8 @@ def read_calibration(folder: str | Path, *, which: str = "last") -> Calibration 
     if calibration.origin.get("weights") != fingerprint(Path(folder), which):
         raise InputError(f'"{path}"', "be fitted for the weights of its run", "others", "Calibrate the run again.")
     space = read_run(folder).config["space"]
-    known = calibration.tasks.keys() if space is None else {task["name"] for task in space["tasks"]}
-    for task in calibration.tasks.keys() - known:
+    names = calibration.tasks.keys() if space is None else {task["name"] for task in space["tasks"]}
+    for task in calibration.tasks.keys() - names:
         raise InputError(f'"{path}"', "be about the tasks of its run", f'"{task}"', "Calibrate the run again.")
     return calibration
 
@@ -93,7 +94,7 @@ def read_run_data(
     chosen = _choose_split(source, name)
     matched = Split(chosen.inputs, _match_targets(chosen.targets, source.targets, tasks, unseen))
     skip_corrupt = skip_corrupt or (record.spec is not None and record.spec.data.skip_corrupt)  # as it was trained
-    return source.name, name, _prepare(matched, _preprocessing(record, source), skip_corrupt)
+    return source.name, name, _prepare(matched, run_preprocessing(record, source), skip_corrupt)
 
 
 def read_run_source(
@@ -106,6 +107,7 @@ def read_run_source(
 ) -> Source:
     """Read the data that a run was trained on, or other data the same way; without a split named, as a whole.
 
+    For the split "train" the training part of its own data is what it was trained on: not what it was validated on.
     Where the run does not say how its data was read, other data is read as what it is detected to be.
     """
     if record.spec is not None:
@@ -124,9 +126,12 @@ def read_run_source(
             options |= _table_columns(record, tasks)
         if split is None:
             options = {key: value for key, value in options.items() if key != "test"} | {"held_out": 0.0}
-    stored = _preprocessing(record) if reader == "table" and record.preprocessing is not None else None
+    stored = run_preprocessing(record) if reader == "table" and record.preprocessing is not None else None
     encoder = stored.encoder if isinstance(stored, TablePreprocessing) else None
-    return read_data(replace(spec, options=options), path, targets=targets, encoder=encoder)
+    source = read_data(replace(spec, options=options), path, targets=targets, encoder=encoder)
+    if split == "train" and record.spec is not None and not other:
+        source = replace(source, train=cut_source(source, spec, seed=record.spec.train.seed).train)
+    return source
 
 
 def _choose_split(source: Source, name: str) -> Split:
@@ -153,7 +158,7 @@ def _prepare(split: Split, preprocessing: Preprocessing, skip_corrupt: bool) -> 
         return training_data(split, preprocessing, skip_corrupt=skip_corrupt)
 
 
-def _preprocessing(record: RunRecord, source: Source | None = None) -> Preprocessing:
+def run_preprocessing(record: RunRecord, source: Source | None = None) -> Preprocessing:
     """Return what is done to each input: as the run stored it, else as its own data has it."""
     stored = record.preprocessing
     if stored is None:
@@ -172,16 +177,16 @@ def _preprocessing(record: RunRecord, source: Source | None = None) -> Preproces
 
 def _known_targets(tasks: Mapping[str, Task], reader: str) -> dict[str, Target]:
     """Return the run's tasks by the names the reader gives them; without class names there is nothing to know."""
-    known: dict[str, Target] = {name: Bounds(task.low, task.high) for name, task in range_tasks(tasks).items()}
-    known |= {name: Labels(task.names) for name, task in class_tasks(tasks).items() if task.names is not None}
-    if reader == "image-folder" and len(known) == 1:
-        return {"class": next(iter(known.values()))}  # its only task, whatever the run calls it
-    return known
+    targets: dict[str, Target] = {name: Bounds(task.low, task.high) for name, task in range_tasks(tasks).items()}
+    targets |= {name: Labels(task.names) for name, task in class_tasks(tasks).items() if task.names is not None}
+    if reader == "image-folder" and len(targets) == 1:
+        return {"class": next(iter(targets.values()))}  # its only task, whatever the run calls it
+    return targets
 
 
 def _table_columns(record: RunRecord, tasks: Mapping[str, Task]) -> dict[str, Any]:
     """Return which columns of a table a run takes that does not say how its data was read."""
-    preprocessing = _preprocessing(record)
+    preprocessing = run_preprocessing(record)
     if not isinstance(preprocessing, TablePreprocessing):
         advice = "Read the table with hp.data.read_table and pass it to evaluate_run."
         raise InputError(f'The run "{record.folder}"', "know which column of a table has its images", "none", advice)
@@ -231,19 +236,24 @@ def read_unlabeled(
 
     Parameters are those of :func:`~hyperproto.evaluation.predict_files`.
     """
-    preprocessing = _preprocessing(record)
-    inputs: Tensor | ImageFiles
-    if isinstance(preprocessing, TablePreprocessing):
-        inputs, origins = _read_rows(paths, preprocessing)
-    else:
-        column = None if record.spec is None else record.spec.data.options.get("image")
-        files, origins = _find_images(paths, column)
-        inputs = ImageFiles(files)
+    preprocessing = run_preprocessing(record)
+    inputs, origins = unlabeled(record, preprocessing, paths)
     data = _prepare(Split(inputs, {}), preprocessing, skip_corrupt)
     if isinstance(inputs, ImageFiles) and isinstance(data, ImageData) and data.skipped:
         left_out = set(data.skipped)
         origins = [origin for origin, path in zip(origins, inputs, strict=True) if path not in left_out]
     return data, origins
+
+
+def unlabeled(
+    record: RunRecord, preprocessing: Preprocessing, paths: Iterable[Path]
+) -> tuple[Tensor | ImageFiles, list[dict[str, Any]]]:
+    """Return the inputs of files as a :class:`~hyperproto.data.Source` has them, and where each came from."""
+    if isinstance(preprocessing, TablePreprocessing):
+        return _read_rows(paths, preprocessing)
+    column = None if record.spec is None else record.spec.data.options.get("image")
+    files, origins = _find_images(paths, column)
+    return ImageFiles(files), origins
 
 
 def _find_images(paths: Iterable[Path], image_column: str | None) -> tuple[list[Path], list[dict[str, Any]]]:

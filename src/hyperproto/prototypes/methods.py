@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from hyperproto._core.checks import check_finite_number
 from hyperproto._core.errors import InputError, InputTypeError, arg
 from hyperproto._core.processes import derive_seed, one_thread
-from hyperproto.codes.assignment import assign
 from hyperproto.codes.best import MATRIX_POINTS, best_code, known_code
 from hyperproto.codes.certificate import Code, PriorAgreement, certify, separation_bound
 from hyperproto.codes.joint import (
@@ -27,7 +26,7 @@ from hyperproto.codes.joint import (
 from hyperproto.codes.large import many_ranked_points
 from hyperproto.codes.measure import Array, random_points
 from hyperproto.codes.paper import authors_steps, paper_descent
-from hyperproto.codes.ranking import Ranking, agreement
+from hyperproto.codes.ranking import Ranking, agreement, assign
 from hyperproto.codes.search import WORK, Effort, optimize
 from hyperproto.codes.smooth_max import SmoothMax, descend, largest_cosine
 from hyperproto.priors import Prior
@@ -38,6 +37,7 @@ SAMPLED_ANCHORS = 500
 MEASURED = 1000  # classes whose triplets are counted where there are more than that
 FEW_DIMS = 8  # up to here minima differ: many starts; beyond, one start ends where any other does
 MOST_ITERATIONS = 200
+MOST_ASSIGNMENTS = 500  # starts
 ROUNDS = {"fast": 10, "balanced": 30, "thorough": 60}  # passes over all pairs, for many classes
 AUTO = arg("method", '"auto"')  # as advice
 SEARCHED = 2**21  # K * K * D up to which a search may take the place of a known code: a second at "fast"
@@ -208,10 +208,8 @@ def _assigned(request: Request, code: Code) -> tuple[Code, float]:
     if np.ptp(cosines[~np.eye(len(points), dtype=bool)]) < 1e-9:
         note += " All pairs of this code are equally far from each other: no assignment can mean anything."
     else:
-        perturbations = max(1, int(WORK[request.effort] / (1e-3 + 6e-9 * request.num_classes**3)))
-        order = assign(
-            points, request.ranking.weights, perturbations=perturbations, seed=request.seed, progress=request.report
-        )
+        starts = int(np.clip(WORK[request.effort] / (1e-2 + 6e-9 * request.num_classes**3), 1, MOST_ASSIGNMENTS))
+        order = assign(points, request.ranking.weights, starts=starts, seed=request.seed, progress=request.report)
         points = points[order]
     method = f"{code.certificate.method}; classes assigned"
     return Code(points, replace(code.certificate, method=method, note=note.strip(), seed=request.seed)), 0.0
@@ -272,7 +270,7 @@ def _search_from(padded: Code, seed: int) -> Code:
     with one_thread():
         moved = descend(SmoothMax(num_points, dim), turned, DESCENT, iterations=100)
     starts = Effort.named("fast", num_points, dim).starts
-    searched, _ = optimize(num_points, dim, effort=Effort(starts, rounds=0, finalists=0), seed=seed)
+    searched, _ = optimize(num_points, dim, effort=Effort(starts, finalists=0), seed=seed)
     method = f"descent from {padded.certificate.method}"
     if largest_cosine(searched) < largest_cosine(moved):
         moved, method = searched, f"smooth-max search ({starts} starts)"

@@ -1,4 +1,4 @@
-"""Shelf 9: pictures and pages, made from data alone."""
+"""Shelf 10: pictures and pages, made from data alone."""
 
 from hyperproto.report.placement_page import write_placement_page
 from hyperproto.report.projection import Projection, project

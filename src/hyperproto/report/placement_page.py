@@ -47,7 +47,7 @@ def write_placement_page(
     k : int, default 5
         How many neighbors on each side.
     """
-    found = find_neighbors(prototypes, prior, k)
+    neighbors = find_neighbors(prototypes, prior, k)
     projection = project(prototypes.vectors.numpy(force=True), min(3, prototypes.dim))
     names = names_or_numbers(prototypes.names, prototypes.num_classes)
     points = np.pad(projection.points, ((0, 0), (0, 3 - projection.points.shape[1])))  # a circle lies on the sphere
@@ -56,11 +56,11 @@ def write_placement_page(
     facts |= certificate_rows(prototypes.certificate)
     parts = {
         "FACTS": "".join(f"<tr><th>{n}</th><td>{html.escape(v)}</td></tr>" for n, v in facts.items()),
-        "OVERLAP": html.escape(overlap_sentence(found)),
+        "OVERLAP": html.escape(overlap_sentence(neighbors)),
         "SENTENCE": html.escape(projection.sentence),
         "FIGURE": plot_html(figure, name="placement", scrollZoom=True),
     }
-    data = {"names": names, "points": points.round(4).tolist(), "hasPrior": any(found["prior"])} | found
+    data = {"names": names, "points": points.round(4).tolist(), "hasPrior": any(neighbors["prior"])} | neighbors
     write_page(path, TEMPLATE, title, data, parts)
 
 
@@ -76,31 +76,31 @@ def find_neighbors(prototypes: Prototypes, prior: Prior | None, k: int) -> dict[
     if prior is not None and prior.num_classes != count:
         raise InputError("prior", f"be for the {count} classes that were placed", f"one for {prior.num_classes}")
     in_prior = 0 if prior is None else min(k, int(prior.known.sum()) - 1)
-    found: dict[str, list[Any]] = {"prior": [], "placement": [], "tied": []}
+    neighbors: dict[str, list[Any]] = {"prior": [], "placement": [], "tied": []}
     for block in row_blocks(count, count):
         own = np.arange(block.start, block.stop)
         ids, cosines, tied = nearest(vectors[own] @ vectors.T, own, k)
-        found["placement"] += np.stack([ids, cosines.round(3)], axis=2).tolist()
-        found["tied"] += tied.tolist()
+        neighbors["placement"] += np.stack([ids, cosines.round(3)], axis=2).tolist()
+        neighbors["tied"] += tied.tolist()
         if prior is None or in_prior < 1:
-            found["prior"] += [None] * len(own)
+            neighbors["prior"] += [None] * len(own)
             continue
         ids, values, _ = nearest(np.where(prior.known, prior.similarity[own], -np.inf), own, in_prior)
         near = np.stack([ids, values.round(3)], axis=2).tolist()
-        found["prior"] += [pairs if prior.known[i] else None for i, pairs in zip(own, near, strict=True)]
-    return found
+        neighbors["prior"] += [pairs if prior.known[i] else None for i, pairs in zip(own, near, strict=True)]
+    return neighbors
 
 
-def overlap_sentence(found: dict[str, list[Any]]) -> str:
+def overlap_sentence(neighbors: dict[str, list[Any]]) -> str:
     """Return how far the neighbors by the prior and by the placement agree, and how far chance would."""
     shares = [
         len({i for i, _ in near} & {i for i, _ in placed}) / len(near)
-        for near, placed in zip(found["prior"], found["placement"], strict=True)
+        for near, placed in zip(neighbors["prior"], neighbors["placement"], strict=True)
         if near
     ]
     if not shares:
         return "There is no prior to compare with."
-    k, others = len(found["placement"][0]), len(found["placement"]) - 1
+    k, others = len(neighbors["placement"][0]), len(neighbors["placement"]) - 1
     return (
         f"Of the {k} nearest in the prior, {np.mean(shares):.0%} are among the {k} nearest in the placement "
         f"(mean of {len(shares)} classes; by chance {k / others:.0%})."

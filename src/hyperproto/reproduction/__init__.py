@@ -1,1 +1,1 @@
-"""Shelf 10: the paper's tables and figures; each module reads like the one it rebuilds."""
+"""Shelf 11: the paper's tables and figures; each module reads like the one it rebuilds."""

@@ -35,9 +35,9 @@ from typing import Any, Self
 from hyperproto._core.checks import choose, unknown_choice
 from hyperproto._core.errors import InputError
 from hyperproto._core.files import read_json, write_json
-from hyperproto._core.schema import from_plain, read_plain
 from hyperproto.codes.paper import authors_steps
 from hyperproto.spec import DataSpec, NetworkSpec, RunSpec, SpaceSpec, TrainSettings
+from hyperproto_runtime.schema import from_plain, read_plain
 
 FORMAT = "hyperproto.cell/2"  # of records
 PROTOTYPES = {
@@ -106,7 +106,7 @@ REDUCED = {
 }
 FROZEN = {"backbone": "efficientnet-lite0", "weights": "pretrained", "freeze": True}
 HEAD = {"batch_size": 256, "schedule": "one-cycle", "reduction": "mean"}
-TUNED = ("medium", "head")  # scales whose rates are searched and whose seeds place anew
+TUNED = ("medium", "head")  # scales whose rates are searched, and whose seeds each have a placement of their own
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -223,19 +223,19 @@ def at_scale(full: Cell, scale: str) -> Cell:
     reduction = REDUCED[scale, data.reader]
     thinned = {"train_examples": reduction.train_examples, "test_examples": reduction.test_examples}
     options = {name: value for name, value in data.options.items() if name != "crops"}  # from middles, decoded once
-    made = full.but(**thinned, options=options, scale=scale, draw=2 if data.tasks else 1)
+    cell = full.but(**thinned, options=options, scale=scale, draw=2 if data.tasks else 1)
     if full.job == "constant":
-        return made
-    made = made.but(epochs=reduction.epochs, lr=None if scale in TUNED else full.run.train.lr)
+        return cell
+    cell = cell.but(epochs=reduction.epochs, lr=None if scale in TUNED else full.run.train.lr)
     if scale == "head":
-        return made.but(**FROZEN, **HEAD)
+        return cell.but(**FROZEN, **HEAD)
     if reduction.image_size is not None:
-        made = made.but(image_size=reduction.image_size, backbone="resnet-8", backbone_options=NORMED)
+        cell = cell.but(image_size=reduction.image_size, backbone="resnet-8", backbone_options=NORMED)
     if str(full.run.network.backbone).startswith("densenet"):
         # blocks of 3 layers, near 0.25 s a step at 16 pixels: 47 steps per epoch, 4 epochs, measuring 42: 57 s
         options = {"blocks": (3, 3, 3), **NORMED}
-        made = made.but(backbone="densenet-small", backbone_options=options, train_examples=6_000, epochs=4)
-    return made
+        cell = cell.but(backbone="densenet-small", backbone_options=options, train_examples=6_000, epochs=4)
+    return cell
 
 
 def _smoke(full: Cell) -> Cell:
@@ -292,15 +292,15 @@ def write_record(results: Path, name: str, record: dict[str, Any]) -> None:
 
 def find_record(results: Path, cell: Cell, name: str = "*") -> dict[str, Any] | None:
     """Return the record of a cell, of its own table or of another one that has the same cell; None if not done."""
-    found = sorted((results / "cells").glob(f"*/{cell.address}.json"), key=lambda path: path.parent.name != name)
-    if not found:
+    paths = sorted((results / "cells").glob(f"*/{cell.address}.json"), key=lambda path: path.parent.name != name)
+    if not paths:
         return None
-    record = read_json(found[0])
+    record = read_json(paths[0])
     if not isinstance(record, dict) or record.get("format") != FORMAT:
         raise InputError(
-            f'"{found[0]}"', f"be a record of format {FORMAT}", advice="results/convert_cells.py converts."
+            f'"{paths[0]}"', f"be a record of format {FORMAT}", advice="results/convert_cells.py converts."
         )
-    about = read_plain(Record, record, f'"{found[0]}"')
+    about = read_plain(Record, record, f'"{paths[0]}"')
     if Cell.from_dict(about.cell).address != cell.address:
-        raise InputError(f'"{found[0]}"', "be the record of the cell that its name says", advice="Remove it.")
+        raise InputError(f'"{paths[0]}"', "be the record of the cell that its name says", advice="Remove it.")
     return record

@@ -145,18 +145,18 @@ class Experiment:
 
     def tuned_entries(self, scale: str, results: Path) -> list[Entry]:
         """Return the entries of a scale, with learning rates, those that are searched from records in ``results``."""
-        found = [replace(entry, cell=with_best_rate(entry.cell, results)) for entry in self.entries(scale)]
-        if not found:
+        entries = [replace(entry, cell=with_best_rate(entry.cell, results)) for entry in self.entries(scale)]
+        if not entries:
             raise InputError("scale", f"be one that {self.name} has cells of", f'"{scale}"')
-        return found
+        return entries
 
     def searches(self, scale: str) -> Self:
         """Return the trials that decide its learning rates, recorded with those of other tables; it may have none."""
 
         def entries(scale: str) -> list[Entry]:
-            found = [entry for entry in self.entries(scale) if entry.cell.run.train.lr is None]
-            every = ((entry, trials(entry.cell)) for entry in found if entry.cell.job == "train")
-            return [replace(entry, cell=trial, num_seeds=1) for entry, made in every for trial in made]
+            untuned = [entry for entry in self.entries(scale) if entry.cell.run.train.lr is None]
+            trained = (entry for entry in untuned if entry.cell.job == "train")
+            return [replace(entry, cell=trial, num_seeds=1) for entry in trained for trial in trials(entry.cell)]
 
         return replace(self, name="past-rates", entries=entries, num_seeds=1)
 
@@ -177,8 +177,8 @@ def experiment_names() -> list[str]:
     >>> "table1" in experiment_names()
     True
     """
-    found = [path.stem for path in Path(__file__).parent.glob("*.py") if path.stem.startswith(PREFIXES)]
-    return sorted(stem.replace("_", "-") for stem in found)
+    stems = [path.stem for path in Path(__file__).parent.glob("*.py") if path.stem.startswith(PREFIXES)]
+    return sorted(stem.replace("_", "-") for stem in stems)
 
 
 def find_experiments(name: str, scale: str) -> list[Experiment]:
@@ -194,11 +194,11 @@ def find_experiment(name: str) -> Experiment:
     if not name.endswith(".py"):
         if name not in experiment_names():
             raise unknown_choice(name, experiment_names(), what="table or figure")
-        found = import_module(f"hyperproto.reproduction.{name.replace('-', '_')}").EXPERIMENT
+        experiment = import_module(f"hyperproto.reproduction.{name.replace('-', '_')}").EXPERIMENT
     elif not Path(name).is_file():
         raise InputError(f'"{name}"', "be a Python file with an EXPERIMENT", "no file", "Check the path.")
     else:
-        found = run_path(name).get("EXPERIMENT")
-    if not isinstance(found, Experiment):
-        raise InputError(f'"{name}"', "have an EXPERIMENT, an Experiment", found, "CONTRIBUTING.md shows one.")
-    return found
+        experiment = run_path(name).get("EXPERIMENT")
+    if not isinstance(experiment, Experiment):
+        raise InputError(f'"{name}"', "have an EXPERIMENT, an Experiment", experiment, "CONTRIBUTING.md shows one.")
+    return experiment

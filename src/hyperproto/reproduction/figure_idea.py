@@ -10,11 +10,11 @@ COLUMNS = {"cosine before": "cosine/first", "cosine after": "cosine/last"}
 
 def entries(scale: str) -> list[Entry]:
     """Return the two pictures: an output drawn at random, moved by the gradient of Equation 1 or of Equation 7."""
-    made = []
+    table = []
     for row, tasks in ROWS.items():
         cell = paper_cell(job="idea", tasks=tasks, first_classes=12, dim=3, prototypes="ours", epochs=STEPS, lr=RATE)
-        made += [Entry(row, column, at_scale(cell, scale), measure) for column, measure in COLUMNS.items()]
-    return made
+        table += [Entry(row, column, at_scale(cell, scale), measure) for column, measure in COLUMNS.items()]
+    return table
 
 
 EXPERIMENT = Experiment(

@@ -12,12 +12,12 @@ COLUMNS = {"digit, accuracy": "digit/accuracy", "angle, mean error": "angle/mae"
 
 def entries(scale: str) -> list[Entry]:
     """Return two measures of each run; at scale "cpu", 2 cells of 150 s x 2 seeds on 2 cores: 5 minutes."""
-    made = [
+    table = [
         Entry(row, column, at_scale(cell, scale), measure, past=row != "This paper")
         for row, cell in ROWS.items()
         for column, measure in COLUMNS.items()
     ]
-    return made + constant_entries("rotated-mnist", scale, COLUMNS)
+    return table + constant_entries("rotated-mnist", scale, COLUMNS)
 
 
 EXPERIMENT = Experiment(

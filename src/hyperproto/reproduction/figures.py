@@ -51,12 +51,12 @@ def _both_formats(stem: Path, draw: Callable[[Path], None]) -> list[Path]:
 
 def _stored_spheres(grid: Grid) -> dict[str, Sphere]:
     """Return what the first seed of each row has to show."""
-    found: dict[str, Sphere] = {}
+    spheres: dict[str, Sphere] = {}
     for (row, _), summary in grid.cells.items():
         for record in summary.records.values():
             if record.get("sphere"):
-                found.setdefault(row, record["sphere"])
-    return found
+                spheres.setdefault(row, record["sphere"])
+    return spheres
 
 
 def _draw_curves(grid: Grid, path: Path) -> None:

@@ -138,21 +138,23 @@ def _verdict(summary: Summary, other: Summary, gaps: Sequence[float]) -> str:
 def summarize(experiment: Experiment, scale: str, results: Path) -> list[Summary]:
     """Read the records of every entry and seed; what is not done is left out."""
     seeds = experiment.seeds(scale)
-    found = [_read(entry, seeds, results, experiment, scale) for entry in experiment.tuned_entries(scale, results)]
-    constants = {_place(made.entry): made.mean for made in found if made.entry.cell.job == "constant"}
-    found = [replace(made, constant=constants.get(_place(made.entry))) for made in found]
+    summaries = [
+        _read(entry, seeds, results, experiment, scale) for entry in experiment.tuned_entries(scale, results)
+    ]
+    constants = {_place(each.entry): each.mean for each in summaries if each.entry.cell.job == "constant"}
+    summaries = [replace(each, constant=constants.get(_place(each.entry))) for each in summaries]
     return [
         replace(
             summary,
             comparisons=tuple(
                 compare(summary, other)
-                for other in found
+                for other in summaries
                 if other.entry.row in experiment.compare
                 and other.entry.row != summary.entry.row
                 and _place(other.entry) == _place(summary.entry)
             ),
         )
-        for summary in found
+        for summary in summaries
     ]
 
 
@@ -162,8 +164,8 @@ def _place(entry: Entry) -> tuple[str, str]:
 
 def _read(entry: Entry, seeds: Sequence[int], results: Path, experiment: Experiment, scale: str) -> Summary:
     cells = entry.cells(seeds)
-    found = {seed: find_record(results, cell, experiment.name) for seed, cell in cells.items()}
-    records = {seed: record for seed, record in found.items() if record is not None}
+    by_seed = {seed: find_record(results, cell, experiment.name) for seed, cell in cells.items()}
+    records = {seed: record for seed, record in by_seed.items() if record is not None}
     factor = 100 if entry.percent else 1
     values = {
         seed: factor * float(record["measures"][entry.measure])
@@ -176,22 +178,22 @@ def _read(entry: Entry, seeds: Sequence[int], results: Path, experiment: Experim
 def differences(experiment: Experiment, scale: str) -> list[str]:
     """Say for each data set what a scale changes of the paper's protocol."""
     full = {(entry.row, entry.column): entry.cell for entry in experiment.entries("full")}
-    found: dict[str, dict[str, str]] = {}
+    by_data: dict[str, dict[str, str]] = {}
     for entry in experiment.entries(scale):
         paper = full.get((entry.row, entry.column))
         if paper is not None and scale != "full":
-            found.setdefault(entry.cell.run.data.reader, {}).update(_changes(entry.cell, paper))
-    return [f"{data}: {', '.join(changes.values())}" for data, changes in found.items() if changes]
+            by_data.setdefault(entry.cell.run.data.reader, {}).update(_changes(entry.cell, paper))
+    return [f"{data}: {', '.join(changes.values())}" for data, changes in by_data.items() if changes]
 
 
 def _changes(cell: Cell, paper: Cell) -> dict[str, str]:
-    made = {}
+    changes = {}
     for (name, ours), theirs in zip(cell.values.items(), paper.values.values(), strict=True):
         if ours != theirs and name not in SAME:
             printed = "" if theirs in (None, (), {}) else f" (paper: {theirs})"
             most = "at most " if name.endswith("_examples") and ours is not None else ""
-            made[name] = f"{name.replace('_', ' ')} {most}{_text(ours)}{printed}"
-    return made
+            changes[name] = f"{name.replace('_', ' ')} {most}{_text(ours)}{printed}"
+    return changes
 
 
 def _text(value: Any) -> str:
@@ -309,11 +311,11 @@ def _verdicts(summaries: Sequence[Summary]) -> list[str]:
     """Say where a row is better or worse than the one it is compared with, or that it cannot be told."""
     lines: dict[tuple[str, str], list[str]] = {}
     for summary in summaries:
-        for made in summary.comparisons:
-            if made.verdict:
-                found = lines.setdefault((summary.entry.row, made.against.entry.row), [])
-                found.append(f"{summary.entry.column}: {made.verdict} ({made.difference:+.1f})")
-    return [f'"{row}" against "{against}": {"; ".join(found)}.' for (row, against), found in lines.items()]
+        for comparison in summary.comparisons:
+            if comparison.verdict:
+                texts = lines.setdefault((summary.entry.row, comparison.against.entry.row), [])
+                texts.append(f"{summary.entry.column}: {comparison.verdict} ({comparison.difference:+.1f})")
+    return [f'"{row}" against "{against}": {"; ".join(texts)}.' for (row, against), texts in lines.items()]
 
 
 def _changed(experiment: Experiment, scale: str) -> list[str]:
@@ -333,11 +335,11 @@ def _sizes(summaries: Sequence[Summary]) -> list[str]:
         for record in summary.records.values()
         if {"train", "test"} <= record.get("protocol", {}).keys()
     ]
-    found = {
+    sizes = {
         (record["cell"]["run"]["data"]["reader"], record["protocol"]["train"], record["protocol"]["test"])
         for record in records
     }
-    texts = [f"{reader} {train:,} and {test:,}" for reader, train, test in sorted(found)]
+    texts = [f"{reader} {train:,} and {test:,}" for reader, train, test in sorted(sizes)]
     return [f"Images that networks were trained and measured on: {'; '.join(texts)}."] if texts else []
 
 

@@ -110,13 +110,13 @@ def cell_prototypes(
     """
     kind, published = str(cell.run.space.prototypes), authors_file(cell, num_classes, axes, places)
     if kind == "one-hot":
-        made = Prototypes.one_hot(num_classes, axes)
+        prototypes = Prototypes.one_hot(num_classes, axes)
     elif kind == "random":
-        made = place(num_classes, axes, method="random", seed=cell.placement_seed)
+        prototypes = place(num_classes, axes, method="random", seed=cell.placement_seed)
     elif published is not None and kind in (*FILES, "word2vec"):
-        made = Prototypes.from_npy(published)
+        prototypes = Prototypes.from_npy(published)
     elif kind == "word2vec":
-        made = word_vector_prototypes(places.words, names, axes, progress=False)
+        prototypes = word_vector_prototypes(places.words, names, axes, progress=False)
     else:
         labels = list(names or map(str, range(num_classes)))
         prior: Any = None
@@ -129,8 +129,8 @@ def cell_prototypes(
         elif published is not None:
             vectors = read_npy(published)
             prior, source = dict(zip(labels, vectors, strict=True)), published.name
-        made = _place_once(cell, num_classes if prior is None else labels, axes, prior, source, places)
-    return Prototypes(made.vectors, made.certificate, None if names is None else tuple(names))
+        prototypes = _place_once(cell, num_classes if prior is None else labels, axes, prior, source, places)
+    return Prototypes(prototypes.vectors, prototypes.certificate, None if names is None else tuple(names))
 
 
 def _examples_of(cell: Cell) -> str:
@@ -145,17 +145,17 @@ def _place_once(
     """Place, or read what was placed before; ``source`` identifies the prior."""
     kind, seed = str(cell.run.space.prototypes), cell.placement_seed
     steps = cell.placement_steps if kind in DESCENDED else None
-    known = json.dumps([kind, classes, axes, source, seed, steps])
-    digest = hashlib.sha256(known.encode()).hexdigest()[:12]
+    identity = json.dumps([kind, classes, axes, source, seed, steps])
+    digest = hashlib.sha256(identity.encode()).hexdigest()[:12]
     path = places.runs / "prototypes" / f"{kind}-{axes}d-{digest}.safetensors"
     if path.is_file():
         return Prototypes.load(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     # workers: cells are spread over the cores already
     options: Any = {"workers": 1, "progress": False}
-    made = place(classes, axes, prior=prior, seed=seed, method=METHODS[kind], steps=steps, **options)
-    made.save(path)
-    return made
+    prototypes = place(classes, axes, prior=prior, seed=seed, method=METHODS[kind], steps=steps, **options)
+    prototypes.save(path)
+    return prototypes
 
 
 def describe_prototypes(prototypes: Prototypes) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Learning rates of the scales "medium" and "head": for every loss the best of a few, on held-out training images.
 
 From scratch a loss has three rates, searched once on CIFAR-100 and for every run on other data. On frozen features,
-where a trial takes seconds, they are searched for every data set and number of dimensions anew, on one set of
+where a trial takes seconds, they are searched for every data set and number of dimensions, on one set of
 prototypes: ours, with the data-driven prior where there are fewer dimensions than a simplex needs; and once for all
 kinds of class means.
 """
@@ -107,10 +107,10 @@ def _kind(cell: Cell) -> str:
 
 def score(measures: Mapping[str, Any]) -> float:
     """Return how good a trial is: its accuracy; an error counts against it, a year as much as a point."""
-    found = {name: value for name, value in measures.items() if value is not None}
-    right = sum(value for name, value in found.items() if name.endswith("/accuracy"))
-    wrong = sum(value for name, value in found.items() if name.endswith("/mae"))
-    return right - wrong / 100 if found else -float("inf")
+    values = {name: value for name, value in measures.items() if value is not None}
+    right = sum(value for name, value in values.items() if name.endswith("/accuracy"))
+    wrong = sum(value for name, value in values.items() if name.endswith("/mae"))
+    return right - wrong / 100 if values else -float("inf")
 
 
 def with_best_rate(cell: Cell, results: Path) -> Cell:
@@ -118,9 +118,9 @@ def with_best_rate(cell: Cell, results: Path) -> Cell:
     if cell.run.train.lr is not None or cell.job != "train":
         return cell
     tried = [(trial, find_record(results, trial)) for trial in trials(cell)]
-    found = [(score(record["measures"]), trial.run) for trial, record in tried if record]
-    if len(found) < len(tried):
+    scored = [(score(record["measures"]), trial.run) for trial, record in tried if record]
+    if len(scored) < len(tried):
         return cell
-    best = max(found, key=itemgetter(0))[1]
+    best = max(scored, key=itemgetter(0))[1]
     weight = cell.run.space.task_weight
     return cell.but(lr=best.train.lr, task_weight=best.space.task_weight if weight is None else weight)

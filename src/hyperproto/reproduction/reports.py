@@ -94,9 +94,13 @@ def to_csv(grid: Grid) -> str:
 
 def _compared(summary: Summary) -> tuple[str, str, str]:
     """Return by how much, than what, and whether an entry is better; several comparisons with semicolons."""
-    made = summary.comparisons
-    gaps = ("" if one.difference is None else str(one.difference) for one in made)
-    return "; ".join(gaps), "; ".join(one.against.entry.row for one in made), "; ".join(one.verdict for one in made)
+    comparisons = summary.comparisons
+    gaps = ("" if one.difference is None else str(one.difference) for one in comparisons)
+    return (
+        "; ".join(gaps),
+        "; ".join(one.against.entry.row for one in comparisons),
+        "; ".join(one.verdict for one in comparisons),
+    )
 
 
 def to_latex(grid: Grid) -> str:

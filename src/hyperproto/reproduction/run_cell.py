@@ -104,8 +104,8 @@ def _read_features(network: str, data: str, folder: Path) -> Source:
     folder.mkdir(parents=True, exist_ok=True)
     whole = DataSpec(**json.loads(data))
     spec, source = choose_network(NetworkSpec(**json.loads(network)), build_source(whole), whole.image_size)
-    made = build_network(spec, source.preprocessing.input_shape, "images", 1, seed=0)
-    return freeze(made, source, replace(whole, workers=0), folder)
+    backbone = build_network(spec, source.preprocessing.input_shape, "images", 1, seed=0)
+    return freeze(backbone, source, replace(whole, workers=0), folder)
 
 
 def _train(cell: Cell, places: Places) -> dict[str, Any]:
@@ -150,10 +150,10 @@ def _error_spreads(run: Run, test: Arrays | ImageData) -> dict[str, float]:
     """Return the standard deviation of the absolute error of each number, over the test images that have it."""
     errors: dict[str, list[Tensor]] = {}
     for z, targets in network_outputs(run.network, test):
-        known = run.space.by_task(targets)
+        truth = run.space.by_task(targets)
         for task, predicted in run.space.predict_by_task(z).items():
             if predicted.dtype.is_floating_point:
-                distances = (predicted.cpu().double() - known[task].cpu().double()).abs()
+                distances = (predicted.cpu().double() - truth[task].cpu().double()).abs()
                 errors.setdefault(task, []).append(distances[~distances.isnan()])
     return {f"{run.space.prefix(task)}mae_std": float(torch.cat(parts).std()) for task, parts in errors.items()}
 
@@ -163,9 +163,9 @@ def _answer_constant(cell: Cell, places: Places) -> dict[str, Any]:
     source = read_cell_data(cell, places)
     assert source.test is not None
     measures = {}
-    for name, known in source.targets.items():
+    for name, target in source.targets.items():
         train, test = source.train.targets[name], source.test.targets[name]
-        if isinstance(known, Labels):
+        if isinstance(target, Labels):
             train, test = train[train >= 0], test[test >= 0]
             measures[f"{name}/accuracy"] = float((test == train.mode().values).double().mean())
         else:
@@ -177,11 +177,11 @@ def _answer_constant(cell: Cell, places: Places) -> dict[str, Any]:
 
 def _class_prototypes(cell: Cell, source: Source, places: Places) -> Prototypes | None:
     """Return the prototypes of the class task on a sphere; each range takes one axis."""
-    found = [(name, known) for name, known in source.targets.items() if isinstance(known, Labels)]
+    class_targets = [(name, target) for name, target in source.targets.items() if isinstance(target, Labels)]
     space = cell.run.space
-    if space.prototypes is None or not found:
+    if space.prototypes is None or not class_targets:
         return None
-    ((name, labels),) = found
+    ((name, labels),) = class_targets
     axes = cast(int, space.dim) - (len(source.targets) - 1)
     prior = partial(prior_from_data, source.train, name, labels)
     return cell_prototypes(cell, labels.num_classes, axes, labels.names, places, prior)

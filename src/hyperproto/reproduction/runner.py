@@ -71,7 +71,7 @@ def _check_authors(cell: Cell, places: Places) -> None:
     num_classes = data.first_classes or NUM_CLASSES.get(data.reader)
     if num_classes is None and cell.run.space.prototypes in FILES:  # as many styles as the paintings at hand have
         targets = read_cell_data(cell, places).targets.values()
-        (num_classes,) = (known.num_classes for known in targets if isinstance(known, Labels))
+        (num_classes,) = (target.num_classes for target in targets if isinstance(target, Labels))
         axes -= len(targets) - 1
     if num_classes is not None:
         authors_file(cell, num_classes, axes, places)

@@ -42,15 +42,15 @@ def entries(scale: str) -> list[Entry]:
     At scale "medium" 6 cells of 15 minutes x 3 seeds: with softmax, without cosine softmax. At scale "head" 15 of
     35 s x 5 seeds.
     """
-    made = prototype_entries(scale, DIMS.get(scale, {}), PAPER, backbone="resnet-32")
+    table = prototype_entries(scale, DIMS.get(scale, {}), PAPER, backbone="resnet-32")
     if scale not in TUNED:
-        return made
-    made = [entry for entry in made if entry.row != COSINES]
+        return table
+    table = [entry for entry in table if entry.row != COSINES]
     if scale == "head":
-        made = [entry for entry in made if entry.cell.run.space.dim in HEAD.get(entry.row, DIMS[scale][CIFAR])]
+        table = [entry for entry in table if entry.cell.run.space.dim in HEAD.get(entry.row, DIMS[scale][CIFAR])]
     # one run of softmax is shown in every column
-    softmax, columns = table4.entries(scale)[0], dict.fromkeys(entry.column for entry in made)
-    return [*(replace(softmax, row=SOFTMAX, column=column, paper=None) for column in columns), *made]
+    softmax, columns = table4.entries(scale)[0], dict.fromkeys(entry.column for entry in table)
+    return [*(replace(softmax, row=SOFTMAX, column=column, paper=None) for column in columns), *table]
 
 
 def prototype_entries(scale: str, dims: dict[str, tuple[int, ...]], printed: Table, *, backbone: str) -> list[Entry]:
@@ -65,13 +65,13 @@ def prototype_entries(scale: str, dims: dict[str, tuple[int, ...]], printed: Tab
 
 def _cells(row: str, kind: str, data: str, dims: Sequence[int], backbone: str, scale: str) -> list[tuple[int, Cell]]:
     """Return a row's cells of one data set: one-hot prototypes need an axis for every class."""
-    made = []
+    cells = []
     for dim in dims:
         cell = paper_cell(reader=READERS[data], backbone=backbone, dim=dim, prototypes=kind)
         cell = with_cosine_softmax(cell) if row == COSINES else cell
         if kind != "one-hot" or dim >= NUM_CLASSES[READERS[data]]:
-            made.append((dim, at_scale(cell, scale)))
-    return made
+            cells.append((dim, at_scale(cell, scale)))
+    return cells
 
 
 EXPERIMENT = Experiment(

@@ -47,15 +47,15 @@ def entries(scale: str) -> list[Entry]:
     """Return the table, row by row."""
     tuned = {"medium": MEDIUM, "head": HEAD}
     rows = tuned.get(scale) or {row: (kind, DIMS[scale]) for row, kind in (ROWS | PAST).items()}
-    made = [
+    table = [
         Entry(row, str(dim), cell, "class/accuracy", Printed.find(PAPER, row, dim), past=row not in ROWS)
         for row, (kind, dims) in rows.items()
         for dim, cell in ((dim, _cell(row, kind, dim, scale)) for dim in dims)
     ]
     if scale not in tuned:
-        return made
-    softmax, columns = table4.entries(scale)[0], dict.fromkeys(entry.column for entry in made)
-    return [*(replace(softmax, row=SOFTMAX, column=column, paper=None) for column in columns), *made]
+        return table
+    softmax, columns = table4.entries(scale)[0], dict.fromkeys(entry.column for entry in table)
+    return [*(replace(softmax, row=SOFTMAX, column=column, paper=None) for column in columns), *table]
 
 
 def _cell(row: str, kind: str, dim: int, scale: str) -> Cell:

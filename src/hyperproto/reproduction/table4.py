@@ -54,7 +54,7 @@ def _rows(column: str, scale: str) -> tuple[str, ...]:
 
 def entries(scale: str) -> list[Entry]:
     """Return the table, row by row; few images of every class are tried at scale "head" alone."""
-    made = [
+    table = [
         Entry(
             *(row, column, at_scale(_cell(row, cell), scale), "class/accuracy", Printed.find(PAPER, row, column)),
             past=row in PAST,
@@ -64,8 +64,8 @@ def entries(scale: str) -> list[Entry]:
         for column, cell in DATA.items()
         if row in _rows(column, scale)
     ]
-    even = [entry for entry in made if scale == "head" and entry.column == EVEN and entry.row in HEADS]
-    return made + [replace(entry, column=SCARCE, cell=entry.cell.but(**FEW), paper=None) for entry in even]
+    even = [entry for entry in table if scale == "head" and entry.column == EVEN and entry.row in HEADS]
+    return table + [replace(entry, column=SCARCE, cell=entry.cell.but(**FEW), paper=None) for entry in even]
 
 
 EXPERIMENT = Experiment(

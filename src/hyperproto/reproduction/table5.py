@@ -13,7 +13,7 @@ PAPER = {
 
 
 def _cell(row: str, dim: int, lr: float) -> Cell:
-    """Return one training: on a sphere of so many axes, or a number read off as many by a linear layer."""
+    """Return one training: on a sphere of ``dim`` axes, or a number read off as many by a linear layer."""
     # paper: batch 64 in the authors' script
     sphere = paper_cell(
         reader="omniart", options=WHOLE, tasks=("year",), backbone="resnet-3463", batch_size=64, lr=lr, dim=dim
@@ -29,12 +29,14 @@ def entries(scale: str) -> list[Entry]:
     columns = {f"{sphere} {rate}": (dim, lr) for sphere, dim in DIMS.items() for rate, lr in RATES.items()}
     if scale in TUNED:  # where rates are searched
         columns = {sphere: (dim, 0.01) for sphere, dim in DIMS.items() if scale == "head" or sphere == "S2"}
-    made = [
-        Entry(row, name, at_scale(_cell(row, *made), scale), "year/mae", Printed.find(PAPER, row, name), row == LATE)
+    table = [
+        Entry(
+            row, name, at_scale(_cell(row, dim, lr), scale), "year/mae", Printed.find(PAPER, row, name), row == LATE
+        )
         for row in (MSE, OURS, LATE)
-        for name, made in columns.items()
+        for name, (dim, lr) in columns.items()
     ]
-    return made + constant_entries("omniart", scale, dict.fromkeys(columns, "year/mae"))
+    return table + constant_entries("omniart", scale, dict.fromkeys(columns, "year/mae"))
 
 
 EXPERIMENT = Experiment(

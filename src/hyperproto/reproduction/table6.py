@@ -52,9 +52,9 @@ ALONE: dict[str, dict[str, Any]] = {
 
 def entries(scale: str) -> list[Entry]:
     """Return the table: first the years, then the styles, which are measured on the same runs."""
-    made: list[Entry] = []
+    table: list[Entry] = []
     for group, measure in GROUPS.items():
-        made += [
+        table += [
             Entry(
                 f"{group}: {row}", column, at_scale(cell, scale), measure, printed, past=row not in (BASELINE, OURS)
             )
@@ -65,28 +65,28 @@ def entries(scale: str) -> list[Entry]:
         if scale in TUNED:
             one = {OURS: CELLS[OURS].but(**ALONE[group]), LATE: CELLS[LATE].but(tasks=ALONE[group]["tasks"])}
             more = {BEST: CELLS[LATE], **{f"{row}, {ONE}": cell for row, cell in one.items()}}
-            made += [
+            table += [
                 Entry(f"{group}: {row}", NO_WEIGHT, at_scale(cell, scale), measure, past=True)
                 for row, cell in more.items()
                 if scale == "head" or row == BEST
             ]
         columns = dict.fromkeys((*SHOWN[scale], NO_WEIGHT), measure)
-        made += constant_entries("omniart", scale, columns, f"{group}: constant answer")
-    return made
+        table += constant_entries("omniart", scale, columns, f"{group}: constant answer")
+    return table
 
 
 def _places(group: str, row: str, scale: str) -> list[tuple[str, Cell, Printed | None]]:
     """Return a row's columns: its weights, and no weight."""
-    made: list[tuple[str, Cell, Printed | None]] = []
+    places: list[tuple[str, Cell, Printed | None]] = []
     if row in WEIGHED:
         printed = dict(zip(WEIGHTS, PAPER.get((group, row), ()), strict=False))
         for column in SHOWN[scale]:
             value = printed.get(column)
             cell = CELLS[row].but(task_weight=WEIGHTS[column])
-            made.append((column, cell, None if value is None else Printed(value)))
+            places.append((column, cell, None if value is None else Printed(value)))
     if row in UNWEIGHED and (scale, row) != ("head", AUTHORS):  # theirs are for more styles than the paintings have
-        made.append((NO_WEIGHT, CELLS[row], None))
-    return made
+        places.append((NO_WEIGHT, CELLS[row], None))
+    return places
 
 
 EXPERIMENT = Experiment(

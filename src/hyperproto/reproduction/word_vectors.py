@@ -64,13 +64,13 @@ def word_vector_prototypes(
             f"not ({len(lost)} of {len(table)} classes)",
             advice=f"Raise {arg('dim')}.",
         )
-    found = Prototypes.from_tensor(
+    prototypes = Prototypes.from_tensor(
         torch.from_numpy(reduced / lengths[:, None]), given, method=f"principal components of {source}"
     )
-    shared = int(((found.vectors @ found.vectors.T).triu(diagonal=1) > 1 - SAME).sum())
+    shared = int(((prototypes.vectors @ prototypes.vectors.T).triu(diagonal=1) > 1 - SAME).sum())
     if shared:
         notes = (*notes, f"{shared} pairs of classes share a prototype and cannot be distinguished.")
-    return replace(found, certificate=replace(found.certificate, note=" ".join(notes)))
+    return replace(prototypes, certificate=replace(prototypes.certificate, note=" ".join(notes)))
 
 
 def principal_components(table: NDArray[np.float64], dim: int, *, standardize: bool) -> NDArray[np.float64]:
@@ -82,10 +82,10 @@ def principal_components(table: NDArray[np.float64], dim: int, *, standardize: b
     from sklearn.preprocessing import StandardScaler
 
     scaled = StandardScaler(with_std=standardize).fit_transform(table)  # a constant column becomes zero
-    found = PCA(svd_solver="full").fit(scaled)
-    sizes = found.singular_values_
+    fitted = PCA(svd_solver="full").fit(scaled)
+    sizes = fitted.singular_values_
     rank = min(dim, int((sizes > sizes[0] * max(table.shape) * np.finfo(np.float64).eps).sum()))
     result = np.zeros((len(table), dim))
-    result[:, :rank] = found.transform(scaled)[:, :rank]
+    result[:, :rank] = fitted.transform(scaled)[:, :rank]
     farthest = result[np.abs(result).argmax(axis=0), np.arange(dim)]
     return result * np.where(farthest < 0, -1.0, 1.0)

@@ -12,7 +12,7 @@ from hyperproto._core.checks import check_output_width, choose
 from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto.losses import REDUCTIONS, Reduction
 from hyperproto.prototypes import Prototypes
-from hyperproto.spaces.tasks import BALANCED, Classes, Range, Task
+from hyperproto.spaces.tasks import BALANCED, Classes, Range, Task, class_tasks
 from hyperproto.sphere import working_dtype
 
 MOVING = threading.Lock()
@@ -201,6 +201,10 @@ class TaskSpace(OutputSpace):
     def extra_repr(self) -> str:
         """Describe the sphere or output."""
         return f"dim={self.dim}"
+
+    def softmax_scales(self) -> dict[str, float]:
+        """Return, for each class task, what scores are multiplied by for probabilities before any calibration."""
+        return dict.fromkeys(class_tasks(self.tasks), 1.0)
 
     @property
     def tasks(self) -> dict[str, Task]:

@@ -20,7 +20,7 @@ from hyperproto._core.checks import check_directions, check_integer, check_outpu
 from hyperproto._core.errors import InputError, arg
 from hyperproto._core.processes import from_first
 from hyperproto.codes.certificate import Certificate
-from hyperproto.defaults import NUMBER_AXES
+from hyperproto.defaults import NUMBER_AXES, UNFITTED_SCALE
 from hyperproto.losses import cosine_loss
 from hyperproto.prototypes import Prototypes, place
 from hyperproto.spaces.output_space import Head, TaskSpace, parse_tasks
@@ -84,6 +84,11 @@ class Sphere(TaskSpace):
         if not nearest:
             raise InputError("A space for top_k", "have classes", "only numbers", "`predict` answers with those.")
         return self.in_user_form(nearest)
+
+    def softmax_scales(self) -> dict[str, float]:
+        """Return the scale of each class task's loss, or 10 where it has none."""
+        tasks = class_tasks(self.tasks)
+        return {n: task.loss.cosine_scale(task.num_classes) or UNFITTED_SCALE for n, task in tasks.items()}
 
     @property
     def prototypes(self) -> dict[str, Prototypes] | Prototypes:
@@ -177,7 +182,7 @@ class PrototypeHead(Head):
 
     def many(self, z: Tensor) -> bool:
         """Return whether the cosines of all pairs would take so much memory that they are computed in blocks."""
-        return len(z) * len(self.prototypes) > MANY_SCORES
+        return not torch.compiler.is_compiling() and len(z) * len(self.prototypes) > MANY_SCORES
 
     def predict(self, z: Tensor) -> Tensor:
         """Return Equation 3: the class whose prototype is nearest."""

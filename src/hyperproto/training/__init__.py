@@ -1,4 +1,4 @@
-"""Shelf 7: from a description to a trained run, and the folder it leaves behind."""
+"""Shelf 8: from a description to a trained run, and the folder it leaves behind."""
 
 from hyperproto.spec import DataSpec, NetworkSpec, RunSpec, SpaceSpec, TrainSettings
 from hyperproto.training.fit import fit

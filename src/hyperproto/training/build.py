@@ -13,7 +13,6 @@ from hyperproto._core.errors import InputError, arg
 from hyperproto._core.processes import derive_seed, from_first
 from hyperproto.baselines import ConventionalSpace, DeepNCM, weigh_tasks
 from hyperproto.data import Arrays, ImageData, ImagePreprocessing, Labels, Source, Split, training_data
-from hyperproto.data.encoding import TableEncoder
 from hyperproto.data.image_files import ImageFiles, decode_rows, find_corrupt
 from hyperproto.data.preprocessing import TablePreprocessing, preprocessing_from_dict
 from hyperproto.data.readers import read_data
@@ -53,6 +52,7 @@ from hyperproto.spaces.space import deal_axes
 from hyperproto.spaces.tasks import class_tasks
 from hyperproto.spec import DataSpec, NetworkSpec, SpaceSpec
 from hyperproto.training.load import RunRecord, read_run
+from hyperproto_runtime.tables import TableEncoder
 
 Data: TypeAlias = Arrays | ImageData
 Tasks: TypeAlias = Mapping[str, Classes | Range]

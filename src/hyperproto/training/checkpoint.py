@@ -19,10 +19,11 @@ from torch import Tensor, nn
 
 from hyperproto._core.errors import InputError
 from hyperproto._core.processes import derive_seed
-from hyperproto._core.schema import read_plain
 from hyperproto.spaces import OutputSpace, Sphere
 from hyperproto.training.distributed import LossSum
+from hyperproto.training.optimizer import AnyOptimizer
 from hyperproto.training.run import EpochRecord
+from hyperproto_runtime.schema import read_plain
 
 FORMAT = "hyperproto.checkpoint/1"
 
@@ -96,7 +97,7 @@ class TrainState:
 
     network: nn.Module
     space: OutputSpace
-    optimizer: torch.optim.Optimizer
+    optimizer: AnyOptimizer
     accelerator: Accelerator
     seed: int
 

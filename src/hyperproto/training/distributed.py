@@ -12,6 +12,7 @@ from typing import Any, Self, TypeAlias
 import torch
 from accelerate import Accelerator
 from accelerate.state import AcceleratorState
+from accelerate.utils import DistributedType, DynamoBackend
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
@@ -22,9 +23,11 @@ from hyperproto.models import Backbone
 from hyperproto.spaces import OutputSpace
 from hyperproto.spaces.output_space import Head
 from hyperproto.spec import ResolvedSettings
+from hyperproto.training.optimizer import AnyOptimizer
 
 Named: TypeAlias = dict[str, Tensor]  # by task
 
+MAKING = threading.Lock()  # Accelerate's state is the whole process's, and no other thread must see half of it
 AGREE_EVERY = 50  # steps; processes must pause at the same one, and asking each other takes time
 
 
@@ -34,19 +37,22 @@ def accelerator_for(mixed_precision: str | None) -> Iterator[Accelerator]:
 
     Accelerate has one precision for the whole process, so another one is set for the time being.
     """
-    meet_other_processes()
-    before = AcceleratorState().mixed_precision if AcceleratorState._shared_state else None
-    change = before is not None and mixed_precision is not None and before != mixed_precision
-    if change:
-        AcceleratorState._reset_state()
+    before, change = None, False
     try:
-        accelerator = Accelerator(mixed_precision=mixed_precision)
+        with MAKING:
+            meet_other_processes()
+            before = AcceleratorState().mixed_precision if AcceleratorState._shared_state else None
+            change = before is not None and mixed_precision is not None and before != mixed_precision
+            if change:
+                AcceleratorState._reset_state()
+            accelerator = Accelerator(mixed_precision=mixed_precision)
         check_met(accelerator.num_processes)
         yield accelerator
     finally:
         if change:
-            AcceleratorState._reset_state()
-            Accelerator(mixed_precision=before)
+            with MAKING:
+                AcceleratorState._reset_state()
+                Accelerator(mixed_precision=before)
 
 
 def share_buffers(network: nn.Module, accelerator: Accelerator) -> None:
@@ -126,7 +132,7 @@ class Gradients:
             ignore = DistributedDataParallel._set_params_and_buffers_to_ignore_for_model
             ignore(objective, fixed)  # type: ignore[no-untyped-call]
         self.space, self.accelerator = space, accelerator
-        self.objective: nn.Module = accelerator.prepare(objective)
+        self.objective: nn.Module = objective if _is_plain(accelerator) else accelerator.prepare(objective)
         self.shared = processes > 1
         self.mean = settings.reduction == "mean"
         # the most rows of this process's share of a batch to compute at a time
@@ -165,7 +171,13 @@ class Gradients:
         return counts
 
 
-def take_step(optimizer: torch.optim.Optimizer, accelerator: Accelerator) -> None:
+def _is_plain(accelerator: Accelerator) -> bool:
+    """Whether Accelerate has nothing to do, and need not load 2 s and 40 MB of torch to find that out."""
+    alone = accelerator.distributed_type == DistributedType.NO and accelerator.mixed_precision == "no"
+    return alone and bool(accelerator.state.dynamo_plugin.backend == DynamoBackend.NO)
+
+
+def take_step(optimizer: AnyOptimizer, accelerator: Accelerator) -> None:
     """Go one step downhill. Accelerate's own step searches for optional packages every time, which takes 0.5 ms."""
     scaler = accelerator.scaler
     if scaler is None:

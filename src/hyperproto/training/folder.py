@@ -37,12 +37,12 @@ from hyperproto._core.files import (
     owning,
     plain,
     read_json,
+    read_records,
     replacing,
     write_json,
     write_json_lines,
 )
 from hyperproto._core.processes import is_first
-from hyperproto._core.schema import read_records
 from hyperproto.prototypes import Prototypes
 from hyperproto.spaces import OutputSpace
 from hyperproto.spec import RunSpec
@@ -212,35 +212,30 @@ def run_started(folder: Path | None, spec: RunSpec) -> Iterator[None]:
     """Write the description of a run before anything that takes time; take it back where the block fails early.
 
     A process that is killed leaves a folder that can be resumed; one that meets a mistake leaves none, or what a run
-    that was killed had left before.
+    that was killed had left before. Until the end of the block no other process can open the folder.
     """
     if folder is None or not is_first():
         yield
         return
-    if (folder / "config.json").is_file():
-        raise InputError(
-            f'"{folder}"',
-            "be a new folder",
-            "one with a run",
-            f"Continue it with --resume {folder} (resume_run in Python), or choose another folder.",
-        )
-    before = {name: (folder / name).is_file() for name in (SPEC, FEATURES)}
     take_folder(folder)
-    killed = read_json(folder / SPEC) if before[SPEC] else None
-    write_json(folder / SPEC, spec.to_dict())
-    try:
-        yield
-    except BaseException:
-        if not (folder / "config.json").is_file():
-            with suppress(OSError):
-                if not before[FEATURES]:
-                    (folder / FEATURES).unlink(missing_ok=True)
-                if before[SPEC]:
-                    write_json(folder / SPEC, killed)
-                else:
-                    (folder / SPEC).unlink()
-                    folder.rmdir()  # where nothing else is in it
-        raise
+    with owning(folder, lend=True):  # to `fit`
+        take_folder(folder)  # by now another process may have been here
+        before = {name: (folder / name).is_file() for name in (SPEC, FEATURES)}
+        killed = read_json(folder / SPEC) if before[SPEC] else None
+        write_json(folder / SPEC, spec.to_dict())
+        try:
+            yield
+        except BaseException:
+            if not (folder / "config.json").is_file():
+                with suppress(OSError):
+                    if not before[FEATURES]:
+                        (folder / FEATURES).unlink(missing_ok=True)
+                    if before[SPEC]:
+                        write_json(folder / SPEC, killed)
+                    else:
+                        (folder / SPEC).unlink()
+                        folder.rmdir()  # where nothing else is in it
+            raise
 
 
 def stored_position(folder: Path) -> tuple[int, int] | None:
@@ -279,7 +274,7 @@ def stored_spec(folder: Path) -> RunSpec:
             raise InputError(f'"{folder}"', "be trained from a description to be resumed", "a run of fit", advice)
         return spec
     if not (folder / SPEC).is_file():
-        raise FileNotFoundError(f'No run in "{folder}": expected "config.json" or "{SPEC}". Start one with --folder.')
+        read_config(folder)  # or an error: there is none
     return RunSpec.from_dict(read_json(folder / SPEC))
 
 
@@ -293,7 +288,7 @@ def take_folder(folder: Path) -> None:
         _check_spec(folder)
     advice = "Choose another."
     if (folder / "config.json").is_file():
-        advice = f"Continue the run in it with {arg('resume', True)}, or choose another."
+        advice = f"Continue the run in it with resume=True (--resume {folder} of a command), or choose another."
     ours = (SPEC, *([FEATURES] if _is_features(folder / FEATURES) else [])) if started else ()
     new_folder(folder, except_for=ours, advice=advice)
 

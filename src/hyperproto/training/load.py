@@ -15,9 +15,8 @@ import torch
 from torch import nn
 
 from hyperproto._core.checks import choose
-from hyperproto._core.errors import HyperprotoError, InputError
-from hyperproto._core.files import as_path, read_json
-from hyperproto._core.schema import read_plain, read_records, typed
+from hyperproto._core.errors import HyperprotoError, InputError, MissingDataError
+from hyperproto._core.files import as_path, read_json, read_records
 from hyperproto.baselines import space_from_dict
 from hyperproto.models import create_backbone
 from hyperproto.prototypes import Prototypes
@@ -26,6 +25,7 @@ from hyperproto.spec import RunSpec
 from hyperproto.training.checkpoint import fill_weights, read_tensors
 from hyperproto.training.distributed import use_channels_last
 from hyperproto.training.run import FORMAT, EpochRecord, RunConfig, best_epoch
+from hyperproto_runtime.schema import read_plain, typed
 
 CALIBRATION = "calibration.json"
 MOST = 2**24  # of any whole number: classes, columns, dimensions
@@ -101,7 +101,8 @@ def read_run(folder: str | Path) -> RunRecord:
 def read_config(folder: Path) -> dict[str, Any]:
     """Read the config of a run."""
     if not (folder / "config.json").is_file():
-        raise FileNotFoundError(f'No run in "{folder}": expected "config.json". fit(folder=...) makes one.')
+        advice = "fit(folder=...) makes one, hyperproto train another."
+        raise MissingDataError(f'"{folder}"', "hold a run", 'no "config.json"', advice)
     config = read_json(folder / "config.json")
     found = config.get("format") if isinstance(config, dict) else None
     if found != FORMAT:
@@ -149,9 +150,9 @@ def load(
     which : {"last", "best"}
         The weights after the last epoch, or after the best one on validation data.
     network : nn.Module, optional
-        Needed only for a network that is not one of ours: build it as for training, and its weights are filled in.
+        Needed only for a network that is not of this library: build it as for training; its weights are filled in.
     space : OutputSpace, optional
-        Needed only for a space that is not one of ours.
+        Needed only for a space that is not of this library.
     """
     folder = as_path(folder)
     choose(which, {"last": 0, "best": 0}, what="weights")
@@ -159,7 +160,7 @@ def load(
     path = folder / f"{which}.safetensors"
     if not path.is_file():
         reason = "stopped before its first epoch ended" if which == "last" else "had no validation data"
-        raise FileNotFoundError(f'No weights at "{path}". The run may have {reason}.')
+        raise MissingDataError(f'"{path}"', "hold weights", "no such file", f"The run may have {reason}.")
     built = rebuild(folder, network=network, space=space)
     fill_weights(built.network, built.space, read_tensors(path))
     calibration = read_json(folder / CALIBRATION) if (folder / CALIBRATION).is_file() else None
@@ -208,7 +209,7 @@ def stored_prototypes(folder: Path, space: dict[str, Any]) -> dict[str, Prototyp
     files = {name: folder / f"prototypes.{index}.safetensors" for index, name in enumerate(named)}
     for name, file in files.items():
         if not file.is_file():
-            raise FileNotFoundError(f'The prototypes of "{name}" must be in "{file}"; there is no such file.')
+            raise MissingDataError(f'"{file}"', f'hold the prototypes of "{name}"', "no such file")
     return {name: Prototypes.load(file) for name, file in files.items()}
 
 

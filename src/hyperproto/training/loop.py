@@ -8,7 +8,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import torch
 from accelerate import Accelerator
 from safetensors.torch import save_file
 from torch import Tensor
@@ -43,6 +42,7 @@ from hyperproto.training.distributed import (
     use_channels_last,
 )
 from hyperproto.training.folder import RunFolder
+from hyperproto.training.optimizer import AnyOptimizer
 from hyperproto.training.outputs import evaluate
 from hyperproto.training.run import Run, best_epoch, describe_measures, out_of_patience
 
@@ -109,7 +109,7 @@ class Loop:
         accelerator: Accelerator,
         train: AnyDataset,
         valid: AnyDataset | None,
-        optimizer: torch.optim.Optimizer,
+        optimizer: AnyOptimizer,
         *,
         callbacks: Sequence[Callback] = (),
         min_rows: int = 1,

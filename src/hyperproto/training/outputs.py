@@ -13,7 +13,7 @@ from hyperproto.data import Arrays, Batches, ImageData, as_dataset
 from hyperproto.defaults import INFERENCE_BATCH_SIZE
 from hyperproto.metrics import absolute_error_terms, accuracy_terms, most_likely
 from hyperproto.spaces import OutputSpace
-from hyperproto.training.distributed import move, use_channels_last
+from hyperproto.training.distributed import MAKING, move, use_channels_last
 
 
 @torch.no_grad()
@@ -91,8 +91,9 @@ def evaluate(
         ``{"accuracy": ...}`` or ``{"mae": ...}`` for one unnamed task, else ``{"digit/accuracy": ...}`` and so on.
     """
     if accelerator is None:
-        meet_other_processes()
-        accelerator = Accelerator()
+        with MAKING:
+            meet_other_processes()
+            accelerator = Accelerator()
     rank, world = accelerator.process_index, accelerator.num_processes
     batches = Batches(as_dataset(data, name="data"), batch_size, shuffle=False, rank=rank, world=world)
     sums: dict[str, tuple[float, int]] = {}

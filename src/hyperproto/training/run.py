@@ -13,6 +13,7 @@ from torch import nn
 
 from hyperproto._core.checks import unknown_choice
 from hyperproto._version import __version__
+from hyperproto.export import Exported, export_model
 from hyperproto.models import Backbone
 from hyperproto.spaces import OutputSpace
 
@@ -86,6 +87,42 @@ class Run:
         epochs = f"{len(self.history)} epoch{'s' * (len(self.history) != 1)}"
         stored = "not stored" if self.folder is None else f'in "{self.folder}"'
         return f"<Run: {', '.join(filter(None, (epochs, describe_measures(self.metrics), stored)))}>"
+
+    def export(
+        self,
+        folder: str | Path,
+        inputs: Any,
+        *,
+        preprocessing: Any = None,
+        calibration: Any = None,
+        overwrite: bool = False,
+    ) -> Exported:
+        """Write a folder by which ``hyperproto.runtime.Predictor`` predicts without torch.
+
+        A stored run that knows its data is exported from its folder by :func:`hyperproto.evaluation.export_run`.
+
+        Parameters
+        ----------
+        folder : path
+            Must be new or empty; with ``overwrite`` it may hold another exported model.
+        inputs : array, tensor or ImageFiles
+            Real inputs, on which torch and onnxruntime are compared: as ``fit`` took them, or with ``preprocessing``
+            as the :class:`~hyperproto.data.Source` has them.
+        preprocessing : ImagePreprocessing or TablePreprocessing, optional
+            That of the source: the model then takes image files, or rows as dicts.
+        calibration : Calibration, optional
+            What :func:`~hyperproto.evaluation.calibrate_run` returned.
+        """
+        return export_model(
+            folder,
+            self.network,
+            self.space,
+            inputs,
+            preprocessing=preprocessing,
+            calibrations=calibration and {name: task.to_dict() for name, task in calibration.tasks.items()},
+            measures=self.metrics,
+            overwrite=overwrite,
+        )
 
     @property
     def metrics(self) -> dict[str, float]:

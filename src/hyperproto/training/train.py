@@ -1,6 +1,7 @@
 """Training from a description: data, network and space are built from plain values, and built again to resume."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -8,8 +9,8 @@ from typing import Any
 
 from torch import nn
 
-from hyperproto._core.files import as_path
-from hyperproto._core.processes import derive_seed, from_first
+from hyperproto._core.files import as_path, owning
+from hyperproto._core.processes import derive_seed, from_first, is_first
 from hyperproto.data import Labels, Source
 from hyperproto.data.source import Target, resized
 from hyperproto.defaults import FINE_TUNING, HEAD_DECAY, InputKind
@@ -102,25 +103,27 @@ def resume_run(
         As for :func:`train`.
     """
     place = as_path(folder)
-    if epochs is not None:
-        from_first(lambda: extend_run(place, epochs))
-    spec, position = from_first(lambda: (stored_spec(place), stored_position(place)))
-    read = partial(build_source, spec.data, seed=spec.train.seed, path=path)
-    if position is None:
-        spec, source, network, space = _build(spec, read(), place)
-    else:  # what a rule decided is taken from the run: the rule may be another one by now
-        record = read_run(place)
-        spec = replace(spec, train=ResolvedSettings.from_dict(record.settings))
-        source = read_as(record, read)
-        network, space = rebuild(place)
-        stored, now = ({name: _values(t) for name, t in each.items()} for each in (space.tasks, source.targets))
-        check_same(place, "targets", stored, now)
-        if spec.network.freeze:
-            fill_weights(network, space, read_checkpoint(place / CHECKPOINT).tensors)
-            source = freeze(network, source, spec.data, place)
-    if say is not None:
-        say(_where(place, position, spec.train.epochs))
-    return _fit(spec, source, network, space, place, say, options)
+    # from before it is read, and lent to `fit`
+    with owning(place, lend=True) if is_first() and place.is_dir() else nullcontext():
+        if epochs is not None:
+            from_first(lambda: extend_run(place, epochs))
+        spec, position = from_first(lambda: (stored_spec(place), stored_position(place)))
+        read = partial(build_source, spec.data, seed=spec.train.seed, path=path)
+        if position is None:
+            spec, source, network, space = _build(spec, read(), place)
+        else:  # what a rule decided is taken from the run: the rule may be another one by now
+            record = read_run(place)
+            spec = replace(spec, train=ResolvedSettings.from_dict(record.settings))
+            source = read_as(record, read)
+            network, space = rebuild(place)
+            stored, now = ({name: _values(t) for name, t in each.items()} for each in (space.tasks, source.targets))
+            check_same(place, "targets", stored, now)
+            if spec.network.freeze:
+                fill_weights(network, space, read_checkpoint(place / CHECKPOINT).tensors)
+                source = freeze(network, source, spec.data, place)
+        if say is not None:
+            say(_where(place, position, spec.train.epochs))
+        return _fit(spec, source, network, space, place, say, options)
 
 
 def _build(spec: RunSpec, source: Source, folder: Path | None) -> tuple[RunSpec, Source, nn.Module, TaskSpace]:
@@ -192,7 +195,7 @@ def _headline(name: str, examples: int, valid: int | None, network: nn.Module, s
     """Say what is trained on what; a rule may have chosen much of it."""
     assert isinstance(network, Backbone)
     weights = sum(parameter.numel() for parameter in network.parameters())
-    measured = "no validation data" if valid is None else f"{valid:,} to validate on"
+    measured = "nothing to measure on" if valid is None else f"{valid:,} to measure on"
     kind = "the sphere" if isinstance(space, Sphere) else "softmax and squared error"
     line = f"{name}: {examples:,} examples to train on, {measured}; {network.name} with {weights:,} weights; "
     line += f"{kind} in {space.dim} dimensions"

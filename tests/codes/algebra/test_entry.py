@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from hyperproto.codes.algebra.entry import derive, members, section
 from hyperproto.codes.algebra.lattices import e8_roots
 from hyperproto.codes.algebra.quadratic import FormSet, SignCode
+from hyperproto.codes.algebra.registry import best_entry, exact_entries
 
 
 @pytest.mark.parametrize(("steps", "num_points"), [(1, 56), (2, 27), (3, 16), (4, 10)])
@@ -20,6 +21,28 @@ def test_derived_cosine_is_s_over_one_plus_s_at_any_point(base):
     code = SignCode(FormSet(4, 0, kerdock=True))
     points = code.rows(np.arange(code.num_points))
     assert_is_code(derive(points, 1 / 4, base=base), 128, 15, 1 / 5)
+
+
+def test_a_subset_is_drawn_by_the_seed_and_a_whole_code_is_whole():
+    entry = next(entry for entry in exact_entries() if entry.name == "equiangular 276 derived 1")
+    first, again, other = (entry.draw(200, seed=seed) for seed in (3, 3, 4))
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, other)
+    assert len(np.unique(first)) == 200
+    assert np.array_equal(entry.draw(275, seed=3), np.arange(275))
+
+
+def test_of_a_huge_code_the_first_points_are_taken():
+    entry = best_entry(10**6, 128)
+    assert np.array_equal(entry.draw(1000, seed=5), np.arange(1000))
+
+
+def test_single_precision_is_the_rounding_of_double():
+    entry = best_entry(40_000, 128)
+    index = entry.draw(40_000, seed=0)
+    single, double = (entry.take(index, dtype=dtype) for dtype in (np.float32, np.float64))
+    assert single.dtype == np.float32
+    assert np.allclose(single, double, rtol=3e-7, atol=0)
 
 
 @settings(max_examples=30, deadline=None)

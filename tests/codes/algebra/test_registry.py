@@ -106,7 +106,7 @@ def test_any_entry_keeps_its_promise_on_sampled_rows(seed):
     rng = np.random.default_rng(seed)
     dim = int(rng.integers(3, 150))
     num_points = int(2 * dim + 10 ** rng.uniform(0.5, 6))
-    found = [entry for entry in candidates(num_points, dim) if entry.num_points > 250_000 or entry.block]
+    found = [*family_entries(num_points, dim), *(e for e in single_entries() if e.num_points > 250_000)]
     for entry in found[:2]:
         near = rng.integers(entry.num_points) + np.arange(100)
         index = np.unique(np.concatenate([near % entry.num_points, rng.integers(0, entry.num_points, 100)]))

@@ -18,12 +18,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from hyperproto._core.processes import derive_seed
 from hyperproto.codes.algebra.fields import Integers
 from hyperproto.codes.measure import Array, row_blocks
 
 RowsByIndex = Callable[[Integers, DTypeLike], Array]
 
 CHUNK = 1 << 22  # numbers in one chunk of rows: small next to the result, large enough for numpy
+HUGE = 1 << 18  # points in a code from which subsets are not drawn: whole cosets, the first, are made faster
 TOLERANCE = 1e-9  # products of the codes here differ by 1e-3 and more
 
 
@@ -43,9 +45,6 @@ class Entry:
         Who found it, or which theorem gives ``max_cosine``; says so where it is only measured.
     rows : callable
         ``rows(index, dtype)`` makes chosen unit rows, of the dtype where that saves time; no other is made.
-    block : int
-        Points come in blocks of this many, in order, opposite points together: equal shares of blocks make an
-        even subset. 0: in no such order.
     """
 
     name: str
@@ -54,11 +53,17 @@ class Entry:
     max_cosine: float
     citation: str
     rows: RowsByIndex
-    block: int = 0
 
     def build(self) -> Array:
         """Return every point, shape (num_points, dim), float64."""
         return self.take(np.arange(self.num_points))
+
+    def draw(self, num_points: int, *, seed: int) -> Integers:
+        """Return the indices of a subset, in increasing order: drawn by the seed, of a huge code the first ones."""
+        if num_points == self.num_points or self.num_points > HUGE:
+            return np.arange(num_points)
+        drawn = np.random.default_rng(derive_seed(seed, "subset", self.name)).permutation(self.num_points)
+        return np.sort(drawn[:num_points])
 
     def take(self, index: Integers, *, dim: int | None = None, dtype: DTypeLike = np.float64) -> Array:
         """Return chosen points, padded with zeros to ``dim``: filled in chunks, so nothing else is large."""

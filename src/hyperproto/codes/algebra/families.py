@@ -64,8 +64,6 @@ def sign_entry(forms: FormSet, shortened: int = 0) -> Entry:
         code.max_cosine,
         f"{citation}{': cosine (s D - k)/(D - k) when k coordinates are fixed' if shortened else ''}",
         code.rows,
-        # all forms are alike where all differences have one rank: whole cosets; else a share of each
-        block=code.coset * (forms.num_forms if forms.is_single_rank else 1),
     )
 
 
@@ -155,7 +153,7 @@ def glued_entry(
         return np.concatenate([inner, outer], axis=1)
 
     max_cosine = 1 - weight * (1 - inside)
-    return Entry(name, group * num_groups, code.dim + outer_dim, max_cosine, citation, rows, block=group)
+    return Entry(name, group * num_groups, code.dim + outer_dim, max_cosine, citation, rows)
 
 
 def _chirps(num_points: int, dim: int) -> Iterator[Entry]:
@@ -168,8 +166,8 @@ def _chirps(num_points: int, dim: int) -> Iterator[Entry]:
     ):
         if q >= 3 and (q + 1) ** degree * 6 >= num_points:
             code = ChirpCode(q, degree)
-            name, block = f"{kind} chirps over GF({q})", code.coset * (q if degree == 2 else 1)
-            yield Entry(name, code.num_points, code.dim, code.max_cosine, theorem, code.rows, block=block)
+            name = f"{kind} chirps over GF({q})"
+            yield Entry(name, code.num_points, code.dim, code.max_cosine, theorem, code.rows)
 
 
 def quadric_entry(order: int) -> Entry:

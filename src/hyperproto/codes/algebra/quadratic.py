@@ -38,7 +38,7 @@ class FormSet:
 
     The number of a form spells its coefficients in base ``2^field_bits``, the last one (the Kerdock
     coefficient, where there is one) fastest. ``min_rank`` is the smallest rank of a difference, by the theorems
-    above; ``is_single_rank`` says that all have it.
+    above.
     """
 
     def __init__(self, bits: int, terms: int, *, kerdock: bool) -> None:
@@ -47,7 +47,6 @@ class FormSet:
         self.field_bits = bits - kerdock
         self.num_forms = 1 << self.field_bits * (terms + kerdock)
         self.min_rank = bits - 2 * terms + (0 if kerdock else bits % 2)
-        self.is_single_rank = terms == 0 if kerdock else terms == 1 and bits % 2 == 1
 
     def values(self, forms: Integers) -> NDArray[np.int64]:
         """Return Q(x) in {0, 1} for each form and each x. Shape (len(forms), 2^bits)."""

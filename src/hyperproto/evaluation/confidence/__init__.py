@@ -4,7 +4,13 @@ Everything here takes scores, probabilities or numbers as numpy arrays or torch 
 not trained on, and returns numpy arrays. Runs and estimators share it. Values are frozen, and plain in ``to_dict``.
 """
 
-from hyperproto.evaluation.confidence.calibration import Calibration, ClassCalibration, TaskOutputs, Temperature
+from hyperproto.evaluation.confidence.calibration import (
+    Calibration,
+    ClassCalibration,
+    TaskOutputs,
+    Temperature,
+    uncalibrated,
+)
 from hyperproto.evaluation.confidence.conformal import ConformalInterval, ConformalSets
 from hyperproto.evaluation.confidence.outliers import OUTLIER_SCORES, Rejection, outlier_score
 from hyperproto.evaluation.confidence.task_calibration import Confidence, ConfidenceReport, TaskCalibration
@@ -22,4 +28,5 @@ __all__ = [
     "TaskOutputs",
     "Temperature",
     "outlier_score",
+    "uncalibrated",
 ]

@@ -14,7 +14,7 @@ from scipy.special import log_softmax, softmax
 from hyperproto._core.arrays import Numbers, Values, labeled_rows, to_labels, to_numbers
 from hyperproto._core.checks import check_finite_number, check_integer, choose
 from hyperproto._core.errors import InputError, InputTypeError
-from hyperproto._core.schema import read_plain
+from hyperproto.defaults import COVERAGE
 from hyperproto.evaluation.confidence.conformal import ConformalSets
 from hyperproto.evaluation.confidence.outliers import OUTLIER_SCORES, Rejection, outlier_score
 from hyperproto.evaluation.confidence.task_calibration import (
@@ -24,6 +24,9 @@ from hyperproto.evaluation.confidence.task_calibration import (
     TaskCalibration,
 )
 from hyperproto.metrics import calibration_error
+from hyperproto.spaces import Sphere
+from hyperproto.spaces.output_space import TaskSpace
+from hyperproto_runtime.schema import read_plain
 
 FORMAT = "hyperproto.calibration/1"
 SMALLEST_SCALE, LARGEST_SCALE = 1e-3, 1e5  # that are tried
@@ -116,7 +119,7 @@ class ClassCalibration(TaskCalibration, kind="classes"):
         labels: Values,
         norms: Values | None = None,
         *,
-        coverage: float | None = 0.9,
+        coverage: float | None = COVERAGE,
         reject: float | None = None,
         outlier: str | None = None,
     ) -> Self:
@@ -199,6 +202,12 @@ class ClassCalibration(TaskCalibration, kind="classes"):
             stated_rejection=math.nan if self.rejection is None else self.rejection.rate,
             rejection=rejection,
         )
+
+
+def uncalibrated(space: TaskSpace) -> dict[str, ClassCalibration]:
+    """Return the probabilities that class tasks have by themselves: the scale of their loss, or 10; 1 for logits."""
+    outlier = "length" if isinstance(space, Sphere) else "energy"
+    return {name: ClassCalibration(Temperature(s), outlier=outlier) for name, s in space.softmax_scales().items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -309,9 +318,9 @@ class Calibration:
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Self:
         """Return what :meth:`to_dict` described."""
-        found = stored.get("format") if isinstance(stored, Mapping) else None
-        if found != FORMAT:
-            raise InputError("A stored calibration", f"have the format {FORMAT}", found, "Calibrate the run again.")
+        version = stored.get("format") if isinstance(stored, Mapping) else None
+        if version != FORMAT:
+            raise InputError("A stored calibration", f"have the format {FORMAT}", version, "Calibrate the run again.")
         about = read_plain(_Stored, stored, "A stored calibration")
         try:
             tasks = {name: TaskCalibration.from_dict(task) for name, task in about.tasks.items()}

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from hyperproto._core.arrays import Numbers, Values, labeled_rows, to_numbers
 from hyperproto._core.checks import check_finite_number
 from hyperproto._core.errors import InputError, arg
+from hyperproto.defaults import COVERAGE
 from hyperproto.evaluation.confidence.task_calibration import (
     Confidence,
     ConfidenceReport,
@@ -79,7 +80,7 @@ class ConformalSets(StoredValue, kind="conformal_sets"):
         check_share(self.coverage, "coverage")
 
     @classmethod
-    def fit(cls, probabilities: Values, labels: Values, coverage: float = 0.9, *, empty: bool = False) -> Self:
+    def fit(cls, probabilities: Values, labels: Values, coverage: float = COVERAGE, *, empty: bool = False) -> Self:
         """Choose the threshold on data that was not trained on.
 
         Parameters
@@ -135,7 +136,7 @@ class ConformalInterval(TaskCalibration, kind="conformal_interval"):
         cls,
         predictions: Values,
         truths: Values,
-        coverage: float = 0.9,
+        coverage: float = COVERAGE,
         *,
         low: float = -math.inf,
         high: float = math.inf,
@@ -155,17 +156,17 @@ class ConformalInterval(TaskCalibration, kind="conformal_interval"):
         present = ~np.isnan(true)
         if not present.any():
             raise InputError("truths", "hold at least one that is not missing", f"{len(true)} missing ones")
-        found = to_numbers(predictions, "predictions", ndim=1)
-        if found.shape != true.shape:
-            raise InputError("predictions", f"be as many as {arg('truths')}", f"{len(found)} and {len(true)}")
+        centers = to_numbers(predictions, "predictions", ndim=1)
+        if centers.shape != true.shape:
+            raise InputError("predictions", f"be as many as {arg('truths')}", f"{len(centers)} and {len(true)}")
         beyond = (true < low) | (true > high)
-        misses = np.where(beyond, np.inf, np.abs(found - true))[present]
+        misses = np.where(beyond, np.inf, np.abs(centers - true))[present]
         return cls(conformal_quantile(misses, check_share(coverage, "coverage")), coverage, low, high)
 
     def intervals(self, predictions: Values) -> Numbers:
         """Return the ends of each interval, shape (n, 2)."""
-        found = to_numbers(predictions, "predictions", ndim=1)
-        ends = np.stack([found - self.radius, found + self.radius], axis=1)
+        centers = to_numbers(predictions, "predictions", ndim=1)
+        ends = np.stack([centers - self.radius, centers + self.radius], axis=1)
         return np.clip(ends, self.low, self.high)
 
     def describe(

@@ -11,17 +11,16 @@ from scipy.special import logsumexp, softmax
 from hyperproto._core.arrays import Numbers, Values, to_numbers
 from hyperproto._core.checks import check_finite_number, choose
 from hyperproto._core.errors import InputError, arg
+from hyperproto.defaults import LENGTH_POWER, REJECTED
 from hyperproto.evaluation.confidence.conformal import check_share, check_threshold, conformal_quantile
 from hyperproto.evaluation.confidence.task_calibration import StoredValue
-
-POWER = 0.2  # of the length; chosen on digits with three classes left out, where 0.1 to 0.3 do nearly as well
 
 
 def _length(scores: Numbers, norms: Numbers | None, scale: float) -> Numbers:
     """Minus the largest cosine times a root of |z|: the loss leaves |z| free, and it is small for the unfamiliar."""
     if norms is None:
         raise InputError("norms", 'be the lengths |z| of the outputs for the outlier score "length"', "none")
-    return np.asarray(-np.max(scores, axis=1) * norms**POWER)
+    return np.asarray(-np.max(scores, axis=1) * norms**LENGTH_POWER)
 
 
 def _improbability(scores: Numbers, norms: Numbers | None, scale: float) -> Numbers:
@@ -96,7 +95,7 @@ class Rejection(StoredValue, kind="rejection"):
         check_share(self.rate, "rate")
 
     @classmethod
-    def fit(cls, scores: Values, rate: float = 0.05) -> Self:
+    def fit(cls, scores: Values, rate: float = REJECTED) -> Self:
         """Choose the threshold on data of the known classes that was not trained on.
 
         A new known input is rejected with a probability of at most ``rate``, and where scores do not tie of at least

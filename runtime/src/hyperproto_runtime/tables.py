@@ -6,24 +6,41 @@ day, its day of the week and its hour, a duration its seconds. A category that t
 """
 
 import math
+import re
 import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from typing import Any, Literal, Self
+from functools import cached_property
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hyperproto._core.errors import InputError
+from hyperproto_runtime.errors import InputError
 
 MOST_CATEGORIES = 256  # columns that one column of categories becomes
 LEAST_SEEN = 2  # rows of a category: of one that is seen once there is nothing to learn
-TFIDF: dict[str, Any] = {"sublinear_tf": True}  # of scikit-learn's vectorizer
 EPOCH = datetime(1970, 1, 1)
+WORD = re.compile(r"(?u)\b\w\w+\b")  # scikit-learn's
 DATE_PARTS = ("day", "weekday", "hour")
+
+
+class SparseRows(NamedTuple):
+    """Rows of mostly zeros, shape (n, width): entries ``starts[i]`` to ``starts[i + 1]`` are those of row i."""
+
+    starts: NDArray[np.int32]
+    columns: NDArray[np.int32]
+    values: NDArray[np.float32]
+    width: int
+
+    def to_dense(self) -> NDArray[np.float32]:
+        """Return all entries, zeros too."""
+        rows = np.zeros((len(self.starts) - 1, self.width), dtype=np.float32)
+        rows[np.repeat(np.arange(len(rows)), np.diff(self.starts)), self.columns] = self.values
+        return rows
 
 
 @dataclass(frozen=True)
@@ -87,19 +104,14 @@ class ColumnCode:
         return (*parts, f"{self.name} is empty") if self.gaps else parts
 
     def encode(self, cells: Any) -> Any:
-        """Return numbers, shape (n, len(outputs)); those of a text sparse."""
+        """Return numbers, shape (n, len(outputs)); those of a text as :class:`SparseRows`."""
         if self.kind == "text":
-            from sklearn.feature_extraction.text import TfidfVectorizer
-
-            vectorizer = TfidfVectorizer(**TFIDF, vocabulary=self.categories)
-            vectorizer.idf_ = np.array(self.fill)
-            return vectorizer.transform(_texts(cells)).astype(np.float32)
+            return self._weigh_words(cells)
         if self.kind == "categories":
             table = np.zeros((len(cells), len(self.outputs)))
-            places = {word: index for index, word in enumerate(self.categories)}
             for row, cell in enumerate(cells):
                 word = _word(cell)
-                place = zlib.crc32(str(word).encode()) % self.buckets if self.buckets else places.get(word)
+                place = zlib.crc32(str(word).encode()) % self.buckets if self.buckets else self._places.get(word)
                 if place is not None:
                     table[row, place] = 1.0
             return table
@@ -107,6 +119,34 @@ class ColumnCode:
         empty = np.isnan(values)
         values = np.where(empty, self.fill, values)
         return np.column_stack([values, empty[:, 0]]) if self.gaps else values
+
+    def _weigh_words(self, cells: Sequence[Any]) -> SparseRows:
+        """Return TF-IDF as scikit-learn's ``TfidfVectorizer(sublinear_tf=True)`` has it.
+
+        A word that is in a text c times weighs (1 + log c) times its own weight; each row is then of length 1.
+        """
+        starts, columns, values = [0], [], []
+        for cell in cells:
+            words = WORD.findall("" if cell is None else str(cell).lower())
+            found = Counter(self._places[word] for word in words if word in self._places)
+            places = sorted(found)
+            counts = np.array([found[place] for place in places], dtype=np.float64)
+            weights = (np.log(counts) + 1) * self._weights[places] if places else counts
+            length = math.sqrt(sum((weights * weights).tolist()))
+            columns += places
+            values.append(weights / length if length else weights)
+            starts.append(len(columns))
+        joined = np.concatenate(values) if values else np.zeros(0)
+        first, indices = (np.array(part, dtype=np.int32) for part in (starts, columns))
+        return SparseRows(first, indices, joined.astype(np.float32), len(self.categories))
+
+    @cached_property
+    def _places(self) -> dict[str | None, int]:
+        return {word: index for index, word in enumerate(self.categories)}
+
+    @cached_property
+    def _weights(self) -> NDArray[np.float64]:
+        return np.array(self.fill)
 
 
 @dataclass(frozen=True)
@@ -125,15 +165,6 @@ class TableEncoder:
     def fit(cls, columns: Mapping[str, Any]) -> Self:
         """Look at the columns of training data, each as :meth:`ColumnCode.fit` takes it."""
         return cls(tuple(ColumnCode.fit(name, cells) for name, cells in columns.items()))
-
-    @classmethod
-    def fit_text(cls, name: str, cells: Sequence[Any]) -> Self:
-        """Look at one column of free text: scikit-learn's TF-IDF of its words."""
-        from sklearn.feature_extraction.text import TfidfVectorizer
-
-        fitted = TfidfVectorizer(**TFIDF).fit(_texts(cells))
-        words, weights = tuple(fitted.get_feature_names_out().tolist()), tuple(fitted.idf_.tolist())
-        return cls((ColumnCode(name, "text", weights, categories=words),))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -236,10 +267,6 @@ def _numbers(name: str, kind: str, cells: Any) -> NDArray[np.float64]:
         got = f"{cells[row]!r} in row {row + 1} ({int(wrong.sum())} of {len(values)} rows)"
         raise InputError(f'Column "{name}"', f"hold finite {kind}s or empty cells, as in training", got)
     return values
-
-
-def _texts(cells: Sequence[Any]) -> list[str]:
-    return ["" if cell is None else str(cell) for cell in cells]
 
 
 def _word(cell: Any) -> str | None:

@@ -5,13 +5,11 @@ import sys
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from numbers import Real
-from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from hyperproto._core.checks import check_finite_number, check_integer, choose, unknown_choice
-from hyperproto._core.errors import HyperprotoError, InputError, InputTypeError
-from hyperproto._core.files import read_json_lines
+from hyperproto_runtime.checks import check_finite_number, check_integer, choose, unknown_choice
+from hyperproto_runtime.errors import HyperprotoError, InputError, InputTypeError
 
 T = TypeVar("T")
 
@@ -48,14 +46,6 @@ def read_plain(kind: type[T], values: Any, where: str) -> T:
         return from_plain(kind, values, newer=True)
     except HyperprotoError as error:
         raise InputError(where, f"be complete and unchanged ({error})", advice="It may have been edited.") from None
-
-
-def read_records(kind: type[Any], path: Path) -> list[dict[str, Any]]:
-    """Read a file of JSON lines that each hold the fields of a dataclass."""
-    lines: list[dict[str, Any]] = read_json_lines(path)
-    for number, line in enumerate(lines, 1):
-        read_plain(kind, line, f'Line {number} of "{path}"')
-    return lines
 
 
 def check_choices(values: Any) -> None:

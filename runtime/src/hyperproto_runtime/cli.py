@@ -1,0 +1,96 @@
+"""``hyperproto-runtime``: predict files with an exported model."""
+
+import argparse
+import csv
+import io
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from hyperproto_runtime._version import __version__
+from hyperproto_runtime.errors import HyperprotoError, InputError
+
+NOT_AVAILABLE = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null")  # what programs write for it
+DELIMITERS = {".csv": ",", ".tsv": "\t"}
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command. A user's mistake prints one sentence and exits with 2."""
+    parser = argparse.ArgumentParser(prog="hyperproto-runtime", description=__doc__)
+    parser.add_argument("--version", action="version", version=f"hyperproto-runtime {__version__}")
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    predict = verbs.add_parser("predict", help="predict images, or the rows of tables, and print JSON lines")
+    predict.add_argument("model", type=Path, help="the folder of an exported model")
+    predict.add_argument("paths", type=Path, nargs="+", metavar="FILE", help="images and folders of them, or tables")
+    predict.add_argument("--top", type=int, default=3, help="how many classes to name (default: 3)")
+    given = parser.parse_args(arguments)
+    try:
+        for row in predict_files(given.model, given.paths, top=given.top):
+            print(json.dumps(row))
+    except (HyperprotoError, OSError) as error:
+        print(f"hyperproto-runtime: {error}", file=sys.stderr)
+        sys.exit(2)
+
+
+def predict_files(
+    folder: str | Path,
+    paths: Sequence[str | Path],
+    *,
+    top: int = 3,
+    read: Callable[[Path], list[dict[str, Any]]] | None = None,
+) -> Iterator[dict[str, Any]]:
+    """Yield for each image, or row of a table, its file and what :meth:`Predictor.answer` says about it.
+
+    ``read`` returns the rows of a table (default: :func:`read_table`).
+    """
+    from hyperproto_runtime.images import EXTENSIONS
+    from hyperproto_runtime.predictor import IMAGES_AT_ONCE, Predictor
+
+    predictor = Predictor(folder)
+    kind = predictor.model.inputs.kind
+    if kind == "images":
+        files = [file for path in map(Path, paths) for file in _images_in(path, EXTENSIONS)]
+        for start in range(0, len(files), IMAGES_AT_ONCE):
+            some = files[start : start + IMAGES_AT_ONCE]
+            for file, answer in zip(some, predictor.answer(some, top=top), strict=True):
+                yield {"file": str(file), **answer}
+        return
+    for path in map(Path, paths):
+        rows: Any = (read or read_table)(path)
+        if kind == "rows" and predictor.model.inputs.names is None:
+            rows = [list(row.values()) for row in rows]
+        for number, answer in enumerate(predictor.answer(rows, top=top), start=1):
+            yield {"file": str(path), "row": number, **answer}
+
+
+def read_table(path: Path) -> list[dict[str, Any]]:
+    """Return the rows of a CSV or TSV file with a header, None for empty cells; blanks around cells are dropped."""
+    delimiter = DELIMITERS.get(path.suffix.lower())
+    if delimiter is None:
+        raise InputError(f'"{path}"', "be a table, .csv or .tsv", f'"{path.suffix}"')
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+        lines = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if row]
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise InputError(f'Table "{path}"', f'be text in UTF-8, separated by "{delimiter}" ({error})') from None
+    header = [name.strip() for name in lines[0]] if lines else []
+    if len(lines) < 2 or len(set(header)) < len(header) or any(len(row) != len(header) for row in lines):
+        rule = "have a header of different names, and rows below it with as many cells"
+        raise InputError(f'Table "{path}"', rule)
+    cells = ([None if cell.strip() in NOT_AVAILABLE else cell.strip() for cell in row] for row in lines[1:])
+    return [dict(zip(header, row, strict=True)) for row in cells]
+
+
+def _images_in(path: Path, endings: Any) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    found = sorted(p for p in path.rglob("*") if p.suffix.lower() in endings and p.name[0] != "." and p.is_file())
+    if not found:
+        raise InputError(f'Folder "{path}"', "hold images", "none")
+    return found
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,442 @@
+"""Predict with an exported model: inputs as people have them in, answers out."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hyperproto_runtime.checks import check_integer
+from hyperproto_runtime.errors import InputError, InputTypeError, arg, require
+from hyperproto_runtime.images import center, decode
+from hyperproto_runtime.model import GRAPH, InputForm, Interval, Model, ModelError, Sets, TaskForm, read_model
+from hyperproto_runtime.tables import SparseRows, frame_columns, is_frame
+
+Array: TypeAlias = NDArray[Any]
+T = TypeVar("T", Sets, Interval)
+INPUT, POINT = "input", "point"  # of the graph
+AT_ONCE = 2**22  # numbers of inputs, or scores, that are computed at a time: 16 MB
+IMAGES_AT_ONCE = 16  # what a cache holds is faster than more
+MOST_PIXELS = 2**26  # of an image file
+
+
+class TopK(NamedTuple):
+    """The k best classes of each input, best first.
+
+    Attributes
+    ----------
+    values : array, shape (n, k)
+        Cosines, or the scores of another space.
+    names : array, shape (n, k)
+    """
+
+    values: Array
+    names: Array
+
+
+class Predictor:
+    """A model that ``hyperproto export`` wrote, ready to predict. Several threads may use one at the same time.
+
+    Inputs are what the model was trained on, several at a time or one by itself: paths of images or their bytes; rows
+    of a table as dicts, or a DataFrame; texts; or an array, dense or sparse. Answers are arrays with one entry for
+    each input, where the model has several tasks a dict of them by name.
+
+    Parameters
+    ----------
+    folder : path
+    threads : int, optional
+        How many threads compute one prediction (default: one for each core).
+    most_pixels : int, default 2**26
+        Larger images are refused before they are decoded.
+
+    Attributes
+    ----------
+    model : Model
+        What ``model.json`` says: tasks, classes, bounds, measures, versions.
+
+    Examples
+    --------
+    >>> predictor = Predictor("model/")  # doctest: +SKIP
+    >>> predictor.predict([{"age": 39, "job": "clerk"}, {"age": 50, "job": None}])  # doctest: +SKIP
+    array(['<=50K', '>50K'], dtype='<U5')
+    """
+
+    def __init__(self, folder: str | Path, *, threads: int | None = None, most_pixels: int = MOST_PIXELS) -> None:
+        self.model, graph = read_model(folder)
+        self._session = _open(graph, Path(folder), threads)
+        self._most_pixels = check_integer(most_pixels, "most_pixels", at_least=1)
+        _check_graph(self._session, self.model, Path(folder))
+        self._labels = {task.name: _label_array(task.classes) for task in self.model.tasks if task.classes}
+
+    def __repr__(self) -> str:
+        tasks = ", ".join(
+            f"{task.name}: {len(task.classes)} classes"
+            if task.classes
+            else f"{task.name}: {task.low:g} to {task.high:g}"
+            for task in self.model.tasks
+        )
+        return f"<Predictor: {self.model.inputs.kind} to {tasks}>"
+
+    def predict(self, inputs: Any) -> Any:
+        """Return class names and numbers, shape (n,); what is rejected gets the answer for unknown inputs."""
+        wanted = [part for task in self.model.tasks for part in self._decision(task)]
+        found = self.run(inputs, wanted)
+        return self._in_form({task.name: self._predicted(task, found) for task in self.model.tasks})
+
+    def predict_proba(self, inputs: Any) -> Any:
+        """Return the probability of each class, shape (n, num_classes)."""
+        return self._of_classes(inputs, "probabilities")
+
+    def scores(self, inputs: Any) -> Any:
+        """Return the cosine to the prototype of each class, or the score of another space. Shape (n, num_classes)."""
+        return self._of_classes(inputs, "scores")
+
+    def outlier_score(self, inputs: Any) -> Any:
+        """Return how unusual inputs are, larger for more unusual ones. Shape (n,)."""
+        return self._of_classes(inputs, "outlier")
+
+    def top_k(self, inputs: Any, k: int = 5) -> Any:
+        """Return the k best classes of each input; all of them where a task has no more."""
+        k = check_integer(k, "k", at_least=1)
+        tasks = self._class_tasks("top_k")
+        found = self.run(inputs, [f"{task.name}/scores" for task in tasks])
+        ranked = {task.name: _rank(found[f"{task.name}/scores"], k) for task in tasks}
+        return self._in_form({name: TopK(top[0], self._labels[name][top[1]]) for name, top in ranked.items()})
+
+    def conformal_sets(self, inputs: Any, coverage: float | None = None) -> Any:
+        """Return which classes to expect, shape (n, num_classes): the true one is among them as often as stated.
+
+        ``coverage`` is one that was fitted when the model was exported (default: the first of them).
+        """
+        tasks = self._class_tasks("conformal_sets")
+        fitted = {task.name: _choose(task.sets, coverage, task) for task in tasks}
+        found = self.run(inputs, [f"{task.name}/probabilities" for task in tasks])
+        return self._in_form({n: _members(sets, found[f"{n}/probabilities"]) for n, sets in fitted.items()})
+
+    def intervals(self, inputs: Any, coverage: float | None = None) -> Any:
+        """Return the ends of intervals, shape (n, 2), that contain the true number as often as stated."""
+        tasks = [task for task in self.model.tasks if not task.classes]
+        if not tasks:
+            raise InputError("A model for intervals", "predict numbers", "only classes")
+        fitted = {task.name: _choose(task.intervals, coverage, task) for task in tasks}
+        found = self.run(inputs, [f"{task.name}/value" for task in tasks])
+        return self._in_form({n: _ends(interval, found[f"{n}/value"]) for n, interval in fitted.items()})
+
+    def transform(self, inputs: Any) -> Array:
+        """Return where inputs lie on the sphere, shape (n, dim): unit vectors."""
+        if not self.model.point:
+            raise InputError("A model for transform", "have a sphere", str(self.model.space.get("kind")))
+        return self.run(inputs, [POINT])[POINT]
+
+    def answer(self, inputs: Any, *, top: int = 3) -> list[dict[str, Any]]:
+        """Return everything about each input as plain values, such as a server sends.
+
+        Each is ``{"predictions": {task: ...}, "point": [...]}``. A class task's prediction has "name", "cosine" (or
+        "score"), "probability", "calibrated", "outlier", the ``top`` best classes in "top", the names in its "set"
+        where one was fitted, and "unknown" where inputs may be rejected; a number's has "value", and "low" and "high"
+        where an interval was fitted. "point" is where the input lies on the sphere, None without one.
+        """
+        top = check_integer(top, "top", at_least=1)
+        found = self.run(inputs, [*self._outputs, *([POINT] if self.model.point else [])])
+        columns = {
+            task.name: self._describe_classes(task, found, top) if task.classes else _describe_numbers(task, found)
+            for task in self.model.tasks
+        }
+        count = len(next(iter(columns.values())))
+        points = found[POINT].tolist() if self.model.point else [None] * count
+        return [
+            {"predictions": {name: column[row] for name, column in columns.items()}, "point": points[row]}
+            for row in range(count)
+        ]
+
+    def prepare(self, inputs: Any) -> Iterator[Array]:
+        """Yield inputs as ``model.onnx`` takes them, some at a time."""
+        form = self.model.inputs
+        if form.kind == "images":
+            yield from self._prepare_images(inputs)
+            return
+        rows = _prepare_rows(inputs, form)
+        width = max(*form.shape, *(len(task.classes) for task in self.model.tasks), 1)
+        size = max(1, AT_ONCE // max(width, int(np.prod(form.shape))))
+        for start in range(0, rows.shape[0], size):
+            part = rows[start : start + size]
+            yield np.ascontiguousarray(part.toarray() if hasattr(part, "toarray") else part, dtype=form.dtype)
+
+    def run(self, inputs: Any, outputs: Sequence[str]) -> dict[str, Array]:
+        """Return some outputs of ``model.onnx`` by name for inputs of any number."""
+        names = list(dict.fromkeys(outputs))
+        parts = [self.run_prepared(prepared, names) for prepared in self.prepare(inputs)]
+        if not parts:
+            raise InputError("inputs", "be at least one", "none")
+        return {name: np.concatenate([part[name] for part in parts]) for name in names}
+
+    def run_prepared(self, prepared: Array, outputs: Sequence[str]) -> dict[str, Array]:
+        """Return some outputs of ``model.onnx`` by name, for inputs of its shape and dtype."""
+        form = self.model.inputs
+        if prepared.shape[1:] != form.shape or prepared.dtype != form.dtype:
+            rule = f"have shape {('n', *form.shape)} of {form.dtype}".replace("'", "")
+            raise InputError("Prepared inputs", rule, f"{prepared.shape} of {prepared.dtype}")
+        if prepared.dtype.kind == "f" and not np.isfinite(prepared).all():
+            bad = np.flatnonzero(~np.isfinite(prepared.reshape(len(prepared), -1)).all(axis=1))
+            got = f"NaN or infinity in {len(bad)} of {len(prepared)} rows (first: row {bad[0]})"
+            raise InputError("inputs", "be finite", got)
+        checked = [*outputs, POINT] if self.model.point and POINT not in outputs else list(outputs)
+        try:
+            values = self._session.run(checked, {INPUT: prepared})
+        except Exception as error:  # onnxruntime's, which have no common base
+            raise InputError(f"{GRAPH} could not be run ({_first_line(error)}).") from None
+        found = dict(zip(checked, values, strict=True))
+        if self.model.point and not (np.linalg.norm(found[POINT], axis=1) > 0.5).all():  # NaN is not
+            raise InputError("inputs", "have a direction on the sphere", "outputs that are zero or not finite")
+        return {name: found[name] for name in outputs}
+
+    @property
+    def _outputs(self) -> list[str]:
+        return [name for task in self.model.tasks for name in task.outputs]
+
+    def _prepare_images(self, inputs: Any) -> Iterator[Array]:
+        form = self.model.inputs
+        assert form.images is not None
+        if isinstance(inputs, np.ndarray) and inputs.dtype == np.uint8:
+            for start in range(0, len(inputs), IMAGES_AT_ONCE):
+                yield np.ascontiguousarray(inputs[start : start + IMAGES_AT_ONCE])
+            return
+        items = [inputs] if isinstance(inputs, str | Path | bytes) else inputs
+        if not isinstance(items, Sequence) or any(not isinstance(item, str | Path | bytes) for item in items):
+            rule = (
+                f"be paths or bytes of images, or an array of shape (n, {', '.join(map(str, form.shape))}) of uint8"
+            )
+            raise InputTypeError("inputs", rule, type(inputs).__name__)
+        for start in range(0, len(items), IMAGES_AT_ONCE):
+            sources = (
+                item if isinstance(item, bytes) else Path(item) for item in items[start : start + IMAGES_AT_ONCE]
+            )
+            stored = np.stack([decode(source, form.images, most_pixels=self._most_pixels) for source in sources])
+            yield np.ascontiguousarray(center(stored, form.images.size))
+
+    def _decision(self, task: TaskForm) -> list[str]:
+        if not task.classes:
+            return [f"{task.name}/value"]
+        return [f"{task.name}/prediction", *([f"{task.name}/outlier"] if task.rejection else [])]
+
+    def _predicted(self, task: TaskForm, found: Mapping[str, Array]) -> Array:
+        if not task.classes:
+            return found[f"{task.name}/value"]
+        labels: Array = self._labels[task.name][found[f"{task.name}/prediction"]]
+        if task.rejection is None:
+            return labels
+        accepted = _accepted(task, found[f"{task.name}/outlier"])
+        same = labels.dtype.kind == np.asarray(task.unknown).dtype.kind and labels.dtype.kind in "ifU"
+        return np.where(accepted, labels if same else labels.astype(object), task.unknown)
+
+    def _of_classes(self, inputs: Any, part: str) -> Any:
+        tasks = self._class_tasks(part)
+        found = self.run(inputs, [f"{task.name}/{part}" for task in tasks])
+        return self._in_form({task.name: found[f"{task.name}/{part}"] for task in tasks})
+
+    def _class_tasks(self, what: str) -> list[TaskForm]:
+        tasks = [task for task in self.model.tasks if task.classes]
+        if not tasks:
+            raise InputError(f"A model for {what}", "have classes", "only numbers", "`predict` answers with those.")
+        return tasks
+
+    def _in_form(self, named: dict[str, Any]) -> Any:
+        return next(iter(named.values())) if self.model.bare else named
+
+    def _describe_classes(self, task: TaskForm, found: Mapping[str, Array], top: int) -> list[dict[str, Any]]:
+        scores, probabilities = found[f"{task.name}/scores"], found[f"{task.name}/probabilities"]
+        values, ids = _rank(scores, top)
+        chances = np.take_along_axis(probabilities, ids, axis=1).tolist()
+        names = self._labels[task.name][ids].tolist()
+        outliers = found[f"{task.name}/outlier"]
+        rows: list[dict[str, Any]] = []
+        for row in range(len(ids)):
+            listed = zip(names[row], values[row].tolist(), chances[row], strict=True)
+            classes = [{"name": name, task.score: score, "probability": chance} for name, score, chance in listed]
+            rows.append(
+                {**classes[0], "calibrated": task.calibrated, "outlier": float(outliers[row]), "top": classes}
+            )
+        if task.sets:
+            inside, order = _members(task.sets[0], probabilities), np.argsort(-probabilities, axis=1, kind="stable")
+            for row, answer in enumerate(rows):
+                members = order[row][inside[row][order[row]]]
+                answer["set"] = self._labels[task.name][members].tolist()
+        if task.rejection is not None:
+            for answer, accepted in zip(rows, _accepted(task, outliers).tolist(), strict=True):
+                answer["unknown"] = not accepted
+                answer["name"] = answer["name"] if accepted else task.unknown
+        return rows
+
+
+def _describe_numbers(task: TaskForm, found: Mapping[str, Array]) -> list[dict[str, Any]]:
+    values = found[f"{task.name}/value"]
+    rows: list[dict[str, Any]] = [{"value": value} for value in values.tolist()]
+    if task.intervals:
+        for row, (low, high) in zip(rows, _ends(task.intervals[0], values).tolist(), strict=True):
+            row |= {"low": low, "high": high}
+    return rows
+
+
+def _open(graph: bytes, folder: Path, threads: int | None) -> Any:
+    onnxruntime = require("onnxruntime", extra="runtime", purpose="Predicting with an exported model")
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4  # what goes wrong is raised, too
+    if threads is not None:
+        options.intra_op_num_threads = check_integer(threads, "threads", at_least=1)
+    try:
+        return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"], enable_fallback=0)
+    except Exception as error:  # which have no common base
+        raise ModelError(
+            f'"{folder / GRAPH}"', f"be a model that onnxruntime can load ({_first_line(error)})"
+        ) from None
+
+
+def _check_graph(session: Any, model: Model, folder: Path) -> None:
+    """Raise where a graph does not take and give what ``model.json`` says."""
+    types = {"uint8": "tensor(uint8)", "float32": "tensor(float)", "float64": "tensor(double)"}
+    taken, given = session.get_inputs(), {output.name: output for output in session.get_outputs()}
+    form, wrong = model.inputs, ""
+    if [node.name for node in taken] != [INPUT]:
+        wrong = f'take one input called "{INPUT}"'
+    elif taken[0].type != types[form.dtype] or tuple(taken[0].shape[1:]) != form.shape:
+        wrong = f"take inputs of shape {form.shape} of {form.dtype}"
+    wanted: dict[str, tuple[str, list[int]]] = {POINT: ("float", [model.dim])} if model.point else {}
+    for task in model.tasks:
+        for name in task.outputs:
+            part = name.rpartition("/")[2]
+            width = [len(task.classes)] if part in ("scores", "probabilities") else []
+            wanted[name] = ("tensor(int64)" if part == "prediction" else "float", width)
+    for name, (kind, width) in wanted.items():
+        node = given.get(name)
+        floats = ("tensor(float)", "tensor(double)") if kind == "float" else (kind,)
+        if node is None or node.type not in floats or list(node.shape[1:]) != width:
+            wrong = wrong or f'give "{name}" of shape {("n", *width)}'.replace("'", "")
+    if wrong:
+        raise ModelError(f'"{folder / GRAPH}"', wrong, "something else", "Export the model again.")
+
+
+def _prepare_rows(inputs: Any, form: InputForm) -> Any:
+    """Return rows as the graph takes them, shape (n, ...), sparse ones as they are; arrays are taken to be such."""
+    if form.kind == "text" and isinstance(inputs, str):
+        inputs = [inputs]
+    if isinstance(inputs, Mapping) and not is_frame(inputs):
+        inputs = [inputs]
+    if form.encoder is not None and not isinstance(inputs, np.ndarray):  # an array is encoded already
+        encoded = form.encoder.encode(_columns(inputs, form.encoder.names, texts=form.kind == "text"))
+        return _Dense(encoded) if isinstance(encoded, SparseRows) else encoded
+    if form.names is not None and (is_frame(inputs) or _are_dicts(inputs)):
+        columns = _columns(inputs, form.names, texts=False)
+        inputs = [columns[name] for name in form.names]
+        inputs = _numbers(inputs).T
+    rows = inputs.tocsr() if hasattr(inputs, "tocsr") else _numbers(inputs)
+    if rows.shape[1:] != form.shape:
+        raise InputError("inputs", f"have shape {('n', *form.shape)}".replace("'", ""), rows.shape)
+    return rows
+
+
+class _Dense:
+    """Sparse rows of which some at a time are made dense."""
+
+    def __init__(self, rows: SparseRows) -> None:
+        self.rows, self.shape = rows, (len(rows.starts) - 1, rows.width)
+
+    def __getitem__(self, part: slice) -> Array:
+        starts = self.rows.starts[part.start : part.stop + 1]
+        first, last = starts[0], starts[-1]
+        return SparseRows(
+            starts - first, self.rows.columns[first:last], self.rows.values[first:last], self.rows.width
+        ).to_dense()
+
+
+def _are_dicts(inputs: Any) -> bool:
+    return isinstance(inputs, Sequence) and len(inputs) > 0 and all(isinstance(row, Mapping) for row in inputs)
+
+
+def _columns(inputs: Any, names: Sequence[str], *, texts: bool) -> dict[str, Any]:
+    """Return columns by name, for a DataFrame, for rows as dicts, or for texts."""
+    if is_frame(inputs):
+        return frame_columns(inputs)
+    if texts and isinstance(inputs, Sequence) and all(isinstance(row, str) for row in inputs):
+        return {names[0]: list(inputs)}
+    if not _are_dicts(inputs):
+        if isinstance(inputs, Sequence) and not isinstance(inputs, str) and not inputs:
+            raise InputError("inputs", "be at least one", "none")
+        what = "texts" if texts else f"rows as dicts with {', '.join(names[:5])}{', ...' if len(names) > 5 else ''}"
+        raise InputTypeError("inputs", f"be {what}, or a DataFrame", type(inputs).__name__)
+    for place, row in enumerate(inputs):
+        absent = [name for name in names if name not in row]
+        if absent:
+            advice = "Give null, None in Python, where a cell is empty."
+            raise InputError(f"Row {place + 1}", f'have a value for "{absent[0]}"', advice=advice)
+    return {name: [row[name] for row in inputs] for name in names}
+
+
+def _numbers(values: Any) -> Array:
+    try:
+        array = np.asarray(values)
+        array = array.astype(np.float64) if array.dtype.kind not in "biuf" else array
+    except (TypeError, ValueError) as error:
+        raise InputTypeError("inputs", "be numbers", str(error).splitlines()[0]) from None
+    return array
+
+
+def _label_array(classes: Sequence[Any]) -> Array:
+    kinds = {type(name) for name in classes}
+    return np.array(classes) if len(kinds) == 1 else np.array(classes, dtype=object)
+
+
+def _rank(scores: Array, k: int) -> tuple[Array, Array]:
+    """Return the k largest scores of each row and where they are, best first, equals by their ids."""
+    k = min(k, scores.shape[1])
+    ids = (
+        np.argpartition(-scores, k - 1, axis=1)[:, :k]
+        if k < scores.shape[1]
+        else np.arange(k)[None].repeat(len(scores), 0)
+    )
+    ids.sort(axis=1)
+    order = np.argsort(-np.take_along_axis(scores, ids, axis=1), axis=1, kind="stable")
+    ids = np.take_along_axis(ids, order, axis=1)
+    return np.take_along_axis(scores, ids, axis=1), ids
+
+
+def _choose(fitted: Sequence[T], coverage: float | None, task: TaskForm) -> T:
+    """Return what was fitted for a coverage, or for the first."""
+    if not fitted:
+        advice = f"Calibrate before exporting: hyperproto calibrate RUN, or {arg('calibrate', True)} of an estimator."
+        raise InputError(
+            f'Task "{task.name}"', "have sets or intervals that were fitted to held-out data", "none", advice
+        )
+    for value in fitted:
+        if coverage is None or abs(value.coverage - coverage) < 1e-9:
+            return value
+    listed = ", ".join(f"{value.coverage:g}" for value in fitted)
+    raise InputError("coverage", f"be one that the model was exported with: {listed}", coverage)
+
+
+def _members(sets: Sets, probabilities: Array) -> NDArray[np.bool_]:
+    threshold = np.inf if sets.threshold is None else sets.threshold
+    inside: NDArray[np.bool_] = 1 - probabilities.astype(np.float64) <= threshold
+    if not sets.empty:
+        inside[np.arange(len(inside)), probabilities.argmax(axis=1)] = True
+    return inside
+
+
+def _ends(interval: Interval, values: Array) -> Array:
+    radius = np.inf if interval.radius is None else interval.radius
+    low = -np.inf if interval.low is None else interval.low
+    high = np.inf if interval.high is None else interval.high
+    wide = values.astype(np.float64)
+    return np.clip(np.stack([wide - radius, wide + radius], axis=1), low, high)
+
+
+def _accepted(task: TaskForm, outliers: Array) -> NDArray[np.bool_]:
+    assert task.rejection is not None
+    accepted: NDArray[np.bool_] = outliers <= (
+        np.inf if task.rejection.threshold is None else task.rejection.threshold
+    )
+    return accepted
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0][:200]

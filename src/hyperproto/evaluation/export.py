@@ -1,0 +1,64 @@
+"""Export a stored run: its network, its space, and what was fitted to say how sure a prediction is."""
+
+from pathlib import Path
+from typing import Any
+
+from torch import nn
+
+from hyperproto._core.arrays import read_npy
+from hyperproto._core.errors import InputError, arg
+from hyperproto.evaluation.run_data import open_run, read_calibration, read_run_source, run_preprocessing, unlabeled
+from hyperproto.export import Exported, export_model
+from hyperproto.spaces import OutputSpace
+
+
+def export_run(
+    folder: str | Path,
+    output: str | Path,
+    data: Any = None,
+    *,
+    which: str = "last",
+    overwrite: bool = False,
+    network: nn.Module | None = None,
+    space: OutputSpace | None = None,
+) -> Exported:
+    """Write a stored run as a folder that predicts without torch, and compare the two on real inputs.
+
+    Parameters
+    ----------
+    folder : path
+        The run.
+    output : path
+        The folder to write, new or empty; with ``overwrite`` it may hold another exported model.
+    data : path or array, optional
+        Inputs to compare torch and onnxruntime on: images, tables, or for a run on arrays such rows, or a .npy file
+        of them (default: the data of the run).
+    which, network, space
+        As for :func:`~hyperproto.evaluation.evaluate_run`.
+    """
+    record, network, opened = open_run(folder, which=which, network=network, space=space)
+    preprocessing = None if record.preprocessing is None else run_preprocessing(record)
+    if data is None and record.spec is not None:
+        source = read_run_source(record, opened.tasks)
+        preprocessing = preprocessing or source.preprocessing
+        inputs: Any = (source.test or source.train).inputs
+    elif isinstance(data, str | Path) and preprocessing is not None:
+        inputs, _ = unlabeled(record, preprocessing, [Path(data)])
+    elif data is not None:
+        inputs = read_npy(Path(data)) if isinstance(data, str | Path) else data
+    else:
+        rule = "be given for a run that does not know its data: inputs to compare torch and onnxruntime on"
+        raise InputError("data", rule, "none", f"{arg('data', 'rows.npy')}, or run.export(folder, inputs) in Python.")
+    calibration = read_calibration(folder, which=which)
+    best = record.best if which == "best" else None
+    measures = record.metrics if best is None else best["valid"]
+    return export_model(
+        output,
+        network,
+        opened,
+        inputs,
+        preprocessing=preprocessing,
+        calibrations={} if calibration is None else {n: task.to_dict() for n, task in calibration.tasks.items()},
+        measures=measures,
+        overwrite=overwrite,
+    )

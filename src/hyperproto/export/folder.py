@@ -1,0 +1,254 @@
+"""The folder of an exported model: written, and compared with torch before anyone can use it."""
+
+import copy
+import hashlib
+import platform
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors.numpy import save_file
+from torch import Tensor, nn
+
+from hyperproto._core.errors import InputError
+from hyperproto._core.files import filling, read_json, write_json
+from hyperproto._version import __version__
+from hyperproto.data import ImageData, ImageFiles, ImagePreprocessing, Split, TablePreprocessing
+from hyperproto.data.augment import normalize
+from hyperproto.data.image_files import decode_rows
+from hyperproto.data.preprocessing import is_sparse, take_rows
+from hyperproto.export.graph import Answers, in_precision, preparation, to_onnx, torch_answers
+from hyperproto.spaces import Classes, OutputSpace, Range, Sphere
+from hyperproto.spaces.output_space import TaskSpace
+from hyperproto_runtime.images import center
+from hyperproto_runtime.model import DESCRIPTION, FORMAT, GRAPH, PROTOTYPES, FileForm, InputForm, Model, TaskForm
+from hyperproto_runtime.predictor import Predictor
+from hyperproto_runtime.schema import from_plain
+from hyperproto_runtime.tables import TableEncoder
+
+MOST_ROWS = 256  # that are compared
+AGREE = (
+    1e-4  # difference of probabilities, and of numbers by the width of their range, beyond which nothing is written
+)
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What was written, and how far onnxruntime is from torch.
+
+    Attributes
+    ----------
+    folder : Path
+    rows : int
+        How many inputs were compared.
+    difference : float
+        The largest of probabilities, and of numbers by the width of their range.
+    changed : int
+        Predicted classes that differ, of those whose two best classes do not tie.
+    """
+
+    folder: Path
+    rows: int
+    difference: float
+    changed: int
+
+    def __str__(self) -> str:
+        return (
+            f'Exported to "{self.folder}". torch and onnxruntime differ by at most {self.difference:.1e} on '
+            f"{self.rows} rows; {self.changed} predictions differ."
+        )
+
+
+def export_model(
+    folder: str | Path,
+    network: nn.Module,
+    space: OutputSpace,
+    inputs: Any,
+    *,
+    preprocessing: Any = None,
+    encoder: TableEncoder | None = None,
+    columns: tuple[str, ...] | None = None,
+    calibrations: Mapping[str, Mapping[str, Any]] | None = None,
+    about: Mapping[str, Mapping[str, Any]] | None = None,
+    measures: Mapping[str, Any] | None = None,
+    bare: bool | None = None,
+    overwrite: bool = False,
+) -> Exported:
+    """Write a network and its space as a folder that ``hyperproto_runtime.Predictor`` takes.
+
+    Parameters
+    ----------
+    folder : path
+        Must be new or empty; with ``overwrite`` it may hold another exported model.
+    network, space
+        As trained; the space must be one of ours.
+    inputs : array, tensor, sparse rows or ImageFiles, shape (n, ...)
+        Real inputs, on which torch and onnxruntime are compared: without ``preprocessing`` as the network takes them,
+        with it as a :class:`~hyperproto.data.Source` has them.
+    preprocessing : ImagePreprocessing, TablePreprocessing or Standardizer, optional
+        What is done to inputs before the network gets them.
+    encoder : TableEncoder, optional
+        With a Standardizer: how cells become the rows that it scales.
+    columns : tuple of str, optional
+        Of rows, where they have names.
+    calibrations : mapping, optional
+        By task, what was fitted on held-out data, as ``to_dict`` has it.
+    about : mapping, optional
+        By task, fields of :class:`hyperproto_runtime.model.TaskForm` in place of what the space says.
+    measures : mapping, optional
+        How good it is.
+    bare : bool, optional
+        Whether answers of the one task come by themselves (default: as the space has it).
+    """
+    if not isinstance(space, TaskSpace) or space.to_dict() is None:
+        raise InputError("A space to export", "be one of hyperproto", type(space).__name__)
+    dtype = next((weights.dtype for weights in network.parameters()), torch.float32)
+    rows = _rows(inputs, preprocessing)
+    tasks = tuple(
+        _task(space, name, (calibrations or {}).get(name), (about or {}).get(name, {})) for name in space.tasks
+    )
+    answers = Answers(
+        preparation(preprocessing, rows.ndim, dtype), copy.deepcopy(network).cpu(), in_precision(space, dtype), tasks
+    )
+    graph = to_onnx(answers, rows)
+    tensors = {name: placed.vectors.cpu().numpy() for name, placed in space.prototypes_by_task().items()}
+    form = _input_form(rows, preprocessing, encoder, columns)
+    with filling(folder, DESCRIPTION, _files_of if overwrite else lambda path: ()) as place:
+        (place / GRAPH).write_bytes(graph)
+        save_file(tensors, place / PROTOTYPES, metadata={"format": FORMAT})
+        described = Model(
+            format=FORMAT,
+            inputs=form,
+            tasks=tasks,
+            bare=space.bare if bare is None else bare,
+            dim=space.dim,
+            space=space.to_dict() or {},
+            files={name: _describe_file(place / name) for name in (GRAPH, PROTOTYPES)},
+            versions={
+                "hyperproto": __version__,
+                "torch": torch.__version__,
+                "python": platform.python_version(),
+            },
+            measures={**(measures or {})},
+        )
+        write_json(place / DESCRIPTION, asdict(described))
+        found = _compare(Predictor(place), network, space, rows, preprocessing, dtype)
+        if not found.difference <= AGREE:
+            rule = f"give the same answers by onnxruntime as by torch, within {AGREE:g}"
+            raise InputError("The network", rule, f"a difference of {found.difference:.1e}")
+    return replace(found, folder=Path(folder))
+
+
+def _files_of(path: Path) -> list[str]:
+    """Return the files of an exported model, given its JSON; none where that is something else."""
+    try:
+        if str(read_json(path)["format"]).startswith("hyperproto.model/"):
+            return [DESCRIPTION, GRAPH, PROTOTYPES, "README.md"]
+    except (InputError, KeyError, TypeError):
+        pass
+    return []
+
+
+def _rows(inputs: Any, preprocessing: Any) -> np.ndarray[Any, Any]:
+    """Return the first inputs as the graph takes them: dense, images as bytes with channels last."""
+    count = inputs.shape[0] if hasattr(inputs, "shape") else len(inputs)
+    if not count:
+        raise InputError("inputs", "be real rows to compare torch and onnxruntime on", "none")
+    some = torch.arange(min(count, MOST_ROWS))
+    if isinstance(preprocessing, ImagePreprocessing):
+        if isinstance(inputs, ImageFiles):
+            return np.ascontiguousarray(center(decode_rows(inputs, preprocessing, some), preprocessing.size))
+        return ImageData(Split(torch.as_tensor(inputs)[: len(some)], {}), preprocessing).pixels(some)
+    if hasattr(inputs, "tocsr"):
+        inputs = inputs.tocsr()[: len(some)].toarray()
+    elif isinstance(inputs, Tensor):
+        inputs = take_rows(inputs, some)
+        inputs = (inputs.to_dense() if is_sparse(inputs) else inputs).detach().cpu().numpy()
+    rows = np.ascontiguousarray(np.asarray(inputs)[: len(some)])
+    return rows if rows.dtype in (np.float32, np.float64, np.uint8) else rows.astype(np.float64)
+
+
+def _input_form(
+    rows: np.ndarray[Any, Any], preprocessing: Any, encoder: TableEncoder | None, columns: tuple[str, ...] | None
+) -> InputForm:
+    shape, dtype = tuple(rows.shape[1:]), rows.dtype.name
+    options: dict[str, Any] = {"kind": "rows", "names": columns}
+    if isinstance(preprocessing, TablePreprocessing):
+        encoder = preprocessing.encoder
+    if isinstance(preprocessing, ImagePreprocessing):
+        options = {"kind": "images", "images": preprocessing}
+    elif encoder is not None:
+        options = {"kind": "text" if encoder.columns[0].kind == "text" else "table", "encoder": encoder}
+    return InputForm(shape=shape, dtype=dtype, **options)
+
+
+def _task(space: TaskSpace, name: str, fitted: Mapping[str, Any] | None, more: Mapping[str, Any]) -> TaskForm:
+    """Describe one task for ``model.json``, with what was fitted for it as its ``to_dict`` has it."""
+    task, score = space.tasks[name], "cosine" if isinstance(space, Sphere) else "score"
+    known: dict[str, Any] = {"name": name, "score": score, "calibrated": fitted is not None}
+    if isinstance(task, Range):
+        known |= {"kind": "range", "low": task.low, "high": task.high, "margin": task.margin}
+        known |= {"intervals": [_values(fitted)]} if fitted else {}
+        return from_plain(TaskForm, known | dict(more))
+    assert isinstance(task, Classes)
+    prototypes = space.prototypes_by_task().get(name)
+    known |= {
+        "kind": "classes",
+        "classes": task.names if task.names is not None else list(range(task.num_classes)),
+        "scale": space.softmax_scales()[name],
+        "outlier": "length" if score == "cosine" else "energy",
+        "certificate": None if prototypes is None else prototypes.certificate.to_dict(),
+    }
+    if fitted:
+        known |= {"scale": fitted["model"]["scale"], "outlier": fitted["outlier"]}
+        known |= {"sets": [_values(fitted["sets"])]} if fitted["sets"] else {}
+        known |= {"rejection": _values(fitted["rejection"])} if fitted["rejection"] else {}
+    return from_plain(TaskForm, known | dict(more))
+
+
+def _values(stored: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in stored.items() if name != "kind"}
+
+
+def _describe_file(path: Path) -> FileForm:
+    content = path.read_bytes()
+    return FileForm(len(content), hashlib.sha256(content).hexdigest())
+
+
+def _compare(
+    predictor: Predictor,
+    network: nn.Module,
+    space: TaskSpace,
+    rows: np.ndarray[Any, Any],
+    preprocessing: Any,
+    dtype: torch.dtype,
+) -> Exported:
+    """Return how far the written model is from torch on real rows."""
+    prepared = _prepared(rows, preprocessing).to(dtype)
+    tasks = predictor.model.tasks
+    wanted = torch_answers(network, space, prepared, {task.name: task.scale for task in tasks})
+    found = predictor.run(rows, list(wanted))
+    difference, changed = 0.0, 0
+    for task in tasks:
+        if task.kind == "range":
+            apart = np.abs(found[f"{task.name}/value"] - wanted[f"{task.name}/value"]).max()
+            difference = max(difference, float(apart) / ((task.high or 0.0) - (task.low or 0.0)))
+            continue
+        parts = (f"{task.name}/{part}" for part in ("probabilities", "scores", "prediction"))
+        probabilities, scores, prediction = ((found[part], wanted[part]) for part in parts)
+        difference = max(difference, float(np.abs(np.subtract(*probabilities)).max()))
+        best = np.sort(scores[1], axis=1)[:, -2:]
+        ties = best[:, -1] - best[:, 0] < AGREE if best.shape[1] > 1 else np.zeros(len(best), dtype=bool)
+        changed += int(((prediction[0] != prediction[1]) & ~ties).sum())
+    return Exported(Path(), len(rows), difference, changed)
+
+
+def _prepared(rows: np.ndarray[Any, Any], preprocessing: Any) -> Tensor:
+    """Return rows as training has them for the network."""
+    if isinstance(preprocessing, ImagePreprocessing):
+        return normalize(rows, preprocessing.mean, preprocessing.std)
+    scaling = preprocessing.scaling if isinstance(preprocessing, TablePreprocessing) else preprocessing
+    return torch.from_numpy(rows) if scaling is None else scaling(rows)

@@ -1,0 +1,196 @@
+"""One graph from inputs to answers: what scales inputs, the network, and what its output means, as ONNX."""
+
+import copy
+import logging
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from hyperproto._core.errors import InputError, require
+from hyperproto.data import ImagePreprocessing, Standardizer, TablePreprocessing
+from hyperproto.defaults import LENGTH_POWER
+from hyperproto.spaces import Classes, Sphere
+from hyperproto.spaces.output_space import TaskSpace
+from hyperproto.spaces.space import PrototypeHead
+from hyperproto_runtime.model import TaskForm
+from hyperproto_runtime.predictor import INPUT, POINT
+
+
+class Scale(nn.Module):
+    """What :class:`~hyperproto.data.Standardizer` does, in float64, and then the precision of the network."""
+
+    mean: Tensor
+    scale: Tensor
+    center: Tensor
+    bend: Tensor
+    is_bent: Tensor
+
+    def __init__(self, scaling: Standardizer, ndim: int, dtype: torch.dtype) -> None:
+        super().__init__()
+        self.dtype = dtype
+        for name in ("mean", "scale"):
+            values = torch.tensor(getattr(scaling, name), dtype=torch.float64)
+            self.register_buffer(name, values[:, None, None] if ndim == 4 else values)
+        self.bends = bool(scaling.bend)
+        bend = torch.tensor(scaling.bend, dtype=torch.float64)
+        self.register_buffer("is_bent", bend > 0)
+        self.register_buffer("bend", bend.where(bend > 0, 1.0))
+        self.register_buffer("center", torch.tensor(scaling.center, dtype=torch.float64))
+
+    def forward(self, rows: Tensor) -> Tensor:
+        """Return rows, shape (n, columns), or images, shape (n, channels, height, width), on one scale."""
+        wide = rows.double()
+        if self.bends:
+            away = (wide - self.center) / self.bend
+            # asinh, by what every runtime has in float64
+            asinh = away.sign() * (away.abs() + (away.square() + 1).sqrt()).log()
+            wide = torch.where(self.is_bent, asinh, wide)
+        scaled: Tensor = (wide - self.mean) / self.scale
+        return scaled.to(self.dtype)
+
+
+class Pixels(nn.Module):
+    """What :func:`hyperproto.data.augment.normalize` does: bytes, channels last, to numbers, channels first."""
+
+    mean: Tensor
+    std: Tensor
+
+    def __init__(self, images: ImagePreprocessing) -> None:
+        super().__init__()
+        for name in ("mean", "std"):
+            self.register_buffer(name, torch.tensor(getattr(images, name), dtype=torch.float64).mul(255).float())
+
+    def forward(self, pixels: Tensor) -> Tensor:
+        """Return images, shape (n, channels, size, size)."""
+        values: Tensor = (pixels.float() - self.mean) / self.std
+        return values.permute(0, 3, 1, 2)
+
+
+def preparation(preprocessing: Any, ndim: int, dtype: torch.dtype) -> nn.Module:
+    """Return what the graph does to inputs before the network gets them."""
+    if isinstance(preprocessing, ImagePreprocessing):
+        return Pixels(preprocessing)
+    scaling = preprocessing.scaling if isinstance(preprocessing, TablePreprocessing) else preprocessing
+    return nn.Identity() if scaling is None else Scale(scaling, ndim, dtype)
+
+
+class Answers(nn.Module):
+    """From inputs to everything that ``model.onnx`` gives, in the order of its outputs."""
+
+    def __init__(self, prepare: nn.Module, network: nn.Module, space: TaskSpace, tasks: tuple[TaskForm, ...]) -> None:
+        super().__init__()
+        self.prepare, self.network, self.space, self.tasks = prepare, network, space, tasks
+
+    @property
+    def names(self) -> list[str]:
+        """The outputs."""
+        points = [POINT] if isinstance(self.space, Sphere) else []
+        return [name for task in self.tasks for name in task.outputs] + points
+
+    def forward(self, inputs: Tensor) -> tuple[Tensor, ...]:
+        """Return the outputs, each of shape (n, ...)."""
+        z = self.network(self.prepare(inputs))
+        found: list[Tensor] = []
+        for task in self.tasks:
+            head = self.space.named_heads()[task.name]
+            if task.kind == "range":
+                found.append(head.predict(z))
+                continue
+            scores = head.scores(z)
+            wide = scores.double()
+            probabilities = torch.softmax(wide * task.scale, dim=1)
+            found += [scores.argmax(dim=1), scores, probabilities.float()]
+            found.append(_outlier(task, wide, probabilities, z[:, head.axes].double()).float())
+        if isinstance(self.space, Sphere):
+            found.append(self.space.project(z).float())
+        return tuple(found)
+
+
+def _outlier(task: TaskForm, scores: Tensor, probabilities: Tensor, z: Tensor) -> Tensor:
+    """Return how unusual inputs are, as :func:`hyperproto.evaluation.confidence.outlier_score` says. Shape (n,)."""
+    if task.outlier == "length":
+        return -scores.amax(dim=1) * z.square().sum(dim=1).sqrt().pow(LENGTH_POWER)
+    if task.outlier == "cosine":
+        return 1 - scores.amax(dim=1)
+    if task.outlier == "energy":
+        return -torch.logsumexp(task.scale * scores, dim=1) / task.scale
+    best = torch.nn.functional.one_hot(scores.argmax(dim=1), scores.shape[1]).bool()
+    return probabilities.masked_fill(best, 0).sum(dim=1)
+
+
+def in_precision(space: TaskSpace, dtype: torch.dtype) -> TaskSpace:
+    """Return a copy of a space whose prototypes are in the precision that cosines are computed in."""
+    space = copy.deepcopy(space).cpu()
+    for head in space.named_heads().values():
+        if isinstance(head, PrototypeHead):
+            head.prototypes = head.prototypes.to(dtype)
+    return space
+
+
+def to_onnx(model: Answers, rows: np.ndarray[Any, Any]) -> bytes:
+    """Return the graph of a model, for any number of inputs like ``rows``."""
+    for module in ("onnx", "onnxscript"):
+        require(module, extra="export", purpose="Exporting a model")
+    example = torch.from_numpy(np.repeat(rows[:1], 2, axis=0))  # for a batch of one, ONNX takes the number as fixed
+    with torch.no_grad(), _quiet():
+        try:
+            program = torch.onnx.export(
+                model.eval(),
+                (example,),
+                input_names=[INPUT],
+                output_names=model.names,
+                dynamic_shapes=({0: torch.export.Dim("n", min=1)},),
+                dynamo=True,
+                verbose=False,
+            )
+            assert program is not None
+            content: bytes = program.model_proto.SerializeToString()
+        except Exception as error:  # torch's exporter raises anything
+            reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
+            advice = "Networks of hyperproto.models can be exported; of others, those that torch.export takes."
+            raise InputError("The network", f"be one that torch can export ({reason})", advice=advice) from error
+    return content
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep what the exporter logs and warns of to itself."""
+    logs = [logging.getLogger(name) for name in ("torch.onnx", "onnxscript", "onnx_ir")]
+    levels = [log.level for log in logs]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for log in logs:
+                log.setLevel(logging.ERROR)
+            yield
+    finally:
+        for log, level in zip(logs, levels, strict=True):
+            log.setLevel(level)
+
+
+def torch_answers(
+    network: nn.Module, space: TaskSpace, prepared: Tensor, scales: Mapping[str, float]
+) -> dict[str, np.ndarray[Any, Any]]:
+    """Return what torch says about prepared inputs, in the words of the graph: the reference it is compared with."""
+    device = next((weights.device for weights in network.parameters()), torch.device("cpu"))
+    with torch.no_grad():
+        z = network.eval()(prepared.to(device))
+        decided, scores = space.predict_by_task(z), space.scores_by_task(z)
+    found: dict[str, np.ndarray[Any, Any]] = {}
+    for name, task in space.tasks.items():
+        if isinstance(task, Classes):
+            wide = scores[name].double()
+            parts = {
+                "prediction": decided[name],
+                "scores": wide,
+                "probabilities": (wide * scales[name]).softmax(dim=1),
+            }
+        else:
+            parts = {"value": decided[name]}
+        found |= {f"{name}/{part}": values.cpu().numpy() for part, values in parts.items()}
+    return found
