@@ -42,8 +42,9 @@ class Score:
 
 def score(row: Row, measure: str, results: Sequence[Result]) -> Score:
     values = np.array([result[measure] for result in results])
-    if row.repeats < FOLDS:  # one test set for all seeds: what counts is how many examples it has
-        error = float(np.mean([result[f"{measure} error"] for result in results]))
+    if row.repeats < FOLDS:  # seeds share a test set, and what counts is how many examples it has; folds do not
+        tests = len(values) if row.kind == "table" else 1
+        error = float(np.mean([result[f"{measure} error"] for result in results])) / tests**0.5
     else:
         error = float(values.std(ddof=1) / len(values) ** 0.5) if len(values) > 1 else 0.0
     costs = [float(np.median([result[cost] for result in results])) for cost in ("fit", "predict", "memory")]
