@@ -14,7 +14,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from hyperproto_runtime import InputError, ModelError, Predictor
 from hyperproto_runtime.cli import main, read_table
-from hyperproto_runtime.predictor import _rank
+from hyperproto_runtime.predictor import rank
 from hyperproto_runtime.tables import ColumnCode
 
 ROWS = np.random.default_rng(1).normal(size=(50, 3)).astype(np.float32)
@@ -156,6 +156,6 @@ def test_words_weigh_to_the_bit_what_scikit_learn_says():
 
 def test_the_best_classes_come_first_and_equals_by_their_ids():
     scores = np.array([[0.5, 0.9, 0.5, 0.9], [0.0, 0.0, 0.0, 1.0]])
-    values, ids = _rank(scores, 3)
+    values, ids = rank(scores, 3)
     assert ids.tolist() == [[1, 3, 0], [3, 0, 1]]
     assert values[0].tolist() == [0.9, 0.9, 0.5]

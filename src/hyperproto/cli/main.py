@@ -25,6 +25,7 @@ from hyperproto.cli.place import Place
 from hyperproto.cli.predict import Predict
 from hyperproto.cli.reproduce import Reproduce
 from hyperproto.cli.runs import Runs
+from hyperproto.cli.serve import Serve
 from hyperproto.cli.train import Train
 
 # One dataclass per verb, with a method ``run``. Its fields are the options, named like the keywords of the function
@@ -42,6 +43,7 @@ VERBS: dict[str, type[Any]] = {
     "predict": Predict,
     "reproduce": Reproduce,
     "runs": Runs,
+    "serve": Serve,
     "sweep": Sweep,
     "train": Train,
 }

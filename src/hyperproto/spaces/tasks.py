@@ -33,6 +33,9 @@ ROUNDING = 1e-3  # by how much probabilities of half precision may fail to sum t
 class Classes:
     """A classification task: the target ``cos(z, p_y) = 1``.
 
+    Targets are ids of shape (n,), -1 where missing, or probabilities of shape (n, num_classes), a row of NaN where
+    missing. Of the latter the loss is the expected one, too.
+
     Parameters
     ----------
     classes : int, sequence of str, nested dict, or Prototypes
@@ -50,9 +53,6 @@ class Classes:
     label_smoothing : float, default 0.0
         ε, in [0, 1): the loss is the expected one where the class is drawn evenly from all K with probability ε, as
         in ``torch.nn.CrossEntropyLoss``; its cost grows with K whatever the loss.
-
-    Targets are ids of shape (n,), -1 where missing, or probabilities of shape (n, num_classes), a row of NaN where
-    missing. Of the latter the loss is the expected one, too.
     """
 
     classes: int | tuple[str, ...] | Mapping[str, Any] | Prototypes
