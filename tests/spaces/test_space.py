@@ -138,6 +138,15 @@ def test_missing_labels_give_no_loss_and_no_gradient(joint, generator):
     assert (z.grad[:3] != 0).any(dim=1).all()
 
 
+def test_a_batch_without_missing_labels_has_the_bits_it_has_with_weights_of_one(joint, generator):
+    z = torch.randn(7, joint.dim, generator=generator, requires_grad=True)
+    targets = {"digit": torch.arange(7) % 5, "angle": torch.linspace(1, 179, 7)}
+    plain = joint.loss(z, targets)
+    weighted = joint.loss(z, targets, sample_weight=torch.ones(7))
+    assert torch.equal(plain, weighted)
+    assert torch.equal(*(torch.autograd.grad(loss, z)[0] for loss in (plain, weighted)))
+
+
 def test_nothing_but_missing_labels_is_a_loss_of_zero(joint, generator):
     z = outputs(2, 3, generator)
     loss = joint.loss(z, {"digit": torch.tensor([-1, -1]), "angle": torch.tensor([math.nan, math.nan])})
