@@ -37,7 +37,7 @@ test-integrations:  ## Lightning, Trainer, skorch and others, in an environment 
 	.venv-integrations/bin/python -m pytest tests/integrations
 
 docs: $(STAMP)  ## the documentation as a site, in site/
-	PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/python -m pip install --quiet '.[docs]'
+	PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/python -m pip install --quiet --editable '.[docs]'
 	$(BIN)/python tools/docs_commands.py
 	$(BIN)/zensical build --clean --strict
 

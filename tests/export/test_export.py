@@ -204,6 +204,10 @@ def test_the_graph_scales_as_training_does():
     scaling = Standardizer.fit(X)
     graph = preparation(scaling, 2, torch.float64)(torch.from_numpy(X))
     assert torch.equal(graph, scaling(X))
+    heavy = np.column_stack([np.exp(2 * X[:, 0]), X[:, 1]])
+    bent = Standardizer.fit(heavy, how="robust")
+    assert bent.bend[0] > 0
+    torch.testing.assert_close(preparation(bent, 2, torch.float64)(torch.from_numpy(heavy)), bent(heavy))
     images = ImagePreprocessing(4, mean=(0.1, 0.5, 0.3), std=(0.2, 0.3, 0.4))
     pixels = RNG.integers(0, 256, size=(2, 4, 4, 3), dtype=np.uint8)
     found = preparation(images, 4, torch.float32)(torch.from_numpy(pixels))

@@ -21,7 +21,10 @@ NEEDS = {
 }
 
 
-@pytest.mark.parametrize("name", sorted(NEEDS))
+SLOW = {"compiled"}  # the compiler takes longer than everything else
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n in SLOW)) for n in sorted(NEEDS)])
 def test_an_integration_holds(name, tmp_path):
     try:
         importlib.import_module(NEEDS[name])

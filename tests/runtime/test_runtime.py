@@ -14,7 +14,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from hyperproto_runtime import InputError, ModelError, Predictor
 from hyperproto_runtime.cli import main, read_table
-from hyperproto_runtime.predictor import rank
+from hyperproto_runtime.predictor import ELSEWHERE, rank
 from hyperproto_runtime.tables import ColumnCode
 
 ROWS = np.random.default_rng(1).normal(size=(50, 3)).astype(np.float32)
@@ -111,6 +111,26 @@ def test_a_folder_that_is_not_a_model_gets_a_sentence(exported, tmp_path, damage
     with pytest.raises(ModelError) as caught:
         Predictor(folder)
     assert str(caught.value).startswith(('"', "The"))
+
+
+def test_a_graph_cannot_name_other_files(exported, tmp_path, monkeypatch):
+    onnx = pytest.importorskip("onnx")
+    folder = shutil.copytree(exported, tmp_path / "model")
+    graph = onnx.load(folder / "model.onnx")
+    weights = next(tensor for tensor in graph.graph.initializer if tensor.raw_data)
+    (tmp_path / "secret").write_bytes(weights.raw_data)
+    onnx.external_data_helper.set_external_data(weights, location="secret")
+    weights.ClearField("raw_data")
+    monkeypatch.chdir(tmp_path)  # where onnxruntime would look
+    _change(folder, lambda d: _swap(d, "model.onnx", graph.SerializeToString(), folder))
+    with pytest.raises(ModelError, match="hold all of its numbers itself"):
+        Predictor(folder)
+
+
+@pytest.mark.parametrize("key", [b"\n\x08location", b"\x8a\x00\x88\x80\x00location"])
+def test_other_files_are_found_in_any_length_of_varints(key):
+    assert ELSEWHERE.search(b"..." + key)
+    assert not ELSEWHERE.search(b"\n\x13location/prediction")
 
 
 def test_no_folder_at_all(tmp_path):

@@ -1,6 +1,7 @@
 """Predict with an exported model: inputs as people have them in, answers out."""
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, TypeVar
@@ -31,6 +32,8 @@ INPUT, POINT = "input", "point"  # of the graph
 AT_ONCE = 2**22  # numbers of inputs, or scores, that are computed at a time: 16 MB
 IMAGES_AT_ONCE = 16  # what a cache holds is faster than more
 MOST_PIXELS = 2**26  # of an image file
+# The key "location" of a tensor in another file, as protobuf has it: field 1, 8 bytes, in any length of varints.
+ELSEWHERE = re.compile(rb"(?:\x0a|\x8a\x80*\x00)(?:\x08|\x88\x80*\x00)location")
 
 
 class TopK(NamedTuple):
@@ -319,6 +322,8 @@ def _describe_numbers(task: TaskForm, found: Mapping[str, Array]) -> list[dict[s
 
 def _open(graph: bytes, folder: Path, threads: int | None) -> Any:
     onnxruntime = require("onnxruntime", extra="runtime", purpose="Predicting with an exported model")
+    if ELSEWHERE.search(graph):  # onnxruntime would read any file below, and with .. above, the working directory
+        raise ModelError(f'"{folder / GRAPH}"', "hold all of its numbers itself", "a tensor in another file")
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4  # what goes wrong is raised, too
     if threads is not None:
