@@ -13,7 +13,7 @@ from hyperproto.cli.main import VERBS, main
 
 ROOT = Path(__file__).parents[2]
 API = ROOT / "docs" / "reference" / "api"
-PAGES = """baselines confidence data estimators evaluation export losses metrics models priors prototypes
+PAGES = """baselines confidence data estimators evaluation export hub losses metrics models priors prototypes
            report spaces sphere training"""
 
 

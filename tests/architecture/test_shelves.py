@@ -33,6 +33,7 @@ SHELVES = {
     "evaluation": 9,
     "estimators": 10,
     "report": 10,
+    "hub": 10,
     "reproduction": 11,
     "loading": 11,
     "cli": 12,

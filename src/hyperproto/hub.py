@@ -1,0 +1,120 @@
+"""Runs on Hugging Face's Hub: ``save_pretrained``, ``from_pretrained`` and ``push_to_hub``, with a model card.
+
+What is published is the folder of a run without what only training needs, and a ``README.md``. ``ModelHubMixin`` is
+not behind it: that deletes ``config.json`` where it saves, and passes what a downloaded one says to a constructor.
+"""
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from huggingface_hub import HfApi, ModelCardData, snapshot_download
+
+from hyperproto._core.errors import InputError, MissingDataError
+from hyperproto._core.files import as_path, filling
+from hyperproto.evaluation import read_calibration
+from hyperproto.spaces import Classes, TaskSpace
+from hyperproto.training import load, read_run
+from hyperproto.training.run import describe_measures
+
+FILES = ("config.json", "prototypes.*.safetensors", "epochs.jsonl", "metrics.json", "calibration.json")
+WEIGHTS = ("last.safetensors", "best.safetensors")
+FETCHING = {"revision", "token", "cache_dir", "local_files_only"}
+MOST_NAMES = 100  # of classes, in a card
+CARD = """# A hyperspherical prototype network
+
+Network `{network}`, outputs of dimension {dim}. To use it:
+
+```python
+from hyperproto.hub import HubModel
+network, space = HubModel.from_pretrained("FOLDER or REPOSITORY")
+```
+
+On validation data: {measures}.
+
+Calibration: {calibration}.
+"""
+
+
+class HubModel:
+    """A stored run to publish, or one that was published: ``network, space = HubModel.from_pretrained("you/name")``.
+
+    Parameters
+    ----------
+    folder : path
+        Of a run, or what :meth:`save_pretrained` wrote.
+    which : {"last", "best"}
+        Which weights.
+    **options
+        ``network``, as for :func:`hyperproto.load`: needed only where it is not of this library.
+    """
+
+    def __init__(self, folder: str | Path, *, which: str = "last", **options: Any) -> None:
+        self.network, self.space = load(folder, which=which, **options)
+        self.which, self.record = which, read_run(folder)
+        self.calibration = read_calibration(folder, which=which)
+        if not isinstance(self.space, TaskSpace):
+            raise InputError("A space on the Hub", "be one of hyperproto", type(self.space).__name__)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.network, self.space))
+
+    @classmethod
+    def from_pretrained(cls, name: str | Path, **options: Any) -> "HubModel":
+        """Read a model from a folder or, where there is none of that name, from a repository of the Hub.
+
+        ``revision``, ``token``, ``cache_dir`` and ``local_files_only`` are those of
+        ``huggingface_hub.snapshot_download``; ``network`` is that of the class.
+        """
+        fetching = {key: options.pop(key) for key in FETCHING & options.keys()}
+        folder = as_path(name)
+        if not folder.is_dir():
+            try:
+                folder = Path(snapshot_download(str(name), allow_patterns=[*FILES, *WEIGHTS], **fetching))
+            except (OSError, ValueError) as error:
+                rule = "be a folder, or a repository of the Hub that can be read"
+                raise MissingDataError(f'"{name}"', rule, str(error).partition("\n")[0]) from error
+        has_last, has_best = ((folder / name).is_file() for name in WEIGHTS)
+        return cls(folder, which="best" if has_best and not has_last else "last", **options)
+
+    def save_pretrained(self, folder: str | Path) -> None:
+        """Write weights, prototypes, description and card to a folder, which must be new or empty."""
+        with filling(folder, "config.json") as place:
+            for pattern in (*FILES, f"{self.which}.safetensors"):
+                for path in self.record.folder.glob(pattern):
+                    if pattern != "calibration.json" or self.calibration is not None:  # else it is of other weights
+                        shutil.copyfile(path, place / path.name)
+            (place / "README.md").write_text(self.card(), encoding="utf-8")
+
+    def push_to_hub(self, repo_id: str, *, private: bool | None = None, token: str | None = None) -> str:
+        """Upload what :meth:`save_pretrained` writes, to a repository that is made if need be; return its address."""
+        api = HfApi(token=token)
+        with TemporaryDirectory() as place:
+            self.save_pretrained(Path(place) / "model")
+            address = api.create_repo(repo_id, private=private, exist_ok=True)
+            api.upload_folder(repo_id=address.repo_id, folder_path=Path(place) / "model")
+        return str(address)
+
+    def card(self) -> str:
+        """Return the model card as Markdown: measures, calibration, and each task with classes and certificate."""
+        record, fitted = self.record, self.calibration
+        measures = record.best["valid"] if self.which == "best" and record.best else record.metrics or {}
+        written = describe_measures({name: value for name, value in measures.items() if value is not None})
+        told = f"fitted on {fitted.examples} examples, {describe_measures(fitted.measures)}" if fitted else "none"
+        network = (record.config["network"] or {}).get("name", type(self.network).__name__)
+        about = {"network": network, "dim": self.space.dim, "measures": written or "nothing", "calibration": told}
+        data = ModelCardData(library_name="hyperproto", tags=["hyperspherical-prototypes"]).to_yaml()
+        return f"---\n{data}\n---\n\n{CARD.format(**about)}" + "".join(map(self._task, self.space.tasks))
+
+    def _task(self, name: str) -> str:
+        task, placed = self.space.tasks[name], self.space.prototypes_by_task().get(name)
+        if not isinstance(task, Classes):
+            return f"\n## Task `{name}`\n\nA number from {task.low:g} to {task.high:g}.\n"
+        names = [json.dumps(label, ensure_ascii=False) for label in task.names or ()]
+        listed = ", ".join(names[:MOST_NAMES] + ["..."] * (len(names) > MOST_NAMES))
+        text = f"\n## Task `{name}`\n\n{task.num_classes} classes{listed and ': ' + listed}.\n"
+        certificate = placed and json.dumps(placed.certificate.to_dict(), indent=2)
+        return text + (f"\nCertificate of the prototypes:\n\n```json\n{certificate}\n```\n" if placed else "")
