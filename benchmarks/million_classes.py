@@ -4,6 +4,9 @@ Labels are fresh in every step, drawn before the clock starts, so that the rows 
 the cache. Steps are timed in seconds of one processor, which does not count what else the machine does; searches by
 the clock on the wall, the fastest of several rounds of each in turn. Memory is what a step adds to what the process
 holds, at its peak, in a process of its own.
+
+The last rows are why there is no graph index for the nearest class: it walks from neighbor to nearer neighbor, and
+well separated prototypes have no neighborhoods, all of them being about equally far from one another.
 """
 
 import os
@@ -14,9 +17,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import torch
+from threadpoolctl import threadpool_limits
 from torch import Tensor, nn
 from torch.nn import functional
 
+import hyperproto as hp
 from benchmarks.timing import compare, seconds
 from hyperproto.losses import SampledCosineSoftmax, SquaredCosine
 from hyperproto.spaces.top_k import nearest_prototypes
@@ -25,7 +30,9 @@ BATCH, DIM, MILLION = 128, 128, 1_000_000
 FEATURES, LINEAR_CLASSES = 64, 100_000
 SIZES = (1_000, 10_000, 100_000, MILLION)
 K_BEST = 10
-ROUNDS = {1: 40, 128: 4}  # searches, by how many outputs at once
+ROUNDS = {1: 20, 128: 4}  # searches, by how many outputs at once
+ROW_SIZES = (33_000, 100_000, 131_000)  # where prototypes are in float64
+GRAPH_CLASSES, LINKS, NOISE = 30_000, 32, 1.0
 LOSSES = {
     "squared cosine": SquaredCosine(),
     "softmax, the batch's classes": SampledCosineSoftmax(16.0),
@@ -40,6 +47,8 @@ def measure() -> tuple[str, list[dict[str, object]]]:
         table = unit(MILLION, DIM)
         rows = [step_row(name, loss, table[:size]) for name, loss in LOSSES.items() for size in SIZES]
         rows += [*linear_rows(table), *(search_row(table, n, used) for used in (1, 2) for n in ROUNDS)]
+        torch.set_num_threads(1)
+        rows += [*(one_row(size) for size in ROW_SIZES), *graph_rows()]
     finally:
         torch.set_num_threads(threads)
     return f"A million classes, D = {DIM}, batch {BATCH}", rows
@@ -132,6 +141,7 @@ def search_row(table: Tensor, n: int, threads: int) -> dict[str, object]:
     import faiss  # only here: the library does not need it
 
     torch.set_num_threads(threads)
+    threadpool_limits(threads)  # NumPy's product, which one output takes, has threads of its own
     faiss.omp_set_num_threads(threads)
     index = faiss.IndexFlatIP(table.shape[1])
     index.add(table.numpy())
@@ -149,3 +159,39 @@ def search_row(table: Tensor, n: int, threads: int) -> dict[str, object]:
     what = f"{K_BEST} nearest of {len(table):,}: outputs {n}, threads {threads}"
     peer = "faiss IndexFlatIP, the faster of its two ways"
     return row(what, 1e3 * min(ours), peer, 1e3 * min(theirs), min(ours) / min(theirs), "ms")
+
+
+def one_row(num_classes: int) -> dict[str, object]:
+    """Return the prediction of one output against nothing but the product with prototypes in float32."""
+    space = hp.Space(DIM, hp.Classes(hp.place(num_classes, DIM, method="random")))
+    plain, z = space.prototypes.vectors.float(), unit(1, DIM, seed=2)
+    assert space.predict(z) == (z @ plain.mT).argmax()
+    pairs = [(seconds(lambda: space.predict(z)), seconds(lambda: z @ plain.mT)) for _ in range(100)]
+    ours, theirs = (1e3 * min(times) for times in zip(*pairs, strict=True))
+    what = f"predict one output, K = {num_classes:,}, threads 1"
+    return row(what, ours, "z @ prototypes.mT in float32", theirs, ours / theirs, "ms")
+
+
+def graph_rows() -> list[dict[str, object]]:
+    """Return how often a graph index finds the nearest of well separated prototypes, and of clustered points."""
+    import faiss
+
+    generator = torch.Generator().manual_seed(3)
+    placed = hp.place(GRAPH_CLASSES, DIM).vectors.float()
+    centers = torch.randn(300, DIM, generator=generator).repeat(GRAPH_CLASSES // 300, 1)
+    clustered = functional.normalize(centers + 0.5 * torch.randn(GRAPH_CLASSES, DIM, generator=generator))
+    rows = []
+    for name, points in (("prototypes", placed), ("points in 300 clusters", clustered)):
+        index = faiss.IndexHNSWFlat(DIM, LINKS, faiss.METRIC_INNER_PRODUCT)
+        index.add(points.numpy())
+        chosen = torch.randint(GRAPH_CLASSES, (500,), generator=generator)
+        noise = functional.normalize(torch.randn(500, DIM, generator=generator))
+        z = functional.normalize(points[chosen] + NOISE * noise)
+        exact = nearest_prototypes(z, points, 1).ids[:, 0]
+        for effort in (16, 64, 256):
+            index.hnsw.efSearch = effort
+            found = torch.from_numpy(index.search(z.numpy(), 1)[1][:, 0])
+            recall = (found == exact).double().mean().item()
+            what = f"nearest of {GRAPH_CLASSES:,} {name}, efSearch {effort}"
+            rows.append(row(what, 1.0, f"faiss IndexHNSWFlat, M = {LINKS}", recall, 1 / max(recall, 1e-3), "recall"))
+    return rows

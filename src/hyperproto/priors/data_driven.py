@@ -28,7 +28,7 @@ from hyperproto.priors.vectors import ClassVectors, cosine_prior
 
 MOST_EXAMPLES = 25_000  # more change little: a mean of 100 is known to a tenth of the scatter
 COMPONENTS = 128  # principal components that are kept; scatter is estimated in as many dimensions
-WIDEST = 2_000  # columns of which those are found exactly; of more, among as many random mixtures of them
+WIDEST = 2_000  # columns of which those are found exactly; of more, by a randomized method
 SHRINKAGE = 0.1  # of the scatter toward a ball, so that directions of little scatter do not count for all
 
 SIZE = 16  # pixels per side that images are reduced to
@@ -89,15 +89,16 @@ def from_data(
     if examples.ndim == 4:
         features = patch_features(examples, seed=seed)
     elif is_sparse(examples):
-        features = _sparse_components(examples, seed)
+        starts, columns, values = (part.numpy() for part in parts_of(examples.double()))
+        features = _leading_components(csr_array((values, columns, starts), shape=examples.shape), seed)
     else:
         rows = examples.double().numpy(force=True)
         gaps = np.isnan(rows)
         means = np.where(gaps, 0, rows).sum(axis=0) / np.maximum(1, (~gaps).sum(axis=0))
         rows = np.where(gaps, means, rows)
         features = Standardizer.fit(rows)(rows)
-    if features.shape[1] > WIDEST:
-        features = _mixed(features, seed)
+        if features.shape[1] > WIDEST:
+            features = _leading_components(features.float().numpy(), seed)
     table = np.zeros((num_classes, min(COMPONENTS, features.shape[1])))
     means = discriminant_means(features, ids)
     table[known, : means.shape[1]] = means
@@ -165,28 +166,18 @@ def draw_examples(ids: Tensor, *, seed: int, most: int = MOST_EXAMPLES) -> Tenso
     return labeled[draw_rows(ids[labeled], counts, seed=derive_seed(seed, "examples of a prior"))]
 
 
-def _sparse_components(rows: Tensor, seed: int) -> Tensor:
-    """Return the coordinates of sparse rows on their leading principal axes, about the origin.
+def _leading_components(matrix: NDArray[np.float32] | csr_array, seed: int) -> Tensor:
+    """Return the coordinates of rows on their leading principal axes, about the origin.
 
-    By a randomized method (Halko, Martinsson and Tropp, 2011): a few products with the rows, which stay sparse.
+    By a randomized method (Halko, Martinsson and Tropp, 2011): a few products with the rows, sparse ones as they are.
     """
     generator = torch.Generator().manual_seed(derive_seed(seed, "axes of a prior"))
-    n, width = rows.shape
-    starts, columns, values = (part.numpy() for part in parts_of(rows.double()))
-    matrix = csr_array((values, columns, starts), shape=(n, width))
+    n, width = matrix.shape
     drawn = torch.randn(width, min(COMPONENTS + 32, n, width), generator=generator, dtype=torch.float64).numpy()
+    drawn = drawn.astype(matrix.dtype)
     for _ in range(3):
-        axes, _ = np.linalg.qr(matrix.T @ (matrix @ drawn))
-        drawn = axes
+        drawn, _ = np.linalg.qr(matrix.T @ (matrix @ drawn))
     return torch.from_numpy(matrix @ drawn)
-
-
-def _mixed(features: Tensor, seed: int) -> Tensor:
-    """Return random mixtures of very many columns, which keep distances (Johnson and Lindenstrauss)."""
-    generator = torch.Generator().manual_seed(derive_seed(seed, "mixtures of a prior"))
-    mixing = torch.randn(features.shape[1], WIDEST, generator=generator, dtype=features.dtype)
-    mixed: Tensor = features @ mixing / float(features.shape[1]) ** 0.5
-    return mixed
 
 
 def patch_features(images: Tensor, *, seed: int = 0) -> Tensor:

@@ -169,11 +169,10 @@ class PrototypeHead(Head):
 
     def _table(self, dtype: torch.dtype) -> Tensor:
         """Return the prototypes, rounded once to ``dtype``, not in every step: 64 MB at most."""
-        exact = self.prototypes
+        exact, kept = self.prototypes, self._rounded
         traced = torch.jit.is_tracing()  # type: ignore[attr-defined,no-untyped-call]
-        if traced or torch.compiler.is_compiling() or exact.dtype == dtype or exact.numel() > EXACT_ENTRIES:
+        if exact.dtype == dtype or exact.numel() > EXACT_ENTRIES or traced or torch.compiler.is_compiling():
             return exact
-        kept = self._rounded
         if kept is None or kept[1] is not exact or kept[0] != exact._version or kept[2].dtype != dtype:
             kept = self._rounded = (exact._version, exact, exact.to(dtype))
         return kept[2]
