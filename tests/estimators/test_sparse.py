@@ -47,6 +47,7 @@ def test_the_first_layer_gives_sparse_rows_the_outputs_and_gradients_of_dense_on
 @pytest.mark.parametrize("options", [{}, {"calibrate": True, "early_stopping": True, "replay": 3}])
 def test_a_sparse_table_answers_as_the_same_table_dense(options):
     X, y = words()
+    options = options | {"backbone": lambda out_dim, shape: MLP(out_dim, shape[0])}  # by default they differ
     sparsely = HypersphericalClassifier(random_state=0, epochs=8, **options).fit(X, y)
     same = {name: getattr(sparsely.settings_, name) for name in ("batch_size", "lr", "weight_decay")}
     densely = HypersphericalClassifier(random_state=0, epochs=8, standardize="global", **same, **options)

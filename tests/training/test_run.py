@@ -117,7 +117,7 @@ def test_a_folder_that_is_taken_or_cannot_be_written_gets_a_sentence(tmp_path, b
 
 
 def test_folders_that_hold_no_run_get_a_sentence(tmp_path, blobs, blob_space):
-    with pytest.raises(FileNotFoundError, match='expected "config.json"'):
+    with pytest.raises(FileNotFoundError, match='must hold a run; got no "config.json"'):
         hp.load(tmp_path)
     hp.fit(make_network(), blob_space, blobs, epochs=1, folder=tmp_path / "run")
     weights = tmp_path / "run" / "last.safetensors"

@@ -32,6 +32,7 @@ INPUT, POINT = "input", "point"  # of the graph
 AT_ONCE = 2**22  # numbers of inputs, or scores, that are computed at a time: 16 MB
 IMAGES_AT_ONCE = 16  # what a cache holds is faster than more
 MOST_PIXELS = 2**26  # of an image file
+ROUNDING = 1e-6  # of a score in single precision
 # The key "location" of a tensor in another file, as protobuf has it: field 1, 8 bytes, in any length of varints.
 ELSEWHERE = re.compile(rb"(?:\x0a|\x8a\x80*\x00)(?:\x08|\x88\x80*\x00)location")
 
@@ -477,10 +478,10 @@ def interval_ends(interval: Interval, values: Array) -> Array:
 
 
 def _accepted(task: TaskForm, outliers: Array) -> NDArray[np.bool_]:
+    """Return which inputs are accepted. The threshold is the score of an input, which single precision may exceed."""
     assert task.rejection is not None
-    accepted: NDArray[np.bool_] = outliers <= (
-        np.inf if task.rejection.threshold is None else task.rejection.threshold
-    )
+    threshold = np.inf if task.rejection.threshold is None else task.rejection.threshold
+    accepted: NDArray[np.bool_] = outliers <= threshold + ROUNDING
     return accepted
 
 

@@ -35,7 +35,7 @@ def with_default(cell: Cell) -> Cell:
     return cell.but(loss="free_norm_softmax", prototypes="projected", reduction="mean")
 
 
-SEARCHED = {
+SEARCHED: dict[str, tuple[Cell, tuple[float, ...]]] = {
     "Equation 1": (CIFAR.but(prototypes="paper"), (0.01, 0.03, 0.1)),
     "Softmax CE": (with_softmax(CIFAR), (0.03, 0.1, 0.3)),
     "Free norm": (with_default(CIFAR.but(dim=25)), (0.03, 0.1, 0.3)),

@@ -185,8 +185,10 @@ class PrototypeHead(Head):
 
     def many(self, z: Tensor) -> bool:
         """Return whether the cosines of all pairs are so many that they are computed in blocks."""
+        if torch.compiler.is_compiling():  # a graph is for any number of rows
+            return False
         few = MANY_SCORES if len(z) > 1 else LARGEST_BLOCK  # one row by itself takes less time in blocks
-        return not torch.compiler.is_compiling() and len(z) * len(self.prototypes) > few
+        return len(z) * len(self.prototypes) > few
 
     def predict(self, z: Tensor) -> Tensor:
         """Return Equation 3: the class whose prototype is nearest."""
