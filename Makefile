@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo test test-slow test-data attack lint format bench clean
+.PHONY: help demo test test-slow test-data test-integrations attack docs lint format bench clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -31,6 +31,16 @@ test-data: $(STAMP)  ## the readers on the publishers' own files, below $HYPERPR
 	@test -n "$$HYPERPROTO_DATA" || { echo "Set HYPERPROTO_DATA to the folder that holds the data sets."; exit 2; }
 	$(BIN)/python -m pytest -m real_data
 
+test-integrations:  ## Lightning, Trainer, skorch and others, in an environment of their own (.venv-integrations)
+	test -x .venv-integrations/bin/python || $(PYTHON) -m venv .venv-integrations
+	PIP_CONSTRAINT=$(CURDIR)/constraints.txt .venv-integrations/bin/python -m pip install --quiet --editable '.[integrations]'
+	.venv-integrations/bin/python -m pytest tests/integrations
+
+docs: $(STAMP)  ## the documentation as a site, in site/
+	PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/python -m pip install --quiet --editable '.[docs]'
+	$(BIN)/python tools/docs_commands.py
+	$(BIN)/zensical build --clean --strict
+
 attack: $(STAMP)  ## damage N=1000 files of every kind, kill KILLS=50 writers, and count what happens (SEED=0)
 	$(BIN)/python -m tests.attack -n $(or $(N),1000) --kills $(or $(KILLS),50) --seed $(or $(SEED),0)
 
@@ -47,4 +57,4 @@ bench: $(STAMP)  ## measure speed and accuracy against named peers
 	$(BIN)/python -m benchmarks
 
 clean:  ## remove what the targets made
-	rm -rf $(VENV) build dist demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-integrations site build dist demo .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -8,7 +8,9 @@ stated 5 %: a threshold from one half of the known test digits, applied to the o
 
 Then rows of tables and texts with classes held out, three seeds, the perceptron and everything else by default:
 Banking77 without 17 of its intents and penguins without one species (where ``--data`` has them), wine without one
-cultivar, digits as rows without three.
+cultivar, digits as rows without three. And photographs as ``hyperproto train`` learns a folder of few of them:
+features of a frozen network, of 40 of CIFAR-100's classes 50 to 99, 100 training images each, the other ten unknown.
+They are those of ``hyperproto reproduce --scale head``, from ``runs/features`` or computed there in half an hour.
 """
 
 import os
@@ -29,13 +31,16 @@ from torch import Tensor
 import hyperproto as hp
 from benchmarks.digits import digit_network
 from hyperproto.data import Arrays, load_digits
-from hyperproto.defaults import choose_dim
+from hyperproto.defaults import HEAD, choose_dim, choose_rate, choose_steps
 from hyperproto.evaluation.confidence import Rejection, outlier_score
 from hyperproto.metrics import measure_open_set
-from hyperproto.models import default_backbone
+from hyperproto.models import create_backbone, default_backbone
+from hyperproto.reproduction.cell import at_scale, paper_cell
+from hyperproto.reproduction.placements import Places
+from hyperproto.reproduction.run_cell import read_cell_data
 
 EPOCHS, SEEDS, HALVES, RATE = 10, range(5), 20, 0.05
-KNOWN = 7
+KNOWN, FEATURES = 7, 1280
 Parts = tuple[Tensor, NDArray[np.int64], Tensor, NDArray[np.int64]]  # rows and class ids, to train on and to test
 SPHERE = {"largest cosine": "cosine", "cosine and length": "length"}
 ROWS: dict[str, tuple[Callable[[], hp.OutputSpace], dict[str, str]]] = {
@@ -85,6 +90,8 @@ def own_data() -> dict[str, tuple[Callable[[int], Parts], int]]:
         found["penguins"] = lambda seed: split_table(table.select_dtypes("number").to_numpy(), ids, seed), 1
     if (folder / "text" / "banking77").is_dir():
         found["Banking77"] = lambda seed: read_banking77(folder / "text" / "banking77"), 17
+    if (folder / "cifar-100-binary").is_dir():
+        found["CIFAR-100, frozen features"] = lambda seed: read_features(folder), 10
     return found
 
 
@@ -105,6 +112,20 @@ def read_banking77(folder: Path) -> Parts:
     return rows[0], ids[0], rows[1], ids[1]
 
 
+def read_features(folder: Path) -> Parts:
+    """Return features of CIFAR-100's classes 50 to 99: the first 100 training images of each, all test images."""
+    cell = at_scale(paper_cell(reader="cifar-100", kind="conventional"), "head")
+    source = read_cell_data(cell, Places(data=folder))
+    assert source.test is not None
+    parts: list[tuple[Tensor, NDArray[np.int64]]] = []
+    for split, each in ((source.train, 100), (source.test, None)):
+        labels = split.targets["class"]
+        rows = torch.cat([(labels == k).nonzero().flatten()[:each] for k in range(50, 100)])
+        assert isinstance(split.inputs, Tensor)
+        parts.append((split.inputs[rows], labels[rows].numpy() - 50))
+    return *parts[0], *parts[1]
+
+
 def default_outputs(name: str, parts: Parts, unknown: int, seed: int) -> tuple[np.ndarray, ...]:
     """Return scores, lengths and labels of the test rows, -1 for classes that were held out; all else by default."""
     train, ids, test, asked = parts
@@ -116,8 +137,13 @@ def default_outputs(name: str, parts: Parts, unknown: int, seed: int) -> tuple[n
     classes = hp.Classes(known, loss="auto")
     space = hp.Space(choose_dim([known]), classes) if name == "sphere" else hp.baselines.ConventionalSpace(classes)
     torch.manual_seed(seed)
-    network = default_backbone(space.dim, (train.shape[1],))
-    hp.fit(network, space, (train[kept], torch.from_numpy(lookup[ids[kept]])), seed=seed, progress=False)
+    options, network = {}, default_backbone(space.dim, (train.shape[1],))
+    if train.shape[1] == FEATURES:  # as images: what learns on frozen features of them
+        network = create_backbone("efficientnet-lite0", out_dim=space.dim, hidden=HEAD).output
+        epochs, batch_size = choose_steps(int(kept.sum()), "images")
+        reduction, lr = choose_rate("free_norm_softmax", "images")
+        options = {"epochs": epochs, "batch_size": batch_size, "reduction": reduction, "lr": lr}
+    hp.fit(network, space, (train[kept], torch.from_numpy(lookup[ids[kept]])), seed=seed, progress=False, **options)
     with torch.no_grad():
         z = network.eval()(test)
         scores = space.scores(z)  # type: ignore[attr-defined]

@@ -4,11 +4,11 @@
 ``text/banking77/{train,test}.csv``, and as their publishers lay them out ``cifar-100-python``, ``CUB_200_2011`` and
 ``omniart``; rows whose files are missing are left out; without a folder there are scikit-learn's own sets.
 
-Each fit runs in a process of its own on one thread, and its measures are kept as a line in ``results/own_data``, so a
-run can be stopped at any time and goes on where it was: ``--only ours --again`` measures one method again, ``--group
-choose`` only the rows that defaults may be chosen on, ``--rows mpg`` those with that in their name, and
-``--report-only`` prints the table from what there is. Pretrained features of images are tables of numbers: a row of
-kind "table" whose loader gives them is compared with every peer.
+Each method runs in a process of its own on one thread, and its measures are kept as lines in ``results/own_data``, so
+a run can be stopped at any time and goes on where it was: ``--only ours --again`` measures one method again,
+``--group choose`` only the rows that defaults may be chosen on, ``--rows mpg`` those with that in their name, and
+``--report-only`` prints the table from what there is. Features of images are computed at first need, 20 ms an image,
+and kept in ``FOLDER/features``.
 """
 
 import argparse
@@ -19,7 +19,6 @@ from concurrent.futures import ProcessPoolExecutor
 from importlib import import_module
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
 
 from benchmarks.own_data.job import Result, run
 from benchmarks.own_data.methods import METHODS, NEED_TORCH
@@ -55,25 +54,43 @@ def parse(arguments: list[str]) -> argparse.Namespace:
 
 
 def fill(rows: Iterable[Row], methods: list[str], folder: Path | None, *, again: bool, store: Path) -> None:
-    """Measure what is missing, each fit in a new process that has loaded only what its method needs."""
+    """Measure what is missing, each method in a new process that has loaded only what it needs."""
     os.environ.update(ONE_THREAD)
     with base_process("benchmarks.own_data.job") as light, base_process("hyperproto.estimators") as heavy:
         for row in rows:
             kept = {(result["method"], result["fold"]): result for result in read(row, store)}
-            jobs = [(m, i) for i in range(row.repeats) for m in methods if again or (m, i) not in kept]
+            jobs = {m: [i for i in range(row.repeats) if again or (m, i) not in kept] for m in methods}
             if folder is None and row.needs_folder:
                 print(f"{row.name}: left out, no --data", flush=True)
                 continue
-            for method, number in jobs:
+            if any(jobs.values()) and folder is not None and row.reader:
+                heavy.submit(compute_features, row.reader, folder).result()
+            for method, numbers in jobs.items():
                 base = heavy if method in NEED_TORCH else light
                 try:
-                    result = base.submit(run_forked, row, method, number, folder or Path()).result()
+                    results = base.submit(run_forked, row, method, numbers, folder or Path()).result()
                 except FileNotFoundError as missing:
                     print(f"{row.name}: left out, no {missing.filename}", flush=True)
                     break
-                print(json.dumps(result), flush=True)
-                kept[method, number] = result
+                for result in results:
+                    print(json.dumps(result), flush=True)
+                    kept[method, result["fold"]] = result
                 write(row, kept.values(), store)
+
+
+def compute_features(reader: str, folder: Path) -> None:
+    """Compute the features of all images of a data set, as ``hyperproto train`` does, where they are missing."""
+    from hyperproto.spec import DataSpec, NetworkSpec
+    from hyperproto.training.build import build_network, build_source, choose_network
+    from hyperproto.training.features import freeze
+
+    place = folder / "features" / reader
+    if (place / "features.safetensors").exists():
+        return
+    place.mkdir(parents=True, exist_ok=True)
+    data = DataSpec(reader=reader, path=str(folder), workers=0)
+    spec, source = choose_network(NetworkSpec(), build_source(data))
+    freeze(build_network(spec, source.preprocessing.input_shape, "images", 1, seed=0), source, data, place)
 
 
 def base_process(module: str) -> ProcessPoolExecutor:
@@ -81,9 +98,9 @@ def base_process(module: str) -> ProcessPoolExecutor:
     return ProcessPoolExecutor(1, get_context("spawn"), import_module, (module,))
 
 
-def run_forked(*job: Any) -> Result:
+def run_forked(row: Row, method: str, numbers: list[int], folder: Path) -> list[Result]:
     with get_context("fork").Pool(1) as child:
-        return child.apply(run, job)
+        return [child.apply(run, (row, method, number, folder)) for number in numbers]
 
 
 def _file(row: Row, store: Path) -> Path:

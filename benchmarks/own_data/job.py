@@ -3,6 +3,7 @@
 import resource
 import time
 import warnings
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -41,13 +42,15 @@ def run(row: Row, method: str, number: int, folder: Path) -> Result:
     }
 
 
+@cache
 def warm_up(method: str) -> None:
     """Fit something tiny and ask it, so that what is loaded at first use is not counted."""
     table = pd.DataFrame({"a": np.arange(40.0), "b": ["x", "y"] * 20})
     targets = {"class": np.arange(40) % 2}
     model = METHODS[method](Fold("table", table, targets, table, targets, seed=0))
-    model.fit(table, targets)
-    model.predict(table)
+    if model is not None:
+        model.fit(table, targets)
+        model.predict(table)
 
 
 def judge(wanted: Values, answers: Values) -> Result:

@@ -21,9 +21,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
-from benchmarks.own_data.rows import Fold, Values
+from benchmarks.own_data.rows import Fold, Images, Values
 
 MANY_ROWS = 10_000  # from here on a perceptron stops early, as scikit-learn's boosting does by itself
+MANY_PAIRS = 25_000  # of rows and classes; with more, a linear support vector machine takes minutes on features
 COMPONENTS = 100
 MOST_CATEGORIES = 200  # of a column that boosting gets
 
@@ -64,12 +65,17 @@ def as_words(table: pd.DataFrame) -> pd.DataFrame:
 
 def prepare(fold: Fold) -> Any:
     """Return the steps in front of a peer that sees numbers of about one size."""
-    if fold.kind == "table":
-        return table_columns(fold.train)
     if fold.kind == "images":
-        flat = FunctionTransformer(lambda images: images.reshape(len(images), -1) / np.float32(255))
-        return make_pipeline(flat, PCA(min(COMPONENTS, len(fold.train)), random_state=fold.seed))
-    return "passthrough"  # TF-IDF has rows of length 1
+        return make_pipeline(FunctionTransformer(features_of), StandardScaler())
+    return table_columns(fold.train) if fold.kind == "table" else "passthrough"  # TF-IDF has rows of length 1
+
+
+def features_of(images: Images) -> Any:
+    return images.features
+
+
+def pixels_of(images: Images) -> Any:
+    return images.read(images.ids).reshape(len(images), -1) / np.float32(255)
 
 
 class OnePerTarget:
@@ -94,25 +100,36 @@ def constant(fold: Fold) -> Any:
 
 def linear(fold: Fold) -> Any:
     logistic = LogisticRegression(C=10 if fold.kind == "text" else 1, max_iter=1000)
-    if fold.kind == "images":
-        logistic = make_pipeline(StandardScaler(), logistic)
     return OnePerTarget(fold, {"class": logistic, "number": RidgeCV(np.logspace(-2, 4, 13))}.__getitem__)
 
 
 def support_vectors(fold: Fold) -> Any:
-    """A linear support vector machine; with radial basis functions on the principal components of images."""
-    model = SVC(C=10) if fold.kind == "images" else LinearSVC(random_state=fold.seed)
-    return OnePerTarget(fold, {"class": model}.__getitem__) if set(fold.train_targets) == {"class"} else None
+    """A linear machine, for classes; on features of images only where there are few rows and classes."""
+    if set(fold.train_targets) != {"class"}:
+        return None
+    pairs = fold.train.shape[0] * len(np.unique(fold.train_targets["class"]))
+    if fold.kind == "images" and pairs > MANY_PAIRS:
+        return None
+    return OnePerTarget(fold, {"class": LinearSVC(random_state=fold.seed)}.__getitem__)
+
+
+def pixels(fold: Fold) -> Any:
+    """Radial basis functions on principal components of pixels: what people take without pretrained weights."""
+    if fold.kind != "images" or set(fold.train_targets) != {"class"}:
+        return None
+    steps = make_pipeline(
+        FunctionTransformer(pixels_of), PCA(min(COMPONENTS, len(fold.train)), random_state=fold.seed)
+    )
+    return OnePerTarget(fold, {"class": SVC(C=10)}.__getitem__, steps)
 
 
 def perceptron(fold: Fold) -> Any:
     early = fold.kind != "text" and fold.train.shape[0] > MANY_ROWS
     settings = {"max_iter": 15 if fold.kind == "text" else 200, "early_stopping": early, "random_state": fold.seed}
-    scale = [StandardScaler()] if fold.kind == "images" else []
     models = {
-        "class": make_pipeline(*scale, MLPClassifier((100,), **settings)),
+        "class": MLPClassifier((100,), **settings),
         "number": TransformedTargetRegressor(
-            make_pipeline(*scale, MLPRegressor(hidden_layer_sizes=(100,), **settings)), transformer=StandardScaler()
+            MLPRegressor(hidden_layer_sizes=(100,), **settings), transformer=StandardScaler()
         ),
     }
     return OnePerTarget(fold, models.__getitem__)
@@ -148,7 +165,8 @@ class SameNetwork:
     """The network that ours takes, trained in the same way, with a logit per class and a plain number."""
 
     def __init__(self, fold: Fold) -> None:
-        self.seed, self.columns = fold.seed, network_columns(fold)
+        self.seed, self.kind = fold.seed, fold.kind
+        self.columns = table_columns(fold.train) if fold.kind == "table" else FunctionTransformer()
 
     def fit(self, inputs: Any, targets: Values) -> None:
         import torch
@@ -163,74 +181,120 @@ class SameNetwork:
         encoded = self.columns.fit_transform(inputs)
         self.scaling = Standardizer.fit(encoded, how="global" if hasattr(encoded, "tocsr") else "none")
         rows = self.scaling(encoded.astype(np.float32))
-        self.classes, ids = np.unique(targets.get("class", [0]), return_inverse=True)
-        tasks, known = {}, {}
-        if "class" in targets:
-            tasks["class"], known["class"] = hp.Classes(len(self.classes)), torch.as_tensor(ids)
-        if "number" in targets:
-            numbers = targets["number"]
-            tasks["number"] = hp.Range(float(numbers.min()), float(numbers.max()))
-            known["number"] = torch.as_tensor(numbers)
-        self.space = ConventionalSpace(tasks)
+        self.tasks = Tasks(targets)
+        self.space = ConventionalSpace(self.tasks.asked)
         self.network = default_backbone(self.space.dim, tuple(rows.shape[1:]), kind_of(rows))
-        hp.fit(self.network, self.space, (rows, known), seed=self.seed, progress=False)
+        hp.fit(self.network, self.space, (rows, self.tasks.encode(targets)), seed=self.seed, progress=False)
 
     def predict(self, inputs: Any) -> Values:
         from hyperproto.training.outputs import stack_outputs
 
         outputs = stack_outputs(self.network, self.scaling(self.columns.transform(inputs).astype(np.float32)))
-        answers = {name: value.numpy() for name, value in self.space.predict(outputs).items()}
-        return answers | ({"class": self.classes[answers["class"]]} if "class" in answers else {})
+        return self.tasks.decode(self.space.predict(outputs))
+
+
+class Tasks:
+    """The targets as tasks of a space."""
+
+    def __init__(self, targets: Values) -> None:
+        import hyperproto as hp
+
+        self.classes, self.asked = np.unique(targets.get("class", [0])), {}
+        if "class" in targets:
+            self.asked["class"] = hp.Classes(len(self.classes))
+        if "number" in targets:
+            self.asked["number"] = hp.Range(float(targets["number"].min()), float(targets["number"].max()))
+
+    def encode(self, targets: Values) -> dict[str, Any]:
+        import torch
+
+        known = targets | ({"class": np.searchsorted(self.classes, targets["class"])} if "class" in targets else {})
+        return {name: torch.as_tensor(values) for name, values in known.items()}
+
+    def decode(self, answers: dict[str, Any]) -> Values:
+        found = {name: value.numpy() for name, value in answers.items()}
+        return found | ({"class": self.classes[found["class"]]} if "class" in found else {})
 
 
 class Ours:
     """The estimators of this library with their defaults."""
 
     def __init__(self, fold: Fold) -> None:
-        self.seed, self.columns = fold.seed, our_columns(fold)
+        self.seed = fold.seed
 
     def fit(self, inputs: Any, targets: Values) -> None:
         from hyperproto import estimators
 
-        rows, both = self.columns.fit_transform(inputs), pd.DataFrame(targets)
         if len(targets) == 2:
-            self.model = estimators.HypersphericalMultiTask(random_state=self.seed).fit(rows, both)
+            self.model = estimators.HypersphericalMultiTask(random_state=self.seed).fit(inputs, pd.DataFrame(targets))
         elif "class" in targets:
-            self.model = estimators.HypersphericalClassifier(random_state=self.seed).fit(rows, targets["class"])
+            self.model = estimators.HypersphericalClassifier(random_state=self.seed).fit(inputs, targets["class"])
         else:
-            self.model = estimators.HypersphericalRegressor(random_state=self.seed).fit(rows, targets["number"])
+            self.model = estimators.HypersphericalRegressor(random_state=self.seed).fit(inputs, targets["number"])
         self.names = list(targets)
 
     def predict(self, inputs: Any) -> Values:
-        answers = self.model.predict(self.columns.transform(inputs))
+        answers = self.model.predict(inputs)
         if len(self.names) == 1:
             return {self.names[0]: answers}
         return {"class": answers[:, 0].astype(str), "number": answers[:, 1].astype(float)}
 
 
-def our_columns(fold: Fold) -> Any:
-    """Return what happens to inputs in front of ours: tables and texts are taken as they are."""
-    return as_images() if fold.kind == "images" else FunctionTransformer()
+class Head:
+    """What ``hyperproto train`` trains on the features of images, on a sphere or, for comparison, without one."""
+
+    def __init__(self, fold: Fold, kind: str | None) -> None:
+        self.seed, self.kind = fold.seed, kind
+
+    def fit(self, inputs: Any, targets: Values) -> None:
+        import torch
+
+        import hyperproto as hp
+        from hyperproto.data import Bounds, ImagePreprocessing, Labels, Source, Split
+        from hyperproto.defaults import HEAD_DECAY, PRETRAINED
+        from hyperproto.spec import NetworkSpec, SpaceSpec
+        from hyperproto.training.build import build_network, build_space
+
+        self.tasks = Tasks(targets)
+        known, features = self.tasks.encode(targets), torch.from_numpy(inputs.features)
+        described = {
+            name: Labels(tuple(map(str, self.tasks.classes))) if name == "class" else Bounds(task.low, task.high)
+            for name, task in self.tasks.asked.items()
+        }
+        prepared = ImagePreprocessing(128)
+        source = Source("features", Split(features, known), None, described, prepared)
+        self.space = build_space(SpaceSpec(kind=self.kind), source, seed=self.seed)
+        spec = NetworkSpec(backbone=PRETRAINED, freeze=True)
+        whole = build_network(spec, prepared.input_shape, "images", self.space.dim, seed=self.seed)
+        self.network = whole.output  # the rest is frozen
+        settings: Any = {"weight_decay": HEAD_DECAY, "seed": self.seed}
+        hp.fit(self.network, self.space, (features, known), progress=False, **settings)
+
+    def predict(self, inputs: Any) -> Values:
+        import torch
+
+        from hyperproto.training.outputs import stack_outputs
+
+        outputs = stack_outputs(self.network, torch.from_numpy(inputs.features))
+        return self.tasks.decode(self.space.predict(outputs))
 
 
-def network_columns(fold: Fold) -> Any:
-    """Return what happens to inputs in front of the same network without a sphere; texts stay sparse."""
-    if fold.kind == "text":
-        return FunctionTransformer()
-    return table_columns(fold.train) if fold.kind == "table" else as_images()
+def ours(fold: Fold) -> Any:
+    return Head(fold, None) if fold.kind == "images" else Ours(fold)
 
 
-def as_images() -> Any:
-    return FunctionTransformer(lambda images: (images / np.float32(255) - np.float32(0.45)) / np.float32(0.25))
+def same_network(fold: Fold) -> Any:
+    return Head(fold, "conventional") if fold.kind == "images" else SameNetwork(fold)
 
 
 METHODS: dict[str, Callable[[Fold], Any]] = {  # None where a method does not apply
-    "ours": Ours,
+    "ours": ours,
     "linear": linear,
     "support vectors": support_vectors,
+    "pixels": pixels,
     "perceptron": perceptron,
     "boosting": boosting,
-    "same network": SameNetwork,
+    "same network": same_network,
     "constant": constant,
 }
 NEED_TORCH = ("ours", "same network")

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.own_data.job import Result
-from benchmarks.own_data.rows import ROWS, SEEDS, Row
+from benchmarks.own_data.rows import FOLDS, ROWS, Row
 
 POINTS, SHARE, TIMES = 1.5, 0.03, 2.0
 PEERS = {
     "linear": "logistic or ridge",
     "support vectors": "support vectors",
+    "pixels": "support vectors on pixels",
     "perceptron": "perceptron",
     "boosting": "boosting",
     "same network": "same network, no sphere",
@@ -41,8 +42,9 @@ class Score:
 
 def score(row: Row, measure: str, results: Sequence[Result]) -> Score:
     values = np.array([result[measure] for result in results])
-    if row.repeats == SEEDS:  # one test set for all seeds: what counts is how many examples it has
-        error = float(np.mean([result[f"{measure} error"] for result in results]))
+    if row.repeats < FOLDS:  # seeds share a test set, and what counts is how many examples it has; folds do not
+        tests = len(values) if row.kind == "table" else 1
+        error = float(np.mean([result[f"{measure} error"] for result in results])) / tests**0.5
     else:
         error = float(values.std(ddof=1) / len(values) ** 0.5) if len(values) > 1 else 0.0
     costs = [float(np.median([result[cost] for result in results])) for cost in ("fit", "predict", "memory")]

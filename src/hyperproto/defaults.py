@@ -24,12 +24,13 @@ PHOTO_CROP = (0.08, 1.0)  # shares of the area of a photograph, as for ImageNet
 SMALL_IMAGE = 64  # pixels up to which nothing of an image is cut off but by a shift
 PRETRAINED = "efficientnet-lite0"  # the network whose weights the extra "pretrained" brings
 MAX_PER_CLASS = 1000  # images, from which on a network is trained from scratch
-HEAD = (512,)  # hidden layers between frozen features and the output
+HEAD, HEAD_DECAY = (512,), 0.003  # hidden layers between frozen features and the output, and their weight decay
 FINE_TUNING = 0.001  # of the usual rate, where a network starts from weights that it would lose at a higher one
 MIN_STEPS = {"images": 60, "rows": 300, "sparse rows": 300}  # of training altogether, however few the examples
 BATCHES: dict[InputKind, tuple[int, int]] = {"images": (20, 128), "rows": (15, 64), "sparse rows": (10, 256)}
 HIDDEN = (100,)  # layers of a perceptron
 TEXT_COLUMNS, TEXT_DROPOUT = 1000, 0.5  # of its hidden values, where rows are sparse with more columns than that
+HEAVY_TAILS = 0.3  # of a column's standard deviation: where the median distance from the median is less
 HELD_OUT = 0.2  # share of a user's own data to measure on, where there is no test part: a usual choice
 VALIDATION_FRACTION = 0.1  # of an estimator's rows, for early stopping or calibration, as scikit-learn's perceptron
 # through a network at once outside of training: more gains nothing, and images need the memory
@@ -200,42 +201,47 @@ def choose_steps(num_examples: int, inputs: InputKind) -> tuple[int, int]:
     return max(epochs, math.ceil(MIN_STEPS[inputs] / steps)), batch_size
 
 
-def choose_weight_decay(num_examples: int, inputs: InputKind) -> float:
+def choose_weight_decay(num_examples: int, inputs: InputKind, num_classes: int = 1) -> float:
     """Return the weight decay: for images the paper's, for rows the more the fewer they are.
 
-    Like a prior over the weights it counts as much as one example, within bounds.
+    Like a prior over the weights it counts as much as two examples, within bounds; six where there are only numbers,
+    whose noise a network follows sooner. ``num_classes`` are those of the largest class task, 0 where there is none.
 
-    >>> [choose_weight_decay(n, "rows") for n in (150, 1000, 50_000)], choose_weight_decay(10_000, "sparse rows")
-    ([0.003, 0.001, 0.0001], 0.001)
+    >>> [choose_weight_decay(n, "rows") for n in (100, 1000, 50_000)], choose_weight_decay(1000, "rows", 0)
+    ([0.006, 0.002, 0.0001], 0.006)
+    >>> choose_weight_decay(10_000, "sparse rows"), choose_weight_decay(10_000, "images")
+    (0.001, 0.0001)
     """
     if inputs == "sparse rows":
         return 1e-3
-    return 1e-4 if inputs == "images" else min(3e-3, max(1e-4, 1 / num_examples))
+    examples, most = (2, 6e-3) if num_classes else (6, 2e-2)
+    return 1e-4 if inputs == "images" else min(most, max(1e-4, examples / num_examples))
 
 
-def choose_scaling(standardize: str, *, sparse: bool) -> Literal["columns", "global", "none"]:
+def choose_scaling(standardize: str, *, sparse: bool) -> Literal["robust", "columns", "global", "none"]:
     """Return how the columns of a table are scaled: each by itself, or where they are sparse all by one number.
 
     The columns of a sparse table, such as counts of words, are of one kind, and rare ones would grow the largest.
 
     >>> choose_scaling("auto", sparse=False), choose_scaling("auto", sparse=True), choose_scaling("none", sparse=True)
-    ('columns', 'global', 'none')
+    ('robust', 'global', 'none')
     """
     if standardize == "auto":
-        return "global" if sparse else "columns"
+        return "global" if sparse else "robust"
     return standardize  # type: ignore[return-value]  # checked by whoever takes it from a user
 
 
-def choose_new_class_settings(num_examples: int) -> dict[str, Any]:
+def choose_new_class_settings(num_examples: int, inputs: InputKind) -> dict[str, Any]:
     """Return how to train classes that are added: batches of 32, since so few examples make too few larger ones.
 
-    To prototypes near their outputs 10 epochs do, more where those are fewer than 120 steps.
+    10 epochs do, more where those are fewer than 300 steps. On sparse rows a higher rate forgets the old classes, of
+    which a replay has few words.
 
-    >>> choose_new_class_settings(1440)
-    {'epochs': 10, 'lr': 0.1, 'batch_size': 32, 'reduction': 'mean'}
+    >>> choose_new_class_settings(320, "images")
+    {'epochs': 30, 'lr': 0.1, 'batch_size': 32, 'reduction': 'mean'}
     """
-    epochs = max(10, math.ceil(120 / math.ceil(num_examples / 32)))
-    return {"epochs": epochs, "lr": 0.1, "batch_size": 32, "reduction": "mean"}
+    epochs = max(10, math.ceil(MIN_STEPS["rows"] / math.ceil(num_examples / 32)))
+    return {"epochs": epochs, "lr": 0.03 if inputs == "sparse rows" else 0.1, "batch_size": 32, "reduction": "mean"}
 
 
 def choose_image_size(side: float) -> tuple[int, int | None]:
@@ -283,7 +289,8 @@ def choose_backbone(shape: Sequence[int], inputs: InputKind = "rows") -> tuple[s
     ====================================  =======================
     input                                 network
     ====================================  =======================
-    a row of a table                      ``mlp``; sparse and wide, as texts: with dropout
+    a row of a table                      ``mlp`` whose last layer sees the row, too, without a norm
+    a sparse row                          ``mlp``; where it is wide, as texts are, with dropout
     gray, square, even, at most 16 px     ``digit-net``
     at most 40 px                         ``resnet-8``
     at most 80 px                         ``resnet-20``
@@ -296,8 +303,10 @@ def choose_backbone(shape: Sequence[int], inputs: InputKind = "rows") -> tuple[s
     ('resnet-8', {'channels': 3, 'feature_norm': True})
     """
     if len(shape) == 1:
-        dropout = {"dropout": TEXT_DROPOUT} if inputs == "sparse rows" and shape[0] > TEXT_COLUMNS else {}
-        return "mlp", {"in_features": shape[0], **dropout}
+        options = {"skip": True, "norm": "none"}
+        if inputs == "sparse rows":
+            options = {"dropout": TEXT_DROPOUT} if shape[0] > TEXT_COLUMNS else {}
+        return "mlp", {"in_features": shape[0], **options}
     channels, height, width = shape
     size = max(height, width)
     if channels == 1 and height == width <= 16 and size % 2 == 0:

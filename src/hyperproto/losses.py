@@ -71,6 +71,12 @@ def _squared_error(z: Tensor, points: Tensor, labels: Tensor | None, target: Ten
     return loss
 
 
+def can_read(x: Tensor) -> bool:
+    """Return whether reading a value costs little and breaks nothing: on a CPU, in no graph and no torch.func."""
+    in_graph = torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active()
+    return x.device.type == "cpu" and not in_graph
+
+
 def _in_vmap() -> bool:
     """Return whether torch.vmap calls, which allows nothing whose shape depends on values."""
     if torch.compiler.is_compiling() or not torch._C._are_functorch_transforms_active():
@@ -100,10 +106,10 @@ class _CosineLoss(torch.autograd.Function):
         if torch.is_grad_enabled():  # create_graph=True: the same formula, in operations autograd can follow
             return grad_loss.unsqueeze(1) * cosine_loss_grad(z, rows, ctx.target), None, None, None
         # Equation 2: -2 (t - cos) (p - cos u) / |z|, with u = scaled / norm and |z| = norm * scale
-        along_point = grad_loss * error / norm * -2
+        along_point = (grad_loss * error).div_(norm).mul_(-2)
         if scale is not None:
             along_point = along_point / scale
-        along_z = along_point * cosine / norm
+        along_z = (along_point * cosine).div_(norm)
         grad = (rows * along_point.unsqueeze(1)).addcmul_(scaled, along_z.unsqueeze(1), value=-1)
         return grad.to(z.dtype), None, None, None
 
@@ -117,7 +123,7 @@ def _safe_norm(z: Tensor) -> tuple[Tensor, Tensor | None, Tensor]:
     may count as zero.
     """
     limits = torch.finfo(z.dtype)
-    if z.device.type == "cpu" and not torch.compiler.is_compiling() and len(z):
+    if len(z) and can_read(z):
         norm = torch.linalg.vector_norm(z, dim=1)
         smallest, largest = torch.aminmax(norm)
         if smallest.item() > limits.tiny**0.4 and largest.item() < limits.max**0.4:

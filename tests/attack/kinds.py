@@ -1,6 +1,7 @@
 """Every kind of file that the package reads: how a good one is written, and what reads it."""
 
 import gzip
+import hashlib
 import io
 import json
 from collections.abc import Callable
@@ -31,6 +32,7 @@ from hyperproto.reproduction.grid import make_grid
 from hyperproto.reproduction.reports import to_markdown
 from hyperproto.training import NetworkSpec, RunSpec, SpaceSpec, TrainSettings, resume_run, train
 from hyperproto.training.folder import stored_spec
+from hyperproto_runtime import Predictor
 from tests.data import layouts
 
 NAMES = ("cat", "dog", "bird")
@@ -261,6 +263,27 @@ def _use_estimator(folder: Path, path: Path) -> None:
     model.predict_proba(x)
 
 
+def _model(name: str) -> Callable[[Path], Path]:
+    """Write an exported model of a table with words; its graph and prototypes are those that its JSON describes."""
+
+    def write(folder: Path) -> Path:
+        x, y = _training()
+        model = HypersphericalMultiTask(epochs=1, calibrate=True, hidden=(4,), random_state=0)
+        model.fit(_with_words(x), y).export(folder / "model", _with_words(x))
+        return folder / "model" / name
+
+    return write
+
+
+def _use_model(folder: Path, path: Path) -> None:
+    if path.name != "model.json":  # as if whoever damaged it had corrected the sums
+        described = json.loads((folder / "model" / "model.json").read_bytes())
+        content = path.read_bytes()
+        described["files"][path.name] = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+        (folder / "model" / "model.json").write_text(json.dumps(described))
+    Predictor(folder / "model", threads=1).answer(_with_words(_training()[0]))
+
+
 def _weights(ending: str) -> Callable[[Path], Path]:
     def write(folder: Path) -> Path:
         weights = create_backbone("resnet-8", out_dim=3).state_dict()
@@ -306,6 +329,7 @@ RUN = (
     "checkpoint.safetensors", "prototypes.0.safetensors",
 )  # fmt: skip
 ESTIMATOR = ("estimator.json", "last.safetensors", "held_out.safetensors", "replay.safetensors")
+MODEL = ("model.json", "model.onnx", "prototypes.safetensors")
 MNIST = "train-images-idx3-ubyte"
 TREE = b"child,parent\ncat,pet\ndog,pet\npet,animal\nbird,animal\nanimal,\n"
 SQUARE = b",cat,dog,bird\ncat,1,.5,.2\ndog,.5,1,.1\nbird,.2,.1,1\n"
@@ -366,6 +390,7 @@ KINDS: dict[str, Kind] = {
     "estimator-sparse": _simple(HypersphericalClassifier(epochs=2, random_state=0), sparse.csr_array),
     "estimator-table": _simple(HypersphericalClassifier(epochs=2, random_state=0), lambda x: _with_words(x)),
     **{f"add-{name}": Kind(_estimator(name), _add_to_estimator) for name in ESTIMATOR if name != "last.safetensors"},
+    **{f"model-{name}": Kind(_model(name), _use_model) for name in MODEL},
     "weights-pt": Kind(_weights(".pt"), _load_weights),
     "weights-safetensors": Kind(_weights(".safetensors"), _load_weights),
     "cell": Kind(_record, _report),

@@ -10,6 +10,7 @@ from benchmarks.own_data import read, write
 from benchmarks.own_data.job import run
 from benchmarks.own_data.rows import ROWS, load_fold
 from benchmarks.own_data.verdict import Score, judge, table
+from benchmarks.own_data.verdict import score as rate
 
 WINE = next(row for row in ROWS if row.name == "wine")
 DIABETES = next(row for row in ROWS if row.name == "diabetes")
@@ -75,6 +76,13 @@ def test_results_are_kept_and_become_a_line(tmp_path):
     (line,) = table(stored)
     assert line["ours"] == "91.0 ± 1.0"
     assert line["verdict"] == "short of logistic or ridge; behind logistic or ridge (unfinished)"
+
+
+def test_folds_have_examples_of_their_own_and_seeds_share_theirs():
+    taxis, texts = (next(row for row in ROWS if row.name == name) for name in ("taxis: payment", "Banking77, words"))
+    three = [result("ours", 90.0, fold) for fold in range(3)]
+    assert rate(taxis, "accuracy", three).error == pytest.approx(3**-0.5)
+    assert rate(texts, "accuracy", three).error == 1
 
 
 def test_the_readme_shows_what_was_measured():

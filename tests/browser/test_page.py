@@ -27,7 +27,7 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
     "--disable-quic",
-    "--virtual-time-budget=6000",
+    "--virtual-time-budget=3000",
     "--window-size=1100,800",
 ]
 
@@ -52,7 +52,7 @@ MOVE_THE_POINTER = """<script>
 
 def visit(address, profile, *flags):
     command = [CHROMIUM, *FLAGS, *flags, f"--user-data-dir={profile}", "--dump-dom", address]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+    return subprocess.run(command, capture_output=True, text=True, timeout=400, check=True).stdout
 
 
 def test_the_page_draws_the_sphere_and_shows_the_point_it_is_asked_for(tmp_path):

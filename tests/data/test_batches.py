@@ -101,6 +101,30 @@ def test_columns_of_zeros_and_ones_stay_as_they_are():
     assert abs(scaled[:, 1].std() - 1) < 1e-9
 
 
+def test_heavy_tails_are_bent_and_nothing_else():
+    rng = np.random.default_rng(0)
+    normal = rng.normal(size=(500, 4))
+    rows = np.column_stack([np.exp(2 * normal[:, 0]), normal[:, 1], rng.uniform(size=500), normal[:, 2] > 1])
+    fitted, plain = Standardizer.fit(rows, how="robust"), Standardizer.fit(rows)
+    assert [bend > 0 for bend in fitted.bend] == [True, False, False, False]
+    scaled = fitted(rows).numpy()
+    np.testing.assert_allclose(scaled[:, 1:], plain(rows).numpy()[:, 1:], atol=1e-12)
+    assert np.abs(scaled[:, 0]).max() < 4 < 10 < np.abs(plain(rows).numpy()[:, 0]).max()
+    assert (np.argsort(scaled[:, 0]) == np.argsort(rows[:, 0])).all()
+    assert from_plain(Standardizer, json.loads(json.dumps(asdict(fitted)))) == fitted
+    assert Standardizer.fit(normal, how="robust").bend == ()
+
+
+def test_a_weight_bends_as_repeated_rows_do():
+    rng = np.random.default_rng(1)
+    rows, weight = np.exp(2 * rng.normal(size=(60, 2))), rng.integers(0, 4, 60)
+    weighed, repeated = (
+        Standardizer.fit(*given, how="robust") for given in ((rows, weight), (rows.repeat(weight, 0),))
+    )
+    assert weighed.bend == repeated.bend
+    np.testing.assert_allclose(weighed(rows).numpy(), repeated(rows).numpy(), atol=1e-9)
+
+
 def test_the_standardizer_takes_channels_of_images():
     images = np.random.default_rng(0).integers(0, 256, (5, 3, 4, 4), dtype=np.uint8)
     scaled = Standardizer.fit(images)(images)

@@ -10,7 +10,7 @@ import torch
 import hyperproto as hp
 from hyperproto.evaluation import add_classes, evaluate_run, list_runs, remove_classes, rename_classes
 from hyperproto.evaluation.class_examples import Examples, draw_replay
-from hyperproto.evaluation.new_classes import mean_directions
+from hyperproto.evaluation.new_classes import mean_directions, part_points
 from hyperproto.models import create_backbone
 
 OLD, NEW = ("a", "b", "c"), ("d", "e")
@@ -90,8 +90,8 @@ def test_training_moves_means_apart_and_replays_old_examples(run, tmp_path):
         **SETTINGS,
     )
     assert all(torch.equal(weights[name], value) for name, value in run.network.state_dict().items())
-    assert made.space.prototypes.certificate.max_cosine < 0.501  # the means themselves are nearer
-    assert made.space.prototypes.certificate.method.endswith("2 at the mean of examples")
+    assert made.space.prototypes.certificate.max_cosine < 1e-4  # the means themselves are nearer
+    assert made.space.prototypes.certificate.method.endswith("2 moved apart from the mean of examples")
     assert torch.equal(made.space.prototypes.vectors[:3], run.space.prototypes.vectors)
     assert report.new_accuracy > 0.8
     assert report.old_after > 0.9
@@ -100,6 +100,17 @@ def test_training_moves_means_apart_and_replays_old_examples(run, tmp_path):
     assert hp.evaluate(network, space, NEW_VALID)["accuracy"] == pytest.approx(report.new_accuracy)
     assert json.loads((tmp_path / "new" / "config.json").read_text())["data"]["train"] == 3 * 5 + 10
     assert json.loads((tmp_path / "new" / "new_classes.json").read_text()) == report.to_dict()
+
+
+def test_many_new_classes_in_full_dimensions_do_not_move_to_one_point(generator):
+    old = hp.place(67, 66).vectors  # a simplex: no direction is away from all of them
+    near = torch.randn(11, 66, dtype=torch.float64, generator=generator)
+    means = hp.sphere.normalize(near[:1] + near[1:] / 2)
+    assert (means @ means.T).fill_diagonal_(-1).max() > 0.7
+    points = part_points(means, old)
+    assert (points @ points.T).fill_diagonal_(-1).max() < 0.2
+    assert (points @ old.T).max() < 0.3
+    assert (points * means).sum(dim=1).min() > 0.2
 
 
 def test_a_prior_places_a_class_of_which_nothing_was_seen(run):

@@ -20,4 +20,4 @@ def test_an_example_holds(path, monkeypatch, tmp_path):
 
 
 def test_there_are_examples():
-    assert len(EXAMPLES) >= 2
+    assert len(EXAMPLES) >= 10

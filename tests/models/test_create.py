@@ -4,6 +4,8 @@ import pytest
 import torch
 
 from hyperproto.models import MLP, DenseNet, DigitNet, ResNet, ResNet3463, create_backbone, default_backbone
+from hyperproto.spec import NetworkSpec
+from hyperproto.training.build import build_network
 
 
 def test_an_unknown_backbone_gets_a_suggestion():
@@ -53,7 +55,16 @@ def test_the_default_backbone_follows_the_shape_of_an_input(shape, kind, config)
 
 
 def test_the_perceptron_by_name_is_the_default_one():
-    assert create_backbone("mlp", out_dim=3, in_features=4).config == default_backbone(3, (4,)).config
+    named = build_network(NetworkSpec(backbone="mlp"), (4,), "rows", 3, seed=0)
+    assert named.config == default_backbone(3, (4,)).config
+
+
+def test_a_perceptron_with_a_skip_adds_a_linear_map_of_its_inputs():
+    rows, network = torch.randn(5, 4), default_backbone(3, (4,))
+    last, hidden = network.layers[-1], network.layers[:-1](rows)
+    expected = hidden @ last.weight[:, :100].T + rows @ last.weight[:, 100:].T + last.bias
+    torch.testing.assert_close(network(rows), expected)
+    assert MLP(3, 4, hidden=(), skip=True)(rows).shape == (5, 3)  # a linear map is all there is
 
 
 @pytest.mark.parametrize("shape", [(), (3, 8), (2, 3, 8, 8)])

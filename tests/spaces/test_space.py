@@ -138,6 +138,15 @@ def test_missing_labels_give_no_loss_and_no_gradient(joint, generator):
     assert (z.grad[:3] != 0).any(dim=1).all()
 
 
+def test_a_batch_without_missing_labels_has_the_bits_it_has_with_weights_of_one(joint, generator):
+    z = torch.randn(7, joint.dim, generator=generator, requires_grad=True)
+    targets = {"digit": torch.arange(7) % 5, "angle": torch.linspace(1, 179, 7)}
+    plain = joint.loss(z, targets)
+    weighted = joint.loss(z, targets, sample_weight=torch.ones(7))
+    assert torch.equal(plain, weighted)
+    assert torch.equal(*(torch.autograd.grad(loss, z)[0] for loss in (plain, weighted)))
+
+
 def test_nothing_but_missing_labels_is_a_loss_of_zero(joint, generator):
     z = outputs(2, 3, generator)
     loss = joint.loss(z, {"digit": torch.tensor([-1, -1]), "angle": torch.tensor([math.nan, math.nan])})
@@ -466,3 +475,26 @@ def test_scores_can_be_traced_the_first_time():
         warnings.simplefilter("ignore")  # torch.jit is deprecated, and remarks on checks of shapes
         traced = torch.jit.trace(lambda z: space.scores(z), (z,))
     torch.testing.assert_close(traced(z[:2]), space.scores(z[:2]))
+
+
+@pytest.mark.filterwarnings("ignore")  # what the compiler warns of is not ours
+@pytest.mark.parametrize("separate", [False, True])
+def test_predict_can_be_exported_and_compiled_whole(separate):
+    space = Space(12, kind=Classes(5), size=Range(0, 1), separate=separate)
+
+    class Predict(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.space = space
+
+        def forward(self, z):
+            return self.space.predict(z)
+
+    z = torch.randn(7, 12, generator=torch.Generator().manual_seed(0))
+    graph = torch.export.export(Predict(), (z[:3],), dynamic_shapes=({0: torch.export.Dim("n")},)).module()
+    compiled = torch.compile(space.predict, fullgraph=True, backend="eager")
+    for found in (graph(z), compiled(z)):
+        for name, wanted in space.predict(z).items():
+            assert torch.equal(found[name], wanted)
+    with pytest.raises(ValueError, match="must be finite"):
+        space.predict(z * torch.nan)

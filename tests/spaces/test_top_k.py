@@ -1,5 +1,7 @@
 """The k nearest prototypes in blocks are those a sort of all cosines gives."""
 
+import copy
+
 import pytest
 import torch
 
@@ -77,6 +79,18 @@ def test_many_scores_are_predicted_from_in_blocks(monkeypatch, small_blocks):
     monkeypatch.setattr(space_module, "MANY_SCORES", 0)
     monkeypatch.setattr(space_module.PrototypeHead, "scores", None)  # not so much as asked for
     assert torch.equal(space.predict(z), expected)
+
+
+def test_one_row_of_many_classes_is_predicted_from_in_blocks_of_rounded_prototypes(monkeypatch):
+    space = hp.Space(3, hp.Classes(20))
+    expected, z = space.predict(points(1)), points(1).float()
+    monkeypatch.setattr(space_module, "LARGEST_BLOCK", 19)
+    monkeypatch.setattr(space_module.PrototypeHead, "scores", None)
+    assert torch.equal(space.predict(z), expected)
+    head = space.heads[0]
+    assert (head._rounded[2].dtype, head.prototypes.dtype) == (torch.float32, torch.float64)
+    assert copy.copy(head)._rounded is None  # nor in a file
+    assert list(space.state_dict()) == ["heads.0.prototypes"]
 
 
 def test_a_space_of_numbers_has_no_best_classes():

@@ -322,7 +322,7 @@ def test_classes_and_numbers_have_spheres_of_their_own_where_there_is_room():
 def test_rows_take_at_least_300_steps_and_decay_by_their_number():
     space = space_of(spec_of(NOTHING), {"kind": classes(3)})
     for n, kind, chosen in (
-        (142, "rows", (100, 48, 0.1, 3e-3)),
+        (142, "rows", (100, 48, 0.1, 6e-3)),
         (40_000, "rows", (15, 64, 0.1, 1e-4)),
         (10_003, "sparse rows", (10, 251, 0.3, 1e-3)),
         (142, "images", (30, 128, 0.2, 1e-4)),

@@ -1,4 +1,4 @@
-"""``hyperproto-runtime``: predict files with an exported model."""
+"""``hyperproto-runtime``: predict files with an exported model, or serve it over HTTP."""
 
 import argparse
 import csv
@@ -10,9 +10,19 @@ from pathlib import Path
 from typing import Any
 
 from hyperproto_runtime._version import __version__
-from hyperproto_runtime.errors import HyperprotoError, InputError
+from hyperproto_runtime.errors import HyperprotoError, InputError, require
 
 NOT_AVAILABLE = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null")  # what programs write for it
+SERVE_OPTIONS: tuple[tuple[str, type, str], ...] = (
+    ("--host", str, "address to listen on (default: 127.0.0.1, this machine alone)"),
+    ("--port", int, "port to listen on, 0 for any that is free (default: 8000)"),
+    ("--name", str, "what addresses call the model (default: the name of its folder)"),
+    ("--threads", int, "threads that compute one prediction (default: one for each core)"),
+    ("--most-bytes", int, "larger requests are refused (default: 16777216)"),
+    ("--most-pixels", int, "larger images are refused (default: 67108864)"),
+    ("--most-requests", int, "more at a time are told to come back (default: 256)"),
+    ("--timeout", float, "seconds for a request to arrive, and again to be answered (default: 30)"),
+)
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 
 
@@ -25,8 +35,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     predict.add_argument("model", type=Path, help="the folder of an exported model")
     predict.add_argument("paths", type=Path, nargs="+", metavar="FILE", help="images and folders of them, or tables")
     predict.add_argument("--top", type=int, default=3, help="how many classes to name (default: 3)")
+    served = verbs.add_parser("serve", help="answer requests over HTTP, with a page to try it")
+    served.add_argument("model", type=Path, help="the folder of an exported model")
+    for option, kind, about in SERVE_OPTIONS:
+        served.add_argument(option, type=kind, default=argparse.SUPPRESS, help=about)
     given = parser.parse_args(arguments)
     try:
+        if given.verb == "serve":
+            require("fastapi", extra="serve", purpose="Serving a model")
+            from hyperproto_runtime.serve.server import serve
+
+            return serve(given.model, **{k: v for k, v in vars(given).items() if k not in ("verb", "model")})
         for row in predict_files(given.model, given.paths, top=given.top):
             print(json.dumps(row))
     except (HyperprotoError, OSError) as error:

@@ -1,16 +1,28 @@
 """Predict with an exported model: inputs as people have them in, answers out."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from safetensors import safe_open
 
 from hyperproto_runtime.checks import check_integer
 from hyperproto_runtime.errors import InputError, InputTypeError, arg, require
 from hyperproto_runtime.images import center, decode
-from hyperproto_runtime.model import GRAPH, InputForm, Interval, Model, ModelError, Sets, TaskForm, read_model
+from hyperproto_runtime.model import (
+    GRAPH,
+    PROTOTYPES,
+    InputForm,
+    Interval,
+    Model,
+    ModelError,
+    Sets,
+    TaskForm,
+    read_model,
+)
 from hyperproto_runtime.tables import SparseRows, frame_columns, is_frame
 
 Array: TypeAlias = NDArray[Any]
@@ -64,9 +76,10 @@ class Predictor:
 
     def __init__(self, folder: str | Path, *, threads: int | None = None, most_pixels: int = MOST_PIXELS) -> None:
         self.model, graph = read_model(folder)
-        self._session = _open(graph, Path(folder), threads)
+        self._folder = Path(folder)
+        self._session = _open(graph, self._folder, threads)
         self._most_pixels = check_integer(most_pixels, "most_pixels", at_least=1)
-        _check_graph(self._session, self.model, Path(folder))
+        _check_graph(self._session, self.model, self._folder)
         self._labels = {task.name: _label_array(task.classes) for task in self.model.tasks if task.classes}
 
     def __repr__(self) -> str:
@@ -82,7 +95,7 @@ class Predictor:
         """Return class names and numbers, shape (n,); what is rejected gets the answer for unknown inputs."""
         wanted = [part for task in self.model.tasks for part in self._decision(task)]
         found = self.run(inputs, wanted)
-        return self._in_form({task.name: self._predicted(task, found) for task in self.model.tasks})
+        return self._in_form({task.name: self.decided(task, found) for task in self.model.tasks})
 
     def predict_proba(self, inputs: Any) -> Any:
         """Return the probability of each class, shape (n, num_classes)."""
@@ -101,7 +114,7 @@ class Predictor:
         k = check_integer(k, "k", at_least=1)
         tasks = self._class_tasks("top_k")
         found = self.run(inputs, [f"{task.name}/scores" for task in tasks])
-        ranked = {task.name: _rank(found[f"{task.name}/scores"], k) for task in tasks}
+        ranked = {task.name: rank(found[f"{task.name}/scores"], k) for task in tasks}
         return self._in_form({name: TopK(top[0], self._labels[name][top[1]]) for name, top in ranked.items()})
 
     def conformal_sets(self, inputs: Any, coverage: float | None = None) -> Any:
@@ -112,7 +125,7 @@ class Predictor:
         tasks = self._class_tasks("conformal_sets")
         fitted = {task.name: _choose(task.sets, coverage, task) for task in tasks}
         found = self.run(inputs, [f"{task.name}/probabilities" for task in tasks])
-        return self._in_form({n: _members(sets, found[f"{n}/probabilities"]) for n, sets in fitted.items()})
+        return self._in_form({n: set_members(sets, found[f"{n}/probabilities"]) for n, sets in fitted.items()})
 
     def intervals(self, inputs: Any, coverage: float | None = None) -> Any:
         """Return the ends of intervals, shape (n, 2), that contain the true number as often as stated."""
@@ -121,7 +134,7 @@ class Predictor:
             raise InputError("A model for intervals", "predict numbers", "only classes")
         fitted = {task.name: _choose(task.intervals, coverage, task) for task in tasks}
         found = self.run(inputs, [f"{task.name}/value" for task in tasks])
-        return self._in_form({n: _ends(interval, found[f"{n}/value"]) for n, interval in fitted.items()})
+        return self._in_form({n: interval_ends(interval, found[f"{n}/value"]) for n, interval in fitted.items()})
 
     def transform(self, inputs: Any) -> Array:
         """Return where inputs lie on the sphere, shape (n, dim): unit vectors."""
@@ -137,8 +150,11 @@ class Predictor:
         where one was fitted, and "unknown" where inputs may be rejected; a number's has "value", and "low" and "high"
         where an interval was fitted. "point" is where the input lies on the sphere, None without one.
         """
+        return self.describe(self.run(inputs, self.outputs), top=top)
+
+    def describe(self, found: Mapping[str, Array], *, top: int = 3) -> list[dict[str, Any]]:
+        """Return what :meth:`answer` says about inputs, given all :attr:`outputs` of ``model.onnx`` for them."""
         top = check_integer(top, "top", at_least=1)
-        found = self.run(inputs, [*self._outputs, *([POINT] if self.model.point else [])])
         columns = {
             task.name: self._describe_classes(task, found, top) if task.classes else _describe_numbers(task, found)
             for task in self.model.tasks
@@ -157,11 +173,10 @@ class Predictor:
             yield from self._prepare_images(inputs)
             return
         rows = _prepare_rows(inputs, form)
-        width = max(*form.shape, *(len(task.classes) for task in self.model.tasks), 1)
-        size = max(1, AT_ONCE // max(width, int(np.prod(form.shape))))
-        for start in range(0, rows.shape[0], size):
-            part = rows[start : start + size]
-            yield np.ascontiguousarray(part.toarray() if hasattr(part, "toarray") else part, dtype=form.dtype)
+        for start in range(0, rows.shape[0], self.rows_at_once):
+            part = rows[start : start + self.rows_at_once]
+            with np.errstate(over="ignore"):  # infinity is refused where it is run
+                yield np.ascontiguousarray(part.toarray() if hasattr(part, "toarray") else part, dtype=form.dtype)
 
     def run(self, inputs: Any, outputs: Sequence[str]) -> dict[str, Array]:
         """Return some outputs of ``model.onnx`` by name for inputs of any number."""
@@ -173,14 +188,7 @@ class Predictor:
 
     def run_prepared(self, prepared: Array, outputs: Sequence[str]) -> dict[str, Array]:
         """Return some outputs of ``model.onnx`` by name, for inputs of its shape and dtype."""
-        form = self.model.inputs
-        if prepared.shape[1:] != form.shape or prepared.dtype != form.dtype:
-            rule = f"have shape {('n', *form.shape)} of {form.dtype}".replace("'", "")
-            raise InputError("Prepared inputs", rule, f"{prepared.shape} of {prepared.dtype}")
-        if prepared.dtype.kind == "f" and not np.isfinite(prepared).all():
-            bad = np.flatnonzero(~np.isfinite(prepared.reshape(len(prepared), -1)).all(axis=1))
-            got = f"NaN or infinity in {len(bad)} of {len(prepared)} rows (first: row {bad[0]})"
-            raise InputError("inputs", "be finite", got)
+        self.check_prepared(prepared)
         checked = [*outputs, POINT] if self.model.point and POINT not in outputs else list(outputs)
         try:
             values = self._session.run(checked, {INPUT: prepared})
@@ -191,9 +199,36 @@ class Predictor:
             raise InputError("inputs", "have a direction on the sphere", "outputs that are zero or not finite")
         return {name: found[name] for name in outputs}
 
+    def check_prepared(self, prepared: Array) -> None:
+        """Raise where inputs are not of the shape and dtype that ``model.onnx`` takes, or not finite."""
+        form = self.model.inputs
+        if prepared.shape[1:] != form.shape or prepared.dtype != form.dtype:
+            rule = f"have shape {('n', *form.shape)} of {form.dtype}".replace("'", "")
+            raise InputError("Prepared inputs", rule, f"{prepared.shape} of {prepared.dtype}")
+        if prepared.dtype.kind == "f" and not np.isfinite(prepared).all():
+            bad = np.flatnonzero(~np.isfinite(prepared.reshape(len(prepared), -1)).all(axis=1))
+            got = f"NaN or infinity in {len(bad)} of {len(prepared)} rows (first: row {bad[0]})"
+            raise InputError("inputs", "be finite", got)
+
     @property
-    def _outputs(self) -> list[str]:
-        return [name for task in self.model.tasks for name in task.outputs]
+    def outputs(self) -> list[str]:
+        """What ``model.onnx`` gives: all about each task, and the point on the sphere where there is one."""
+        named = [name for task in self.model.tasks for name in task.outputs]
+        return [*named, POINT] if self.model.point else named
+
+    @property
+    def rows_at_once(self) -> int:
+        """How many inputs are computed at a time."""
+        if self.model.inputs.kind == "images":
+            return IMAGES_AT_ONCE
+        widest = max(math.prod(self.model.inputs.shape), *(len(task.classes) for task in self.model.tasks))
+        return max(1, AT_ONCE // widest)
+
+    def prototypes(self, task: str, ids: Sequence[int]) -> Array:
+        """Return the prototypes of some classes of a task, shape (len(ids), dim of the task)."""
+        with safe_open(self._folder / PROTOTYPES, "numpy") as file:
+            stored = file.get_slice(task)
+            return np.concatenate([stored[index : index + 1] for index in ids])
 
     def _prepare_images(self, inputs: Any) -> Iterator[Array]:
         form = self.model.inputs
@@ -220,7 +255,8 @@ class Predictor:
             return [f"{task.name}/value"]
         return [f"{task.name}/prediction", *([f"{task.name}/outlier"] if task.rejection else [])]
 
-    def _predicted(self, task: TaskForm, found: Mapping[str, Array]) -> Array:
+    def decided(self, task: TaskForm, found: Mapping[str, Array]) -> Array:
+        """Return what :meth:`predict` says about one task, given outputs of ``model.onnx``."""
         if not task.classes:
             return found[f"{task.name}/value"]
         labels: Array = self._labels[task.name][found[f"{task.name}/prediction"]]
@@ -246,7 +282,7 @@ class Predictor:
 
     def _describe_classes(self, task: TaskForm, found: Mapping[str, Array], top: int) -> list[dict[str, Any]]:
         scores, probabilities = found[f"{task.name}/scores"], found[f"{task.name}/probabilities"]
-        values, ids = _rank(scores, top)
+        values, ids = rank(scores, top)
         chances = np.take_along_axis(probabilities, ids, axis=1).tolist()
         names = self._labels[task.name][ids].tolist()
         outliers = found[f"{task.name}/outlier"]
@@ -258,7 +294,10 @@ class Predictor:
                 {**classes[0], "calibrated": task.calibrated, "outlier": float(outliers[row]), "top": classes}
             )
         if task.sets:
-            inside, order = _members(task.sets[0], probabilities), np.argsort(-probabilities, axis=1, kind="stable")
+            inside, order = (
+                set_members(task.sets[0], probabilities),
+                np.argsort(-probabilities, axis=1, kind="stable"),
+            )
             for row, answer in enumerate(rows):
                 members = order[row][inside[row][order[row]]]
                 answer["set"] = self._labels[task.name][members].tolist()
@@ -273,7 +312,7 @@ def _describe_numbers(task: TaskForm, found: Mapping[str, Array]) -> list[dict[s
     values = found[f"{task.name}/value"]
     rows: list[dict[str, Any]] = [{"value": value} for value in values.tolist()]
     if task.intervals:
-        for row, (low, high) in zip(rows, _ends(task.intervals[0], values).tolist(), strict=True):
+        for row, (low, high) in zip(rows, interval_ends(task.intervals[0], values).tolist(), strict=True):
             row |= {"low": low, "high": high}
     return rows
 
@@ -285,7 +324,7 @@ def _open(graph: bytes, folder: Path, threads: int | None) -> Any:
     if threads is not None:
         options.intra_op_num_threads = check_integer(threads, "threads", at_least=1)
     try:
-        return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+        return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"], enable_fallback=0)
     except Exception as error:  # which have no common base
         raise ModelError(
             f'"{folder / GRAPH}"', f"be a model that onnxruntime can load ({_first_line(error)})"
@@ -386,7 +425,7 @@ def _label_array(classes: Sequence[Any]) -> Array:
     return np.array(classes) if len(kinds) == 1 else np.array(classes, dtype=object)
 
 
-def _rank(scores: Array, k: int) -> tuple[Array, Array]:
+def rank(scores: Array, k: int) -> tuple[Array, Array]:
     """Return the k largest scores of each row and where they are, best first, equals by their ids."""
     k = min(k, scores.shape[1])
     ids = (
@@ -414,7 +453,8 @@ def _choose(fitted: Sequence[T], coverage: float | None, task: TaskForm) -> T:
     raise InputError("coverage", f"be one that the model was exported with: {listed}", coverage)
 
 
-def _members(sets: Sets, probabilities: Array) -> NDArray[np.bool_]:
+def set_members(sets: Sets, probabilities: Array) -> NDArray[np.bool_]:
+    """Return which classes are in the conformal set of each input, shape (n, num_classes)."""
     threshold = np.inf if sets.threshold is None else sets.threshold
     inside: NDArray[np.bool_] = 1 - probabilities.astype(np.float64) <= threshold
     if not sets.empty:
@@ -422,7 +462,8 @@ def _members(sets: Sets, probabilities: Array) -> NDArray[np.bool_]:
     return inside
 
 
-def _ends(interval: Interval, values: Array) -> Array:
+def interval_ends(interval: Interval, values: Array) -> Array:
+    """Return the ends of the interval around each number, shape (n, 2)."""
     radius = np.inf if interval.radius is None else interval.radius
     low = -np.inf if interval.low is None else interval.low
     high = np.inf if interval.high is None else interval.high

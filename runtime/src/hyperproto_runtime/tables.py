@@ -234,6 +234,8 @@ def _number(cell: Any) -> float:
         return float(cell)
     except (TypeError, ValueError):
         return math.nan
+    except OverflowError:  # a whole number of hundreds of digits
+        return math.inf
 
 
 def _time(cell: Any) -> datetime | None:

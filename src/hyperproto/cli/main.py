@@ -26,6 +26,7 @@ from hyperproto.cli.predict import Predict
 from hyperproto.cli.report import Report
 from hyperproto.cli.reproduce import Reproduce
 from hyperproto.cli.runs import Runs
+from hyperproto.cli.serve import Serve
 from hyperproto.cli.train import Train
 
 # One dataclass per verb, with a method ``run``. Its fields are the options, named like the keywords of the function
@@ -44,6 +45,7 @@ VERBS: dict[str, type[Any]] = {
     "report": Report,
     "reproduce": Reproduce,
     "runs": Runs,
+    "serve": Serve,
     "sweep": Sweep,
     "train": Train,
 }

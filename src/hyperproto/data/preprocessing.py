@@ -15,11 +15,12 @@ from torch import Tensor
 
 from hyperproto._core.checks import choose
 from hyperproto._core.errors import InputError
+from hyperproto.defaults import HEAVY_TAILS
 from hyperproto_runtime.images import ImagePreprocessing
 from hyperproto_runtime.schema import from_plain
 from hyperproto_runtime.tables import TableEncoder
 
-Scaling: TypeAlias = Literal["columns", "global", "none"]
+Scaling: TypeAlias = Literal["robust", "columns", "global", "none"]
 CIFAR_MEAN, CIFAR_STD = (0.507, 0.487, 0.441), (0.267, 0.256, 0.276)
 
 
@@ -29,17 +30,22 @@ class Standardizer:
 
     Columns of zeros and ones stay as they are: divided by its standard deviation, a rare category would become the
     largest number of its row. Sparse tables are only divided, so that they stay sparse; "global" divides all columns
-    by one number.
+    by one number. "robust" bends columns with heavy tails first, or a few rows would take all of their range: x
+    becomes asinh((x - center) / bend), which is a straight line near the center and a logarithm far from it.
 
     Attributes
     ----------
     mean, scale : tuple of float
         One per column or channel, or one for all columns. A column that never changes is only shifted: its scale
         is 1.
+    center, bend : tuple of float
+        One per column, 0 where it is not bent; nothing where none is.
     """
 
     mean: tuple[float, ...]
     scale: tuple[float, ...]
+    center: tuple[float, ...] = ()
+    bend: tuple[float, ...] = ()
 
     @classmethod
     def fit(cls, values: Any, weight: NDArray[Any] | None = None, how: Scaling = "columns") -> Self:
@@ -53,21 +59,17 @@ class Standardizer:
             scale = _root_mean_square(values, weight, how)
             return cls((0.0,), tuple(scale.tolist()))
         rows = np.asarray(values, dtype=np.float64)
-        images = rows.ndim == 4
-        by_row = rows.mean(axis=(2, 3)) if images else rows
-        weights = None if weight is None else np.broadcast_to(weight[:, None], by_row.shape)
-        mean = np.average(by_row, axis=0, weights=weights)
-        around = np.square(rows - (mean[:, None, None] if images else mean))
-        scale = np.sqrt(np.average(around.mean(axis=(2, 3)) if images else around, axis=0, weights=weights))
-        tiny = 10 * np.finfo(np.float64).eps * np.maximum(np.abs(mean), 1e-300)
-        if not images:
-            indicator = np.isin(rows, (0, 1)).all(axis=0)
-            mean, scale = np.where(indicator, 0.0, mean), np.where(indicator, 1.0, scale)
-        return cls(tuple(mean.tolist()), tuple(np.where(scale > tiny, scale, 1.0).tolist()))
+        mean, scale = _moments(rows, weight)
+        if how == "robust" and rows.ndim == 2:
+            bent = cls((), (), *_tails(rows, weight, scale))
+            if bent.bend:
+                mean, scale = _moments(bent._bent(rows), weight)
+                return cls(tuple(mean.tolist()), tuple(scale.tolist()), bent.center, bent.bend)
+        return cls(tuple(mean.tolist()), tuple(scale.tolist()))
 
     def check_width(self, width: int) -> Self:
         """Return itself where it fits inputs of so many columns or channels."""
-        for numbers in (self.mean, self.scale):
+        for numbers in (self.mean, self.scale, self.center or self.mean, self.bend or self.mean):
             if len(numbers) not in (1, width):
                 raise InputError("scaling", f"have one number, or {width}, one per column", len(numbers))
         return self
@@ -84,7 +86,61 @@ class Standardizer:
         dtype = np.float32 if values.ndim == 4 or values.dtype == np.float32 else np.float64
         if values.ndim == 4:
             mean, scale = mean[:, None, None], scale[:, None, None]
-        return torch.from_numpy(np.ascontiguousarray((values - mean) / scale, dtype=dtype))
+        return torch.from_numpy(np.ascontiguousarray((self._bent(values) - mean) / scale, dtype=dtype))
+
+    def _bent(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return rows with their heavy tails bent."""
+        if not self.bend:
+            return values
+        bend, rows = np.array(self.bend), values.astype(np.float64)
+        heavy = np.flatnonzero(bend)
+        rows[:, heavy] = np.arcsinh((rows[:, heavy] - np.array(self.center)[heavy]) / bend[heavy])
+        return rows
+
+
+def _moments(rows: NDArray[Any], weight: NDArray[Any] | None) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the mean and the standard deviation of each column or channel; 0 and 1 for zeros and ones."""
+    images = rows.ndim == 4
+    by_row = rows.mean(axis=(2, 3)) if images else rows
+    weights = None if weight is None else np.broadcast_to(weight[:, None], by_row.shape)
+    mean = np.average(by_row, axis=0, weights=weights)
+    around = np.square(rows - (mean[:, None, None] if images else mean))
+    scale = np.sqrt(np.average(around.mean(axis=(2, 3)) if images else around, axis=0, weights=weights))
+    tiny = 10 * np.finfo(np.float64).eps * np.maximum(np.abs(mean), 1e-300)
+    if not images:
+        indicator = np.isin(rows, (0, 1)).all(axis=0)
+        mean, scale = np.where(indicator, 0.0, mean), np.where(indicator, 1.0, scale)
+    return mean, np.where(scale > tiny, scale, 1.0)
+
+
+def _tails(
+    rows: NDArray[Any], weight: NDArray[Any] | None, scale: NDArray[Any]
+) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Return the center and the bend of each column, nothing where no column has heavy tails.
+
+    The bend is the median distance from the median, of values that differ from it: for a normal distribution .67
+    standard deviations. Where it is less than HEAVY_TAILS of them, a few rows make up the standard deviation.
+    """
+    centers, bends = [], []
+    for column, deviation in zip(rows.T, scale.tolist(), strict=True):
+        center = _median(column, weight)
+        away = np.abs(column - center)
+        differs = away > 0
+        bend = _median(away[differs], None if weight is None else weight[differs]) if differs.any() else deviation
+        heavy = bend < HEAVY_TAILS * deviation
+        centers.append(center if heavy else 0.0)
+        bends.append(max(bend, 1e-12 * deviation) if heavy else 0.0)
+    return (tuple(centers), tuple(bends)) if any(bends) else ((), ())
+
+
+def _median(values: NDArray[Any], weight: NDArray[Any] | None) -> float:
+    """Return the least value that half of the weight does not exceed."""
+    if weight is None:
+        half = (len(values) - 1) // 2
+        return float(np.partition(values, half)[half])
+    order = np.argsort(values)
+    total = np.cumsum(weight[order])
+    return float(values[order[np.searchsorted(total, total[-1] / 2)]])
 
 
 def _root_mean_square(values: Any, weight: NDArray[Any] | None, how: Scaling) -> NDArray[np.float64]:

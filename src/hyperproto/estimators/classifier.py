@@ -36,9 +36,10 @@ class HypersphericalClassifier(ClassifierMixin, ClassChanges):  # type: ignore[m
         or a name of :func:`hyperproto.models.create_backbone`, or a function ``(out_dim, shape) -> nn.Module``.
     hidden : int or sequence of int, default (100,)
         Hidden layers of the perceptron.
-    standardize : {"auto", "columns", "global", "none"}
-        "columns" takes each column to mean 0 and spread 1, "global" divides all by one number. "auto" does the first
-        to dense tables and images, the second to sparse ones, which stay sparse: they are never shifted.
+    standardize : {"auto", "robust", "columns", "global", "none"}
+        "columns" takes each column to mean 0 and spread 1, "robust" bends columns with heavy tails first, by asinh,
+        and "global" divides all by one number. "auto" is "robust" for dense tables and images, "global" for sparse
+        ones, which stay sparse: they are never shifted.
     epochs, batch_size, lr : number or "auto"
         As :func:`hyperproto.fit` takes them. "auto" is batches of at most 64 rows and 15 epochs, of sparse ones 256
         and 10, or as many as give 300 steps, at a rate that suits the loss (:mod:`hyperproto.defaults`).

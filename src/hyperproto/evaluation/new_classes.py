@@ -35,10 +35,11 @@ from hyperproto.prototypes.prototypes import class_ids, points_by_similarity
 from hyperproto.spaces import Sphere
 from hyperproto.sphere import normalize
 from hyperproto.training import Run, fit, read_run
+from hyperproto.training.fit import kind_of
 from hyperproto.training.outputs import evaluate, stack_outputs
 
 FORMAT = "hyperproto.class_change/1"
-MOST_COSINE, PART_STEPS = 0.5, 100  # of a new class that is trained, to any other
+MOST_COSINE, PART_STEPS = 0.0, 100  # of a new class that is trained, to any other, where there is room
 NO_DIRECTION = 1e-6  # a mean of unit vectors shorter than this has none
 NOTABLE = 0.01  # loss of accuracy: one point
 
@@ -141,8 +142,8 @@ def add_classes(
     labels : sequence, shape (n,)
         Their names; ids, counted on from the old ones, where classes have no names or ``names`` lists them.
     how : {"auto", "mean", "train", "prior"}
-        "mean" puts each new prototype at the mean direction of its examples' outputs, without training. "train" puts
-        it near that mean, and trains on the new examples and replayed old ones, without which a mean may attract old
+        "mean" puts each new prototype at the mean direction of its examples' outputs, without training. "train" moves
+        it from there away from all others, and trains on the new examples and replayed old ones: a mean attracts old
         classes. "prior" puts it among the old classes that a semantic prior finds similar, without any example.
         "auto" is "prior" with a prior, "train" with a replay, else "mean".
     names : sequence of str, optional
@@ -187,17 +188,17 @@ def add_classes(
         assert examples is not None
         groups = examples.targets[task] - old.num_classes
         points = mean_directions(model.network, space, task, examples.inputs, groups, count)
-        points = points.to(old.vectors.device)
+        points, method = points.to(old.vectors.device), "at the mean of examples"
         if how == "train":
-            points = part_points(points, old.vectors)
-        placed = old.append(classes, points, method="at the mean of examples")
+            points, method = part_points(points, old.vectors), "moved apart from the mean of examples"
+        placed = old.append(classes, points, method=method)
     wider = with_prototypes(space, task, placed)
     if how == "train":
         assert examples is not None
         assert replayed is not None
         per_class = check_integer(replay_per_class, "replay_per_class", at_least=1)
         data = join_examples(draw_replay(replayed, task, per_class=per_class, seed=seed), examples)
-        options = choose_new_class_settings(len(data.inputs)) | settings | {"seed": seed}
+        options = choose_new_class_settings(len(data.inputs), kind_of(data.inputs)) | settings | {"seed": seed}
         if model.folder is not None:
             record = read_run(model.folder)
             options |= {"preprocessing": record.preprocessing, "spec": record.spec}
@@ -285,10 +286,11 @@ def mean_directions(
 
 
 def part_points(points: Tensor, others: Tensor) -> Tensor:
-    """Move points, shape (n, dim), away from others, shape (m, dim), and each other until cosines are at most 0.5.
+    """Move points, shape (n, dim), away from others, shape (m, dim), and each other until no cosine is above 0.
 
-    Where that is not possible they end as far as a hundred steps get. A class can be trained to a point near its
-    mean, but not to one that is also another's.
+    Where that is not possible they end as far as a hundred steps get. A class can be trained to a point off its mean,
+    but not told from another whose point is near. Each step is the mean of the projections away from what is too near
+    (Cimmino, 1938): their sum would move many new classes to one point.
     """
     for _ in range(PART_STEPS):
         every = torch.cat([others, points])
@@ -296,7 +298,8 @@ def part_points(points: Tensor, others: Tensor) -> Tensor:
         excess[:, len(others) :].fill_diagonal_(0)
         if not excess.any():
             break
-        points = normalize(points - excess @ every)
+        violated = (excess > 0).sum(dim=1, keepdim=True).clamp_min(1)
+        points = normalize(points - excess @ every / violated)
     return points
 
 

@@ -26,6 +26,9 @@ class Scale(nn.Module):
 
     mean: Tensor
     scale: Tensor
+    center: Tensor
+    bend: Tensor
+    is_bent: Tensor
 
     def __init__(self, scaling: Standardizer, ndim: int, dtype: torch.dtype) -> None:
         super().__init__()
@@ -33,10 +36,21 @@ class Scale(nn.Module):
         for name in ("mean", "scale"):
             values = torch.tensor(getattr(scaling, name), dtype=torch.float64)
             self.register_buffer(name, values[:, None, None] if ndim == 4 else values)
+        self.bends = bool(scaling.bend)
+        bend = torch.tensor(scaling.bend, dtype=torch.float64)
+        self.register_buffer("is_bent", bend > 0)
+        self.register_buffer("bend", bend.where(bend > 0, 1.0))
+        self.register_buffer("center", torch.tensor(scaling.center, dtype=torch.float64))
 
     def forward(self, rows: Tensor) -> Tensor:
         """Return rows, shape (n, columns), or images, shape (n, channels, height, width), on one scale."""
-        scaled: Tensor = (rows.double() - self.mean) / self.scale
+        wide = rows.double()
+        if self.bends:
+            away = (wide - self.center) / self.bend
+            # asinh, by what every runtime has in float64
+            asinh = away.sign() * (away.abs() + (away.square() + 1).sqrt()).log()
+            wide = torch.where(self.is_bent, asinh, wide)
+        scaled: Tensor = (wide - self.mean) / self.scale
         return scaled.to(self.dtype)
 
 

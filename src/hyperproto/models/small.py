@@ -36,10 +36,11 @@ class RowLinear(nn.Linear):
 
 
 class MLP(Backbone):
-    """Hidden layers, each linear, ReLU and normalized; then one linear layer.
+    """Hidden layers, each linear, ReLU and normalized; then one linear layer, which may see the inputs, too.
 
     The norm comes after the ReLU: what ReLU leaves is positive, has a large mean, and would send all outputs off in
-    nearly one direction at the start, along which the loss has little gradient.
+    nearly one direction at the start, along which the loss has little gradient. Inputs with ``skip`` have no such
+    mean, and weight decay then takes a network without a norm toward a linear model, which few rows are enough for.
 
     Parameters
     ----------
@@ -54,6 +55,8 @@ class MLP(Backbone):
     norm : {"batch", "layer", "none"}, default "layer"
         What the hidden values are normalized over. "layer" normalizes each row by itself: a row may come alone, and a
         row of weight two is the same as two rows.
+    skip : bool, default False
+        Whether the last layer gets the inputs next to the hidden values; for dense rows.
     """
 
     name = "mlp"
@@ -65,11 +68,13 @@ class MLP(Backbone):
         hidden: Sequence[int] = HIDDEN,
         dropout: float = 0.0,
         norm: str = "layer",
+        skip: bool = False,
     ) -> None:
         hidden = check_integers(hidden, "hidden", at_least=1)
         dropout = check_finite_number(dropout, "dropout", at_least=0, at_most=0.99)
         normalized = choose(norm, NORMS, what="norm")
-        super().__init__(out_dim=out_dim, in_features=in_features, hidden=hidden, dropout=dropout, norm=norm)
+        options = {"dropout": dropout, "norm": norm} | ({"skip": True} if skip else {})
+        super().__init__(out_dim=out_dim, in_features=in_features, hidden=hidden, **options)
         self.in_features = check_integer(in_features, "in_features", at_least=1)
         layers: list[nn.Module] = []
         width = in_features
@@ -78,13 +83,16 @@ class MLP(Backbone):
             layers += [linear, nn.ReLU(inplace=True), *normalized(wider)]
             layers += [nn.Dropout(dropout)] if dropout else []
             width = wider
-        self.layers = nn.Sequential(*layers, (nn.Linear if layers else RowLinear)(width, out_dim))
+        self.skip = bool(skip and layers)
+        last = nn.Linear(width + in_features * self.skip, out_dim) if layers else RowLinear(width, out_dim)
+        self.layers = nn.Sequential(*layers, last)
         self.output_prefix = f"layers.{len(layers)}."
 
     def forward(self, rows: Tensor) -> Tensor:
         """Map rows, dense or sparse, shape (n, in_features), to outputs, shape (n, out_dim)."""
         check_rows(rows, self.in_features)
-        z: Tensor = self.layers(rows)
+        hidden = self.layers[:-1](rows)
+        z: Tensor = self.layers[-1](torch.cat([hidden, rows], dim=1) if self.skip else hidden)
         return z
 
 

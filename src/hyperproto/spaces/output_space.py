@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from hyperproto._core.checks import check_output_width, choose
 from hyperproto._core.errors import InputError, InputTypeError
-from hyperproto.losses import REDUCTIONS, Reduction
+from hyperproto.losses import REDUCTIONS, Reduction, can_read
 from hyperproto.prototypes import Prototypes
 from hyperproto.spaces.tasks import BALANCED, Classes, Range, Task, class_tasks
 from hyperproto.sphere import working_dtype
@@ -107,6 +107,7 @@ class Head(nn.Module, ABC):
     """One task's share of the output: which axes it reads, and its mathematics. Rows in, rows out."""
 
     task: Task
+    axes: slice
     class_weight: Tensor | None
 
     def __init__(self, task: Task) -> None:
@@ -140,6 +141,10 @@ class Head(nn.Module, ABC):
         """Describe the task."""
         return self.task.describe()
 
+    def part(self, z: Tensor) -> Tensor:
+        """Return the axes it reads; the outputs themselves where those are all: a slice copies their gradient."""
+        return z if self.axes == slice(0, z.shape[1]) else z[:, self.axes]
+
     @abstractmethod
     def row_losses(self, z: Tensor, target: Tensor) -> Tensor:
         """Return the loss of each row; every target is there. Shape (n,)."""
@@ -162,14 +167,19 @@ class Head(nn.Module, ABC):
             return present
         return self.task.row_weights(target, self.class_weight) * present
 
-    def forward(self, z: Tensor, target: Tensor, sample_weight: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """Return the weighted loss and the weight of each row, both 0 where the label is missing. Shapes (n,)."""
-        weights = self.weights(target)
-        if sample_weight is not None:
-            weights = weights * sample_weight
-        rows = self.row_losses(z, self.task.ready(target, working_dtype(z.dtype)))
-        # a product, not a mask: a row that is not finite shows in the loss even where its label is missing
-        rows = rows * weights.to(rows.dtype)
+    def forward(self, z: Tensor, target: Tensor, sample_weight: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
+        """Return the weighted loss and the weight of each row, both 0 where the label is missing. Shapes (n,).
+
+        Where every weight is seen to be 1 there are none, and nothing is multiplied: the usual batch.
+        """
+        weights, complete = None, len(target) > 0 and can_read(target) and self.task.is_complete(target)
+        if not complete or sample_weight is not None or self.task.class_weight is not None:
+            weights = self.weights(target)
+            weights = weights if sample_weight is None else weights * sample_weight
+        rows = self.row_losses(z, self.task.ready(target, working_dtype(z.dtype), complete=complete))
+        if weights is not None:
+            # a product, not a mask: a row that is not finite shows in the loss even where its label is missing
+            rows = rows * weights.to(rows.dtype)
         return rows if self.task.weight == 1 else rows * self.task.weight, weights
 
 
@@ -329,8 +339,8 @@ class TaskSpace(OutputSpace):
                     raise InputError(name, f"have shape {tuple(z.shape[:-1])}, as `z`", tuple(target.shape))
             targets = {name: target.flatten(0, z.ndim - 2) for name, target in targets.items()}
             sample_weight = None if sample_weight is None else sample_weight.flatten()
-        if sample_weight is not None and sample_weight.device.type == "cpu" and not torch.compiler.is_compiling():
-            bad = (~(sample_weight >= 0)).nonzero().flatten()  # free on a CPU; on other devices reading would wait
+        if sample_weight is not None and can_read(sample_weight):
+            bad = (~(sample_weight >= 0)).nonzero().flatten()
             if len(bad):
                 got = f"{float(sample_weight[bad[0]]):g} in row {int(bad[0])}"
                 raise InputError("sample_weight", "be at least 0", got)
@@ -344,7 +354,7 @@ class TaskSpace(OutputSpace):
         return dict(values)
 
     def _check_form(self, targets: Mapping[str, Tensor], n: int) -> dict[str, Tensor]:
-        return {name: task.check_form(targets[name], n, name) for name, task in self.tasks.items()}
+        return {name: head.task.check_form(targets[name], n, name) for name, head in self.named_heads().items()}
 
 
 def flatten_rows(z: Tensor, dim: int) -> Tensor:
@@ -354,12 +364,14 @@ def flatten_rows(z: Tensor, dim: int) -> Tensor:
     return rows
 
 
-def reduce_rows(rows: Tensor, weights: Tensor, reduction: str, shape: tuple[int, ...]) -> Tensor:
+def reduce_rows(rows: Tensor, weights: Tensor | None, reduction: str, shape: tuple[int, ...]) -> Tensor:
     """Return weighted losses in a shape, their sum, or their mean by weight: 0, not NaN, where no label is there."""
     if reduction == "none":
         return rows.reshape(shape)
     if reduction == "sum":
         return rows.sum()
+    if weights is None:
+        return rows.mean()
     return rows.sum() / weights.sum(dtype=rows.dtype).clamp_min(torch.finfo(rows.dtype).tiny)
 
 

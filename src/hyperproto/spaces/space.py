@@ -23,12 +23,12 @@ from hyperproto.codes.certificate import Certificate
 from hyperproto.defaults import NUMBER_AXES, UNFITTED_SCALE
 from hyperproto.losses import cosine_loss
 from hyperproto.prototypes import Prototypes, place
+from hyperproto.prototypes.prototypes import EXACT_ENTRIES
 from hyperproto.spaces.output_space import Head, TaskSpace, parse_tasks
 from hyperproto.spaces.tasks import Classes, Range, Task, class_tasks, range_tasks
-from hyperproto.spaces.top_k import TopK, nearest_prototypes
+from hyperproto.spaces.top_k import LARGEST_BLOCK, TopK, nearest_prototypes
 from hyperproto.sphere import normalize, working_dtype
 
-FEW_ENTRIES = 2**22  # up to here a rounded copy of the prototypes is kept: 16 MB
 MANY_SCORES = 2**24  # beyond this many cosines are computed in blocks: 64 MB
 
 
@@ -146,6 +146,10 @@ class PrototypeHead(Head):
         self.register_buffer("prototypes", placed.vectors)
         self._rounded: tuple[int, Tensor, Tensor] | None = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the rounded copy out of files and of other processes."""
+        return {**self.__dict__, "_rounded": None}
+
     def to_prototypes(self) -> Prototypes:
         """Return the buffer with its names and certificate."""
         if self.certificate is None:
@@ -161,13 +165,13 @@ class PrototypeHead(Head):
 
     def row_losses(self, z: Tensor, target: Tensor) -> Tensor:
         """Return Equation 1, or the loss the task asks for, row by row."""
-        return self.task.loss(z[:, self.axes], self._table(working_dtype(z.dtype)), target)
+        return self.task.loss(self.part(z), self._table(working_dtype(z.dtype)), target)
 
     def _table(self, dtype: torch.dtype) -> Tensor:
-        """Return the prototypes, where they are few rounded to ``dtype``: rounded once, not row by row every step."""
+        """Return the prototypes, rounded once to ``dtype``, not in every step: 64 MB at most."""
         exact = self.prototypes
         traced = torch.jit.is_tracing()  # type: ignore[attr-defined,no-untyped-call]
-        if traced or torch.compiler.is_compiling() or exact.dtype == dtype or exact.numel() > FEW_ENTRIES:
+        if traced or torch.compiler.is_compiling() or exact.dtype == dtype or exact.numel() > EXACT_ENTRIES:
             return exact
         kept = self._rounded
         if kept is None or kept[1] is not exact or kept[0] != exact._version or kept[2].dtype != dtype:
@@ -176,24 +180,25 @@ class PrototypeHead(Head):
 
     def scores(self, z: Tensor) -> Tensor:
         """Return the cosine to every prototype, shape (n, num_classes)."""
-        wide = z[:, self.axes].to(working_dtype(z.dtype))
+        wide = self.part(z).to(working_dtype(z.dtype))
         with torch.autocast(z.device.type, enabled=False):
             return (normalize(wide) @ self._table(wide.dtype).to(wide.dtype).mT).clamp(-1, 1)
 
     def many(self, z: Tensor) -> bool:
-        """Return whether the cosines of all pairs would take so much memory that they are computed in blocks."""
-        return not torch.compiler.is_compiling() and len(z) * len(self.prototypes) > MANY_SCORES
+        """Return whether the cosines of all pairs are so many that they are computed in blocks."""
+        few = MANY_SCORES if len(z) > 1 else LARGEST_BLOCK  # one row by itself takes less time in blocks
+        return not torch.compiler.is_compiling() and len(z) * len(self.prototypes) > few
 
     def predict(self, z: Tensor) -> Tensor:
         """Return Equation 3: the class whose prototype is nearest."""
         if self.many(z):
             return self.top_k(z, 1).ids[:, 0]
-        check_directions(z[:, self.axes])
+        check_directions(self.part(z))
         return self.scores(z).argmax(dim=1)
 
     def top_k(self, z: Tensor, k: int) -> TopK:
         """Return the k nearest prototypes and their cosines, in blocks."""
-        part = z[:, self.axes]
+        part = self.part(z)
         check_directions(part)
         wide = part.to(working_dtype(z.dtype))
         return nearest_prototypes(normalize(wide), self._table(wide.dtype), min(k, len(self.prototypes)))
@@ -218,15 +223,15 @@ class PoleHead(Head):
         target_cosine = self.task.to_cosine(target.to(torch.promote_types(target.dtype, wide))).to(wide)
         if self.task.loss == "absolute":
             return (self.scores(z) - target_cosine).abs()
-        return cosine_loss(z[:, self.axes], self.upper_pole[self.axes], target_cosine)
+        return cosine_loss(self.part(z), self.upper_pole[self.axes], target_cosine)
 
     def scores(self, z: Tensor) -> Tensor:
         """Return the cosine to the upper pole, shape (n,)."""
-        return normalize(z[:, self.axes].to(working_dtype(z.dtype)))[:, 0].clamp(-1, 1)
+        return normalize(self.part(z).to(working_dtype(z.dtype)))[:, 0].clamp(-1, 1)
 
     def predict(self, z: Tensor) -> Tensor:
         """Return the number the cosine stands for."""
-        check_directions(z[:, self.axes])
+        check_directions(self.part(z))
         return self.task.from_cosine(self.scores(z))
 
 

@@ -33,6 +33,9 @@ ROUNDING = 1e-3  # by how much probabilities of half precision may fail to sum t
 class Classes:
     """A classification task: the target ``cos(z, p_y) = 1``.
 
+    Targets are ids of shape (n,), -1 where missing, or probabilities of shape (n, num_classes), a row of NaN where
+    missing. Of the latter the loss is the expected one, too.
+
     Parameters
     ----------
     classes : int, sequence of str, nested dict, or Prototypes
@@ -50,9 +53,6 @@ class Classes:
     label_smoothing : float, default 0.0
         ε, in [0, 1): the loss is the expected one where the class is drawn evenly from all K with probability ε, as
         in ``torch.nn.CrossEntropyLoss``; its cost grows with K whatever the loss.
-
-    Targets are ids of shape (n,), -1 where missing, or probabilities of shape (n, num_classes), a row of NaN where
-    missing. Of the latter the loss is the expected one, too.
     """
 
     classes: int | tuple[str, ...] | Mapping[str, Any] | Prototypes
@@ -135,13 +135,17 @@ class Classes:
         """Return which labels are there. Shape (n,), bool. Only -1 is missing: another negative id is a mistake."""
         return ~targets.isnan().any(dim=-1) if targets.is_floating_point() else targets != MISSING
 
-    def ready(self, targets: Tensor, dtype: torch.dtype) -> Tensor:
+    def is_complete(self, targets: Tensor) -> bool:
+        """Return whether every label is there. Reads values."""
+        return bool(self.present(targets).all()) if targets.is_floating_point() else targets.min().item() > MISSING
+
+    def ready(self, targets: Tensor, dtype: torch.dtype, *, complete: bool = False) -> Tensor:
         """Return what losses take: ids, 0 where missing; or probabilities of a dtype, 0 where missing, smoothed."""
-        present = self.present(targets)
         if targets.is_floating_point():
-            shares = targets.to(dtype).masked_fill(~present.unsqueeze(-1), 0)
+            shares = targets.to(dtype)
+            shares = shares if complete else shares.masked_fill(~self.present(targets).unsqueeze(-1), 0)
         else:
-            targets = targets.masked_fill(~present, 0)
+            targets = targets if complete else targets.masked_fill(~self.present(targets), 0)
             if not self.label_smoothing:
                 return targets
             shares = torch.nn.functional.one_hot(targets, self.num_classes).to(dtype)
@@ -269,9 +273,13 @@ class Range:
         """Return which values are there. Shape (n,), bool."""
         return ~targets.isnan()
 
-    def ready(self, targets: Tensor, dtype: torch.dtype) -> Tensor:
+    def is_complete(self, targets: Tensor) -> bool:
+        """Return whether every value is there. Reads values."""
+        return not bool(targets.isnan().any())
+
+    def ready(self, targets: Tensor, dtype: torch.dtype, *, complete: bool = False) -> Tensor:
         """Return what losses take, in the dtype it has: the lower bound where missing."""
-        return targets.masked_fill(targets.isnan(), self.low)
+        return targets if complete else targets.masked_fill(targets.isnan(), self.low)
 
     def check(self, targets: Tensor, name: str) -> None:
         """Check every value: within the bounds, or NaN where it is missing."""

@@ -211,7 +211,7 @@ def resolve_settings(
         epochs=epochs,
         batch_size=batch_size,
         lr=lr,
-        weight_decay=choose_weight_decay(num_examples, inputs),
+        weight_decay=choose_weight_decay(num_examples, inputs, counts["num_classes"]),
         schedule=SCHEDULE,
         reduction=reduction,
         mixed_precision="bf16" if has_bf16 else None,

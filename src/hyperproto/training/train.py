@@ -13,7 +13,7 @@ from hyperproto._core.files import as_path, owning
 from hyperproto._core.processes import derive_seed, from_first, is_first
 from hyperproto.data import Labels, Source
 from hyperproto.data.source import Target, resized
-from hyperproto.defaults import FINE_TUNING, InputKind
+from hyperproto.defaults import FINE_TUNING, HEAD_DECAY, InputKind
 from hyperproto.models import Backbone, FeatureBackbone
 from hyperproto.spaces import Classes, OutputSpace, Space, Sphere, TaskSpace
 from hyperproto.spaces.tasks import Task
@@ -137,6 +137,8 @@ def _build(spec: RunSpec, source: Source, folder: Path | None) -> tuple[RunSpec,
         source = freeze(build(1), source, spec.data, folder)
     space = build_space(spec.space, source, seed=seed)
     settings = spec.train
+    if chosen.freeze and settings.weight_decay is None:
+        settings = replace(settings, weight_decay=HEAD_DECAY)
     if kind == "images" and chosen.weights not in (None, "none") and not chosen.freeze and settings.lr is None:
         rate = resolve_settings(settings, space, len(source.train), kind).lr
         settings = replace(settings, lr=FINE_TUNING * rate)

@@ -1,0 +1,209 @@
+"""The addresses of the server, and what each answers."""
+
+import asyncio
+import math
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import numpy as np
+from fastapi import FastAPI, Header, Query, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, Response
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from starlette.datastructures import UploadFile
+from starlette.exceptions import HTTPException
+from starlette.formparsers import MultiPartException
+
+from hyperproto_runtime._version import __version__
+from hyperproto_runtime.errors import HyperprotoError, InputError
+from hyperproto_runtime.images import CorruptImageError
+from hyperproto_runtime.predictor import AT_ONCE, Predictor
+from hyperproto_runtime.serve import people, protocol
+from hyperproto_runtime.serve.batching import Batcher
+from hyperproto_runtime.serve.gate import Gate, Limits, Metrics, RefusedError
+
+T = TypeVar("T")
+PAGE = Path(__file__).with_name("page.html")
+SMALL = 2**12  # bytes of a request that is not worth another thread
+LONGEST_SENTENCE = 400
+POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src blob:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+
+
+def make_app(
+    predictor: Predictor, name: str = "model", limits: Limits | None = None, hosts: frozenset[str] | None = None
+) -> Gate:
+    """Return the ASGI application that serves a model.
+
+    Parameters
+    ----------
+    predictor : Predictor
+    name : str
+        What the Open Inference Protocol calls the model.
+    limits : Limits, optional
+    hosts : set of str, optional
+        What requests may call the server; anything by default.
+    """
+    limits = Limits() if limits is None else limits
+    model, metrics = predictor.model, Metrics()
+    app = FastAPI(title="hyperproto", version=__version__, docs_url=None, redoc_url=None)  # which load from elsewhere
+    gate = Gate(app, limits, metrics, hosts)
+    batcher = Batcher(predictor, metrics.rows.observe)
+    pool = ThreadPoolExecutor(min(4, os.cpu_count() or 1), thread_name_prefix="requests")
+    widest = max(math.prod(model.inputs.shape), sum(len(task.classes) for task in model.tasks))
+    most_rows = max(1, min(limits.most_rows, AT_ONCE // widest))
+    known = protocol.outputs_of(model)
+
+    async def apart(size: int, function: Callable[[], T]) -> T:
+        """Call a function in another thread where it may take long, such that others are answered meanwhile."""
+        if size <= SMALL and model.inputs.kind != "images":
+            return function()
+        return await asyncio.get_running_loop().run_in_executor(pool, function)
+
+    def prepare(inputs: Any) -> Any:
+        if not len(inputs):
+            raise InputError("The request", "have at least one input", "none")
+        prepared = np.concatenate(list(predictor.prepare(inputs)))
+        predictor.check_prepared(prepared)  # here, where it does not fail others of its batch
+        return prepared
+
+    def check_name(asked: str) -> None:
+        if asked != name:
+            raise RefusedError(404, f'There is no model "{asked[:80]}" here, only "{name}".')
+
+    @app.get("/v2")
+    async def server() -> dict[str, Any]:
+        return {"name": "hyperproto", "version": __version__, "extensions": ["binary_tensor_data"]}
+
+    @app.get("/v2/health/live")
+    async def live() -> dict[str, Any]:
+        return {"live": True}
+
+    @app.get("/v2/health/ready")
+    async def ready() -> JSONResponse:
+        return JSONResponse({"ready": not gate.stopping}, 503 if gate.stopping else 200)
+
+    @app.get("/v2/models/{model_name}")
+    async def metadata(model_name: str) -> dict[str, Any]:
+        check_name(model_name)
+        outputs = [{"name": key, "datatype": o.datatype, "shape": [-1, *o.width]} for key, o in known.items()]
+        inputs = protocol.describe_inputs(model.inputs)
+        return {"name": name, "versions": [], "platform": "hyperproto_onnx", "inputs": inputs, "outputs": outputs}
+
+    @app.get("/v2/models/{model_name}/ready")
+    async def model_ready(model_name: str) -> JSONResponse:
+        check_name(model_name)
+        return JSONResponse({"name": name, "ready": not gate.stopping}, 503 if gate.stopping else 200)
+
+    schema = {
+        "content": {"application/json": {"schema": protocol.InferRequest.model_json_schema()}},
+        "required": True,
+    }
+
+    @app.post("/v2/models/{model_name}/infer", openapi_extra={"requestBody": schema})
+    async def infer(
+        model_name: str,
+        request: Request,
+        content_type: Annotated[str, Header()] = "",
+        inference_header_content_length: Annotated[str | None, Header()] = None,
+    ) -> Response:
+        check_name(model_name)
+        kind = content_type.partition(";")[0].strip().lower()
+        if kind not in ("", "application/json", "application/octet-stream", "application/x-www-form-urlencoded"):
+            raise RefusedError(415, f'A request must be application/json; got "{kind[:80]}".')
+        body = await request.body()
+
+        def read() -> tuple[protocol.InferRequest, dict[str, bool], Any]:
+            asked, binary = protocol.read_request(body, inference_header_content_length)
+            chosen = protocol.chosen_outputs(asked, known)
+            return asked, chosen, prepare(protocol.read_inputs(asked, binary, model.inputs, most_rows))
+
+        asked, chosen, prepared = await apart(len(body), read)
+        parts = list(dict.fromkeys(part for key in chosen for part in known[key].parts))
+        found = await batcher.run(prepared, parts)
+        size = sum(values.nbytes for values in found.values())
+        content, length = await apart(size, lambda: protocol.write_answer(predictor, name, asked, chosen, found))
+        if length is None:
+            return Response(content, media_type="application/json")
+        headers = {"inference-header-content-length": str(length)}
+        return Response(content, media_type="application/octet-stream", headers=headers)
+
+    @app.post("/predict")
+    async def predict(
+        request: Request,
+        content_type: Annotated[str, Header()] = "",
+        top: Annotated[int, Query(ge=1, le=1000)] = 3,
+        sphere: bool = False,
+    ) -> Response:
+        body = await request.body()
+        if content_type.startswith("multipart/form-data") and model.inputs.kind == "images":
+            body, content_type = await _file_of(request), ""
+
+        def read() -> tuple[Any, bool]:
+            inputs, single = people.read_inputs(body, content_type, model.inputs, most_rows)
+            return prepare(inputs), single
+
+        prepared, single = await apart(len(body), read)
+        found = await batcher.run(prepared, predictor.outputs)
+        size = sum(values.nbytes for values in found.values())
+        answers = await apart(size, lambda: people.describe(predictor, found, top=top, sphere=sphere))
+        return JSONResponse(answers[0] if single else answers)
+
+    @app.get("/model")
+    async def about() -> dict[str, Any]:
+        return people.describe_model(model, name)
+
+    @app.get("/metrics")
+    async def measured() -> Response:
+        return Response(generate_latest(metrics.registry), headers={"content-type": CONTENT_TYPE_LATEST})
+
+    page = PAGE.read_bytes()
+
+    @app.get("/")
+    async def show() -> Response:
+        headers = {"content-security-policy": POLICY, "x-content-type-options": "nosniff"}
+        return Response(page, media_type="text/html", headers=headers)
+
+    @app.exception_handler(RefusedError)
+    async def refused(request: Request, error: RefusedError) -> Response:
+        return error.response()
+
+    @app.exception_handler(HyperprotoError)
+    async def mistaken(request: Request, error: HyperprotoError) -> Response:
+        if isinstance(error, CorruptImageError):  # whose advice is for training
+            error = InputError(error.argument, error.rule, error.got)
+        sentence = str(error)
+        cut = sentence if len(sentence) <= LONGEST_SENTENCE else f"{sentence[:LONGEST_SENTENCE]} ..."
+        return RefusedError(422, cut).response()
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(request: Request, error: RequestValidationError) -> Response:
+        first = error.errors()[0]
+        return RefusedError(422, f"{'/'.join(map(str, first['loc']))}: {first['msg']}.").response()
+
+    @app.exception_handler(HTTPException)
+    async def elsewhere(request: Request, error: HTTPException) -> Response:
+        return RefusedError(error.status_code, f"{error.detail}.").response()
+
+    @app.exception_handler(Exception)
+    async def failed(request: Request, error: Exception) -> Response:
+        return RefusedError(500, "The server failed; its log says why.").response()
+
+    return gate
+
+
+async def _file_of(request: Request) -> bytes:
+    """Return the one file of a form."""
+    try:
+        async with request.form(max_files=1, max_fields=8) as form:
+            for part in form.values():
+                if isinstance(part, UploadFile):
+                    return await part.read()
+    except (HTTPException, MultiPartException):
+        pass
+    raise InputError("The form", "have one file")

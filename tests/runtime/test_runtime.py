@@ -1,0 +1,161 @@
+"""The runtime by itself: no torch, one sentence for whatever is wrong, and the same answers from every thread."""
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+from hyperproto_runtime import InputError, ModelError, Predictor
+from hyperproto_runtime.cli import main, read_table
+from hyperproto_runtime.predictor import rank
+from hyperproto_runtime.tables import ColumnCode
+
+ROWS = np.random.default_rng(1).normal(size=(50, 3)).astype(np.float32)
+
+
+@pytest.mark.parametrize("name", ["hyperproto_runtime", "hyperproto.runtime"])
+def test_neither_name_loads_torch(name, exported):
+    code = (
+        f"import sys; from {name} import Predictor; "
+        f"Predictor({str(exported)!r}).answer([[0.1, 0.2, 0.3]]); "
+        "assert not {'torch', 'sklearn', 'scipy', 'pyarrow'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_answers_are_plain_values(exported):
+    answer = Predictor(exported).answer({"a": 1, "b": -0.5, "c": 2}, top=2)[0]
+    assert json.loads(json.dumps(answer)) == answer
+    kind = answer["predictions"]["kind"]
+    assert list(kind) == ["name", "cosine", "probability", "calibrated", "outlier", "top", "set"]
+    assert kind["calibrated"] is True
+    assert kind["top"][0]["name"] == kind["name"]
+    assert np.linalg.norm(answer["point"]) == pytest.approx(1, abs=1e-6)
+
+
+def test_threads_share_one_predictor(exported):
+    predictor = Predictor(exported, threads=1)
+    wanted = predictor.predict_proba(ROWS)["kind"]
+    with ThreadPoolExecutor(8) as pool:
+        for found in pool.map(lambda _: predictor.predict_proba(ROWS)["kind"], range(40)):
+            assert np.array_equal(found, wanted)
+
+
+def test_one_row_and_many_agree(exported, monkeypatch):
+    predictor = Predictor(exported)
+    many = predictor.scores(ROWS)["kind"]
+    monkeypatch.setattr("hyperproto_runtime.predictor.AT_ONCE", 7)  # rows by twos
+    np.testing.assert_allclose(predictor.scores(ROWS)["kind"], many, atol=1e-6)
+    single = np.concatenate([predictor.scores(row[None])["kind"] for row in ROWS])
+    np.testing.assert_allclose(single, many, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "sentence"),
+    [
+        ([[1, 2]], r"`inputs` must have shape \(n, 3\); got \(1, 2\)"),
+        ([], "must have shape"),
+        ([[1, 2, float("nan")]], r"must be finite; got NaN or infinity in 1 of 1 rows"),
+        ([["a", "b", "c"]], "must be numbers"),
+        ([{"a": 1, "b": 2}], 'Row 1 must have a value for "c"'),
+        (np.zeros((0, 3)), "must be at least one"),
+    ],
+)
+def test_inputs_that_do_not_fit_get_a_sentence(exported, inputs, sentence):
+    with pytest.raises((InputError, TypeError), match=sentence):
+        Predictor(exported).predict(inputs)
+
+
+def _change(folder, change):
+    described = json.loads((folder / "model.json").read_text())
+    change(described)
+    (folder / "model.json").write_text(json.dumps(described))
+
+
+def _swap(described, name, content, folder):
+    (folder / name).write_bytes(content)
+    described["files"][name] = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+
+
+DAMAGE = {
+    "no JSON": lambda f: (f / "model.json").write_text("{"),
+    "deep": lambda f: (f / "model.json").write_text("[" * 100_000),
+    "another format": lambda f: _change(f, lambda d: d.update(format="hyperproto.model/99")),
+    "no tasks": lambda f: _change(f, lambda d: d.update(tasks=[])),
+    "a name twice": lambda f: _change(f, lambda d: d["tasks"][0].update(classes=["a", "a", "b"])),
+    "a list for a name": lambda f: _change(f, lambda d: d["tasks"][0].update(classes=[["a"], "b", "c"])),
+    "a class more": lambda f: _change(f, lambda d: d["tasks"][0]["classes"].append("fish")),
+    "a huge input": lambda f: _change(f, lambda d: d["inputs"].update(shape=[2**40], names=None)),
+    "another width": lambda f: _change(f, lambda d: d["inputs"].update(shape=[4], names=None)),
+    "another file": lambda f: _change(f, lambda d: d["files"].update({"../x": d["files"]["model.onnx"]})),
+    "a changed graph": lambda f: (f / "model.onnx").write_bytes(b"x" + (f / "model.onnx").read_bytes()[1:]),
+    "no graph": lambda f: (f / "model.onnx").unlink(),
+    "a pipe": lambda f: ((f / "model.onnx").unlink(), os.mkfifo(f / "model.onnx")),
+    "no graph of ONNX": lambda f: _change(f, lambda d: _swap(d, "model.onnx", b"not a graph", f)),
+    "prototypes of nothing": lambda f: (f / "prototypes.safetensors").write_bytes(b""),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_folder_that_is_not_a_model_gets_a_sentence(exported, tmp_path, damage):
+    folder = shutil.copytree(exported, tmp_path / "model")
+    Predictor(folder)
+    DAMAGE[damage](folder)
+    with pytest.raises(ModelError) as caught:
+        Predictor(folder)
+    assert str(caught.value).startswith(('"', "The"))
+
+
+def test_no_folder_at_all(tmp_path):
+    with pytest.raises(ModelError, match=r"hyperproto export RUN -o FOLDER makes one"):
+        Predictor(tmp_path / "nothing")
+
+
+def test_the_command_prints_a_line_for_each_row(exported, tmp_path, capsys):
+    table = tmp_path / "rows.csv"
+    table.write_text("a,b,c,other\n1,2,3,x\n0, -1 ,2,y\n")
+    main(["predict", str(exported), str(table), "--top", "1"])
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [line["row"] for line in lines] == [1, 2]
+    wanted = Predictor(exported).predict([[1, 2, 3], [0, -1, 2]])
+    assert [line["predictions"]["kind"]["name"] for line in lines] == wanted["kind"].tolist()
+    with pytest.raises(SystemExit) as caught:
+        main(["predict", str(exported), str(tmp_path / "photo.jpg")])
+    assert caught.value.code == 2
+    assert "must be a table" in capsys.readouterr().err
+
+
+def test_tables_are_read_as_training_reads_them(tmp_path):
+    from hyperproto.data.tables import read_rows
+
+    table = tmp_path / "t.tsv"
+    table.write_text('a\tb\n 1 \t"x\ty"\nNA\t\n', encoding="utf-8-sig")
+    assert read_table(table) == read_rows(table) == [{"a": "1", "b": "x\ty"}, {"a": None, "b": None}]
+    table.write_text("a\ta\n1\t2\n")
+    with pytest.raises(InputError, match="have a header of different names"):
+        read_table(table)
+
+
+def test_words_weigh_to_the_bit_what_scikit_learn_says():
+    texts = ["Red red RED apples", "", "naïve Ünïcode 123 a b", "apples, pears; apples' end", "unknown"] * 3
+    fitted = TfidfVectorizer(sublinear_tf=True).fit(texts)
+    words, weights = fitted.get_feature_names_out().tolist(), fitted.idf_.tolist()
+    new = [*texts, "nothing of this", "pears Pears red"]
+    rows = ColumnCode("t", "text", tuple(weights), categories=tuple(words)).encode(new)
+    wanted = fitted.transform(new).astype(np.float32)
+    assert np.array_equal(rows.to_dense(), wanted.toarray())
+    assert np.array_equal(rows.columns, wanted.indices)
+
+
+def test_the_best_classes_come_first_and_equals_by_their_ids():
+    scores = np.array([[0.5, 0.9, 0.5, 0.9], [0.0, 0.0, 0.0, 1.0]])
+    values, ids = rank(scores, 3)
+    assert ids.tolist() == [[1, 3, 0], [3, 0, 1]]
+    assert values[0].tolist() == [0.9, 0.9, 0.5]
