@@ -157,7 +157,7 @@ def test_mistakes_print_one_sentence_in_the_words_of_the_command_line(capsys, im
     cases = {
         ("evaluate", folder): "does not know its data. Say where it is: --data PATH",
         ("evaluate", folder, "--data", str(data)): "give --unseen missing to leave those labels out",
-        ("evaluate", str(tmp_path)): 'expected "config.json"',
+        ("evaluate", str(tmp_path)): 'must hold a run; got no "config.json"',
         ("predict", folder, str(data)): "use --skip-corrupt to leave such images out",
         ("predict", folder): "at least one file",
         ("predict", folder, str(data), "-o", str(tmp_path / "found.txt")): "must end in .csv or .json",

@@ -82,7 +82,7 @@ def test_the_command_alone_shows_the_three_most_common(capsys):
 
 def test_a_shell_can_complete_verbs(capsys):
     code, out, _ = run(capsys, "--tyro-print-completion", "bash")
-    assert code == 0
+    assert not code
     assert all(verb in out for verb in VERBS)
     assert subprocess.run(["bash", "-n"], input=out, text=True).returncode == 0
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hyperproto._core.checks import names_or_numbers
 from hyperproto.data import ImageData
 from hyperproto.data.tables import read_columns
-from hyperproto.evaluation import ClassReport, Evaluation, RangeReport, TaskPredictions, evaluate_run
+from hyperproto.evaluation import ClassReport, Evaluation, TaskPredictions, evaluate_run
 from hyperproto.evaluation.evaluate import Predicted
 from hyperproto.evaluation.run_data import run_preprocessing
 from hyperproto.report.measures import describe_evaluation, percent, worst_classes
@@ -61,8 +61,10 @@ def write_run_page(folder: str | Path, path: str | Path, data: Any = None, **opt
     inputs = Inputs(found, evaluation.split)
     for name, predictions in found.predictions.items():
         report = evaluation.tasks[name]
-        is_range = isinstance(report, RangeReport)
-        shown = _range_parts(predictions, figures) if is_range else _class_parts(found, name, report, figures)
+        if isinstance(report, ClassReport):
+            shown = _class_parts(found, name, report, figures)
+        else:
+            shown = _range_parts(predictions, figures)
         sections.append(_section(name, *shown, inputs.gallery(name, predictions)))
     for name, prototypes in found.space.prototypes_by_task().items():
         facts = {"classes": str(prototypes.num_classes), "dimensions": str(prototypes.dim)}
