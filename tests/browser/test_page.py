@@ -79,7 +79,7 @@ def test_what_lies_behind_the_sphere_is_pale_and_the_pointer_finds_what_is_in_fr
         page = (tmp_path / "sphere.html").read_text()
         (tmp_path / "sphere.html").write_text(page.replace("</body>", MOVE_THE_POINTER + "</body>"))
         address, picture = f"file://{tmp_path}/sphere.html", tmp_path / "picture.png"
-        assert ("pointed at" in visit(address, tmp_path / "profile", f"--screenshot={picture}")) == seen
+        assert ("<title>pointed at<" in visit(address, tmp_path / "profile", f"--screenshot={picture}")) == seen
         middle = np.array(Image.open(picture).convert("RGB").crop((300, 200, 450, 450))).astype(int)
         strong = np.abs(middle - [0xE6, 0x9F, 0x00]).max(axis=2) < 60
         assert (strong.sum() > 200) == seen
