@@ -72,6 +72,21 @@ def test_a_list_in_two_parts_is_refused_for_only_the_last_would_count(capsys, wo
     assert err == "hyperproto: --classes must be given once; got it 2 times. List all after one: --classes A B.\n"
 
 
+def test_the_command_alone_shows_the_three_most_common(capsys):
+    code, out, err = run(capsys)
+    assert (code, err) == (0, "")
+    shown = [line.split()[1] for line in out.splitlines() if line.startswith("  hyperproto ")]
+    assert shown == ["train", "evaluate", "predict"]
+    assert set(shown) <= set(VERBS)
+
+
+def test_a_shell_can_complete_verbs(capsys):
+    code, out, _ = run(capsys, "--tyro-print-completion", "bash")
+    assert not code
+    assert all(verb in out for verb in VERBS)
+    assert subprocess.run(["bash", "-n"], input=out, text=True).returncode == 0
+
+
 def test_version(capsys):
     assert run(capsys, "--version")[1] == f"hyperproto {__version__}\n"
 
@@ -82,6 +97,8 @@ def test_train_stores_a_run_that_loads(capsys, tmp_path):
     assert (code, err) == (0, "")
     assert "accuracy" in out
     assert (folder / "metrics.json").exists()
+    for verb in ("evaluate", "report", "predict", "export"):  # what to do next
+        assert f"\n  hyperproto {verb} {folder}" in out
 
 
 def test_train_knows_the_joint_task(capsys):

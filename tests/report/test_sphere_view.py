@@ -5,9 +5,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
+import hyperproto as hp
 from hyperproto._core.errors import require
 from hyperproto.codes.certificate import polygon
 from hyperproto.report import SphereView, draw_sphere, write_sphere_page
+from hyperproto.report.sphere_view import _figure
 
 
 def make_view(n: int = 70) -> SphereView:
@@ -29,7 +31,17 @@ def test_the_pole_points_up():
     assert np.array_equal(view.xyz[:, 2], view.points[:, 0])
     assert np.allclose(view.prototypes_xyz[:, 2], 0)
     with pytest.raises(ValueError, match="`points` must lie on S²"):
-        SphereView(np.ones((2, 4)), *[np.ones(2)] * 2, np.ones((2, 2)), ("a",), "x", np.ones((2, 8, 8)))
+        SphereView(np.ones((2, 4)), np.zeros(2, dtype=int), np.ones((1, 2)), ("a",))
+    with pytest.raises(ValueError, match="`values` must be as many as the 2 points; got 3"):
+        SphereView(np.ones((2, 3)), np.zeros(2, dtype=int), np.ones((1, 2)), ("a",), values=np.ones(3))
+    with pytest.raises(ValueError, match="`epochs` must be as many"):
+        SphereView(np.ones((4, 2, 3)), np.zeros(2, dtype=int), np.ones((1, 2)), ("a",), epochs=(1, 2))
+
+
+def test_prototypes_off_the_equator_turn_as_the_points_do():
+    corner = np.eye(3)
+    view = SphereView(corner, np.arange(3), corner, ("a", "b", "c"))
+    assert np.array_equal(view.prototypes_xyz, view.xyz)
 
 
 def test_the_picture_is_a_png_that_shows_something(tmp_path):
@@ -46,9 +58,33 @@ def test_the_page_carries_everything_it_needs(tmp_path):
     assert "Plotly.newPlot" in page
     assert not re.search(r'<(script|link|img)[^>]+(src|href)="http', page)  # nothing is fetched
     facts = json.loads(re.search(r"const data = (.*);\n", page).group(1))
-    assert len(facts["names"]) == 70
+    assert (len(facts["labels"]), facts["names"], facts["frames"]) == (70, ["a", "<b>", "c"], [])
     assert facts["sheet"].startswith("data:image/png;base64,")
     assert "@" + "DATA" not in page
+
+
+def test_the_legend_has_a_cloud_for_each_class_and_all_points_are_in_one():
+    view = make_view()
+    clouds = [trace for trace in _figure(view)["data"] if "customdata" in trace]
+    assert [trace["name"] for trace in clouds] == ["a", "&lt;b&gt;", "c"]
+    assert sorted(i for trace in clouds for i in trace["customdata"]) == list(range(70))
+    for index, trace in enumerate(clouds):
+        assert set(view.labels[trace["customdata"]]) == {index}
+        drawn = np.column_stack([trace[axis] for axis in "xyz"])
+        assert np.allclose(drawn, view.xyz[trace["customdata"]], atol=1e-4)
+
+
+def test_the_page_keeps_every_epoch_and_the_certificate(tmp_path):
+    placed = hp.place(["a", "b", "</script>"], 3)
+    points = np.stack([np.eye(3), placed.vectors.numpy()])
+    view = SphereView(points, np.arange(3), placed.vectors.numpy(), placed.names, certificate=placed.certificate)
+    write_sphere_page(view, tmp_path / "sphere.html", title="Epochs")
+    page = (tmp_path / "sphere.html").read_text()
+    facts = json.loads(re.search(r"const data = (.*);\n", page).group(1))
+    assert facts["epochs"] == [1, 2]
+    assert np.allclose(np.transpose(facts["frames"], (0, 2, 1)), view.frames, atol=1e-3)
+    assert f"<th>method</th><td>{placed.certificate.method}</td>" in page
+    assert page.count("</script>") == page.count("<script")  # no name ends a script
 
 
 def test_a_missing_extra_is_answered_by_the_line_to_type(monkeypatch):

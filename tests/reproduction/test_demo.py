@@ -29,8 +29,10 @@ def test_the_demo_prints_a_table_and_leaves_pictures_and_pages(small, tmp_path, 
 def test_pictures_show_the_images_the_network_saw(small):
     views = []
     for name in demo.SPACES:
-        run, held = demo.train_digits(demo.make_space(name), epochs=1, lr=0.1, seed=3)
-        views.append(demo._view(run, held, 3))
+        outputs = []
+        run, held = demo.train_digits(demo.make_space(name), epochs=2, lr=0.1, seed=3, outputs=outputs)
+        assert len(outputs) == 2
+        views.append(demo._view(run, held, outputs, 3))
     assert views[2] is None
     pictures = torch.from_numpy(views[0].images) / 255
     assert len(pictures) == len(held)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from tyro.conf import arg
 
-from hyperproto.cli.evaluate import RunAndData, percent, print_rows
+from hyperproto.cli.evaluate import RunAndData, print_rows
 from hyperproto.defaults import COVERAGE
 
 LABELS = {
@@ -33,6 +33,7 @@ class Calibrate(RunAndData):
         """Fit, write, print."""
         from hyperproto._core.files import plain
         from hyperproto.evaluation import calibrate_run
+        from hyperproto.report.measures import percent
 
         calibration = calibrate_run(
             self.run_folder, self.data, coverage=self.coverage, reject=self.reject, **self.options()

@@ -4,11 +4,13 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from tyro.conf import arg
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from hyperproto.data import Arrays
     from hyperproto.report import SphereView
     from hyperproto.spaces import OutputSpace
@@ -54,11 +56,12 @@ class Demo:
         views = {}
         for name in SPACES:
             started = time.perf_counter()
-            run, test = train_digits(make_space(name), epochs=self.epochs, lr=LR, seed=self.seed)
+            outputs: list[Tensor] = []
+            run, test = train_digits(make_space(name), epochs=self.epochs, lr=LR, seed=self.seed, outputs=outputs)
             measures = ("diverged", "diverged")
             if run is not None:
                 measures = (f"{100 * run.metrics['digit/accuracy']:.1f} %", f"{run.metrics['angle/mae']:.1f}°")
-                views[name] = _view(run, test, self.seed)
+                views[name] = _view(run, test, outputs, self.seed)
             table.add_row(name, *measures, f"{time.perf_counter() - started:.0f} s")
         console = Console()
         console.print(table)
@@ -86,11 +89,17 @@ def make_space(name: str) -> "OutputSpace":
 
 
 def train_digits(
-    space: "OutputSpace", *, epochs: int = EPOCHS, lr: float, seed: int, part: Literal["test", "valid"] = "test"
+    space: "OutputSpace",
+    *,
+    epochs: int = EPOCHS,
+    lr: float,
+    seed: int,
+    part: Literal["test", "valid"] = "test",
+    outputs: "list[Tensor] | None" = None,
 ) -> "tuple[Run | None, Arrays]":
     """Train with the same network, data and order whatever the space; None where training diverged.
 
-    The second is the part that it was measured on.
+    The second is the part that it was measured on; ``outputs`` gets those of its images after every epoch.
     """
     import torch
 
@@ -98,18 +107,21 @@ def train_digits(
     from hyperproto.data import load_rotated_digits
     from hyperproto.models import DigitNet
     from hyperproto.training import fit
+    from hyperproto.training.outputs import stack_outputs
 
     train, test = load_rotated_digits(seed=seed, part=part, copies=COPIES, size=SIZE)
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         network = DigitNet(space.dim, size=SIZE, width=32)
     run = None
+    kept = [] if outputs is None else [lambda _: outputs.append(stack_outputs(network, test.inputs))]
+    options: Any = {"epochs": epochs, "lr": lr, "reduction": "mean", "seed": seed, "callbacks": kept}
     with suppress(NonFiniteLossError):  # squared error explodes at rates that the sphere bears
-        run = fit(network, space, train, valid=test, epochs=epochs, lr=lr, reduction="mean", seed=seed)
+        run = fit(network, space, train, valid=test, **options)
     return run, test
 
 
-def _view(run: "Run", test: "Arrays", seed: int) -> "SphereView | None":
+def _view(run: "Run", test: "Arrays", outputs: "list[Tensor]", seed: int) -> "SphereView | None":
     """Return what there is to draw where the output space is a sphere, else None."""
     import torch
 
@@ -120,17 +132,16 @@ def _view(run: "Run", test: "Arrays", seed: int) -> "SphereView | None":
 
     if not isinstance(run.space, Sphere):
         return None
-    device = next(run.network.parameters()).device
-    with torch.no_grad():
-        points = run.space.project(run.network.eval()(test.inputs.to(device))).cpu()
+    prototypes = run.space.prototypes_by_task()["digit"]
     _, pictures = load_rotated_digits(seed=seed, copies=1, size=SHOWN)
     assert isinstance(test.targets, dict)
     return SphereView(
-        points=points.double().numpy(),
+        points=torch.stack([run.space.project(z).cpu() for z in outputs]).double().numpy(),
         labels=test.targets["digit"].numpy(),
         values=test.targets["angle"].double().numpy(),
-        prototypes=run.space.prototypes_by_task()["digit"].vectors.double().numpy(force=True),
+        prototypes=prototypes.vectors.double().numpy(force=True),
         names=ROTATED_DIGITS,
         value_name="angle in degrees",
         images=(pictures.inputs[:, 0] * 255).byte().numpy(),
+        certificate=prototypes.certificate,
     )

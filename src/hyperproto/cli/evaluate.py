@@ -1,7 +1,6 @@
 """``hyperproto evaluate``: how good a stored run is, and where it fails."""
 
 import json
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from tyro.conf import Positional, arg
 
 if TYPE_CHECKING:
-    from hyperproto.evaluation import ClassReport, ConfidenceReport, Evaluation, RangeReport
+    from hyperproto.evaluation import ClassReport, Evaluation
 
 
 @dataclass(kw_only=True)
@@ -73,15 +72,6 @@ class Evaluate(RunAndData):
         print(json.dumps(evaluation.to_dict())) if self.json else _show(evaluation, self.worst)
 
 
-def percent(value: float) -> str:
-    """Return a share as people read it; nothing for NaN, which stands for what was not measured.
-
-    >>> percent(0.125), percent(float("nan"))
-    ('12.50 %', '')
-    """
-    return "" if math.isnan(value) else f"{100 * value:.2f} %"
-
-
 def print_rows(title: str, rows: Iterable[tuple[str, str]]) -> None:
     """Print a title and a table of two columns, where there are rows."""
     from rich.markup import escape
@@ -96,73 +86,20 @@ def print_rows(title: str, rows: Iterable[tuple[str, str]]) -> None:
 
 def _show(evaluation: "Evaluation", worst: int) -> None:
     from hyperproto.evaluation import ClassReport
-    from hyperproto.training.outputs import not_better
+    from hyperproto.report.measures import describe_evaluation
 
-    rows, failed = [], not_better(evaluation.measures, evaluation.constant)
-    for name, value in evaluation.measures.items():
-        write = percent if name.endswith("accuracy") else "{:.4g}".format
-        comment = ": no better" if name in failed else ""
-        rows.append((name, f"{write(value)} (a constant answer {write(evaluation.constant[name])}{comment})"))
-    for name, report in evaluation.tasks.items():
-        task = _class_rows(report, evaluation.calibrated) if isinstance(report, ClassReport) else _range_rows(report)
-        task["without a label"] = f"{report.missing:,}" if report.missing else ""
-        if name in evaluation.unknown:
-            task |= _unknown_rows(evaluation.unknown[name])
-        rows += [(f"{name}: {label}", text) for label, text in task.items() if text]
-    if evaluation.fitted_here:
-        rows.append(("confidence", "was fitted on this very data, so it looks better than it is"))
-    if evaluation.skipped:
-        rows.append(("left out", f"{len(evaluation.skipped)} unreadable, the first {evaluation.skipped[0]}"))
-    data = f"{evaluation.data}, {evaluation.split}: {evaluation.examples:,} examples"
-    print_rows(f"{evaluation.run} ({evaluation.which} epoch) on {data}", rows)
+    print_rows(*describe_evaluation(evaluation))
     for name, report in evaluation.tasks.items():
         if isinstance(report, ClassReport):
             _show_classes(name, report, worst)
 
 
-def _class_rows(report: "ClassReport", calibrated: bool) -> dict[str, str]:
-    rows = {"top-5 accuracy": percent(report.top_5), "mean class accuracy": percent(report.mean_class_accuracy)}
-    if (confidence := report.confidence) is not None:
-        hint = "" if calibrated else " (not calibrated: hyperproto calibrate)"
-        rows["calibration error"] = f"{percent(confidence.calibration_error)}{hint}"
-        rows |= _coverage("sets", confidence, f"with {confidence.set_size:.3g} classes")
-        label = f"known called unknown, stated {100 * confidence.stated_rejection:g} %"
-        rows[label] = percent(confidence.rejection)
-    return rows
-
-
-def _range_rows(report: "RangeReport") -> dict[str, str]:
-    rows = {f"{level} % of errors are at most": f"{error:.4g}" for level, error in report.quantiles.items()}
-    rows["mean of predicted - true"] = f"{report.bias:+.4g}"
-    if report.beyond:
-        rows[f"true values beyond {report.low:g} to {report.high:g}"] = percent(report.beyond)
-    if report.confidence is not None:
-        rows |= _coverage("intervals", report.confidence, f"{report.confidence.width:.4g} wide")
-    return rows
-
-
-def _coverage(kind: str, confidence: "ConfidenceReport", size: str) -> dict[str, str]:
-    coverage = percent(confidence.coverage)
-    label = f"coverage of {kind}, stated {100 * confidence.stated_coverage:g} %"
-    return {label: f"{coverage}, {size}" if coverage else ""}
-
-
-def _unknown_rows(measures: dict[str, float]) -> dict[str, str]:
-    return {
-        "unknown and known inputs": f"{measures['unknown']:,} and {measures['known']:,}",
-        "AUROC": percent(measures["auroc"]),
-        "unknown accepted with 95 % of known": percent(measures["fpr_at_95"]),
-        "AUPR": percent(measures["aupr"]),
-        "OSCR": percent(measures["oscr"]),
-        "unknown called unknown": percent(measures["rejection"]),
-    }
-
-
 def _show_classes(name: str, report: "ClassReport", worst: int) -> None:
     from hyperproto.cli.console import table_console, text_table
+    from hyperproto.report.measures import percent, worst_classes
 
     there = [row for row in report.classes if row.support]
-    listed = sorted(there, key=lambda row: row.recall)[:worst]
+    listed = [report.classes[index] for index in worst_classes(report, worst)]
     if listed:
         title = "all classes" if len(listed) == len(there) else f"the {len(listed)} worst of {len(there)} classes"
         rows = [(row.name, f"{row.support:,}", percent(row.recall), percent(row.precision)) for row in listed]

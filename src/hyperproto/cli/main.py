@@ -23,6 +23,7 @@ from hyperproto.cli.export import Export
 from hyperproto.cli.extend import Extend
 from hyperproto.cli.place import Place
 from hyperproto.cli.predict import Predict
+from hyperproto.cli.report import Report
 from hyperproto.cli.reproduce import Reproduce
 from hyperproto.cli.runs import Runs
 from hyperproto.cli.serve import Serve
@@ -41,6 +42,7 @@ VERBS: dict[str, type[Any]] = {
     "extend": Extend,
     "place": Place,
     "predict": Predict,
+    "report": Report,
     "reproduce": Reproduce,
     "runs": Runs,
     "serve": Serve,
@@ -49,6 +51,12 @@ VERBS: dict[str, type[Any]] = {
 }
 POSITIONAL, HIDDEN, FLAG = (get_args(mark)[1] for mark in (Positional[str], Suppress[str], FlagCreatePairsOff[bool]))
 ABOUT = "Hyperspherical prototype networks: classify and regress on one sphere, laid out before training."
+COMMON = """
+  hyperproto train --data PATH        learn from a folder of images, a table, or a published data set
+  hyperproto evaluate RUN             measure the run that train stored
+  hyperproto predict RUN FILE         predict images, or the rows of a table
+
+hyperproto --help lists all commands, hyperproto train --help the options of one."""
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -60,7 +68,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     name = arguments[0] if arguments else ""
     before = SPELLING.set(partial(_spell, VERBS.get(name)))
     try:
-        if not name or name.startswith("-"):
+        if not name:
+            print(ABOUT + "\n" + COMMON)
+        elif name.startswith("-"):
             _print_help(arguments)
         elif name not in VERBS:
             raise unknown_choice(name, VERBS, what="command")

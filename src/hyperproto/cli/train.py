@@ -278,6 +278,11 @@ def _report(run: "Run", folder: Path | None) -> None:
         _say("Not stored; --folder RUN stores the run.")
         return
     _say(f"Run: {folder}")
-    _say(f"  hyperproto evaluate {folder}")
-    _say(f"  hyperproto predict {folder} FILE")
-    _say(f'  network, space = hyperproto.load("{folder}")')
+    for words, purpose in {
+        f"hyperproto evaluate {folder}": "measure it",
+        f"hyperproto report {folder}": "the same as a page, with the worst mistakes",
+        f"hyperproto predict {folder} FILE": "use it",
+        f"hyperproto export {folder} -o FOLDER": "use it without torch",
+        f'network, space = hyperproto.load("{folder}")': "in Python",
+    }.items():
+        _say(f"  {words}  # {purpose}")

@@ -98,6 +98,8 @@ class ImageData(Dataset[Any]):
         What was chosen.
     skipped : tuple of Path
         What was left out.
+    paths : ImageFiles
+        The file of each example; empty where the images came in memory.
     """
 
     def __init__(
@@ -119,21 +121,21 @@ class ImageData(Dataset[Any]):
         self.skipped: tuple[Path, ...] = ()
         self._rows = np.arange(len(split))  # draws are keyed by these, so leaving one out changes no other
         self._pixels: Pixels | None = None
-        self._paths = ImageFiles([])
+        self.paths = ImageFiles([])
         if isinstance(split.inputs, ImageFiles):
-            self._paths = split.inputs
+            self.paths = split.inputs
             if skip_corrupt:
                 self._leave_out_corrupt()
             if augment is not None and augment.whole:
                 self.keep = "stream"
             if self.keep == "memory":
-                self._pixels = decode_all(self._paths, preprocessing, workers=self.workers)
+                self._pixels = decode_all(self.paths, preprocessing, workers=self.workers)
         else:
             self._pixels = _from_tensor(split.inputs, preprocessing)
         self.targets = {name: target[torch.from_numpy(self._rows)] for name, target in split.targets.items()}
 
     def _leave_out_corrupt(self) -> None:
-        paths = self._paths
+        paths = self.paths
         corrupt = find_corrupt(paths, workers=self.workers)
         if not corrupt:
             return
@@ -144,7 +146,7 @@ class ImageData(Dataset[Any]):
                 f"None of the {len(paths)} images can be read. The first, {first}, is {corrupt[rows[0]]}."
             )
         self._rows = np.delete(self._rows, rows)
-        self._paths = ImageFiles(paths[row] for row in self._rows.tolist())
+        self.paths = ImageFiles(paths[row] for row in self._rows.tolist())
         self.skipped = tuple(paths[row] for row in rows)
         message = f"{len(rows)} of {len(paths)} images cannot be read and are left out; the first is {first}."
         warnings.warn(message, stacklevel=3)
@@ -181,12 +183,12 @@ class ImageData(Dataset[Any]):
         if (seed is None) != (epoch is None):
             raise InputError("seed", f"be given together with {arg('epoch')}, or neither", f"{seed} and {epoch}")
         size, augment = self.preprocessing.size, self.augment
-        if augment is not None and augment.whole and len(self._paths) and (seed is not None or augment.at_test):
+        if augment is not None and augment.whole and len(self.paths) and (seed is not None or augment.at_test):
             return self._random_parts(ids, augment, seed, epoch)
         if self._pixels is not None:
             stored: Pixels = self._pixels.take(ids.numpy(), axis=0)
         else:
-            stored = decode_rows(self._paths, self.preprocessing, ids)
+            stored = decode_rows(self.paths, self.preprocessing, ids)
         if augment is None or seed is None or epoch is None:
             return np.ascontiguousarray(center(stored, size))
         return augmented(stored, augment, size, seed=seed, epoch=epoch, samples=self._rows[ids.numpy()])
@@ -196,9 +198,7 @@ class ImageData(Dataset[Any]):
         assert augment.resized_crop is not None
         draws = uniforms(seed or 0, epoch or 0, self._rows[ids.numpy()], MIRROR + 1 + 2 * BOXES)
         parts = [
-            decode(
-                self._paths[row], self.preprocessing, partial(random_box, draws=drawn, shares=augment.resized_crop)
-            )
+            decode(self.paths[row], self.preprocessing, partial(random_box, draws=drawn, shares=augment.resized_crop))
             for row, drawn in zip(ids.tolist(), draws.tolist(), strict=True)
         ]
         return flip(np.stack(parts), (draws[:, MIRROR] < 0.5) & augment.flip & (seed is not None))

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import torch
@@ -94,10 +95,13 @@ class Split:
         standardized, NaN where a cell is empty; features of images, of the same shape; or image files.
     targets : dict of Tensor
         Class ids as int64, -1 where missing; numbers as float64, NaN where missing. Shape (n,) each.
+    origin : (Path, Tensor of int64, shape (n,)), optional
+        Where they are rows of a table: its file, and which rows of it, counted from 0.
     """
 
     inputs: Inputs
     targets: dict[str, Tensor]
+    origin: tuple[Path, Tensor] | None = None
 
     def __post_init__(self) -> None:
         for name, target in self.targets.items():
@@ -143,7 +147,8 @@ def select(split: Split, ids: Tensor) -> Split:
     """Return the examples ``ids``, shape (m,) of int64, in that order."""
     inputs = split.inputs
     chosen = take_rows(inputs, ids) if isinstance(inputs, Tensor) else ImageFiles(inputs[row] for row in ids.tolist())
-    return Split(chosen, {name: target[ids] for name, target in split.targets.items()})
+    origin = None if split.origin is None else (split.origin[0], split.origin[1][ids])
+    return Split(chosen, {name: target[ids] for name, target in split.targets.items()}, origin)
 
 
 def resized(source: Source, size: int) -> Source:

@@ -323,12 +323,13 @@ def read_table(
         kept, out = hold_out_rows([answers[name] for name in classes], len(kept), share=held_out, seed=seed)
     if not is_image:
         encoder = encoder or _fit_encoder(table, names, kept, text=text is not None)
-    whole = Split(_inputs(table, names[0], encoder), answers)
+    whole = Split(_inputs(table, names[0], encoder), answers, (path, torch.arange(len(table[names[0]]))))
     train, tested = (select(whole, kept), select(whole, out)) if len(out) else (whole, None)
     if test is not None:
         other = read_columns(test)
         inputs = _inputs(other, names[0], encoder)
-        tested = Split(inputs, _targets(other, labels, ranges, unseen=unseen))
+        origin = other.path, torch.arange(len(inputs))
+        tested = Split(inputs, _targets(other, labels, ranges, unseen=unseen), origin)
     numbers = {name: find_bounds(name, train.targets[name], given.get(name) or known.get(name)) for name in ranges}
     for name in given:
         _warn_beyond(name, train.targets[name], numbers[name])

@@ -1,9 +1,9 @@
 """Measure a stored run on its test data, or on other data."""
 
 import math
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from torch import Tensor, nn
 
@@ -11,19 +11,22 @@ from hyperproto._core.checks import check_integer, names_or_numbers
 from hyperproto._core.errors import InputError, MissingDataError
 from hyperproto._core.files import plain
 from hyperproto.data import ImageData
-from hyperproto.data.source import Unseen
+from hyperproto.data.source import Source, Unseen
 from hyperproto.evaluation.confidence import ConfidenceReport, TaskCalibration, uncalibrated
 from hyperproto.evaluation.predict import TaskPredictions, predict_split
 from hyperproto.evaluation.run_data import (
     open_run,
     read_calibration,
     read_run_data,
+    read_run_source,
     read_unlabeled,
     usual_batch_size,
 )
 from hyperproto.metrics import confusion_pairs, count_classes, error_quantiles, measure_open_set, top_accuracy
 from hyperproto.spaces import Classes, OutputSpace, Range
+from hyperproto.spaces.output_space import TaskSpace
 from hyperproto.spaces.tasks import Task, class_tasks
+from hyperproto.training import RunRecord
 from hyperproto.training.outputs import constant_measures
 
 TOP = 5
@@ -83,6 +86,16 @@ class RangeReport:
     confidence: ConfidenceReport | None = None
 
 
+class Predicted(NamedTuple):
+    """What an evaluation is of: the run, its predictions by task, and the data; no source where it was prepared."""
+
+    record: RunRecord
+    space: TaskSpace
+    predictions: dict[str, TaskPredictions]
+    data: Any
+    source: Source | None
+
+
 @dataclass(frozen=True)
 class Evaluation:
     """What :func:`evaluate_run` returns.
@@ -104,6 +117,8 @@ class Evaluation:
         better than it is.
     unknown : dict of dict
         For each class task how well unknown inputs are detected, where some were given; see :func:`measure_unknown`.
+    predicted : Predicted, optional
+        Every prediction, which :meth:`to_dict` leaves out.
     """
 
     run: str
@@ -118,11 +133,12 @@ class Evaluation:
     calibrated: bool = False
     fitted_here: bool = False
     unknown: dict[str, dict[str, float]] = field(default_factory=dict)
+    predicted: Predicted | None = field(default=None, repr=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON: None for what is not a number."""
-        values: dict[str, Any] = plain(asdict(self))
-        return values
+        values: dict[str, Any] = plain(asdict(replace(self, predicted=None)))
+        return {name: value for name, value in values.items() if name != "predicted"}
 
 
 def evaluate_run(
@@ -169,6 +185,8 @@ def evaluate_run(
     check_integer(pairs, "pairs", at_least=0)
     record, network, opened = open_run(folder, which=which, network=network, space=space)
     tasks = opened.tasks
+    if data is None or isinstance(data, str | Path):
+        data = read_run_source(record, tasks, data, split=split, unseen=unseen)
     name, part, dataset = read_run_data(record, tasks, data, split=split, unseen=unseen, skip_corrupt=skip_corrupt)
     calibration = read_calibration(folder, which=which)
     fitted = uncalibrated(opened) | ({} if calibration is None else calibration.tasks)
@@ -204,6 +222,7 @@ def evaluate_run(
         calibrated=calibration is not None,
         fitted_here=calibration is not None and (name, part) == tuple(map(calibration.origin.get, ("data", "split"))),
         unknown=detection,
+        predicted=Predicted(record, opened, predictions, dataset, data if isinstance(data, Source) else None),
     )
 
 

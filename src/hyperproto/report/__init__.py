@@ -2,6 +2,7 @@
 
 from hyperproto.report.placement_page import write_placement_page
 from hyperproto.report.projection import Projection, project
+from hyperproto.report.run_page import write_run_page
 from hyperproto.report.sphere_view import SphereView, draw_sphere, write_sphere_page
 
 __all__ = [
@@ -10,5 +11,6 @@ __all__ = [
     "draw_sphere",
     "project",
     "write_placement_page",
+    "write_run_page",
     "write_sphere_page",
 ]

@@ -1,9 +1,11 @@
 """What all pages and still pictures have in common: pages need no network, pictures are PNG or SVG."""
 
+import base64
 import html
+import io
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -55,12 +57,27 @@ def write_page(path: str | Path, template: Path, title: str, data: Any, parts: M
         temporary.write_text(page, encoding="utf-8")
 
 
-def plot_html(figure: dict[str, Any], *, name: str, **config: Any) -> str:
-    """Return a plotly figure as HTML that carries plotly with it, in an element called ``name``."""
+def plot_html(figure: dict[str, Any], *, name: str, script: bool = True, **config: Any) -> str:
+    """Return a plotly figure as HTML in an element called ``name``; the first of a page carries plotly's script."""
     writer = require("plotly.io", extra="plots", purpose="Writing the interactive page")
     settings = {"displaylogo": False, "responsive": True, **config}
-    drawn: str = writer.to_html(figure, include_plotlyjs=True, full_html=False, div_id=name, config=settings)
+    drawn: str = writer.to_html(figure, include_plotlyjs=script, full_html=False, div_id=name, config=settings)
     return drawn
+
+
+def table_html(rows: Iterable[Iterable[str]], *headings: str) -> str:
+    """Return the inside of a table of plain text, the first cell of a row as its heading."""
+    head = "".join(f"<th>{html.escape(text)}</th>" for text in headings)
+    body = ""
+    for first, *others in rows:
+        cells = "".join(f"<td>{html.escape(text)}</td>" for text in others)
+        body += f"<tr><th>{html.escape(first)}</th>{cells}</tr>"
+    return (f"<thead><tr>{head}</tr></thead>" if head else "") + f"<tbody>{body}</tbody>"
+
+
+def scene_text(name: str) -> str:
+    """Return a name as text in three dimensions, where plotly reads tags but no ``&lt;``."""
+    return name.replace("<", "<\u200b")
 
 
 def coordinates(points: NDArray[np.float64]) -> dict[str, list[float | None]]:
@@ -80,7 +97,28 @@ def sphere_grid() -> dict[str, Any]:
         flat = circle[:, :1] * [np.cos(longitude), np.sin(longitude)]
         rings += [np.column_stack([flat, circle[:, 1]]), gap]
     look = {"type": "scatter3d", "mode": "lines", "hoverinfo": "skip", "showlegend": False}
-    return {**look, "line": {"color": "#cccccc", "width": 1}, **coordinates(np.concatenate(rings))}
+    return {**look, "line": {"color": "#b8c0c8", "width": 1}, **coordinates(np.concatenate(rings))}
+
+
+def sphere_surface() -> dict[str, Any]:
+    """Return a translucent ball for plotly, just inside the unit sphere: what lies behind it is pale.
+
+    Plotly draws what is translucent last, so it covers points, lines and text on the far side and none in front.
+    """
+    around, down = np.mgrid[0 : 2 * np.pi : 49j, 0 : np.pi : 25j]
+    ball = 0.985 * np.stack([np.cos(around) * np.sin(down), np.sin(around) * np.sin(down), np.cos(down)])
+    return {
+        "type": "surface",
+        **{axis: values.round(3).tolist() for axis, values in zip("xyz", ball, strict=True)},
+        "surfacecolor": np.zeros(around.shape).tolist(),
+        "colorscale": [[0, "#f3f5f7"], [1, "#f3f5f7"]],
+        "showscale": False,
+        "showlegend": False,
+        "opacity": 0.75,
+        "hoverinfo": "skip",
+        "contours": {axis: {"highlight": False} for axis in "xyz"},
+        "lighting": {"ambient": 0.9, "diffuse": 0.15, "specular": 0, "fresnel": 0},
+    }
 
 
 def certificate_rows(certificate: Certificate) -> dict[str, str]:
@@ -104,6 +142,21 @@ def certificate_rows(certificate: Certificate) -> dict[str, str]:
     if certificate.note:
         rows["note"] = certificate.note
     return rows
+
+
+def image_sheet(images: NDArray[np.uint8], columns: int) -> str:
+    """Return images, shape (n, height, width) or with channels last, side by side as one PNG in a data address."""
+    from PIL import Image
+
+    count, height, width = images.shape[:3]
+    rows = -(-count // columns)
+    cells = np.zeros((rows * columns, *images.shape[1:]), dtype=np.uint8)
+    cells[:count] = images
+    sheet = cells.reshape(rows, columns, *images.shape[1:]).swapaxes(1, 2)
+    buffer = io.BytesIO()
+    image = Image.fromarray(sheet.reshape(rows * height, columns * width, *images.shape[3:]).squeeze())
+    image.save(buffer, format="PNG", optimize=True)
+    return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()
 
 
 @contextmanager

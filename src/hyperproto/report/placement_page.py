@@ -13,7 +13,17 @@ from hyperproto._core.errors import InputError
 from hyperproto.codes.measure import row_blocks
 from hyperproto.priors import Prior
 from hyperproto.prototypes import Prototypes
-from hyperproto.report.pages import SCENE, certificate_rows, coordinates, plot_html, sphere_grid, write_page
+from hyperproto.report.pages import (
+    SCENE,
+    certificate_rows,
+    coordinates,
+    plot_html,
+    scene_text,
+    sphere_grid,
+    sphere_surface,
+    table_html,
+    write_page,
+)
 from hyperproto.report.projection import nearest, project
 
 TEMPLATE = Path(__file__).with_name("placement_page.html")
@@ -55,7 +65,7 @@ def write_placement_page(
     facts = {"classes": str(prototypes.num_classes), "dimensions": str(prototypes.dim)}
     facts |= certificate_rows(prototypes.certificate)
     parts = {
-        "FACTS": "".join(f"<tr><th>{n}</th><td>{html.escape(v)}</td></tr>" for n, v in facts.items()),
+        "FACTS": table_html(facts.items()),
         "OVERLAP": html.escape(overlap_sentence(neighbors)),
         "SENTENCE": html.escape(projection.sentence),
         "FIGURE": plot_html(figure, name="placement", scrollZoom=True),
@@ -117,13 +127,12 @@ def _scene(points: Array, names: Sequence[str], *, sphere: bool) -> dict[str, An
         | {"hoverinfo": "skip", "showlegend": False, "x": [], "y": [], "z": []}
         for name, color, width, dash in (("prior", PRIOR_LINE, 3, "dot"), ("placement", PLACEMENT_LINE, 4, "solid"))
     ]
-    data += [sphere_grid()] if sphere else []
-    escaped = [html.escape(name) for name in names]
+    data += [sphere_grid(), sphere_surface()] if sphere else []
     cloud = {
         "type": "scatter3d",
         "mode": "markers+text" if len(names) <= NAMED else "markers",
-        "text": escaped,
-        "hovertext": escaped,
+        "text": [scene_text(name) for name in names],
+        "hovertext": [html.escape(name) for name in names],
         "hoverinfo": "text",
         "textposition": "top center",
         "textfont": {"size": 11, "color": PLACEMENT_LINE},

@@ -1,8 +1,6 @@
 """Outputs on S²: a still picture, and a page to turn with the mouse that shows the image of the point under it."""
 
-import base64
 import html
-import io
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,56 +9,93 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hyperproto._core.errors import InputError
-from hyperproto.report.pages import CLASS_COLORS, SCENE, coordinates, new_picture, plot_html, sphere_grid, write_page
+from hyperproto.codes.certificate import Certificate
+from hyperproto.report.pages import (
+    CLASS_COLORS,
+    SCENE,
+    certificate_rows,
+    coordinates,
+    image_sheet,
+    new_picture,
+    plot_html,
+    scene_text,
+    sphere_grid,
+    sphere_surface,
+    table_html,
+    write_page,
+)
+from hyperproto.report.projection import nearest
 
 ELEVATION, AZIMUTH = 22, 35  # degrees: where the viewer stands
 TEMPLATE = Path(__file__).with_name("sphere_page.html")
+FIRST = 2  # the trace of the first class, after those of the sphere
 COLUMNS = 32  # images in a row of the sheet that holds them all
 
 
 @dataclass(frozen=True, eq=False)
 class SphereView:
-    """Outputs of a joint task on S², the pole pointing up: the one input of the picture and of the page.
+    """Outputs on S², the first axis pointing up: the one input of the picture and of the page.
 
     Attributes
     ----------
-    points : array, shape (n, 3)
-        Unit outputs: the range's axis first, as the space orders them.
+    points : array, shape (n, 3) or (epochs, n, 3)
+        Unit outputs, of the end of training or after several epochs; the axis of a range is first, as the space
+        orders them.
     labels : array of int, shape (n,)
         True class of each point.
-    values : array, shape (n,)
-        True number of each point.
-    prototypes : array, shape (num_classes, 2)
-        Class prototypes in the plane of the last two axes.
+    prototypes : array, shape (num_classes, 2) or (num_classes, 3)
+        Class prototypes; of two numbers, in the plane of the last two axes.
     names : tuple of str
         Class names.
+    values : array, shape (n,), optional
+        True number of each point.
     value_name : str
         What the number is, with its unit.
-    images : array of uint8, shape (n, height, width)
+    images : array of uint8, shape (n, height, width), optional
         The image of each point.
+    certificate : Certificate, optional
+        That of the prototypes, which the page lists.
+    epochs : tuple of int
+        After which epochs, where there are points of several (default: 1, 2, ...).
     """
 
     points: NDArray[np.float64]
     labels: NDArray[np.int64]
-    values: NDArray[np.float64]
     prototypes: NDArray[np.float64]
     names: tuple[str, ...]
-    value_name: str
-    images: NDArray[np.uint8]
+    values: NDArray[np.float64] | None = None
+    value_name: str = ""
+    images: NDArray[np.uint8] | None = None
+    certificate: Certificate | None = None
+    epochs: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.points.ndim != 2 or self.points.shape[1] != 3:
-            raise InputError("points", "lie on S², of shape (n, 3)", self.points.shape)
+        shape = self.points.shape
+        if len(shape) not in (2, 3) or shape[-1] != 3:
+            raise InputError("points", "lie on S², of shape (n, 3) or (epochs, n, 3)", shape)
+        for name in ("labels", "values", "images"):
+            given = getattr(self, name)
+            if given is not None and len(given) != shape[-2]:
+                raise InputError(name, f"be as many as the {shape[-2]} points", len(given))
+        if self.epochs and len(self.epochs) != len(self.frames):
+            raise InputError("epochs", f"be as many as points have, {len(self.frames)}", len(self.epochs))
+
+    @property
+    def frames(self) -> NDArray[np.float64]:
+        """The points with the first axis along z, as the paper draws them. Shape (epochs, n, 3)."""
+        return self.points.reshape(-1, *self.points.shape[-2:])[..., [1, 2, 0]]
 
     @property
     def xyz(self) -> NDArray[np.float64]:
-        """The points with the pole along z, as the paper draws them. Shape (n, 3)."""
-        return self.points[:, [1, 2, 0]]
+        """The points of the last epoch. Shape (n, 3)."""
+        last: NDArray[np.float64] = self.frames[-1]
+        return last
 
     @property
     def prototypes_xyz(self) -> NDArray[np.float64]:
-        """The prototypes on the equator. Shape (num_classes, 3)."""
-        return np.column_stack([self.prototypes, np.zeros(len(self.prototypes))])
+        """The prototypes, on the equator where the pole is that of a range. Shape (num_classes, 3)."""
+        in_plane = self.prototypes.shape[1] == 2
+        return np.pad(self.prototypes, ((0, 0), (0, 1))) if in_plane else self.prototypes[:, [1, 2, 0]]
 
     @property
     def colors(self) -> NDArray[np.str_]:
@@ -69,27 +104,29 @@ class SphereView:
 
 
 def draw_sphere(view: SphereView, path: str | Path, *, title: str = "") -> None:
-    """Draw the points twice, colored by the number and by the class, and write PNG or SVG."""
-    with new_picture(path, 11, 5.6) as figure:
+    """Draw the points colored by the class and, where they have one, by the number, and write PNG or SVG."""
+    colorings = {} if view.values is None else {f"Colored by {view.value_name}": view.values}
+    with new_picture(path, 5.5 * (1 + len(colorings)), 5.6) as figure:
         if title:
             figure.suptitle(title)
-        by_value = sphere_panel(figure, 121, f"Colored by {view.value_name}")
-        by_class = sphere_panel(figure, 122, "Colored by class")
-        limits = {"cmap": "viridis", "vmin": view.values.min(), "vmax": view.values.max()}
         up, around = np.deg2rad([ELEVATION, AZIMUTH])
         viewer = np.array([np.cos(up) * np.cos(around), np.cos(up) * np.sin(around), np.sin(up)])
         in_front = view.xyz @ viewer > 0
-        for side, alpha in ((~in_front, 0.08), (in_front, 0.95)):  # what lies behind shines through
-            style = {"s": 10, "depthshade": False, "alpha": alpha, "linewidths": 0}
-            cloud = by_value.scatter(*view.xyz[side].T, c=view.values[side], **limits, **style)
-            by_class.scatter(*view.xyz[side].T, c=view.colors[side], **style)
-        figure.colorbar(cloud, ax=by_value, shrink=0.6, label=view.value_name, pad=0.02)
-        for index, name in enumerate(view.names):
-            color = CLASS_COLORS[index % len(CLASS_COLORS)]
-            x, y, z = view.prototypes_xyz[index]
-            for panel in (by_value, by_class):
+        for place, (about, colors) in enumerate((colorings | {"Colored by class": view.colors}).items(), start=1):
+            panel = sphere_panel(figure, 110 + 10 * len(colorings) + place, about)
+            limits: dict[str, Any] = {}
+            if colors is view.values:
+                limits = {"cmap": "viridis", "vmin": colors.min(), "vmax": colors.max()}
+            for side, alpha in ((~in_front, 0.08), (in_front, 0.95)):  # what lies behind shines through
+                style = {"s": 10, "depthshade": False, "alpha": alpha, "linewidths": 0}
+                cloud = panel.scatter(*view.xyz[side].T, c=colors[side], **limits, **style)
+            if limits:
+                figure.colorbar(cloud, ax=panel, shrink=0.6, label=view.value_name, pad=0.02)
+            for index, name in enumerate(view.names):
+                color = CLASS_COLORS[index % len(CLASS_COLORS)]
+                x, y, z = view.prototypes_xyz[index]
                 panel.plot([0, x], [0, y], [0, z], color=color, linewidth=1)
-                panel.text(1.18 * x, 1.18 * y, z, name, color=color, ha="center", va="center", weight="bold")
+                panel.text(1.18 * x, 1.18 * y, 1.18 * z, name, color=color, ha="center", va="center", weight="bold")
 
 
 def sphere_panel(figure: Any, position: int, title: str) -> Any:
@@ -106,57 +143,70 @@ def sphere_panel(figure: Any, position: int, title: str) -> Any:
 
 
 def write_sphere_page(view: SphereView, path: str | Path, *, title: str) -> None:
-    """Write the page. It needs no network, and ``#point=17`` in its address shows point 17."""
-    height, width = view.images.shape[1:]
-    data = {
-        "sheet": _image_sheet(view),
-        "columns": COLUMNS,
-        "width": width,
-        "height": height,
-        "names": [view.names[label] for label in view.labels],
-        "values": [round(float(value), 1) for value in view.values],
+    """Write the page. It needs no network; ``#point=17&epoch=2`` in its address shows point 17 as after epoch 2."""
+    frames = view.frames.round(3)
+    data: dict[str, Any] = {
+        "frames": frames.swapaxes(1, 2).tolist() if len(frames) > 1 else [],
+        "epochs": view.epochs or list(range(1, len(frames) + 1)),
+        "first": FIRST,
+        "labels": view.labels.tolist(),
+        "names": view.names,
+        "values": None if view.values is None else view.values.round(1).tolist(),
         "valueName": view.value_name,
     }
-    write_page(path, TEMPLATE, title, data, {"FIGURE": plot_html(_figure(view), name="sphere")})
+    if view.images is not None:
+        height, width = view.images.shape[1:]
+        data |= {"sheet": image_sheet(view.images, COLUMNS), "columns": COLUMNS, "width": width, "height": height}
+    facts = {} if view.certificate is None else certificate_rows(view.certificate)
+    parts = {"FIGURE": plot_html(_figure(view), name="sphere"), "FACTS": table_html(facts.items())}
+    write_page(path, TEMPLATE, title, data, parts)
 
 
 def _figure(view: SphereView) -> dict[str, Any]:
-    """Describe the plot: two clouds, one for each coloring, of which a button shows one."""
-    by_value = {"color": view.values.tolist(), "colorscale": "Viridis", "colorbar": {"title": view.value_name}}
-    cloud: dict[str, Any] = {"type": "scatter3d", "mode": "markers", "hoverinfo": "none", **coordinates(view.xyz)}
-    cloud["customdata"] = list(range(len(view.points)))
-    colors = [CLASS_COLORS[i % len(CLASS_COLORS)] for i in range(len(view.names))]
-    names = {
+    """Describe the plot: one cloud for each class, which the legend switches, the prototypes, and the sphere."""
+    data = [sphere_surface(), sphere_grid()]  # first: plotly takes what was drawn last for what is under the pointer
+    rows = [np.flatnonzero(view.labels == index) for index in range(len(view.names))]
+    colors = [CLASS_COLORS[index % len(CLASS_COLORS)] for index in range(len(view.names))]
+    for index, name in enumerate(view.names):
+        cloud = {"type": "scatter3d", "mode": "markers", "hoverinfo": "none", "name": html.escape(name)}
+        marker = {"color": colors[index], "size": 4, "coloraxis": "coloraxis"}
+        data.append(
+            {**cloud, "marker": marker, "customdata": rows[index].tolist(), **coordinates(view.xyz[rows[index]])}
+        )
+    over = {"x": 0.99, "xanchor": "right", "y": 0.93, "bgcolor": "rgba(255, 255, 255, 0.6)", "itemsizing": "constant"}
+    layout = SCENE | {"showlegend": True, "legend": over}
+    if view.values is not None:
+        bar = {"title": {"text": html.escape(view.value_name), "side": "right"}, "len": 0.6, "x": 0, "y": 0.4}
+        layout["coloraxis"] = {"colorscale": "Viridis", "colorbar": bar, "showscale": False}
+        layout["coloraxis"] |= {"cmin": float(view.values.min()), "cmax": float(view.values.max())}
+        ways = {"by class": colors, f"by {view.value_name}": [view.values[some].tolist() for some in rows]}
+        clouds = list(range(FIRST, len(data)))
+        buttons = [
+            {"label": html.escape(label), "method": "update"}
+            | {"args": [{"marker.color": way}, {"coloraxis.showscale": way is not colors}, clouds]}
+            for label, way in ways.items()
+        ]
+        menu = {"type": "buttons", "direction": "right", "x": 0.02, "y": 0.98, "xanchor": "left", "buttons": buttons}
+        layout["updatemenus"] = [menu]
+    return {"data": [*data, _prototypes(view, colors)], "layout": layout}
+
+
+def _prototypes(view: SphereView, colors: list[str]) -> dict[str, Any]:
+    """Describe the prototypes, each with its name outside of the sphere, and how far the nearest other one is."""
+    spots = view.prototypes_xyz
+    ids, cosines, _ = nearest(spots @ spots.T, np.arange(len(spots)), 1)
+    angles = np.degrees(np.arccos(np.clip(cosines[:, 0], -1, 1)))
+    return {
         "type": "scatter3d",
-        "mode": "text",
-        "text": [html.escape(name) for name in view.names],
-        "textfont": {"size": 20, "color": colors},
-        "hoverinfo": "skip",
-        **coordinates(1.15 * view.prototypes_xyz),
+        "mode": "markers+text",
+        "name": "prototypes",
+        "marker": {"symbol": "diamond", "size": 6, "color": colors, "line": {"color": "#222222", "width": 1}},
+        "text": [scene_text(name) for name in view.names],
+        "textfont": {"size": 18, "color": "#111111"},
+        "hoverinfo": "text",
+        "hovertext": [
+            html.escape(f"prototype of {name}, {angle:.1f}° from that of {view.names[other]}")
+            for name, angle, other in zip(view.names, angles, ids[:, 0], strict=True)
+        ],
+        **coordinates(1.08 * spots),
     }
-    buttons = [
-        {"label": label, "method": "restyle", "args": [{"visible": [*shown, True, True]}]}
-        for label, shown in (("by class", [True, False]), (f"by {view.value_name}", [False, True]))
-    ]
-    menu = {"type": "buttons", "direction": "right", "x": 0.02, "y": 0.98, "xanchor": "left", "buttons": buttons}
-    data = [
-        {**cloud, "marker": {"color": view.colors.tolist(), "size": 4}, "visible": True},
-        {**cloud, "marker": {**by_value, "size": 4}, "visible": False},
-        names,
-        sphere_grid(),
-    ]
-    return {"data": data, "layout": SCENE | {"showlegend": False, "updatemenus": [menu]}}
-
-
-def _image_sheet(view: SphereView) -> str:
-    """Return all images side by side as one PNG in a data address."""
-    from PIL import Image
-
-    count, height, width = view.images.shape
-    rows = -(-count // COLUMNS)
-    cells = np.zeros((rows * COLUMNS, height, width), dtype=np.uint8)
-    cells[:count] = view.images
-    sheet = cells.reshape(rows, COLUMNS, height, width).swapaxes(1, 2).reshape(rows * height, COLUMNS * width)
-    buffer = io.BytesIO()
-    Image.fromarray(sheet).save(buffer, format="PNG", optimize=True)
-    return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()

@@ -1,0 +1,289 @@
+"""A trained run on one self-contained page: how training went, what it is worth, and where it fails."""
+
+import html
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from hyperproto._core.checks import names_or_numbers
+from hyperproto.data import ImageData
+from hyperproto.data.tables import read_columns
+from hyperproto.evaluation import ClassReport, Evaluation, TaskPredictions, evaluate_run
+from hyperproto.evaluation.evaluate import Predicted
+from hyperproto.evaluation.run_data import run_preprocessing
+from hyperproto.report.measures import describe_evaluation, percent, worst_classes
+from hyperproto.report.pages import CLASS_COLORS, certificate_rows, image_sheet, plot_html, table_html, write_page
+from hyperproto.report.projection import nearest
+from hyperproto.spaces.tasks import class_tasks
+from hyperproto.training import RunRecord
+
+TEMPLATE = Path(__file__).with_name("run_page.html")
+# what keeps a page small, whatever the run
+MATRIX, CLASSES, PAIRS, MISTAKES, POINTS = 30, 50, 20, 24, 2000
+NEIGHBORS, BINS = 3, 15
+THUMBNAIL = 96  # pixels
+LONGEST, COLUMNS = 300, 12  # letters of a text, and cells of a row, that are shown
+LONGEST_SETTINGS = 20_000  # letters
+BLUE, VERMILION, GRAY = CLASS_COLORS[0], CLASS_COLORS[3], "#999999"
+MARGIN = {"l": 60, "r": 20, "t": 40, "b": 45}
+
+Ids = NDArray[np.int64]
+
+
+def write_run_page(folder: str | Path, path: str | Path, data: Any = None, **options: Any) -> Evaluation:
+    """Write the page of a stored run, measured on its test data or on other data. It needs no network.
+
+    Parameters
+    ----------
+    folder : path
+        The run.
+    path : path
+        Where to write.
+    data, **options
+        As for :func:`~hyperproto.evaluation.evaluate_run`.
+
+    Returns
+    -------
+    Evaluation
+        What the page shows.
+    """
+    evaluation = evaluate_run(folder, data, pairs=PAIRS, **options)
+    found = evaluation.predicted
+    assert found is not None
+    title, measures = describe_evaluation(evaluation)
+    figures = Figures()
+    sections = [_section("Measures", _table(measures)), _section("Training", _curves(found.record, figures))]
+    inputs = Inputs(found, evaluation.split)
+    for name, predictions in found.predictions.items():
+        report = evaluation.tasks[name]
+        if isinstance(report, ClassReport):
+            shown = _class_parts(found, name, report, figures)
+        else:
+            shown = _range_parts(predictions, figures)
+        sections.append(_section(name, *shown, inputs.gallery(name, predictions)))
+    for name, prototypes in found.space.prototypes_by_task().items():
+        facts = {"classes": str(prototypes.num_classes), "dimensions": str(prototypes.dim)}
+        rows = (facts | certificate_rows(prototypes.certificate)).items()
+        sections.append(_section(f"Prototypes of {name}, with their certificate", _table(rows)))
+    settings = {key: value for key, value in found.record.config.items() if key != "preprocessing"}
+    listed = html.escape(json.dumps(settings, indent=2)[:LONGEST_SETTINGS])
+    sections.append(_section("Settings", f"<details><summary>all</summary><pre>{listed}</pre></details>"))
+    write_page(path, TEMPLATE, title, None, {"SECTIONS": "".join(sections)})
+    return evaluation
+
+
+class Figures:
+    """Turns figures into HTML; the first of them brings plotly's script."""
+
+    count = 0
+
+    def draw(self, data: list[dict[str, Any]], **layout: Any) -> str:
+        """Return a plot as HTML."""
+        self.count += 1
+        figure = {"data": data, "layout": {"margin": MARGIN, "showlegend": False, "height": 380, **layout}}
+        drawn = plot_html(figure, name=f"figure-{self.count}", script=self.count == 1, displayModeBar=False)
+        return f'<div class="figure">{drawn}</div>'
+
+
+def _section(title: str, *parts: str) -> str:
+    return f"<section><h2>{html.escape(title)}</h2>{''.join(parts)}</section>"
+
+
+def _table(rows: Any, *headings: str) -> str:
+    return f'<div class="wide"><table>{table_html(rows, *headings)}</table></div>'
+
+
+def _curves(record: RunRecord, figures: Figures) -> str:
+    """Return the loss and each measure after every epoch."""
+    epochs = [line["epoch"] + 1 for line in record.history]
+    names = list(dict.fromkeys(name for line in record.history for name in line["valid"]))
+    curves = {"loss": [line["loss"] for line in record.history]}
+    for name in names:
+        factor = 100 if name.endswith("accuracy") else 1
+        values = [line["valid"].get(name) for line in record.history]
+        curves[name + ", %" * (factor == 100)] = [None if value is None else factor * value for value in values]
+    best = "" if record.best is None else f" Best on validation data after epoch {record.best['epoch'] + 1}."
+    drawn = [
+        figures.draw(
+            [{"x": epochs, "y": values, "mode": "lines+markers", "line": {"color": BLUE}}],
+            title={"text": html.escape(name), "font": {"size": 14}},
+            xaxis={"title": {"text": "epoch"}, "dtick": max(1, len(epochs) // 8)},
+            height=260,
+        )
+        for name, values in curves.items()
+    ]
+    sentence = f"{len(epochs)} of {record.settings['epochs']} epochs.{best}"
+    return f'<p>{html.escape(sentence)}</p><div class="row">{"".join(drawn)}</div>'
+
+
+def _class_parts(found: Predicted, name: str, report: ClassReport, figures: Figures) -> Iterator[str]:
+    """Yield how sure a class task is, what it confuses, and its worst classes with their neighbors."""
+    from sklearn.calibration import calibration_curve
+
+    task, predictions = class_tasks(found.space.tasks)[name], found.predictions[name]
+    assert predictions.targets is not None
+    names = names_or_numbers(task.names, task.num_classes)
+    labels, predicted = predictions.targets.numpy(), predictions.predicted.numpy()
+    known, sure = labels >= 0, predictions.confidence.probabilities
+    drawn = []
+    if sure is not None and known.any():
+        right, stated = calibration_curve((predicted == labels)[known], sure[known, 0], n_bins=BINS)
+        title = "Reliability: how often predictions are right, by their probability"
+        bars = {"type": "bar", "x": stated.tolist(), "y": right.tolist(), "width": 0.05}
+        diagonal = {"x": [0, 1], "y": [0, 1], "mode": "lines", "line": {"color": GRAY, "dash": "dot"}}
+        axes: dict[str, Any] = {
+            "xaxis": {"title": {"text": "probability"}, "range": [0, 1]},
+            "yaxis": {"range": [0, 1]},
+        }
+        drawn.append(figures.draw([bars | {"marker": {"color": BLUE}}, diagonal], title=_small(title), **axes))
+    if task.num_classes <= MATRIX and known.any():
+        drawn.append(_matrix(labels[known], predicted[known], names, figures))
+    yield f'<div class="row">{"".join(drawn)}</div>'
+    if report.pairs:
+        rows = [(pair.label, pair.predicted, f"{pair.count:,}", percent(pair.share)) for pair in report.pairs]
+        yield "<h3>Most frequent mistakes</h3>" + _table(rows, "true", "predicted", "count", "of its class")
+    yield _class_table(found, name, report, np.array(worst_classes(report, CLASSES), dtype=np.int64), labels, sure)
+
+
+def _matrix(labels: Ids, predicted: Ids, names: list[str] | tuple[str, ...], figures: Figures) -> str:
+    """Draw a confusion matrix, colored by the share of each true class."""
+    from sklearn.metrics import confusion_matrix
+
+    counts = confusion_matrix(labels, predicted, labels=range(len(names)))
+    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    escaped = [html.escape(name) for name in names]
+    heat = {"type": "heatmap", "z": shares.round(4).tolist(), "customdata": counts.tolist(), "colorscale": "Blues"}
+    heat |= {"x": escaped, "y": escaped, "zmin": 0, "zmax": 1, "colorbar": {"title": {"text": "share"}}}
+    heat["hovertemplate"] = "%{y} taken for %{x}: %{customdata} (%{z:.1%})<extra></extra>"
+    axes: dict[str, Any] = {
+        "xaxis": {"title": {"text": "predicted"}, "type": "category"},
+        "yaxis": {"title": {"text": "true"}, "type": "category", "autorange": "reversed"},
+    }
+    margin = MARGIN | {"l": 110, "b": 90}
+    height = 300 + 14 * len(names)
+    return figures.draw([heat], title=_small("Confusion"), height=height, margin=margin, **axes)
+
+
+def _class_table(
+    found: Predicted, name: str, report: ClassReport, listed: Ids, labels: Ids, sure: NDArray[np.float64] | None
+) -> str:
+    """Return the classes with the lowest recall, how sure their predictions are, and the nearest prototypes."""
+    headings = ["class", "examples", "recall", "precision"]
+    rows = [
+        [row.name, f"{row.support:,}", percent(row.recall), percent(row.precision)]
+        for row in (report.classes[index] for index in listed)
+    ]
+    if sure is not None:
+        headings.append("mean probability of its predictions")
+        for index, row in zip(listed, rows, strict=True):
+            row.append(percent(float(sure[labels == index, 0].mean())))
+    prototypes = found.space.prototypes_by_task().get(name)
+    if prototypes is not None and len(listed):
+        headings.append("nearest prototypes, with their cosine")
+        vectors = prototypes.vectors.numpy(force=True)
+        ids, cosines, tied = nearest(vectors[listed] @ vectors.T, listed, min(NEIGHBORS, len(vectors) - 1))
+        for row, near, values, more in zip(rows, ids, cosines, tied, strict=True):
+            pairs = zip(near, values, strict=True)
+            listing = ", ".join(f"{report.classes[other].name} {value:.3f}" for other, value in pairs)
+            row.append(f"{listing}, and others as near" if more else listing)
+    there = sum(row.support > 0 for row in report.classes)
+    title = "All classes" if len(listed) == there else f"The {len(listed)} worst of {there:,} classes"
+    return f"<h3>{title}</h3>" + _table(rows, *headings)
+
+
+def _range_parts(predictions: TaskPredictions, figures: Figures) -> Iterator[str]:
+    """Yield predicted against true numbers, at most :data:`POINTS` of them, evenly spaced."""
+    assert predictions.targets is not None
+    true, predicted = predictions.targets.double().numpy(), predictions.predicted.double().numpy()
+    there = np.flatnonzero(~np.isnan(true))
+    some = there[np.linspace(0, len(there) - 1, min(POINTS, len(there))).astype(int)]
+    dots: dict[str, Any] = {
+        "type": "scatter",
+        "mode": "markers",
+        "x": true[some].tolist(),
+        "y": predicted[some].tolist(),
+    }
+    dots["marker"] = {"color": BLUE, "size": 5, "opacity": 0.5}
+    ends = [float(true[some].min()), float(true[some].max())] if len(some) else []
+    line = {"x": ends, "y": ends, "mode": "lines", "line": {"color": GRAY, "dash": "dot"}}
+    axes: dict[str, Any] = {"xaxis": {"title": {"text": "true"}}, "yaxis": {"title": {"text": "predicted"}}}
+    yield figures.draw([dots, line], title=_small("Predicted and true"), **axes)
+
+
+class Inputs:
+    """Shows inputs: pictures, or the cells of rows as the table has them."""
+
+    cells: dict[str, list[Any]]
+    rows: torch.Tensor | None
+
+    def __init__(self, found: Predicted, part: str) -> None:
+        self.found, self.cells, self.rows = found, {}, None
+        source = found.source
+        if source is None or isinstance(found.data, ImageData):
+            return
+        split = source.train if part == "train" or source.test is None else source.test
+        if split.origin is not None and len(split) == len(found.data):  # not two files together
+            file, self.rows = split.origin
+            columns = read_columns(file)
+            names = run_preprocessing(found.record, source).encoder.names  # type: ignore[union-attr]
+            self.cells = {name: columns[name].cells for name in names[:COLUMNS]}
+
+    def gallery(self, name: str, predictions: TaskPredictions) -> str:
+        """Return the worst mistakes of a task with their inputs: the surest wrong classes, or the largest errors."""
+        worst = _worst(predictions)
+        if not len(worst):
+            return ""
+        space, cards = self.found.space, []
+        assert predictions.targets is not None
+        truth, answers = (
+            space.tasks[name].decode(values[torch.from_numpy(worst)])
+            for values in (predictions.targets, predictions.predicted)
+        )
+        for row, true, answer in zip(worst.tolist(), truth, answers, strict=True):
+            sure = predictions.confidence.probabilities
+            said = _written(answer) + ("" if sure is None else f", probability {sure[row, 0]:.2f}")
+            words = f"<b>true</b> {html.escape(_written(true))}<br><b>predicted</b> {html.escape(said)}"
+            cards.append(f"<figure>{self.show(row)}<figcaption>{words}</figcaption></figure>")
+        return f'<h3>Worst mistakes of {html.escape(name)}</h3><div class="gallery">{"".join(cards)}</div>'
+
+    def show(self, row: int) -> str:
+        """Return one input as HTML."""
+        data = self.found.data
+        if isinstance(data, ImageData):
+            pixels = data.pixels(torch.tensor([row]))
+            step = max(1, pixels.shape[1] // THUMBNAIL)
+            about = html.escape(str(data.paths[row]) if len(data.paths) else f"example {row + 1}", quote=True)
+            return f'<img src="{image_sheet(pixels[:, ::step, ::step], 1)}" alt="{about}" title="{about}">'
+        if self.rows is None:
+            return f"example {row + 1}"
+        place = int(self.rows[row])
+        cells = [(name, _written(cells[place])[:LONGEST]) for name, cells in self.cells.items()]
+        return f"<div>row {place + 1}</div><table>{table_html(cells)}</table>"
+
+
+def _worst(predictions: TaskPredictions) -> Ids:
+    """Return the rows of the worst mistakes, the worst first."""
+    assert predictions.targets is not None
+    targets, predicted = predictions.targets, predictions.predicted
+    if predicted.is_floating_point():
+        badness = (predicted.double() - targets.double()).abs().nan_to_num(-1).numpy()
+        wrong = badness > 0
+    else:
+        wrong = ((targets >= 0) & (predicted != targets)).numpy()
+        sure = predictions.confidence.probabilities
+        badness = np.zeros(len(wrong)) if sure is None else sure[:, 0]
+    rows = np.flatnonzero(wrong)
+    return rows[np.argsort(-badness[rows], kind="stable")][:MISTAKES]
+
+
+def _small(title: str) -> dict[str, Any]:
+    return {"text": title, "font": {"size": 14}}
+
+
+def _written(value: Any) -> str:
+    return "" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
