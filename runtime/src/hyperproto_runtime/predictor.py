@@ -323,7 +323,7 @@ def _describe_numbers(task: TaskForm, found: Mapping[str, Array]) -> list[dict[s
 
 def _open(graph: bytes, folder: Path, threads: int | None) -> Any:
     onnxruntime = require("onnxruntime", extra="runtime", purpose="Predicting with an exported model")
-    if ELSEWHERE.search(graph):  # onnxruntime would read any file below, and with .. above, the working directory
+    if ELSEWHERE.search(graph):  # unoptimized, onnxruntime reads files from the working directory
         raise ModelError(f'"{folder / GRAPH}"', "hold all of its numbers itself", "a tensor in another file")
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4  # what goes wrong is raised, too
