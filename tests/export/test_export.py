@@ -1,6 +1,7 @@
 """An exported model answers as torch does, whatever it was made from."""
 
 import numpy as np
+import pandas as pd
 import pyarrow
 import pytest
 import torch
@@ -85,6 +86,8 @@ def test_a_table_with_words_dates_and_gaps_is_given_as_rows(tmp_path):
         assert found["0"].tolist() == wanted[:, 0].tolist()
         close(found["1"], wanted[:, 1])
     assert predictor.predict(table.to_pylist()[0])["0"].shape == (1,)
+    gaps = [dict.fromkeys(table.column_names, gap) for gap in (None, float("nan"), pd.NaT)]
+    assert len(set(predictor.predict(gaps)["0"].tolist())) == 1  # records of pandas have such gaps
     with pytest.raises(InputError, match='Row 1 must have a value for "day"'):
         predictor.predict({"size": 1.0, "color": "red"})
 

@@ -55,3 +55,8 @@ def test_weights_below_zero_are_refused(weight):
     space = hp.Space(3, hp.Classes(4))
     with pytest.raises(ValueError, match=f"`sample_weight` must be at least 0; got {weight:g} in row 1"):
         space.loss(torch.ones(2, 3), torch.tensor([0, 1]), sample_weight=torch.tensor([1.0, weight]))
+
+
+def test_a_space_without_dimensions_says_what_is_missing():
+    with pytest.raises(TypeError, match="`dim` must be a number of dimensions, before the tasks"):
+        hp.Space(hp.Classes(10))

@@ -213,7 +213,12 @@ def _cells(column: Any) -> Any:
             return np.asarray(column, dtype=np.float64)
     cells = (column.to_pylist if hasattr(column, "to_pylist") else column.tolist)()  # pyarrow, or pandas
     kind = Words if hasattr(dtype, "categories") else list
-    return kind(None if cell is None or str(cell) in ("nan", "NaT", "<NA>") else cell for cell in cells)
+    return kind(None if _is_empty(cell) else cell for cell in cells)
+
+
+def _is_empty(cell: Any) -> bool:
+    """Whether a cell is a gap: None, or NaN, NaT or NA of pandas."""
+    return cell is None or (not isinstance(cell, str) and str(cell) in ("nan", "NaT", "<NA>"))
 
 
 def column_kind(cells: Any) -> Literal["number", "date", "categories"]:
@@ -257,13 +262,13 @@ def _numbers(name: str, kind: str, cells: Any) -> NDArray[np.float64]:
     elif kind == "number":
         values = np.array([_number(cell) for cell in cells])[:, None]
     else:
-        times = [_time(cell) for cell in cells]
+        times = [None if _is_empty(cell) else _time(cell) for cell in cells]
         gap = (math.nan,) * len(DATE_PARTS)
         parts = [gap if t is None else ((t - EPOCH).total_seconds() / 86400, t.weekday(), t.hour) for t in times]
         values = np.array(parts, dtype=np.float64).reshape(-1, len(DATE_PARTS))
     wrong = np.isinf(values[:, 0])
     if not isinstance(cells, np.ndarray):
-        wrong |= np.isnan(values[:, 0]) & np.array([cell is not None for cell in cells], dtype=bool)
+        wrong |= np.isnan(values[:, 0]) & np.array([not _is_empty(cell) for cell in cells], dtype=bool)
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])
         got = f"{cells[row]!r} in row {row + 1} ({int(wrong.sum())} of {len(values)} rows)"
@@ -273,6 +278,6 @@ def _numbers(name: str, kind: str, cells: Any) -> NDArray[np.float64]:
 
 def _word(cell: Any) -> str | None:
     """Return a cell as the name of a category; 3.0 is called 3, for gaps make floats of integers."""
-    if cell is None or (isinstance(cell, float) and math.isnan(cell)):
+    if _is_empty(cell):
         return None
     return str(int(cell) if isinstance(cell, float) and cell.is_integer() else cell)

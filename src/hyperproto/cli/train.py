@@ -61,7 +61,8 @@ class ReadingOptions:
     """What to do with a test label that training never saw: stop, or treat it as missing (default: error)."""
 
     size: Annotated[int | None, arg(metavar="PIXELS")] = None
-    """Height and width that the network gets, of images of any size (default: that of the files, at most 224)."""
+    """Height and width that the network gets, of images of any size (default: that of the files, at most 224;
+    128 for the pretrained network)."""
 
     reader_options: Annotated[tuple[str, ...], arg(metavar="KEY=VALUE")] = ()
     """More options of the reader, such as from_year=1900 for OmniArt; see docs/how-to/data.md."""

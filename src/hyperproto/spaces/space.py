@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from hyperproto._core.checks import check_directions, check_integer, check_output_width
-from hyperproto._core.errors import InputError, arg
+from hyperproto._core.errors import InputError, InputTypeError, arg
 from hyperproto._core.processes import from_first
 from hyperproto.codes.certificate import Certificate
 from hyperproto.defaults import NUMBER_AXES, UNFITTED_SCALE
@@ -38,6 +38,8 @@ class Sphere(TaskSpace):
     def __init__(
         self, dim: int, task: Task | Mapping[str, Task] | None = None, *, separate: bool = False, **tasks: Task
     ) -> None:
+        if isinstance(dim, Classes | Range):
+            raise InputTypeError("dim", "be a number of dimensions, before the tasks", dim, "Write hp.Space(5, ...).")
         named, bare = parse_tasks(task, tasks)
         axes = deal_axes(dim, named, separate=separate)
         heads: dict[str, Head] = {}
