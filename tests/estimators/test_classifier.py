@@ -177,3 +177,12 @@ def test_one_hidden_layer_may_be_a_bare_number():
     np.testing.assert_array_equal(models[0].predict_proba(X), models[1].predict_proba(X))
     with pytest.raises(ValueError, match="hidden"):
         HypersphericalClassifier(hidden=0).fit(X, y)
+
+
+def test_too_few_held_out_rows_for_a_promise_are_said():
+    X, y = load_wine(return_X_y=True)
+    with pytest.warns(UserWarning, match="19 held-out rows are needed, got 18: reject=0.05 rejects nothing"):
+        model = HypersphericalClassifier(calibrate=True, reject=0.05, epochs=1, random_state=0).fit(X, y)
+    with pytest.warns(UserWarning, match="with coverage=0.95 every class is in every set"):
+        assert model.conformal_sets(X[:5], coverage=0.95).all()
+    assert model.conformal_sets(X[:5], coverage=0.9).shape == (5, 3)

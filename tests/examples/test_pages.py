@@ -155,7 +155,7 @@ def test_the_first_example_of_the_readme_learns():
 def test_the_other_examples_of_the_readme_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rng, z = np.random.default_rng(0), torch.randn(6, 3)
-    table, classes = rng.normal(size=(120, 4)), np.arange(120) % 3
+    table, classes = rng.normal(size=(240, 4)), np.arange(240) % 3
     both = {"digit": torch.arange(40) % 5, "angle": torch.linspace(0, 180, 40)}
     names = {"hp": hp, "z": z, "labels": torch.arange(6) % 5, "degrees": torch.linspace(0, 180, 6)}
     names |= {"network": torch.nn.Linear(4, 3), "inputs": torch.randn(40, 4), "targets": both}

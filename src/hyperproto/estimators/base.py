@@ -1,5 +1,7 @@
 """What the estimators share: scale inputs, build a sphere, train by the one loop, read the answers off."""
 
+import math
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -400,6 +402,9 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             name: ClassCalibration.fit(row.scores, row.targets, row.norms, coverage=None, reject=reject)
             for name, row in rows.items()
         }
+        if reject is not None:
+            for row in rows.values():
+                _warn_if_few(row, 1 - reject, f"reject={reject:g} rejects nothing")
         return self
 
     def _held_out(self) -> dict[str, TaskOutputs]:
@@ -413,6 +418,7 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def _sets(self, name: str, scores: NDArray[Any], coverage: float) -> NDArray[np.bool_]:
         """Return which classes of a column to expect, shape (n, num_classes)."""
         model, rows = self.calibrations_[name], self._held_out()[name]
+        _warn_if_few(rows, coverage, f"with coverage={coverage:g} every class is in every set")
         fitted = ConformalSets.fit(model.probabilities(rows.scores), rows.targets, coverage)
         return fitted.sets(model.probabilities(scores))
 
@@ -486,3 +492,11 @@ def _hold_out(rows: Rows, share: float, seed: int, labels: NDArray[Any] | None) 
     ids = np.zeros(len(rows)) if labels is None else np.unique(labels[rows], return_inverse=True)[1]
     taken = draw_rows(torch.from_numpy(ids.astype(np.int64)), count, seed=seed).numpy()
     return np.delete(rows, taken), rows[taken]
+
+
+def _warn_if_few(rows: TaskOutputs, coverage: float, otherwise: str) -> None:
+    """Say so where too few rows were held out for a promise about so large a share of them."""
+    needed = math.ceil(coverage / (1 - coverage) - 1e-9) if 0 < coverage < 1 else 0
+    if len(rows.targets) < needed:
+        few = f"{needed} held-out rows are needed, got {len(rows.targets)}: {otherwise}"
+        warnings.warn(f"{few}. Raise validation_fraction, or give recalibrate(X, y) more rows.", stacklevel=4)
