@@ -111,10 +111,10 @@ def test_readme_and_the_page_of_results_quote_the_benchmarks():
     energy = f"{float(auroc['softmax cross-entropy', 'energy']):.1f}"
     assert re.findall(r"\d\d\.\d", row_of("docs/explanation/results.md", "unknown inputs")) == [*expected, energy]
     faster = {(row["batch"], row["ours"]): row["times faster"] for row in benchmark("loss")}
-    quoted = re.findall(r"\d\.\d+", readme("the loss alone"))
+    quoted = re.findall(r"\d+\.\d+", readme("the loss alone"))
     fused = "squared_cosine_loss"
     assert quoted == [faster["128", fused], faster["128", "Space.loss"], faster["1024", fused]]
-    assert re.findall(r"\d\.\d+", row_of("docs/explanation/results.md", "the fused loss")) == [
+    assert re.findall(r"\d+\.\d+", row_of("docs/explanation/results.md", "the fused loss")) == [
         *(
             faster["1024", fused],
             f"{float(faster['4096', fused]):.1f}",

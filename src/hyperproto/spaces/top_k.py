@@ -15,6 +15,7 @@ from torch import Tensor
 ROWS = 256  # outputs at a time
 SCORES = 2**18  # scores at a time: 1 MB in float32
 LARGEST_BLOCK = 2**15  # prototypes at a time, for few outputs; of more numbers torch wakes other threads
+ONE_ROW = 2**20  # for one output, whose product is NumPy's: between two of them torch's threads would be in its way
 FIRST_BLOCK = 2**8  # sorted whole, for a first k-th best
 WIDTH = 64
 
@@ -58,6 +59,8 @@ def nearest_prototypes(z_unit: Tensor, prototypes: Tensor, k: int) -> TopK:
 def _search(z: Tensor, prototypes: Tensor, k: int) -> TopK:
     """Return the k nearest of at most ``ROWS`` outputs."""
     start, size = max(FIRST_BLOCK, k), min(LARGEST_BLOCK, SCORES // max(1, len(z)) or 1)
+    if len(z) == 1 and prototypes.dtype == z.dtype:  # nothing is copied
+        size = ONE_ROW
     values, order = _cosines(z, prototypes[:start]).mT.clamp_max(1).sort(dim=1, descending=True, stable=True)
     best = TopK(values[:, :k].contiguous(), order[:, :k].contiguous())
     for block in torch.split(prototypes[start:], size):
