@@ -74,7 +74,7 @@ def test_a_module_imports_from_its_own_shelf_or_a_lower_one(path):
 
 def test_the_rule_can_fail():
     assert upward("sphere", "from hyperproto.spaces import Space") == {"spaces"}
-    assert upward("models", "import hyperproto.metrics") == {"metrics"}  # neighbours do not know each other
+    assert upward("models", "import hyperproto.metrics") == {"metrics"}  # neighbors do not know each other
     assert upward("sphere", "import hyperproto") == {"hyperproto"}
     assert not upward("spaces", "from hyperproto.sphere import normalize")
 

@@ -10,7 +10,7 @@ from hyperproto.codes.ranking import Ranking
 from tests.reference.dense_ranking import dense_ranking
 
 
-def test_nearest_neighbours_match_an_obvious_double_loop():
+def test_nearest_neighbors_match_an_obvious_double_loop():
     points = random_points(23, 4, seed=1)
     index, cosine = nearest_neighbors(points)
     for i, p in enumerate(points):
@@ -58,7 +58,7 @@ def test_no_steps_give_the_random_start_and_a_seed_fixes_every_bit():
     np.testing.assert_array_equal(paper_descent(9, 3, seed=5, steps=20), paper_descent(9, 3, seed=5, steps=20))
 
 
-def test_unit_rows_normalises():
+def test_unit_rows_normalizes():
     np.testing.assert_allclose(unit_rows(np.array([[3.0, 4.0]])), [[0.6, 0.8]])
 
 

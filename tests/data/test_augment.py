@@ -102,14 +102,14 @@ def test_the_center_is_cut_without_copying():
     assert center(pixels, 9) is pixels
 
 
-def test_normalised_pixels_are_float32_channels_last():
+def test_normalized_pixels_are_float32_channels_last():
     pixels = images(3, 5)
     mean, std = (0.5, 0.4, 0.3), (0.2, 0.3, 0.25)
     got = normalize(pixels, mean, std)
     assert got.shape == (3, 3, 5, 5)
     assert got.dtype == torch.float32
     assert got.is_contiguous(memory_format=torch.channels_last)
-    expected = torch.stack([reference.normalise(image, mean, std) for image in pixels])
+    expected = torch.stack([reference.normalize(image, mean, std) for image in pixels])
     torch.testing.assert_close(got.double(), expected, atol=1e-6, rtol=1e-6)
     assert normalize(pixels[:0], mean, std).shape == (0, 3, 5, 5)
 
@@ -148,12 +148,12 @@ def test_draws_are_uniform():
         assert ((counts - N / 100) ** 2 / (N / 100)).sum() < 99 + 5 * np.sqrt(2 * 99)  # chi-squared
 
 
-def test_neighbouring_samples_epochs_seeds_and_columns_are_uncorrelated():
+def test_neighboring_samples_epochs_seeds_and_columns_are_uncorrelated():
     draws = uniforms(0, 0, np.arange(N), 3)
     limit = 5 / np.sqrt(N)
     assert correlation(draws[1:, 0], draws[:-1, 0]) < limit
     assert correlation(draws[:, 0], draws[:, 1]) < limit
-    assert correlation(draws[1:, 0], draws[:-1, 1]) < limit  # a sample's next number is not its neighbour's first
+    assert correlation(draws[1:, 0], draws[:-1, 1]) < limit  # a sample's next number is not its neighbor's first
     assert correlation(draws[:, 0], uniforms(0, 1, np.arange(N), 3)[:, 0]) < limit
     assert correlation(draws[:, 0], uniforms(1, 0, np.arange(N), 3)[:, 0]) < limit
     assert len(np.unique(draws)) == draws.size

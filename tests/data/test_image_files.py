@@ -59,7 +59,7 @@ def test_a_photograph_is_turned_upright(tmp_path):
 
 @pytest.mark.parametrize("mode", ["1", "L", "P", "CMYK", "RGBA", "LA", "I;16", "YCbCr"])
 @pytest.mark.parametrize("preprocessing", [RGB, GREY], ids=["rgb", "gray"])
-def test_any_kind_of_pixel_becomes_rgb_or_grey(tmp_path, mode, preprocessing):
+def test_any_kind_of_pixel_becomes_rgb_or_gray(tmp_path, mode, preprocessing):
     gray = np.full((16, 16), 255, dtype=np.uint8)
     gray[:8] = 0
     image = Image.fromarray(gray)

@@ -65,13 +65,13 @@ def expected_best(loss, posterior, prototypes):
         torch.randn(64, prototypes.shape[1], dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     )
     u.requires_grad_()
-    optimiser = torch.optim.Adam([u], lr=0.05)
+    optimizer = torch.optim.Adam([u], lr=0.05)
     for _ in range(150):
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         every = torch.stack([loss(u, prototypes, torch.full((len(u),), k)) for k in range(len(prototypes))], dim=1)
         expected = (every * posterior).sum(dim=1)
         expected.sum().backward()
-        optimiser.step()
+        optimizer.step()
     best = u.detach()[expected.argmin()]
     return int((functional.normalize(best, dim=0) @ prototypes.T).argmax())
 

@@ -161,7 +161,7 @@ def test_features_can_take_the_place_of_images(name, settings, shape):
         torch.testing.assert_close(network(features), network(inputs_of(shape)), rtol=0, atol=0)
 
 
-def test_a_perceptron_normalised_by_layer_treats_each_row_by_itself(generator):
+def test_a_perceptron_normalized_by_layer_treats_each_row_by_itself(generator):
     network = create_backbone("mlp", out_dim=2, in_features=3, hidden=[5], norm="layer").double()
     rows = torch.randn(4, 3, generator=generator, dtype=torch.float64)
     torch.testing.assert_close(network(rows)[:1], network(rows[:1]))

@@ -33,7 +33,7 @@ def scale_box(image, box, size):
     return result
 
 
-def normalise(image, mean, std):
+def normalize(image, mean, std):
     """Return (image / 255 - mean) / std in float64, shape (channels, height, width)."""
     values = (torch.from_numpy(image).double() / 255 - torch.tensor(mean, dtype=torch.float64)) / torch.tensor(
         std, dtype=torch.float64

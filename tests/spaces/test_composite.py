@@ -54,9 +54,9 @@ def test_a_missing_label_is_the_one_that_fits_best(space, generator):
     without = space.losses(z, targets(labels, [NAN] * 6), reduction="none")["digit"]
     grid = [space.losses(z, targets(labels, [v] * 6), reduction="none")["digit"] for v in torch.linspace(0, 180, 721)]
     torch.testing.assert_close(without, torch.stack(grid).amin(dim=0), atol=1e-5, rtol=0)
-    unlabelled = space.losses(z, targets([-1] * 6, [60.0] * 6), reduction="none")["digit"]
+    unlabeled = space.losses(z, targets([-1] * 6, [60.0] * 6), reduction="none")["digit"]
     every = [space.losses(z, targets([k] * 6, [60.0] * 6), reduction="none")["digit"] for k in range(5)]
-    assert (unlabelled <= torch.stack(every).amin(dim=0) + 1e-12).all()
+    assert (unlabeled <= torch.stack(every).amin(dim=0) + 1e-12).all()
 
 
 def test_rows_without_any_label_give_no_loss_and_no_gradient(space, generator):

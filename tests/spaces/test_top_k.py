@@ -51,7 +51,7 @@ def test_scores_that_rise_from_block_to_block_are_all_taken_in(small_blocks):
     assert top_k.nearest_prototypes(prototypes[-1:], prototypes, 4).ids.tolist() == [[39, 38, 37, 36]]
 
 
-def test_no_outputs_have_no_neighbours():
+def test_no_outputs_have_no_neighbors():
     values, ids = top_k.nearest_prototypes(points(0), points(5), 2)
     assert (values.shape, ids.shape) == ((0, 2), (0, 2))
 

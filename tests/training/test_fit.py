@@ -301,10 +301,10 @@ def test_numbers_of_numpy_and_measures_without_labels_are_written_down(blobs, tm
     import numpy as np
 
     space = hp.Space(3, kind=hp.Classes(3), size=hp.Range(np.float64(-1), np.int64(1)))
-    unlabelled = make_blobs()
-    unlabelled.targets["size"][:] = math.nan
+    unlabeled = make_blobs()
+    unlabeled.targets["size"][:] = math.nan
     run = hp.fit(
-        make_network(), space, blobs, valid=unlabelled, epochs=np.int64(1), lr=np.float32(0.01), folder=tmp_path / "r"
+        make_network(), space, blobs, valid=unlabeled, epochs=np.int64(1), lr=np.float32(0.01), folder=tmp_path / "r"
     )
     assert math.isnan(run.metrics["size/mae"])
     assert json.loads((tmp_path / "r" / "metrics.json").read_text())["size/mae"] is None
@@ -355,7 +355,7 @@ def test_records_are_plain_json(blobs, blob_space):
         ({"batch_size": 8, "accumulate": 8}, "Use a larger batch, or compute it in fewer parts"),
     ],
 )
-def test_normalising_over_a_single_row_is_a_sentence_before_anything_is_written(
+def test_normalizing_over_a_single_row_is_a_sentence_before_anything_is_written(
     blob_space, tmp_path, settings, sentence
 ):
     network = torch.nn.Sequential(make_network(8), torch.nn.BatchNorm1d(8), torch.nn.Linear(8, blob_space.dim))
