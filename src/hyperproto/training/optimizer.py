@@ -17,7 +17,8 @@ from hyperproto.spec import ResolvedSettings, TrainSettings
 class GradientDescent:
     """Stochastic gradient descent with momentum, by the function that takes the steps of ``torch.optim.SGD``.
 
-    Any ``torch.optim.Optimizer`` loads torch's compiler when it is made: 2 s and 66 MB that nothing here uses.
+    Any ``torch.optim.Optimizer`` loads torch's compiler when it is made, which takes longer than a small fit and that
+    nothing here uses (``python -m benchmarks startup``).
     """
 
     def __init__(self, parameters: list[nn.Parameter], **options: float) -> None:
