@@ -217,13 +217,14 @@ def output_layer(features: int, out_dim: int, *, feature_norm: bool) -> nn.Seque
 def head(
     features: int, out_dim: int, hidden: Sequence[int], dropout: float, bottleneck: int | None = None
 ) -> nn.Sequential:
-    """Make what learns on frozen features: a norm without weights, hidden layers as in MLP, one linear layer.
+    """Make what learns on frozen features: a norm without weights, hidden layers, one linear layer.
 
-    With a ``bottleneck`` two linear layers, so that outputs are of no higher rank.
+    Hidden values are normalized before their ReLU: few dimensions gain by it (docs/explanation/reproduction.md). With a
+    ``bottleneck`` two linear layers, so that outputs are of no higher rank.
     """
     layers: list[nn.Module] = [nn.BatchNorm1d(features, affine=False)]
     for width in hidden:
-        layers += [nn.Linear(features, width), nn.ReLU(inplace=True), nn.BatchNorm1d(width), nn.Dropout(dropout)]
+        layers += [nn.Linear(features, width), nn.BatchNorm1d(width), nn.ReLU(inplace=True), nn.Dropout(dropout)]
         features = width
     if bottleneck is not None:
         layers.append(nn.Linear(features, bottleneck))

@@ -129,6 +129,8 @@ class Cell:
     draw : int
         Version of how images are drawn where not all are used: since 2 those of a run that predicts only some targets
         are the same as of one that predicts all.
+    head : int
+        Version of the layers on frozen features: since 2 hidden values are normalized before their ReLU.
     """
 
     run: RunSpec
@@ -137,6 +139,7 @@ class Cell:
     placement_steps: int = 10_000
     placement_seed: int = 0
     draw: int = 1
+    head: int = 1
 
     def __post_init__(self) -> None:
         if self.run.space.prototypes is not None:
@@ -228,7 +231,7 @@ def at_scale(full: Cell, scale: str) -> Cell:
         return cell
     cell = cell.but(epochs=reduction.epochs, lr=None if scale in TUNED else full.run.train.lr)
     if scale == "head":
-        return cell.but(**FROZEN, **HEAD)
+        return cell.but(**FROZEN, **HEAD, head=2)
     if reduction.image_size is not None:
         cell = cell.but(image_size=reduction.image_size, backbone="resnet-8", backbone_options=NORMED)
     if str(full.run.network.backbone).startswith("densenet"):

@@ -36,7 +36,7 @@ def with_default(cell: Cell) -> Cell:
 
 
 SEARCHED: dict[str, tuple[Cell, tuple[float, ...]]] = {
-    "Equation 1": (CIFAR.but(prototypes="paper"), (0.01, 0.03, 0.1)),
+    "Equation 1": (CIFAR.but(prototypes="paper"), (0.003, 0.01, 0.03, 0.1)),
     "Softmax CE": (with_softmax(CIFAR), (0.03, 0.1, 0.3)),
     "Free norm": (with_default(CIFAR.but(dim=25)), (0.03, 0.1, 0.3)),
 }
@@ -44,9 +44,9 @@ SEARCHED: dict[str, tuple[Cell, tuple[float, ...]]] = {
 OTHER_RATES = {"sum": (0.001, 0.003, 0.01), "mean": (0.03, 0.1, 0.3)}
 """On other data from scratch, by how a loss is reduced over the batch."""
 FEATURE_RATES = {
-    "one cosine": (0.3, 1.0, 3.0),
-    "softmax of cosines": (0.1, 0.3, 1.0),
-    "softmax": (0.03, 0.1, 0.3),  # of logits, of products with outputs of any length, or of distances to means
+    "one cosine": (0.3, 1.0, 3.0, 10.0),
+    "softmax of cosines": (0.1, 0.3, 1.0, 3.0),
+    "softmax": (0.01, 0.03, 0.1, 0.3),  # of logits, of products with outputs of any length, or of distances to means
     "squared error": (0.01, 0.03, 0.1),
 }
 """On frozen features, where all losses are averaged, by kind of loss: smaller where it is steeper and may diverge."""
