@@ -98,40 +98,57 @@ def class_axes(class_counts: Sequence[int], num_ranges: int, dim: int) -> int:
     return max(1, dim - num_ranges - sum(max(2, count - 1) for count in others))
 
 
-def choose_loss(num_classes: int, dim: int) -> str:
-    """Return the name of the loss for K classes in D dimensions.
+def choose_loss(num_classes: int, dim: int, *, frozen: bool = False) -> tuple[str, dict[str, float]]:
+    """Return the name and the options of the loss for K classes in D dimensions.
 
-    ===================  ==========================  =====================
-    dimensions           up to 10,000 classes        beyond
-    ===================  ==========================  =====================
-    D >= K - 1           ``free_norm_softmax``       ``squared_cosine``
-    D < K - 1            ``free_norm_softmax``       ``power_cosine``
-    ===================  ==========================  =====================
+    =====================  =====================  =====================  ====================
+    dimensions             up to 10,000 classes   on frozen features     beyond 10,000
+    =====================  =====================  =====================  ====================
+    D >= K - 1             ``free_norm_softmax``  ``free_norm_softmax``  ``squared_cosine``
+    D < K - 1              ``free_norm_softmax``  ``power_cosine``       ``power_cosine``
+    =====================  =====================  =====================  ====================
 
     Classes must compete, and an output must be able to say that it does not know: products with outputs of any
     length do both, at every D. Beyond 10,000 classes a step must not cost more with every class. From D = K - 1 on
     prototypes form a simplex, all others are equally far away, and Equation 1 is enough; with fewer dimensions a far
-    class must not count for more than a near one. Without classes it is Equation 1 too.
+    class must not count for more than a near one. On good features, with neighbors on the sphere that are neighbors in
+    the data, that is all it takes: 1 - cos, and its root where a dimension has more than 12 classes. Without classes
+    it is Equation 1 too.
 
-    >>> choose_loss(100, 10), choose_loss(20_000, 256), choose_loss(20_000, 20_000), choose_loss(0, 8)
-    ('free_norm_softmax', 'power_cosine', 'squared_cosine', 'squared_cosine')
+    >>> choose_loss(100, 10), choose_loss(100, 25, frozen=True), choose_loss(100, 5, frozen=True)
+    (('free_norm_softmax', {}), ('power_cosine', {'q': 1.0}), ('power_cosine', {'q': 0.5}))
+    >>> choose_loss(20_000, 256), choose_loss(20_000, 20_000), choose_loss(0, 8)
+    (('power_cosine', {'q': 0.5}), ('squared_cosine', {}), ('squared_cosine', {}))
     """
-    if 0 < num_classes <= MAX_CLASSES_OF_SUM:
-        return "free_norm_softmax"
-    return "squared_cosine" if dim >= num_classes - 1 else "power_cosine"
+    is_simplex = dim >= num_classes - 1
+    if 0 < num_classes <= MAX_CLASSES_OF_SUM and (is_simplex or not frozen):
+        return "free_norm_softmax", {}
+    return ("squared_cosine", {}) if is_simplex else ("power_cosine", {"q": 0.5 if num_classes > 12 * dim else 1.0})
 
 
-def uses_prior(class_counts: Sequence[int], num_ranges: int, dim: int, loss: str) -> bool:
+def uses_prior(class_counts: Sequence[int], num_ranges: int, dim: int, loss: str, *, frozen: bool = False) -> bool:
     """Return whether to place prototypes by a data-driven prior: where the one class task has no room for a simplex.
 
     Fixed points in few dimensions are hard to reach from where the data put the classes, unless neighbors on the
-    sphere are neighbors in the data. The losses of angles alone did not gain from it.
+    sphere are neighbors in the data. From scratch, the losses of angles alone did not gain from it.
 
     >>> [uses_prior([100], ranges, dim, "free_norm_softmax") for ranges, dim in ((0, 99), (0, 10), (1, 10))]
     [False, True, False]
     """
     alone = len(class_counts) == 1 and not num_ranges
-    return alone and loss == "free_norm_softmax" and dim + 1 < class_counts[0] <= MAX_CLASSES_OF_PRIOR
+    gains = frozen or loss == "free_norm_softmax"
+    return alone and gains and dim + 1 < class_counts[0] <= MAX_CLASSES_OF_PRIOR
+
+
+def choose_prior_method(num_classes: int, dim: int, *, frozen: bool = False) -> Literal["auto", "project"]:
+    """Return how prototypes follow a data-driven prior: by its axes where there is no room for a simplex.
+
+    Features that do not change are learned from best where only the order of its similarities is kept (Equation 6).
+
+    >>> choose_prior_method(100, 10), choose_prior_method(100, 10, frozen=True), choose_prior_method(100, 99)
+    ('project', 'auto', 'auto')
+    """
+    return "project" if dim < num_classes - 1 and not frozen else "auto"
 
 
 def choose_margin(kind: str, loss: str, *, has_classes: bool) -> float:

@@ -490,7 +490,8 @@ class AutoLoss(ClassLoss):
 
     def choose(self, num_classes: int, dim: int) -> ClassLoss:
         """Return the loss for K classes on D axes, by :func:`hyperproto.defaults.choose_loss`."""
-        return LOSSES[choose_loss(num_classes, dim)]()
+        name, options = choose_loss(num_classes, dim)
+        return LOSSES[name](**options)
 
     def __call__(self, z: Tensor, prototypes: Tensor, labels: Tensor) -> Tensor:
         """Return the loss of each row, shape (n,)."""

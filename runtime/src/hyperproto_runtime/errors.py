@@ -98,6 +98,10 @@ class MissingExtraError(HyperprotoError, ImportError):
     """An optional dependency is needed and not installed."""
 
 
+class NonFiniteError(InputError, FloatingPointError):
+    """Values are infinite or not a number."""
+
+
 class NonFiniteLossError(HyperprotoError, FloatingPointError):
     """Training met a loss that is infinite or not a number."""
 

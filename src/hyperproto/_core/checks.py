@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from hyperproto_runtime.checks import check_finite_number, check_integer, choose, nearest_name, unknown_choice
-from hyperproto_runtime.errors import InputError, InputTypeError
+from hyperproto_runtime.errors import InputError, InputTypeError, NonFiniteError
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -68,7 +68,7 @@ def check_finite_rows(x: Tensor, argument: str, *, advice: str) -> None:
     if not bool(finite.all()):
         rows = (~finite).nonzero().flatten()
         got = f"NaN or infinity in {len(rows)} of {len(x)} rows (first: row {int(rows[0])})"
-        raise InputError(argument, "be finite", got, advice)
+        raise NonFiniteError(argument, "be finite", got, advice)
 
 
 def check_directions(z: Tensor) -> None:

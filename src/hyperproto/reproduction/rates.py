@@ -46,7 +46,7 @@ OTHER_RATES = {"sum": (0.001, 0.003, 0.01), "mean": (0.03, 0.1, 0.3)}
 FEATURE_RATES = {
     "one cosine": (0.3, 1.0, 3.0, 10.0),
     "softmax of cosines": (0.1, 0.3, 1.0, 3.0),
-    "softmax": (0.01, 0.03, 0.1, 0.3),  # of logits, of products with outputs of any length, or of distances to means
+    "softmax": (0.03, 0.1, 0.3, 1.0),  # of logits, of products with outputs of any length, or of distances to means
     "squared error": (0.01, 0.03, 0.1),
 }
 """On frozen features, where all losses are averaged, by kind of loss: smaller where it is steeper and may diverge."""

@@ -15,7 +15,6 @@ import scipy
 import torch
 from torch import Tensor, nn
 
-from hyperproto._core.errors import NonFiniteLossError
 from hyperproto._core.files import read_json_lines
 from hyperproto._core.processes import derive_seed
 from hyperproto._version import __version__
@@ -123,7 +122,7 @@ def _train(cell: Cell, places: Places) -> dict[str, Any]:
     assert test is not None
     folder = places.runs / "cells" / cell.address
     state, sphere, measures = "diverged", None, {}
-    with suppress(NonFiniteLossError):  # squared error diverges at rates that the sphere bears
+    with suppress(FloatingPointError):  # squared error diverges at rates that the sphere bears
         options: Any = {"folder": folder, "resume": True, "spec": cell.run, "progress": False}
         run = fit(network, space, train, cell.run.train, valid=test, preprocessing=source.preprocessing, **options)
         state, sphere = "done", _outputs_on_sphere(run, source, test, cell)

@@ -27,6 +27,7 @@ from hyperproto.defaults import (
     choose_loss,
     choose_margin,
     choose_number_loss,
+    choose_prior_method,
     choose_space,
     class_axes,
     uses_pretrained,
@@ -116,20 +117,22 @@ def resolve_space(spec: SpaceSpec, source: Source) -> SpaceSpec:
     kind = spec.kind or choose_space(counts, numbers, dim)
     separate, several = kind == "spheres", kind in ("sphere", "spheres")
     dim = dim or choose_dim(counts, numbers, separate=separate)
-    loss = spec.loss
+    loss, options, frozen = spec.loss, spec.loss_options, _has_features(source)
     if loss == "auto":
         axes = class_axes(counts, numbers * (NUMBER_AXES if separate else 1), dim)
-        loss = choose_loss(max(counts), axes) if counts and several else "squared_cosine"
+        loss, options = choose_loss(max(counts, default=0) if several else 0, axes, frozen=frozen)
     prior, margin = spec.prior, spec.margin
     if prior is None and not spec.prototypes and kind == "sphere":
-        prior = "data" if uses_prior(counts, numbers, dim, loss) and _has_prior(source.train) else None
+        gains = uses_prior(counts, numbers, dim, loss, frozen=frozen)
+        prior = "data" if gains and _has_prior(source.train) else None
     if margin is None:
         margin = choose_margin(kind, loss, has_classes=bool(counts))
     return replace(
         spec,
         kind=kind,
         dim=spec.dim if spec.prototypes or kind == "conventional" else dim,
-        loss=spec.loss if several and len(counts) > 1 else loss,  # "auto" is for each its own
+        loss=spec.loss if (each := several and len(counts) > 1) else loss,  # "auto" is for each its own
+        loss_options=spec.loss_options if each else options,
         prior=prior,
         margin=margin,
     )
@@ -372,7 +375,8 @@ def _place(space: SpaceSpec, source: Source, name: str, labels: Labels, axes: in
         if not _has_prior(source.train):
             raise InputError("prior", "be left out where inputs are neither rows nor images", '"data"')
         prior = prior_from_data(source.train, name, labels)
-        method = "project" if prior is not None and axes < labels.num_classes - 1 else method
+        if prior is not None:
+            method = choose_prior_method(labels.num_classes, axes, frozen=_has_features(source))
     missing = cast(Any, space.missing)
     return place(labels.names, axes, prior=prior, missing=missing, method=method, effort="fast", progress=False)
 
@@ -402,3 +406,9 @@ def _only_class_target(source: Source, asked: str) -> tuple[str, Labels]:
 def _has_prior(split: Split) -> bool:
     """Return whether these are rows, images or image files, of which a data-driven prior can be made."""
     return not isinstance(split.inputs, Tensor) or split.inputs.ndim in (2, 4)
+
+
+def _has_features(source: Source) -> bool:
+    """Return whether features have taken the place of images: rows, where the network can be given images."""
+    inputs = source.train.inputs
+    return isinstance(inputs, Tensor) and inputs.ndim == 2 and len(source.preprocessing.input_shape) == 3
