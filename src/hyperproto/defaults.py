@@ -111,9 +111,9 @@ def choose_loss(num_classes: int, dim: int, *, frozen: bool = False) -> tuple[st
     Classes must compete, and an output must be able to say that it does not know: products with outputs of any
     length do both, at every D. Beyond 10,000 classes a step must not cost more with every class. From D = K - 1 on
     prototypes form a simplex, all others are equally far away, and Equation 1 is enough; with fewer dimensions a far
-    class must not count for more than a near one. On good features, with neighbors on the sphere that are neighbors in
-    the data, that is all it takes: 1 - cos, and its root where a dimension has more than 12 classes. Without classes
-    it is Equation 1 too.
+    class must not count for more than a near one. On good features, with neighbors on the sphere that are neighbors
+    in the data, that is all it takes: 1 - cos, or its root where there are more than 12 classes for a dimension.
+    Without classes it is Equation 1 too.
 
     >>> choose_loss(100, 10), choose_loss(100, 25, frozen=True), choose_loss(100, 5, frozen=True)
     (('free_norm_softmax', {}), ('power_cosine', {'q': 1.0}), ('power_cosine', {'q': 0.5}))

@@ -37,7 +37,7 @@ def test_an_address_is_fixed_by_the_content_and_nothing_else():
     cell = paper_cell(dim=100, prototypes="paper")
     assert cell.address == paper_cell(prototypes="paper", dim=100, epochs=250).address
     assert cell.address == "1299943c7522c0c2"  # of records that exist: must not move
-    placed = {"placement_steps": 1_000}, {"placement_seed": 1}, {"draw": 2}
+    placed = {"placement_steps": 1_000}, {"placement_seed": 1}, {"draw": 2}, {"head": 2}
     changes = ({"dim": 50}, {"seed": 1}, {"scale": "cpu"}, {"lr": 0.1}, {"backbone_options": {"width": 4}}, *placed)
     assert len({cell.address, *(cell.but(**change).address for change in changes)}) == 1 + len(changes)
 

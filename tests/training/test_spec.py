@@ -378,6 +378,42 @@ def test_auto_stands_for_a_rule_in_classes_and_dimensions(num_classes, choice, l
     assert (found.loss, found.prior) == (loss, prior)
 
 
+@pytest.mark.parametrize(
+    ("num_classes", "choice", "loss", "options", "prior"),
+    [
+        (8, {"dim": 7}, "free_norm_softmax", {}, None),
+        (8, {"dim": 3}, "power_cosine", {"q": 1.0}, "data"),
+        (40, {"dim": 3}, "power_cosine", {"q": 0.5}, "data"),
+        (8, {"dim": 3, "loss": "squared_cosine"}, "squared_cosine", {}, "data"),
+        (
+            8,
+            {"dim": 3, "loss": "cosine_softmax", "loss_options": {"scale": 8.0}},
+            "cosine_softmax",
+            {"scale": 8.0},
+            "data",
+        ),
+        (8, {"dim": 3, "prior": "none"}, "power_cosine", {"q": 1.0}, "none"),
+    ],
+)
+def test_on_frozen_features_few_dimensions_have_a_rule_of_their_own(num_classes, choice, loss, options, prior):
+    source = replace(source_of({"kind": classes(num_classes)}), preprocessing=hp.data.ImagePreprocessing(8))
+    found = resolve_space(SpaceSpec(**choice), source)
+    assert (found.loss, found.loss_options, found.prior) == (loss, options, prior)
+
+
+def test_on_frozen_features_prototypes_keep_the_order_of_the_prior_alone(monkeypatch):
+    methods = []
+    original = build.place
+    monkeypatch.setattr(
+        build, "place", lambda *args, method, **more: methods.append(method) or original(*args, **more)
+    )
+    rows, labels = torch.randn(80, 5, generator=torch.Generator().manual_seed(0)), torch.arange(80) % 8
+    source = source_of({"kind": classes(8)}, Split(rows, {"kind": labels}))
+    for found in (source, replace(source, preprocessing=hp.data.ImagePreprocessing(8))):
+        build_space(SpaceSpec(dim=3), found, seed=0)
+    assert methods == ["project", "auto"]
+
+
 def test_a_composite_space_has_a_margin_of_its_own():
     targets = {"kind": classes(3), "year": Bounds(0, 1)}
     space = space_of(spec_of(NOTHING, kind="composite"), targets)

@@ -14,7 +14,7 @@ so 56 with two seeds and 42 s for each. 8,000 images are 63 steps per epoch; six
 Rate, momentum, weight decay, batch, loss, reduction and the shape of the schedule (a tenth after 40 % and 80 %) stay.
 
 The scale ``medium`` is for conclusions: the same network and pixels, all images of CIFAR-100, 30 epochs (60 of uneven
-data), three seeds or five, each with a placement of its own, and for every loss the best of three rates on held-out
+data), three seeds or five, each with a placement of its own, and for every loss the best of a few rates on held-out
 images (:mod:`~hyperproto.reproduction.rates`). An epoch takes near 29 s on one core. All paintings at 48 pixels have
 30 epochs, all rotated digits 20.
 

@@ -1,6 +1,6 @@
 """Learning rates of the scales "medium" and "head": for every loss the best of a few, on held-out training images.
 
-From scratch a loss has three rates, searched once on CIFAR-100 and for every run on other data. On frozen features,
+From scratch a loss has three or four rates, searched once on CIFAR-100 and for every run on other data. On frozen features,
 where a trial takes seconds, they are searched for every data set and number of dimensions, on one set of
 prototypes: ours, with the data-driven prior where there are fewer dimensions than a simplex needs; and once for all
 kinds of class means.
@@ -56,7 +56,7 @@ PAINTING_RATES = {
     "softmax": (0.03, 0.1, 0.3, 1.0),
     "squared error": (0.001, 0.003, 0.01, 0.03, 0.1, 0.3),
 }
-"""The same on the paintings, where the best of three was often the largest or the smallest."""
+"""The same on the paintings."""
 WEIGHTS = (0.1, 0.5)  # of the year, that two heads are tried with
 NAMES = {
     "squared_cosine": "Equation 1",
