@@ -150,7 +150,7 @@ def test_two_heads_without_a_weight_take_the_best_on_held_out_images(tmp_path):
 
 def test_reports_say_where_the_best_rate_is_the_largest_or_smallest(results):
     (note,) = [note for note in make_grid(find_experiment("table1"), "medium", results).notes if "rates" in note]
-    assert note.endswith("tried: Equation 1 0.03, Softmax CE 0.03*.")
+    assert note.endswith("tried: Equation 1 0.01, Softmax CE 0.03*.")
 
 
 def test_medium_asks_for_the_paintings_longer_runs_and_rotated_digits():
