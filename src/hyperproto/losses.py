@@ -90,11 +90,23 @@ class _CosineLoss(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, z: Tensor, points: Tensor, labels: Tensor | None, target: Tensor | float) -> Tensor:
-        wide = z.to(working_dtype(z.dtype))
-        rows = (points if labels is None else points.index_select(0, labels)).to(wide.dtype)
-        scaled, scale, norm = _safe_norm(wide)
+        scaled = z.to(working_dtype(z.dtype))
+        rows = (points if labels is None else points.index_select(0, labels)).to(scaled.dtype)
+        limits, scale, norm = torch.finfo(scaled.dtype), None, None
+        if len(z) and can_read(z):  # on a CPU reading the norms is free, and tells whether rows can be squared
+            norm = torch.linalg.vector_norm(scaled, dim=1)
+            smallest, largest = torch.aminmax(norm)
+            norm = norm if smallest.item() > limits.tiny**0.4 and largest.item() < limits.max**0.4 else None
+        if norm is None:
+            # The squares of 1e-20 and 1e20 leave float32, so each row is divided by its largest entry. Zero rows are
+            # divided by infinity and get norm 1, so that their cosine and their gradient are 0. The reciprocal of a
+            # large entry would be a denormal number, which may count as zero.
+            peak = scaled.abs().amax(dim=1)
+            scale = peak.masked_fill(peak < limits.tiny, torch.inf)
+            scaled = scaled / scale.unsqueeze(1)
+            norm = torch.linalg.vector_norm(scaled, dim=1).clamp_min(1)
         cosine = (scaled * rows).sum(dim=1) / norm
-        error = target - cosine
+        error: Tensor = target - cosine
         if ctx.needs_input_grad[0]:
             ctx.save_for_backward(z, rows, scaled, cosine, error, scale, norm)
             ctx.target = target
@@ -112,26 +124,6 @@ class _CosineLoss(torch.autograd.Function):
         along_z = (along_point * cosine).div_(norm)
         grad = (rows * along_point.unsqueeze(1)).addcmul_(scaled, along_z.unsqueeze(1), value=-1)
         return grad.to(z.dtype), None, None, None
-
-
-def _safe_norm(z: Tensor) -> tuple[Tensor, Tensor | None, Tensor]:
-    """Return rows that can be squared, what they were divided by (None for 1), and their norms.
-
-    The squares of 1e-20 and 1e20 leave float32, so each row is divided by its largest entry. On a CPU reading
-    the norms is free, and tells whether that is needed at all. Zero rows are divided by infinity and get norm 1,
-    so that their cosine and their gradient are 0. The reciprocal of a large entry would be a denormal number, which
-    may count as zero.
-    """
-    limits = torch.finfo(z.dtype)
-    if len(z) and can_read(z):
-        norm = torch.linalg.vector_norm(z, dim=1)
-        smallest, largest = torch.aminmax(norm)
-        if smallest.item() > limits.tiny**0.4 and largest.item() < limits.max**0.4:
-            return z, None, norm
-    peak = z.abs().amax(dim=1)
-    scale = peak.masked_fill(peak < limits.tiny, torch.inf)
-    scaled = z / scale.unsqueeze(1)
-    return scaled, scale, torch.linalg.vector_norm(scaled, dim=1).clamp_min(1)
 
 
 def cosine_loss_grad(z: Tensor, points: Tensor, target: Tensor | float) -> Tensor:

@@ -71,4 +71,4 @@ def test_a_source_is_described(tmp_path):
 def test_a_table_of_numbers_is_described(tmp_path):
     path = layouts.write_csv(tmp_path / "t.csv", ["x", "y"], [[1, 2], [3, 4]])
     source = read_source(path, ranges=["y"], held_out=0)
-    assert describe_source(source)["inputs"] == "1 columns of numbers, 0 cells empty"
+    assert describe_source(source)["inputs"] == "1 column: numbers in x"

@@ -9,8 +9,10 @@ import torch
 from pyarrow import parquet
 from sklearn.feature_extraction.text import TfidfVectorizer
 
+from hyperproto._core.errors import InputError
 from hyperproto.data import TablePreprocessing, read_table
 from hyperproto.data.preprocessing import is_sparse, preprocessing_from_dict
+from hyperproto.data.readers import describe_source
 from hyperproto.data.source import hold_out_rows
 from hyperproto.data.tables import describe_columns, read_columns
 from hyperproto.spaces import tasks_for
@@ -286,6 +288,49 @@ def test_numbers_beyond_bounds_of_ones_own_are_counted_aloud(tmp_path):
     path = write_csv(tmp_path / "t.csv", ["x", "age"], [["1", age] for age in ("5", "30", "40", "", "50")])
     with pytest.warns(UserWarning, match='3 of 4 values of "age" lie beyond its bounds, 0 to 20, and count as'):
         read_table(path, ranges=["age"], bounds={"age": (0, 20)}, held_out=0)
+
+
+def write_reviews(root, rows=40):
+    """Write a table with two columns that name the row, one of sentences, two of amounts, and one of classes."""
+    header = ["id", "ticket", "review", "price", "stock", "kind", "day"]
+    cells = [
+        [i, f"T-{i}", f"this is number {i}", i / 7, i * i, "ab"[i % 2], f"2020-01-{i % 28 + 1:02}"]
+        for i in range(rows)
+    ]
+    return write_csv(root / "reviews.csv", header, cells)
+
+
+def test_amounts_are_no_classes(tmp_path):
+    path = write_reviews(tmp_path)
+    with pytest.raises(
+        InputError, match='"price" must name classes, not amounts; got 40 .* ranges=price predicts it'
+    ):
+        read_table(path, classes=["price"], columns=["kind"])
+    with pytest.warns(UserWarning, match='"stock" has 40 different values in 40 rows, .* ranges=stock predicts it'):
+        read_table(path, classes=["stock"], columns=["kind"])
+    with pytest.warns(UserWarning, match='"ticket" has 40 different values .* Is it what to predict'):
+        read_table(path, classes=["ticket"], columns=["kind"])
+
+
+def test_columns_that_teach_nothing_are_named(tmp_path):
+    with pytest.warns(UserWarning, match="every row|one by one") as seen:
+        source = read_table(write_reviews(tmp_path), classes=["kind"])
+    found = [str(warning.message) for warning in seen]
+    assert [message.split()[0] for message in found] == ['"id"', '"ticket"', '"review"']
+    assert found[0].endswith("counts the rows one by one. " + (advice := found[1].partition("nothing. ")[2]))
+    assert advice == "Leave it out where it only names the row: `columns` lists those to learn from."
+    assert found[2].endswith("text=review learns from its words, and from nothing else.")
+    named = "6 columns: numbers in id, price, stock; categories in ticket, review; dates in day"
+    assert source.note == f"Learns from {named}."
+    assert describe_source(source)["inputs"] == named
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_text_that_is_learned_from_as_such_and_classes_of_few_examples_raise_no_warning(tmp_path):
+    path = write_reviews(tmp_path)
+    source = read_table(path, classes=["kind"], text="review", held_out=0)
+    assert source.note == "Learns from 1 column: words in review, 33 different."
+    read_table(write_reviews(tmp_path, 20), classes=["ticket"], columns=["kind"], held_out=0)
 
 
 def test_numbers_are_read_as_float64(tmp_path):

@@ -15,7 +15,7 @@ from hyperproto.data.cifar100 import CIFAR100, is_cifar100, read_cifar100, read_
 from hyperproto.data.digits import MNIST, is_mnist, read_digits, read_mnist, read_rotated_digits, read_rotated_mnist
 from hyperproto.data.image_files import ImageFiles
 from hyperproto.data.image_folder import is_image_folder, read_image_folder
-from hyperproto.data.preprocessing import is_sparse
+from hyperproto.data.preprocessing import TablePreprocessing
 from hyperproto.data.published import (
     CUB200,
     OMNIART,
@@ -26,7 +26,7 @@ from hyperproto.data.published import (
     read_tiny_imagenet,
 )
 from hyperproto.data.source import Source, Target
-from hyperproto.data.tables import is_table, read_table
+from hyperproto.data.tables import describe_encoder, is_table, read_table
 from hyperproto.spec import DataSpec
 from hyperproto_runtime.tables import TableEncoder
 
@@ -186,15 +186,13 @@ def describe_source(source: Source) -> dict[str, Any]:
     """Return counts, inputs, classes and ranges of a source, for people and for JSON."""
     parts = {"train": source.train} | ({} if source.test is None else {"test": source.test})
     inputs = source.train.inputs
-    if isinstance(inputs, ImageFiles):
+    if isinstance(source.preprocessing, TablePreprocessing):
+        described = describe_encoder(source.preprocessing.encoder)
+    elif isinstance(inputs, ImageFiles):
         described = "image files"
-    elif inputs.ndim == 4:
+    else:
         channels, height, width = inputs.shape[1:]
         described = f"images of {height} by {width} pixels, {'in color' if channels == 3 else 'gray'}"
-    elif is_sparse(inputs):
-        described = f"text of {inputs.shape[1]} different words"
-    else:
-        described = f"{inputs.shape[1]} columns of numbers, {int(inputs.isnan().sum())} cells empty"
     return {
         "name": source.name,
         "examples": {name: len(split) for name, split in parts.items()},

@@ -35,11 +35,15 @@ from hyperproto.data.source import (
     select,
 )
 from hyperproto.defaults import HELD_OUT, choose_scaling
-from hyperproto_runtime.tables import ColumnCode, SparseRows, TableEncoder
+from hyperproto_runtime.tables import ColumnCode, SparseRows, TableEncoder, column_kind
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 OTHER_DELIMITERS = (";", "\t", "|", ",")  # where all of a header is one name, one of these was meant
 PARQUET = (".parquet", ".pq")
+KINDS = {"number": "numbers", "categories": "categories", "date": "dates", "text": "words"}
+NAMED = 10  # columns of a kind
+FEW, SCARCE = 20, 0.2  # classes, however few the rows, and their share of the rows, that need no warning
+SENTENCE = 4  # words in a cell that seems to be free text
 NOT_AVAILABLE = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null")  # what programs write for it
 LONGEST_HEADER = 2**24  # bytes
 MOST_COLUMNS = 50_000  # of CSV and TSV
@@ -315,6 +319,8 @@ def read_table(
     if not names:
         raise InputError(f'"{path}"', f"have a column to learn from next to {', '.join((*classes, *ranges))}")
     labels = {name: find_labels(name, table[name].class_names(), known.get(name)) for name in classes}
+    for name in classes if not known else ():
+        _check_classes(name, table[name], labels[name].num_classes)
     is_image = image is not None
     answers = _targets(table, labels, ranges, unseen=unseen if known else "error")
     kept, out = torch.arange(len(table[names[0]])), torch.arange(0)
@@ -340,7 +346,41 @@ def read_table(
     else:
         how = choose_scaling("auto", sparse=isinstance(train.inputs, Tensor) and is_sparse(train.inputs))
         preprocessing = TablePreprocessing(encoder, Standardizer.fit(train.inputs, how=how))
+        note = f"Learns from {describe_encoder(encoder)}."
     return Source(path.stem, train, tested, {**labels, **numbers}, preprocessing, augment, note)
+
+
+def describe_encoder(encoder: TableEncoder) -> str:
+    """Say which columns are learned from, and as what.
+
+    >>> describe_encoder(TableEncoder.fit({"age": [30, 40], "sex": ["f", "m"], "weight": [60, 70]}))
+    '3 columns: numbers in age, weight; categories in sex'
+    """
+    parts = []
+    for kind, plural in KINDS.items():
+        names = [column.name for column in encoder.columns if column.kind == kind]
+        more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
+        parts += [f"{plural} in {', '.join(names[:NAMED])}{more}"] if names else []
+    words = f", {len(encoder.outputs):,} different" if encoder.columns[0].kind == "text" else ""
+    count = len(encoder.columns)
+    return f"{count:,} column{'s' * (count > 1)}: {'; '.join(parts)}{words}"
+
+
+def _check_classes(name: str, column: Column, different: int) -> None:
+    """Warn where classes have few examples each, and raise where they surely are numbers."""
+    values, rows = column.values, sum(cell is not None for cell in column.cells)
+    if different <= max(FEW, SCARCE * rows):
+        return
+    numbers = isinstance(values, np.ndarray)
+    advice = f"{arg('ranges', name)} predicts it as a number." if numbers else "Is it what to predict?"
+    got = f"{different:,} different values in {rows:,} rows"
+    if numbers and different > rows / 2 and (values % 1 > 0).any():
+        raise InputError(f'"{name}"', "name classes, not amounts", got, advice)
+    _warn(f'"{name}" has {got}, so that most classes have few examples to learn from.', advice)
+
+
+def _warn(sentence: str, advice: str) -> None:
+    warnings.warn(str(InputError(sentence, advice=advice)), stacklevel=4)
 
 
 def _warn_beyond(name: str, values: Tensor, bounds: Bounds) -> None:
@@ -405,10 +445,27 @@ def _fit_encoder(table: Table, names: Sequence[str], rows: Tensor, *, text: bool
         else:
             found = [values[row] for row in rows.tolist()]
         kept[name] = found
+        if not text:
+            _warn_useless(name, values)
         if not text and all(cell is None or cell != cell for cell in found):
             about = f'Column "{name}" of "{table.path}"'
             raise InputError(about, "hold a value", "empty cells only", "Leave it out.")
     return _fit_text(names[0], kept[names[0]]) if text else TableEncoder.fit(kept)
+
+
+def _warn_useless(name: str, values: Any) -> None:
+    """Warn of a column that counts the rows, or that has other words in nearly each."""
+    advice = f"Leave it out where it only names the row: {arg('columns')} lists those to learn from."
+    if isinstance(values, np.ndarray):
+        if len(values) > FEW and (np.diff(np.sort(values)) == 1).all():
+            _warn(f'"{name}" counts the rows one by one.', advice)
+        return
+    present = [str(cell) for cell in values if cell is not None]
+    is_text = sum(len(cell.split()) for cell in present) >= SENTENCE * len(present)
+    different = len(set(present)) / max(1, len(present))
+    if len(present) > FEW and different > (0.5 if is_text else 0.9) and column_kind(values) == "categories":
+        advice = f"{arg('text', name)} learns from its words, and from nothing else." if is_text else advice
+        _warn(f'"{name}" says something else in nearly every row, and as a category teaches nothing.', advice)
 
 
 def _fit_text(name: str, cells: Sequence[Any]) -> TableEncoder:

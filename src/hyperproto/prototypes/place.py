@@ -85,8 +85,8 @@ def place(
     >>> place(["cat", "dog", "bird"], 2).certificate.max_cosine.__round__(6)
     -0.5
     """
-    if (found := leaves(classes)) is not None:
-        classes, prior = found, classes if prior is None else prior
+    if isinstance(classes, Mapping):
+        classes, prior = leaves(classes) or classes, classes if prior is None else prior
     num_classes, names = parse_classes(classes)
     dim, seed = check_dim(dim), check_integer(seed, "seed", at_least=0)
     _check_options(method, effort, seconds, workers, prior, prior_weight, steps)

@@ -167,21 +167,6 @@ class Head(nn.Module, ABC):
             return present
         return self.task.row_weights(target, self.class_weight) * present
 
-    def forward(self, z: Tensor, target: Tensor, sample_weight: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
-        """Return the weighted loss and the weight of each row, both 0 where the label is missing. Shapes (n,).
-
-        Where every weight is seen to be 1 there are none, and nothing is multiplied: the usual batch.
-        """
-        weights, complete = None, len(target) > 0 and can_read(target) and self.task.is_complete(target)
-        if not complete or sample_weight is not None or self.task.class_weight is not None:
-            weights = self.weights(target)
-            weights = weights if sample_weight is None else weights * sample_weight
-        rows = self.row_losses(z, self.task.ready(target, working_dtype(z.dtype), complete=complete))
-        if weights is not None:
-            # a product, not a mask: a row that is not finite shows in the loss even where its label is missing
-            rows = rows * weights.to(rows.dtype)
-        return rows if self.task.weight == 1 else rows * self.task.weight, weights
-
 
 class TaskSpace(OutputSpace):
     """Tasks by name on one output, one head for each. One unnamed task takes and gives bare tensors."""
@@ -301,8 +286,18 @@ class TaskSpace(OutputSpace):
         shape = z.shape[:-1]
         z, targets, sample_weight = self._check_batch(z, targets, reduction, sample_weight)
         losses = {}
-        for name, head in zip(self.names, self.heads, strict=True):
-            rows, weights = head(z, targets[name], sample_weight)
+        for name, head in self.named_heads().items():
+            task, target = head.task, targets[name]
+            # where every weight is seen to be 1 there are none, and nothing is multiplied: the usual batch
+            weights, complete = None, len(target) > 0 and can_read(target) and task.is_complete(target)
+            if not complete or sample_weight is not None or task.class_weight is not None:
+                weights = head.weights(target)
+                weights = weights if sample_weight is None else weights * sample_weight
+            rows = head.row_losses(z, task.ready(target, working_dtype(z.dtype), complete=complete))
+            if weights is not None:
+                # a product, not a mask: a row that is not finite shows in the loss even where its label is missing
+                rows = rows * weights.to(rows.dtype)
+            rows = rows if task.weight == 1 else rows * task.weight
             losses[name] = reduce_rows(rows, weights, reduction, shape)
         return losses
 

@@ -82,10 +82,11 @@ class Classes:
             raise InputTypeError("loss", f"be one of {listed} or its name", repr(loss))
         if label_smoothing and isinstance(built, SampledCosineSoftmax):
             raise InputError("label_smoothing", "be 0 with a loss over some of the classes", f"{label_smoothing:g}")
-        if not isinstance(classes, Prototypes):
-            ends = leaves(classes)
-            num_classes, names = parse_classes(classes if ends is None else ends)
-            classes = classes if ends is not None else names or num_classes
+        if isinstance(classes, Mapping):
+            parse_classes(leaves(classes) or classes)
+        elif not isinstance(classes, Prototypes):
+            num_classes, names = parse_classes(classes)
+            classes = names or num_classes
         object.__setattr__(self, "classes", classes)
         object.__setattr__(self, "loss", built)
         object.__setattr__(self, "weight", weight)
