@@ -25,6 +25,7 @@ SMALL_IMAGE = 64  # pixels up to which nothing of an image is cut off but by a s
 PRETRAINED = "efficientnet-lite0"  # the network whose weights the extra "pretrained" brings
 MAX_PER_CLASS = 1000  # images, from which on a network is trained from scratch
 HEAD, HEAD_DECAY = (512,), 0.003  # hidden layers between frozen features and the output, and their weight decay
+MAX_PER_AXIS = 8  # classes on frozen features: with more of them a far class must count for still less
 FINE_TUNING = 0.001  # of the usual rate, where a network starts from weights that it would lose at a higher one
 MIN_STEPS = {"images": 60, "rows": 300, "sparse rows": 300}  # of training altogether, however few the examples
 BATCHES: dict[InputKind, tuple[int, int]] = {"images": (20, 128), "rows": (15, 64), "sparse rows": (10, 256)}
@@ -112,7 +113,7 @@ def choose_loss(num_classes: int, dim: int, *, frozen: bool = False) -> tuple[st
     length do both, at every D. Beyond 10,000 classes a step must not cost more with every class. From D = K - 1 on
     prototypes form a simplex, all others are equally far away, and Equation 1 is enough; with fewer dimensions a far
     class must not count for more than a near one. On good features, with neighbors on the sphere that are neighbors
-    in the data, that is all it takes: 1 - cos, or its root where there are more than 12 classes for a dimension.
+    in the data, that is all it takes: 1 - cos, or its root where there are more than 8 classes for a dimension.
     Without classes it is Equation 1 too.
 
     >>> choose_loss(100, 10), choose_loss(100, 25, frozen=True), choose_loss(100, 5, frozen=True)
@@ -123,7 +124,7 @@ def choose_loss(num_classes: int, dim: int, *, frozen: bool = False) -> tuple[st
     is_simplex = dim >= num_classes - 1
     if 0 < num_classes <= MAX_CLASSES_OF_SUM and (is_simplex or not frozen):
         return "free_norm_softmax", {}
-    return ("squared_cosine", {}) if is_simplex else ("power_cosine", {"q": 0.5 if num_classes > 12 * dim else 1.0})
+    return ("squared_cosine", {}) if is_simplex else ("power_cosine", {"q": 0.5 if num_classes > MAX_PER_AXIS * dim else 1.0})
 
 
 def uses_prior(class_counts: Sequence[int], num_ranges: int, dim: int, loss: str, *, frozen: bool = False) -> bool:

@@ -383,7 +383,7 @@ def test_auto_stands_for_a_rule_in_classes_and_dimensions(num_classes, choice, l
     [
         (8, {"dim": 7}, "free_norm_softmax", {}, None),
         (8, {"dim": 3}, "power_cosine", {"q": 1.0}, "data"),
-        (40, {"dim": 3}, "power_cosine", {"q": 0.5}, "data"),
+        (25, {"dim": 3}, "power_cosine", {"q": 0.5}, "data"),
         (8, {"dim": 3, "loss": "squared_cosine"}, "squared_cosine", {}, "data"),
         (
             8,
