@@ -174,7 +174,8 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def _check_inputs(self, X: Any, *, reset: bool) -> Any:
         """Return floats of shape (n, features), sparse or not, or (n, channels, height, width)."""
         if reset:
-            self.encoder_ = TableEncoder.fit(frame_columns(X)) if needs_encoding(X) else None
+            named = hasattr(X, "columns")  # as those of a DataFrame are
+            self.encoder_ = TableEncoder.fit(frame_columns(X)) if named and needs_encoding(X) else None
         if self.encoder_ is not None:
             if not is_frame(X):
                 raise InputTypeError("X", "be a table with named columns, as in training", type(X).__name__)
