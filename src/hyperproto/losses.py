@@ -90,7 +90,7 @@ class _CosineLoss(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, z: Tensor, points: Tensor, labels: Tensor | None, target: Tensor | float) -> Tensor:
-        wide = working_dtype(z.dtype)  # asked for before a tensor is made so: that takes longer, even with nothing to do
+        wide = working_dtype(z.dtype)  # compared first: converting takes longer, even where nothing is done
         scaled = z if z.dtype == wide else z.to(wide)
         rows = points if labels is None else points.index_select(0, labels)
         rows = rows if rows.dtype == wide else rows.to(wide)
