@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack, closing, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
+from os import PathLike
 from typing import Any, Literal
 
 import torch
@@ -40,7 +40,7 @@ def fit(
     settings: TrainSettings | None = None,
     *,
     valid: Any = None,
-    folder: str | Path | None = None,
+    folder: str | PathLike[str] | None = None,
     resume: bool = False,
     restore_best: bool = False,
     optimizer: MakeOptimizer | None = None,
@@ -150,7 +150,7 @@ def fit(
                 preprocessing=preprocessing.to_dict() if hasattr(preprocessing, "to_dict") else preprocessing,
                 spec=None if spec is None else spec.to_dict(),
             )
-            store = RunFolder(path)
+            store = folder if isinstance(folder, RunFolder) else RunFolder(path)
             opened.callback(store.close)
             # the other processes may have no such disk
             checkpoint = from_first(partial(store.open, config, space, resume=resume))

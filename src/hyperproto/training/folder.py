@@ -21,8 +21,9 @@ Numbers and text only: loading one never runs or imports anything a file names.
 """
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import fields
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -56,13 +57,26 @@ FEATURES = "features.safetensors"
 COMPARED = ("optimizer", "settings", "network", "space", "data", "preprocessing")
 
 
-class RunFolder:
+class RunFolder(PathLike[str]):
     """Writes a run."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._safe = "Nothing can be resumed yet"
-        self._owned = ExitStack()
+        self._opened, self._is_owned = ExitStack(), False
+
+    def __fspath__(self) -> str:
+        return str(self.path)
+
+    @contextmanager
+    def owned(self) -> Iterator[None]:
+        """Keep other processes and threads from opening the folder while the block lasts; blocks may be nested."""
+        with nullcontext() if self._is_owned else owning(self.path):
+            before, self._is_owned = self._is_owned, True
+            try:
+                yield
+            finally:
+                self._is_owned = before
 
     def open(self, config: dict[str, Any], space: OutputSpace, *, resume: bool) -> Checkpoint | None:
         """Start a run, or return the moment to continue from; None where the first step is still to come.
@@ -71,7 +85,7 @@ class RunFolder:
         """
         if not resume or not self.path.is_dir():
             take_folder(self.path)
-        self._owned.enter_context(owning(self.path))
+        self._opened.enter_context(self.owned())
         if resume and (self.path / "config.json").is_file():
             check_same_run(self.path, config)
             if (self.path / CHECKPOINT).is_file():
@@ -89,7 +103,7 @@ class RunFolder:
 
     def close(self) -> None:
         """Let other processes use the folder."""
-        self._owned.close()
+        self._opened.close()
 
     def end_epoch(self, run: Run, times: dict[str, Any]) -> None:
         """Write an epoch and its weights; the checkpoint that makes it final comes after."""
@@ -208,17 +222,18 @@ def claim_folder(name: str, root: Path = Path("runs")) -> Path:
 
 
 @contextmanager
-def run_started(folder: Path | None, spec: RunSpec) -> Iterator[None]:
+def run_started(store: RunFolder | None, spec: RunSpec) -> Iterator[None]:
     """Write the description of a run before anything that takes time; take it back where the block fails early.
 
     A process that is killed leaves a folder that can be resumed; one that meets a mistake leaves none, or what a run
     that was killed had left before. Until the end of the block no other process can open the folder.
     """
-    if folder is None or not is_first():
+    if store is None or not is_first():
         yield
         return
+    folder = store.path
     take_folder(folder)
-    with owning(folder, lend=True):  # to `fit`
+    with store.owned():
         take_folder(folder)  # by now another process may have been here
         before = {name: (folder / name).is_file() for name in (SPEC, FEATURES)}
         killed = read_json(folder / SPEC) if before[SPEC] else None

@@ -3,6 +3,7 @@
 import copy
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -60,15 +61,18 @@ def check_log(log: str | None, folder: object) -> None:
         raise InputError("folder", f"be given to write {arg('log', log)} into")
 
 
+@dataclass
 class EpochLog:
     """Reports each epoch: a line above the bar, or alone for "lines", and a point in the folder of TensorBoard.
 
     ``writer`` is that of TensorBoard, where there is one.
     """
 
-    def __init__(self, bar: ProgressBar, epochs: int, *, lines: bool, writer: Any = None) -> None:
-        self.bar, self.epochs, self.lines, self.writer = bar, epochs, lines, writer
-        self._started = time.monotonic()
+    bar: ProgressBar
+    epochs: int
+    lines: bool
+    writer: Any = None
+    started: float = field(default_factory=time.monotonic)
 
     def begin(self, epoch: int) -> None:
         """Say that training begins, where nothing else would be seen until the end of an epoch."""
@@ -82,12 +86,11 @@ class EpochLog:
         if self.bar.shown:
             self.bar.print(line)
         elif self.lines:
-            print(f"{line}  ({time.monotonic() - self._started:.0f} s)", flush=True)
+            print(f"{line}  ({time.monotonic() - self.started:.0f} s)", flush=True)
         if self.writer is not None:
-            for name, value in {"loss": record["loss"], "lr": record["lr"]}.items():
+            measures = {f"valid/{name}": value for name, value in record["valid"].items()}
+            for name, value in {"loss": record["loss"], "lr": record["lr"], **measures}.items():
                 self.writer.add_scalar(name, value, record["epoch"])
-            for name, value in record["valid"].items():
-                self.writer.add_scalar(f"valid/{name}", value, record["epoch"])
             self.writer.flush()
 
 
@@ -96,38 +99,34 @@ def summary_writer(folder: Path, first_epoch: int) -> Any:
     return import_module("torch.utils.tensorboard").SummaryWriter(log_dir=str(folder), purge_step=first_epoch)
 
 
+@dataclass(eq=False)
 class Loop:
     """Trains one run in place, on a machine, in a folder that only the first process has a ``store`` for.
 
     Each process must get ``min_rows`` examples in a step; ``restore_best`` ends with the weights of the best epoch.
     """
 
-    def __init__(
-        self,
-        run: Run,
-        settings: ResolvedSettings,
-        accelerator: Accelerator,
-        train: AnyDataset,
-        valid: AnyDataset | None,
-        optimizer: AnyOptimizer,
-        *,
-        callbacks: Sequence[Callback] = (),
-        min_rows: int = 1,
-        folder: Path | None = None,
-        store: RunFolder | None = None,
-        restore_best: bool = False,
-    ) -> None:
-        self.run, self.settings, self.accelerator, self.valid = run, settings, accelerator, valid
-        self.folder, self.store, self.restore_best = folder, store, restore_best
-        self.channels_last = use_channels_last(run.network)
-        self.gradients = Gradients(run.network, run.space, settings, accelerator)
-        self.optimizer, self.callbacks = optimizer, callbacks
-        self.rates = [float(group["lr"]) for group in optimizer.param_groups]  # the schedule multiplies each
-        rank, world = accelerator.process_index, accelerator.num_processes
-        size, seed = settings.batch_size, settings.seed
-        self.batches = Batches(train, size, shuffle=True, seed=seed, rank=rank, world=world, least=min_rows)
+    run: Run
+    settings: ResolvedSettings
+    accelerator: Accelerator
+    data: AnyDataset
+    valid: AnyDataset | None
+    optimizer: AnyOptimizer
+    callbacks: Sequence[Callback] = ()
+    min_rows: int = 1
+    folder: Path | None = None
+    store: RunFolder | None = None
+    restore_best: bool = False
+
+    def __post_init__(self) -> None:
+        network, space, settings, machine = self.run.network, self.run.space, self.settings, self.accelerator
+        self.channels_last = use_channels_last(network)
+        self.gradients = Gradients(network, space, settings, machine)
+        self.rates = [float(group["lr"]) for group in self.optimizer.param_groups]  # the schedule multiplies each
+        share = {"rank": machine.process_index, "world": machine.num_processes, "least": self.min_rows}
+        self.batches = Batches(self.data, settings.batch_size, shuffle=True, seed=settings.seed, **share)
         self.best: dict[str, Tensor] | None = None
-        self._advice = f"Continue with resume=True, or: hyperproto train --resume {folder}"
+        self._advice = f"Continue with resume=True, or: hyperproto train --resume {self.folder}"
 
     def train(
         self, checkpoint: Checkpoint | None, bar: ProgressBar, log: EpochLog, shutdown: GracefulShutdown
