@@ -87,7 +87,9 @@ class RunFolder(PathLike[str]):
             take_folder(self.path)
         self._opened.enter_context(self.owned())
         if resume and (self.path / "config.json").is_file():
-            check_same_run(self.path, config)
+            stored, given = read_config(self.path), plain(config)  # tuples become lists, as on their way to the file
+            for part in COMPARED:
+                check_same(self.path, part, stored.get(part), given.get(part))
             if (self.path / CHECKPOINT).is_file():
                 _check_prototypes(self.path, space)
                 checkpoint = read_checkpoint(self.path / CHECKPOINT)
@@ -98,7 +100,8 @@ class RunFolder(PathLike[str]):
             with self._explained():
                 write_json(self.path / "config.json", config)
         with self._explained():
-            write_prototypes(self.path, space)
+            for path, prototypes in prototype_files(self.path, space).items():
+                prototypes.save(path)
         return None
 
     def close(self) -> None:
@@ -155,35 +158,22 @@ class RunFolder(PathLike[str]):
             raise StorageError(error.argument, error.rule, error.got, advice) from error
 
 
-def write_prototypes(folder: Path, space: OutputSpace) -> None:
-    """Write one file of prototypes per class task."""
-    for name, prototypes in _prototype_files(space).items():
-        prototypes.save(folder / name)
-
-
-def _prototype_files(space: OutputSpace) -> dict[str, Prototypes]:
-    """Return the prototypes of a space by the names of their files."""
+def prototype_files(folder: Path, space: OutputSpace) -> dict[Path, Prototypes]:
+    """Return the prototypes of each class task of a space by their files in the folder of a run."""
     placed = space.prototypes_by_task().values()
-    return {f"prototypes.{index}.safetensors": prototypes for index, prototypes in enumerate(placed)}
+    return {folder / f"prototypes.{index}.safetensors": prototypes for index, prototypes in enumerate(placed)}
 
 
 def _check_prototypes(folder: Path, space: OutputSpace) -> None:
     """Raise where the prototypes of a space are not those of a stored run."""
-    for name, prototypes in _prototype_files(space).items():
-        if not torch.equal(Prototypes.load(folder / name).vectors, prototypes.vectors.cpu()):
+    for path, prototypes in prototype_files(folder, space).items():
+        if not torch.equal(Prototypes.load(path).vectors, prototypes.vectors.cpu()):
             raise InputError(
                 f'"{folder}"',
-                f"be resumed with its own prototypes, {name}",
+                f"be resumed with its own prototypes, {path.name}",
                 "others",
                 "Take the space from hyperproto.training.rebuild(folder), or choose another folder.",
             )
-
-
-def check_same_run(folder: Path, config: dict[str, Any]) -> None:
-    """Raise an error that names the first difference between a stored run and the one to continue it."""
-    stored, given = read_config(folder), plain(config)  # tuples become lists, as they did on their way to the file
-    for part in COMPARED:
-        check_same(folder, part, stored.get(part), given.get(part))
 
 
 def check_same(folder: Path, name: str, before: Any, now: Any) -> None:

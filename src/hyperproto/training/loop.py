@@ -21,17 +21,7 @@ from hyperproto._core.progress import ProgressBar
 from hyperproto.data import Arrays, Batches, ImageData
 from hyperproto.data.batches import AnyDataset, index_targets
 from hyperproto.spec import SCHEDULES, ResolvedSettings
-from hyperproto.training.checkpoint import (
-    Checkpoint,
-    TrainState,
-    fill_weights,
-    machine_of,
-    optimizer_tensors,
-    read_tensors,
-    restore,
-    take,
-    weights_of,
-)
+from hyperproto.training.checkpoint import Checkpoint, TrainState, fill_weights, read_tensors
 from hyperproto.training.distributed import (
     GracefulShutdown,
     Gradients,
@@ -122,6 +112,7 @@ class Loop:
         network, space, settings, machine = self.run.network, self.run.space, self.settings, self.accelerator
         self.channels_last = use_channels_last(network)
         self.gradients = Gradients(network, space, settings, machine)
+        self.state = TrainState(network, space, self.optimizer, machine, settings.seed)  # which a checkpoint stores
         self.rates = [float(group["lr"]) for group in self.optimizer.param_groups]  # the schedule multiplies each
         share = {"rank": machine.process_index, "world": machine.num_processes, "least": self.min_rows}
         self.batches = Batches(self.data, settings.batch_size, shuffle=True, seed=settings.seed, **share)
@@ -138,8 +129,8 @@ class Loop:
             self._save(None, 0, 0, shutdown)  # from here on the run can be resumed, initial weights included
         else:
             self.run.history[:] = checkpoint.state["history"]
-            note = _note_on_machine(checkpoint, machine_of(self.accelerator))
-            restore(checkpoint, self.state)
+            note = _note_on_machine(checkpoint, self.state.machine)
+            self.state.restore(checkpoint)
         for epoch in range(first, self.settings.epochs):
             if out_of_patience(self.run.history, self.settings.monitor, self.settings.patience):
                 break
@@ -150,7 +141,7 @@ class Loop:
                 record["note"], note = note, None
             self.run.history.append(record)
             if self.restore_best and best_epoch(self.run.history, self.settings.monitor) == len(self.run.history) - 1:
-                self.best = weights_of(self.run.network, self.run.space)
+                self.best = self.state.weights()
             steps = len(self.batches) - (0 if within is None else start)
             times = {"epoch": epoch, "steps": steps, "seconds": time.perf_counter() - started}
             if self.store is not None:  # what is written before the checkpoint is written again if that is missing
@@ -177,7 +168,7 @@ class Loop:
         network.train()
         losses = LossSum(epoch, every=1 if device.type == "cpu" else 50)
         if within is not None:
-            restore(within, self.state, losses)  # after the hook above, which was called at the start of the epoch
+            self.state.restore(within, losses)  # after the hook above, which was called at the start of the epoch
         start = 0 if within is None else within.position[1]
         steps, step, batch = len(self.batches), -1, None
         unchecked = epoch == 0 and not isinstance(self.batches.data, Arrays | ImageData)
@@ -195,7 +186,7 @@ class Loop:
                 space.observe(z, targets)
                 done = epoch * steps + step + 1
                 if done == 1 and self.folder is not None:
-                    optimizer_tensors(self.state)  # what cannot be stored is refused now, not after an epoch
+                    self.state.optimizer_tensors()  # what cannot be stored is refused now, not after an epoch
                 if bar.shown:
                     note = f"loss {losses.last:.4f}  {describe_measures(self.run.metrics)}"
                     bar.update(done, description=f"epoch {epoch + 1}/{self.settings.epochs}", note=note)
@@ -213,11 +204,6 @@ class Loop:
         # the rate is computed, not read off the optimizer: resuming after the last step takes none
         rate = self.rates[0] * self._scale(epoch, steps - 1)
         return {"epoch": epoch, "loss": mean, "lr": rate, "valid": self._validate()}
-
-    @property
-    def state(self) -> TrainState:
-        """What a checkpoint stores."""
-        return TrainState(self.run.network, self.run.space, self.optimizer, self.accelerator, self.settings.seed)
 
     def _scale(self, epoch: int, step: int) -> float:
         """Return what learning rates are multiplied by in a step of an epoch."""
@@ -252,7 +238,7 @@ class Loop:
         """Write a checkpoint where there is a folder; every process takes part."""
         if self.folder is None:
             return
-        checkpoint = take(self.state, losses, epoch=epoch, step=step, history=self.run.history)
+        checkpoint = self.state.take(losses, epoch=epoch, step=step, history=self.run.history)
         if self.store is not None and checkpoint is not None:
             self.store.write_checkpoint(checkpoint)
         shutdown.checkpoint_written()
