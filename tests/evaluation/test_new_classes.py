@@ -8,8 +8,9 @@ import pytest
 import torch
 
 import hyperproto as hp
+from hyperproto.data import Split
 from hyperproto.evaluation import add_classes, evaluate_run, list_runs, remove_classes, rename_classes
-from hyperproto.evaluation.class_examples import Examples, draw_replay
+from hyperproto.evaluation.class_examples import draw_replay
 from hyperproto.evaluation.new_classes import mean_directions, part_points
 from hyperproto.models import create_backbone
 
@@ -222,7 +223,7 @@ def test_renamed_classes_are_answered_by_their_new_names(run, tmp_path):
 
 def test_a_replay_holds_so_many_of_each_class_and_no_unlabeled_one():
     labels = torch.tensor([0, 0, 0, 1, 1, 1, 1, 2, -1, -1])
-    examples = Examples(torch.arange(10.0)[:, None], {"target": labels})
+    examples = Split(torch.arange(10.0)[:, None], {"target": labels})
     drawn = draw_replay(examples, "target", per_class=2, seed=0)
     assert drawn.targets["target"].bincount().tolist() == [2, 2, 1]
     assert torch.equal(labels[drawn.inputs[:, 0].long()], drawn.targets["target"])

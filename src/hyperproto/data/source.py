@@ -13,7 +13,7 @@ from hyperproto._core.errors import InputError, arg
 from hyperproto._core.processes import derive_seed
 from hyperproto.data.augment import Augment
 from hyperproto.data.image_files import ImageFiles
-from hyperproto.data.preprocessing import Preprocessing, take_rows
+from hyperproto.data.preprocessing import Preprocessing, join_rows, take_rows
 from hyperproto_runtime.images import ImagePreprocessing
 
 MISSING = -1  # the class id of a missing label; a missing number is NaN
@@ -159,6 +159,15 @@ def select(split: Split, ids: Tensor) -> Split:
     chosen = take_rows(inputs, ids) if isinstance(inputs, Tensor) else ImageFiles(inputs[row] for row in ids.tolist())
     origin = None if split.origin is None else (split.origin[0], split.origin[1][ids])
     return Split(chosen, {name: target[ids] for name, target in split.targets.items()}, origin)
+
+
+def join(first: Split, second: Split) -> Split:
+    """Return the examples of one part of a data set, then those of another."""
+    targets = {name: torch.cat([target, second.targets[name]]) for name, target in first.targets.items()}
+    if isinstance(first.inputs, Tensor):
+        assert isinstance(second.inputs, Tensor)
+        return Split(join_rows([first.inputs, second.inputs]), targets)
+    return Split(ImageFiles([*first.inputs, *second.inputs]), targets)
 
 
 def resized(source: Source, size: int) -> Source:

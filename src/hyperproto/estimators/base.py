@@ -1,12 +1,10 @@
 """What the estimators share: scale inputs, build a sphere, train by the one loop, read the answers off."""
 
-import math
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from numbers import Integral
-from typing import Any, Self, cast, get_args
+from typing import Any, Self, TypeAlias, cast, get_args
 
 import numpy as np
 import torch
@@ -23,11 +21,11 @@ from sklearn.utils.validation import (
 from torch import Tensor, nn
 
 from hyperproto._core.checks import check_finite_number, check_integers, choose
-from hyperproto._core.errors import InputError, InputTypeError, arg
+from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto._core.processes import derive_seed
-from hyperproto.data import ImagePreprocessing, Source, Split, Standardizer
-from hyperproto.data.preprocessing import Scaling, is_sparse, take_rows
-from hyperproto.data.source import draw_rows
+from hyperproto.data import Source, Split, Standardizer
+from hyperproto.data.preprocessing import Scaling, is_sparse
+from hyperproto.data.source import draw_rows, select
 from hyperproto.defaults import (
     HIDDEN,
     INFERENCE_BATCH_SIZE,
@@ -41,14 +39,7 @@ from hyperproto.defaults import (
 from hyperproto.estimators.columns import ClassColumn, Column
 from hyperproto.estimators.export import export_estimator
 from hyperproto.estimators.store import save_estimator
-from hyperproto.evaluation.class_examples import Examples
-from hyperproto.evaluation.confidence import (
-    ClassCalibration,
-    ConformalInterval,
-    ConformalSets,
-    TaskOutputs,
-    uncalibrated,
-)
+from hyperproto.evaluation.confidence import ClassCalibration, TaskOutputs
 from hyperproto.export import Exported
 from hyperproto.losses import Reduction
 from hyperproto.models import MLP
@@ -60,7 +51,8 @@ from hyperproto.training.fit import kind_of, resolve_settings
 from hyperproto.training.outputs import stack_outputs
 from hyperproto_runtime.tables import TableEncoder, frame_columns, is_frame, needs_encoding
 
-Rows = NDArray[np.intp]
+Rows: TypeAlias = NDArray[np.intp]
+Weight: TypeAlias = NDArray[Any] | None
 WEIGHT = "\0weight"  # of a row, among the targets: the training loop has no other way; no column has this name
 
 
@@ -91,8 +83,8 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     columns_: dict[str, Column] = field(init=False)
     encoder_: TableEncoder | None = field(init=False)
     held_out_: dict[str, TaskOutputs] | None = field(init=False)
-    calibrations_: dict[str, ClassCalibration] = field(init=False)
-    replay_: Examples | None = field(init=False)
+    calibrations_: dict[str, ClassCalibration] = field(init=False)  # of columns of classes, where rows were held out
+    replay_: Split | None = field(init=False)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Lay out the sphere for the answers in ``y``, and train a network to point at them.
@@ -109,16 +101,15 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         """
         X, values = self._check(X, y, reset=True)
         weight, seed = self._check_weight(X, values, sample_weight), self._draw_seed()
-        targets = self._to_targets(values)
         train, valid, held_out = self._split(X.shape[0], values, seed)
-        self._build(X, targets, train, weight, seed, use_prior=True)
-        inputs = self.inputs_(X)
+        data = self._build(X, self._to_targets(values), train, weight, seed, use_prior=True)
         settings = replace(self.settings_, patience=self.patience if len(valid) else None)
-        valid_rows = _rows(inputs, targets, valid) if len(valid) else None
-        self._train(_rows(inputs, targets, train), weight, train, settings, valid_rows)
-        self._keep_examples(Examples(*_rows(inputs, targets, train)))
-        self.held_out_ = self._answer(*_rows(inputs, targets, held_out)) if len(held_out) else None
-        return self._calibrate()
+        learned = _select(data, train)
+        self._train(learned, _select(data, valid) if len(valid) else None, _select(weight, train), settings)
+        self._keep_examples(learned)
+        if len(held_out):
+            self._calibrate(_select(data, held_out))
+        return self
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Take one pass over some rows; the first call must hold every class, and fixes the bounds of numbers.
@@ -132,19 +123,6 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         """Return where inputs lie on the sphere, shape (n, dim): unit vectors."""
         points: NDArray[Any] = self.space_.project(self._outputs(X)).cpu().numpy()
         return points
-
-    def recalibrate(self, X: Any, y: Any) -> Self:
-        """Fit the confidence of predictions to rows that were not trained on, with examples of every class.
-
-        For use where ``fit`` held no rows out, after :meth:`partial_fit`, or after classes were added.
-        """
-        check_is_fitted(self)
-        for column in self._class_columns.values():
-            self._check_unknown(column.classes)
-        inputs, targets = self._inputs(X), self._encode(y)
-        check_consistent_length(inputs, *targets.values())
-        self.held_out_ = self._answer(inputs, targets)
-        return self._calibrate()
 
     def save(self, folder: Any, *, overwrite: bool = False) -> None:
         """Write everything a prediction needs into a new folder; ``hp.load(folder)`` gives it back.
@@ -196,7 +174,8 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def _check_inputs(self, X: Any, *, reset: bool) -> Any:
         """Return floats of shape (n, features), sparse or not, or (n, channels, height, width)."""
         if reset:
-            self.encoder_ = TableEncoder.fit(frame_columns(X)) if needs_encoding(X) else None
+            named = hasattr(X, "columns")  # as those of a DataFrame are
+            self.encoder_ = TableEncoder.fit(frame_columns(X)) if named and needs_encoding(X) else None
         if self.encoder_ is not None:
             if not is_frame(X):
                 raise InputTypeError("X", "be a table with named columns, as in training", type(X).__name__)
@@ -217,18 +196,17 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         first = not hasattr(self, "network_")
         X, values = self._check(X, y, reset=first, **about)
         weight, seed = self._check_weight(X, values, sample_weight), self._draw_seed()
-        targets, every = self._to_targets(values), np.arange(X.shape[0])
+        targets = self._to_targets(values)
         if first:
-            self._build(X, targets, every, weight, seed, use_prior=False)
-        inputs = self._prepare(X)
-        seed = seed if first else derive_seed(seed, "order", len(self.history_))
+            data = self._build(X, targets, np.arange(X.shape[0]), weight, seed, use_prior=False)
+        else:
+            data, seed = Split(self._prepare(X), targets), derive_seed(seed, "order", len(self.history_))
         lr = self.settings_.lr * PARTIAL_FIT_RATE
-        settings = replace(self.settings_, lr=lr, epochs=1, schedule="constant", seed=seed)
-        self._train((inputs, targets), weight, every, settings, None)
-        self._keep_examples(Examples(inputs, targets))
-        return self._calibrate() if first else self
+        self._train(data, None, weight, replace(self.settings_, lr=lr, epochs=1, schedule="constant", seed=seed))
+        self._keep_examples(data)
+        return self
 
-    def _check_weight(self, X: NDArray[Any], values: dict[str, NDArray[Any]], given: Any) -> NDArray[Any] | None:
+    def _check_weight(self, X: NDArray[Any], values: dict[str, NDArray[Any]], given: Any) -> Weight:
         """Return the weight of each row, that of its class included; None where all count the same."""
         if X.shape[0] < 2:
             raise InputError("X", "hold at least 2 rows to learn from", f"1 sample, shape {X.shape}")
@@ -244,7 +222,7 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def _check_unknown(self, classes: NDArray[Any]) -> None:
         """Refuse a class that is called what inputs of no class are called."""
 
-    def _weigh_classes(self, values: dict[str, NDArray[Any]]) -> NDArray[Any] | None:
+    def _weigh_classes(self, values: dict[str, NDArray[Any]]) -> Weight:
         """Return the weight of each row's class, where classes have weights."""
         return None
 
@@ -269,35 +247,32 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return train, valid, held_out
 
     def _build(
-        self,
-        X: NDArray[Any],
-        targets: dict[str, Tensor],
-        rows: Rows,
-        weight: NDArray[Any] | None,
-        seed: int,
-        *,
-        use_prior: bool,
-    ) -> None:
-        """Measure the scale of the inputs, place the classes, and build the network."""
-        train_weight = None if weight is None else weight[rows]
+        self, X: Any, targets: dict[str, Tensor], rows: Rows, weight: Weight, seed: int, *, use_prior: bool
+    ) -> Split:
+        """Measure the scale of the training rows, place the classes, and build the network.
+
+        Return all rows as the network takes them.
+        """
         asked = choose(self.standardize, {name: name for name in ("auto", *get_args(Scaling))}, what="scaling")
         how = choose_scaling(asked, sparse=is_sparse(X))
-        self.inputs_ = Standardizer.fit(X if len(rows) == X.shape[0] else X[rows], train_weight, how)
-        inputs, train_targets = _rows(self.inputs_(X), targets, rows)
-        shape = tuple(inputs.shape[1:])
+        self.inputs_ = Standardizer.fit(_select(X, rows), _select(weight, rows), how)
+        inputs = self.inputs_(X)
+        data, kind = Split(inputs, targets), kind_of(inputs)
+        train = _select(data, rows)
         described = {name: column.describe() for name, column in self.columns_.items()}
-        prepared = ImagePreprocessing(1)  # nothing is left to do, and a space does not ask
-        source = Source("arrays", Split(inputs, train_targets), None, described, prepared)
+        prepared: Any = self.inputs_  # already, and a space does not ask
+        source = Source("arrays", train, None, described, prepared)
         spec = self._space_spec(None if use_prior else "none")
         self.space_ = cast(Space, build_space(spec, source, seed=seed))
-        self.space_.balance(train_targets)
+        self.space_.balance(train.targets)
         open_ones = ("epochs", "batch_size", "lr", "weight_decay")
         given = {name: _number_or_none(getattr(self, name), name) for name in open_ones}
-        train = TrainSettings(**given, seed=seed)
-        self.settings_ = resolve_settings(train, self.space_, len(inputs), kind_of(inputs))
-        self.network_ = self._build_network(shape, kind_of(inputs), seed).to(inputs.dtype)
+        self.settings_ = resolve_settings(TrainSettings(**given, seed=seed), self.space_, len(train), kind)
+        self.network_ = self._build_network(tuple(inputs.shape[1:]), kind, seed).to(inputs.dtype)
         self.history_: list[dict[str, Any]] = []
         self.held_out_ = self.replay_ = None
+        self.calibrations_ = {}
+        return data
 
     def _space_spec(self, prior: str | None) -> SpaceSpec:
         """Return the sphere that the parameters describe."""
@@ -332,28 +307,24 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             spec = NetworkSpec(backbone=MLP.name, backbone_options=options)
         return build_network(spec, shape, kind, self.space_.dim, seed=seed)
 
-    def _train(
-        self,
-        data: tuple[Tensor, dict[str, Tensor]],
-        weight: NDArray[Any] | None,
-        rows: Rows,
-        settings: TrainSettings,
-        valid: tuple[Tensor, dict[str, Tensor]] | None,
-    ) -> None:
+    def _train(self, data: Split, valid: Split | None, weight: Weight, settings: TrainSettings) -> None:
         """Train in place by the one loop, and leave the network ready to predict."""
-        inputs, targets = data
         space: OutputSpace = self.space_
+        targets = data.targets
         if weight is not None:
-            space = WeightedSpace(self.space_)
-            targets = {**targets, WEIGHT: torch.from_numpy(weight[rows] / weight[rows].mean())}
-        best: Any = {"valid": valid, "restore_best": valid is not None}
-        run = fit(self.network_, space, (inputs, targets), settings, **best, progress=self.verbose and "lines")
+            space, targets = WeightedSpace(self.space_), {**targets, WEIGHT: torch.from_numpy(weight / weight.mean())}
+        best: Any = {} if valid is None else {"valid": (valid.inputs, valid.targets), "restore_best": True}
+        run = fit(self.network_, space, (data.inputs, targets), settings, **best, progress=self.verbose and "lines")
         self.network_.eval()
         self.history_ += run.history
         self.n_iter_ = len(self.history_)
         self.loss_ = self.history_[-1]["loss"]
 
-    def _keep_examples(self, examples: Examples) -> None:
+    @abstractmethod
+    def _calibrate(self, data: Split) -> Self:
+        """Fit confidence to rows that were not trained on."""
+
+    def _keep_examples(self, examples: Split) -> None:
         """Keep some examples for when classes are added, where the parameters ask for it."""
         self.replay_ = None
 
@@ -369,19 +340,9 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         check_is_fitted(self)
         return self._run(self._inputs(X))
 
-    def _run(self, inputs: Tensor) -> Tensor:
-        return stack_outputs(
-            self.network_, inputs, batch_size=INFERENCE_ROWS if inputs.ndim == 2 else INFERENCE_BATCH_SIZE
-        )
-
-    def _answer(self, inputs: Tensor, targets: dict[str, Tensor]) -> dict[str, TaskOutputs]:
-        """Return, by column, what the network says about rows that it was not trained on."""
-        z = self._run(inputs)
-        scores, answers, norms = self._scores(z), self._answers(z), z.norm(dim=1).cpu().numpy()
-        return {
-            name: TaskOutputs(scores[name] if name in self._class_columns else answers[name], target.numpy(), norms)
-            for name, target in targets.items()
-        }
+    def _run(self, inputs: Any) -> Tensor:
+        size = INFERENCE_ROWS if inputs.ndim == 2 else INFERENCE_BATCH_SIZE
+        return stack_outputs(self.network_, inputs, batch_size=size)
 
     def _scores(self, z: Tensor) -> dict[str, NDArray[Any]]:
         """Return the cosines of outputs by column, shapes (n, num_classes) or (n,)."""
@@ -390,42 +351,6 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def _answers(self, z: Tensor) -> dict[str, NDArray[Any]]:
         """Return answers by column, in the dtype of the column."""
         return {name: self.columns_[name].decode(ids) for name, ids in self.space_.predict_by_task(z).items()}
-
-    def _calibrate(self) -> Self:
-        """Fit the confidence of each column of classes to held-out rows; without any, take the loss's own scale."""
-        if self.held_out_ is None:
-            self.calibrations_ = uncalibrated(self.space_)
-            return self
-        reject = getattr(self, "reject", None)
-        rows = {name: self.held_out_[name] for name in self._class_columns}
-        self.calibrations_ = {
-            name: ClassCalibration.fit(row.scores, row.targets, row.norms, coverage=None, reject=reject)
-            for name, row in rows.items()
-        }
-        if reject is not None:
-            for row in rows.values():
-                _warn_if_few(row, 1 - reject, f"reject={reject:g} rejects nothing")
-        return self
-
-    def _held_out(self) -> dict[str, TaskOutputs]:
-        """Return what was said about held-out rows."""
-        check_is_fitted(self)
-        if self.held_out_ is None:
-            advice = f"Fit with {arg('calibrate', True)}, or call recalibrate(X, y)."
-            raise InputError("Sets and intervals", "be fitted to held-out data", "none", advice)
-        return self.held_out_
-
-    def _sets(self, name: str, scores: NDArray[Any], coverage: float) -> NDArray[np.bool_]:
-        """Return which classes of a column to expect, shape (n, num_classes)."""
-        model, rows = self.calibrations_[name], self._held_out()[name]
-        _warn_if_few(rows, coverage, f"with coverage={coverage:g} every class is in every set")
-        fitted = ConformalSets.fit(model.probabilities(rows.scores), rows.targets, coverage)
-        return fitted.sets(model.probabilities(scores))
-
-    def _intervals(self, name: str, answers: NDArray[Any], coverage: float) -> NDArray[Any]:
-        """Return the ends of the intervals of a column of numbers, shape (n, 2)."""
-        rows = self._held_out()[name]
-        return ConformalInterval.fit(rows.scores, rows.targets, coverage).intervals(answers)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -476,12 +401,11 @@ def _number_or_none(value: Any, name: str) -> Any:
     return None
 
 
-def _rows(inputs: Tensor, targets: Mapping[str, Tensor], rows: Rows) -> tuple[Tensor, dict[str, Tensor]]:
-    """Return some rows of inputs and targets."""
-    if len(rows) == len(inputs):
-        return inputs, dict(targets)
-    ids = torch.from_numpy(rows)
-    return take_rows(inputs, ids), {name: target.index_select(0, ids) for name, target in targets.items()}
+def _select(data: Any, rows: Rows) -> Any:
+    """Return some rows of an array, a sparse matrix or a split; all of them, and None, as they are."""
+    if data is None or len(rows) == (len(data) if isinstance(data, Split) else data.shape[0]):
+        return data
+    return select(data, torch.from_numpy(rows)) if isinstance(data, Split) else data[rows]
 
 
 def _hold_out(rows: Rows, share: float, seed: int, labels: NDArray[Any] | None) -> tuple[Rows, Rows]:
@@ -492,11 +416,3 @@ def _hold_out(rows: Rows, share: float, seed: int, labels: NDArray[Any] | None) 
     ids = np.zeros(len(rows)) if labels is None else np.unique(labels[rows], return_inverse=True)[1]
     taken = draw_rows(torch.from_numpy(ids.astype(np.int64)), count, seed=seed).numpy()
     return np.delete(rows, taken), rows[taken]
-
-
-def _warn_if_few(rows: TaskOutputs, coverage: float, otherwise: str) -> None:
-    """Say so where too few rows were held out for a promise about so large a share of them."""
-    needed = math.ceil(coverage / (1 - coverage) - 1e-9) if 0 < coverage < 1 else 0
-    if len(rows.targets) < needed:
-        few = f"{needed} held-out rows are needed, got {len(rows.targets)}: {otherwise}"
-        warnings.warn(f"{few}. Raise validation_fraction, or give recalibrate(X, y) more rows.", stacklevel=4)

@@ -15,9 +15,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from hyperproto._core.checks import choose
 from hyperproto._core.errors import InputError
-from hyperproto.estimators.base import SphereEstimator
+from hyperproto.data import Split
+from hyperproto.data.source import select
 from hyperproto.estimators.columns import ClassColumn
-from hyperproto.evaluation.class_examples import Examples, moved_ids, with_prototypes
+from hyperproto.estimators.confidence import ConfidentEstimator
+from hyperproto.evaluation.class_examples import moved_ids, with_prototypes
 from hyperproto.evaluation.confidence.calibration import TaskOutputs
 from hyperproto.evaluation.new_classes import Changed, ClassChange, add_classes, remove_classes, rename_classes
 from hyperproto.spaces import Space
@@ -25,7 +27,7 @@ from hyperproto.spaces import Space
 STALE = "Confidence was fitted before classes were added: fit it again by recalibrate(X, y), with examples of all."
 
 
-class ClassChanges(SphereEstimator):
+class ClassChanges(ConfidentEstimator):
     """An estimator whose classes can change, with a report of what that did to the others."""
 
     def add_classes(
@@ -101,7 +103,7 @@ class ClassChanges(SphereEstimator):
         stale, self.held_out_ = self.held_out_ is not None, None  # answers of another network, or to fewer classes
         self._accept(name, changed, both, np.arange(len(both)))
         if self.replay_ is not None and inputs is not None:
-            self._keep_examples(Examples(inputs, {name: self.columns_[name].encode(old.check_kind(y))}))
+            self._keep_examples(Split(inputs, {name: self.columns_[name].encode(old.check_kind(y))}))
         return replace(changed.report, notes=(*changed.report.notes, STALE)) if stale else changed.report
 
     def remove_classes(self, classes: Any, *, old_valid: Any = None, column: str | None = None) -> ClassChange:
@@ -153,10 +155,10 @@ class ClassChanges(SphereEstimator):
         placed = self.space_.prototypes_by_task()[name]
         return with_prototypes(self.space_, name, replace(placed, names=self._class_columns[name].names))
 
-    def _examples(self, data: Any) -> Examples:
+    def _examples(self, data: Any) -> Split:
         """Return a pair (X, y) of old classes as the network and the space take it."""
         X, y = data
-        return Examples(self._inputs(X), self._encode(y))
+        return Split(self._inputs(X), self._encode(y))
 
     def _accept(self, name: str, changed: Changed, classes: NDArray[Any], former: NDArray[np.intp]) -> None:
         """Take over a change with its classes sorted, and adapt what is kept; class j was class ``former[j]``."""
@@ -173,11 +175,11 @@ class ClassChanges(SphereEstimator):
         self.columns_ = {**self.columns_, name: ClassColumn(classes[order])}
         self._set_classes()
         if self.replay_ is not None:
-            moved = Examples(self.replay_.inputs, {**self.replay_.targets, name: ids[self.replay_.targets[name]]})
-            self.replay_ = moved.rows((moved.targets[name] >= 0).nonzero().flatten())
+            moved = Split(self.replay_.inputs, self.replay_.targets | {name: ids[self.replay_.targets[name]]})
+            self.replay_ = select(moved, (moved.targets[name] >= 0).nonzero().flatten())
         if self.held_out_ is not None:
             now = ids[torch.from_numpy(self.held_out_[name].targets)].numpy()
             kept = {column: outputs.rows(now >= 0) for column, outputs in self.held_out_.items()}
             kept[name] = TaskOutputs(kept[name].scores[:, former[order]], now[now >= 0], kept[name].norms)
             self.held_out_ = kept
-            self._calibrate()
+            self._fit_confidence()

@@ -11,12 +11,15 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from hyperproto._core.checks import check_integer, unknown_choice
 from hyperproto._core.errors import InputError
+from hyperproto.data import Split
+from hyperproto.data.source import join
 from hyperproto.defaults import COVERAGE
 from hyperproto.estimators.base import read_column
 from hyperproto.estimators.changes import ClassChanges
-from hyperproto.estimators.columns import ClassColumn, choose_unknown, with_unknown
-from hyperproto.evaluation.class_examples import Examples, draw_replay, join_examples
+from hyperproto.estimators.columns import ClassColumn, choose_unknown
+from hyperproto.evaluation.class_examples import draw_replay
 from hyperproto.evaluation.confidence import ClassCalibration, outlier_score
+from hyperproto_runtime.predictor import with_unknown
 
 TARGET = "target"
 
@@ -99,7 +102,7 @@ class HypersphericalClassifier(ClassifierMixin, ClassChanges):  # type: ignore[m
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class whose prototype is nearest (Equation 3), or ``unknown_label``. Shape (n,)."""
         z = self._outputs(X)
-        calibration = self.calibrations_[TARGET]
+        calibration = self._calibration(TARGET)
         if calibration.rejection is None:
             return self._answers(z)[TARGET]  # of very many classes in bounded memory
         cosines = self._scores(z)[TARGET]
@@ -110,7 +113,7 @@ class HypersphericalClassifier(ClassifierMixin, ClassChanges):  # type: ignore[m
     def predict_proba(self, X: Any) -> NDArray[Any]:
         """Return the probability of each class, shape (n, num_classes): a softmax of scaled cosines."""
         cosines = self.cosines(X)
-        return self.calibrations_[TARGET].probabilities(cosines)
+        return self._calibration(TARGET).probabilities(cosines)
 
     def decision_function(self, X: Any) -> NDArray[Any]:
         """Return the cosine to each prototype, shape (n, num_classes); for two classes the difference, shape (n,)."""
@@ -127,7 +130,7 @@ class HypersphericalClassifier(ClassifierMixin, ClassChanges):  # type: ignore[m
         ``kind`` is as in :func:`hyperproto.evaluation.confidence.outlier_score`; ``reject`` uses "length".
         """
         z = self._outputs(X)
-        scale = self.calibrations_[TARGET].model.scale
+        scale = self._calibration(TARGET).model.scale
         return outlier_score(self._scores(z)[TARGET], z.norm(dim=1), kind=kind, scale=scale)
 
     def conformal_sets(self, X: Any, coverage: float = COVERAGE) -> NDArray[np.bool_]:
@@ -167,10 +170,10 @@ class HypersphericalClassifier(ClassifierMixin, ClassChanges):  # type: ignore[m
     def _set_classes(self) -> None:
         self.classes_ = self._class_columns[TARGET].classes
 
-    def _keep_examples(self, examples: Examples) -> None:
+    def _keep_examples(self, examples: Split) -> None:
         per_class = check_integer(self.replay, "replay", at_least=0)
         if self.replay_ is not None:
-            examples = join_examples(self.replay_, examples)
+            examples = join(self.replay_, examples)
         self.replay_ = draw_replay(examples, TARGET, per_class=per_class, seed=0) if per_class else None
 
     def _weigh_classes(self, values: dict[str, NDArray[Any]]) -> NDArray[Any] | None:

@@ -17,7 +17,7 @@ def export_estimator(estimator: Any, folder: str | Path, X: Any, *, overwrite: b
     about: dict[str, dict[str, Any]] = {}
     for name, column in estimator.columns_.items():
         about[name] = known = {"classes": column.classes.tolist()} if isinstance(column, ClassColumn) else {}
-        if isinstance(column, ClassColumn) and fitted[name].rejection is not None:
+        if isinstance(column, ClassColumn) and name in fitted and fitted[name].rejection is not None:
             known["unknown"] = choose_unknown(column.classes, estimator.unknown_label)
         if held_out is not None:
             known["calibrated"] = True

@@ -89,8 +89,10 @@ class HypersphericalMultiTask(ClassChanges):
 
         Where ``y`` had shape (n,), the probabilities of its one column alone.
         """
-        scores, fitted = self._scores(self._outputs(X)), self.calibrations_
-        probabilities = [fitted[name].probabilities(scores[name]) if name in fitted else None for name in self.names_]
+        scores, classes = self._scores(self._outputs(X)), self._class_columns
+        probabilities = [
+            self._calibration(name).probabilities(scores[name]) if name in classes else None for name in self.names_
+        ]
         return probabilities[0] if self.flat_ else probabilities
 
     def cosines(self, X: Any) -> list[NDArray[Any]]:

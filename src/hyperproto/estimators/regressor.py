@@ -8,14 +8,15 @@ from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 
 from hyperproto.defaults import COVERAGE
-from hyperproto.estimators.base import SphereEstimator, read_column
+from hyperproto.estimators.base import read_column
 from hyperproto.estimators.columns import NumberColumn
+from hyperproto.estimators.confidence import ConfidentEstimator
 
 TARGET = "target"
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class HypersphericalRegressor(RegressorMixin, SphereEstimator):  # type: ignore[misc]
+class HypersphericalRegressor(RegressorMixin, ConfidentEstimator):  # type: ignore[misc]
     """A regressor whose bounds are opposite poles of a sphere, and whose answers are read off as cosines.
 
     Parameters

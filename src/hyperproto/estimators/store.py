@@ -20,10 +20,9 @@ from hyperproto._core.checks import choose
 from hyperproto._core.errors import HyperprotoError, InputError, arg
 from hyperproto._core.files import filling, read_json, replacing, whole, write_json
 from hyperproto._version import __version__
-from hyperproto.data import Standardizer
+from hyperproto.data import Split, Standardizer
 from hyperproto.data.preprocessing import is_sparse, parts_of, sparse_rows
 from hyperproto.estimators.columns import ClassColumn, Column, column_from_dict
-from hyperproto.evaluation.class_examples import Examples
 from hyperproto.evaluation.confidence import ClassCalibration
 from hyperproto.evaluation.confidence.calibration import TaskOutputs
 from hyperproto.losses import LOSSES, get_loss
@@ -87,7 +86,8 @@ def _files_of(path: Path) -> list[str]:
     try:
         described = read_json(path)
         if str(described["format"]).startswith("hyperproto.estimator/"):
-            prototypes = [f"prototypes.{index}.safetensors" for index in range(len(described["calibrations"]))]
+            count = sum(column["kind"] == "classes" for column in described["columns"])
+            prototypes = [f"prototypes.{index}.safetensors" for index in range(count)]
             return [CLOSING, "last.safetensors", HELD_OUT, REPLAY, *prototypes]
     except (InputError, KeyError, TypeError):
         pass
@@ -213,13 +213,13 @@ def _refill(estimator: Any, described: dict[str, Any], folder: Path) -> None:
     if (folder / REPLAY).is_file():
         stored = read_tensors(folder / REPLAY)
         kept = {name: stored[f"targets.{index}"] for index, name in enumerate(estimator.columns_)}
-        estimator.replay_ = Examples(_stored_inputs(stored, width), kept)
+        estimator.replay_ = Split(_stored_inputs(stored, width), kept)
         for name, ids in kept.items():
             _check_targets(ids, len(estimator.replay_.inputs), estimator.columns_[name])
     if estimator._class_columns:
         estimator._set_classes()
-    fitted = zip(estimator._class_columns, described["calibrations"], strict=True)
-    estimator.calibrations_ = {name: ClassCalibration.from_dict(values) for name, values in fitted}
+    fitted = [ClassCalibration.from_dict(values) for values in described["calibrations"]]
+    estimator.calibrations_ = dict(zip(estimator._class_columns, fitted, strict=True)) if fitted else {}
 
 
 def _check_columns(columns: dict[str, Column], space: Sphere) -> None:

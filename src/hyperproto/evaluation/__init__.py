@@ -3,8 +3,7 @@
 from hyperproto.evaluation import confidence
 from hyperproto.evaluation.calibrate import calibrate_run
 from hyperproto.evaluation.confidence import Calibration, ConfidenceReport
-from hyperproto.evaluation.doctor import Examination, examine_run
-from hyperproto.evaluation.doctor_checks import Finding
+from hyperproto.evaluation.doctor import Examination, Finding, examine_run
 from hyperproto.evaluation.evaluate import ClassReport, ClassRow, Evaluation, Pair, RangeReport, evaluate_run
 from hyperproto.evaluation.export import export_run
 from hyperproto.evaluation.new_classes import Changed, ClassChange, add_classes, remove_classes, rename_classes

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import torch
 from safetensors.torch import save_file
@@ -12,9 +12,8 @@ from torch import Tensor, nn
 from hyperproto._core.checks import check_integer, check_names, choose
 from hyperproto._core.errors import InputError, InputTypeError, arg
 from hyperproto._core.files import filling, replacing, write_json, write_json_lines
-from hyperproto.data import Arrays, as_dataset
-from hyperproto.data.preprocessing import join_rows, take_rows
-from hyperproto.data.source import MISSING, draw_rows
+from hyperproto.data import Arrays, Split, as_dataset
+from hyperproto.data.source import MISSING, draw_rows, select
 from hyperproto.prototypes import Prototypes
 from hyperproto.spaces import OutputSpace, Sphere
 from hyperproto.spaces.tasks import Task, class_tasks
@@ -25,19 +24,7 @@ from hyperproto.training.run import FORMAT, describe_run
 
 AnyModel = Run | Loaded | tuple[nn.Module, OutputSpace] | str | Path
 NEW_CLASSES = "new_classes.json"  # the report in the folder of a run
-NewClasses = int | tuple[str, ...]
 AnySphere = TypeVar("AnySphere", bound=Sphere)
-
-
-class Examples(NamedTuple):
-    """Examples in memory, their targets by task name."""
-
-    inputs: Tensor
-    targets: dict[str, Tensor]
-
-    def rows(self, ids: Tensor) -> "Examples":
-        """Return some of the examples."""
-        return Examples(take_rows(self.inputs, ids), {name: target[ids] for name, target in self.targets.items()})
 
 
 def open_sphere(run: AnyModel, task: str | None) -> tuple[Run, Sphere, str]:
@@ -62,11 +49,6 @@ def open_sphere(run: AnyModel, task: str | None) -> tuple[Run, Sphere, str]:
         listed = ", ".join(f'"{name}"' for name in names) or "none"
         raise InputError("task", "name one of several class tasks", "none", f"There are {listed}.")
     return run, space, next(iter(names)) if task is None else choose(task, names, what="class task")
-
-
-def with_space(model: Run, space: OutputSpace, folder: str | Path | None) -> Run:
-    """Return a run of the same network with another space, to be stored in a folder where one is given."""
-    return replace(model, space=space, folder=None if folder is None else Path(folder))
 
 
 def store_model(run: Run, before: Run, report: dict[str, Any]) -> None:
@@ -108,8 +90,8 @@ def with_prototypes(space: AnySphere, task: str, prototypes: Prototypes) -> AnyS
     return type(space)(space.dim, space.in_user_form(tasks), **space.options).to(prototypes.vectors.device)
 
 
-def new_class_names(old: Prototypes, labels: Any, names: Sequence[str] | None) -> NewClasses:
-    """Return the names of the new classes, in their order, or their number where the old ones have no names.
+def new_classes(old: Prototypes, labels: Any, names: Sequence[str] | None) -> tuple[str, ...] | tuple[int, ...]:
+    """Return the new classes in their order, by name, or by ids that count on where the old ones have no names.
 
     Those given; else those among the labels, sorted.
     """
@@ -123,26 +105,27 @@ def new_class_names(old: Prototypes, labels: Any, names: Sequence[str] | None) -
     if old.names is not None:
         advice = f"Give labels as names, or list {arg('names')} too."
         raise InputError("labels", "be names, as the old classes have names", f"{listed[0]!r}", advice)
-    return max(check_integer(label, "labels", at_least=0) for label in listed) + 1 - old.num_classes
+    last = max(check_integer(label, "labels", at_least=0) for label in listed)
+    return tuple(range(old.num_classes, max(last, old.num_classes) + 1))
 
 
-def new_examples(model: Run, space: Sphere, task: str, classes: NewClasses, inputs: Any, labels: Any) -> Examples:
+def new_examples(model: Run, task: str, classes: Sequence[str | int], inputs: Any, labels: Any) -> Split:
     """Return examples of new classes, by name or by ids that count on, with labels of every other task missing."""
     if labels is None:
         raise InputError("labels", "name the class of each example", "none")
-    listed, names = _as_list(labels), () if isinstance(classes, int) else classes
-    first = class_tasks(space.tasks)[task].num_classes
-    id_of = {name: index for index, name in enumerate(names, first)}
-    new = range(first, first + (classes if isinstance(classes, int) else len(classes)))
-    labeled = [id_of.get(label, label) for label in listed]
-    bad = [row for row, index in enumerate(labeled) if index not in new]
+    assert isinstance(model.space, Sphere)
+    tasks, listed = model.space.tasks, _as_list(labels)
+    first = class_tasks(tasks)[task].num_classes
+    new = range(first, first + len(classes))
+    id_of = dict(zip((*classes, *new), (*new, *new), strict=True))
+    bad = [row for row, label in enumerate(listed) if label not in id_of]
     if bad:
         rule = f"be of new classes, by name or as ids from {new[0]} to {new[-1]}"
         got = f"{listed[bad[0]]!r} in row {bad[0]} ({len(bad)} of {len(listed)} rows)"
         raise InputError("labels", rule, got, f"Examples of old classes go into {arg('replay')}.")
-    ids = torch.tensor(labeled, dtype=torch.int64)
-    blank = {name: torch.full(ids.shape, value.missing) for name, value in space.tasks.items()}
-    return Examples(_as_inputs(inputs, model.network), blank | {task: ids})
+    ids = torch.tensor([id_of[label] for label in listed], dtype=torch.int64)
+    blank = {name: torch.full(ids.shape, value.missing) for name, value in tasks.items()}
+    return Split(_as_inputs(inputs, model.network), blank | {task: ids})
 
 
 def _as_list(labels: Any) -> list[Any]:
@@ -160,31 +143,25 @@ def _as_inputs(inputs: Any, network: nn.Module) -> Tensor:
     return tensor.to(weight.dtype) if tensor.is_floating_point() and weight.is_floating_point() else tensor
 
 
-def in_memory(data: Any, name: str, model: Run) -> Examples | None:
-    """Return examples that are in memory, as the network takes them; None where none are given."""
-    if data is None:
-        return None
+def in_memory(data: Any, name: str, model: Run) -> Split | None:
+    """Return examples that are in memory, as the network takes them; a split, and None, as they are."""
+    if data is None or isinstance(data, Split):
+        return data
     dataset = as_dataset(data, name=name)
     if not isinstance(dataset, Arrays):
         got, advice = type(dataset).__name__, "Stack a few of its examples."
         raise InputTypeError(name, "be a pair (inputs, targets) in memory", got, advice)
-    return Examples(_as_inputs(dataset.inputs, model.network), model.space.by_task(dataset.targets))
+    return Split(_as_inputs(dataset.inputs, model.network), model.space.by_task(dataset.targets))
 
 
-def draw_replay(examples: Examples, task: str, *, per_class: int, seed: int) -> Examples:
+def draw_replay(examples: Split, task: str, *, per_class: int, seed: int) -> Split:
     """Return up to ``per_class`` examples of each class of one task, drawn at random."""
     labels = examples.targets[task].long()
     present = (labels >= 0).nonzero().flatten()
     if not len(present):
         raise InputError("replay", "hold labeled examples of the old classes", "none")
     counts = torch.full((int(labels.max()) + 1,), per_class)
-    return examples.rows(present[draw_rows(labels[present], counts, seed=seed)])
-
-
-def join_examples(first: Examples, second: Examples) -> Examples:
-    """Return two sets of examples one after the other."""
-    both = {name: torch.cat([target, second.targets[name]]) for name, target in first.targets.items()}
-    return Examples(join_rows([first.inputs, second.inputs]), both)
+    return select(examples, present[draw_rows(labels[present], counts, seed=seed)])
 
 
 def moved_ids(former: Tensor, before: int) -> Tensor:

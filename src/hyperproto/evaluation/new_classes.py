@@ -3,7 +3,7 @@
 import copy
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -13,26 +13,23 @@ from torch import Tensor, nn
 from hyperproto._core.checks import check_directions, check_integer, choose
 from hyperproto._core.errors import InputError
 from hyperproto._core.files import plain, write_json
-from hyperproto.data.source import MISSING
+from hyperproto.data.source import MISSING, Split, join
 from hyperproto.defaults import REPLAY_PER_CLASS, choose_new_class_settings
 from hyperproto.evaluation.class_examples import (
     NEW_CLASSES,
     AnyModel,
-    Examples,
     draw_replay,
     in_memory,
-    join_examples,
     moved_ids,
-    new_class_names,
+    new_classes,
     new_examples,
     open_sphere,
     store_model,
     with_prototypes,
-    with_space,
 )
 from hyperproto.prototypes import Prototypes
 from hyperproto.prototypes.prototypes import class_ids, points_by_similarity
-from hyperproto.spaces import Sphere
+from hyperproto.spaces import OutputSpace, Sphere
 from hyperproto.sphere import normalize
 from hyperproto.training import Run, fit, read_run
 from hyperproto.training.fit import kind_of
@@ -174,47 +171,24 @@ def add_classes(
         how = "prior" if prior is not None else "mean" if replay is None else "train"
     model, space, task = open_sphere(run, task)
     old = space.prototypes_by_task()[task]
-    classes = new_class_names(old, labels, names)
-    count = classes if isinstance(classes, int) else len(classes)
-    examples = None if inputs is None else new_examples(model, space, task, classes, inputs, labels)
+    added = new_classes(old, labels, names)
+    examples = None if inputs is None else new_examples(model, task, added, inputs, labels)
     replayed = in_memory(replay, "replay", model)
     _check_arguments(how, examples, prior, replayed, settings)
-    if how == "prior":
-        both = None if old.names is None or isinstance(classes, int) else (*old.names, *classes)
-        # a point far from the others would be better separated, and no output would come near it untrained
-        points = points_by_similarity(old, both, count, prior)
-        placed = old.append(classes, points, method="among the classes that a prior finds similar")
-    else:
-        assert examples is not None
-        groups = examples.targets[task] - old.num_classes
-        points = mean_directions(model.network, space, task, examples.inputs, groups, count)
-        points, method = points.to(old.vectors.device), "at the mean of examples"
-        if how == "train":
-            points, method = part_points(points, old.vectors), "moved apart from the mean of examples"
-        placed = old.append(classes, points, method=method)
-    wider = with_prototypes(space, task, placed)
-    if how == "train":
-        assert examples is not None
-        assert replayed is not None
+    points, method = _new_points(how, model, task, added, examples, prior)
+    placed = old.append(len(added) if isinstance(added[0], int) else added, points, method=method)
+    changed = _with_space(model, with_prototypes(space, task, placed), folder)
+    if examples is not None and replayed is not None and how == "train":
         per_class = check_integer(replay_per_class, "replay_per_class", at_least=1)
-        data = join_examples(draw_replay(replayed, task, per_class=per_class, seed=seed), examples)
-        options = choose_new_class_settings(len(data.inputs), kind_of(data.inputs)) | settings | {"seed": seed}
-        if model.folder is not None:
-            record = read_run(model.folder)
-            options |= {"preprocessing": record.preprocessing, "spec": record.spec}
-        pair = data.inputs, wider.in_user_form(data.targets)
-        killed = folder is not None and not (Path(folder) / "new_classes.json").is_file()  # or not begun
-        changed = fit(copy.deepcopy(model.network), wider, pair, folder=folder, resume=killed, **options)
-    else:
-        changed = with_space(model, wider, folder)
+        data = join(draw_replay(replayed, task, per_class=per_class, seed=seed), examples)
+        changed = _train(model, changed, data, settings | {"seed": seed})
     old_data = replayed if old_valid is None else in_memory(old_valid, "old_valid", model)
-    new_data = examples if new_valid is None else new_examples(model, space, task, classes, *new_valid)
+    new_data = examples if new_valid is None else new_examples(model, task, added, *new_valid)
     notes = []
     if old_valid is None and old_data is not None:
         notes.append("Old classes are measured on what could be replayed, which may have been trained on.")
     if new_valid is None and new_data is not None:
         notes.append("New classes are measured on the very examples given.")
-    added = tuple(range(old.num_classes, old.num_classes + count)) if isinstance(classes, int) else classes
     return _report(how, added, model, changed, task, (old_data, old_data), new_data, notes)
 
 
@@ -248,9 +222,9 @@ def remove_classes(
     if before is not None:
         kept = torch.tensor([index for index in range(old.num_classes) if index not in removed])
         ids = moved_ids(kept, old.num_classes)[before.targets[task].long()]
-        after = Examples(before.inputs, before.targets | {task: ids})
-        before = Examples(before.inputs, before.targets | {task: kept[ids].masked_fill(ids < 0, MISSING)})
-    changed = with_space(model, with_prototypes(space, task, old.remove(classes)), folder)
+        after = Split(before.inputs, before.targets | {task: ids})
+        before = Split(before.inputs, before.targets | {task: kept[ids].masked_fill(ids < 0, MISSING)})
+    changed = _with_space(model, with_prototypes(space, task, old.remove(classes)), folder)
     names = tuple(index if old.names is None else old.names[index] for index in removed)
     return _report("remove", names, model, changed, task, (before, after))
 
@@ -264,14 +238,48 @@ def rename_classes(
     """
     model, space, task = open_sphere(run, task)
     placed = space.prototypes_by_task()[task].rename(names)
-    changed = with_space(model, with_prototypes(space, task, placed), folder)
+    changed = _with_space(model, with_prototypes(space, task, placed), folder)
     return _report("rename", tuple(names.values()), model, changed, task)
 
 
+def _with_space(model: Run, space: OutputSpace, folder: str | Path | None) -> Run:
+    """Return a run of the same network with another space, to be stored in a folder where one is given."""
+    return replace(model, space=space, folder=None if folder is None else Path(folder))
+
+
+def _new_points(
+    how: str, model: Run, task: str, added: Sequence[str | int], examples: Split | None, prior: object | None
+) -> tuple[Tensor, str]:
+    """Return where the prototypes of new classes go, shape (len(added), axes), and how that was found."""
+    assert isinstance(model.space, Sphere)
+    old = model.space.prototypes_by_task()[task]
+    if how == "prior":
+        names = None if old.names is None or isinstance(added[0], int) else (*old.names, *map(str, added))
+        # a point far from the others would be better separated, and no output would come near it untrained
+        points = points_by_similarity(old, names, len(added), prior)
+        return points, "among the classes that a prior finds similar"
+    assert examples is not None
+    groups = examples.targets[task] - old.num_classes
+    points = mean_directions(model.network, model.space, task, examples.inputs, groups, len(added))
+    points = points.to(old.vectors.device)
+    if how == "mean":
+        return points, "at the mean of examples"
+    return part_points(points, old.vectors), "moved apart from the mean of examples"
+
+
+def _train(model: Run, changed: Run, data: Split, settings: dict[str, Any]) -> Run:
+    """Train a copy of a model's network in the space of ``changed``; what was cut off in its folder is resumed."""
+    options = choose_new_class_settings(len(data), kind_of(data.inputs)) | settings
+    if model.folder is not None:
+        record = read_run(model.folder)
+        options |= {"preprocessing": record.preprocessing, "spec": record.spec}
+    folder, pair = changed.folder, (data.inputs, changed.space.in_user_form(data.targets))
+    cut_off = folder is not None and not (folder / NEW_CLASSES).is_file()  # or not begun
+    return fit(copy.deepcopy(model.network), changed.space, pair, folder=folder, resume=cut_off, **options)
+
+
 @torch.no_grad()
-def mean_directions(
-    network: nn.Module, space: Sphere, task: str, inputs: Tensor, groups: Tensor, count: int
-) -> Tensor:
+def mean_directions(network: nn.Module, space: Sphere, task: str, inputs: Any, groups: Tensor, count: int) -> Tensor:
     """Return the mean direction of the outputs of each group of inputs, on a task's axes. Shape (count, axes)."""
     part = stack_outputs(network, inputs)[:, space.named_heads()[task].axes].cpu().double()
     check_directions(part)
@@ -304,7 +312,7 @@ def part_points(points: Tensor, others: Tensor) -> Tensor:
 
 
 def _check_arguments(
-    how: str, examples: Examples | None, prior: object | None, replay: Examples | None, settings: dict[str, Any]
+    how: str, examples: Split | None, prior: object | None, replay: Split | None, settings: dict[str, Any]
 ) -> None:
     """Refuse arguments that a way lacks, or that have no part in it."""
     if how != "prior" and examples is None:
@@ -326,8 +334,8 @@ def _report(
     model: Run,
     changed: Run,
     task: str,
-    old_data: tuple[Examples | None, Examples | None] = (None, None),
-    new_data: Examples | None = None,
+    old_data: tuple[Split | None, Split | None] = (None, None),
+    new_data: Split | None = None,
     notes: Sequence[str] = (),
 ) -> Changed:
     """Compare a model before and after, on examples of old classes (with ids of then and now) and of new ones."""
@@ -374,7 +382,7 @@ def _report(
     return Changed(changed, report)
 
 
-def _accuracy(model: Run, task: str, data: Examples | None) -> tuple[float | None, int]:
+def _accuracy(model: Run, task: str, data: Split | None) -> tuple[float | None, int]:
     """Return the accuracy of one task and the number of labels that are there; None where there are none."""
     count = 0 if data is None else int((data.targets[task] >= 0).sum())
     if data is None or not count:

@@ -24,6 +24,7 @@ from hyperproto.spaces.tasks import class_tasks
 from hyperproto.spaces.top_k import TopK
 from hyperproto.training import load, read_run
 from hyperproto.training.outputs import add_terms, mean_terms, measure, network_outputs
+from hyperproto_runtime.predictor import describe_classes
 
 UNKNOWN = "unknown"
 
@@ -237,23 +238,10 @@ def _describe(space: OutputSpace, name: str, predictions: TaskPredictions) -> li
         return [{"value": value, "low": low, "high": high} for value, (low, high) in zip(values, ends, strict=True)]
     assert isinstance(space, TaskSpace)
     task = class_tasks(space.tasks)[name]
-    names = names_or_numbers(task.names, task.num_classes)
-    columns = {"cosine" if isinstance(space, Sphere) else "score": predictions.top_scores.tolist()}
-    if confidence.probabilities is not None:
-        columns["probability"] = confidence.probabilities.tolist()
-    rows: list[dict[str, Any]] = []
-    for row, ids in enumerate(predictions.top.tolist()):
-        classes: list[dict[str, Any]] = [
-            {"name": names[index], **{key: values[row][place] for key, values in columns.items()}}
-            for place, index in enumerate(ids)
-        ]
-        rows.append({**classes[0], "top": classes})
+    names = np.array(names_or_numbers(task.names, task.num_classes), dtype=object)
+    about = {"cosine" if isinstance(space, Sphere) else "score": predictions.top_scores.numpy()}
+    about |= {} if confidence.probabilities is None else {"probability": confidence.probabilities}
+    sets = None
     if confidence.set_sizes is not None and confidence.set_members is not None:
         sets = np.split(confidence.set_members, np.cumsum(confidence.set_sizes)[:-1])
-        for answer, members in zip(rows, sets, strict=True):
-            answer["set"] = [names[index] for index in members.tolist()]
-    if confidence.accepted is not None:
-        for answer, accepted in zip(rows, confidence.accepted.tolist(), strict=True):
-            answer["unknown"] = not accepted
-            answer["name"] = answer["name"] if accepted else UNKNOWN
-    return rows
+    return describe_classes(names, predictions.top.numpy(), about, {}, sets, confidence.accepted, UNKNOWN)

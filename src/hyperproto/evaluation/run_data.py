@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
 from hyperproto._core.checks import choose
@@ -17,7 +16,7 @@ from hyperproto._core.files import read_json
 from hyperproto.data import Arrays, Bounds, ImageData, ImageFiles, Labels, Source, Split, training_data
 from hyperproto.data.preprocessing import Preprocessing, TablePreprocessing, join_rows, preprocessing_from_dict
 from hyperproto.data.readers import OWN, READERS, detect, read_data
-from hyperproto.data.source import MISSING, Target, Unseen, class_targets
+from hyperproto.data.source import MISSING, Target, Unseen, class_targets, join
 from hyperproto.data.tables import encode_rows, is_table, read_columns
 from hyperproto.defaults import INFERENCE_BATCH_SIZE
 from hyperproto.evaluation.confidence import Calibration
@@ -143,13 +142,7 @@ def _choose_split(source: Source, name: str) -> Split:
         raise InputError(f'The data "{source.name}"', "have a test split", "none", advice)
     if name == "test":
         return source.test
-    first, second = source.train, source.test
-    targets = {key: torch.cat([target, second.targets[key]]) for key, target in first.targets.items()}
-    if isinstance(first.inputs, ImageFiles):
-        assert isinstance(second.inputs, ImageFiles)
-        return Split(ImageFiles((*first.inputs, *second.inputs)), targets)
-    assert isinstance(second.inputs, Tensor)
-    return Split(join_rows([first.inputs, second.inputs]), targets)
+    return join(source.train, source.test)
 
 
 def _prepare(split: Split, preprocessing: Preprocessing, skip_corrupt: bool) -> Arrays | ImageData:

@@ -16,7 +16,15 @@ from hyperproto.data.tables import read_columns
 from hyperproto.evaluation import ClassReport, Evaluation, TaskPredictions, evaluate_run
 from hyperproto.evaluation.evaluate import Predicted
 from hyperproto.evaluation.run_data import run_preprocessing
-from hyperproto.report.measures import describe_evaluation, percent, worst_classes
+from hyperproto.report.measures import (
+    CLASS_HEADINGS,
+    PAIR_HEADINGS,
+    class_rows,
+    describe_evaluation,
+    pair_rows,
+    percent,
+    worst_classes,
+)
 from hyperproto.report.pages import CLASS_COLORS, certificate_rows, image_sheet, plot_html, table_html, write_page
 from hyperproto.report.projection import nearest
 from hyperproto.spaces.tasks import class_tasks
@@ -145,9 +153,8 @@ def _class_parts(found: Predicted, name: str, report: ClassReport, figures: Figu
         drawn.append(_matrix(labels[known], predicted[known], names, figures))
     yield f'<div class="row">{"".join(drawn)}</div>'
     if report.pairs:
-        rows = [(pair.label, pair.predicted, f"{pair.count:,}", percent(pair.share)) for pair in report.pairs]
-        yield "<h3>Most frequent mistakes</h3>" + _table(rows, "true", "predicted", "count", "of its class")
-    yield _class_table(found, name, report, np.array(worst_classes(report, CLASSES), dtype=np.int64), labels, sure)
+        yield "<h3>Most frequent mistakes</h3>" + _table(pair_rows(report), *PAIR_HEADINGS)
+    yield _class_table(found, name, report, labels, sure)
 
 
 def _matrix(labels: Ids, predicted: Ids, names: list[str] | tuple[str, ...], figures: Figures) -> str:
@@ -170,14 +177,11 @@ def _matrix(labels: Ids, predicted: Ids, names: list[str] | tuple[str, ...], fig
 
 
 def _class_table(
-    found: Predicted, name: str, report: ClassReport, listed: Ids, labels: Ids, sure: NDArray[np.float64] | None
+    found: Predicted, name: str, report: ClassReport, labels: Ids, sure: NDArray[np.float64] | None
 ) -> str:
     """Return the classes with the lowest recall, how sure their predictions are, and the nearest prototypes."""
-    headings = ["class", "examples", "recall", "precision"]
-    rows = [
-        [row.name, f"{row.support:,}", percent(row.recall), percent(row.precision)]
-        for row in (report.classes[index] for index in listed)
-    ]
+    listed = np.array(worst_classes(report, CLASSES), dtype=np.int64)
+    headings, (title, rows) = list(CLASS_HEADINGS), class_rows(report, CLASSES)
     if sure is not None:
         headings.append("mean probability of its predictions")
         for index, row in zip(listed, rows, strict=True):
@@ -191,9 +195,7 @@ def _class_table(
             pairs = zip(near, values, strict=True)
             listing = ", ".join(f"{report.classes[other].name} {value:.3f}" for other, value in pairs)
             row.append(f"{listing}, and others as near" if more else listing)
-    there = sum(row.support > 0 for row in report.classes)
-    title = "All classes" if len(listed) == there else f"The {len(listed)} worst of {there:,} classes"
-    return f"<h3>{title}</h3>" + _table(rows, *headings)
+    return f"<h3>{title.capitalize()}</h3>" + _table(rows, *headings)
 
 
 def _range_parts(predictions: TaskPredictions, figures: Figures) -> Iterator[str]:

@@ -1,0 +1,92 @@
+"""How sure an estimator is: fitted to rows that were not trained on, for whatever coverage is asked for."""
+
+import math
+import warnings
+from abc import ABC
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_consistent_length
+from sklearn.utils.validation import check_is_fitted
+
+from hyperproto._core.errors import InputError, arg
+from hyperproto.data import Split
+from hyperproto.estimators.base import SphereEstimator
+from hyperproto.evaluation.confidence import (
+    ClassCalibration,
+    ConformalInterval,
+    ConformalSets,
+    TaskOutputs,
+    uncalibrated,
+)
+
+
+class ConfidentEstimator(SphereEstimator, ABC):
+    """An estimator that keeps what it says about held-out rows, and so knows how often it is right."""
+
+    def recalibrate(self, X: Any, y: Any) -> Self:
+        """Fit the confidence of predictions to rows that were not trained on, with examples of every class.
+
+        For use where ``fit`` held no rows out, after :meth:`partial_fit`, or after classes were added.
+        """
+        check_is_fitted(self)
+        for column in self._class_columns.values():
+            self._check_unknown(column.classes)
+        inputs, targets = self._inputs(X), self._encode(y)
+        check_consistent_length(inputs, *targets.values())
+        return self._calibrate(Split(inputs, targets))
+
+    def _calibrate(self, data: Split) -> Self:
+        z = self._run(data.inputs)
+        scores, answers, norms = self._scores(z), self._answers(z), z.norm(dim=1).cpu().numpy()
+        self.held_out_ = {
+            name: TaskOutputs(scores[name] if name in self._class_columns else answers[name], target.numpy(), norms)
+            for name, target in data.targets.items()
+        }
+        return self._fit_confidence()
+
+    def _fit_confidence(self) -> Self:
+        """Fit the confidence of each column of classes to what was said about held-out rows."""
+        reject, held_out = getattr(self, "reject", None), self._held_out()
+        rows = {name: held_out[name] for name in self._class_columns}
+        self.calibrations_ = {
+            name: ClassCalibration.fit(row.scores, row.targets, row.norms, coverage=None, reject=reject)
+            for name, row in rows.items()
+        }
+        if reject is not None:
+            for row in rows.values():
+                _warn_if_few(row, 1 - reject, f"reject={reject:g} rejects nothing")
+        return self
+
+    def _calibration(self, name: str) -> ClassCalibration:
+        """Return how sure answers of a column of classes are; where that was not fitted, by the scale of the loss."""
+        return self.calibrations_.get(name) or uncalibrated(self.space_)[name]
+
+    def _held_out(self) -> dict[str, TaskOutputs]:
+        """Return what was said about held-out rows."""
+        check_is_fitted(self)
+        if self.held_out_ is None:
+            advice = f"Fit with {arg('calibrate', True)}, or call recalibrate(X, y)."
+            raise InputError("Sets and intervals", "be fitted to held-out data", "none", advice)
+        return self.held_out_
+
+    def _sets(self, name: str, scores: NDArray[Any], coverage: float) -> NDArray[np.bool_]:
+        """Return which classes of a column to expect, shape (n, num_classes)."""
+        model, rows = self._calibration(name), self._held_out()[name]
+        _warn_if_few(rows, coverage, f"with coverage={coverage:g} every class is in every set")
+        fitted = ConformalSets.fit(model.probabilities(rows.scores), rows.targets, coverage)
+        return fitted.sets(model.probabilities(scores))
+
+    def _intervals(self, name: str, answers: NDArray[Any], coverage: float) -> NDArray[Any]:
+        """Return the ends of the intervals of a column of numbers, shape (n, 2)."""
+        rows = self._held_out()[name]
+        return ConformalInterval.fit(rows.scores, rows.targets, coverage).intervals(answers)
+
+
+def _warn_if_few(rows: TaskOutputs, coverage: float, otherwise: str) -> None:
+    """Say so where too few rows were held out for a promise about so large a share of them."""
+    needed = math.ceil(coverage / (1 - coverage) - 1e-9) if 0 < coverage < 1 else 0
+    if len(rows.targets) < needed:
+        few = f"{needed} held-out rows are needed, got {len(rows.targets)}: {otherwise}"
+        warnings.warn(f"{few}. Raise validation_fraction, or give recalibrate(X, y) more rows.", stacklevel=4)
