@@ -339,7 +339,8 @@ class TaskSpace(OutputSpace):
             if len(bad):
                 got = f"{float(sample_weight[bad[0]]):g} in row {int(bad[0])}"
                 raise InputError("sample_weight", "be at least 0", got)
-        return rows, self._check_form(targets, len(rows)), sample_weight
+        checked = {name: task.check_form(targets[name], len(rows), name) for name, task in self.tasks.items()}
+        return rows, checked, sample_weight
 
     def _check_keys(self, values: Any) -> dict[str, Any]:
         if not isinstance(values, Mapping):
@@ -347,9 +348,6 @@ class TaskSpace(OutputSpace):
         if set(values) != set(self.names):
             raise InputError("targets", f"have the keys {list(self.names)}", list(values))
         return dict(values)
-
-    def _check_form(self, targets: Mapping[str, Tensor], n: int) -> dict[str, Tensor]:
-        return {name: head.task.check_form(targets[name], n, name) for name, head in self.named_heads().items()}
 
 
 def flatten_rows(z: Tensor, dim: int) -> Tensor:

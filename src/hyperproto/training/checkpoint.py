@@ -111,10 +111,6 @@ class TrainState:
             "torch": torch.__version__,
         }
 
-    def weights(self) -> dict[str, Tensor]:
-        """Return a copy of every tensor that training changes, on the CPU."""
-        return weights_of(self.network, self.space)
-
     def take(
         self, losses: LossSum | None, *, epoch: int, step: int, history: list[dict[str, Any]]
     ) -> Checkpoint | None:
@@ -129,7 +125,7 @@ class TrainState:
         processes = gather_object([own])
         if not self.accelerator.is_main_process:
             return None
-        tensors = self.weights() | self.optimizer_tensors()
+        tensors = weights_of(self.network, self.space) | self.optimizer_tensors()
         for name in ("cpu", "device"):
             if name in own:
                 tensors[f"random.{name}"] = torch.stack([process[name].cpu() for process in processes])

@@ -4,7 +4,7 @@ import copy
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -21,7 +21,7 @@ from hyperproto._core.progress import ProgressBar
 from hyperproto.data import Arrays, Batches, ImageData
 from hyperproto.data.batches import AnyDataset, index_targets
 from hyperproto.spec import SCHEDULES, ResolvedSettings
-from hyperproto.training.checkpoint import Checkpoint, TrainState, fill_weights, read_tensors
+from hyperproto.training.checkpoint import Checkpoint, TrainState, fill_weights, read_tensors, weights_of
 from hyperproto.training.distributed import (
     GracefulShutdown,
     Gradients,
@@ -112,12 +112,16 @@ class Loop:
         network, space, settings, machine = self.run.network, self.run.space, self.settings, self.accelerator
         self.channels_last = use_channels_last(network)
         self.gradients = Gradients(network, space, settings, machine)
-        self.state = TrainState(network, space, self.optimizer, machine, settings.seed)  # which a checkpoint stores
         self.rates = [float(group["lr"]) for group in self.optimizer.param_groups]  # the schedule multiplies each
         share = {"rank": machine.process_index, "world": machine.num_processes, "least": self.min_rows}
         self.batches = Batches(self.data, settings.batch_size, shuffle=True, seed=settings.seed, **share)
         self.best: dict[str, Tensor] | None = None
         self._advice = f"Continue with resume=True, or: hyperproto train --resume {self.folder}"
+
+    @cached_property
+    def state(self) -> TrainState:
+        """What a checkpoint stores."""
+        return TrainState(self.run.network, self.run.space, self.optimizer, self.accelerator, self.settings.seed)
 
     def train(
         self, checkpoint: Checkpoint | None, bar: ProgressBar, log: EpochLog, shutdown: GracefulShutdown
@@ -141,7 +145,7 @@ class Loop:
                 record["note"], note = note, None
             self.run.history.append(record)
             if self.restore_best and best_epoch(self.run.history, self.settings.monitor) == len(self.run.history) - 1:
-                self.best = self.state.weights()
+                self.best = weights_of(self.run.network, self.run.space)
             steps = len(self.batches) - (0 if within is None else start)
             times = {"epoch": epoch, "steps": steps, "seconds": time.perf_counter() - started}
             if self.store is not None:  # what is written before the checkpoint is written again if that is missing
