@@ -11,7 +11,7 @@ from torch import nn
 import hyperproto as hp
 from hyperproto._core.errors import NonFiniteLossError
 from hyperproto.data import Arrays, read_table, training_data
-from hyperproto.evaluation import Finding, doctor, examine_run
+from hyperproto.evaluation import Finding, doctor, examine_run, open_run
 from hyperproto.evaluation.doctor import Evidence, SplitOutputs, split_outputs
 from hyperproto.models import create_backbone
 from hyperproto.training import DataSpec, RunSpec, read_run
@@ -98,7 +98,7 @@ def test_a_relu_before_the_sphere_is_found(tmp_path):
     torch.manual_seed(3)
     network = nn.Sequential(nn.Linear(2, 4), nn.ReLU())
     folder = train(tmp_path / "run", write_table(tmp_path / "data.csv"), network=network, lr=1e-6, epochs=1)
-    findings = examine_run(folder, network=nn.Sequential(nn.Linear(2, 4), nn.ReLU())).findings
+    findings = examine_run(open_run(folder, network=nn.Sequential(nn.Linear(2, 4), nn.ReLU()))).findings
     relu = next(finding for finding in findings if finding.name == "a ReLU before the sphere")
     assert relu.severity == "error"
     assert relu.evidence["least"] == 0

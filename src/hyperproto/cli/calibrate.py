@@ -36,9 +36,8 @@ class Calibrate(RunAndData):
         from hyperproto.evaluation import calibrate_run
         from hyperproto.report.measures import percent
 
-        calibration = calibrate_run(
-            self.run_folder, self.data, coverage=self.coverage, reject=self.reject, **self.options()
-        )
+        options = {"coverage": self.coverage, "reject": self.reject, **self.options()}
+        calibration = calibrate_run(self.open(), self.data, **options)
         if self.json:
             return print(json.dumps(plain(calibration.to_dict())))
         how = (

@@ -10,7 +10,7 @@ from tyro.conf import Positional, arg
 from hyperproto.cli.console import print_table
 
 if TYPE_CHECKING:
-    from hyperproto.evaluation import Evaluation
+    from hyperproto.evaluation import Evaluation, OpenRun
 
 
 @dataclass(kw_only=True)
@@ -22,6 +22,12 @@ class StoredRun:
 
     which: Literal["last", "best"] = "last"
     """The weights after the last epoch, or after the best on validation data."""
+
+    def open(self) -> "OpenRun":
+        """Open the run."""
+        from hyperproto.evaluation import open_run
+
+        return open_run(self.run_folder, which=self.which)
 
 
 @dataclass(kw_only=True)
@@ -45,7 +51,7 @@ class RunAndData(StoredRun):
 
     def options(self) -> dict[str, Any]:
         """Return keywords that evaluating and calibrating share."""
-        return {name: getattr(self, name) for name in ("split", "which", "unseen", "skip_corrupt")}
+        return {name: getattr(self, name) for name in ("split", "unseen", "skip_corrupt")}
 
 
 @dataclass
@@ -67,9 +73,8 @@ class Evaluate(RunAndData):
         from hyperproto.evaluation import evaluate_run
 
         check_integer(self.worst, "worst", at_least=0)
-        evaluation = evaluate_run(
-            self.run_folder, self.data, pairs=self.pairs, unknown=self.unknown, **self.options()
-        )
+        options = {"pairs": self.pairs, "unknown": self.unknown, **self.options()}
+        evaluation = evaluate_run(self.open(), self.data, **options)
         print(json.dumps(evaluation.to_dict())) if self.json else _show(evaluation, self.worst)
 
 

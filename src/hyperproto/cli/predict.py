@@ -67,9 +67,7 @@ class Predict(StoredRun):
     def _by_run(self) -> list[dict[str, Any]]:
         from hyperproto.evaluation import predict_files
 
-        found = predict_files(
-            self.run_folder, self.paths, top=self.top, which=self.which, skip_corrupt=self.skip_corrupt
-        )
+        found = predict_files(self.open(), self.paths, top=self.top, skip_corrupt=self.skip_corrupt)
         if found.skipped:
             print(f'Left out, unreadable: {len(found.skipped)}, the first "{found.skipped[0]}".', file=sys.stderr)
         return found.rows

@@ -14,7 +14,7 @@ from hyperproto._core.errors import HyperprotoError
 from hyperproto._core.files import plain
 from hyperproto.data import Arrays, ImageData, Source
 from hyperproto.evaluation.predict import collect_outputs
-from hyperproto.evaluation.run_data import open_run, read_run_data, read_run_source
+from hyperproto.evaluation.run_data import AnyRun, OpenRun, open_run
 from hyperproto.prototypes.explore import separation_bound
 from hyperproto.spaces import Classes, OutputSpace, Sphere
 from hyperproto.spaces.output_space import TaskSpace
@@ -153,36 +153,25 @@ class Examination:
         return values | {"problem": None if self.problem is None else str(self.problem)}
 
 
-def examine_run(
-    folder: str | Path,
-    data: str | Path | Source | None = None,
-    *,
-    which: str = "last",
-    network: nn.Module | None = None,
-    space: OutputSpace | None = None,
-) -> Examination:
+def examine_run(run: AnyRun, data: str | Path | Source | None = None) -> Examination:
     """Check a run for what goes wrong in practice.
 
     Parameters
     ----------
-    folder : path
-        The run.
+    run : path, or what ``open_run`` returned
     data : path or Source, optional
         Data to check outputs on (default: the run's own). Where there is none, only the run's files are checked.
-    which : {"last", "best"}
-        The weights after the last epoch, or after the best.
-    network, space : optional
-        For a network or a space of your own, as for :func:`~hyperproto.training.load.load`.
     """
+    folder = run.record.folder if isinstance(run, OpenRun) else Path(run)
     problem: HyperprotoError | OSError | None = None
     try:
-        evidence = _gather(folder, data, which, network, space)
+        evidence = _gather(open_run(run), data)
     except (HyperprotoError, OSError) as error:
-        if data is not None and (Path(folder) / f"{which}.safetensors").is_file():
+        if data is not None and (folder / "last.safetensors").is_file():
             raise
         problem = error
-        record = read_run(folder)
-        evidence = Evidence(record, space or rebuild(folder, network=network or nn.Identity()).space)
+        space = run.space if isinstance(run, OpenRun) else rebuild(folder, network=nn.Identity()).space
+        evidence = Evidence(read_run(folder), space)
     checks = FROM_FILES | (FROM_DATA if evidence.splits else {})
     findings = [finding for check in checks.values() for finding in check(evidence)]
     findings.sort(key=lambda finding: SEVERITIES.index(finding.severity))
@@ -194,18 +183,13 @@ def examine_run(
     return Examination(str(folder), tuple(findings), tuple(checks), unchecked, problem, **about)
 
 
-def _gather(
-    folder: str | Path, data: Any, which: str, network: nn.Module | None, space: OutputSpace | None
-) -> Evidence:
+def _gather(run: OpenRun, data: Any) -> Evidence:
     """Return the outputs on the training split and, where there is one, the test split."""
-    record, network, opened = open_run(folder, which=which, network=network, space=space)
-    source = data if isinstance(data, Source) else read_run_source(record, opened.tasks, data, split="train")
+    source = data if isinstance(data, Source) else run.read_source(data, split="train")
     names = ["train", "test"] if source.test is not None else ["train"]
-    splits = []
-    for name in names:
-        _, _, dataset = read_run_data(record, opened.tasks, source, split=name, unseen="missing")
-        splits.append(split_outputs(name, network, opened, dataset))
-    return Evidence(record, opened, tuple(splits))
+    parts = {name: run.read(source, split=name, unseen="missing").data for name in names}
+    outputs = (split_outputs(name, run.network, run.space, part) for name, part in parts.items())
+    return Evidence(run.record, run.space, tuple(outputs))
 
 
 def split_outputs(

@@ -286,10 +286,11 @@ class TaskSpace(OutputSpace):
         shape = z.shape[:-1]
         z, targets, sample_weight = self._check_batch(z, targets, reduction, sample_weight)
         losses = {}
-        for name, head in self.named_heads().items():
-            task, target = head.task, targets[name]
+        for name, head in zip(self.names, self.heads, strict=True):
+            task = head.task
+            target = task.check_form(targets[name], z.shape[0], name)
             # where every weight is seen to be 1 there are none, and nothing is multiplied: the usual batch
-            weights, complete = None, len(target) > 0 and can_read(target) and task.is_complete(target)
+            weights, complete = None, target.shape[0] > 0 and can_read(target) and task.is_complete(target)
             if not complete or sample_weight is not None or task.class_weight is not None:
                 weights = head.weights(target)
                 weights = weights if sample_weight is None else weights * sample_weight
@@ -322,8 +323,8 @@ class TaskSpace(OutputSpace):
 
     def _check_batch(
         self, z: Tensor, targets: Mapping[str, Tensor], reduction: str, sample_weight: Tensor | None
-    ) -> tuple[Tensor, dict[str, Tensor], Tensor | None]:
-        """Check shapes and dtypes, not values, and return all as rows, targets in the dtypes that losses take."""
+    ) -> tuple[Tensor, Mapping[str, Tensor], Tensor | None]:
+        """Check outputs and weights, and return all as rows; the form of each target is its task's to check."""
         choose(reduction, REDUCTIONS, what="reduction")
         rows = flatten_rows(z, self.dim)
         if sample_weight is not None and sample_weight.shape != z.shape[:-1]:
@@ -339,8 +340,7 @@ class TaskSpace(OutputSpace):
             if len(bad):
                 got = f"{float(sample_weight[bad[0]]):g} in row {int(bad[0])}"
                 raise InputError("sample_weight", "be at least 0", got)
-        checked = {name: task.check_form(targets[name], len(rows), name) for name, task in self.tasks.items()}
-        return rows, checked, sample_weight
+        return rows, targets, sample_weight
 
     def _check_keys(self, values: Any) -> dict[str, Any]:
         if not isinstance(values, Mapping):
