@@ -108,7 +108,7 @@ class _CosineLoss(torch.autograd.Function):
             scaled = scaled / scale.unsqueeze(1)
             norm = torch.linalg.vector_norm(scaled, dim=1).clamp_min(1)
         cosine = (scaled * rows).sum(dim=1) / norm
-        error = cosine - target  # the other way around takes longer
+        error: Tensor = cosine - target  # the other way around takes longer
         if ctx.needs_input_grad[0]:
             ctx.save_for_backward(z, rows, scaled, cosine, error, scale, norm)
             ctx.target = target
