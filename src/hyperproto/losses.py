@@ -399,7 +399,7 @@ class CauchySoftmax(SoftmaxLoss):
 
 
 @dataclass(frozen=True)
-class SampledCosineSoftmax(ClassLoss):
+class SampledCosineSoftmax(CosineSoftmax):
     r"""Cross-entropy over scaled cosines to the classes of the batch and some others, for all that there are.
 
     .. math:: \ell_i = -\log \frac{e^{s \cos\theta_{i,y_i}}}{\sum_{k \in B \cup N} w_{ik} e^{s \cos\theta_{i,k}}}
@@ -423,19 +423,13 @@ class SampledCosineSoftmax(ClassLoss):
     tensor([0.5514, 0.5514])
     """
 
-    scale: float | None = None
     negatives: int = 0
 
     name = "sampled_cosine_softmax"
 
     def __post_init__(self) -> None:
-        if self.scale is not None:
-            check_finite_number(self.scale, "scale", above=0)
+        super().__post_init__()
         check_integer(self.negatives, "negatives", at_least=0)
-
-    def cosine_scale(self, num_classes: int) -> float:
-        """Return the scale, or the one that fits the number of classes."""
-        return simplex_scale(num_classes) if self.scale is None else float(self.scale)
 
     def __call__(self, z: Tensor, prototypes: Tensor, labels: Tensor) -> Tensor:
         """Return the loss of each row, shape (n,)."""

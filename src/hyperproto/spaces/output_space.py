@@ -349,9 +349,6 @@ class TaskSpace(OutputSpace):
             raise InputError("targets", f"have the keys {list(self.names)}", list(values))
         return dict(values)
 
-    def _check_form(self, targets: Mapping[str, Tensor], n: int) -> dict[str, Tensor]:
-        return {name: head.task.check_form(targets[name], n, name) for name, head in self.named_heads().items()}
-
 
 def flatten_rows(z: Tensor, dim: int) -> Tensor:
     """Return outputs of shape (n, ..., dim) as rows, shape (m, dim), or say that they are none."""
