@@ -17,7 +17,7 @@ from hyperproto.defaults import FINE_TUNING, HEAD_DECAY, InputKind
 from hyperproto.models import Backbone, FeatureBackbone
 from hyperproto.spaces import Classes, OutputSpace, Space, Sphere, TaskSpace
 from hyperproto.spaces.tasks import Task
-from hyperproto.spec import DataSpec, ResolvedSettings, RunSpec
+from hyperproto.spec import ResolvedSettings, RunSpec
 from hyperproto.training.build import (
     build_data,
     build_network,
@@ -77,7 +77,9 @@ def train(
     check_log(options.get("log"), store)  # before data are read, which may take long
     with run_started(store, spec):
         read, before = partial(build_source, spec.data, seed=spec.train.seed), run_before(spec.network)
-        source = read() if before is None else _resized(read_as(before, read), spec.data)
+        source = read() if before is None else read_as(before, read)
+        if before is not None and spec.data.image_size is not None:  # in place of that of the run before
+            source = resized(source, spec.data.image_size)
         return _fit(*_build(spec, source, None if store is None else store.path), store, say, options)
 
 
@@ -181,11 +183,6 @@ def _fit(
     )
     run.constant = {} if valid is None else constant_measures(space, space.by_task(valid.targets))
     return run
-
-
-def _resized(source: Source, data: DataSpec) -> Source:
-    """Return images at the size that is asked for, where one is, in place of that of the run before."""
-    return source if data.image_size is None else resized(source, data.image_size)
 
 
 def _values(known: Task | Target) -> list[Any]:
