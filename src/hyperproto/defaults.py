@@ -124,11 +124,9 @@ def choose_loss(num_classes: int, dim: int, *, frozen: bool = False) -> tuple[st
     is_simplex = dim >= num_classes - 1
     if 0 < num_classes <= MAX_CLASSES_OF_SUM and (is_simplex or not frozen):
         return "free_norm_softmax", {}
-    return (
-        ("squared_cosine", {})
-        if is_simplex
-        else ("power_cosine", {"q": 0.5 if num_classes > MAX_PER_AXIS * dim else 1.0})
-    )
+    if is_simplex:
+        return "squared_cosine", {}
+    return "power_cosine", {"q": 0.5 if num_classes > MAX_PER_AXIS * dim else 1.0}
 
 
 def uses_prior(class_counts: Sequence[int], num_ranges: int, dim: int, loss: str, *, frozen: bool = False) -> bool:

@@ -1,7 +1,7 @@
 """Learning rates of the scales "medium" and "head": for every loss the best of a few, on held-out training images.
 
-From scratch a loss has three or four rates, searched once on CIFAR-100 and for every run on other data. On frozen features,
-where a trial takes seconds, they are searched for every data set and number of dimensions, on one set of
+From scratch a loss has three or four rates, searched once on CIFAR-100 and for every run on other data. On frozen
+features, where a trial takes seconds, they are searched for every data set and number of dimensions, on one set of
 prototypes: ours, with the data-driven prior where there are fewer dimensions than a simplex needs; and once for all
 kinds of class means.
 """
