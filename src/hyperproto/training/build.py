@@ -376,4 +376,4 @@ def _has_prior(split: Split) -> bool:
 def _has_features(source: Source) -> bool:
     """Return whether features have taken the place of images: rows, where the network can be given images."""
     inputs = source.train.inputs
-    return isinstance(inputs, Tensor) and inputs.ndim == 2 and len(source.preprocessing.input_shape) == 3
+    return isinstance(source.preprocessing, ImagePreprocessing) and isinstance(inputs, Tensor) and inputs.ndim == 2
