@@ -13,7 +13,9 @@ from hyperproto.reproduction.grid import Grid
 
 SOFTMAX = "Softmax CE"
 PAPER, PRIOR = "Equation 1, this paper's prototypes", "Equation 1, ours with the data-driven prior"
-DEFAULT, RANK = "Free norm, axes of the prior (the default)", "Softmax CE behind D learned dimensions"
+DEFAULT, RANK = "Free norm, axes of the prior (the default from scratch)", "Softmax CE behind D learned dimensions"
+FROZEN = "1 - cos, or its root, order of the prior (the default on frozen features)"
+POWERS = {"D = 25": "1 - cos", "D = 10": "Root of 1 - cos", "D = 5": "Root of 1 - cos"}
 DIMS = (3, 5, 10, 25, 100)
 
 
@@ -31,6 +33,7 @@ def entries(scale: str) -> list[Entry]:
     placed |= {(PRIOR, column): entry for (row, column), entry in losses.items() if row == "Equation 1"}
     placed |= {(DEFAULT, column): entry for (row, column), entry in losses.items() if row.startswith("Free norm,")}
     placed |= {(DEFAULT, "D = 100"): losses["Free norm", "D = 100"]}  # a simplex, which has no axes to choose
+    placed |= {(FROZEN, column): losses[row, column] for column, row in POWERS.items()}
     placed |= {(RANK, column): entry for (row, column), entry in losses.items() if row == RANK}
     placed |= {
         (SOFTMAX, "5 epochs"): short["Softmax CE, 100 outputs", "D = 25"],
@@ -57,7 +60,7 @@ def draw_shares(grid: Grid, path: Path) -> None:
     """Draw each accuracy as a share of softmax's, by dimensions and by epochs."""
     panels = {
         "dimensions; heads on frozen features": "D = {}",
-        "epochs; D = 25, from scratch (5: one cycle at 32 pixels; 30 and 100: 16 pixels)": "{} epochs",
+        "epochs from scratch, D = 25": "{} epochs",
     }
     with new_picture(path, 11, 5) as figure:
         for axes, (label, column) in zip(figure.subplots(1, 2, sharey=True), panels.items(), strict=True):

@@ -10,6 +10,7 @@ ROOT = Path(__file__).parents[2]
 REPORTS = ROOT / "results" / "reports"
 # what explanation/reproduction.md says, after its report: <row | column> is a mean, <row | column>± with its error
 QUOTES = [line.split(": ", 1) for line in Path(__file__).with_name("quotes.txt").read_text("utf-8").splitlines()]
+ROOT_LOSS, RANK = "Root of 1 - cos", "Softmax CE behind D learned dimensions"
 YEAR, STYLE = "Creation year (MAE): ", "Art style (accuracy): "
 
 
@@ -47,6 +48,27 @@ def test_the_page_of_claims_says_what_the_records_say_and_nothing_else():
         text = text.replace(sentence, "", 1)
     left = re.findall(r"[^ ]+ ± [^ ]+|\d+\.\d+ (?:%|years|°)", text)
     assert left == ["38.5 %"]  # of the range below
+
+
+# the default on frozen features, and the share of softmax's accuracy that it must keep
+DEFAULTS = {
+    "D = 100": ("Free norm", 1.0),
+    "D = 25": ("1 - cos", 0.98),
+    "D = 10": (ROOT_LOSS, 0.94),
+    "D = 5": (ROOT_LOSS, 0.81),
+}
+
+
+def test_the_default_on_frozen_features_keeps_its_share_and_is_near_the_best():
+    found, text = cells(), document("docs/explanation/reproduction.md")
+    for dim, (row, least) in DEFAULTS.items():
+        means = {key[1]: mean for key, (mean, _) in found.items() if key[0] == "past-losses-head" and key[2] == dim}
+        softmax, learned = means.pop(SOFTMAX), means.pop(RANK, None)
+        assert means[row] >= least * softmax
+        assert means[row] >= max(means.values()) - 1
+        if learned is not None:
+            shares = [f"{mean / softmax:.3f}".removeprefix("0") for mean in (means[row], learned)]
+            assert all(share in text for share in shares), shares
 
 
 def test_the_range_of_styles_and_the_two_fates_are_the_records():

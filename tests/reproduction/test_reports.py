@@ -147,13 +147,15 @@ def test_nothing_is_drawn_without_records(figure, tmp_path):
 def test_shares_of_softmax_are_drawn_and_what_was_not_run_is_said(tmp_path):
     experiment = find("past-dimensions")
     entries = {(entry.row, entry.column): entry for entry in experiment.entries("head")}
-    for row, value in (("Softmax CE", 0.5), ("Free norm, axes of the prior (the default)", 0.4)):
+    for row, value in (("Softmax CE", 0.5), ("Free norm, axes of the prior (the default from scratch)", 0.4)):
         for cell in entries[row, "5 epochs"].cells(()).values():
             record = {"format": FORMAT, "address": cell.address, "cell": asdict(cell), "state": "done", "epochs": []}
             write_record(tmp_path, "own", record | {"protocol": {}, "measures": {"class/accuracy": value}})
     grid, written = write_report(experiment, "head", tmp_path, tmp_path / "reports")
     share = experiment.figure.__globals__["share"]
-    assert share(grid, "Free norm, axes of the prior (the default)", "5 epochs") == pytest.approx((80, 0))
+    assert share(grid, "Free norm, axes of the prior (the default from scratch)", "5 epochs") == pytest.approx(
+        (80, 0)
+    )
     assert share(grid, "Softmax CE", "30 epochs") is None
     drawn = re.findall(r"<text[^>]*>([^<]+)</text>", written[-1].read_text(encoding="utf-8"))
     assert drawn.count("not run") == 5 + 2  # every number of dimensions, 30 and 100 epochs

@@ -12,7 +12,7 @@ from hyperproto.reproduction.experiment import Entry, Experiment, Printed
 from hyperproto.reproduction.rates import loss_of, trials
 
 # what does not count as a difference from the paper
-SAME = ("scale", "seed", "options", "lr", "placement_seed", "draw")
+SAME = ("scale", "seed", "options", "lr", "placement_seed", "draw", "head")
 MARGIN = 1.5  # points of accuracy that a verdict needs, trained from scratch
 ERRORS = 3  # standard errors that it needs of heads, and of errors
 JUDGED = ("full", *TUNED)  # scales: two seeds of a few thousand images carry no verdict
