@@ -43,7 +43,8 @@ def test_a_classifier_keeps_labels_probabilities_sets_outliers_and_rejections(tm
     assert -1 in predictor.predict(X)  # the label of what is rejected
     close(predictor.predict_proba(X), model.predict_proba(X))
     close(predictor.scores(X), model.cosines(X))
-    close(predictor.outlier_score(X), model.outlier_score(X))
+    for rows in (X, 100 * X):
+        close(predictor.outlier_score(rows), model.outlier_score(rows))
     close(predictor.transform(X), model.transform(X))
     for coverage in (0.9, 0.5):
         assert np.array_equal(predictor.conformal_sets(X, coverage), model.conformal_sets(X, coverage))

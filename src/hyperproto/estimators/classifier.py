@@ -1,6 +1,6 @@
 """Classification by the nearest prototype."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -18,7 +18,7 @@ from hyperproto.estimators.base import read_column
 from hyperproto.estimators.changes import ClassChanges
 from hyperproto.estimators.columns import ClassColumn, choose_unknown, with_unknown
 from hyperproto.evaluation.class_examples import draw_replay
-from hyperproto.evaluation.confidence import ClassCalibration, outlier_score
+from hyperproto.evaluation.confidence import ClassCalibration
 
 TARGET = "target"
 
@@ -129,8 +129,8 @@ class HypersphericalClassifier(ClassifierMixin, ClassChanges):  # type: ignore[m
         ``kind`` is as in :func:`hyperproto.evaluation.confidence.outlier_score`; ``reject`` uses "length".
         """
         z = self._outputs(X)
-        scale = self._calibration(TARGET).model.scale
-        return outlier_score(self._scores(z)[TARGET], z.norm(dim=1), kind=kind, scale=scale)
+        fitted = replace(self._calibration(TARGET), outlier=kind)
+        return fitted.outliers(self._scores(z)[TARGET], z.norm(dim=1))
 
     def conformal_sets(self, X: Any, coverage: float = COVERAGE) -> NDArray[np.bool_]:
         """Return which classes to expect, shape (n, num_classes): the true one is among them as often as stated."""

@@ -203,7 +203,7 @@ def _task(space: TaskSpace, name: str, fitted: Mapping[str, Any] | None, more: M
         "certificate": None if prototypes is None else prototypes.certificate.to_dict(),
     }
     if fitted:
-        known |= {"scale": fitted["model"]["scale"], "outlier": fitted["outlier"]}
+        known |= {"scale": fitted["model"]["scale"], "outlier": fitted["outlier"], "longest": fitted.get("longest")}
         known |= {"sets": [_values(fitted["sets"])]} if fitted["sets"] else {}
         known |= {"rejection": _values(fitted["rejection"])} if fitted["rejection"] else {}
     return from_plain(TaskForm, known | dict(more))

@@ -99,12 +99,15 @@ class ClassCalibration(TaskCalibration, kind="classes"):
     rejection : Rejection, optional
     outlier : str, default "length"
         Which :func:`~hyperproto.evaluation.confidence.outliers.outlier_score` the threshold is about.
+    longest : float, optional
+        The largest length of an output when the threshold was fitted; from there on the score falls off.
     """
 
     model: Temperature
     sets: ConformalSets | None = None
     rejection: Rejection | None = None
     outlier: str = "length"
+    longest: float | None = None
 
     def __post_init__(self) -> None:
         choose(self.outlier, OUTLIER_SCORES, what="outlier score")
@@ -148,7 +151,8 @@ class ClassCalibration(TaskCalibration, kind="classes"):
         present = to_labels(labels, len(np.asarray(labels)), scores.shape[1]) >= 0
         lengths = None if norms is None else to_numbers(norms, "norms", ndim=1)[present]
         unusual = outlier_score(scores, lengths, kind=outlier, scale=model.scale)
-        return cls(model, sets, Rejection.fit(unusual, reject), outlier)
+        longest = None if lengths is None else float(lengths.max()) or None
+        return cls(model, sets, Rejection.fit(unusual, reject), outlier, longest)
 
     def probabilities(self, cosines: Values) -> Numbers:
         """Return one probability per class, shape (n, num_classes)."""
@@ -156,7 +160,7 @@ class ClassCalibration(TaskCalibration, kind="classes"):
 
     def outliers(self, cosines: Values, norms: Values | None = None) -> Numbers:
         """Return how unusual each input is, shape (n,)."""
-        return outlier_score(cosines, norms, kind=self.outlier, scale=self.model.scale)
+        return outlier_score(cosines, norms, kind=self.outlier, scale=self.model.scale, longest=self.longest)
 
     def accept(self, cosines: Values, norms: Values | None = None) -> npt.NDArray[np.bool_]:
         """Return which inputs are taken for known, shape (n,); all of them where no threshold was fitted."""
