@@ -32,6 +32,7 @@ from torch import Tensor, nn
 import hyperproto as hp
 from benchmarks.digits import digit_network
 from hyperproto.data import Arrays, load_digits
+from hyperproto.data.preprocessing import from_scipy, take_rows
 from hyperproto.defaults import HEAD, choose_dim, choose_rate, choose_steps
 from hyperproto.evaluation.confidence import Rejection, outlier_score
 from hyperproto.metrics import measure_open_set
@@ -39,6 +40,7 @@ from hyperproto.models import create_backbone, default_backbone
 from hyperproto.reproduction.cell import at_scale, paper_cell
 from hyperproto.reproduction.placements import Places
 from hyperproto.reproduction.run_cell import read_cell_data
+from hyperproto.training.fit import kind_of
 
 EPOCHS, SEEDS, HALVES, RATE = 10, range(5), 20, 0.05
 KNOWN, FEATURES = 7, 1280
@@ -109,7 +111,7 @@ def read_banking77(folder: Path) -> Parts:
     words, names = TfidfVectorizer(sublinear_tf=True), sorted(set(train["category"]))
     first, second = words.fit_transform(train["text"]), words.transform(test["text"])
     scale = 1 / np.sqrt(first.multiply(first).mean())
-    rows = [torch.from_numpy((part * scale).toarray()).float() for part in (first, second)]
+    rows = [from_scipy((part * scale).astype(np.float32)) for part in (first, second)]
     ids = [np.searchsorted(names, part["category"]) for part in (train, test)]
     return rows[0], ids[0], rows[1], ids[1]
 
@@ -139,13 +141,14 @@ def default_outputs(name: str, parts: Parts, unknown: int, seed: int) -> tuple[n
     classes = hp.Classes(known, loss="auto")
     space = hp.Space(choose_dim([known]), classes) if name == "sphere" else hp.baselines.ConventionalSpace(classes)
     torch.manual_seed(seed)
-    options, network = {}, default_backbone(space.dim, (train.shape[1],))
+    options, network = {}, default_backbone(space.dim, (train.shape[1],), kind_of(train))
     if train.shape[1] == FEATURES:  # as images: what learns on frozen features of them
         network = create_backbone("efficientnet-lite0", out_dim=space.dim, hidden=HEAD).output
         epochs, batch_size = choose_steps(int(kept.sum()), "images")
         reduction, lr = choose_rate("free_norm_softmax", "images")
         options = {"epochs": epochs, "batch_size": batch_size, "reduction": reduction, "lr": lr}
-    hp.fit(network, space, (train[kept], torch.from_numpy(lookup[ids[kept]])), seed=seed, progress=False, **options)
+    rows = take_rows(train, torch.from_numpy(np.flatnonzero(kept)))
+    hp.fit(network, space, (rows, torch.from_numpy(lookup[ids[kept]])), seed=seed, progress=False, **options)
     return lookup[asked], answer(network, space, test), answer(network, space, 10 * test)
 
 

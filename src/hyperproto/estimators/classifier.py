@@ -18,7 +18,7 @@ from hyperproto.estimators.base import read_column
 from hyperproto.estimators.changes import ClassChanges
 from hyperproto.estimators.columns import ClassColumn, choose_unknown, with_unknown
 from hyperproto.evaluation.class_examples import draw_replay
-from hyperproto.evaluation.confidence import ClassCalibration
+from hyperproto.evaluation.confidence import ClassCalibration, uncalibrated
 
 TARGET = "target"
 
@@ -145,8 +145,9 @@ class HypersphericalClassifier(ClassifierMixin, ClassChanges):  # type: ignore[m
         """
         if self.held_out_ is None:
             return None
+        before = uncalibrated(self.space_)[TARGET].model
         measures = self.held_out_[TARGET].cross_measure(
-            lambda part: ClassCalibration.fit(part.scores, part.targets, coverage=None)
+            lambda part: ClassCalibration.fit(part.scores, part.targets, coverage=None, before=before)
         )
         return measures.get("ece")
 
