@@ -13,11 +13,10 @@ from typing import Any
 
 from huggingface_hub import HfApi, ModelCardData, snapshot_download
 
-from hyperproto._core.errors import InputError, MissingDataError
+from hyperproto._core.errors import MissingDataError
 from hyperproto._core.files import as_path, filling
-from hyperproto.evaluation import read_calibration
-from hyperproto.spaces import Classes, TaskSpace
-from hyperproto.training import load, read_run
+from hyperproto.evaluation.run_data import open_run
+from hyperproto.spaces import Classes
 from hyperproto.training.run import describe_measures
 
 FILES = ("config.json", "prototypes.*.safetensors", "epochs.jsonl", "metrics.json", "calibration.json")
@@ -53,11 +52,9 @@ class HubModel:
     """
 
     def __init__(self, folder: str | Path, *, which: str = "last", **options: Any) -> None:
-        self.network, self.space = load(folder, which=which, **options)
-        self.which, self.record = which, read_run(folder)
-        self.calibration = read_calibration(folder, which=which)
-        if not isinstance(self.space, TaskSpace):
-            raise InputError("A space on the Hub", "be one of hyperproto", type(self.space).__name__)
+        run = open_run(folder, which=which, **options)
+        self.network, self.space, self.which = run.network, run.space, which
+        self.record, self.calibration = run.record, run.calibration
 
     def __iter__(self) -> Iterator[Any]:
         return iter((self.network, self.space))

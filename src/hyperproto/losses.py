@@ -90,10 +90,12 @@ class _CosineLoss(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, z: Tensor, points: Tensor, labels: Tensor | None, target: Tensor | float) -> Tensor:
-        scaled = z.to(working_dtype(z.dtype))
-        rows = (points if labels is None else points.index_select(0, labels)).to(scaled.dtype)
-        limits, scale, norm = torch.finfo(scaled.dtype), None, None
-        if len(z) and can_read(z):  # on a CPU reading the norms is free, and tells whether rows can be squared
+        wide = working_dtype(z.dtype)  # compared first: converting takes longer, even where nothing is done
+        scaled = z if z.dtype == wide else z.to(wide)
+        rows = points if labels is None else points.index_select(0, labels)
+        rows = rows if rows.dtype == wide else rows.to(wide)
+        limits, scale, norm = torch.finfo(wide), None, None
+        if z.shape[0] and can_read(z):  # on a CPU reading the norms is free, and tells whether rows can be squared
             norm = torch.linalg.vector_norm(scaled, dim=1)
             smallest, largest = torch.aminmax(norm)
             norm = norm if smallest.item() > limits.tiny**0.4 and largest.item() < limits.max**0.4 else None
@@ -106,7 +108,7 @@ class _CosineLoss(torch.autograd.Function):
             scaled = scaled / scale.unsqueeze(1)
             norm = torch.linalg.vector_norm(scaled, dim=1).clamp_min(1)
         cosine = (scaled * rows).sum(dim=1) / norm
-        error: Tensor = target - cosine
+        error: Tensor = cosine - target  # the other way around takes longer
         if ctx.needs_input_grad[0]:
             ctx.save_for_backward(z, rows, scaled, cosine, error, scale, norm)
             ctx.target = target
@@ -118,12 +120,12 @@ class _CosineLoss(torch.autograd.Function):
         if torch.is_grad_enabled():  # create_graph=True: the same formula, in operations autograd can follow
             return grad_loss.unsqueeze(1) * cosine_loss_grad(z, rows, ctx.target), None, None, None
         # Equation 2: -2 (t - cos) (p - cos u) / |z|, with u = scaled / norm and |z| = norm * scale
-        along_point = (grad_loss * error).div_(norm).mul_(-2)
+        along_point = (grad_loss * error).div_(norm).mul_(2)
         if scale is not None:
             along_point = along_point / scale
         along_z = (along_point * cosine).div_(norm)
         grad = (rows * along_point.unsqueeze(1)).addcmul_(scaled, along_z.unsqueeze(1), value=-1)
-        return grad.to(z.dtype), None, None, None
+        return grad if grad.dtype == z.dtype else grad.to(z.dtype), None, None, None
 
 
 def cosine_loss_grad(z: Tensor, points: Tensor, target: Tensor | float) -> Tensor:
@@ -397,7 +399,7 @@ class CauchySoftmax(SoftmaxLoss):
 
 
 @dataclass(frozen=True)
-class SampledCosineSoftmax(ClassLoss):
+class SampledCosineSoftmax(CosineSoftmax):
     r"""Cross-entropy over scaled cosines to the classes of the batch and some others, for all that there are.
 
     .. math:: \ell_i = -\log \frac{e^{s \cos\theta_{i,y_i}}}{\sum_{k \in B \cup N} w_{ik} e^{s \cos\theta_{i,k}}}
@@ -421,19 +423,13 @@ class SampledCosineSoftmax(ClassLoss):
     tensor([0.5514, 0.5514])
     """
 
-    scale: float | None = None
     negatives: int = 0
 
     name = "sampled_cosine_softmax"
 
     def __post_init__(self) -> None:
-        if self.scale is not None:
-            check_finite_number(self.scale, "scale", above=0)
+        super().__post_init__()
         check_integer(self.negatives, "negatives", at_least=0)
-
-    def cosine_scale(self, num_classes: int) -> float:
-        """Return the scale, or the one that fits the number of classes."""
-        return simplex_scale(num_classes) if self.scale is None else float(self.scale)
 
     def __call__(self, z: Tensor, prototypes: Tensor, labels: Tensor) -> Tensor:
         """Return the loss of each row, shape (n,)."""

@@ -53,6 +53,8 @@ def imported_shelves(source: str) -> set[str]:
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, "imports are absolute"
             names = [node.module or ""]
+            if node.module == "hyperproto":  # a module of it, or a name of the front door
+                names = [f"hyperproto.{alias.name}" for alias in node.names]
         found |= {shelf_of(name) for name in names if name.split(".")[0] == "hyperproto"}
     return found
 
@@ -76,6 +78,8 @@ def test_the_rule_can_fail():
     assert upward("sphere", "from hyperproto.spaces import Space") == {"spaces"}
     assert upward("models", "import hyperproto.metrics") == {"metrics"}  # neighbors do not know each other
     assert upward("sphere", "import hyperproto") == {"hyperproto"}
+    assert upward("sphere", "from hyperproto import models, defaults") == {"models"}
+    assert upward("sphere", "from hyperproto import Space") == {"Space"}
     assert not upward("spaces", "from hyperproto.sphere import normalize")
 
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import hyperproto as hp
-from hyperproto.evaluation import Calibration, calibrate_run, evaluate_run, predict_files, read_calibration
+from hyperproto.evaluation import Calibration, calibrate_run, evaluate_run, open_run, predict_files
 from hyperproto.evaluation.calibrate import fit_calibration
 from hyperproto.evaluation.confidence import ClassCalibration, ConformalInterval, Temperature, uncalibrated
 from hyperproto.metrics import expected_calibration_error
@@ -33,8 +33,8 @@ def test_a_calibration_is_written_and_read_back(table):
     assert set(found.tasks) == {"side", "height"}
     loaded = hp.load(folder)
     assert Calibration.from_dict(loaded.calibration) == found
-    assert read_calibration(folder) == found
-    assert read_calibration(folder, which="best") is None  # those are other weights
+    assert open_run(folder).calibration == found
+    assert open_run(folder, which="best").calibration is None  # those are other weights
     assert set(found.measures) == {
         *(f"side/{key}" for key in ("ece_before", "ece", "coverage", "set_size", "rejection")),
         *(f"height/{key}" for key in ("coverage", "width")),
@@ -156,7 +156,7 @@ def test_a_calibration_for_other_weights_or_of_another_form_is_refused(table):
             edited[change] = {"format": 2, "tasks": []}[change]
         (folder / "calibration.json").write_text(json.dumps(edited))
         with pytest.raises((ValueError, TypeError), match=sentence):
-            read_calibration(folder)
+            _ = open_run(folder).calibration
     (folder / "calibration.json").write_text("{")
     with pytest.raises(ValueError, match="not readable as JSON"):
         hp.load(folder)

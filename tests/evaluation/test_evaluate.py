@@ -7,7 +7,7 @@ import torch
 
 import hyperproto as hp
 from hyperproto.data import read_image_folder, training_data
-from hyperproto.evaluation import TaskPredictions, evaluate_run
+from hyperproto.evaluation import TaskPredictions, evaluate_run, open_run
 from hyperproto.evaluation.evaluate import report_task
 from hyperproto.evaluation.run_data import _unseen_option
 from hyperproto.training import DataSpec, RunSpec, TrainSettings, read_run, train
@@ -25,7 +25,7 @@ def test_measures_are_those_of_training_to_the_bit_and_the_uneven_batch_counts_o
 
 
 def test_the_best_weights_give_the_best_measures(image_run):
-    best = evaluate_run(image_run.folder, image_run.data, which="best")
+    best = evaluate_run(open_run(image_run.folder, which="best"), image_run.data)
     assert best.measures == image_run.run.best["valid"]
     assert best.which == "best"
 
@@ -114,7 +114,7 @@ def test_training_scores_validation_values_beyond_the_bounds_too(tmp_path):
     with pytest.raises(ValueError, match="must lie in"):
         hp.fit(make_network(2), hp.Space(2, hp.Range(-1, 1)), (inputs, values + 9), epochs=1)
     for wrong in (torch.inf, -torch.inf):
-        with pytest.raises(ValueError, match="must lie in"):
+        with pytest.raises(ValueError, match="must be finite"):
             hp.fit(
                 make_network(2),
                 hp.Space(2, hp.Range(-1, 1)),
@@ -188,9 +188,9 @@ def test_a_run_without_preprocessing_takes_data_that_is_prepared(tmp_path, image
     with pytest.raises(ValueError, match="`network` must be given for"):
         evaluate_run(run.folder, flat)
     network = make_network(seed=4)
-    assert evaluate_run(run.folder, flat, network=network).measures == run.metrics
+    assert evaluate_run(open_run(run.folder, network=network), flat).measures == run.metrics
     with pytest.raises(ValueError, match="does not say how its inputs were prepared"):
-        evaluate_run(run.folder, image_run.data, network=network)
+        evaluate_run(open_run(run.folder, network=network), image_run.data)
 
 
 def test_one_unnamed_task_is_matched_to_one_named_one(tmp_path, image_run):

@@ -16,7 +16,7 @@ from starlette.testclient import TestClient
 
 from hyperproto_runtime import Predictor
 from hyperproto_runtime.serve.app import make_app
-from hyperproto_runtime.serve.gate import Limits
+from hyperproto_runtime.serve.options import ServeOptions
 from tests.serve.models import NAMES, write_model
 
 INFER = "/v2/models/pets/infer"
@@ -24,7 +24,7 @@ INFER = "/v2/models/pets/infer"
 
 def client_of(folder, **options):
     predictor = Predictor(folder, threads=1, most_pixels=options.pop("most_pixels", 2**20))
-    limits = Limits(**{"most_bytes": 2**18, "timeout": 10.0} | options)
+    limits = ServeOptions(**{"most_bytes": 2**18, "timeout": 10.0} | options)
     client = TestClient(make_app(predictor, "pets", limits), raise_server_exceptions=False)
     client.predictor = predictor
     return client
@@ -358,7 +358,7 @@ def test_an_answer_that_takes_too_long_is_given_up(tmp_path, monkeypatch):
 
 
 def test_a_request_that_does_not_arrive_is_given_up(tmp_path):
-    gate = make_app(Predictor(write_model(tmp_path / "model")), "pets", Limits(timeout=0.1))
+    gate = make_app(Predictor(write_model(tmp_path / "model")), "pets", ServeOptions(timeout=0.1))
     sent = []
 
     async def receive():

@@ -11,11 +11,12 @@ from hyperproto.spaces import top_k
 from hyperproto.sphere import normalize
 
 
-@pytest.fixture
-def small_blocks(monkeypatch):
-    """Many blocks, uneven ones and uneven groups, on tiny data."""
-    for name, size in {"ROWS": 3, "SCORES": 21, "FIRST_BLOCK": 5, "WIDTH": 4}.items():
+@pytest.fixture(params=[1, 2])
+def small_blocks(request, monkeypatch):
+    """Many blocks, uneven ones and uneven groups, on tiny data; products as with one thread and as with two."""
+    for name, size in {"ROWS": 3, "SCORES": 21, "ONE_ROW": 14, "WIDTH": 4}.items():
         monkeypatch.setattr(top_k, name, size)
+    monkeypatch.setattr(torch, "get_num_threads", lambda: request.param)
 
 
 def points(n, dim=3, *, seed=0):

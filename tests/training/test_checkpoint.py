@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import torch
 
-from hyperproto.training.checkpoint import Checkpoint, TrainState, read_checkpoint, restore, take
+from hyperproto.training.checkpoint import Checkpoint, TrainState, read_checkpoint
 from hyperproto.training.distributed import LossSum
 from tests.training.conftest import make_network
 
@@ -28,12 +28,12 @@ def test_a_moment_comes_back_from_its_file(tmp_path, blob_space):
         step(parts)
         watch.add(torch.tensor(0.1))  # pending losses belong to the moment too
         history = [{"epoch": 0, "loss": 1 / 3, "valid": {"mae": float("nan")}}]
-        take(parts, watch, epoch=1, step=7, history=history).save(tmp_path / "moment")
+        parts.take(watch, epoch=1, step=7, history=history).save(tmp_path / "moment")
         step(parts)
         wanted, drawn = parts.network[0].weight.clone(), torch.rand(3)
         moment = read_checkpoint(tmp_path / "moment")
         other, again = make_parts(blob_space, seed=5), LossSum(1, every=50)
-        restore(moment, other, again)
+        other.restore(moment, again)
         step(other)
         assert torch.equal(other.network[0].weight, wanted)
         assert torch.equal(torch.rand(3), drawn)
@@ -49,28 +49,28 @@ def test_momentum_lies_in_memory_as_its_parameter_does(blob_space):
     parameter = parts.network[0].weight
     parts.optimizer.add_param_group({"params": [parameter]})
     parts.optimizer.state[parameter]["momentum_buffer"] = torch.randn(4, 3, 3, 3)
-    moment = take(parts, None, epoch=0, step=0, history=[])
-    restore(moment, parts)
+    moment = parts.take(None, epoch=0, step=0, history=[])
+    parts.restore(moment)
     assert parts.optimizer.state[parameter]["momentum_buffer"].stride() == parameter.stride()
 
 
 def test_the_scale_of_half_precision_comes_back(blob_space):
     with torch.random.fork_rng():
         parts = make_parts(blob_space, scaler=torch.amp.GradScaler("cpu", init_scale=1024.0))
-        moment = take(parts, None, epoch=0, step=0, history=[])
+        moment = parts.take(None, epoch=0, step=0, history=[])
         other = make_parts(blob_space, scaler=torch.amp.GradScaler("cpu", init_scale=2.0))
-        restore(moment, other)
+        other.restore(moment)
     assert other.accelerator.scaler.state_dict()["scale"] == 1024.0
 
 
 def test_another_number_of_processes_shares_the_losses_and_gets_streams_of_its_own(blob_space):
     with torch.random.fork_rng():
-        moment = take(make_parts(blob_space), None, epoch=0, step=4, history=[])
+        moment = make_parts(blob_space).take(None, epoch=0, step=4, history=[])
         both = Checkpoint(moment.tensors, {**moment.state, "watch": [[2.0, 4], [6.0, 4]]})
         watch = LossSum(0, every=1)
-        restore(both, make_parts(blob_space), watch)
+        make_parts(blob_space).restore(both, watch)
         assert (watch.total, watch.steps) == (4.0, 4)
-        restore(moment, make_parts(blob_space, rank=1))
+        make_parts(blob_space, rank=1).restore(moment)
         drawn = torch.rand(3)
-        restore(moment, make_parts(blob_space, rank=2))
+        make_parts(blob_space, rank=2).restore(moment)
         assert not torch.equal(torch.rand(3), drawn)

@@ -14,7 +14,7 @@ import hyperproto as hp
 from hyperproto.cli.main import main
 from hyperproto.codes.measure import max_cosine
 from hyperproto.estimators import HypersphericalClassifier
-from hyperproto.evaluation.run_data import read_run_source
+from hyperproto.evaluation import open_run
 from hyperproto.spec import SpaceSpec
 from hyperproto.training import read_run, resume_run
 
@@ -81,7 +81,7 @@ def test_a_run_of_the_second_format_is_resumed_with_the_mean_in_its_gaps(old, tm
     with pytest.raises(ValueError, match=r"got hyperproto.run/2. Convert it: python tools/convert_runs.py run"):
         hp.load(old)
     convert_run(old)
-    source = read_run_source(read_run(old), hp.load(old).space.tasks)
+    source = open_run(old).read_source()
     column = before["columns"].index(rows[0].split(",")[0])
     inputs = torch.cat([source.train.inputs, source.test.inputs])
     assert inputs.shape == (len(rows) - 1, len(before["columns"]))  # and none that says what was empty

@@ -24,7 +24,7 @@ from hyperproto.spec import DataSpec, NetworkSpec, RunSpec, SpaceSpec, TrainSett
 from hyperproto.training import build, read_run, resume_run, train
 from hyperproto.training.build import build_space, resolve_space
 from hyperproto.training.fit import resolve_settings
-from hyperproto.training.folder import run_started
+from hyperproto.training.folder import RunFolder, run_started
 from hyperproto_runtime.tables import ColumnCode, TableEncoder
 from tests.data import layouts
 from tests.training.test_survival import contents
@@ -255,7 +255,7 @@ def test_two_that_start_the_same_run_do_not_meet(tmp_path, resume):
             train(recipe, folder, resume=resume)
         refused.append(True)
 
-    with run_started(folder, recipe):  # its data are being read
+    with run_started(RunFolder(folder), recipe):  # its data are being read
         before = contents(folder)
         other = threading.Thread(target=start)
         other.start()

@@ -6,23 +6,15 @@ import io
 import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from hyperproto_runtime._version import __version__
 from hyperproto_runtime.errors import HyperprotoError, InputError, require
+from hyperproto_runtime.serve.options import ServeOptions
 
 NOT_AVAILABLE = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null")  # what programs write for it
-SERVE_OPTIONS: tuple[tuple[str, type, str], ...] = (
-    ("--host", str, "address to listen on (default: 127.0.0.1, this machine alone)"),
-    ("--port", int, "port to listen on, 0 for any that is free (default: 8000)"),
-    ("--name", str, "what addresses call the model (default: the name of its folder)"),
-    ("--threads", int, "threads that compute one prediction (default: one for each core)"),
-    ("--most-bytes", int, "larger requests are refused (default: 16777216)"),
-    ("--most-pixels", int, "larger images are refused (default: 67108864)"),
-    ("--most-requests", int, "more at a time are told to come back (default: 256)"),
-    ("--timeout", float, "seconds for a request to arrive, and again to be answered (default: 30)"),
-)
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 
 
@@ -37,15 +29,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
     predict.add_argument("--top", type=int, default=3, help="how many classes to name (default: 3)")
     served = verbs.add_parser("serve", help="answer requests over HTTP, with a page to try it")
     served.add_argument("model", type=Path, help="the folder of an exported model")
-    for option, kind, about in SERVE_OPTIONS:
-        served.add_argument(option, type=kind, default=argparse.SUPPRESS, help=about)
+    for item in fields(ServeOptions):
+        about = item.metadata["help"] + (f" (default: {item.default})" if item.default else "")
+        how: dict[str, Any] = {"default": item.default, "help": about}
+        how["type"] = (*get_args(item.type), item.type)[0]  # of several, or None, the first
+        how |= {"nargs": "*"} if item.default == () else {}
+        served.add_argument(f"--{item.name.replace('_', '-')}", **how)
     given = parser.parse_args(arguments)
     try:
         if given.verb == "serve":
             require("fastapi", extra="serve", purpose="Serving a model")
             from hyperproto_runtime.serve.server import serve
 
-            return serve(given.model, **{k: v for k, v in vars(given).items() if k not in ("verb", "model")})
+            told = {item.name: getattr(given, item.name) for item in fields(ServeOptions)}
+            return serve(given.model, ServeOptions(**told))
         for row in predict_files(given.model, given.paths, top=given.top):
             print(json.dumps(row))
     except (HyperprotoError, OSError) as error:

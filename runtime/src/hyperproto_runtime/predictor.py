@@ -266,9 +266,7 @@ class Predictor:
         labels: Array = self._labels[task.name][found[f"{task.name}/prediction"]]
         if task.rejection is None:
             return labels
-        accepted = _accepted(task, found[f"{task.name}/outlier"])
-        same = labels.dtype.kind == np.asarray(task.unknown).dtype.kind and labels.dtype.kind in "ifU"
-        return np.where(accepted, labels if same else labels.astype(object), task.unknown)
+        return with_unknown(labels, _accepted(task, found[f"{task.name}/outlier"]), task.unknown)
 
     def _of_classes(self, inputs: Any, part: str) -> Any:
         tasks = self._class_tasks(part)
@@ -287,29 +285,70 @@ class Predictor:
     def _describe_classes(self, task: TaskForm, found: Mapping[str, Array], top: int) -> list[dict[str, Any]]:
         scores, probabilities = found[f"{task.name}/scores"], found[f"{task.name}/probabilities"]
         values, ids = rank(scores, top)
-        chances = np.take_along_axis(probabilities, ids, axis=1).tolist()
-        names = self._labels[task.name][ids].tolist()
-        outliers = found[f"{task.name}/outlier"]
-        rows: list[dict[str, Any]] = []
-        for row in range(len(ids)):
-            listed = zip(names[row], values[row].tolist(), chances[row], strict=True)
-            classes = [{"name": name, task.score: score, "probability": chance} for name, score, chance in listed]
-            rows.append(
-                {**classes[0], "calibrated": task.calibrated, "outlier": float(outliers[row]), "top": classes}
-            )
+        outliers, members = found[f"{task.name}/outlier"], None
         if task.sets:
-            inside, order = (
-                set_members(task.sets[0], probabilities),
-                np.argsort(-probabilities, axis=1, kind="stable"),
-            )
-            for row, answer in enumerate(rows):
-                members = order[row][inside[row][order[row]]]
-                answer["set"] = self._labels[task.name][members].tolist()
-        if task.rejection is not None:
-            for answer, accepted in zip(rows, _accepted(task, outliers).tolist(), strict=True):
-                answer["unknown"] = not accepted
-                answer["name"] = answer["name"] if accepted else task.unknown
-        return rows
+            order = np.argsort(-probabilities, axis=1, kind="stable")
+            inside = np.take_along_axis(set_members(task.sets[0], probabilities), order, axis=1)
+            members = [ranked[chosen] for ranked, chosen in zip(order, inside, strict=True)]
+        return describe_classes(
+            self._labels[task.name],
+            ids,
+            {task.score: values, "probability": np.take_along_axis(probabilities, ids, axis=1)},
+            {"calibrated": [task.calibrated] * len(ids), "outlier": outliers.tolist()},
+            members,
+            None if task.rejection is None else _accepted(task, outliers),
+            task.unknown,
+        )
+
+
+def describe_classes(
+    names: Array,
+    ids: Array,
+    about: Mapping[str, Array],
+    more: Mapping[str, Sequence[Any]],
+    sets: Sequence[Array] | None = None,
+    accepted: Array | None = None,
+    unknown: Any = "unknown",
+) -> list[dict[str, Any]]:
+    """Return what is said about inputs as plain values: each has its best class, all of its best in "top", and more.
+
+    Parameters
+    ----------
+    names : array, shape (num_classes,)
+    ids : array of int64, shape (n, k)
+        The k best classes of each input, best first.
+    about : mapping of arrays, shape (n, k)
+        What is said about each of them, such as its "cosine".
+    more : mapping of sequences, shape (n,)
+        What is said about each input.
+    sets : sequence of arrays of int64, optional
+        The classes in the "set" of each input.
+    accepted : array of bool, shape (n,), optional
+        Others are "unknown", and so is their name.
+    """
+    columns = {"name": names[ids].tolist()} | {key: values.tolist() for key, values in about.items()}
+    rows: list[dict[str, Any]] = []
+    for row in range(len(ids)):
+        cells = zip(*(values[row] for values in columns.values()), strict=True)
+        classes = [dict(zip(columns, cell, strict=True)) for cell in cells]
+        rows.append({**classes[0], **{key: values[row] for key, values in more.items()}, "top": classes})
+    for answer, members in zip(rows, sets or (), strict=sets is not None):
+        answer["set"] = names[members].tolist()
+    for answer, known in zip(rows, () if accepted is None else accepted.tolist(), strict=accepted is not None):
+        answer |= {"unknown": not known, "name": answer["name"] if known else unknown}
+    return rows
+
+
+def with_unknown(labels: Array, accepted: NDArray[np.bool_], unknown: Any) -> Array:
+    """Return labels with ``unknown`` in place of those that are not accepted, shape (n,).
+
+    Where it is of another kind than the labels, the array holds objects, so that no label changes.
+
+    >>> with_unknown(np.array(["cat", "dog"]), np.array([True, False]), "unknown").tolist()
+    ['cat', 'unknown']
+    """
+    same_kind = labels.dtype.kind == np.asarray(unknown).dtype.kind and labels.dtype.kind in "ifU"
+    return np.where(accepted, labels if same_kind else labels.astype(object), unknown)
 
 
 def _describe_numbers(task: TaskForm, found: Mapping[str, Array]) -> list[dict[str, Any]]:

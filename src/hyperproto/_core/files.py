@@ -12,7 +12,6 @@ import os
 import re
 import shutil
 import tempfile
-import threading
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -26,10 +25,9 @@ WAITING, FORMER = ".hyperproto-new", "former"  # folder of new files, and in it 
 SHOWN = 60  # characters of a path that cannot be
 NamesOf = Callable[[Path], Collection[str]]
 _locked: set[int] = set()  # handles by which this process holds locks
-_lent: dict[tuple[int, int], int] = {}  # folders that are lent, by device and inode: the thread that may own them
 
 
-def as_path(path: str | Path) -> Path:
+def as_path(path: str | os.PathLike[str]) -> Path:
     """Return a path as such; every one that a user gives goes through here. Raise where no file can be called so."""
     path = Path(path)
     try:
@@ -182,7 +180,6 @@ def _release(handle: int) -> None:
 
 
 def _release_all() -> None:
-    _lent.clear()
     for handle in [*_locked]:
         _release(handle)
 
@@ -294,41 +291,21 @@ def names_in(folder: Path) -> set[str]:
 
 
 @contextmanager
-def owning(folder: Path, *, lend: bool = False) -> Iterator[None]:
-    """Keep other processes and threads from writing to a folder while the block lasts, where the system has locks.
-
-    With ``lend`` one call within the block, of the same thread, may own it in the meantime.
-    """
+def owning(folder: Path) -> Iterator[None]:
+    """Keep other processes and threads from writing to a folder while the block lasts, where the system has locks."""
     try:
         handle = os.open(folder, os.O_RDONLY)
     except PermissionError:  # Windows cannot open folders
         yield
         return
-    opened = os.fstat(handle)
-    key, thread = (opened.st_dev, opened.st_ino), threading.get_ident()
-    borrowed = _lent.get(key) == thread
     try:
         # one that another process removed after it was opened here can be locked, too
-        if not borrowed and (_lock(handle) is False or not _is_still(folder, opened)):
+        if _lock(handle) is False or not (folder.exists() and os.path.samestat(folder.stat(), os.fstat(handle))):
             rule, advice = "be used by one process at a time", "Wait until the other has ended, or choose another."
             raise InputError(f'Folder "{folder}"', rule, "one that another is writing to", advice)
-        if lend:
-            _lent[key] = thread
-        elif borrowed:
-            del _lent[key]
         yield
     finally:
-        if borrowed:
-            _lent[key] = thread
-        elif _lent.get(key) == thread:
-            del _lent[key]
         _release(handle)
-
-
-def _is_still(folder: Path, opened: os.stat_result) -> bool:
-    with suppress(FileNotFoundError):
-        return os.path.samestat(os.stat(folder), opened)
-    return False
 
 
 @contextmanager

@@ -4,8 +4,8 @@ import atexit
 import gc
 import hashlib
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import TypeVar
 
 from hyperproto._core.errors import InputError
@@ -60,13 +60,12 @@ def from_first(make: Callable[[], T]) -> T:
     return made
 
 
-@contextmanager
-def one_thread() -> Iterator[None]:
+def one_thread() -> AbstractContextManager[object]:
     """Hold numpy's and scipy's linear algebra to one thread: their number changes the last bits of a sum."""
     from threadpoolctl import threadpool_limits
 
-    with threadpool_limits(limits=1):
-        yield
+    limits: AbstractContextManager[object] = threadpool_limits(limits=1)
+    return limits
 
 
 def check_met(processes: int) -> None:

@@ -187,8 +187,8 @@ class DeepNCM(TaskSpace):
     @torch.no_grad()
     def observe(self, z: Tensor, targets: Targets) -> None:
         """Move the class means; among several processes everyone must call it, each with its part of the batch."""
-        named = self._check_form(self.by_task(targets), len(z))
-        self._mean_head.observe(z, named[self._class_name])
+        name, head = self._class_name, self._mean_head
+        head.observe(z, head.task.check_form(self.by_task(targets)[name], len(z), name))
 
     @property
     def _mean_head(self) -> MeanHead:

@@ -6,7 +6,8 @@ from typing import Annotated
 
 from tyro.conf import arg
 
-from hyperproto.cli.evaluate import RunAndData, print_rows
+from hyperproto.cli.console import print_table
+from hyperproto.cli.evaluate import RunAndData
 from hyperproto.defaults import COVERAGE
 
 LABELS = {
@@ -35,9 +36,8 @@ class Calibrate(RunAndData):
         from hyperproto.evaluation import calibrate_run
         from hyperproto.report.measures import percent
 
-        calibration = calibrate_run(
-            self.run_folder, self.data, coverage=self.coverage, reject=self.reject, **self.options()
-        )
+        options = {"coverage": self.coverage, "reject": self.reject, **self.options()}
+        calibration = calibrate_run(self.open(), self.data, **options)
         if self.json:
             return print(json.dumps(plain(calibration.to_dict())))
         how = (
@@ -51,4 +51,5 @@ class Calibrate(RunAndData):
             task, _, measure = name.rpartition("/")
             label = f"{task}: {LABELS[measure]}" if task else LABELS[measure]
             rows.append((label, f"{value:.4g}" if measure in ("set_size", "width") else percent(value)))
-        return print_rows(f"Calibrated on {calibration.examples:,} examples ({where}){how}", rows)
+        print(f"Calibrated on {calibration.examples:,} examples ({where}){how}")
+        return print_table(rows)

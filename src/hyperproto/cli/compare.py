@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar
 
 from tyro.conf import Positional, arg
 
+from hyperproto.cli.console import print_table
 from hyperproto.cli.place import PriorOptions, WorkerOptions, read_classes, read_prior
 
 
@@ -23,10 +24,7 @@ class Compare(WorkerOptions):
 
     def run(self) -> None:
         """Place in every dimension, print."""
-        from rich.table import Table
-
         from hyperproto._core.progress import progress_bar
-        from hyperproto.cli.console import table_console
         from hyperproto.prototypes.explore import compare_dims
 
         with progress_bar("placing") as bar:
@@ -41,16 +39,13 @@ class Compare(WorkerOptions):
         if self.json:
             print(json.dumps([asdict(row) for row in rows]))
             return
-        table = Table(
-            title=f"Maximum cosine of {self.classes} prototypes: smaller is better, nothing beats the bound"
-        )
-        for heading in ("D", "ours", "bound", "the paper's method", "random"):
-            table.add_column(heading, justify="right")
-        table.add_column("how ours was made")
+        title = f"Maximum cosine of {self.classes} prototypes: smaller is better, nothing beats the bound"
+        numbers = "D", "ours", "bound", "the paper's method", "random"
+        cells = []
         for row in rows:
-            numbers = (row.ours, row.bound, row.paper, row.random)
-            table.add_row(str(row.dim), *(f"{value:.6f}" for value in numbers), row.method)
-        table_console().print(table)
+            cosines = (f"{value:.6f}" for value in (row.ours, row.bound, row.paper, row.random))
+            cells.append((str(row.dim), *cosines, row.method))
+        print_table(cells, *numbers, "how ours was made", title=title, numbers=numbers)
 
 
 @dataclass
@@ -68,10 +63,7 @@ class Sweep(PriorOptions, WorkerOptions):
 
     def run(self) -> None:
         """Place with every weight, print."""
-        from rich.table import Table
-
         from hyperproto._core.progress import progress_bar
-        from hyperproto.cli.console import table_console
         from hyperproto.prototypes.explore import sweep_prior_weight
 
         classes = read_classes(self.classes)
@@ -91,14 +83,12 @@ class Sweep(PriorOptions, WorkerOptions):
             print(json.dumps([{"label": label} | placed.certificate.to_dict() for label, placed in rows]))
             return
         title = f"{rows[0][1].num_classes} prototypes in {self.dim} dimensions"
-        table = Table(title=f"{title}: separation against agreement with the prior")
-        table.add_column("placement", no_wrap=True)
-        for heading in ("weight", "maximum cosine", "ranked right by .01", "Spearman", "Eq. 6"):
-            table.add_column(heading, justify="right")
+        numbers, cells = ("weight", "maximum cosine", "ranked right by .01", "Spearman", "Eq. 6"), []
         for label, placed in rows:
             agreement = placed.certificate.prior_agreement
             assert agreement is not None
             separated = f"{agreement.weight:.3g}", f"{placed.certificate.max_cosine:.4f}"
             agreed = f"{100 * agreement.ranked_by_margin:.1f} %", f"{agreement.spearman:.3f}", f"{agreement.loss:.4f}"
-            table.add_row(label, *separated, *agreed)
-        table_console().print(table)
+            cells.append((label, *separated, *agreed))
+        title += ": separation against agreement with the prior"
+        print_table(cells, "placement", *numbers, title=title, numbers=numbers)

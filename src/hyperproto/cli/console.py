@@ -1,11 +1,10 @@
 """Where tables are printed."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
 
 WIDE = 140  # characters where no terminal sets a limit: rich would take 80, and break names
 
@@ -18,14 +17,20 @@ def table_console() -> "Console":
     return console if console.is_terminal else Console(width=WIDE)
 
 
-def text_table(rows: Iterable[Iterable[str]], *headings: str, title: str | None = None) -> "Table":
-    """Return a table of plain text: brackets in it are no markup, and what is too long for a column folds."""
+def print_table(
+    rows: Iterable[Iterable[str]], *headings: str, title: str | None = None, numbers: Collection[str] = ()
+) -> None:
+    """Print a table of plain text, where there are rows: brackets in it are no markup, and long cells fold.
+
+    ``numbers`` are the headings of columns that are aligned to the right.
+    """
     from rich.markup import escape
     from rich.table import Table
 
     table = Table(title=None if title is None else escape(title), show_header=bool(headings))
     for heading in headings:
-        table.add_column(escape(heading), overflow="fold")
+        table.add_column(escape(heading), overflow="fold", justify="right" if heading in numbers else "left")
     for row in rows:
         table.add_row(*map(escape, row))
-    return table
+    if table.row_count:
+        table_console().print(table)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from tyro.conf import Positional, arg
 
+from hyperproto.cli.console import print_table
+
 if TYPE_CHECKING:
     from hyperproto.data import Source
 
@@ -82,8 +84,6 @@ def _unreadable(source: "Source") -> list[tuple[str, str]]:
 
 
 def _show_source(path: Path, report: dict[str, Any]) -> None:
-    from hyperproto.cli.console import table_console, text_table
-
     rows = []
     for (part, count), published in zip(report["examples"].items(), report["published"], strict=False):
         whole = f" (the publisher has {published:,})" if published not in (0, count) else ""
@@ -93,7 +93,7 @@ def _show_source(path: Path, report: dict[str, Any]) -> None:
     if report["unreadable"] is not None and report["inputs"] == "image files":
         faulty = len(report["unreadable"])
         rows.append(("images", f"{faulty} cannot be read" if faulty else "every one can be read"))
-    table_console().print(text_table(rows, title=f"{report['name']} in {path}"))
+    print_table(rows, title=f"{report['name']} in {path}")
 
 
 def _describe_target(target: dict[str, Any]) -> Iterator[str]:
@@ -111,11 +111,6 @@ def _describe_target(target: dict[str, Any]) -> Iterator[str]:
 
 
 def _show_columns(path: Path, report: dict[str, Any]) -> None:
-    from hyperproto.cli.console import table_console, text_table
-
     rows = ((name, *map(str, facts.values())) for name, facts in report.items())
-    console = table_console()
-    console.print(text_table(rows, "column", "rows", "empty", "different", "seems to be", title=str(path)))
-    console.print(
-        "Say what to predict: --classes COLUMN, --range COLUMN; and --image COLUMN for images.", soft_wrap=True
-    )
+    print_table(rows, "column", "rows", "empty", "different", "seems to be", title=str(path))
+    print("Say what to predict: --classes COLUMN, --range COLUMN; and --image COLUMN for images.")

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from tyro.conf import arg
 
+from hyperproto.cli.console import print_table
+
 if TYPE_CHECKING:
     from torch import Tensor
 
@@ -38,9 +40,6 @@ class Demo:
 
     def run(self) -> None:
         """Train, print one table, write a picture and a page."""
-        from rich.console import Console
-        from rich.table import Table
-
         from hyperproto._core.errors import InputError, require
         from hyperproto.report import draw_sphere, write_sphere_page
 
@@ -49,11 +48,7 @@ class Demo:
         if self.output.exists() and not self.output.is_dir():
             raise InputError(f'"{self.output}"', "be a folder", "a file", "Choose another name.")
         self.output.mkdir(parents=True, exist_ok=True)
-        table = Table(title="Rotated digits 2, 3, 4, 5, 7: held-out quarter")
-        table.add_column("output space")
-        for heading in ("digit, accuracy", "angle, mean error", "training"):
-            table.add_column(heading, justify="right")
-        views = {}
+        views, rows = {}, []
         for name in SPACES:
             started = time.perf_counter()
             outputs: list[Tensor] = []
@@ -62,15 +57,16 @@ class Demo:
             if run is not None:
                 measures = (f"{100 * run.metrics['digit/accuracy']:.1f} %", f"{run.metrics['angle/mae']:.1f}°")
                 views[name] = _view(run, test, outputs, self.seed)
-            table.add_row(name, *measures, f"{time.perf_counter() - started:.0f} s")
-        console = Console()
-        console.print(table)
+            rows.append((name, *measures, f"{time.perf_counter() - started:.0f} s"))
+        numbers = "digit, accuracy", "angle, mean error", "training"
+        title = "Rotated digits 2, 3, 4, 5, 7: held-out quarter"
+        print_table(rows, "output space", *numbers, title=title, numbers=numbers)
         for index, name in enumerate(SPACES, start=1):
             if (view := views.get(name)) is not None:
                 stem = self.output / f"sphere-{index}"
                 draw_sphere(view, stem.with_suffix(".png"))
                 write_sphere_page(view, stem.with_suffix(".html"), title=f"Rotated digits on {name}")
-                console.print(f"{name}: {stem}.png, and to turn with the mouse {stem}.html", soft_wrap=True)
+                print(f"{name}: {stem}.png, and to turn with the mouse {stem}.html")
 
 
 def make_space(name: str) -> "OutputSpace":

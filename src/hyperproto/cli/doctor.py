@@ -27,7 +27,7 @@ class Doctor(StoredRun):
         """Examine and print."""
         from hyperproto.evaluation import examine_run
 
-        examination = examine_run(self.run_folder, self.data, which=self.which)
+        examination = examine_run(self.run_folder if self.which == "last" else self.open(), self.data)
         if self.json:
             print(json.dumps(examination.to_dict()))
         else:

@@ -1,15 +1,16 @@
 """``hyperproto evaluate``: how good a stored run is, and where it fails."""
 
 import json
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from tyro.conf import Positional, arg
 
+from hyperproto.cli.console import print_table
+
 if TYPE_CHECKING:
-    from hyperproto.evaluation import ClassReport, Evaluation
+    from hyperproto.evaluation import Evaluation, OpenRun
 
 
 @dataclass(kw_only=True)
@@ -21,6 +22,12 @@ class StoredRun:
 
     which: Literal["last", "best"] = "last"
     """The weights after the last epoch, or after the best on validation data."""
+
+    def open(self) -> "OpenRun":
+        """Open the run."""
+        from hyperproto.evaluation import open_run
+
+        return open_run(self.run_folder, which=self.which)
 
 
 @dataclass(kw_only=True)
@@ -44,7 +51,7 @@ class RunAndData(StoredRun):
 
     def options(self) -> dict[str, Any]:
         """Return keywords that evaluating and calibrating share."""
-        return {name: getattr(self, name) for name in ("split", "which", "unseen", "skip_corrupt")}
+        return {name: getattr(self, name) for name in ("split", "unseen", "skip_corrupt")}
 
 
 @dataclass
@@ -66,46 +73,20 @@ class Evaluate(RunAndData):
         from hyperproto.evaluation import evaluate_run
 
         check_integer(self.worst, "worst", at_least=0)
-        evaluation = evaluate_run(
-            self.run_folder, self.data, pairs=self.pairs, unknown=self.unknown, **self.options()
-        )
+        options = {"pairs": self.pairs, "unknown": self.unknown, **self.options()}
+        evaluation = evaluate_run(self.open(), self.data, **options)
         print(json.dumps(evaluation.to_dict())) if self.json else _show(evaluation, self.worst)
-
-
-def print_rows(title: str, rows: Iterable[tuple[str, str]]) -> None:
-    """Print a title and a table of two columns, where there are rows."""
-    from rich.markup import escape
-
-    from hyperproto.cli.console import table_console, text_table
-
-    console, table = table_console(), text_table(rows)
-    console.print(escape(title), soft_wrap=True, highlight=False)
-    if table.row_count:
-        console.print(table)
 
 
 def _show(evaluation: "Evaluation", worst: int) -> None:
     from hyperproto.evaluation import ClassReport
-    from hyperproto.report.measures import describe_evaluation
+    from hyperproto.report.measures import CLASS_HEADINGS, PAIR_HEADINGS, class_rows, describe_evaluation, pair_rows
 
-    print_rows(*describe_evaluation(evaluation))
+    title, measures = describe_evaluation(evaluation)
+    print(title)
+    print_table(measures)
     for name, report in evaluation.tasks.items():
         if isinstance(report, ClassReport):
-            _show_classes(name, report, worst)
-
-
-def _show_classes(name: str, report: "ClassReport", worst: int) -> None:
-    from hyperproto.cli.console import table_console, text_table
-    from hyperproto.report.measures import percent, worst_classes
-
-    there = [row for row in report.classes if row.support]
-    listed = [report.classes[index] for index in worst_classes(report, worst)]
-    if listed:
-        title = "all classes" if len(listed) == len(there) else f"the {len(listed)} worst of {len(there)} classes"
-        rows = [(row.name, f"{row.support:,}", percent(row.recall), percent(row.precision)) for row in listed]
-        headings = "class", "examples", "recall", "precision"
-        table_console().print(text_table(rows, *headings, title=f"{name}: {title}"))
-    if report.pairs:
-        rows = [(pair.label, pair.predicted, f"{pair.count:,}", percent(pair.share)) for pair in report.pairs]
-        headings = "true", "predicted", "count", "of its class"
-        table_console().print(text_table(rows, *headings, title=f"{name}: most frequent mistakes"))
+            title, rows = class_rows(report, worst)
+            print_table(rows, *CLASS_HEADINGS, title=f"{name}: {title}")
+            print_table(pair_rows(report), *PAIR_HEADINGS, title=f"{name}: most frequent mistakes")

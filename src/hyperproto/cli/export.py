@@ -30,8 +30,7 @@ class Export(StoredRun):
         if not is_estimator(self.run_folder):
             from hyperproto.evaluation import export_run
 
-            found = export_run(self.run_folder, self.output, self.data, which=self.which, overwrite=self.overwrite)
-            return print(found)
+            return print(export_run(self.open(), self.output, self.data, overwrite=self.overwrite))
         if self.data is None:
             raise InputError("data", "be given for an estimator: rows to compare torch and onnxruntime on", "none")
         from hyperproto._core.arrays import read_npy

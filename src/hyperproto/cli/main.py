@@ -135,7 +135,8 @@ def _fields(verb: Any) -> dict[str, Any]:
             options |= _fields(plain[field.name])
         elif HIDDEN not in get_args(hints[field.name]):
             marks = [FLAG] if field.default is False else []
-            marks.append(arg(help=texts.get(field.name), help_behavior_hint=_say_default))
+            about = texts.get(field.name) or field.metadata.get("help")
+            marks.append(arg(help=about, help_behavior_hint=_say_default))
             options[field.name] = verb.__annotations__[field.name] = Annotated[hints[field.name], *marks]
     return options
 

@@ -10,6 +10,7 @@ from tyro.conf import FlagCreatePairsOff, Positional, arg
 
 from hyperproto._core.errors import InputError
 from hyperproto._core.files import check_can_write, read_text
+from hyperproto.cli.console import print_table
 
 if TYPE_CHECKING:
     from hyperproto.priors import Prior
@@ -198,7 +199,6 @@ def show_prototypes(prototypes: "Prototypes", output: Path | None, more: dict[st
     if as_json:
         print(json.dumps(report))
         return
-    from hyperproto.cli.evaluate import print_rows
     from hyperproto.report.pages import certificate_rows
 
     rows = certificate_rows(prototypes.certificate)
@@ -208,4 +208,5 @@ def show_prototypes(prototypes: "Prototypes", output: Path | None, more: dict[st
         rows["cosine distance"] = "min {min:.4f}, mean {mean:.4f}, max {max:.4f}".format(**more["separation"])
     if output is not None:
         rows["written to"] = str(output)
-    print_rows(f"{prototypes.num_classes} prototypes in {prototypes.dim} dimensions", rows.items())
+    print(f"{prototypes.num_classes} prototypes in {prototypes.dim} dimensions")
+    print_table(rows.items())

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 
 from tyro.conf import Positional, arg
 
+from hyperproto.cli.console import print_table
 from hyperproto.cli.evaluate import StoredRun
 
 
@@ -73,9 +74,7 @@ class Predict(StoredRun):
     def _by_run(self) -> list[dict[str, Any]]:
         from hyperproto.evaluation import predict_files
 
-        found = predict_files(
-            self.run_folder, self.paths, top=self.top, which=self.which, skip_corrupt=self.skip_corrupt
-        )
+        found = predict_files(self.open(), self.paths, top=self.top, skip_corrupt=self.skip_corrupt)
         if found.skipped:
             print(f'Left out, unreadable: {len(found.skipped)}, the first "{found.skipped[0]}".', file=sys.stderr)
         return found.rows
@@ -150,13 +149,11 @@ def _safe(value: Any) -> Any:
 
 def _show(rows: list[dict[str, Any]]) -> None:
     """Print a table with one column per task, and in it one line per class."""
-    from hyperproto.cli.console import table_console, text_table
-
     origin, tasks = [key for key in rows[0] if key != "predictions"], list(rows[0]["predictions"])
     lines = [
         [*(str(row[key]) for key in origin), *(_cell(row["predictions"][task]) for task in tasks)] for row in rows
     ]
-    table_console().print(text_table(lines, *origin, *tasks))
+    print_table(lines, *origin, *tasks)
 
 
 def _cell(answer: Any) -> str:

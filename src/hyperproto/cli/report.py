@@ -25,5 +25,5 @@ class Report(RunAndData):
 
         require("plotly", extra="plots", purpose="The report")  # better to know now than after measuring
         path = self.output or self.run_folder / "report.html"
-        write_run_page(self.run_folder, path, self.data, **self.options())
+        write_run_page(self.open(), path, self.data, **self.options())
         print(f"{path}: a page to open in a browser; it needs no network.")

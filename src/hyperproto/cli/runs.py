@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from tyro.conf import Positional, arg
 
+from hyperproto.cli.console import print_table
+
 if TYPE_CHECKING:
     from hyperproto.evaluation import RunRow
 
@@ -39,9 +41,6 @@ class Runs:
 
 
 def _show(rows: "list[RunRow]") -> None:
-    from rich.markup import escape
-
-    from hyperproto.cli.console import table_console, text_table
     from hyperproto.training.run import describe_measures
 
     cells = []
@@ -54,8 +53,7 @@ def _show(rows: "list[RunRow]") -> None:
         trained, epochs = f"{row.data}\n{row.network}\n{row.space}", f"{row.epochs}/{row.total_epochs}\n{row.state}"
         about = (trained, epochs, *measures, str(timedelta(seconds=round(row.seconds))))
         cells.append((row.name, *(("damaged",) if row.state == "damaged" else about)))
-    console = table_console()
-    console.print(text_table(cells, "run", "trained", "epochs", "last", "best", "time"))
+    print_table(cells, "run", "trained", "epochs", "last", "best", "time")
     for row in rows:
         if row.reason:
-            console.print(escape(f"{row.name} is damaged: {row.reason}"), soft_wrap=True, highlight=False)
+            print(f"{row.name} is damaged: {row.reason}")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from hyperproto._core.checks import choose
 from hyperproto._core.processes import derive_seed, one_thread
-from hyperproto.codes.joint import EXPONENTS, Joint
+from hyperproto.codes.joint import ranked_points
 from hyperproto.codes.measure import Array, random_points, row_blocks, unit_rows
 from hyperproto.codes.ranking import Ranking
 from hyperproto.codes.search import WORK, insert_points
@@ -109,24 +109,14 @@ def extend_ranked(
     members : Array of int, shape (M,)
         The classes the prior covers, in order; the others are only separated.
     """
-    count, dim = len(similarity) - len(fixed), fixed.shape[1]
-    smooth = SmoothMaxWithFixedPoints(fixed, 1, count)
+    shape = len(similarity) - len(fixed), fixed.shape[1]
     anchors = np.flatnonzero(members >= len(fixed))
     ranking = Ranking(similarity[np.ix_(members[anchors], members)], anchors)
-    joint = Joint(smooth, ranking, members, weight=weight, dim=dim, fixed=fixed)
-    best: Array = np.empty((count, dim))
-    lowest = np.inf
     with one_thread():
         toward = _towards_prior(fixed, similarity, members)
-        for start in range(RANKED_STARTS[effort]):
-            x = toward + NOISE * start * random_points(count, dim, derive_seed(seed, "beside", start))
-            x = x.reshape(-1)
-            for exponent in EXPONENTS:
-                smooth.exponent = exponent
-                x = minimize(joint, x, iterations=RANKED_ITERATIONS, tolerance=1e-7)
-            if (value := joint(x)[0]) < lowest:
-                best, lowest = unit_rows(x.reshape(count, dim)), value
-    return best
+    turned = ((k, random_points(*shape, derive_seed(seed, "beside", k))) for k in range(RANKED_STARTS[effort]))
+    starts = [toward + NOISE * k * points for k, points in turned]
+    return ranked_points(ranking, members, weight=weight, starts=starts, iterations=RANKED_ITERATIONS, fixed=fixed)
 
 
 def _towards_prior(fixed: Array, similarity: Array, members: NDArray[np.intp]) -> Array:

@@ -26,7 +26,7 @@ from hyperproto.codes.certificate import separation_bound
 from hyperproto.codes.measure import Array, random_points, unit_rows
 from hyperproto.codes.ranking import Ranking
 from hyperproto.codes.search import run_in_order
-from hyperproto.codes.smooth_max import Objective, SmoothMax, minimize
+from hyperproto.codes.smooth_max import Objective, SmoothMax, SmoothMaxWithFixedPoints, minimize
 
 EXPONENTS = (1, 2, 4, 8, 16, 32)
 SCALE, POWER = 0.95, 0.7  # of the rule for λ, fitted on CIFAR-100's classes at D = 3 ... 100
@@ -167,15 +167,16 @@ def ranked_points(
     weight: float,
     starts: list[Array],
     iterations: int,
+    fixed: Array | None = None,
     workers: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> Array:
     """Minimize F from several layouts of shape (K, D), with so many steps at most for each exponent.
 
-    The ranking is over the points ``members``; the others are only separated. ``progress`` is called with (starts
-    done, starts in all). Returns the best end, unit rows.
+    The ranking is over the points ``members``, counting those that stay, ``fixed``, first; the others are only
+    separated. ``progress`` is called with (starts done, starts in all). Returns the best end, unit rows.
     """
-    tasks = [(_descend, (ranking, members, weight, iterations, start)) for start in starts]
+    tasks = [(_descend, (ranking, members, weight, iterations, start, fixed)) for start in starts]
     best, lowest = starts[0], math.inf
     with closing(run_in_order(tasks, min(workers, len(tasks)))) as results:
         for done, (value, points) in enumerate(results):
@@ -187,11 +188,13 @@ def ranked_points(
 
 
 def _descend(
-    ranking: Ranking, members: NDArray[np.intp], weight: float, iterations: int, start: Array
+    ranking: Ranking, members: NDArray[np.intp], weight: float, iterations: int, start: Array, fixed: Array | None
 ) -> tuple[float, Array]:
     """Return the value and the points after every exponent."""
-    smooth = SmoothMax(*start.shape)
-    joint = Joint(smooth, ranking, members, weight=weight, dim=start.shape[1])
+    smooth: SmoothMax | SmoothMaxWithFixedPoints = SmoothMax(*start.shape)
+    if fixed is not None:
+        smooth = SmoothMaxWithFixedPoints(fixed, 1, len(start))
+    joint = Joint(smooth, ranking, members, weight=weight, dim=start.shape[1], fixed=fixed)
     x = start.reshape(-1)
     with one_thread():
         for exponent in EXPONENTS:

@@ -314,7 +314,7 @@ class Batches:
     there are, and each takes every ``world``-th of it. In training a last batch of a single example is left out
     (batch normalization needs two), and one that would leave a process with fewer than ``least``. In evaluation every
     example counts, and a process may get an empty batch. A DataLoader has batches and an order of its own, which
-    nobody else knows, in one process.
+    nobody else knows, in one process. ``rows``, shape (m,), takes these examples of the data alone.
     """
 
     def __init__(
@@ -327,13 +327,14 @@ class Batches:
         rank: int = 0,
         world: int = 1,
         least: int = 1,
+        rows: Tensor | None = None,
     ) -> None:
         self.data, self.batch_size, self.shuffle, self.seed = data, batch_size, shuffle, seed
-        self.rank, self.world, self.least = rank, world, least
+        self.rank, self.world, self.least, self.rows = rank, world, least, rows
         self.own_order = isinstance(data, DataLoader)
         if self.own_order and world > 1:
             raise InputError("A DataLoader", "be used in one process", world, "Pass its Dataset.")
-        self.size = len(data)  # type: ignore[arg-type]  # map-style data sets have a length
+        self.size = len(data) if rows is None else len(rows)  # type: ignore[arg-type]  # they have a length
 
     def __len__(self) -> int:
         if self.own_order:
@@ -350,6 +351,7 @@ class Batches:
         if self.shuffle:
             generator = torch.Generator().manual_seed(derive_seed(self.seed, "order", epoch))
             order = torch.randperm(self.size, generator=generator)
+        order = order if self.rows is None else self.rows[order]
         return [batch[self.rank :: self.world] for batch in torch.split(order, self.batch_size)[: len(self)]]
 
     def epoch(self, epoch: int = 0, *, start: int = 0) -> Iterator[tuple[Any, Any]]:

@@ -32,21 +32,17 @@ AHEAD = 2  # batches each worker may have ready
 class ImageFiles(Sequence[Path]):
     """Images on disk, of any size, decoded when they are needed: their paths.
 
-    In two arrays: a million paths take the memory of their letters, and no worker copies them by counting references.
+    In one array: a million paths take the memory of their letters, and no worker copies them by counting references.
     """
 
     def __init__(self, paths: Iterable[Path]) -> None:
-        encoded = [os.fsencode(path) for path in paths]
-        self._letters = np.frombuffer(b"".join(encoded), dtype=np.uint8)
-        self._ends = np.cumsum([0, *map(len, encoded)])
+        self._paths = np.array([os.fsencode(path) for path in paths], dtype=np.bytes_)
 
     def __len__(self) -> int:
-        return len(self._ends) - 1
+        return len(self._paths)
 
     def __getitem__(self, index: int) -> Path:  # type: ignore[override]  # slices are not needed
-        if not 0 <= index < len(self):
-            raise IndexError(index)
-        return Path(os.fsdecode(self._letters[self._ends[index] : self._ends[index + 1]].tobytes()))
+        return Path(os.fsdecode(self._paths[index]))
 
 
 def images_in(folder: Path) -> list[Path]:

@@ -11,6 +11,7 @@ from typing import Any, Literal, Self, TypeAlias
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.sparse import csr_array, vstack
 from torch import Tensor
 
 from hyperproto._core.checks import choose
@@ -226,6 +227,12 @@ def from_scipy(matrix: Any) -> Tensor:
     return sparse_rows(starts, columns, torch.from_numpy(csr.data), csr.shape[1])
 
 
+def to_scipy(rows: Tensor) -> csr_array:
+    """Return sparse rows as an array of scipy; nothing is copied."""
+    starts, columns, values = (part.numpy() for part in parts_of(rows))
+    return csr_array((values, columns, starts), shape=rows.shape)
+
+
 def parts_of(rows: Any) -> tuple[Tensor, Tensor, Tensor]:
     """Return where sparse rows start, shape (n + 1,), and the columns and values of their entries."""
     rows = rows if isinstance(rows, Tensor) else from_scipy(rows)
@@ -241,20 +248,11 @@ def take_rows(values: Tensor, ids: Tensor | slice) -> Tensor:
     """
     if not is_sparse(values):
         return values.index_select(0, ids) if isinstance(ids, Tensor) else values[ids]  # values[ids] takes longer
-    ids = torch.arange(len(values))[ids] if isinstance(ids, slice) else ids
-    starts, columns, entries = parts_of(values)
-    first = starts[ids]
-    counts = starts[ids + 1] - first
-    after = torch.cat([counts.new_zeros(1), counts.cumsum(0)]).to(starts.dtype)
-    found = torch.repeat_interleave(first - after[:-1], counts) + torch.arange(int(after[-1]))
-    return sparse_rows(after, columns[found], entries[found], values.shape[1])
+    return from_scipy(to_scipy(values)[ids.numpy() if isinstance(ids, Tensor) else ids])
 
 
 def join_rows(parts: Sequence[Tensor]) -> Tensor:
     """Return rows, dense or sparse, one after the other."""
     if not is_sparse(parts[0]):
         return torch.cat(list(parts))
-    starts, columns, entries = zip(*(parts_of(part) for part in parts), strict=True)
-    counts = torch.cat([part.diff() for part in starts]).cumsum(0)
-    after = torch.cat([counts.new_zeros(1), counts])
-    return sparse_rows(after, torch.cat(columns).to(after.dtype), torch.cat(entries), parts[0].shape[1])
+    return from_scipy(vstack([to_scipy(part) for part in parts], format="csr"))

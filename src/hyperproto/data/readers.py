@@ -11,20 +11,10 @@ from typing import Any
 from hyperproto._core.checks import choose, unknown_choice
 from hyperproto._core.errors import InputError, MissingDataError, arg
 from hyperproto._core.files import as_path
-from hyperproto.data.cifar100 import CIFAR100, is_cifar100, read_cifar100, read_uneven_cifar100
-from hyperproto.data.digits import MNIST, is_mnist, read_digits, read_mnist, read_rotated_digits, read_rotated_mnist
+from hyperproto.data import cifar100, digits, published
 from hyperproto.data.image_files import ImageFiles
 from hyperproto.data.image_folder import is_image_folder, read_image_folder
 from hyperproto.data.preprocessing import TablePreprocessing
-from hyperproto.data.published import (
-    CUB200,
-    OMNIART,
-    TINY_IMAGENET,
-    DatasetInfo,
-    read_cub200,
-    read_omniart,
-    read_tiny_imagenet,
-)
 from hyperproto.data.source import Source, Target
 from hyperproto.data.tables import describe_encoder, is_table, read_table
 from hyperproto.spec import DataSpec
@@ -42,22 +32,22 @@ class Reader:
 
     read: Callable[..., Source]
     is_at: Callable[[Path], Any]
-    info: DatasetInfo | None = None
+    info: published.DatasetInfo | None = None
     variant: bool = False
 
 
 READERS: dict[str, Reader] = {
-    "cifar-100": Reader(read_cifar100, is_cifar100, CIFAR100),
-    "imagenet-200": Reader(read_tiny_imagenet, TINY_IMAGENET.locate, TINY_IMAGENET),
-    "cub-200-2011": Reader(read_cub200, CUB200.locate, CUB200),
-    "omniart": Reader(read_omniart, OMNIART.locate, OMNIART),
-    "mnist": Reader(read_mnist, is_mnist, MNIST),
+    "cifar-100": Reader(cifar100.read_cifar100, cifar100.is_cifar100, cifar100.CIFAR100),
+    "imagenet-200": Reader(published.read_tiny_imagenet, published.TINY_IMAGENET.locate, published.TINY_IMAGENET),
+    "cub-200-2011": Reader(published.read_cub200, published.CUB200.locate, published.CUB200),
+    "omniart": Reader(published.read_omniart, published.OMNIART.locate, published.OMNIART),
+    "mnist": Reader(digits.read_mnist, digits.is_mnist, digits.MNIST),
     "table": Reader(read_table, is_table),
     "image-folder": Reader(read_image_folder, is_image_folder),
-    "cifar-100-uneven": Reader(read_uneven_cifar100, is_cifar100, CIFAR100, variant=True),
-    "rotated-mnist": Reader(read_rotated_mnist, is_mnist, MNIST, variant=True),
-    "digits": Reader(read_digits, lambda path: False),
-    "rotated-digits": Reader(read_rotated_digits, lambda path: False),
+    "cifar-100-uneven": Reader(cifar100.read_uneven_cifar100, cifar100.is_cifar100, cifar100.CIFAR100, variant=True),
+    "rotated-mnist": Reader(digits.read_rotated_mnist, digits.is_mnist, digits.MNIST, variant=True),
+    "digits": Reader(digits.read_digits, lambda path: False),
+    "rotated-digits": Reader(digits.read_rotated_digits, lambda path: False),
 }
 
 BUILT_IN = ("digits", "rotated-digits")
@@ -75,9 +65,9 @@ def detect(path: str | Path) -> str:
     if path.is_file() and is_table(path):
         return "table"
     found = [name for name, reader in READERS.items() if not reader.variant and reader.is_at(path)]
-    published = [name for name in found if name not in OWN]
-    if len(published) > 1:
-        listed = ", ".join(f'"{name}"' for name in published)
+    sets = [name for name in found if name not in OWN]
+    if len(sets) > 1:
+        listed = ", ".join(f'"{name}"' for name in sets)
         raise InputError(f'"{path}"', "hold one data set", listed, f"Choose one by {arg('reader')}.")
     if not found:
         raise InputError(
@@ -87,7 +77,7 @@ def detect(path: str | Path) -> str:
             "Known are CIFAR-100, Tiny ImageNet, CUB-200-2011, OmniArt and MNIST as published, a folder with a "
             "subfolder of images for each class, and tables (.csv, .tsv, .parquet); see docs/how-to/data.md.",
         )
-    return (published or found)[0]
+    return (sets or found)[0]
 
 
 def read_source(path: str | Path, reader: str | None = None, **options: Any) -> Source:

@@ -1,6 +1,6 @@
 """What a reader returns: inputs and targets as found, what they stand for, and drawing some of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -141,6 +141,16 @@ class Source:
     preprocessing: Preprocessing
     augment: Augment | None = None
     note: str = ""
+
+    @property
+    def class_counts(self) -> list[int]:
+        """The number of classes of each target that has classes."""
+        return [known.num_classes for known in self.targets.values() if isinstance(known, Labels)]
+
+    def map_splits(self, change: Callable[[Split], Split], targets: dict[str, Target]) -> "Source":
+        """Return the source with both parts changed, and what can be predicted by then."""
+        test = None if self.test is None else change(self.test)
+        return replace(self, train=change(self.train), test=test, targets=targets)
 
 
 def select(split: Split, ids: Tensor) -> Split:

@@ -16,9 +16,10 @@ from hyperproto.data.source import join
 from hyperproto.defaults import COVERAGE
 from hyperproto.estimators.base import read_column
 from hyperproto.estimators.changes import ClassChanges
-from hyperproto.estimators.columns import ClassColumn, choose_unknown, with_unknown
+from hyperproto.estimators.columns import ClassColumn, choose_unknown
 from hyperproto.evaluation.class_examples import draw_replay
 from hyperproto.evaluation.confidence import ClassCalibration, uncalibrated
+from hyperproto_runtime.predictor import with_unknown
 
 TARGET = "target"
 

@@ -181,16 +181,3 @@ def choose_unknown(classes: NDArray[Any], given: Any = None) -> Any:
         rule = f"be none of the classes for {arg('reject')}, which answers with it"
         raise InputError("unknown_label", rule, repr(unknown), f"Pass another, such as {arg('unknown_label', -999)}.")
     return unknown
-
-
-def with_unknown(labels: NDArray[Any], accepted: NDArray[np.bool_], unknown: Any) -> NDArray[Any]:
-    """Return labels with ``unknown`` in place of those that are not accepted, shape (n,).
-
-    Where it is of another kind than the labels, the array holds objects, so that no label changes.
-
-    >>> with_unknown(np.array(["cat", "dog"]), np.array([True, False]), "unknown").tolist()
-    ['cat', 'unknown']
-    """
-    same_kind = labels.dtype.kind == np.asarray(unknown).dtype.kind and labels.dtype.kind in "ifU"
-    answer: NDArray[Any] = np.where(accepted, labels if same_kind else labels.astype(object), unknown)
-    return answer

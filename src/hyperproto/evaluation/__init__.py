@@ -3,13 +3,12 @@
 from hyperproto.evaluation import confidence
 from hyperproto.evaluation.calibrate import calibrate_run
 from hyperproto.evaluation.confidence import Calibration, ConfidenceReport
-from hyperproto.evaluation.doctor import Examination, examine_run
-from hyperproto.evaluation.doctor_checks import Finding
+from hyperproto.evaluation.doctor import Examination, Finding, examine_run
 from hyperproto.evaluation.evaluate import ClassReport, ClassRow, Evaluation, Pair, RangeReport, evaluate_run
 from hyperproto.evaluation.export import export_run
 from hyperproto.evaluation.new_classes import Changed, ClassChange, add_classes, remove_classes, rename_classes
 from hyperproto.evaluation.predict import FilePredictions, TaskPredictions, predict_files, predict_split
-from hyperproto.evaluation.run_data import read_calibration
+from hyperproto.evaluation.run_data import OpenRun, open_run
 from hyperproto.evaluation.runs import RunRow, list_runs, sort_runs
 
 __all__ = [
@@ -23,6 +22,7 @@ __all__ = [
     "Examination",
     "FilePredictions",
     "Finding",
+    "OpenRun",
     "Pair",
     "RangeReport",
     "RunRow",
@@ -34,9 +34,9 @@ __all__ = [
     "examine_run",
     "export_run",
     "list_runs",
+    "open_run",
     "predict_files",
     "predict_split",
-    "read_calibration",
     "remove_classes",
     "rename_classes",
     "sort_runs",

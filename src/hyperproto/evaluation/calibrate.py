@@ -1,6 +1,5 @@
 """Fit the confidence of a network, and keep it in the folder of a run as ``calibration.json``."""
 
-from pathlib import Path
 from typing import Any
 
 from torch import nn
@@ -18,26 +17,22 @@ from hyperproto.evaluation.confidence import (
     uncalibrated,
 )
 from hyperproto.evaluation.predict import UNKNOWN, collect_outputs, output_norms
-from hyperproto.evaluation.run_data import fingerprint, open_run, read_run_data, usual_batch_size
-from hyperproto.spaces import OutputSpace
+from hyperproto.evaluation.run_data import AnyRun, open_run
 from hyperproto.spaces.output_space import TaskSpace
 from hyperproto.spaces.tasks import class_tasks, range_tasks
 from hyperproto.training.load import CALIBRATION
 
 
 def calibrate_run(
-    folder: str | Path,
+    run: AnyRun,
     data: Any = None,
     *,
     coverage: float = COVERAGE,
     reject: float | None = None,
     split: str | None = None,
-    which: str = "last",
     unseen: Unseen = "error",
     skip_corrupt: bool = False,
     batch_size: int | None = None,
-    network: nn.Module | None = None,
-    space: OutputSpace | None = None,
 ) -> Calibration:
     """Fit the confidence of a stored run on data that was not trained on, and write it into the run's folder.
 
@@ -46,8 +41,7 @@ def calibrate_run(
 
     Parameters
     ----------
-    folder : path
-        The run.
+    run : path, or what ``open_run`` returned
     data : path, Source, or what ``hp.evaluate`` takes; optional
         Data that was not trained on (default: the test split of the run's own). To report a test result, evaluate on
         other data than this.
@@ -55,24 +49,23 @@ def calibrate_run(
         How often sets and intervals must contain the truth.
     reject : float, optional
         Share of known inputs that may be called unknown (default: none is).
-    split, which, unseen, skip_corrupt, batch_size, network, space
+    split, unseen, skip_corrupt, batch_size
         As for :func:`~hyperproto.evaluation.evaluate_run`.
     """
-    record, network, opened = open_run(folder, which=which, network=network, space=space)
-    check_can_write(record.folder / CALIBRATION)
-    name, part, dataset = read_run_data(
-        record, opened.tasks, data, split=split, unseen=unseen, skip_corrupt=skip_corrupt
-    )
+    run = open_run(run)
+    path = run.record.folder / CALIBRATION
+    check_can_write(path)
+    found = run.read(data, split=split, unseen=unseen, skip_corrupt=skip_corrupt)
     calibration = fit_calibration(
-        network,
-        opened,
-        dataset,
+        run.network,
+        run.space,
+        found.data,
         coverage=coverage,
         reject=reject,
-        batch_size=batch_size or usual_batch_size(record),
-        origin={"data": name, "split": part, "which": which, "weights": fingerprint(record.folder, which)},
+        batch_size=batch_size or run.batch_size,
+        origin={"data": found.name, "split": found.split, "which": run.which, "weights": run.fingerprint},
     )
-    write_json(record.folder / CALIBRATION, calibration.to_dict())
+    write_json(path, calibration.to_dict())
     return calibration
 
 

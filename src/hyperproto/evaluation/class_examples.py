@@ -19,7 +19,7 @@ from hyperproto.spaces import OutputSpace, Sphere
 from hyperproto.spaces.tasks import Task, class_tasks
 from hyperproto.training import Loaded, Run, load, read_run
 from hyperproto.training.checkpoint import weights_of
-from hyperproto.training.folder import write_prototypes
+from hyperproto.training.folder import prototype_files
 from hyperproto.training.run import FORMAT, describe_run
 
 AnyModel = Run | Loaded | tuple[nn.Module, OutputSpace] | str | Path
@@ -59,7 +59,8 @@ def store_model(run: Run, before: Run, report: dict[str, Any]) -> None:
     config |= {} if before.folder is None else read_run(before.folder).config
     own = {key: value for key, value in config.items() if key not in ("format", "network", "space", "versions")}
     with filling(run.folder, "config.json") as place:
-        write_prototypes(place, run.space)
+        for path, prototypes in prototype_files(place, run.space).items():
+            prototypes.save(path)
         with replacing(place / "last.safetensors") as temporary:
             save_file(weights_of(run.network, run.space), temporary, metadata={"format": FORMAT})
         write_json_lines(place / "epochs.jsonl", run.history)

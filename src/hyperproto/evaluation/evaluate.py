@@ -5,28 +5,19 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from hyperproto._core.checks import check_integer, names_or_numbers
 from hyperproto._core.errors import InputError, MissingDataError
 from hyperproto._core.files import plain
 from hyperproto.data import ImageData
-from hyperproto.data.source import Source, Unseen
+from hyperproto.data.source import Unseen
 from hyperproto.evaluation.confidence import ConfidenceReport, TaskCalibration, uncalibrated
 from hyperproto.evaluation.predict import TaskPredictions, predict_split
-from hyperproto.evaluation.run_data import (
-    open_run,
-    read_calibration,
-    read_run_data,
-    read_run_source,
-    read_unlabeled,
-    usual_batch_size,
-)
+from hyperproto.evaluation.run_data import AnyRun, OpenRun, RunData, open_run
 from hyperproto.metrics import confusion_pairs, count_classes, error_quantiles, measure_open_set, top_accuracy
-from hyperproto.spaces import Classes, OutputSpace, Range
-from hyperproto.spaces.output_space import TaskSpace
+from hyperproto.spaces import Classes, Range
 from hyperproto.spaces.tasks import Task, class_tasks
-from hyperproto.training import RunRecord
 from hyperproto.training.outputs import constant_measures
 
 TOP = 5
@@ -87,13 +78,11 @@ class RangeReport:
 
 
 class Predicted(NamedTuple):
-    """What an evaluation is of: the run, its predictions by task, and the data; no source where it was prepared."""
+    """What an evaluation is of: the run, the data, and its predictions by task."""
 
-    record: RunRecord
-    space: TaskSpace
+    run: OpenRun
+    data: RunData
     predictions: dict[str, TaskPredictions]
-    data: Any
-    source: Source | None
 
 
 @dataclass(frozen=True)
@@ -142,32 +131,26 @@ class Evaluation:
 
 
 def evaluate_run(
-    folder: str | Path,
+    run: AnyRun,
     data: Any = None,
     *,
     split: str | None = None,
-    which: str = "last",
     unseen: Unseen = "error",
     skip_corrupt: bool = False,
     pairs: int = 10,
     batch_size: int | None = None,
     unknown: Any = None,
-    network: nn.Module | None = None,
-    space: OutputSpace | None = None,
 ) -> Evaluation:
     """Measure a stored run: every example once, values beyond the bounds scored as they are.
 
     Parameters
     ----------
-    folder : path
-        The run.
+    run : path, or what ``open_run`` returned
     data : path, Source, or what ``hp.evaluate`` takes; optional
         Other data than the run's own. Classes of a path or a Source are matched to those of the run by name; what is
         a data set already must be prepared as it was for training.
     split : {"test", "train", "all"}, optional
         Which split (default: "test", or "all" where the data has no test split).
-    which : {"last", "best"}
-        The weights after the last epoch, or after the best.
     unseen : {"error", "missing"}
         What an example of a class is that the run does not know.
     skip_corrupt : bool, default False
@@ -179,51 +162,50 @@ def evaluate_run(
     unknown : path, or data that is prepared already; optional
         Inputs of none of the classes: a folder of images at any depth, or a table for a run on a table. How well they
         are detected is reported too.
-    network, space : optional
-        For a network or a space of your own, as for :func:`~hyperproto.training.load.load`.
     """
     check_integer(pairs, "pairs", at_least=0)
-    record, network, opened = open_run(folder, which=which, network=network, space=space)
-    tasks = opened.tasks
-    if data is None or isinstance(data, str | Path):
-        data = read_run_source(record, tasks, data, split=split, unseen=unseen)
-    name, part, dataset = read_run_data(record, tasks, data, split=split, unseen=unseen, skip_corrupt=skip_corrupt)
-    calibration = read_calibration(folder, which=which)
-    fitted = uncalibrated(opened) | ({} if calibration is None else calibration.tasks)
-    size = batch_size or usual_batch_size(record)
-    predictions, measures = predict_split(network, opened, dataset, batch_size=size, top=TOP, calibration=fitted)
+    run = open_run(run)
+    found, calibration = run.read(data, split=split, unseen=unseen, skip_corrupt=skip_corrupt), run.calibration
+    fitted = uncalibrated(run.space) | ({} if calibration is None else calibration.tasks)
+    options: Any = {"batch_size": batch_size or run.batch_size, "calibration": fitted}
+    predictions, measures = predict_split(run.network, run.space, found.data, top=TOP, **options)
     if not measures:
         raise InputError("Data to evaluate on", "have targets", "none", "To predict, no targets are needed.")
     detection = {}
     if unknown is not None:
-        if isinstance(unknown, str | Path):
-            if not Path(unknown).exists():
-                raise MissingDataError(f'"{unknown}"', "be a folder of images, or a table", "nothing")
-            unknown = read_unlabeled(record, [Path(unknown)], skip_corrupt=skip_corrupt)[0]
-        others, _ = predict_split(network, opened, unknown, batch_size=size, top=1, calibration=fitted)
-        detection = {task: measure_unknown(predictions[task], others[task]) for task in class_tasks(tasks)}
-        if not detection:
-            raise InputError("unknown", "be left out where all tasks are numbers: only classes can be unknown")
+        others = predict_split(run.network, run.space, _unknown_data(run, unknown, skip_corrupt), top=1, **options)[0]
+        detection = {name: measure_unknown(predictions[name], others[name]) for name in class_tasks(run.space.tasks)}
+    targets = {name: task.targets for name, task in predictions.items() if task.targets is not None}
+    fitted_on = ("", "") if calibration is None else tuple(map(calibration.origin.get, ("data", "split")))
     return Evaluation(
-        run=str(folder),
-        data=name,
-        split=part,
-        which=which,
-        examples=len(next(iter(predictions.values())).predicted),
+        run=str(run.record.folder),
+        data=found.name,
+        split=found.split,
+        which=run.which,
+        examples=len(next(iter(targets.values()))),
         measures=measures,
-        constant=constant_measures(
-            opened, {name: task.targets for name, task in predictions.items() if task.targets is not None}
-        ),
+        constant=constant_measures(run.space, targets),
         tasks={
             name: report_task(task, predictions[name], pairs=pairs, calibration=fitted.get(name))
-            for name, task in tasks.items()
+            for name, task in run.space.tasks.items()
         },
-        skipped=tuple(map(str, dataset.skipped)) if isinstance(dataset, ImageData) else (),
+        skipped=tuple(map(str, found.data.skipped)) if isinstance(found.data, ImageData) else (),
         calibrated=calibration is not None,
-        fitted_here=calibration is not None and (name, part) == tuple(map(calibration.origin.get, ("data", "split"))),
+        fitted_here=(found.name, found.split) == fitted_on,
         unknown=detection,
-        predicted=Predicted(record, opened, predictions, dataset, data if isinstance(data, Source) else None),
+        predicted=Predicted(run, found, predictions),
     )
+
+
+def _unknown_data(run: OpenRun, given: Any, skip_corrupt: bool) -> Any:
+    """Return inputs of none of the classes as the network takes them."""
+    if not class_tasks(run.space.tasks):
+        raise InputError("unknown", "be left out where all tasks are numbers: only classes can be unknown")
+    if not isinstance(given, str | Path):
+        return given
+    if not Path(given).exists():
+        raise MissingDataError(f'"{given}"', "be a folder of images, or a table", "nothing")
+    return run.read_unlabeled([Path(given)], skip_corrupt=skip_corrupt)[0]
 
 
 def report_task(

@@ -3,43 +3,29 @@
 from pathlib import Path
 from typing import Any
 
-from torch import nn
-
 from hyperproto._core.arrays import read_npy
 from hyperproto._core.errors import InputError, arg
-from hyperproto.evaluation.run_data import open_run, read_calibration, read_run_source, run_preprocessing, unlabeled
+from hyperproto.evaluation.run_data import AnyRun, open_run, run_preprocessing, unlabeled
 from hyperproto.export import Exported, export_model
-from hyperproto.spaces import OutputSpace
 
 
-def export_run(
-    folder: str | Path,
-    output: str | Path,
-    data: Any = None,
-    *,
-    which: str = "last",
-    overwrite: bool = False,
-    network: nn.Module | None = None,
-    space: OutputSpace | None = None,
-) -> Exported:
+def export_run(run: AnyRun, output: str | Path, data: Any = None, *, overwrite: bool = False) -> Exported:
     """Write a stored run as a folder that predicts without torch, and compare the two on real inputs.
 
     Parameters
     ----------
-    folder : path
-        The run.
+    run : path, or what ``open_run`` returned
     output : path
         The folder to write, new or empty; with ``overwrite`` it may hold another exported model.
     data : path or array, optional
         Inputs to compare torch and onnxruntime on: images, tables, or for a run on arrays such rows, or a .npy file
         of them (default: the data of the run).
-    which, network, space
-        As for :func:`~hyperproto.evaluation.evaluate_run`.
     """
-    record, network, opened = open_run(folder, which=which, network=network, space=space)
+    run = open_run(run)
+    record, calibration = run.record, run.calibration
     preprocessing = None if record.preprocessing is None else run_preprocessing(record)
     if data is None and record.spec is not None:
-        source = read_run_source(record, opened.tasks)
+        source = run.read_source()
         preprocessing = preprocessing or source.preprocessing
         inputs: Any = (source.test or source.train).inputs
     elif isinstance(data, str | Path) and preprocessing is not None:
@@ -49,13 +35,12 @@ def export_run(
     else:
         rule = "be given for a run that does not know its data: inputs to compare torch and onnxruntime on"
         raise InputError("data", rule, "none", f"{arg('data', 'rows.npy')}, or run.export(folder, inputs) in Python.")
-    calibration = read_calibration(folder, which=which)
-    best = record.best if which == "best" else None
+    best = record.best if run.which == "best" else None
     measures = record.metrics if best is None else best["valid"]
     return export_model(
         output,
-        network,
-        opened,
+        run.network,
+        run.space,
         inputs,
         preprocessing=preprocessing,
         calibrations={} if calibration is None else {n: task.to_dict() for n, task in calibration.tasks.items()},

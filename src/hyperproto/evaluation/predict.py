@@ -16,14 +16,14 @@ from hyperproto._core.files import as_path
 from hyperproto.data import ImageData
 from hyperproto.defaults import INFERENCE_BATCH_SIZE
 from hyperproto.evaluation.confidence import Confidence, TaskCalibration
-from hyperproto.evaluation.run_data import read_calibration, read_unlabeled, usual_batch_size
+from hyperproto.evaluation.run_data import AnyRun, open_run
 from hyperproto.spaces import Classes, OutputSpace, Sphere
 from hyperproto.spaces.output_space import UNNAMED, TaskSpace
 from hyperproto.spaces.space import PrototypeHead
 from hyperproto.spaces.tasks import class_tasks
 from hyperproto.spaces.top_k import TopK
-from hyperproto.training import load, read_run
 from hyperproto.training.outputs import add_terms, mean_terms, measure, network_outputs
+from hyperproto_runtime.predictor import describe_classes
 
 UNKNOWN = "unknown"
 
@@ -182,43 +182,29 @@ class FilePredictions:
 
 
 def predict_files(
-    folder: str | Path,
-    paths: Iterable[str | Path],
-    *,
-    top: int = 3,
-    which: str = "last",
-    skip_corrupt: bool = False,
-    network: nn.Module | None = None,
-    space: OutputSpace | None = None,
+    run: AnyRun, paths: Iterable[str | Path], *, top: int = 3, skip_corrupt: bool = False
 ) -> FilePredictions:
     """Predict images, or the rows of tables, prepared as the training data of a stored run was.
 
     Parameters
     ----------
-    folder : path
-        The run.
+    run : path, or what ``open_run`` returned
     paths : iterable of path
         Image files and folders of such, at any depth; for a run on a table, tables that have its columns, or the
         column of its images.
     top : int, default 3
         How many classes to name for each class task.
-    which : {"last", "best"}
-        The weights after the last epoch, or after the best.
     skip_corrupt : bool, default False
         Leave out images that cannot be read; otherwise the first of them is named in an error.
-    network, space : optional
-        For a network or a space of your own, as for :func:`~hyperproto.training.load.load`.
     """
-    record, top = read_run(folder), check_integer(top, "top", at_least=1)
-    given = [as_path(path) for path in paths]
+    run, given = open_run(run), [as_path(path) for path in paths]
     if not given:
         raise InputError("paths", "be at least one file", "none")
-    network, space = load(folder, which=which, network=network, space=space)
-    data, origins = read_unlabeled(record, given, skip_corrupt=skip_corrupt)
-    calibration = read_calibration(folder, which=which)
-    fitted = None if calibration is None else calibration.tasks
-    tasks, _ = predict_split(network, space, data, batch_size=usual_batch_size(record), top=top, calibration=fitted)
-    columns = {name: _describe(space, name, predictions) for name, predictions in tasks.items()}
+    data, origins = run.read_unlabeled(given, skip_corrupt=skip_corrupt)
+    calibration = run.calibration
+    options: Any = {"batch_size": run.batch_size, "calibration": None if calibration is None else calibration.tasks}
+    tasks, _ = predict_split(run.network, run.space, data, top=top, **options)
+    columns = {name: _describe(run.space, name, predictions) for name, predictions in tasks.items()}
     rows = [
         {**origin, "predictions": {name: column[row] for name, column in columns.items()}}
         for row, origin in enumerate(origins)
@@ -226,7 +212,7 @@ def predict_files(
     return FilePredictions(rows, data.skipped if isinstance(data, ImageData) else ())
 
 
-def _describe(space: OutputSpace, name: str, predictions: TaskPredictions) -> list[Any]:
+def _describe(space: TaskSpace, name: str, predictions: TaskPredictions) -> list[Any]:
     """Return what :class:`FilePredictions` says about one task, row by row."""
     confidence = predictions.confidence
     if predictions.top is None or predictions.top_scores is None:
@@ -235,25 +221,11 @@ def _describe(space: OutputSpace, name: str, predictions: TaskPredictions) -> li
             return values
         ends = confidence.intervals.tolist()
         return [{"value": value, "low": low, "high": high} for value, (low, high) in zip(values, ends, strict=True)]
-    assert isinstance(space, TaskSpace)
     task = class_tasks(space.tasks)[name]
-    names = names_or_numbers(task.names, task.num_classes)
-    columns = {"cosine" if isinstance(space, Sphere) else "score": predictions.top_scores.tolist()}
-    if confidence.probabilities is not None:
-        columns["probability"] = confidence.probabilities.tolist()
-    rows: list[dict[str, Any]] = []
-    for row, ids in enumerate(predictions.top.tolist()):
-        classes: list[dict[str, Any]] = [
-            {"name": names[index], **{key: values[row][place] for key, values in columns.items()}}
-            for place, index in enumerate(ids)
-        ]
-        rows.append({**classes[0], "top": classes})
+    names = np.array(names_or_numbers(task.names, task.num_classes), dtype=object)
+    about = {"cosine" if isinstance(space, Sphere) else "score": predictions.top_scores.numpy()}
+    about |= {} if confidence.probabilities is None else {"probability": confidence.probabilities}
+    sets = None
     if confidence.set_sizes is not None and confidence.set_members is not None:
         sets = np.split(confidence.set_members, np.cumsum(confidence.set_sizes)[:-1])
-        for answer, members in zip(rows, sets, strict=True):
-            answer["set"] = [names[index] for index in members.tolist()]
-    if confidence.accepted is not None:
-        for answer, accepted in zip(rows, confidence.accepted.tolist(), strict=True):
-            answer["unknown"] = not accepted
-            answer["name"] = answer["name"] if accepted else UNKNOWN
-    return rows
+    return describe_classes(names, predictions.top.numpy(), about, {}, sets, confidence.accepted, UNKNOWN)

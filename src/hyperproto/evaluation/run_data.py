@@ -4,9 +4,9 @@ import hashlib
 import inspect
 import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 from torch import Tensor, nn
 
@@ -32,105 +32,154 @@ from hyperproto_runtime.images import EXTENSIONS
 LARGEST_BATCH = 2**14  # whatever a config says
 
 
+class RunData(NamedTuple):
+    """Data for a run: their name, the name of the split, and that split as the network takes it.
+
+    ``source`` is where they are from, None where they were prepared already.
+    """
+
+    name: str
+    split: str
+    data: Any
+    source: Source | None
+
+
+@dataclass(frozen=True, eq=False)
+class OpenRun:
+    """A stored run to be asked.
+
+    Attributes
+    ----------
+    record : RunRecord
+        What its folder says.
+    network, space
+        With the weights ``which``, "last" or "best".
+    """
+
+    record: RunRecord
+    which: str
+    network: nn.Module
+    space: TaskSpace
+
+    @property
+    def batch_size(self) -> int:
+        """How many examples the run validated at once, so that measures agree with its own to the bit."""
+        try:
+            return min(LARGEST_BATCH, ResolvedSettings.from_dict(self.record.settings).validation_batch_size)
+        except (KeyError, TypeError, ValueError, ZeroDivisionError):
+            return INFERENCE_BATCH_SIZE
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of the weights, by which a calibration knows what it was fitted for."""
+        with (self.record.folder / f"{self.which}.safetensors").open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+
+    @property
+    def calibration(self) -> Calibration | None:
+        """What ``calibrate_run`` wrote for these weights; None where it did not."""
+        path = self.record.folder / CALIBRATION
+        calibration = Calibration.from_dict(read_json(path)) if path.is_file() else None
+        if calibration is None or calibration.origin.get("which") != self.which:
+            return None
+        advice = "Calibrate the run again."
+        if calibration.origin.get("weights") != self.fingerprint:
+            raise InputError(f'"{path}"', "be fitted for the weights of its run", "others", advice)
+        for task in calibration.tasks.keys() - self.space.tasks.keys():
+            raise InputError(f'"{path}"', "be about the tasks of its run", f'"{task}"', advice)
+        return calibration
+
+    def read(
+        self, data: Any = None, *, split: str | None = None, unseen: Unseen = "error", skip_corrupt: bool = False
+    ) -> RunData:
+        """Read data as the network takes them, with the targets of the run.
+
+        Parameters are those of :func:`~hyperproto.evaluation.evaluate_run`.
+        """
+        if data is not None and not isinstance(data, str | Path | Source):
+            return RunData("data", split or "all", data, None)
+        source = data if isinstance(data, Source) else self.read_source(data, split=split, unseen=unseen)
+        name = split or ("all" if source.test is None else "test")
+        chosen, spec = _choose_split(source, name), self.record.spec
+        matched = Split(chosen.inputs, _match_targets(chosen.targets, source.targets, self.space.tasks, unseen))
+        skip_corrupt |= spec is not None and spec.data.skip_corrupt  # as it was trained
+        prepared = _prepare(matched, run_preprocessing(self.record, source), skip_corrupt)
+        return RunData(source.name, name, prepared, source)
+
+    def read_source(
+        self, path: str | Path | None = None, *, split: str | None = None, unseen: Unseen = "error"
+    ) -> Source:
+        """Read the data that a run was trained on, or other data the same way; without a split named, as a whole.
+
+        For the split "train" the training part of its own data is what it was trained on: not what it was validated
+        on. Where the run does not say how its data was read, other data is read as what it is detected to be.
+        """
+        record, tasks = self.record, self.space.tasks
+        if record.spec is not None:
+            spec = record.spec.data
+        elif path is not None:
+            spec = DataSpec(reader=detect(path))
+        else:
+            advice = f"Say where it is: {arg('data', 'PATH')}."
+            raise InputError(f'The run "{record.folder}" does not know its data.', advice=advice)
+        reader, options = spec.reader, spec.options | _unseen_option(spec.reader, unseen)
+        other = path is not None and Path(path).resolve() != Path(spec.path).resolve()
+        targets = None
+        if reader in OWN and other:
+            targets = _known_targets(tasks, reader)
+            if record.spec is None and reader == "table":
+                options |= _table_columns(record, tasks)
+            if split is None:
+                options = {key: value for key, value in options.items() if key != "test"} | {"held_out": 0.0}
+        stored = run_preprocessing(record) if reader == "table" and record.preprocessing is not None else None
+        encoder = stored.encoder if isinstance(stored, TablePreprocessing) else None
+        source = read_data(replace(spec, options=options), path, targets=targets, encoder=encoder)
+        if split == "train" and record.spec is not None and not other:
+            source = replace(source, train=cut_source(source, spec, seed=record.spec.train.seed).train)
+        return source
+
+    def read_unlabeled(
+        self, paths: Iterable[Path], *, skip_corrupt: bool = False
+    ) -> tuple[Arrays | ImageData, list[dict[str, Any]]]:
+        """Return inputs without targets, prepared as the run's training data was, and where each came from.
+
+        Parameters are those of :func:`~hyperproto.evaluation.predict_files`.
+        """
+        preprocessing = run_preprocessing(self.record)
+        inputs, origins = unlabeled(self.record, preprocessing, paths)
+        data = _prepare(Split(inputs, {}), preprocessing, skip_corrupt)
+        if isinstance(inputs, ImageFiles) and isinstance(data, ImageData) and data.skipped:
+            left_out = set(data.skipped)
+            origins = [origin for origin, path in zip(origins, inputs, strict=True) if path not in left_out]
+        return data, origins
+
+
+AnyRun: TypeAlias = str | Path | OpenRun
+
+
 def open_run(
-    folder: str | Path, *, which: str = "last", network: nn.Module | None = None, space: OutputSpace | None = None
-) -> tuple[RunRecord, nn.Module, TaskSpace]:
-    """Return the record, the network and the space of a run whose space says what its tasks are."""
-    record = read_run(folder)
-    network, space = load(folder, which=which, network=network, space=space)
+    run: AnyRun, *, which: str = "last", network: nn.Module | None = None, space: OutputSpace | None = None
+) -> OpenRun:
+    """Open a stored run, to evaluate it, predict with it, and so on; an open one is returned as it is.
+
+    Parameters
+    ----------
+    run : path
+        Its folder.
+    which : {"last", "best"}
+        The weights after the last epoch, or after the best.
+    network, space : optional
+        For a network or a space of your own, as for :func:`~hyperproto.training.load.load`; the space must say what
+        its tasks are.
+    """
+    if isinstance(run, OpenRun):
+        return run
+    record = read_run(run)
+    network, space = load(run, which=which, network=network, space=space)
     if not isinstance(space, TaskSpace):
         advice = "hp.evaluate measures any space."
         raise InputTypeError("space", "say what its tasks are, as hp.Space does", type(space).__name__, advice)
-    return record, network, space
-
-
-def read_calibration(folder: str | Path, *, which: str = "last") -> Calibration | None:
-    """Return what ``calibrate_run`` wrote for these weights of a run, "last" or "best"; None where it did not."""
-    path = Path(folder) / CALIBRATION
-    calibration = Calibration.from_dict(read_json(path)) if path.is_file() else None
-    if calibration is None or calibration.origin.get("which") != which:
-        return None
-    if calibration.origin.get("weights") != fingerprint(Path(folder), which):
-        raise InputError(f'"{path}"', "be fitted for the weights of its run", "others", "Calibrate the run again.")
-    space = read_run(folder).config["space"]
-    names = calibration.tasks.keys() if space is None else {task["name"] for task in space["tasks"]}
-    for task in calibration.tasks.keys() - names:
-        raise InputError(f'"{path}"', "be about the tasks of its run", f'"{task}"', "Calibrate the run again.")
-    return calibration
-
-
-def fingerprint(folder: Path, which: str) -> str:
-    """Return a hash of weights, by which a calibration knows what it was fitted for."""
-    with (folder / f"{which}.safetensors").open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def usual_batch_size(record: RunRecord) -> int:
-    """Return how many examples the run validated at once, so that measures agree with its own to the bit."""
-    try:
-        return min(LARGEST_BATCH, ResolvedSettings.from_dict(record.settings).validation_batch_size)
-    except (KeyError, TypeError, ValueError, ZeroDivisionError):
-        return INFERENCE_BATCH_SIZE
-
-
-def read_run_data(
-    record: RunRecord,
-    tasks: Mapping[str, Task],
-    data: Any = None,
-    *,
-    split: str | None = None,
-    unseen: Unseen = "error",
-    skip_corrupt: bool = False,
-) -> tuple[str, str, Any]:
-    """Return the name of the data, the name of the split, and that split as the network takes it.
-
-    Parameters are those of :func:`~hyperproto.evaluation.evaluate_run`.
-    """
-    if data is not None and not isinstance(data, str | Path | Source):
-        return "data", split or "all", data
-    source = data if isinstance(data, Source) else read_run_source(record, tasks, data, split=split, unseen=unseen)
-    name = split or ("all" if source.test is None else "test")
-    chosen = _choose_split(source, name)
-    matched = Split(chosen.inputs, _match_targets(chosen.targets, source.targets, tasks, unseen))
-    skip_corrupt = skip_corrupt or (record.spec is not None and record.spec.data.skip_corrupt)  # as it was trained
-    return source.name, name, _prepare(matched, run_preprocessing(record, source), skip_corrupt)
-
-
-def read_run_source(
-    record: RunRecord,
-    tasks: Mapping[str, Task],
-    path: str | Path | None = None,
-    *,
-    split: str | None = None,
-    unseen: Unseen = "error",
-) -> Source:
-    """Read the data that a run was trained on, or other data the same way; without a split named, as a whole.
-
-    For the split "train" the training part of its own data is what it was trained on: not what it was validated on.
-    Where the run does not say how its data was read, other data is read as what it is detected to be.
-    """
-    if record.spec is not None:
-        spec = record.spec.data
-    elif path is not None:
-        spec = DataSpec(reader=detect(path))
-    else:
-        advice = f"Say where it is: {arg('data', 'PATH')}."
-        raise InputError(f'The run "{record.folder}" does not know its data.', advice=advice)
-    reader, options = spec.reader, spec.options | _unseen_option(spec.reader, unseen)
-    other = path is not None and Path(path).resolve() != Path(spec.path).resolve()
-    targets = None
-    if reader in OWN and other:
-        targets = _known_targets(tasks, reader)
-        if record.spec is None and reader == "table":
-            options |= _table_columns(record, tasks)
-        if split is None:
-            options = {key: value for key, value in options.items() if key != "test"} | {"held_out": 0.0}
-    stored = run_preprocessing(record) if reader == "table" and record.preprocessing is not None else None
-    encoder = stored.encoder if isinstance(stored, TablePreprocessing) else None
-    source = read_data(replace(spec, options=options), path, targets=targets, encoder=encoder)
-    if split == "train" and record.spec is not None and not other:
-        source = replace(source, train=cut_source(source, spec, seed=record.spec.train.seed).train)
-    return source
+    return OpenRun(record, which, network, space)
 
 
 def _choose_split(source: Source, name: str) -> Split:
@@ -220,22 +269,6 @@ def _match_classes(name: str, ids: Tensor, found: Labels, task: Classes, unseen:
         return ids
     labels = [None if index == MISSING else found.names[index] for index in ids.tolist()]
     return class_targets(name, Labels(task.names), labels, where="the data", unseen=unseen)
-
-
-def read_unlabeled(
-    record: RunRecord, paths: Iterable[Path], *, skip_corrupt: bool = False
-) -> tuple[Arrays | ImageData, list[dict[str, Any]]]:
-    """Return inputs without targets, prepared as the run's training data was, and where each came from.
-
-    Parameters are those of :func:`~hyperproto.evaluation.predict_files`.
-    """
-    preprocessing = run_preprocessing(record)
-    inputs, origins = unlabeled(record, preprocessing, paths)
-    data = _prepare(Split(inputs, {}), preprocessing, skip_corrupt)
-    if isinstance(inputs, ImageFiles) and isinstance(data, ImageData) and data.skipped:
-        left_out = set(data.skipped)
-        origins = [origin for origin, path in zip(origins, inputs, strict=True) if path not in left_out]
-    return data, origins
 
 
 def unlabeled(

@@ -21,7 +21,7 @@ from torch.nn import functional
 from hyperproto._core.checks import check_integer
 from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto._core.processes import derive_seed
-from hyperproto.data.preprocessing import Standardizer, is_sparse, parts_of, take_rows
+from hyperproto.data.preprocessing import Standardizer, is_sparse, take_rows, to_scipy
 from hyperproto.data.source import draw_rows
 from hyperproto.priors.prior import Missing, Prior, handle_missing
 from hyperproto.priors.vectors import ClassVectors, cosine_prior
@@ -89,8 +89,7 @@ def from_data(
     if examples.ndim == 4:
         features = patch_features(examples, seed=seed)
     elif is_sparse(examples):
-        starts, columns, values = (part.numpy() for part in parts_of(examples.double()))
-        features = _leading_components(csr_array((values, columns, starts), shape=examples.shape), seed)
+        features = _leading_components(to_scipy(examples.double()), seed)
     else:
         rows = examples.double().numpy(force=True)
         gaps = np.isnan(rows)

@@ -144,19 +144,8 @@ def find_vectors(
     if not is_vocabulary(vectors):
         table = as_array(vectors, what="vectors")
         return ClassVectors(table, np.ones(len(table), dtype=bool), source)
-    vocabulary: Any = getattr(vectors, "wv", vectors)
-    index: Any = getattr(vocabulary, "key_to_index", vocabulary)  # fastText's claims to contain every word
-    listed = [key for key in index if isinstance(key, str)] if not from_file and isinstance(index, Mapping) else []
     names = require_names(names, what="a vector")
-    return look_up(
-        names,
-        index.__contains__,
-        vocabulary.__getitem__,
-        missing=missing,
-        source=source,
-        vocabulary=listed,
-        notes=notes,
-    )
+    return look_up(names, vectors, missing=missing, source=source, notes=notes, suggest=not from_file)
 
 
 def row_labels(value: Any) -> tuple[str, ...] | None:
@@ -197,25 +186,22 @@ def _as_numpy(value: Any) -> NDArray[np.float64]:
 
 
 def look_up(
-    names: tuple[str, ...],
-    has: Callable[[str], bool],
-    get: Callable[[str], Any],
-    *,
-    missing: Missing,
-    source: str,
-    vocabulary: Iterable[str] = (),
-    notes: Iterable[str] = (),
+    names: tuple[str, ...], vectors: Any, *, missing: Missing, source: str, notes: Iterable[str], suggest: bool
 ) -> ClassVectors:
-    """Return the vectors of names whose words have some: ``has`` says which do and ``get`` gives them."""
+    """Return the vectors of names whose words have some in a vocabulary, which may ``suggest`` words of its own."""
+    vocabulary: Any = getattr(vectors, "wv", vectors)
+    index: Any = getattr(vocabulary, "key_to_index", vocabulary)  # fastText's claims to contain every word
+    listed = [key for key in index if isinstance(key, str)] if suggest and isinstance(index, Mapping) else []
+    has = index.__contains__
     words = [match_words(name, has) for name in names]
     absent = [name for name, found in zip(names, words, strict=True) if not found]
     lacking = [word for name in absent[:1] for word in split_words(name) if not any(map(has, _cases(word)))]
     reason = f'"{absent[0]}" lacks {quoted(lacking)}.' if lacking and lacking != absent[:1] else ""
     found_out = handle_missing(
-        absent, len(names), missing=missing, where=f"the {source}", vocabulary=vocabulary, reason=reason
+        absent, len(names), missing=missing, where=f"the {source}", vocabulary=listed, reason=reason
     )
     known = np.array([bool(found) for found in words])
-    rows = {word: _one_vector(get(word), word) for found in words for word in found}
+    rows = {word: _one_vector(vocabulary[word], word) for found in words for word in found}
     first, dim = next((word, len(vector)) for word, vector in rows.items())
     for word, vector in rows.items():
         if len(vector) != dim:

@@ -12,17 +12,9 @@ from numpy.typing import NDArray
 from hyperproto._core.checks import check_finite_number
 from hyperproto._core.errors import InputError, InputTypeError, arg
 from hyperproto._core.processes import derive_seed, one_thread
+from hyperproto.codes import joint
 from hyperproto.codes.best import MATRIX_POINTS, best_code, known_code
 from hyperproto.codes.certificate import Code, PriorAgreement, certify, separation_bound
-from hyperproto.codes.joint import (
-    EXPONENTS,
-    auto_weight,
-    positive_part,
-    ranked_points,
-    separate_points,
-    spectral_layout,
-    target_cosine,
-)
 from hyperproto.codes.large import many_ranked_points
 from hyperproto.codes.measure import Array, random_points
 from hyperproto.codes.paper import authors_steps, paper_descent
@@ -114,7 +106,7 @@ def check_prior_weight(weight: float | str, num_classes: int, dim: int) -> float
     if isinstance(weight, str):
         if weight != "auto":
             raise InputError("prior_weight", 'be a number from 0 on, or "auto"', f'"{weight}"')
-        return auto_weight(num_classes, dim)
+        return joint.auto_weight(num_classes, dim)
     return check_finite_number(weight, "prior_weight", at_least=0)
 
 
@@ -135,7 +127,7 @@ def certify_agreement(code: Code, request: Request, weight: float) -> Code:
 def _weighed(request: Request) -> tuple[Code, float]:
     """Minimize the smooth maximum plus λ times Equation 6."""
     shape = request.num_classes, request.dim
-    layout = spectral_layout(request.similarity, request.members, *shape, seed=request.seed)
+    layout = joint.spectral_layout(request.similarity, request.members, *shape, seed=request.seed)
     if request.num_classes > MATRIX_POINTS:
         rounds = ROUNDS[request.effort]
         points = many_ranked_points(
@@ -145,7 +137,7 @@ def _weighed(request: Request) -> tuple[Code, float]:
     else:
         iterations, starts = _budget(request)
         drawn = [random_points(*shape, derive_seed(request.seed, "ranked", k)) for k in range(starts - 1)]
-        points = ranked_points(
+        points = joint.ranked_points(
             request.ranking,
             request.members,
             weight=request.weight,
@@ -162,7 +154,7 @@ def _budget(request: Request) -> tuple[int, int]:
     """Return iterations per exponent and starts, from the effort in seconds and what an evaluation takes."""
     pairs = request.num_classes**2
     evaluation = 2e-4 + 7e-8 * pairs + 3e-10 * pairs * request.dim
-    work = WORK[request.effort] / (len(EXPONENTS) * evaluation)
+    work = WORK[request.effort] / (len(joint.EXPONENTS) * evaluation)
     iterations = int(np.clip(work, 10 if request.effort == "fast" else 20, MOST_ITERATIONS))
     most = {"fast": 2, "balanced": 16, "thorough": 100} if request.dim <= FEW_DIMS else {"thorough": 4}
     return iterations, int(np.clip(work / iterations, 1, most.get(request.effort, 1)))
@@ -187,10 +179,11 @@ def _projected(request: Request) -> tuple[Code, float]:
             f"Use {AUTO}.",
         )
     shape = request.num_classes, request.dim
-    layout = spectral_layout(positive_part(request.similarity), request.members, *shape, seed=request.seed)
-    target = target_cosine(*shape)
+    similarity = joint.positive_part(request.similarity)
+    layout = joint.spectral_layout(similarity, request.members, *shape, seed=request.seed)
+    target = joint.target_cosine(*shape)
     method = f"prior projected, pairs separated to a cosine of {target:.2f}"
-    return certify(separate_points(layout, target), method=method, seed=request.seed), 0.0
+    return certify(joint.separate_points(layout, target), method=method, seed=request.seed), 0.0
 
 
 def _assigned(request: Request, code: Code) -> tuple[Code, float]:

@@ -5,6 +5,9 @@ import math
 from hyperproto.evaluation import ClassReport, ConfidenceReport, Evaluation, RangeReport
 from hyperproto.training.outputs import not_better
 
+CLASS_HEADINGS = ("class", "examples", "recall", "precision")
+PAIR_HEADINGS = ("true", "predicted", "count", "of its class")
+
 
 def percent(value: float) -> str:
     """Return a share as people read it; nothing for NaN, which stands for what was not measured.
@@ -40,6 +43,19 @@ def worst_classes(report: ClassReport, most: int) -> list[int]:
     """Return the ids of the classes that have examples, those with the lowest recall first."""
     there = [index for index, row in enumerate(report.classes) if row.support]
     return sorted(there, key=lambda index: report.classes[index].recall)[:most]
+
+
+def class_rows(report: ClassReport, most: int) -> tuple[str, list[list[str]]]:
+    """Return a title, and a row for each of the worst classes."""
+    listed, there = worst_classes(report, most), sum(row.support > 0 for row in report.classes)
+    title = "all classes" if len(listed) == there else f"the {len(listed)} worst of {there:,} classes"
+    rows = (report.classes[index] for index in listed)
+    return title, [[row.name, f"{row.support:,}", percent(row.recall), percent(row.precision)] for row in rows]
+
+
+def pair_rows(report: ClassReport) -> list[list[str]]:
+    """Return a row for each of the most frequent mistakes."""
+    return [[pair.label, pair.predicted, f"{pair.count:,}", percent(pair.share)] for pair in report.pairs]
 
 
 def _class_rows(report: ClassReport, calibrated: bool) -> dict[str, str]:

@@ -15,8 +15,16 @@ from hyperproto.data import ImageData
 from hyperproto.data.tables import read_columns
 from hyperproto.evaluation import ClassReport, Evaluation, TaskPredictions, evaluate_run
 from hyperproto.evaluation.evaluate import Predicted
-from hyperproto.evaluation.run_data import run_preprocessing
-from hyperproto.report.measures import describe_evaluation, percent, worst_classes
+from hyperproto.evaluation.run_data import AnyRun, run_preprocessing
+from hyperproto.report.measures import (
+    CLASS_HEADINGS,
+    PAIR_HEADINGS,
+    class_rows,
+    describe_evaluation,
+    pair_rows,
+    percent,
+    worst_classes,
+)
 from hyperproto.report.pages import CLASS_COLORS, certificate_rows, image_sheet, plot_html, table_html, write_page
 from hyperproto.report.projection import nearest
 from hyperproto.spaces.tasks import class_tasks
@@ -35,13 +43,12 @@ MARGIN = {"l": 60, "r": 20, "t": 40, "b": 45}
 Ids = NDArray[np.int64]
 
 
-def write_run_page(folder: str | Path, path: str | Path, data: Any = None, **options: Any) -> Evaluation:
+def write_run_page(run: AnyRun, path: str | Path, data: Any = None, **options: Any) -> Evaluation:
     """Write the page of a stored run, measured on its test data or on other data. It needs no network.
 
     Parameters
     ----------
-    folder : path
-        The run.
+    run : path, or what ``open_run`` returned
     path : path
         Where to write.
     data, **options
@@ -52,12 +59,12 @@ def write_run_page(folder: str | Path, path: str | Path, data: Any = None, **opt
     Evaluation
         What the page shows.
     """
-    evaluation = evaluate_run(folder, data, pairs=PAIRS, **options)
+    evaluation = evaluate_run(run, data, pairs=PAIRS, **options)
     found = evaluation.predicted
     assert found is not None
     title, measures = describe_evaluation(evaluation)
     figures = Figures()
-    sections = [_section("Measures", _table(measures)), _section("Training", _curves(found.record, figures))]
+    sections = [_section("Measures", _table(measures)), _section("Training", _curves(found.run.record, figures))]
     inputs = Inputs(found, evaluation.split)
     for name, predictions in found.predictions.items():
         report = evaluation.tasks[name]
@@ -66,11 +73,11 @@ def write_run_page(folder: str | Path, path: str | Path, data: Any = None, **opt
         else:
             shown = _range_parts(predictions, figures)
         sections.append(_section(name, *shown, inputs.gallery(name, predictions)))
-    for name, prototypes in found.space.prototypes_by_task().items():
+    for name, prototypes in found.run.space.prototypes_by_task().items():
         facts = {"classes": str(prototypes.num_classes), "dimensions": str(prototypes.dim)}
         rows = (facts | certificate_rows(prototypes.certificate)).items()
         sections.append(_section(f"Prototypes of {name}, with their certificate", _table(rows)))
-    settings = {key: value for key, value in found.record.config.items() if key != "preprocessing"}
+    settings = {key: value for key, value in found.run.record.config.items() if key != "preprocessing"}
     listed = html.escape(json.dumps(settings, indent=2)[:LONGEST_SETTINGS])
     sections.append(_section("Settings", f"<details><summary>all</summary><pre>{listed}</pre></details>"))
     write_page(path, TEMPLATE, title, None, {"SECTIONS": "".join(sections)})
@@ -125,7 +132,7 @@ def _class_parts(found: Predicted, name: str, report: ClassReport, figures: Figu
     """Yield how sure a class task is, what it confuses, and its worst classes with their neighbors."""
     from sklearn.calibration import calibration_curve
 
-    task, predictions = class_tasks(found.space.tasks)[name], found.predictions[name]
+    task, predictions = class_tasks(found.run.space.tasks)[name], found.predictions[name]
     assert predictions.targets is not None
     names = names_or_numbers(task.names, task.num_classes)
     labels, predicted = predictions.targets.numpy(), predictions.predicted.numpy()
@@ -145,9 +152,8 @@ def _class_parts(found: Predicted, name: str, report: ClassReport, figures: Figu
         drawn.append(_matrix(labels[known], predicted[known], names, figures))
     yield f'<div class="row">{"".join(drawn)}</div>'
     if report.pairs:
-        rows = [(pair.label, pair.predicted, f"{pair.count:,}", percent(pair.share)) for pair in report.pairs]
-        yield "<h3>Most frequent mistakes</h3>" + _table(rows, "true", "predicted", "count", "of its class")
-    yield _class_table(found, name, report, np.array(worst_classes(report, CLASSES), dtype=np.int64), labels, sure)
+        yield "<h3>Most frequent mistakes</h3>" + _table(pair_rows(report), *PAIR_HEADINGS)
+    yield _class_table(found, name, report, labels, sure)
 
 
 def _matrix(labels: Ids, predicted: Ids, names: list[str] | tuple[str, ...], figures: Figures) -> str:
@@ -170,19 +176,16 @@ def _matrix(labels: Ids, predicted: Ids, names: list[str] | tuple[str, ...], fig
 
 
 def _class_table(
-    found: Predicted, name: str, report: ClassReport, listed: Ids, labels: Ids, sure: NDArray[np.float64] | None
+    found: Predicted, name: str, report: ClassReport, labels: Ids, sure: NDArray[np.float64] | None
 ) -> str:
     """Return the classes with the lowest recall, how sure their predictions are, and the nearest prototypes."""
-    headings = ["class", "examples", "recall", "precision"]
-    rows = [
-        [row.name, f"{row.support:,}", percent(row.recall), percent(row.precision)]
-        for row in (report.classes[index] for index in listed)
-    ]
+    listed = np.array(worst_classes(report, CLASSES), dtype=np.int64)
+    headings, (title, rows) = list(CLASS_HEADINGS), class_rows(report, CLASSES)
     if sure is not None:
         headings.append("mean probability of its predictions")
         for index, row in zip(listed, rows, strict=True):
             row.append(percent(float(sure[labels == index, 0].mean())))
-    prototypes = found.space.prototypes_by_task().get(name)
+    prototypes = found.run.space.prototypes_by_task().get(name)
     if prototypes is not None and len(listed):
         headings.append("nearest prototypes, with their cosine")
         vectors = prototypes.vectors.numpy(force=True)
@@ -191,9 +194,7 @@ def _class_table(
             pairs = zip(near, values, strict=True)
             listing = ", ".join(f"{report.classes[other].name} {value:.3f}" for other, value in pairs)
             row.append(f"{listing}, and others as near" if more else listing)
-    there = sum(row.support > 0 for row in report.classes)
-    title = "All classes" if len(listed) == there else f"The {len(listed)} worst of {there:,} classes"
-    return f"<h3>{title}</h3>" + _table(rows, *headings)
+    return f"<h3>{title.capitalize()}</h3>" + _table(rows, *headings)
 
 
 def _range_parts(predictions: TaskPredictions, figures: Figures) -> Iterator[str]:
@@ -223,14 +224,14 @@ class Inputs:
 
     def __init__(self, found: Predicted, part: str) -> None:
         self.found, self.cells, self.rows = found, {}, None
-        source = found.source
-        if source is None or isinstance(found.data, ImageData):
+        source, data = found.data.source, found.data.data
+        if source is None or isinstance(data, ImageData):
             return
         split = source.train if part == "train" or source.test is None else source.test
-        if split.origin is not None and len(split) == len(found.data):  # not two files together
+        if split.origin is not None and len(split) == len(data):  # not two files together
             file, self.rows = split.origin
             columns = read_columns(file)
-            names = run_preprocessing(found.record, source).encoder.names  # type: ignore[union-attr]
+            names = run_preprocessing(found.run.record, source).encoder.names  # type: ignore[union-attr]
             self.cells = {name: columns[name].cells for name in names[:COLUMNS]}
 
     def gallery(self, name: str, predictions: TaskPredictions) -> str:
@@ -238,7 +239,7 @@ class Inputs:
         worst = _worst(predictions)
         if not len(worst):
             return ""
-        space, cards = self.found.space, []
+        space, cards = self.found.run.space, []
         assert predictions.targets is not None
         truth, answers = (
             space.tasks[name].decode(values[torch.from_numpy(worst)])
@@ -253,7 +254,7 @@ class Inputs:
 
     def show(self, row: int) -> str:
         """Return one input as HTML."""
-        data = self.found.data
+        data = self.found.data.data
         if isinstance(data, ImageData):
             pixels = data.pixels(torch.tensor([row]))
             step = max(1, pixels.shape[1] // THUMBNAIL)

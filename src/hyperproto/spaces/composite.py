@@ -83,6 +83,7 @@ class CompositeSpace(Sphere):
         """Return the one loss, half of it to each name."""
         shape = z.shape[:-1]
         z, targets, sample_weight = self._check_batch(z, targets, reduction, sample_weight)
+        targets = {name: task.check_form(targets[name], len(z), name) for name, task in self.tasks.items()}
         if targets[self._class_name].is_floating_point():
             raise InputError("Classes of a CompositeSpace", "be ids, as each has one point", "probabilities")
         u = normalize(z.to(working_dtype(z.dtype)))

@@ -287,9 +287,10 @@ class TaskSpace(OutputSpace):
         z, targets, sample_weight = self._check_batch(z, targets, reduction, sample_weight)
         losses = {}
         for name, head in self.named_heads().items():
-            task, target = head.task, targets[name]
+            task = head.task
+            target = task.check_form(targets[name], z.shape[0], name)
             # where every weight is seen to be 1 there are none, and nothing is multiplied: the usual batch
-            weights, complete = None, len(target) > 0 and can_read(target) and task.is_complete(target)
+            weights, complete = None, target.shape[0] > 0 and can_read(target) and task.is_complete(target)
             if not complete or sample_weight is not None or task.class_weight is not None:
                 weights = head.weights(target)
                 weights = weights if sample_weight is None else weights * sample_weight
@@ -322,8 +323,8 @@ class TaskSpace(OutputSpace):
 
     def _check_batch(
         self, z: Tensor, targets: Mapping[str, Tensor], reduction: str, sample_weight: Tensor | None
-    ) -> tuple[Tensor, dict[str, Tensor], Tensor | None]:
-        """Check shapes and dtypes, not values, and return all as rows, targets in the dtypes that losses take."""
+    ) -> tuple[Tensor, Mapping[str, Tensor], Tensor | None]:
+        """Check outputs and weights, and return all as rows; the form of each target is its task's to check."""
         choose(reduction, REDUCTIONS, what="reduction")
         rows = flatten_rows(z, self.dim)
         if sample_weight is not None and sample_weight.shape != z.shape[:-1]:
@@ -339,7 +340,7 @@ class TaskSpace(OutputSpace):
             if len(bad):
                 got = f"{float(sample_weight[bad[0]]):g} in row {int(bad[0])}"
                 raise InputError("sample_weight", "be at least 0", got)
-        return rows, self._check_form(targets, len(rows)), sample_weight
+        return rows, targets, sample_weight
 
     def _check_keys(self, values: Any) -> dict[str, Any]:
         if not isinstance(values, Mapping):
@@ -347,9 +348,6 @@ class TaskSpace(OutputSpace):
         if set(values) != set(self.names):
             raise InputError("targets", f"have the keys {list(self.names)}", list(values))
         return dict(values)
-
-    def _check_form(self, targets: Mapping[str, Tensor], n: int) -> dict[str, Tensor]:
-        return {name: head.task.check_form(targets[name], n, name) for name, head in self.named_heads().items()}
 
 
 def flatten_rows(z: Tensor, dim: int) -> Tensor:

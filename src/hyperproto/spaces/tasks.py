@@ -87,19 +87,16 @@ class Classes:
         elif not isinstance(classes, Prototypes):
             num_classes, names = parse_classes(classes)
             classes = names or num_classes
-        object.__setattr__(self, "classes", classes)
-        object.__setattr__(self, "loss", built)
-        object.__setattr__(self, "weight", weight)
-        object.__setattr__(self, "label_smoothing", float(label_smoothing))
+        vars(self).update(classes=classes, loss=built, weight=weight, label_smoothing=float(label_smoothing))
         if isinstance(class_weight, str):
-            object.__setattr__(self, "class_weight", choose(class_weight, {BALANCED: BALANCED}, what="class weight"))
-            return
-        weights = None if class_weight is None else tuple(float(value) for value in class_weight)
-        object.__setattr__(self, "class_weight", weights)
-        if weights is not None and len(weights) != self.num_classes:
-            raise InputError("class_weight", f"have {self.num_classes} weights, one per class", len(weights))
-        for value in weights or ():
-            check_finite_number(value, "class_weight", at_least=0)
+            choose(class_weight, {BALANCED: 0}, what="class weight")
+        elif class_weight is not None:
+            class_weight = tuple(
+                check_finite_number(float(value), "class_weight", at_least=0) for value in class_weight
+            )
+            if len(class_weight) != self.num_classes:
+                raise InputError("class_weight", f"have {self.num_classes} weights, one per class", len(class_weight))
+        vars(self).update(class_weight=class_weight)
 
     @property
     def num_classes(self) -> int:

@@ -1,22 +1,20 @@
 """The k nearest of many prototypes, exactly, block by block: never a score for every pair in memory.
 
 Of every ``WIDTH`` scores in a row only the largest is compared with the k-th best so far. Only where it is better are
-single scores compared, which after the first few blocks is almost nowhere, so that the matrix product is nearly all
-there is to do: for 100 of 300,000 classes it takes two thirds of the time of comparing every score. Scores have a row
-for each prototype, as the largest of 64 rows takes less time than that of 64 numbers in a row, and a block of them
-is read again before it leaves the cache.
+single scores compared, and they are sorted in among the best only when as many prototypes were seen again as before,
+so that the matrix product is nearly all there is to do.
 """
 
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
 ROWS = 256  # outputs at a time
-SCORES = 2**18  # scores at a time: 1 MB in float32
+SCORES = 2**19  # scores at a time: 2 MB in float32
 LARGEST_BLOCK = 2**15  # prototypes at a time, for few outputs; of more numbers torch wakes other threads
 ONE_ROW = 2**20  # for one output, whose product is NumPy's: between two of them torch's threads would be in its way
-FIRST_BLOCK = 2**8  # sorted whole, for a first k-th best
 WIDTH = 64
 
 
@@ -58,48 +56,60 @@ def nearest_prototypes(z_unit: Tensor, prototypes: Tensor, k: int) -> TopK:
 
 def _search(z: Tensor, prototypes: Tensor, k: int) -> TopK:
     """Return the k nearest of at most ``ROWS`` outputs."""
-    start, size = max(FIRST_BLOCK, k), min(LARGEST_BLOCK, SCORES // max(1, len(z)) or 1)
+    size = min(LARGEST_BLOCK, SCORES // max(1, len(z)) or 1)
     if len(z) == 1 and prototypes.dtype == z.dtype:  # nothing is copied
         size = ONE_ROW
-    values, order = _cosines(z, prototypes[:start]).mT.clamp_max(1).sort(dim=1, descending=True, stable=True)
-    best = TopK(values[:, :k].contiguous(), order[:, :k].contiguous())
-    for block in torch.split(prototypes[start:], size):
-        _improve(best, _cosines(z, block), start)
-        start += len(block)
+    ids = torch.zeros(len(z), k, dtype=torch.int64, device=z.device)
+    best = TopK(torch.full_like(ids, -torch.inf, dtype=z.dtype), ids)
+    found: list[tuple[Tensor, Tensor, Tensor]] = []
+    seen = merged = waiting = 0
+    for block in torch.split(prototypes, size):
+        found.append(_better(best, _cosines(z, block), seen, sharpen=len(block) >= seen))
+        seen, waiting = seen + len(block), waiting + len(found[-1][0])
+        if seen >= 2 * merged or waiting > SCORES:
+            best, found, merged, waiting = _merge(best, found), [], seen, 0
+    best = _merge(best, found)
     return TopK(best.values.clamp_min_(-1), best.ids)
 
 
 def _cosines(z: Tensor, block: Tensor) -> Tensor:
-    """Return the cosines of all pairs, which rounding may leave a little beyond 1. Shape (len(block), n)."""
-    block = block.to(z.dtype)
-    if len(z) == 1 and z.device.type == "cpu":  # NumPy's matrix times vector takes half the time of torch's
-        return torch.from_numpy(block.numpy() @ z[0].numpy()).unsqueeze(1)
-    return block @ z.mT
+    """Return the cosines of all pairs, which rounding may leave a little beyond 1. Shape (n, len(block))."""
+    block, threads = block.to(z.dtype), torch.get_num_threads()
+    if z.device.type != "cpu" or (threads > 1 and len(z) > 1):
+        return z @ block.mT
+    if threads == len(z) == 1:  # NumPy's products take less time than torch's, for one output half
+        return torch.from_numpy(np.einsum("nd,kd->nk", z.numpy(), block.numpy()))
+    return torch.from_numpy(z.numpy() @ block.numpy().T)
 
 
-def _improve(best: TopK, scores: Tensor, start: int) -> None:
-    """Take in, in place, the scores of the prototypes from ``start`` on. An equal of the k-th best comes too late."""
-    bar = best.values[:, -1:]
-    if len(scores) % WIDTH:
-        scores = torch.nn.functional.pad(scores, (0, 0, 0, -len(scores) % WIDTH), value=-torch.inf)
-    groups = scores.view(len(scores) // WIDTH, WIDTH, scores.shape[1])
-    row, group = (groups.amax(dim=1).mT.clamp_max(1) > bar).nonzero(as_tuple=True)
-    if not len(row):
-        return
-    values = groups[group, :, row].clamp_max(1)
-    which, column = (values > bar[row]).nonzero(as_tuple=True)  # by row, then by id
-    _merge(best, row[which], values[which, column], start + group[which] * WIDTH + column)
+def _better(best: TopK, scores: Tensor, start: int, *, sharpen: bool) -> tuple[Tensor, Tensor, Tensor]:
+    """Return row, value and id of the scores that may be among the best, by row and then by id.
+
+    They are above the k-th best of their row so far, whose equals come too late; to ``sharpen`` that bar, at no less
+    than the k-th largest of the largest scores of groups, too, as k scores are.
+    """
+    k, bar = best.values.shape[1], best.values[:, -1:]
+    if scores.shape[1] % WIDTH:
+        scores = torch.nn.functional.pad(scores, (0, -scores.shape[1] % WIDTH), value=-torch.inf)
+    groups = scores.view(len(scores), scores.shape[1] // WIDTH, WIDTH)
+    largest = groups.amax(dim=2).clamp_max(1)
+    if sharpen and largest.shape[1] >= k:
+        kth = largest.topk(k, dim=1).values[:, -1:]
+        bar = bar.maximum(kth.nextafter(torch.full_like(kth, -torch.inf)))
+    row, group = (largest > bar).nonzero(as_tuple=True)
+    values = groups[row, group].clamp_max(1)
+    which, column = (values > bar[row]).nonzero(as_tuple=True)
+    return row[which], values[which, column], start + group[which] * WIDTH + column
 
 
-def _merge(best: TopK, row: Tensor, values: Tensor, ids: Tensor) -> None:
-    """Sort candidates, given by row and then by id, in among the best of their rows."""
-    k = best.values.shape[1]
-    rows, place, counts = torch.unique_consecutive(row, return_inverse=True, return_counts=True)
-    rank = torch.arange(len(row), device=row.device) - (counts.cumsum(0) - counts)[place] + k
-    wide = (len(rows), k + int(counts.max()))
-    all_values, all_ids = values.new_full(wide, -torch.inf), ids.new_zeros(wide)
-    all_values[:, :k], all_ids[:, :k] = best.values[rows], best.ids[rows]
-    all_values[place, rank], all_ids[place, rank] = values, ids
-    order = all_values.sort(dim=1, descending=True, stable=True)  # stable: the lowest id first among equals
-    best.values[rows] = order.values[:, :k]
-    best.ids[rows] = all_ids.gather(1, order.indices[:, :k])
+def _merge(best: TopK, found: list[tuple[Tensor, Tensor, Tensor]]) -> TopK:
+    """Return the k best of each row among those so far and those found since, whose ids are all higher."""
+    n, k = best.values.shape
+    row = torch.arange(n, device=best.ids.device).repeat_interleave(k)
+    so_far = row, best.values.flatten(), best.ids.flatten()
+    row, values, ids = (torch.cat(parts) for parts in zip(so_far, *found, strict=True))
+    order = values.sort(descending=True, stable=True).indices  # stable: the lowest id first among equals
+    order = order[row[order].sort(stable=True).indices]
+    counts = row.bincount(minlength=n)
+    chosen = order[(counts.cumsum(0) - counts)[:, None] + torch.arange(k, device=row.device)]
+    return TopK(values[chosen], ids[chosen])

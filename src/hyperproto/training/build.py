@@ -9,6 +9,7 @@ from typing import Any, TypeAlias, cast
 import torch
 from torch import Tensor
 
+from hyperproto import defaults, models
 from hyperproto._core.errors import InputError, arg
 from hyperproto._core.processes import derive_seed, from_first
 from hyperproto.baselines import ConventionalSpace, DeepNCM, weigh_tasks
@@ -17,32 +18,7 @@ from hyperproto.data.image_files import ImageFiles, decode_rows, find_corrupt
 from hyperproto.data.preprocessing import TablePreprocessing, preprocessing_from_dict
 from hyperproto.data.readers import read_data
 from hyperproto.data.source import draw_rows, hold_out_rows, resized, select
-from hyperproto.defaults import (
-    HEAD,
-    NUMBER_AXES,
-    PRETRAINED,
-    InputKind,
-    choose_backbone,
-    choose_dim,
-    choose_loss,
-    choose_margin,
-    choose_number_loss,
-    choose_space,
-    class_axes,
-    uses_pretrained,
-    uses_prior,
-)
 from hyperproto.losses import get_loss
-from hyperproto.models import (
-    BACKBONES,
-    Backbone,
-    FeatureBackbone,
-    LibraryNetwork,
-    create_backbone,
-    default_backbone,
-    has_pretrained,
-    load_weights,
-)
 from hyperproto.priors import Prior, from_data
 from hyperproto.priors.data_driven import draw_examples
 from hyperproto.prototypes import Prototypes, place
@@ -110,21 +86,21 @@ def build_data(spec: DataSpec, source: Source) -> tuple[Data, Data | None]:
 
 def resolve_space(spec: SpaceSpec, source: Source) -> SpaceSpec:
     """Return the space with everything chosen that it leaves open, by what the data ask for."""
-    counts = [known.num_classes for known in source.targets.values() if isinstance(known, Labels)]
+    counts = source.class_counts
     numbers = len(source.targets) - len(counts)
     dim = None if spec.dim is None else check_dim(spec.dim)
-    kind = spec.kind or choose_space(counts, numbers, dim)
+    kind = spec.kind or defaults.choose_space(counts, numbers, dim)
     separate, several = kind == "spheres", kind in ("sphere", "spheres")
-    dim = dim or choose_dim(counts, numbers, separate=separate)
+    dim = dim or defaults.choose_dim(counts, numbers, separate=separate)
     loss = spec.loss
     if loss == "auto":
-        axes = class_axes(counts, numbers * (NUMBER_AXES if separate else 1), dim)
-        loss = choose_loss(max(counts), axes) if counts and several else "squared_cosine"
+        axes = defaults.class_axes(counts, numbers * (defaults.NUMBER_AXES if separate else 1), dim)
+        loss = defaults.choose_loss(max(counts), axes) if counts and several else "squared_cosine"
     prior, margin = spec.prior, spec.margin
     if prior is None and not spec.prototypes and kind == "sphere":
-        prior = "data" if uses_prior(counts, numbers, dim, loss) and _has_prior(source.train) else None
+        prior = "data" if defaults.uses_prior(counts, numbers, dim, loss) and _has_prior(source.train) else None
     if margin is None:
-        margin = choose_margin(kind, loss, has_classes=bool(counts))
+        margin = defaults.choose_margin(kind, loss, has_classes=bool(counts))
     return replace(
         spec,
         kind=kind,
@@ -149,7 +125,7 @@ def build_space(spec: SpaceSpec, source: Source, *, seed: int, prototypes: Proto
     prototypes : Prototypes, optional
         For the classes, where the caller brings them along.
     """
-    number_loss = choose_number_loss(spec.loss)
+    number_loss = defaults.choose_number_loss(spec.loss)
     spec = resolve_space(spec, source)
     tasks: Tasks = tasks_for(source.targets)
     if spec.kind in ("sphere", "spheres"):
@@ -192,14 +168,14 @@ def choose_network(spec: NetworkSpec, source: Source, image_size: int | None = N
         return _from_run(spec, run), replace(source, note=note)
     if not isinstance(images, ImagePreprocessing) or spec.weights == "none":
         return spec, source
-    counts = [known.num_classes for known in source.targets.values() if isinstance(known, Labels)]
     because = ""
-    is_open = spec.backbone is None and spec.weights is None and not spec.freeze and has_pretrained()
-    if is_open and uses_pretrained(len(source.train), max(counts, default=0), images.channels, image_size):
+    is_open = spec.backbone is None and spec.weights is None and not spec.freeze and models.has_pretrained()
+    num_classes = max(source.class_counts, default=0)
+    if is_open and defaults.uses_pretrained(len(source.train), num_classes, images.channels, image_size):
         spec = replace(spec, freeze=True)
         because = ", for there are fewer than 1,000 images per class (--weights none trains a network from scratch)"
     if spec.freeze or spec.weights:
-        spec = replace(spec, weights=spec.weights or "pretrained", backbone=spec.backbone or PRETRAINED)
+        spec = replace(spec, weights=spec.weights or "pretrained", backbone=spec.backbone or defaults.PRETRAINED)
     if spec.weights is None:
         return spec, source
     untrained = build_network(replace(spec, weights=None), images.input_shape, "images", 1, seed=0)
@@ -215,28 +191,28 @@ def choose_network(spec: NetworkSpec, source: Source, image_size: int | None = N
 
 
 def build_network(
-    spec: NetworkSpec, shape: tuple[int, ...], inputs: InputKind, out_dim: int, *, seed: int
-) -> Backbone:
+    spec: NetworkSpec, shape: tuple[int, ...], inputs: defaults.InputKind, out_dim: int, *, seed: int
+) -> models.Backbone:
     """Build a network for inputs of a shape and kind, its weights drawn from a seed, or those it is to start from."""
     name = spec.backbone
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         if name is None:
-            network = default_backbone(out_dim, shape, inputs)
+            network = models.default_backbone(out_dim, shape, inputs)
         else:
             is_row = len(shape) == 1
-            known = choose_backbone(shape, inputs)[1] if is_row else dict(zip(SHAPE, shape, strict=False))
-            known |= {"hidden": HEAD} if spec.freeze else {}
-            build = LibraryNetwork if ":" in name else BACKBONES.get(name)
+            known = defaults.choose_backbone(shape, inputs)[1] if is_row else dict(zip(SHAPE, shape, strict=False))
+            known |= {"hidden": defaults.HEAD} if spec.freeze else {}
+            build = models.LibraryNetwork if ":" in name else models.BACKBONES.get(name)
             taken = inspect.signature(build).parameters if build else {}
             fitting = {key: value for key, value in known.items() if key in taken}
-            network = create_backbone(name, out_dim=out_dim, **(fitting | spec.backbone_options))
+            network = models.create_backbone(name, out_dim=out_dim, **(fitting | spec.backbone_options))
     if spec.weights == "pretrained":
-        if not isinstance(network, FeatureBackbone):
+        if not isinstance(network, models.FeatureBackbone):
             raise InputError("weights", "be a file or a run for a network without features", f'"{network.name}"')
         network.load_pretrained()
     elif spec.weights not in (None, "none"):
-        load_weights(network, spec.weights)
+        models.load_weights(network, spec.weights)
     return network
 
 
@@ -321,26 +297,16 @@ def _first_classes(source: Source, classes: int) -> Source:
     name, known = _only_class_target(source, "first_classes")
     if known.num_classes < classes:
         raise InputError(f'"{source.name}"', f"have {classes} classes", known.num_classes, "Is it complete?")
-
-    def kept(split: Split) -> Split:
-        return select(split, (split.targets[name] < classes).nonzero().flatten())
-
-    test = None if source.test is None else kept(source.test)
     targets = source.targets | {name: Labels(known.names[:classes])}
-    return replace(source, train=kept(source.train), test=test, targets=targets)
+    return source.map_splits(lambda part: select(part, (part.targets[name] < classes).nonzero().flatten()), targets)
 
 
 def _only_tasks(source: Source, names: tuple[str, ...]) -> Source:
     """Keep the targets of these names, or all; examples are drawn before, so that every choice sees the same."""
     if not names:
         return source
-
-    def kept(split: Split) -> Split:
-        return Split(split.inputs, {name: split.targets[name] for name in names})
-
-    test = None if source.test is None else kept(source.test)
     targets = {name: source.targets[name] for name in names}
-    return replace(source, train=kept(source.train), test=test, targets=targets)
+    return source.map_splits(lambda part: Split(part.inputs, {name: part.targets[name] for name in names}), targets)
 
 
 def _on_sphere(space: SpaceSpec, tasks: Tasks, source: Source, given: Prototypes | None) -> tuple[Tasks, int]:
@@ -361,7 +327,7 @@ def _on_sphere(space: SpaceSpec, tasks: Tasks, source: Source, given: Prototypes
         block = deal_axes(cast(int, space.dim), made, separate=separate)[name]
         given = from_first(lambda: _place(space, source, name, labels, block.stop - block.start))
     made[name] = replace(cast(Classes, made[name]), classes=given)
-    return made, space.dim or given.dim + (len(made) - 1) * (NUMBER_AXES if separate else 1)
+    return made, space.dim or given.dim + (len(made) - 1) * (defaults.NUMBER_AXES if separate else 1)
 
 
 def _place(space: SpaceSpec, source: Source, name: str, labels: Labels, axes: int) -> Prototypes:

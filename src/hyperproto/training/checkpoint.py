@@ -101,69 +101,103 @@ class TrainState:
     accelerator: Accelerator
     seed: int
 
-    def parameters(self) -> dict[str, nn.Parameter]:
+    @property
+    def machine(self) -> dict[str, Any]:
+        """What must be the same for two runs to agree in every bit."""
+        return {
+            "processes": self.accelerator.num_processes,
+            "threads": torch.get_num_threads(),
+            "device": self.accelerator.device.type,
+            "torch": torch.__version__,
+        }
+
+    def take(
+        self, losses: LossSum | None, *, epoch: int, step: int, history: list[dict[str, Any]]
+    ) -> Checkpoint | None:
+        """Return the present moment, on the first process; all must call, as each has its own random numbers."""
+        device, scaler = self.accelerator.device, self.accelerator.scaler
+        own: dict[str, Any] = {"cpu": torch.get_rng_state(), "watch": (0.0, 0)}
+        if hasattr(module := getattr(torch, device.type), "get_rng_state"):
+            own["device"] = module.get_rng_state()
+        if losses is not None:
+            losses.read()
+            own["watch"] = losses.total, losses.steps
+        processes = gather_object([own])
+        if not self.accelerator.is_main_process:
+            return None
+        tensors = weights_of(self.network, self.space) | self.optimizer_tensors()
+        for name in ("cpu", "device"):
+            if name in own:
+                tensors[f"random.{name}"] = torch.stack([process[name].cpu() for process in processes])
+        header = {
+            "format": FORMAT,
+            "epoch": epoch,
+            "step": step,
+            "watch": [process["watch"] for process in processes],
+            "scaler": None if scaler is None else scaler.state_dict(),
+            "machine": self.machine,
+            "history": history,
+        }
+        return Checkpoint(tensors, header)
+
+    def restore(self, checkpoint: Checkpoint, losses: LossSum | None = None) -> None:
+        """Go back to a moment: every tensor, every random number, and the losses of the epoch so far."""
+        fill_weights(self.network, self.space, checkpoint.tensors)
+        scaler, rank = self.accelerator.scaler, self.accelerator.process_index
+        try:
+            self._restore_optimizer(checkpoint)
+            if scaler is not None and checkpoint.state["scaler"] is not None:
+                scaler.load_state_dict(checkpoint.state["scaler"])
+            self._restore_random(checkpoint, rank)
+        except (LookupError, RuntimeError, TypeError, ValueError) as error:
+            got = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+            raise InputError("The checkpoint", "hold the momentum and random numbers of its run", got) from None
+        if losses is not None:
+            sums = checkpoint.state["watch"]
+            same = len(sums) == self.accelerator.num_processes
+            total, steps = sums[rank] if same else [sum(column) / len(sums) for column in zip(*sums, strict=True)]
+            losses.total, losses.steps = float(total), int(steps)
+
+    def optimizer_tensors(self) -> dict[str, Tensor]:
+        """Return a copy of what the optimizer remembers of each parameter, by their names, on the CPU."""
+        tensors = {}
+        for name, parameter in self._parameters().items():
+            for key, value in self.optimizer.state.get(parameter, {}).items():
+                if isinstance(value, Tensor):
+                    tensors[f"optimizer.{key}.{name}"] = value.detach().cpu().clone().contiguous()
+                elif value is not None:
+                    got = f"{key}={value!r} of {type(self.optimizer).__name__}"
+                    advice = "Train without a folder, or with another optimizer."
+                    raise InputError("optimizer", "keep its state in tensors, for a run to be resumed", got, advice)
+        return tensors
+
+    def _restore_optimizer(self, checkpoint: Checkpoint) -> None:
+        parameters, stored = self._parameters(), self.optimizer.state_dict() | {"state": {}}
+        order = {id(p): index for index, p in enumerate(p for g in self.optimizer.param_groups for p in g["params"])}
+        for name, tensor in checkpoint.tensors.items():
+            if name.startswith("optimizer."):
+                _, key, parameter_name = name.split(".", 2)
+                parameter = parameters[parameter_name]
+                # laid out in memory as its parameter, as in the unbroken run: another layout may round differently
+                if tensor.shape == parameter.shape:
+                    tensor = torch.empty_like(parameter).copy_(tensor).detach()
+                stored["state"].setdefault(order[id(parameter)], {})[key] = tensor
+        self.optimizer.load_state_dict(stored)  # which knows what belongs on which device
+
+    def _restore_random(self, checkpoint: Checkpoint, rank: int) -> None:
+        device, states = self.accelerator.device.type, checkpoint.tensors["random.cpu"]
+        if rank >= len(states):  # more processes than before: the new ones get a stream of their own
+            torch.manual_seed(derive_seed(self.seed, "resumed", *checkpoint.position, rank))
+            return
+        torch.set_rng_state(states[rank].clone())
+        on_device = checkpoint.tensors.get("random.device")
+        if on_device is not None and checkpoint.state["machine"]["device"] == device:
+            getattr(torch, device).set_rng_state(on_device[rank].clone())
+
+    def _parameters(self) -> dict[str, nn.Parameter]:
         """Return the parameters by the names their weights have."""
         modules = (("network", self.network), ("space", self.space))
         return {f"{prefix}.{name}": p for prefix, module in modules for name, p in module.named_parameters()}
-
-
-def machine_of(accelerator: Accelerator) -> dict[str, Any]:
-    """Return what must be the same for two runs to agree in every bit."""
-    return {
-        "processes": accelerator.num_processes,
-        "threads": torch.get_num_threads(),
-        "device": accelerator.device.type,
-        "torch": torch.__version__,
-    }
-
-
-def take(
-    state: TrainState, losses: LossSum | None, *, epoch: int, step: int, history: list[dict[str, Any]]
-) -> Checkpoint | None:
-    """Return the present moment, on the first process; all must call, as each has its own random numbers."""
-    device, accelerator = state.accelerator.device, state.accelerator
-    own: dict[str, Any] = {"cpu": torch.get_rng_state(), "watch": (0.0, 0)}
-    if hasattr(module := getattr(torch, device.type), "get_rng_state"):
-        own["device"] = module.get_rng_state()
-    if losses is not None:
-        losses.read()
-        own["watch"] = losses.total, losses.steps
-    processes = gather_object([own])
-    if not accelerator.is_main_process:
-        return None
-    tensors = weights_of(state.network, state.space) | optimizer_tensors(state)
-    for name in ("cpu", "device"):
-        if name in own:
-            tensors[f"random.{name}"] = torch.stack([process[name].cpu() for process in processes])
-    header = {
-        "format": FORMAT,
-        "epoch": epoch,
-        "step": step,
-        "watch": [process["watch"] for process in processes],
-        "scaler": None if accelerator.scaler is None else accelerator.scaler.state_dict(),
-        "machine": machine_of(accelerator),
-        "history": history,
-    }
-    return Checkpoint(tensors, header)
-
-
-def restore(checkpoint: Checkpoint, state: TrainState, losses: LossSum | None = None) -> None:
-    """Go back to a moment: every tensor, every random number, and the losses of the epoch so far."""
-    fill_weights(state.network, state.space, checkpoint.tensors)
-    scaler, rank = state.accelerator.scaler, state.accelerator.process_index
-    try:
-        _restore_optimizer(checkpoint, state)
-        if scaler is not None and checkpoint.state["scaler"] is not None:
-            scaler.load_state_dict(checkpoint.state["scaler"])
-        _restore_random(checkpoint, state)
-    except (LookupError, RuntimeError, TypeError, ValueError) as error:
-        got = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
-        raise InputError("The checkpoint", "hold the momentum and random numbers of its run", got) from None
-    if losses is not None:
-        sums = checkpoint.state["watch"]
-        same = len(sums) == state.accelerator.num_processes
-        total, steps = sums[rank] if same else [sum(column) / len(sums) for column in zip(*sums, strict=True)]
-        losses.total, losses.steps = float(total), int(steps)
 
 
 def read_checkpoint(path: Path) -> Checkpoint:
@@ -179,43 +213,3 @@ def read_checkpoint(path: Path) -> Checkpoint:
         raise InputError(f'"{path}"', f"be a checkpoint of format {FORMAT}", found or "a file without a format")
     read_plain(Header, state, f'"{path}"')
     return Checkpoint(tensors, state)
-
-
-def optimizer_tensors(state: TrainState) -> dict[str, Tensor]:
-    """Return a copy of what the optimizer remembers of each parameter, by their names, on the CPU."""
-    tensors = {}
-    for name, parameter in state.parameters().items():
-        for key, value in state.optimizer.state.get(parameter, {}).items():
-            if isinstance(value, Tensor):
-                tensors[f"optimizer.{key}.{name}"] = value.detach().cpu().clone().contiguous()
-            elif value is not None:
-                kind, advice = type(state.optimizer).__name__, "Train without a folder, or with another optimizer."
-                got = f"{key}={value!r} of {kind}"
-                raise InputError("optimizer", "keep its state in tensors, for a run to be resumed", got, advice)
-    return tensors
-
-
-def _restore_optimizer(checkpoint: Checkpoint, state: TrainState) -> None:
-    parameters, stored = state.parameters(), state.optimizer.state_dict() | {"state": {}}
-    order = {id(p): index for index, p in enumerate(p for g in state.optimizer.param_groups for p in g["params"])}
-    for name, tensor in checkpoint.tensors.items():
-        if name.startswith("optimizer."):
-            _, key, parameter_name = name.split(".", 2)
-            parameter = parameters[parameter_name]
-            # laid out in memory as its parameter, as in the unbroken run: another layout may round differently
-            if tensor.shape == parameter.shape:
-                tensor = torch.empty_like(parameter).copy_(tensor).detach()
-            stored["state"].setdefault(order[id(parameter)], {})[key] = tensor
-    state.optimizer.load_state_dict(stored)  # which knows what belongs on which device
-
-
-def _restore_random(checkpoint: Checkpoint, state: TrainState) -> None:
-    rank, device = state.accelerator.process_index, state.accelerator.device.type
-    states = checkpoint.tensors["random.cpu"]
-    if rank >= len(states):  # more processes than before: the new ones get a stream of their own
-        torch.manual_seed(derive_seed(state.seed, "resumed", *checkpoint.position, rank))
-        return
-    torch.set_rng_state(states[rank].clone())
-    on_device = checkpoint.tensors.get("random.device")
-    if on_device is not None and checkpoint.state["machine"]["device"] == device:
-        getattr(torch, device).set_rng_state(on_device[rank].clone())

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack, closing, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
+from os import PathLike
 from typing import Any, Literal
 
 import torch
@@ -22,7 +22,7 @@ from hyperproto.data import Arrays, ImageData, as_dataset
 from hyperproto.data.batches import AnyDataset
 from hyperproto.data.preprocessing import is_sparse
 from hyperproto.defaults import SCHEDULE, InputKind, choose_rate, choose_steps, choose_weight_decay
-from hyperproto.spaces import Classes, CompositeSpace, OutputSpace, Range, Sphere, Targets, TaskSpace
+from hyperproto.spaces import Classes, CompositeSpace, OutputSpace, Range, Sphere, TaskSpace
 from hyperproto.spaces.tasks import BALANCED
 from hyperproto.spec import ResolvedSettings, RunSpec, TrainSettings
 from hyperproto.training.distributed import GracefulShutdown, accelerator_for, move
@@ -40,7 +40,7 @@ def fit(
     settings: TrainSettings | None = None,
     *,
     valid: Any = None,
-    folder: str | Path | None = None,
+    folder: str | PathLike[str] | None = None,
     resume: bool = False,
     restore_best: bool = False,
     optimizer: MakeOptimizer | None = None,
@@ -150,7 +150,7 @@ def fit(
                 preprocessing=preprocessing.to_dict() if hasattr(preprocessing, "to_dict") else preprocessing,
                 spec=None if spec is None else spec.to_dict(),
             )
-            store = RunFolder(path)
+            store = folder if isinstance(folder, RunFolder) else RunFolder(path)
             opened.callback(store.close)
             # the other processes may have no such disk
             checkpoint = from_first(partial(store.open, config, space, resume=resume))
@@ -222,7 +222,12 @@ def _check_values(space: OutputSpace, data: AnyDataset | None, *, scored: bool =
     """Check all values once, where they are in memory. Numbers that are only scored may be out of bounds."""
     if not isinstance(data, Arrays | ImageData):
         return
-    space.check(_within_bounds(space, data.targets) if scored else data.targets)
+    if scored and isinstance(space, TaskSpace):
+        for name, target in space.by_task(data.targets).items():
+            task = space.tasks[name]
+            (replace(task, outside="clip") if isinstance(task, Range) else task).check(target, name)
+    else:
+        space.check(data.targets)
     if isinstance(data, Arrays) and data.inputs.is_floating_point():
         values = data.inputs.values()[:, None] if is_sparse(data.inputs) else data.inputs
         check_finite_rows(values, "The inputs", advice="Remove those rows, or fill in the missing values.")
@@ -332,18 +337,6 @@ def _check_monitor(
             predicted = space.predict_by_task(z)
         if predicted:
             choose(settings.monitor, measure(space, predicted, predicted), what="measure to monitor")
-
-
-def _within_bounds(space: OutputSpace, targets: Targets) -> Targets:
-    """Return targets with finite numbers beyond the bounds at the nearer one."""
-    if not isinstance(space, TaskSpace):
-        return targets
-    named = dict(space.by_task(targets))
-    for name, task in space.tasks.items():
-        if isinstance(task, Range) and (value := named[name]).is_floating_point():
-            named[name] = torch.where(value.isfinite(), value.clamp(task.low, task.high), value)
-    inside: Targets = space.in_user_form(named)
-    return inside
 
 
 def _length(data: AnyDataset) -> int:

@@ -21,8 +21,9 @@ Numbers and text only: loading one never runs or imports anything a file names.
 """
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import fields
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -56,13 +57,26 @@ FEATURES = "features.safetensors"
 COMPARED = ("optimizer", "settings", "network", "space", "data", "preprocessing")
 
 
-class RunFolder:
+class RunFolder(PathLike[str]):
     """Writes a run."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._safe = "Nothing can be resumed yet"
-        self._owned = ExitStack()
+        self._opened, self._is_owned = ExitStack(), False
+
+    def __fspath__(self) -> str:
+        return str(self.path)
+
+    @contextmanager
+    def owned(self) -> Iterator[None]:
+        """Keep other processes and threads from opening the folder while the block lasts; blocks may be nested."""
+        with nullcontext() if self._is_owned else owning(self.path):
+            before, self._is_owned = self._is_owned, True
+            try:
+                yield
+            finally:
+                self._is_owned = before
 
     def open(self, config: dict[str, Any], space: OutputSpace, *, resume: bool) -> Checkpoint | None:
         """Start a run, or return the moment to continue from; None where the first step is still to come.
@@ -71,9 +85,11 @@ class RunFolder:
         """
         if not resume or not self.path.is_dir():
             take_folder(self.path)
-        self._owned.enter_context(owning(self.path))
+        self._opened.enter_context(self.owned())
         if resume and (self.path / "config.json").is_file():
-            check_same_run(self.path, config)
+            stored, given = read_config(self.path), plain(config)  # tuples become lists, as on their way to the file
+            for part in COMPARED:
+                check_same(self.path, part, stored.get(part), given.get(part))
             if (self.path / CHECKPOINT).is_file():
                 _check_prototypes(self.path, space)
                 checkpoint = read_checkpoint(self.path / CHECKPOINT)
@@ -84,12 +100,13 @@ class RunFolder:
             with self._explained():
                 write_json(self.path / "config.json", config)
         with self._explained():
-            write_prototypes(self.path, space)
+            for path, prototypes in prototype_files(self.path, space).items():
+                prototypes.save(path)
         return None
 
     def close(self) -> None:
         """Let other processes use the folder."""
-        self._owned.close()
+        self._opened.close()
 
     def end_epoch(self, run: Run, times: dict[str, Any]) -> None:
         """Write an epoch and its weights; the checkpoint that makes it final comes after."""
@@ -141,35 +158,22 @@ class RunFolder:
             raise StorageError(error.argument, error.rule, error.got, advice) from error
 
 
-def write_prototypes(folder: Path, space: OutputSpace) -> None:
-    """Write one file of prototypes per class task."""
-    for name, prototypes in _prototype_files(space).items():
-        prototypes.save(folder / name)
-
-
-def _prototype_files(space: OutputSpace) -> dict[str, Prototypes]:
-    """Return the prototypes of a space by the names of their files."""
+def prototype_files(folder: Path, space: OutputSpace) -> dict[Path, Prototypes]:
+    """Return the prototypes of each class task of a space by their files in the folder of a run."""
     placed = space.prototypes_by_task().values()
-    return {f"prototypes.{index}.safetensors": prototypes for index, prototypes in enumerate(placed)}
+    return {folder / f"prototypes.{index}.safetensors": prototypes for index, prototypes in enumerate(placed)}
 
 
 def _check_prototypes(folder: Path, space: OutputSpace) -> None:
     """Raise where the prototypes of a space are not those of a stored run."""
-    for name, prototypes in _prototype_files(space).items():
-        if not torch.equal(Prototypes.load(folder / name).vectors, prototypes.vectors.cpu()):
+    for path, prototypes in prototype_files(folder, space).items():
+        if not torch.equal(Prototypes.load(path).vectors, prototypes.vectors.cpu()):
             raise InputError(
                 f'"{folder}"',
-                f"be resumed with its own prototypes, {name}",
+                f"be resumed with its own prototypes, {path.name}",
                 "others",
                 "Take the space from hyperproto.training.rebuild(folder), or choose another folder.",
             )
-
-
-def check_same_run(folder: Path, config: dict[str, Any]) -> None:
-    """Raise an error that names the first difference between a stored run and the one to continue it."""
-    stored, given = read_config(folder), plain(config)  # tuples become lists, as they did on their way to the file
-    for part in COMPARED:
-        check_same(folder, part, stored.get(part), given.get(part))
 
 
 def check_same(folder: Path, name: str, before: Any, now: Any) -> None:
@@ -208,17 +212,18 @@ def claim_folder(name: str, root: Path = Path("runs")) -> Path:
 
 
 @contextmanager
-def run_started(folder: Path | None, spec: RunSpec) -> Iterator[None]:
+def run_started(store: RunFolder | None, spec: RunSpec) -> Iterator[None]:
     """Write the description of a run before anything that takes time; take it back where the block fails early.
 
     A process that is killed leaves a folder that can be resumed; one that meets a mistake leaves none, or what a run
     that was killed had left before. Until the end of the block no other process can open the folder.
     """
-    if folder is None or not is_first():
+    if store is None or not is_first():
         yield
         return
+    folder = store.path
     take_folder(folder)
-    with owning(folder, lend=True):  # to `fit`
+    with store.owned():
         take_folder(folder)  # by now another process may have been here
         before = {name: (folder / name).is_file() for name in (SPEC, FEATURES)}
         killed = read_json(folder / SPEC) if before[SPEC] else None

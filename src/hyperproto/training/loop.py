@@ -3,7 +3,8 @@
 import copy
 import time
 from collections.abc import Callable, Sequence
-from functools import partial
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -20,17 +21,7 @@ from hyperproto._core.progress import ProgressBar
 from hyperproto.data import Arrays, Batches, ImageData
 from hyperproto.data.batches import AnyDataset, index_targets
 from hyperproto.spec import SCHEDULES, ResolvedSettings
-from hyperproto.training.checkpoint import (
-    Checkpoint,
-    TrainState,
-    fill_weights,
-    machine_of,
-    optimizer_tensors,
-    read_tensors,
-    restore,
-    take,
-    weights_of,
-)
+from hyperproto.training.checkpoint import Checkpoint, TrainState, fill_weights, read_tensors, weights_of
 from hyperproto.training.distributed import (
     GracefulShutdown,
     Gradients,
@@ -60,15 +51,18 @@ def check_log(log: str | None, folder: object) -> None:
         raise InputError("folder", f"be given to write {arg('log', log)} into")
 
 
+@dataclass
 class EpochLog:
     """Reports each epoch: a line above the bar, or alone for "lines", and a point in the folder of TensorBoard.
 
     ``writer`` is that of TensorBoard, where there is one.
     """
 
-    def __init__(self, bar: ProgressBar, epochs: int, *, lines: bool, writer: Any = None) -> None:
-        self.bar, self.epochs, self.lines, self.writer = bar, epochs, lines, writer
-        self._started = time.monotonic()
+    bar: ProgressBar
+    epochs: int
+    lines: bool
+    writer: Any = None
+    started: float = field(default_factory=time.monotonic)
 
     def begin(self, epoch: int) -> None:
         """Say that training begins, where nothing else would be seen until the end of an epoch."""
@@ -82,12 +76,11 @@ class EpochLog:
         if self.bar.shown:
             self.bar.print(line)
         elif self.lines:
-            print(f"{line}  ({time.monotonic() - self._started:.0f} s)", flush=True)
+            print(f"{line}  ({time.monotonic() - self.started:.0f} s)", flush=True)
         if self.writer is not None:
-            for name, value in {"loss": record["loss"], "lr": record["lr"]}.items():
+            measures = {f"valid/{name}": value for name, value in record["valid"].items()}
+            for name, value in {"loss": record["loss"], "lr": record["lr"], **measures}.items():
                 self.writer.add_scalar(name, value, record["epoch"])
-            for name, value in record["valid"].items():
-                self.writer.add_scalar(f"valid/{name}", value, record["epoch"])
             self.writer.flush()
 
 
@@ -96,38 +89,39 @@ def summary_writer(folder: Path, first_epoch: int) -> Any:
     return import_module("torch.utils.tensorboard").SummaryWriter(log_dir=str(folder), purge_step=first_epoch)
 
 
+@dataclass(eq=False)
 class Loop:
     """Trains one run in place, on a machine, in a folder that only the first process has a ``store`` for.
 
     Each process must get ``min_rows`` examples in a step; ``restore_best`` ends with the weights of the best epoch.
     """
 
-    def __init__(
-        self,
-        run: Run,
-        settings: ResolvedSettings,
-        accelerator: Accelerator,
-        train: AnyDataset,
-        valid: AnyDataset | None,
-        optimizer: AnyOptimizer,
-        *,
-        callbacks: Sequence[Callback] = (),
-        min_rows: int = 1,
-        folder: Path | None = None,
-        store: RunFolder | None = None,
-        restore_best: bool = False,
-    ) -> None:
-        self.run, self.settings, self.accelerator, self.valid = run, settings, accelerator, valid
-        self.folder, self.store, self.restore_best = folder, store, restore_best
-        self.channels_last = use_channels_last(run.network)
-        self.gradients = Gradients(run.network, run.space, settings, accelerator)
-        self.optimizer, self.callbacks = optimizer, callbacks
-        self.rates = [float(group["lr"]) for group in optimizer.param_groups]  # the schedule multiplies each
-        rank, world = accelerator.process_index, accelerator.num_processes
-        size, seed = settings.batch_size, settings.seed
-        self.batches = Batches(train, size, shuffle=True, seed=seed, rank=rank, world=world, least=min_rows)
+    run: Run
+    settings: ResolvedSettings
+    accelerator: Accelerator
+    data: AnyDataset
+    valid: AnyDataset | None
+    optimizer: AnyOptimizer
+    callbacks: Sequence[Callback] = ()
+    min_rows: int = 1
+    folder: Path | None = None
+    store: RunFolder | None = None
+    restore_best: bool = False
+
+    def __post_init__(self) -> None:
+        network, space, settings, machine = self.run.network, self.run.space, self.settings, self.accelerator
+        self.channels_last = use_channels_last(network)
+        self.gradients = Gradients(network, space, settings, machine)
+        self.rates = [float(group["lr"]) for group in self.optimizer.param_groups]  # the schedule multiplies each
+        share = {"rank": machine.process_index, "world": machine.num_processes, "least": self.min_rows}
+        self.batches = Batches(self.data, settings.batch_size, shuffle=True, seed=settings.seed, **share)
         self.best: dict[str, Tensor] | None = None
-        self._advice = f"Continue with resume=True, or: hyperproto train --resume {folder}"
+        self._advice = f"Continue with resume=True, or: hyperproto train --resume {self.folder}"
+
+    @cached_property
+    def state(self) -> TrainState:
+        """What a checkpoint stores."""
+        return TrainState(self.run.network, self.run.space, self.optimizer, self.accelerator, self.settings.seed)
 
     def train(
         self, checkpoint: Checkpoint | None, bar: ProgressBar, log: EpochLog, shutdown: GracefulShutdown
@@ -139,8 +133,8 @@ class Loop:
             self._save(None, 0, 0, shutdown)  # from here on the run can be resumed, initial weights included
         else:
             self.run.history[:] = checkpoint.state["history"]
-            note = _note_on_machine(checkpoint, machine_of(self.accelerator))
-            restore(checkpoint, self.state)
+            note = _note_on_machine(checkpoint, self.state.machine)
+            self.state.restore(checkpoint)
         for epoch in range(first, self.settings.epochs):
             if out_of_patience(self.run.history, self.settings.monitor, self.settings.patience):
                 break
@@ -178,7 +172,7 @@ class Loop:
         network.train()
         losses = LossSum(epoch, every=1 if device.type == "cpu" else 50)
         if within is not None:
-            restore(within, self.state, losses)  # after the hook above, which was called at the start of the epoch
+            self.state.restore(within, losses)  # after the hook above, which was called at the start of the epoch
         start = 0 if within is None else within.position[1]
         steps, step, batch = len(self.batches), -1, None
         unchecked = epoch == 0 and not isinstance(self.batches.data, Arrays | ImageData)
@@ -196,7 +190,7 @@ class Loop:
                 space.observe(z, targets)
                 done = epoch * steps + step + 1
                 if done == 1 and self.folder is not None:
-                    optimizer_tensors(self.state)  # what cannot be stored is refused now, not after an epoch
+                    self.state.optimizer_tensors()  # what cannot be stored is refused now, not after an epoch
                 if bar.shown:
                     note = f"loss {losses.last:.4f}  {describe_measures(self.run.metrics)}"
                     bar.update(done, description=f"epoch {epoch + 1}/{self.settings.epochs}", note=note)
@@ -214,11 +208,6 @@ class Loop:
         # the rate is computed, not read off the optimizer: resuming after the last step takes none
         rate = self.rates[0] * self._scale(epoch, steps - 1)
         return {"epoch": epoch, "loss": mean, "lr": rate, "valid": self._validate()}
-
-    @property
-    def state(self) -> TrainState:
-        """What a checkpoint stores."""
-        return TrainState(self.run.network, self.run.space, self.optimizer, self.accelerator, self.settings.seed)
 
     def _scale(self, epoch: int, step: int) -> float:
         """Return what learning rates are multiplied by in a step of an epoch."""
@@ -253,7 +242,7 @@ class Loop:
         """Write a checkpoint where there is a folder; every process takes part."""
         if self.folder is None:
             return
-        checkpoint = take(self.state, losses, epoch=epoch, step=step, history=self.run.history)
+        checkpoint = self.state.take(losses, epoch=epoch, step=step, history=self.run.history)
         if self.store is not None and checkpoint is not None:
             self.store.write_checkpoint(checkpoint)
         shutdown.checkpoint_written()

@@ -9,7 +9,7 @@ from accelerate.utils import gather_object
 from torch import Tensor, nn
 
 from hyperproto._core.processes import meet_other_processes
-from hyperproto.data import Arrays, Batches, ImageData, as_dataset
+from hyperproto.data import Batches, as_dataset
 from hyperproto.defaults import INFERENCE_BATCH_SIZE
 from hyperproto.metrics import absolute_error_terms, accuracy_terms, most_likely
 from hyperproto.spaces import OutputSpace
@@ -36,18 +36,21 @@ def network_outputs(
     batch_size : int, default 512
         Examples at a time; ``Batches`` have their own.
     rows : Tensor of int64, shape (m,), optional
-        Run over these examples of Arrays or ImageData alone.
+        Run over these examples alone.
     device : torch.device, optional
         Where to compute, and where outputs and targets are; default: where the network is.
     """
     if device is None:
         device = next((parameter.device for parameter in network.parameters()), torch.device("cpu"))
+    batches = data
+    if not isinstance(data, Batches):
+        batches = Batches(as_dataset(data, name="data"), batch_size, shuffle=False, rows=rows)
     network.to(device)
     channels_last = use_channels_last(network)
     was_training = network.training
     network.eval()
     try:
-        for inputs, targets in _batches(data, batch_size, rows):
+        for inputs, targets in batches.epoch():
             if len(inputs):
                 yield network(move(inputs, device, channels_last=channels_last)), move(targets, device)
     finally:
@@ -57,19 +60,6 @@ def network_outputs(
 def stack_outputs(network: nn.Module, inputs: Tensor, *, batch_size: int = INFERENCE_BATCH_SIZE) -> Tensor:
     """Return the outputs of inputs of shape (n, ...), where the network is. Shape (n, dim)."""
     return torch.cat([z for z, _ in network_outputs(network, (inputs, {}), batch_size=batch_size)])
-
-
-def _batches(data: Any, batch_size: int, rows: Tensor | None) -> Iterator[tuple[Any, Any]]:
-    if isinstance(data, Batches):
-        yield from data.epoch()
-        return
-    dataset = as_dataset(data, name="data")
-    if rows is None:
-        yield from Batches(dataset, batch_size, shuffle=False).epoch()
-        return
-    ids = list(torch.split(rows, batch_size))
-    assert isinstance(dataset, Arrays | ImageData), "other data sets have no rows to choose"
-    yield from dataset.batches(ids) if isinstance(dataset, ImageData) else (dataset[some] for some in ids)
 
 
 @torch.no_grad()

@@ -9,7 +9,7 @@ from typing import Any
 
 from torch import nn
 
-from hyperproto._core.files import as_path, owning
+from hyperproto._core.files import as_path
 from hyperproto._core.processes import derive_seed, from_first, is_first
 from hyperproto.data import Labels, Source
 from hyperproto.data.source import Target, resized
@@ -17,7 +17,7 @@ from hyperproto.defaults import FINE_TUNING, HEAD_DECAY, InputKind
 from hyperproto.models import Backbone, FeatureBackbone
 from hyperproto.spaces import Classes, OutputSpace, Space, Sphere, TaskSpace
 from hyperproto.spaces.tasks import Task
-from hyperproto.spec import DataSpec, ResolvedSettings, RunSpec
+from hyperproto.spec import ResolvedSettings, RunSpec
 from hyperproto.training.build import (
     build_data,
     build_network,
@@ -33,6 +33,7 @@ from hyperproto.training.fit import fit, kind_of, resolve_settings
 from hyperproto.training.folder import (
     CHECKPOINT,
     SPEC,
+    RunFolder,
     check_same,
     extend_run,
     run_started,
@@ -70,14 +71,16 @@ def train(
     **options
         ``progress``, ``log`` and ``checkpoint_seconds`` of :func:`~hyperproto.training.fit.fit`.
     """
-    place = None if folder is None else as_path(folder)
-    if resume and place is not None and any((place / name).is_file() for name in ("config.json", SPEC)):
-        return resume_run(place, say=say, **options)
-    check_log(options.get("log"), place)  # before data are read, which may take long
-    with run_started(place, spec):
+    store = None if folder is None else RunFolder(as_path(folder))
+    if resume and store is not None and any((store.path / name).is_file() for name in ("config.json", SPEC)):
+        return resume_run(store.path, say=say, **options)
+    check_log(options.get("log"), store)  # before data are read, which may take long
+    with run_started(store, spec):
         read, before = partial(build_source, spec.data, seed=spec.train.seed), run_before(spec.network)
-        source = read() if before is None else _resized(read_as(before, read), spec.data)
-        return _fit(*_build(spec, source, place), place, say, options)
+        source = read() if before is None else read_as(before, read)
+        if before is not None and spec.data.image_size is not None:  # in place of that of the run before
+            source = resized(source, spec.data.image_size)
+        return _fit(*_build(spec, source, None if store is None else store.path), store, say, options)
 
 
 def resume_run(
@@ -103,8 +106,8 @@ def resume_run(
         As for :func:`train`.
     """
     place = as_path(folder)
-    # from before it is read, and lent to `fit`
-    with owning(place, lend=True) if is_first() and place.is_dir() else nullcontext():
+    store = RunFolder(place)
+    with store.owned() if is_first() and place.is_dir() else nullcontext():  # from before it is read
         if epochs is not None:
             from_first(lambda: extend_run(place, epochs))
         spec, position = from_first(lambda: (stored_spec(place), stored_position(place)))
@@ -123,7 +126,7 @@ def resume_run(
                 source = freeze(network, source, spec.data, place)
         if say is not None:
             say(_where(place, position, spec.train.epochs))
-        return _fit(spec, source, network, space, place, say, options)
+        return _fit(spec, source, network, space, store, say, options)
 
 
 def _build(spec: RunSpec, source: Source, folder: Path | None) -> tuple[RunSpec, Source, nn.Module, TaskSpace]:
@@ -150,7 +153,7 @@ def _fit(
     source: Source,
     network: nn.Module,
     space: OutputSpace,
-    folder: Path | None,
+    folder: RunFolder | None,
     say: Say | None,
     options: dict[str, Any],
 ) -> Run:
@@ -180,11 +183,6 @@ def _fit(
     )
     run.constant = {} if valid is None else constant_measures(space, space.by_task(valid.targets))
     return run
-
-
-def _resized(source: Source, data: DataSpec) -> Source:
-    """Return images at the size that is asked for, where one is, in place of that of the run before."""
-    return source if data.image_size is None else resized(source, data.image_size)
 
 
 def _values(known: Task | Target) -> list[Any]:

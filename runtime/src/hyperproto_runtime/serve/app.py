@@ -23,7 +23,8 @@ from hyperproto_runtime.images import CorruptImageError
 from hyperproto_runtime.predictor import AT_ONCE, Predictor
 from hyperproto_runtime.serve import people, protocol
 from hyperproto_runtime.serve.batching import Batcher
-from hyperproto_runtime.serve.gate import Gate, Limits, Metrics, RefusedError
+from hyperproto_runtime.serve.gate import Gate, Metrics, RefusedError
+from hyperproto_runtime.serve.options import ServeOptions
 
 T = TypeVar("T")
 PAGE = Path(__file__).with_name("page.html")
@@ -36,7 +37,7 @@ POLICY = (
 
 
 def make_app(
-    predictor: Predictor, name: str = "model", limits: Limits | None = None, hosts: frozenset[str] | None = None
+    predictor: Predictor, name: str = "model", limits: ServeOptions | None = None, hosts: frozenset[str] | None = None
 ) -> Gate:
     """Return the ASGI application that serves a model.
 
@@ -45,11 +46,11 @@ def make_app(
     predictor : Predictor
     name : str
         What the Open Inference Protocol calls the model.
-    limits : Limits, optional
+    limits : ServeOptions, optional
     hosts : set of str, optional
         What requests may call the server; anything by default.
     """
-    limits = Limits() if limits is None else limits
+    limits = ServeOptions() if limits is None else limits
     model, metrics = predictor.model, Metrics()
     app = FastAPI(title="hyperproto", version=__version__, docs_url=None, redoc_url=None)  # which load from elsewhere
     gate = Gate(app, limits, metrics, hosts)
@@ -169,6 +170,13 @@ def make_app(
         headers = {"content-security-policy": POLICY, "x-content-type-options": "nosniff"}
         return Response(page, media_type="text/html", headers=headers)
 
+    _explain_mistakes(app)
+    return gate
+
+
+def _explain_mistakes(app: FastAPI) -> None:
+    """Answer what goes wrong with a status and a sentence."""
+
     @app.exception_handler(RefusedError)
     async def refused(request: Request, error: RefusedError) -> Response:
         return error.response()
@@ -193,8 +201,6 @@ def make_app(
     @app.exception_handler(Exception)
     async def failed(request: Request, error: Exception) -> Response:
         return RefusedError(500, "The server failed; its log says why.").response()
-
-    return gate
 
 
 async def _file_of(request: Request) -> bytes:

@@ -4,11 +4,12 @@ import asyncio
 import re
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from fastapi.responses import JSONResponse
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+from hyperproto_runtime.serve.options import ServeOptions
 
 Message: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
@@ -19,28 +20,6 @@ LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 HELD = 8  # of the longest requests there may be so much in memory
 SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30)
 ROWS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What a server takes.
-
-    Attributes
-    ----------
-    most_bytes : int
-        Of the body of a request.
-    most_rows : int
-        Inputs of a request; fewer where inputs are wide or classes many.
-    most_requests : int
-        At the same time; further ones are told to come back.
-    timeout : float
-        Seconds until a request must have arrived, and again until it must be answered.
-    """
-
-    most_bytes: int = 2**24
-    most_rows: int = 1024
-    most_requests: int = 256
-    timeout: float = 30.0
 
 
 class RefusedError(Exception):
@@ -81,13 +60,13 @@ class Gate:
     Parameters
     ----------
     app : ASGI application
-    limits : Limits
+    limits : ServeOptions
     metrics : Metrics
     hosts : set of str, optional
         What requests may call this server: a page elsewhere that had its own name point here is refused.
     """
 
-    def __init__(self, app: Any, limits: Limits, metrics: Metrics, hosts: frozenset[str] | None = None) -> None:
+    def __init__(self, app: Any, limits: ServeOptions, metrics: Metrics, hosts: frozenset[str] | None = None) -> None:
         self.app, self.limits, self.metrics, self.hosts = app, limits, metrics, hosts
         self.stopping = False
         self.posts = 0  # that are not answered yet

@@ -10,9 +10,10 @@ import uvicorn
 
 from hyperproto_runtime.checks import check_finite_number, check_integer
 from hyperproto_runtime.errors import InputError
-from hyperproto_runtime.predictor import MOST_PIXELS, Predictor
+from hyperproto_runtime.predictor import Predictor
 from hyperproto_runtime.serve.app import make_app
-from hyperproto_runtime.serve.gate import LOOPBACK, Gate, Limits
+from hyperproto_runtime.serve.gate import LOOPBACK, Gate
+from hyperproto_runtime.serve.options import ServeOptions
 
 GRACE = 0.5  # seconds in which requests that were on their way are refused in words, before connections are closed
 
@@ -32,50 +33,21 @@ class _Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def serve(
-    folder: str | Path,
-    *,
-    host: str = "127.0.0.1",
-    port: int = 8000,
-    name: str | None = None,
-    hosts: tuple[str, ...] = (),
-    threads: int | None = None,
-    most_bytes: int = Limits.most_bytes,
-    most_pixels: int = MOST_PIXELS,
-    most_requests: int = Limits.most_requests,
-    timeout: float = Limits.timeout,
-) -> None:
-    """Serve an exported model over HTTP until SIGINT (Ctrl-C) or SIGTERM; what was accepted is answered first.
-
-    Parameters
-    ----------
-    folder : path
-        The exported model.
-    host, port
-        Where to listen: on this machine alone unless told otherwise; port 0 is any that is free.
-    name : str, optional
-        Of the model in addresses (default: that of the folder).
-    hosts : tuple of str
-        Further names by which requests may call a server that listens on this machine alone, such as behind a proxy.
-    threads : int, optional
-        How many compute one prediction (default: one for each core).
-    most_bytes, most_pixels, most_requests, timeout
-        What is refused: larger requests and images, more requests at a time, and slower ones, in seconds.
-    """
-    check_integer(port, "port", at_least=0)
-    if port > 65535:
-        raise InputError("port", "be at most 65535", port)
-    limits = Limits(
-        most_bytes=check_integer(most_bytes, "most_bytes", at_least=1),
-        most_requests=check_integer(most_requests, "most_requests", at_least=1),
-        timeout=check_finite_number(timeout, "timeout", above=0),
-    )
+def serve(folder: str | Path, options: ServeOptions | None = None) -> None:
+    """Serve an exported model over HTTP until SIGINT (Ctrl-C) or SIGTERM; what was accepted is answered first."""
+    options = ServeOptions() if options is None else options
+    host, name = options.host, options.name
+    for limit, least in {"port": 0, "most_bytes": 1, "most_rows": 1, "most_requests": 1}.items():
+        check_integer(getattr(options, limit), limit, at_least=least)
+    check_finite_number(options.timeout, "timeout", above=0)
+    if options.port > 65535:
+        raise InputError("port", "be at most 65535", options.port)
     found = name if name is not None else re.sub(r"[^\w.-]", "-", Path(folder).resolve().name) or "model"
     if not re.fullmatch(r"[\w.-]+", found):
         raise InputError("name", "be of letters, digits, and . _ -", repr(found))
-    predictor = Predictor(folder, threads=threads, most_pixels=most_pixels)
-    local = host in LOOPBACK
-    gate = make_app(predictor, found, limits, (LOOPBACK | {name.lower() for name in hosts}) if local else None)
+    predictor = Predictor(folder, threads=options.threads, most_pixels=options.most_pixels)
+    known = LOOPBACK | {other.lower() for other in options.hosts} if host in LOOPBACK else None
+    gate = make_app(predictor, found, options, known)
     config = uvicorn.Config(
         gate,
         log_level="warning",
@@ -84,11 +56,11 @@ def serve(
         proxy_headers=False,
         ws="none",
         lifespan="off",
-        limit_concurrency=4 * limits.most_requests,  # connections
-        timeout_graceful_shutdown=round(limits.timeout) + 1,
+        limit_concurrency=4 * options.most_requests,  # connections
+        timeout_graceful_shutdown=round(options.timeout) + 1,
     )
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.create_server((host, port), family=family, backlog=1024) as listener:
+    with socket.create_server((host, options.port), family=family, backlog=1024) as listener:
         # without it the body of an answer waits 40 ms for the client to confirm its head
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         where = f"[{host}]" if ":" in host else host

@@ -21,16 +21,10 @@ from functools import partial
 import numpy as np
 from numpy.typing import DTypeLike
 
+from hyperproto.codes.algebra import graphs
 from hyperproto.codes.algebra.chirps import ChirpCode
 from hyperproto.codes.algebra.entry import Entry, derive, fixed
 from hyperproto.codes.algebra.fields import Integers, is_prime_power, prime_power
-from hyperproto.codes.algebra.graphs import (
-    conference_lines,
-    elliptic_quadric_graph,
-    spectral_code,
-    steiner_lines,
-    unitary_lines,
-)
 from hyperproto.codes.algebra.quadratic import FormSet, SignCode
 from hyperproto.codes.certificate import closed_form
 from hyperproto.codes.measure import Array
@@ -173,7 +167,7 @@ def _chirps(num_points: int, dim: int) -> Iterator[Entry]:
 def quadric_entry(order: int) -> Entry:
     """Return Cameron, Goethals and Seidel's code over GF(q); 27 in 6 for q = 2."""
     q, dim = order, order * (order * order - order + 1)
-    rows = fixed(lambda: spectral_code(elliptic_quadric_graph(q), -(q * q + 1), dim))
+    rows = fixed(lambda: graphs.spectral_code(graphs.elliptic_quadric_graph(q), -(q * q + 1), dim))
     citation = "Cameron, Goethals, Seidel (1978): isotropic subspaces, meets Levenshtein's bound"
     return Entry(f"isotropic subspaces {q}", (q + 1) * (q**3 + 1), dim, 1 / q**2, citation, rows)
 
@@ -181,7 +175,7 @@ def quadric_entry(order: int) -> Entry:
 def unitary_entry(order: int) -> Entry:
     """Return the lines of Taylor's unitary two-graph over GF(q^2), with both directions."""
     q = order
-    rows = fixed(partial(unitary_lines, q))
+    rows = fixed(partial(graphs.unitary_lines, q))
     return Entry(f"unitary lines {q}", 2 * (q**3 + 1), q * q - q + 1, 1 / q, TAYLOR, rows)
 
 
@@ -202,11 +196,11 @@ def _lines(num_points: int, dim: int) -> Iterator[Entry]:
             yield Entry(f"{lines.name} derived", q**3, q * q - q, 1 / (q + 1), TAYLOR, rows)
     q = next((q for q in range(min(2 * dim - 1, MAX_CONFERENCE), 4, -1) if q % 4 == 1 and is_prime_power(q)), 0)
     if q and num_points <= 2 * (q + 1):
-        rows = fixed(partial(conference_lines, q))
+        rows = fixed(partial(graphs.conference_lines, q))
         citation = "Paley (1933); Lemmens, Seidel (1973): conference matrices"
         yield Entry(f"conference lines {q}", 2 * (q + 1), (q + 1) // 2, 1 / math.sqrt(q), citation, rows)
     for m in range(2, 7):
         v, r = (2 << m) - 1, (1 << m) - 1
-        rows = fixed(partial(steiner_lines, m))
+        rows = fixed(partial(graphs.steiner_lines, m))
         citation = "Fickus, Mixon, Tremain (2012): Steiner equiangular tight frames"
         yield Entry(f"Steiner lines {v}", 2 * v * (r + 1), v * (v - 1) // 6, 1 / r, citation, rows)

@@ -17,27 +17,9 @@ from importlib import resources
 import numpy as np
 
 from hyperproto._core.checks import check_integer
+from hyperproto.codes.algebra import graphs, lattices
 from hyperproto.codes.algebra.entry import Entry, derive, fixed, section, unit_rows
 from hyperproto.codes.algebra.families import family_entries, quadric_entry, sign_entry, unitary_entry
-from hyperproto.codes.algebra.graphs import (
-    Graph,
-    gewirtz_graph,
-    higman_sims_graph,
-    hoffman_singleton_graph,
-    m22_graph,
-    spectral_code,
-)
-from hyperproto.codes.algebra.lattices import (
-    barnes_wall_16,
-    cell_600,
-    cohn_li,
-    construction_a,
-    e8_roots,
-    golay_words,
-    icosahedron,
-    laminated,
-    leech_vectors,
-)
 from hyperproto.codes.algebra.quadratic import FormSet
 from hyperproto.codes.measure import Array
 
@@ -79,16 +61,16 @@ def exact_entries() -> tuple[Entry, ...]:
     """Return every single code, in the order of dimension: sharp configurations and the parents of sections."""
     golden = (1 + math.sqrt(5)) / 2
     codes: list[tuple[str, int, int, float, Callable[[], Array], str]] = [
-        ("icosahedron", 12, 3, 1 / math.sqrt(5), icosahedron, LEVENSHTEIN),
-        ("600-cell", 120, 4, golden / 2, cell_600, "Boroczky (1978): optimal"),
-        ("E8 roots", 240, 8, 1 / 2, e8_roots, LEVENSHTEIN),
-        ("Barnes-Wall 16", 4320, 16, 1 / 2, barnes_wall_16, f"{SPLAG}, chapter 4"),
-        ("Leech", 196560, 24, 1 / 2, leech_vectors, LEVENSHTEIN),
+        ("icosahedron", 12, 3, 1 / math.sqrt(5), lattices.icosahedron, LEVENSHTEIN),
+        ("600-cell", 120, 4, golden / 2, lattices.cell_600, "Boroczky (1978): optimal"),
+        ("E8 roots", 240, 8, 1 / 2, lattices.e8_roots, LEVENSHTEIN),
+        ("Barnes-Wall 16", 4320, 16, 1 / 2, lattices.barnes_wall_16, f"{SPLAG}, chapter 4"),
+        ("Leech", 196560, 24, 1 / 2, lattices.leech_vectors, LEVENSHTEIN),
         ("equiangular 276", 552, 23, 1 / 5, equiangular_276, f"{DGS}; {LEVENSHTEIN}"),
     ]
     for name, parent, s, top, sizes in (
-        ("E8 roots", e8_roots, 1 / 2, 8, {7: 56, 6: 27, 5: 16, 4: 10}),
-        ("Leech", leech_vectors, 1 / 2, 24, {23: 4600, 22: 891, 21: 336, 20: 170, 19: 100, 18: 66}),
+        ("E8 roots", lattices.e8_roots, 1 / 2, 8, {7: 56, 6: 27, 5: 16, 4: 10}),
+        ("Leech", lattices.leech_vectors, 1 / 2, 24, {23: 4600, 22: 891, 21: 336, 20: 170, 19: 100, 18: 66}),
         ("equiangular 276", equiangular_276, 1 / 5, 23, {22: 275, 21: 162}),
     ):
         for dim, size in sizes.items():
@@ -97,17 +79,17 @@ def exact_entries() -> tuple[Entry, ...]:
             cosine = s / (1 + steps * s)
             codes.append((f"{name} derived {steps}", size, dim, cosine, build, f"{DGS}: derived from {name}"))
     for name, graph, size, eigenvalue, dim, cosine in (
-        ("Gewirtz", gewirtz_graph, 56, -4, 20, 1 / 15),
-        ("Hoffman-Singleton", hoffman_singleton_graph, 50, -3, 21, 1 / 21),
-        ("M22", m22_graph, 77, -6, 21, 1 / 12),
-        ("Higman-Sims", higman_sims_graph, 100, -8, 22, 1 / 11),
+        ("Gewirtz", graphs.gewirtz_graph, 56, -4, 20, 1 / 15),
+        ("Hoffman-Singleton", graphs.hoffman_singleton_graph, 50, -3, 21, 1 / 21),
+        ("M22", graphs.m22_graph, 77, -6, 21, 1 / 12),
+        ("Higman-Sims", graphs.higman_sims_graph, 100, -8, 22, 1 / 11),
     ):
         build = partial(_spectral, graph, eigenvalue, dim)
         codes.append((f"{name} graph", size, dim, cosine, build, f"{DGS}: spectral embedding of the {name} graph"))
     for name, kissing, sizes, citation in (
-        ("construction A", construction_a, {9: 306, 10: 500, 11: 582, 12: 840}, f"{SPLAG}, chapter 5"),
-        ("laminated", laminated, {17: 5346, 18: 7398, 22: 49896}, f"{SPLAG}, chapter 6"),
-        ("Cohn-Li", cohn_li, {19: 11692, 20: 19448, 21: 29768}, "Cohn, Li (2024)"),
+        ("construction A", lattices.construction_a, {9: 306, 10: 500, 11: 582, 12: 840}, f"{SPLAG}, chapter 5"),
+        ("laminated", lattices.laminated, {17: 5346, 18: 7398, 22: 49896}, f"{SPLAG}, chapter 6"),
+        ("Cohn-Li", lattices.cohn_li, {19: 11692, 20: 19448, 21: 29768}, "Cohn, Li (2024)"),
     ):
         codes += [(f"{name} {dim}", size, dim, 1 / 2, partial(kissing, dim), citation) for dim, size in sizes.items()]
     for dim in range(18, 25):
@@ -121,13 +103,13 @@ def _derived(parent: Callable[[], Array], max_cosine: float, steps: int) -> Arra
     return derive(parent(), max_cosine, steps=steps)
 
 
-def _spectral(graph: Callable[[], Graph], eigenvalue: float, dim: int) -> Array:
-    return spectral_code(graph(), eigenvalue, dim)
+def _spectral(graph: Callable[[], graphs.Graph], eigenvalue: float, dim: int) -> Array:
+    return graphs.spectral_code(graph(), eigenvalue, dim)
 
 
 def equiangular_276() -> Array:
     """Return 552 points in 23 dimensions: Leech vectors v with v.w = 3 for a lattice vector w of norm 6."""
-    vectors = leech_vectors()
+    vectors = lattices.leech_vectors()
     other = vectors[np.flatnonzero(np.abs(vectors @ vectors[0] - 1 / 4) < 1e-9)[0]]
     w = vectors[0] - other  # norm 4 + 4 - 2 = 6 where the shortest vectors have norm 4
     return section(vectors, w[None] / np.linalg.norm(w), 3 / math.sqrt(4 * 6))
@@ -135,7 +117,7 @@ def equiangular_276() -> Array:
 
 def golay_signs(dim: int) -> Array:
     """Return the Golay words with zeros at the first 24 - dim places as signs of the others: distance 8."""
-    words = golay_words()
+    words = lattices.golay_words()
     shortened = words[words[:, : 24 - dim].sum(axis=1) == 0][:, 24 - dim :]
     return unit_rows(1 - 2 * shortened)
 
