@@ -65,7 +65,7 @@ def test_classes_are_renamed():
         (lambda p: p.extend(["dog"]), 'New classes must be new; "dog" exists already'),
         (lambda p: p.extend(2), "New classes must have names, as the old ones do; got the number 2"),
         (lambda p: p.extend("owl"), 'got one string, "owl"'),
-        (lambda p: p.extend([]), "must name at least one new class"),
+        (lambda p: p.extend([]), "must be at least 1; got 0. Name at least one new class"),
         (lambda p: p.extend(["owl"], prior_weight=2.0), "`prior_weight` must come with `prior`"),
         (lambda p: p.extend(["owl"], effort="fst"), 'Unknown effort "fst".*Did you mean "fast"'),
         (lambda p: p.append(["owl"], torch.eye(2, 3), method="by hand"), r"`vectors` must have shape \(1, 3\)"),

@@ -42,10 +42,7 @@ def best_code(
     effort allows; the smaller maximum cosine wins.
     """
     work = choose(effort, WORK, what="effort")
-    if not search_only and (exact := closed_form(num_points, dim)) is not None:
-        points, method, proof = exact
-        return certify(points, method=method, proof=proof)
-    known = None if search_only else constructed_code(num_points, dim, seed=seed)
+    known = None if search_only else known_code(num_points, dim, seed=seed)
     if known is not None:
         stored = known is from_zoo(num_points, dim)  # by a thorough search: a lesser one has no chance
         if known.certificate.proved or (stored and effort != "thorough"):
@@ -79,15 +76,13 @@ def best_code(
 
 
 def known_code(num_points: int, dim: int, *, seed: int = 0) -> Code | None:
-    """Return the best code that needs no search: a closed form, a registry code or a zoo code."""
+    """Return the best code that needs no search: a closed form, else the better of the zoo's and the registry's.
+
+    Of a code of the registry a subset is padded with zeros.
+    """
     if (exact := closed_form(num_points, dim)) is not None:
         points, method, proof = exact
         return certify(points, method=method, proof=proof)
-    return constructed_code(num_points, dim, seed=seed)
-
-
-def constructed_code(num_points: int, dim: int, *, seed: int) -> Code | None:
-    """Return the better of the zoo's code and the registry's, of which a subset is padded with zeros."""
     entry, stored = best_entry(num_points, dim), from_zoo(num_points, dim)
     if entry is None or (stored is not None and stored.certificate.max_cosine < entry.max_cosine - MEETS):
         return stored

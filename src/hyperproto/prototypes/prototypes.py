@@ -349,26 +349,18 @@ def _extended_certificate(prototypes: Prototypes, added: Array, *, how: str, see
 
 def _all_names(prototypes: Prototypes, classes: int | Sequence[str]) -> tuple[int, tuple[str, ...] | None]:
     """Return how many classes are new, and the names of all, old and new."""
-    if isinstance(classes, str):
-        raise InputTypeError("classes", "be a number or a list of names", f'one string, "{classes}"')
-    if hasattr(classes, "__index__"):
-        if prototypes.names is not None:
-            raise InputError("New classes", "have names, as the old ones do", f"the number {classes}")
-        return check_integer(classes, "classes", at_least=1), None
-    added = check_names(tuple(classes))
-    if prototypes.names is None:
-        raise InputError(
-            "New classes",
-            "have no names where the old ones have none",
-            f"{len(added)} names",
-            f"Give their number, {len(added)}.",
-        )
-    if not added:
-        raise InputError("classes", "name at least one new class", "none")
+    count, added = parse_classes(classes, at_least=1, reason="Name at least one new class.")
+    if added is None and prototypes.names is not None:
+        raise InputError("New classes", "have names, as the old ones do", f"the number {count}")
+    if added is None or prototypes.names is None:
+        if added is not None:
+            rule, advice = "have no names where the old ones have none", f"Give their number, {count}."
+            raise InputError("New classes", rule, f"{count} names", advice)
+        return count, None
     old = [name for name in added if name in prototypes.names]
     if old:
-        raise InputError("New classes", f'be new; "{old[0]}" exists already ({len(old)} of {len(added)})')
-    return len(added), (*prototypes.names, *added)
+        raise InputError("New classes", f'be new; "{old[0]}" exists already ({len(old)} of {count})')
+    return count, (*prototypes.names, *added)
 
 
 def _exact(vectors: Tensor) -> Array:
@@ -381,7 +373,9 @@ def check_dim(dim: int) -> int:
     return check_integer(dim, "dim", at_least=2, reason="One axis has two directions and no way between them.")
 
 
-def parse_classes(classes: Any) -> tuple[int, tuple[str, ...] | None]:
+def parse_classes(
+    classes: Any, *, at_least: int = 2, reason: str = "A single class needs no prototype."
+) -> tuple[int, tuple[str, ...] | None]:
     """Return the number of classes and, where they were given, their names."""
     if isinstance(classes, str):
         raise InputTypeError("classes", "be a number or a list of names", f'one string, "{classes}"')
@@ -392,4 +386,4 @@ def parse_classes(classes: Any) -> tuple[int, tuple[str, ...] | None]:
     if isinstance(classes, Iterable):
         names = check_names(tuple(classes))
         classes = len(names)
-    return check_integer(classes, "classes", at_least=2, reason="A single class needs no prototype."), names
+    return check_integer(classes, "classes", at_least=at_least, reason=reason), names
