@@ -37,10 +37,8 @@ from hyperproto.defaults import (
     choose_scaling,
 )
 from hyperproto.estimators.columns import ClassColumn, Column
-from hyperproto.estimators.export import export_estimator
 from hyperproto.estimators.store import save_estimator
 from hyperproto.evaluation.confidence import ClassCalibration, TaskOutputs
-from hyperproto.export import Exported
 from hyperproto.losses import Reduction
 from hyperproto.models import MLP
 from hyperproto.spaces import OutputSpace, Space, Targets
@@ -131,19 +129,6 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         """
         check_is_fitted(self)
         save_estimator(self, folder, overwrite=overwrite)
-
-    def export(self, folder: Any, X: Any, *, overwrite: bool = False) -> Exported:
-        """Write a folder by which ``hyperproto.runtime.Predictor`` predicts without torch.
-
-        Parameters
-        ----------
-        folder : path
-            Must be new or empty; with ``overwrite`` it may hold another exported model.
-        X : as for ``predict``
-            Real rows, on which torch and onnxruntime are compared.
-        """
-        check_is_fitted(self)
-        return export_estimator(self, folder, X, overwrite=overwrite)
 
     @abstractmethod
     def _read_y(self, y: Any, *, reset: bool, **about: Any) -> dict[str, NDArray[Any]]:

@@ -3,7 +3,7 @@
 import math
 import warnings
 from abc import ABC
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from hyperproto._core.errors import InputError, arg
 from hyperproto.data import Split
 from hyperproto.estimators.base import SphereEstimator
+from hyperproto.estimators.columns import ClassColumn, choose_unknown
 from hyperproto.evaluation.confidence import (
     ClassCalibration,
     ConformalInterval,
@@ -20,6 +21,9 @@ from hyperproto.evaluation.confidence import (
     TaskOutputs,
     uncalibrated,
 )
+from hyperproto.export import Exported, export_model
+
+COVERAGES = (0.9, 0.5, 0.8, 0.95, 0.99)  # of sets and intervals that an exported model can give, the default first
 
 
 class ConfidentEstimator(SphereEstimator, ABC):
@@ -36,6 +40,47 @@ class ConfidentEstimator(SphereEstimator, ABC):
         inputs, targets = self._inputs(X), self._encode(y)
         check_consistent_length(inputs, *targets.values())
         return self._calibrate(Split(inputs, targets))
+
+    def export(self, folder: Any, X: Any, *, overwrite: bool = False) -> Exported:
+        """Write a folder by which ``hyperproto.runtime.Predictor`` predicts without torch.
+
+        Parameters
+        ----------
+        folder : path
+            Must be new or empty; with ``overwrite`` it may hold another exported model.
+        X : as for ``predict``
+            Real rows, on which torch and onnxruntime are compared.
+        """
+        check_is_fitted(self)
+        rows, names = self._check_inputs(X, reset=False), getattr(self, "feature_names_in_", None)
+        return export_model(
+            folder,
+            self.network_,
+            self.space_,
+            rows,
+            preprocessing=self.inputs_,
+            encoder=self.encoder_,
+            columns=None if names is None or self.encoder_ is not None else tuple(map(str, names)),
+            calibrations={} if self.held_out_ is None else {n: c.to_dict() for n, c in self.calibrations_.items()},
+            about={name: self._describe(name) for name in self.columns_},
+            bare=self.flat_,
+            overwrite=overwrite,
+        )
+
+    def _describe(self, name: str) -> dict[str, Any]:
+        """Return what an exported model needs to know about a column, its promises for several coverages."""
+        column, fitted, about = self.columns_[name], self.calibrations_.get(name), {}
+        if isinstance(column, ClassColumn):
+            about["classes"] = column.classes.tolist()
+            if fitted is not None and fitted.rejection is not None:
+                about["unknown"] = choose_unknown(column.classes, getattr(self, "unknown_label", None))
+        if self.held_out_ is not None:
+            promises = [self._conformal(name, coverage).to_dict() for coverage in COVERAGES]
+            about["sets" if isinstance(column, ClassColumn) else "intervals"] = [
+                {key: value for key, value in promise.items() if key != "kind"} for promise in promises
+            ]
+            about["calibrated"] = True
+        return about
 
     def _calibrate(self, data: Split) -> Self:
         z = self._run(data.inputs)
@@ -73,15 +118,20 @@ class ConfidentEstimator(SphereEstimator, ABC):
 
     def _sets(self, name: str, scores: NDArray[Any], coverage: float) -> NDArray[np.bool_]:
         """Return which classes of a column to expect, shape (n, num_classes)."""
-        model, rows = self._calibration(name), self._held_out()[name]
-        _warn_if_few(rows, coverage, f"with coverage={coverage:g} every class is in every set")
-        fitted = ConformalSets.fit(model.probabilities(rows.scores), rows.targets, coverage)
-        return fitted.sets(model.probabilities(scores))
+        _warn_if_few(self._held_out()[name], coverage, f"with coverage={coverage:g} every class is in every set")
+        fitted = cast(ConformalSets, self._conformal(name, coverage))
+        return fitted.sets(self._calibration(name).probabilities(scores))
 
     def _intervals(self, name: str, answers: NDArray[Any], coverage: float) -> NDArray[Any]:
         """Return the ends of the intervals of a column of numbers, shape (n, 2)."""
+        return cast(ConformalInterval, self._conformal(name, coverage)).intervals(answers)
+
+    def _conformal(self, name: str, coverage: float) -> ConformalSets | ConformalInterval:
+        """Return what keeps the promise of a coverage: sets for a column of classes, intervals for one of numbers."""
         rows = self._held_out()[name]
-        return ConformalInterval.fit(rows.scores, rows.targets, coverage).intervals(answers)
+        if name not in self._class_columns:
+            return ConformalInterval.fit(rows.scores, rows.targets, coverage)
+        return ConformalSets.fit(self._calibration(name).probabilities(rows.scores), rows.targets, coverage)
 
 
 def _warn_if_few(rows: TaskOutputs, coverage: float, otherwise: str) -> None:

@@ -32,7 +32,7 @@ from hyperproto.spec import ResolvedSettings
 from hyperproto.training.checkpoint import fill_weights, read_tensors, weights_of
 from hyperproto.training.load import stored_network, stored_space
 from hyperproto.training.run import EpochRecord
-from hyperproto_runtime.schema import from_plain, read_plain
+from hyperproto_runtime.schema import read_plain
 from hyperproto_runtime.tables import TableEncoder
 
 FORMAT = "hyperproto.estimator/3"
@@ -59,8 +59,8 @@ class Description:
 
     params: dict[str, Any]
     features: Features
-    inputs: dict[str, Any]
-    encoder: dict[str, Any] | None
+    inputs: Standardizer
+    encoder: TableEncoder | None
     columns: tuple[dict[str, Any], ...]
     network: dict[str, Any]
     precision: str
@@ -147,79 +147,81 @@ def load_estimator(folder: str | Path) -> Any:
     from hyperproto.estimators import HypersphericalClassifier, HypersphericalMultiTask, HypersphericalRegressor
 
     kinds = HypersphericalClassifier, HypersphericalRegressor, HypersphericalMultiTask
-    by_name: dict[str, Any] = {kind.__name__: kind for kind in kinds}
     folder = whole(folder, CLOSING)
-    described = _read(folder)
-    try:
-        params = {name: _from_plain(value) for name, value in described["params"].items()}
-        estimator = choose(described["class"], by_name, what="estimator")(**params)
-        _refill(estimator, described, folder)
-    except (AttributeError, LookupError, OverflowError, TypeError, UnicodeError, ValueError) as error:
-        if isinstance(error, HyperprotoError):
-            raise
-        raise InputError(
-            f'"{folder / "estimator.json"}"',
-            "describe an estimator",
-            f"{type(error).__name__}: {error}",
-            "It may have been edited.",
-        ) from None
-    return estimator
-
-
-def _read(folder: Path) -> dict[str, Any]:
-    described = read_json(folder / "estimator.json")
-    version = described.get("format") if isinstance(described, dict) else None
+    stored = read_json(folder / CLOSING)
+    version = stored.get("format") if isinstance(stored, dict) else None
     if version != FORMAT:
         advice = "Fit it again and save it, or use the version of hyperproto that saved it."
         if version == "hyperproto.estimator/2":
             advice = f"Convert it: python tools/convert_runs.py {folder}"
         raise InputError(f'"{folder}"', f"be an estimator of format {FORMAT}", version, advice)
-    read_plain(Description, described, f'"{folder / "estimator.json"}"')
-    return dict(described)
+    about = read_plain(Description, stored, f'"{folder / CLOSING}"')
+    try:
+        params = {name: _from_plain(value) for name, value in about.params.items()}
+        kind: Any = choose(stored["class"], {kind.__name__: kind for kind in kinds}, what="estimator")
+        estimator = kind(**params)
+        estimator.history_ = list(stored["history"])
+        _refill(estimator, about, folder)
+    except (AttributeError, LookupError, OverflowError, TypeError, UnicodeError, ValueError) as error:
+        if isinstance(error, HyperprotoError):
+            raise
+        got, advice = f"{type(error).__name__}: {error}", "It may have been edited."
+        raise InputError(f'"{folder / CLOSING}"', "describe an estimator", got, advice) from None
+    return estimator
 
 
-def _refill(estimator: Any, described: dict[str, Any], folder: Path) -> None:
+def _refill(estimator: Any, about: Description, folder: Path) -> None:
     """Set what ``fit`` sets."""
-    features = described["features"]
-    estimator.n_features_in_ = int(features["count"])
-    if features["names"] is not None:
-        estimator.feature_names_in_ = np.array(features["names"], dtype=object)
-    encoder = described["encoder"]
-    estimator.encoder_ = None if encoder is None else from_plain(TableEncoder, encoder)
-    width = estimator.n_features_in_ if encoder is None else len(estimator.encoder_.outputs)
-    estimator.inputs_ = from_plain(Standardizer, described["inputs"]).check_width(width)
-    estimator.flat_ = described["flat"]
-    estimator.columns_ = {str(column["name"]): column_from_dict(column) for column in described["columns"]}
-    space = stored_space(described["space"], folder)
+    estimator.n_features_in_, names = about.features.count, about.features.names
+    if names is not None:
+        estimator.feature_names_in_ = np.array(names, dtype=object)
+    width = about.features.count if about.encoder is None else len(about.encoder.outputs)
+    estimator.inputs_, estimator.encoder_ = about.inputs.check_width(width), about.encoder
+    estimator.flat_ = about.flat
+    estimator.columns_ = {str(column["name"]): column_from_dict(column) for column in about.columns}
+    space = stored_space(about.space, folder)
     if not isinstance(space, Sphere):
         raise InputError(f'The space of "{folder}"', "be a sphere", type(space).__name__)
     _check_columns(estimator.columns_, space)
-    dtype = choose(described["precision"], {"float32": torch.float32, "float64": torch.float64}, what="precision")
-    network = stored_network(described["network"], folder).to(dtype)
+    dtype = choose(about.precision, {"float32": torch.float32, "float64": torch.float64}, what="precision")
+    network = stored_network(about.network, folder).to(dtype)
     fill_weights(network, space, read_tensors(folder / "last.safetensors"))
     estimator.network_, estimator.space_ = network.eval(), space
-    estimator.settings_ = ResolvedSettings.from_dict(described["settings"])
-    estimator.history_ = list(described["history"])
-    estimator.n_iter_, estimator.loss_ = len(estimator.history_), estimator.history_[-1]["loss"]
-    estimator.held_out_ = estimator.replay_ = None
-    if (folder / HELD_OUT).is_file():
-        stored = read_tensors(folder / HELD_OUT)
-        estimator.held_out_ = {
-            name: TaskOutputs(*(stored[f"{part}.{index}"].numpy() for part in OUTPUTS))
-            for index, name in enumerate(estimator.columns_)
-        }
-        for name, rows in estimator.held_out_.items():
-            _check_targets(torch.from_numpy(rows.targets), len(rows.scores), estimator.columns_[name])
-    if (folder / REPLAY).is_file():
-        stored = read_tensors(folder / REPLAY)
-        kept = {name: stored[f"targets.{index}"] for index, name in enumerate(estimator.columns_)}
-        estimator.replay_ = Split(_stored_inputs(stored, width), kept)
-        for name, ids in kept.items():
-            _check_targets(ids, len(estimator.replay_.inputs), estimator.columns_[name])
+    estimator.settings_ = ResolvedSettings.from_dict(about.settings)
+    estimator.n_iter_, estimator.loss_ = len(about.history), about.history[-1].loss
+    estimator.held_out_ = _read_held_out(folder / HELD_OUT, estimator.columns_)
+    estimator.replay_ = _read_replay(folder / REPLAY, estimator.columns_, width)
     if estimator._class_columns:
         estimator._set_classes()
-    fitted = [ClassCalibration.from_dict(values) for values in described["calibrations"]]
+    fitted = [ClassCalibration.from_dict(values) for values in about.calibrations]
     estimator.calibrations_ = dict(zip(estimator._class_columns, fitted, strict=True)) if fitted else {}
+
+
+def _read_held_out(path: Path, columns: dict[str, Column]) -> dict[str, TaskOutputs] | None:
+    """Return what was said about held-out rows, None where none were held out."""
+    if not path.is_file():
+        return None
+    stored, held_out = read_tensors(path), {}
+    for index, (name, column) in enumerate(columns.items()):
+        rows = TaskOutputs(*(stored[f"{part}.{index}"].numpy() for part in OUTPUTS))
+        _check_targets(torch.from_numpy(rows.targets), len(rows.scores), column)
+        held_out[name] = rows
+    return held_out
+
+
+def _read_replay(path: Path, columns: dict[str, Column], width: int) -> Split | None:
+    """Return the examples that were kept, None where none were."""
+    if not path.is_file():
+        return None
+    stored = read_tensors(path)
+    kept = {name: stored[f"targets.{index}"] for index, name in enumerate(columns)}
+    if "inputs" not in stored:
+        starts, places, values = (stored[part] for part in SPARSE)
+        stored["inputs"] = sparse_rows(starts, places, values, width)
+    inputs = stored["inputs"]
+    for name, ids in kept.items():
+        _check_targets(ids, len(inputs), columns[name])
+    return Split(inputs, kept)
 
 
 def _check_columns(columns: dict[str, Column], space: Sphere) -> None:
@@ -238,13 +240,6 @@ def _check_targets(targets: torch.Tensor, count: int, column: Column) -> None:
         most = len(column.classes)
         if targets.is_floating_point() or not ((targets >= -1) & (targets < most)).all():
             raise InputError("Stored targets", f"be ids of {most} classes, or -1", str(targets))
-
-
-def _stored_inputs(stored: dict[str, torch.Tensor], width: int) -> torch.Tensor:
-    if "inputs" in stored:
-        return stored["inputs"]
-    starts, columns, values = (stored[name] for name in SPARSE)
-    return sparse_rows(starts, columns, values, width)
 
 
 def _write_tensors(path: Path, tensors: dict[str, torch.Tensor]) -> None:

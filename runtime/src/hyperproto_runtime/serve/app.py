@@ -170,6 +170,13 @@ def make_app(
         headers = {"content-security-policy": POLICY, "x-content-type-options": "nosniff"}
         return Response(page, media_type="text/html", headers=headers)
 
+    _explain_mistakes(app)
+    return gate
+
+
+def _explain_mistakes(app: FastAPI) -> None:
+    """Answer what goes wrong with a status and a sentence."""
+
     @app.exception_handler(RefusedError)
     async def refused(request: Request, error: RefusedError) -> Response:
         return error.response()
@@ -194,8 +201,6 @@ def make_app(
     @app.exception_handler(Exception)
     async def failed(request: Request, error: Exception) -> Response:
         return RefusedError(500, "The server failed; its log says why.").response()
-
-    return gate
 
 
 async def _file_of(request: Request) -> bytes:
