@@ -32,6 +32,7 @@ NAMES = (
     "cifar100",
     "cifar_loop",
     "prior",
+    "prior_share",
     "ranking",
     "gaps",
     "word_vectors",

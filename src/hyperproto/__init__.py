@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from hyperproto.loading import load
     from hyperproto.prototypes import Prototypes, place, separation_bound, suggest_dim
     from hyperproto.spaces import Classes, CompositeSpace, OutputSpace, Range, Space
-    from hyperproto.training import Run, TrainSettings, evaluate, fit
+    from hyperproto.training import Run, TrainSettings, evaluate
+    from hyperproto.training.fit import fit
 
 _HOMES = {
     "loading": ("load",),

@@ -63,6 +63,13 @@ def test_predict_writes_rows_of_a_table_as_csv(capsys, table_run, tmp_path):  # 
     rows = list(csv.DictReader(io.StringIO(path.read_text())))
     assert list(rows[0]) == ["file", "row", "side", "side/cosine", "side/2", "side/2/cosine", "height"]
     assert len(rows) == 40
+    path.write_text("mine")
+    code, _, err = run(capsys, "predict", str(table_run.folder), str(table_run.data), "-o", str(path))
+    assert code == 2
+    assert f'--output must be a new file; got "{path}". --overwrite replaces it.' in err
+    assert path.read_text() == "mine"
+    run(capsys, "predict", str(table_run.folder), str(table_run.data), "-o", str(path), "--overwrite")
+    assert len(path.read_text().splitlines()) == 41
 
 
 @pytest.fixture

@@ -104,7 +104,7 @@ def test_folders_that_cannot_work_are_a_sentence(tmp_path):
     with pytest.raises(ValueError, match="must hold a subfolder for each class"):
         read_image_folder(tmp_path)
     write_image_folder(tmp_path, classes=("cat",))
-    with pytest.raises(ValueError, match='must name two classes or more in the training data; got only "cat"'):
+    with pytest.raises(ValueError, match='must hold two subfolders or more, one for each class; got only "cat"'):
         read_image_folder(tmp_path)
     (tmp_path / "empty").mkdir()
     with pytest.raises(ValueError, match='empty" must hold images; got none'):

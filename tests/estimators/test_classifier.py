@@ -127,6 +127,15 @@ def test_confidence_is_fitted_on_rows_that_were_held_out(three_kinds):
     assert model.outlier_score(X).shape == (90,)
 
 
+def test_rows_far_outside_of_the_training_data_are_rejected():
+    X, y = load_wine(return_X_y=True)
+    model = HypersphericalClassifier(reject=0.05, validation_fraction=0.4, random_state=0).fit(X[::2], y[::2])
+    assert (model.predict(X[1::2]) == -1).mean() < 0.15
+    for far in (10 * X, -10 * X, X * np.where(np.arange(13), 1, 100)):
+        assert (model.predict(far) == -1).mean() > 0.98
+        assert model.outlier_score(far).min() > np.median(model.outlier_score(X))
+
+
 def test_wrong_settings_are_answered_by_a_sentence_at_fit(three_kinds):
     X, y = three_kinds
     with pytest.raises(ValueError, match='Unknown loss "squared". Choose from'):

@@ -123,6 +123,8 @@ class TaskForm:
         Of the softmax behind probabilities.
     outlier : str
         Which score says how unusual an input is.
+    longest : float, optional
+        Of the outputs that the threshold for unknown inputs was fitted to.
     calibrated : bool
         Whether scale and thresholds were fitted to data that was not trained on.
     sets, intervals : tuple
@@ -142,6 +144,7 @@ class TaskForm:
     score: Literal["cosine", "score"] = "cosine"
     scale: float = 1.0
     outlier: str = "length"
+    longest: float | None = None
     calibrated: bool = False
     sets: tuple[Sets, ...] = ()
     intervals: tuple[Interval, ...] = ()

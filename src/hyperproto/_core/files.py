@@ -92,23 +92,19 @@ def replacing(path: str | Path) -> Iterator[Path]:
 @contextmanager
 def explaining(path: Path) -> Iterator[None]:
     """Turn a failure to write a file, of whatever kind, into a sentence."""
+    from safetensors import SafetensorError  # here, since commands that write nothing need not load it
+
     try:
         yield
-    except Exception as error:
-        if not _is_from_writing(error):
-            raise
+    except HyperprotoError:
+        raise
+    except (OSError, SafetensorError) as error:
         reason = getattr(error, "strerror", None) or re.sub(r"^.*error: | \(os error \d+\)$", "", str(error))
         got, advice = None, ""
         if path.parent.is_dir() and re.search("space|quota|too large", reason, re.IGNORECASE):
             got = f"a disk with {shutil.disk_usage(path.parent).free / 1e6:,.1f} MB free"
             advice = "Make room. What was there before is intact."
         raise StorageError(f'"{path}"', f"be a file that can be written ({reason})", got, advice) from error
-
-
-def _is_from_writing(error: Exception) -> bool:
-    from safetensors import SafetensorError  # here, since commands that write nothing need not load it
-
-    return isinstance(error, OSError | SafetensorError) and not isinstance(error, HyperprotoError)
 
 
 def _new_temporary(folder: Path) -> tuple[Path, int]:
@@ -136,12 +132,6 @@ def _remove_leftovers(folder: Path) -> None:
                 _release(handle)
     for path in [] if in_use else tensors:
         path.unlink(missing_ok=True)
-
-
-def leftovers(folder: Path) -> list[Path]:
-    """Return the temporary files of :func:`replacing`, some of which may still be in use."""
-    ours, tensors = _temporary_files(folder)
-    return ours + tensors
 
 
 def _temporary_files(folder: Path) -> tuple[list[Path], list[Path]]:
@@ -287,7 +277,8 @@ def new_folder(path: str | Path, *, except_for: Collection[str] = (), advice: st
 
 def names_in(folder: Path) -> set[str]:
     """Return the names of what is in a folder, without leftovers of ours."""
-    return {path.name for path in folder.iterdir()} - {path.name for path in leftovers(folder)}
+    ours, tensors = _temporary_files(folder)
+    return {path.name for path in folder.iterdir()} - {path.name for path in ours + tensors}
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import tyro
 from docstring_parser import parse_from_object
 from tyro.conf import DisallowNone, FlagCreatePairsOff, OmitSubcommandPrefixes, Positional, Suppress, arg, subcommand
 
-from hyperproto._core.checks import unknown_choice
+from hyperproto._core.checks import nearest_name, unknown_choice
 from hyperproto._core.errors import SPELLING, HyperprotoError, InputError, python_name
 from hyperproto._version import __version__
 from hyperproto.cli.calibrate import Calibrate
@@ -107,18 +107,47 @@ def _print_help(arguments: list[str]) -> None:
 
 
 def _parse(name: str, words: list[str]) -> Any:
-    """Return the verb with its options; for an option it does not know, tyro suggests the nearest of this verb."""
+    """Return the verb with its options."""
     given = [word.partition("=")[0].replace("_", "-") for word in words]
     options = _fields(VERBS[name])
     takes_words = any(POSITIONAL in get_args(hint) for hint in options.values())
     if words and not words[0].startswith("-") and "data" in options and not takes_words:
         advice = f"hyperproto {name} --data {words[0]}"
         raise InputError(f'"{words[0]}"', "come after an option", advice=advice)
+    _check_options(name, options, words)
     for key, hint in options.items():
         flag, plain = _flag(key), get_args(hint)[0]
         if (count := given.count(flag)) > 1 and any(get_origin(part) is tuple for part in (plain, *get_args(plain))):
             raise InputError(flag, "be given once", f"it {count} times", f"List all after one: {flag} A B.")
     return tyro.cli(VERBS[name], prog=f"hyperproto {name}", args=words, config=[DisallowNone])
+
+
+def _check_options(name: str, options: dict[str, Any], words: list[str]) -> None:
+    """Raise where a verb has no such option, naming the nearest, or where an option needs a number and gets none."""
+    known: dict[str, Any] = {"--help": (), "--learning-rate": ()}
+    for key, hint in options.items():
+        about = [item for item in get_args(hint) if hasattr(item, "aliases")]
+        named = [_flag(next((item.name for item in about if item.name), key))]
+        named += [alias for item in about for alias in item.aliases or ()]
+        plain = get_args(hint)[0]
+        known |= dict.fromkeys(named, get_args(plain) or (plain,))
+        known |= {"--no-" + named[0][2:]: ()} if plain is bool else {}
+    for word, following in zip(words, [*words[1:], ""], strict=False):
+        flag, equals, value = word.partition("=")
+        flag = flag.replace("_", "-")
+        if not flag.startswith("--"):
+            continue
+        if flag not in known or flag == "--learning-rate":
+            near = nearest_name(flag, known).replace("--learning-rate", "--lr")
+            advice = f"{near} hyperproto {name} --help lists all.".strip()
+            raise InputError(f'"{flag}" is no option of hyperproto {name}.', advice=advice)
+        kinds, got = set(known[flag]) - {type(None), ...}, value if equals else following
+        if kinds and kinds <= {int, float}:
+            try:
+                float(got) if float in kinds else int(got)
+            except ValueError:
+                rule = "be a number" if float in kinds else "be a whole number"
+                raise InputError(flag, rule, f'"{got}"') from None
 
 
 def _fields(verb: Any) -> dict[str, Any]:

@@ -30,6 +30,9 @@ class Predict(StoredRun):
     output: Annotated[Path | None, arg(aliases=["-o"], metavar="FILE")] = None
     """Write to this file and not to the screen."""
 
+    overwrite: bool = False
+    """Replace the file of --output where there is one."""
+
     skip_corrupt: bool = False
     """Leave out images that cannot be read."""
 
@@ -48,6 +51,10 @@ class Predict(StoredRun):
                     "output", f"end in .csv or .json where {mention('format')} does not say", self.output
                 )
             check_can_write(self.output)
+            if self.output.exists() and not self.overwrite:
+                raise InputError(
+                    "output", "be a new file", f'"{self.output}"', f"{mention('overwrite')} replaces it."
+                )
         answers = self._by_model() if is_model(self.run_folder) else self._by_run()
         if style == "table":
             return _show(answers)
@@ -88,7 +95,15 @@ class Predict(StoredRun):
             if getattr(self, name) != getattr(type(self), name):
                 raise InputError(name, "be left out for an exported model", getattr(self, name))
         rows = predict_files(self.run_folder, self.paths, top=self.top, read=read)
-        return [{key: value for key, value in row.items() if key != "point"} for row in rows]
+        return [{key: _as_fitted(value) for key, value in row.items() if key != "point"} for row in rows]
+
+
+def _as_fitted(predictions: Any) -> Any:
+    """Return predictions as those of a run: with probabilities only where these are calibrated."""
+    for answer in predictions.values() if isinstance(predictions, dict) else ():
+        for part in (answer, *answer["top"]) if not answer.get("calibrated", True) else ():
+            del part["probability"]
+    return predictions
 
 
 def _flat(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

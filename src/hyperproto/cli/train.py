@@ -274,7 +274,8 @@ def _report(run: "Run", folder: Path | None) -> None:
     if failed := not_better(run.metrics, run.constant):
         _say(f"No better than a constant answer: {', '.join(failed)}. hyperproto doctor may say why.")
     if best is not None and best is not run.history[-1]:
-        _say(f"Best, after epoch {best['epoch'] + 1}: {describe_measures(best['valid'])}")
+        chosen = f"Best, after epoch {best['epoch'] + 1}: {describe_measures(best['valid'])}"
+        _say(f"{chosen}; chosen on the same examples, so too good for a test.")
     if folder is None:
         _say("Not stored; --folder RUN stores the run.")
         return

@@ -64,6 +64,9 @@ def read_image_folder(
         raise MissingDataError(f'"{path}"', "be an existing folder with a subfolder for each class")
     train_folder = _train_folder(path)
     paths, labels = _labeled_images(train_folder)
+    if not targets and len(set(labels)) < 2:
+        got = f'only "{labels[0]}"'
+        raise InputError(f'"{train_folder}"', "hold two subfolders or more, one for each class", got, "Add another.")
     known = find_labels("class", labels, (targets or {}).get("class"))
     train = _split(paths, labels, known, train_folder, unseen)
     test_folder = next((path / name for name in TEST_FOLDERS if (path / name).is_dir()), None)

@@ -12,7 +12,7 @@ from hyperproto._core.checks import choose, unknown_choice
 from hyperproto._core.errors import InputError, MissingDataError, arg
 from hyperproto._core.files import as_path
 from hyperproto.data import cifar100, digits, published
-from hyperproto.data.image_files import ImageFiles
+from hyperproto.data.image_files import ImageFiles, images_in
 from hyperproto.data.image_folder import is_image_folder, read_image_folder
 from hyperproto.data.preprocessing import TablePreprocessing
 from hyperproto.data.source import Source, Target
@@ -69,6 +69,9 @@ def detect(path: str | Path) -> str:
     if len(sets) > 1:
         listed = ", ".join(f'"{name}"' for name in sets)
         raise InputError(f'"{path}"', "hold one data set", listed, f"Choose one by {arg('reader')}.")
+    if not found and path.is_dir() and images_in(path):
+        advice = "Sort them into one subfolder for each class."
+        raise InputError(f'"{path}"', "hold images in subfolders", "images without any", advice)
     if not found:
         raise InputError(
             f'"{path}"',

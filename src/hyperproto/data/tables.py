@@ -138,7 +138,8 @@ def read_columns(path: str | Path) -> Table:
     """
     path = as_path(path)
     if not path.is_file():
-        raise MissingDataError(f'Table "{path}"', "be an existing file", advice="Check the path.")
+        got = "a folder" if path.is_dir() else None
+        raise MissingDataError(f'Table "{path}"', "be an existing file", got, "Check the path.")
     ending = path.suffix.lower()
     if ending in PARQUET:
         return _read_parquet(path)

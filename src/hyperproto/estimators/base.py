@@ -20,22 +20,13 @@ from sklearn.utils.validation import (
 )
 from torch import Tensor, nn
 
+from hyperproto import defaults
 from hyperproto._core.checks import check_finite_number, check_integers, choose
 from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto._core.processes import derive_seed
 from hyperproto.data import Source, Split, Standardizer
 from hyperproto.data.preprocessing import Scaling, is_sparse
 from hyperproto.data.source import draw_rows, select
-from hyperproto.defaults import (
-    HIDDEN,
-    INFERENCE_BATCH_SIZE,
-    INFERENCE_ROWS,
-    PARTIAL_FIT_RATE,
-    PATIENCE,
-    VALIDATION_FRACTION,
-    InputKind,
-    choose_scaling,
-)
 from hyperproto.estimators.columns import ClassColumn, Column
 from hyperproto.estimators.store import save_estimator
 from hyperproto.evaluation.confidence import ClassCalibration, TaskOutputs
@@ -64,15 +55,15 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     dim: int | str = "auto"
     backbone: Any = "auto"
-    hidden: Any = HIDDEN
+    hidden: Any = defaults.HIDDEN
     standardize: str = "auto"
     epochs: int | str = "auto"
     batch_size: int | str = "auto"
     lr: float | str = "auto"
     weight_decay: float | str = "auto"
     early_stopping: bool = False
-    validation_fraction: float = VALIDATION_FRACTION
-    patience: int = PATIENCE
+    validation_fraction: float = defaults.VALIDATION_FRACTION
+    patience: int = defaults.PATIENCE
     calibrate: bool = False
     random_state: Any = None
     verbose: bool = False
@@ -186,7 +177,7 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             data = self._build(X, targets, np.arange(X.shape[0]), weight, seed, use_prior=False)
         else:
             data, seed = Split(self._prepare(X), targets), derive_seed(seed, "order", len(self.history_))
-        lr = self.settings_.lr * PARTIAL_FIT_RATE
+        lr = self.settings_.lr * defaults.PARTIAL_FIT_RATE
         self._train(data, None, weight, replace(self.settings_, lr=lr, epochs=1, schedule="constant", seed=seed))
         self._keep_examples(data)
         return self
@@ -239,7 +230,7 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         Return all rows as the network takes them.
         """
         asked = choose(self.standardize, {name: name for name in ("auto", *get_args(Scaling))}, what="scaling")
-        how = choose_scaling(asked, sparse=is_sparse(X))
+        how = defaults.choose_scaling(asked, sparse=is_sparse(X))
         self.inputs_ = Standardizer.fit(_select(X, rows), _select(weight, rows), how)
         inputs = self.inputs_(X)
         data, kind = Split(inputs, targets), kind_of(inputs)
@@ -270,7 +261,7 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             prior=prior,
         )
 
-    def _build_network(self, shape: tuple[int, ...], kind: InputKind, seed: int) -> nn.Module:
+    def _build_network(self, shape: tuple[int, ...], kind: defaults.InputKind, seed: int) -> nn.Module:
         """Build the network for inputs of a shape, its weights fixed by the seed."""
         if callable(self.backbone):
             with torch.random.fork_rng():
@@ -326,7 +317,7 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return self._run(self._inputs(X))
 
     def _run(self, inputs: Any) -> Tensor:
-        size = INFERENCE_ROWS if inputs.ndim == 2 else INFERENCE_BATCH_SIZE
+        size = defaults.INFERENCE_ROWS if inputs.ndim == 2 else defaults.INFERENCE_BATCH_SIZE
         return stack_outputs(self.network_, inputs, batch_size=size)
 
     def _scores(self, z: Tensor) -> dict[str, NDArray[Any]]:

@@ -1,6 +1,6 @@
 """Classification by the nearest prototype."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -18,7 +18,7 @@ from hyperproto.estimators.base import read_column
 from hyperproto.estimators.changes import ClassChanges
 from hyperproto.estimators.columns import ClassColumn, choose_unknown
 from hyperproto.evaluation.class_examples import draw_replay
-from hyperproto.evaluation.confidence import ClassCalibration, outlier_score
+from hyperproto.evaluation.confidence import ClassCalibration, uncalibrated
 from hyperproto_runtime.predictor import with_unknown
 
 TARGET = "target"
@@ -130,8 +130,8 @@ class HypersphericalClassifier(ClassifierMixin, ClassChanges):  # type: ignore[m
         ``kind`` is as in :func:`hyperproto.evaluation.confidence.outlier_score`; ``reject`` uses "length".
         """
         z = self._outputs(X)
-        scale = self._calibration(TARGET).model.scale
-        return outlier_score(self._scores(z)[TARGET], z.norm(dim=1), kind=kind, scale=scale)
+        fitted = replace(self._calibration(TARGET), outlier=kind)
+        return fitted.outliers(self._scores(z)[TARGET], z.norm(dim=1))
 
     def conformal_sets(self, X: Any, coverage: float = COVERAGE) -> NDArray[np.bool_]:
         """Return which classes to expect, shape (n, num_classes): the true one is among them as often as stated."""
@@ -146,8 +146,9 @@ class HypersphericalClassifier(ClassifierMixin, ClassChanges):  # type: ignore[m
         """
         if self.held_out_ is None:
             return None
+        before = uncalibrated(self.space_)[TARGET].model
         measures = self.held_out_[TARGET].cross_measure(
-            lambda part: ClassCalibration.fit(part.scores, part.targets, coverage=None)
+            lambda part: ClassCalibration.fit(part.scores, part.targets, coverage=None, before=before)
         )
         return measures.get("ece")
 

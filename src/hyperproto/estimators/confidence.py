@@ -95,8 +95,11 @@ class ConfidentEstimator(SphereEstimator, ABC):
         """Fit the confidence of each column of classes to what was said about held-out rows."""
         reject, held_out = getattr(self, "reject", None), self._held_out()
         rows = {name: held_out[name] for name in self._class_columns}
+        before = uncalibrated(self.space_)
         self.calibrations_ = {
-            name: ClassCalibration.fit(row.scores, row.targets, row.norms, coverage=None, reject=reject)
+            name: ClassCalibration.fit(
+                row.scores, row.targets, row.norms, coverage=None, reject=reject, before=before[name].model
+            )
             for name, row in rows.items()
         }
         if reject is not None:

@@ -108,9 +108,9 @@ def fit_calibration(
             if name in ranges:
                 low, high = ranges[name].low, ranges[name].high
                 return ConformalInterval.fit(part.scores, part.targets, coverage, low=low, high=high)
-            outlier = before[name].outlier
+            known, was = (part.scores, part.targets, part.norms), before[name]
             return ClassCalibration.fit(
-                part.scores, part.targets, part.norms, coverage=coverage, reject=reject, outlier=outlier
+                *known, coverage=coverage, reject=reject, outlier=was.outlier, before=was.model
             )
 
         tasks[name] = fit(outputs)

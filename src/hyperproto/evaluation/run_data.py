@@ -314,7 +314,8 @@ def _read_rows(paths: Iterable[Path], preprocessing: TablePreprocessing) -> tupl
         if not is_table(path):
             names = preprocessing.encoder.names
             listed = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
-            raise InputError(f'"{path}"', f"be a table (.csv, .tsv, .parquet) with columns {listed}", "another file")
+            got = "another file" if path.exists() else "no file of that name"
+            raise InputError(f'"{path}"', f"be a table (.csv, .tsv, .parquet) with columns {listed}", got)
         table = read_columns(path)
         parts.append(encode_rows(table, preprocessing.encoder))
         origins += [{"file": str(path), "row": row} for row in range(1, len(parts[-1]) + 1)]

@@ -48,17 +48,25 @@ class Exported:
         The largest of probabilities, and of numbers by the width of their range.
     changed : int
         Predicted classes that differ, of those whose two best classes do not tie.
+    calibrated : bool
+        Whether the probabilities of all classes were fitted to data that was not trained on.
     """
 
     folder: Path
     rows: int
     difference: float
     changed: int
+    calibrated: bool = True
 
     def __str__(self) -> str:
+        note = (
+            ""
+            if self.calibrated
+            else " It is not calibrated: to have probabilities that hold, do so and export again."
+        )
         return (
             f'Exported to "{self.folder}". torch and onnxruntime differ by at most {self.difference:.1e} on '
-            f"{self.rows} rows; {self.changed} predictions differ."
+            f"{self.rows} rows; {self.changed} predictions differ.{note}"
         )
 
 
@@ -203,7 +211,7 @@ def _task(space: TaskSpace, name: str, fitted: Mapping[str, Any] | None, more: M
         "certificate": None if prototypes is None else prototypes.certificate.to_dict(),
     }
     if fitted:
-        known |= {"scale": fitted["model"]["scale"], "outlier": fitted["outlier"]}
+        known |= {"scale": fitted["model"]["scale"], "outlier": fitted["outlier"], "longest": fitted.get("longest")}
         known |= {"sets": [_values(fitted["sets"])]} if fitted["sets"] else {}
         known |= {"rejection": _values(fitted["rejection"])} if fitted["rejection"] else {}
     return from_plain(TaskForm, known | dict(more))
@@ -243,7 +251,8 @@ def _compare(
         best = np.sort(scores[1], axis=1)[:, -2:]
         ties = best[:, -1] - best[:, 0] < AGREE if best.shape[1] > 1 else np.zeros(len(best), dtype=bool)
         changed += int(((prediction[0] != prediction[1]) & ~ties).sum())
-    return Exported(Path(), len(rows), difference, changed)
+    calibrated = all(task.calibrated for task in tasks if task.kind == "classes")
+    return Exported(Path(), len(rows), difference, changed, calibrated)
 
 
 def _prepared(rows: np.ndarray[Any, Any], preprocessing: Any) -> Tensor:

@@ -114,7 +114,11 @@ class Answers(nn.Module):
 def _outlier(task: TaskForm, scores: Tensor, probabilities: Tensor, z: Tensor) -> Tensor:
     """Return how unusual inputs are, as :func:`hyperproto.evaluation.confidence.outlier_score` says. Shape (n,)."""
     if task.outlier == "length":
-        return -scores.amax(dim=1) * z.square().sum(dim=1).sqrt().pow(LENGTH_POWER)
+        lengths = z.square().sum(dim=1).sqrt()
+        if task.longest is None:
+            return -scores.amax(dim=1) * lengths.pow(LENGTH_POWER)
+        known = lengths.clamp(max=task.longest).pow(LENGTH_POWER)
+        return -scores.amax(dim=1) * known * task.longest / lengths.clamp(min=task.longest)
     if task.outlier == "cosine":
         return 1 - scores.amax(dim=1)
     if task.outlier == "energy":

@@ -13,17 +13,7 @@ from hyperproto._core.errors import InputError
 from hyperproto.codes.measure import row_blocks
 from hyperproto.priors import Prior
 from hyperproto.prototypes import Prototypes
-from hyperproto.report.pages import (
-    SCENE,
-    certificate_rows,
-    coordinates,
-    plot_html,
-    scene_text,
-    sphere_grid,
-    sphere_surface,
-    table_html,
-    write_page,
-)
+from hyperproto.report import pages
 from hyperproto.report.projection import nearest, project
 
 TEMPLATE = Path(__file__).with_name("placement_page.html")
@@ -63,15 +53,15 @@ def write_placement_page(
     points = np.pad(projection.points, ((0, 0), (0, 3 - projection.points.shape[1])))  # a circle lies on the sphere
     figure = _scene(points, names, sphere=projection.is_exact)
     facts = {"classes": str(prototypes.num_classes), "dimensions": str(prototypes.dim)}
-    facts |= certificate_rows(prototypes.certificate)
+    facts |= pages.certificate_rows(prototypes.certificate)
     parts = {
-        "FACTS": table_html(facts.items()),
+        "FACTS": pages.table_html(facts.items()),
         "OVERLAP": html.escape(overlap_sentence(neighbors)),
         "SENTENCE": html.escape(projection.sentence),
-        "FIGURE": plot_html(figure, name="placement", scrollZoom=True),
+        "FIGURE": pages.plot_html(figure, name="placement", scrollZoom=True),
     }
     data = {"names": names, "points": points.round(4).tolist(), "hasPrior": any(neighbors["prior"])} | neighbors
-    write_page(path, TEMPLATE, title, data, parts)
+    pages.write_page(path, TEMPLATE, title, data, parts)
 
 
 def find_neighbors(prototypes: Prototypes, prior: Prior | None, k: int) -> dict[str, list[Any]]:
@@ -127,11 +117,11 @@ def _scene(points: Array, names: Sequence[str], *, sphere: bool) -> dict[str, An
         | {"hoverinfo": "skip", "showlegend": False, "x": [], "y": [], "z": []}
         for name, color, width, dash in (("prior", PRIOR_LINE, 3, "dot"), ("placement", PLACEMENT_LINE, 4, "solid"))
     ]
-    data += [sphere_grid(), sphere_surface()] if sphere else []
+    data += [pages.sphere_grid(), pages.sphere_surface()] if sphere else []
     cloud = {
         "type": "scatter3d",
         "mode": "markers+text" if len(names) <= NAMED else "markers",
-        "text": [scene_text(name) for name in names],
+        "text": [pages.scene_text(name) for name in names],
         "hovertext": [html.escape(name) for name in names],
         "hoverinfo": "text",
         "textposition": "top center",
@@ -139,4 +129,4 @@ def _scene(points: Array, names: Sequence[str], *, sphere: bool) -> dict[str, An
         "marker": {"size": 4, "color": PLACEMENT_LINE},
         "customdata": list(range(len(names))),
     }
-    return {"data": [*data, cloud | coordinates(points)], "layout": SCENE | {"showlegend": False}}
+    return {"data": [*data, cloud | pages.coordinates(points)], "layout": pages.SCENE | {"showlegend": False}}

@@ -16,16 +16,7 @@ from hyperproto.data.tables import read_columns
 from hyperproto.evaluation import ClassReport, Evaluation, TaskPredictions, evaluate_run
 from hyperproto.evaluation.evaluate import Predicted
 from hyperproto.evaluation.run_data import AnyRun, run_preprocessing
-from hyperproto.report.measures import (
-    CLASS_HEADINGS,
-    PAIR_HEADINGS,
-    class_rows,
-    describe_evaluation,
-    pair_rows,
-    percent,
-    worst_classes,
-)
-from hyperproto.report.pages import CLASS_COLORS, certificate_rows, image_sheet, plot_html, table_html, write_page
+from hyperproto.report import measures, pages
 from hyperproto.report.projection import nearest
 from hyperproto.spaces.tasks import class_tasks
 from hyperproto.training import RunRecord
@@ -37,7 +28,7 @@ NEIGHBORS, BINS = 3, 15
 THUMBNAIL = 96  # pixels
 LONGEST, COLUMNS = 300, 12  # letters of a text, and cells of a row, that are shown
 LONGEST_SETTINGS = 20_000  # letters
-BLUE, VERMILION, GRAY = CLASS_COLORS[0], CLASS_COLORS[3], "#999999"
+BLUE, VERMILION, GRAY = pages.CLASS_COLORS[0], pages.CLASS_COLORS[3], "#999999"
 MARGIN = {"l": 60, "r": 20, "t": 40, "b": 45}
 
 Ids = NDArray[np.int64]
@@ -62,9 +53,9 @@ def write_run_page(run: AnyRun, path: str | Path, data: Any = None, **options: A
     evaluation = evaluate_run(run, data, pairs=PAIRS, **options)
     found = evaluation.predicted
     assert found is not None
-    title, measures = describe_evaluation(evaluation)
+    title, rows = measures.describe_evaluation(evaluation)
     figures = Figures()
-    sections = [_section("Measures", _table(measures)), _section("Training", _curves(found.run.record, figures))]
+    sections = [_section("Measures", _table(rows)), _section("Training", _curves(found.run.record, figures))]
     inputs = Inputs(found, evaluation.split)
     for name, predictions in found.predictions.items():
         report = evaluation.tasks[name]
@@ -75,12 +66,12 @@ def write_run_page(run: AnyRun, path: str | Path, data: Any = None, **options: A
         sections.append(_section(name, *shown, inputs.gallery(name, predictions)))
     for name, prototypes in found.run.space.prototypes_by_task().items():
         facts = {"classes": str(prototypes.num_classes), "dimensions": str(prototypes.dim)}
-        rows = (facts | certificate_rows(prototypes.certificate)).items()
-        sections.append(_section(f"Prototypes of {name}, with their certificate", _table(rows)))
+        facts |= pages.certificate_rows(prototypes.certificate)
+        sections.append(_section(f"Prototypes of {name}, with their certificate", _table(facts.items())))
     settings = {key: value for key, value in found.run.record.config.items() if key != "preprocessing"}
     listed = html.escape(json.dumps(settings, indent=2)[:LONGEST_SETTINGS])
     sections.append(_section("Settings", f"<details><summary>all</summary><pre>{listed}</pre></details>"))
-    write_page(path, TEMPLATE, title, None, {"SECTIONS": "".join(sections)})
+    pages.write_page(path, TEMPLATE, title, None, {"SECTIONS": "".join(sections)})
     return evaluation
 
 
@@ -93,7 +84,7 @@ class Figures:
         """Return a plot as HTML."""
         self.count += 1
         figure = {"data": data, "layout": {"margin": MARGIN, "showlegend": False, "height": 380, **layout}}
-        drawn = plot_html(figure, name=f"figure-{self.count}", script=self.count == 1, displayModeBar=False)
+        drawn = pages.plot_html(figure, name=f"figure-{self.count}", script=self.count == 1, displayModeBar=False)
         return f'<div class="figure">{drawn}</div>'
 
 
@@ -102,7 +93,7 @@ def _section(title: str, *parts: str) -> str:
 
 
 def _table(rows: Any, *headings: str) -> str:
-    return f'<div class="wide"><table>{table_html(rows, *headings)}</table></div>'
+    return f'<div class="wide"><table>{pages.table_html(rows, *headings)}</table></div>'
 
 
 def _curves(record: RunRecord, figures: Figures) -> str:
@@ -152,7 +143,7 @@ def _class_parts(found: Predicted, name: str, report: ClassReport, figures: Figu
         drawn.append(_matrix(labels[known], predicted[known], names, figures))
     yield f'<div class="row">{"".join(drawn)}</div>'
     if report.pairs:
-        yield "<h3>Most frequent mistakes</h3>" + _table(pair_rows(report), *PAIR_HEADINGS)
+        yield "<h3>Most frequent mistakes</h3>" + _table(measures.pair_rows(report), *measures.PAIR_HEADINGS)
     yield _class_table(found, name, report, labels, sure)
 
 
@@ -179,12 +170,12 @@ def _class_table(
     found: Predicted, name: str, report: ClassReport, labels: Ids, sure: NDArray[np.float64] | None
 ) -> str:
     """Return the classes with the lowest recall, how sure their predictions are, and the nearest prototypes."""
-    listed = np.array(worst_classes(report, CLASSES), dtype=np.int64)
-    headings, (title, rows) = list(CLASS_HEADINGS), class_rows(report, CLASSES)
+    listed = np.array(measures.worst_classes(report, CLASSES), dtype=np.int64)
+    headings, (title, rows) = list(measures.CLASS_HEADINGS), measures.class_rows(report, CLASSES)
     if sure is not None:
         headings.append("mean probability of its predictions")
         for index, row in zip(listed, rows, strict=True):
-            row.append(percent(float(sure[labels == index, 0].mean())))
+            row.append(measures.percent(float(sure[labels == index, 0].mean())))
     prototypes = found.run.space.prototypes_by_task().get(name)
     if prototypes is not None and len(listed):
         headings.append("nearest prototypes, with their cosine")
@@ -259,12 +250,12 @@ class Inputs:
             pixels = data.pixels(torch.tensor([row]))
             step = max(1, pixels.shape[1] // THUMBNAIL)
             about = html.escape(str(data.paths[row]) if len(data.paths) else f"example {row + 1}", quote=True)
-            return f'<img src="{image_sheet(pixels[:, ::step, ::step], 1)}" alt="{about}" title="{about}">'
+            return f'<img src="{pages.image_sheet(pixels[:, ::step, ::step], 1)}" alt="{about}" title="{about}">'
         if self.rows is None:
             return f"example {row + 1}"
         place = int(self.rows[row])
         cells = [(name, _written(cells[place])[:LONGEST]) for name, cells in self.cells.items()]
-        return f"<div>row {place + 1}</div><table>{table_html(cells)}</table>"
+        return f"<div>row {place + 1}</div><table>{pages.table_html(cells)}</table>"
 
 
 def _worst(predictions: TaskPredictions) -> Ids:

@@ -10,20 +10,7 @@ from numpy.typing import NDArray
 
 from hyperproto._core.errors import InputError
 from hyperproto.codes.certificate import Certificate
-from hyperproto.report.pages import (
-    CLASS_COLORS,
-    SCENE,
-    certificate_rows,
-    coordinates,
-    image_sheet,
-    new_picture,
-    plot_html,
-    scene_text,
-    sphere_grid,
-    sphere_surface,
-    table_html,
-    write_page,
-)
+from hyperproto.report import pages
 from hyperproto.report.projection import nearest
 
 ELEVATION, AZIMUTH = 22, 35  # degrees: where the viewer stands
@@ -100,13 +87,13 @@ class SphereView:
     @property
     def colors(self) -> NDArray[np.str_]:
         """The color of each point's class. Shape (n,)."""
-        return np.array(CLASS_COLORS)[self.labels % len(CLASS_COLORS)]
+        return np.array(pages.CLASS_COLORS)[self.labels % len(pages.CLASS_COLORS)]
 
 
 def draw_sphere(view: SphereView, path: str | Path, *, title: str = "") -> None:
     """Draw the points colored by the class and, where they have one, by the number, and write PNG or SVG."""
     colorings = {} if view.values is None else {f"Colored by {view.value_name}": view.values}
-    with new_picture(path, 5.5 * (1 + len(colorings)), 5.6) as figure:
+    with pages.new_picture(path, 5.5 * (1 + len(colorings)), 5.6) as figure:
         if title:
             figure.suptitle(title)
         up, around = np.deg2rad([ELEVATION, AZIMUTH])
@@ -123,7 +110,7 @@ def draw_sphere(view: SphereView, path: str | Path, *, title: str = "") -> None:
             if limits:
                 figure.colorbar(cloud, ax=panel, shrink=0.6, label=view.value_name, pad=0.02)
             for index, name in enumerate(view.names):
-                color = CLASS_COLORS[index % len(CLASS_COLORS)]
+                color = pages.CLASS_COLORS[index % len(pages.CLASS_COLORS)]
                 x, y, z = view.prototypes_xyz[index]
                 panel.plot([0, x], [0, y], [0, z], color=color, linewidth=1)
                 panel.text(1.18 * x, 1.18 * y, 1.18 * z, name, color=color, ha="center", va="center", weight="bold")
@@ -156,25 +143,26 @@ def write_sphere_page(view: SphereView, path: str | Path, *, title: str) -> None
     }
     if view.images is not None:
         height, width = view.images.shape[1:]
-        data |= {"sheet": image_sheet(view.images, COLUMNS), "columns": COLUMNS, "width": width, "height": height}
-    facts = {} if view.certificate is None else certificate_rows(view.certificate)
-    parts = {"FIGURE": plot_html(_figure(view), name="sphere"), "FACTS": table_html(facts.items())}
-    write_page(path, TEMPLATE, title, data, parts)
+        sheet = pages.image_sheet(view.images, COLUMNS)
+        data |= {"sheet": sheet, "columns": COLUMNS, "width": width, "height": height}
+    facts = {} if view.certificate is None else pages.certificate_rows(view.certificate)
+    parts = {"FIGURE": pages.plot_html(_figure(view), name="sphere"), "FACTS": pages.table_html(facts.items())}
+    pages.write_page(path, TEMPLATE, title, data, parts)
 
 
 def _figure(view: SphereView) -> dict[str, Any]:
     """Describe the plot: one cloud for each class, which the legend switches, the prototypes, and the sphere."""
-    data = [sphere_surface(), sphere_grid()]  # first: plotly takes what was drawn last for what is under the pointer
+    # the sphere first: plotly takes what was drawn last for what is under the pointer
+    data = [pages.sphere_surface(), pages.sphere_grid()]
     rows = [np.flatnonzero(view.labels == index) for index in range(len(view.names))]
-    colors = [CLASS_COLORS[index % len(CLASS_COLORS)] for index in range(len(view.names))]
+    colors = [pages.CLASS_COLORS[index % len(pages.CLASS_COLORS)] for index in range(len(view.names))]
     for index, name in enumerate(view.names):
-        cloud = {"type": "scatter3d", "mode": "markers", "hoverinfo": "none", "name": html.escape(name)}
         marker = {"color": colors[index], "size": 4, "coloraxis": "coloraxis"}
-        data.append(
-            {**cloud, "marker": marker, "customdata": rows[index].tolist(), **coordinates(view.xyz[rows[index]])}
-        )
+        cloud = {"type": "scatter3d", "mode": "markers", "hoverinfo": "none", "name": html.escape(name)}
+        points = {"customdata": rows[index].tolist(), **pages.coordinates(view.xyz[rows[index]])}
+        data.append({**cloud, "marker": marker, **points})
     over = {"x": 0.99, "xanchor": "right", "y": 0.93, "bgcolor": "rgba(255, 255, 255, 0.6)", "itemsizing": "constant"}
-    layout = SCENE | {"showlegend": True, "legend": over}
+    layout = pages.SCENE | {"showlegend": True, "legend": over}
     if view.values is not None:
         bar = {"title": {"text": html.escape(view.value_name), "side": "right"}, "len": 0.6, "x": 0, "y": 0.4}
         layout["coloraxis"] = {"colorscale": "Viridis", "colorbar": bar, "showscale": False}
@@ -201,12 +189,12 @@ def _prototypes(view: SphereView, colors: list[str]) -> dict[str, Any]:
         "mode": "markers+text",
         "name": "prototypes",
         "marker": {"symbol": "diamond", "size": 6, "color": colors, "line": {"color": "#222222", "width": 1}},
-        "text": [scene_text(name) for name in view.names],
+        "text": [pages.scene_text(name) for name in view.names],
         "textfont": {"size": 18, "color": "#111111"},
         "hoverinfo": "text",
         "hovertext": [
             html.escape(f"prototype of {name}, {angle:.1f}° from that of {view.names[other]}")
             for name, angle, other in zip(view.names, angles, ids[:, 0], strict=True)
         ],
-        **coordinates(1.08 * spots),
+        **pages.coordinates(1.08 * spots),
     }

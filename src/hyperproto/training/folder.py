@@ -293,7 +293,7 @@ def take_folder(folder: Path) -> None:
         _check_spec(folder)
     advice = "Choose another."
     if (folder / "config.json").is_file():
-        advice = f"Continue the run in it with resume=True (--resume {folder} of a command), or choose another."
+        advice = f"Continue the run in it with {arg('resume', True)}, or choose another."
     ours = (SPEC, *([FEATURES] if _is_features(folder / FEATURES) else [])) if started else ()
     new_folder(folder, except_for=ours, advice=advice)
 

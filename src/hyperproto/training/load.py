@@ -25,6 +25,7 @@ from hyperproto.spec import RunSpec
 from hyperproto.training.checkpoint import fill_weights, read_tensors
 from hyperproto.training.distributed import use_channels_last
 from hyperproto.training.run import FORMAT, EpochRecord, RunConfig, best_epoch
+from hyperproto_runtime.model import is_model
 from hyperproto_runtime.schema import read_plain, typed
 
 CALIBRATION = "calibration.json"
@@ -101,8 +102,15 @@ def read_run(folder: str | Path) -> RunRecord:
 def read_config(folder: Path) -> dict[str, Any]:
     """Read the config of a run."""
     if not (folder / "config.json").is_file():
-        advice = "fit(folder=...) makes one, hyperproto train another."
-        raise MissingDataError(f'"{folder}"', "hold a run", 'no "config.json"', advice)
+        got, advice = 'no "config.json"', "fit(folder=...) makes one, hyperproto train another."
+        if is_model(folder):
+            got, advice = (
+                "an exported model",
+                "hyperproto predict takes it, and hyperproto.runtime.Predictor in Python.",
+            )
+        elif (folder / "estimator.json").is_file():
+            got, advice = "a saved estimator", "hyperproto export takes it, and hyperproto.load in Python."
+        raise MissingDataError(f'"{folder}"', "hold a run", got, advice)
     config = read_json(folder / "config.json")
     found = config.get("format") if isinstance(config, dict) else None
     if found != FORMAT:

@@ -38,6 +38,7 @@ from hyperproto.training.outputs import evaluate
 from hyperproto.training.run import Run, best_epoch, describe_measures, out_of_patience
 
 Callback: TypeAlias = Callable[[dict[str, Any]], object]
+LINES = 30  # about epochs, where there is no bar
 NAMED = 8  # examples in the sentence about a failed batch; all of them are in the file
 
 
@@ -75,13 +76,18 @@ class EpochLog:
         line = f"epoch {record['epoch'] + 1}/{self.epochs}  loss {record['loss']:.4f}  {described}".rstrip()
         if self.bar.shown:
             self.bar.print(line)
-        elif self.lines:
+        elif self.lines and self._is_printed(record["epoch"] + 1):
             print(f"{line}  ({time.monotonic() - self.started:.0f} s)", flush=True)
         if self.writer is not None:
             measures = {f"valid/{name}": value for name, value in record["valid"].items()}
             for name, value in {"loss": record["loss"], "lr": record["lr"], **measures}.items():
                 self.writer.add_scalar(name, value, record["epoch"])
             self.writer.flush()
+
+    def _is_printed(self, done: int) -> bool:
+        """Return whether an epoch gets a line where there is no bar: of many, LINES at most, evenly and the last."""
+        every = -(-self.epochs // LINES)
+        return done in (1, self.epochs) or done % every == 0
 
 
 def summary_writer(folder: Path, first_epoch: int) -> Any:

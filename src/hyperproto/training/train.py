@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import nn
 
 from hyperproto._core.files import as_path
@@ -168,7 +169,7 @@ def _fit(
     if say is not None:
         if source.note:
             say(source.note)
-        say(_headline(source.name, len(train_data), None if valid is None else len(valid), network, space))
+        say(_headline(source, len(train_data), None if valid is None else len(valid), network, space))
     run = fit(
         network,
         space,
@@ -189,14 +190,18 @@ def _values(known: Task | Target) -> list[Any]:
     return list(known.names or ()) if isinstance(known, Classes | Labels) else [known.low, known.high]
 
 
-def _headline(name: str, examples: int, valid: int | None, network: nn.Module, space: OutputSpace) -> str:
+def _headline(source: Source, examples: int, valid: int | None, network: nn.Module, space: OutputSpace) -> str:
     """Say what is trained on what; a rule may have chosen much of it."""
     assert isinstance(network, Backbone)
     weights = sum(parameter.numel() for parameter in network.parameters())
     measured = "nothing to measure on" if valid is None else f"{valid:,} to measure on"
     kind = "the sphere" if isinstance(space, Sphere) else "softmax and squared error"
-    line = f"{name}: {examples:,} examples to train on, {measured}; {network.name} with {weights:,} weights; "
-    line += f"{kind} in {space.dim} dimensions"
+    targets = source.train.targets.values()
+    missing = [target.isnan() if target.is_floating_point() else target < 0 for target in targets]
+    without = int(torch.stack(missing).all(dim=0).sum())
+    unlabeled = f" ({without:,} of them without a label)" if without else ""
+    line = f"{source.name}: {examples:,} examples to train on{unlabeled}, {measured}; "
+    line += f"{network.name} with {weights:,} weights; {kind} in {space.dim} dimensions"
     if type(space) is Space:
         losses = {task.loss.name.replace("_", " ") for task in space.tasks.values() if isinstance(task, Classes)}
         line += f", {' and '.join(sorted(losses))} loss" if losses else ""

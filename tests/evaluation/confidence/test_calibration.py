@@ -42,6 +42,22 @@ def test_a_model_that_is_always_right_is_not_certain():
     assert (best > 0.8).all()
 
 
+def test_few_examples_do_not_replace_what_is_better():
+    cosines = np.where(np.eye(3, dtype=bool)[np.arange(30) % 3], 0.9, -0.2)
+    certain = Temperature(20.0)
+    assert Temperature.fit(cosines, np.arange(30) % 3).scale < 10
+    assert Temperature.fit(cosines, np.arange(30) % 3, certain) is certain
+    assert Temperature.fit(cosines[:1], [0], certain) is certain
+    wrong = np.where(np.arange(30) % 4 == 0, (np.arange(30) + 1) % 3, np.arange(30) % 3)
+    assert Temperature.fit(cosines, wrong, certain) == Temperature.fit(cosines, wrong)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_fit_replaces_what_is_far_off(seed):
+    cosines, labels = draw(4.0, n=60, seed=seed)
+    assert Temperature.fit(cosines, labels, Temperature(40.0)) == Temperature.fit(cosines, labels)
+
+
 @given(st.integers(0, 2**32 - 1), st.floats(1e-3, 1e3))
 def test_probabilities_sum_to_one_and_keep_the_order_of_cosines(seed, scale):
     cosines = np.random.default_rng(seed).uniform(-1, 1, (4, 6))

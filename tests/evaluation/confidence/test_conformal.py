@@ -1,5 +1,6 @@
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from scipy.special import softmax
 from hyperproto._core.errors import InputError
 from hyperproto.evaluation.confidence import (
     OUTLIER_SCORES,
+    ClassCalibration,
     ConformalInterval,
     ConformalSets,
     Rejection,
@@ -129,6 +131,22 @@ def test_of_two_outputs_in_one_direction_the_shorter_is_stranger_where_lengths_a
     assert len(set(outlier_score(cosines).tolist())) == 1
     scaled = outlier_score(cosines, [5.0, 30.0])
     assert scaled[0] > scaled[1]  # the unit of lengths plays no part in the order
+
+
+def test_an_output_longer_than_all_known_ones_is_the_stranger_the_longer_it_is():
+    lengths = np.geomspace(0.01, 100, 9)
+    scores = outlier_score(np.tile([0.9, -0.9], (9, 1)), lengths, longest=1.0)
+    assert scores.argmin() == 4
+    assert (np.diff(scores) * np.repeat([-1, 1], 4) > 0).all()
+    np.testing.assert_allclose(scores[4:], -0.9 / lengths[4:])
+    np.testing.assert_array_equal(scores[:5], outlier_score(np.tile([0.9, -0.9], (5, 1)), lengths[:5]))
+
+
+def test_a_threshold_stored_without_the_longest_output_is_read():
+    fitted = ClassCalibration.fit(np.eye(3).repeat(20, 0), np.arange(3).repeat(20), np.ones(60), reject=0.05)
+    assert fitted.longest == 1
+    stored = {name: value for name, value in fitted.to_dict().items() if name != "longest"}
+    assert ClassCalibration.from_dict(stored) == replace(fitted, longest=None)
 
 
 def test_mistakes_are_named():

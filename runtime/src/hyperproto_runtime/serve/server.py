@@ -9,7 +9,7 @@ from pathlib import Path
 import uvicorn
 
 from hyperproto_runtime.checks import check_finite_number, check_integer
-from hyperproto_runtime.errors import InputError
+from hyperproto_runtime.errors import InputError, arg
 from hyperproto_runtime.predictor import Predictor
 from hyperproto_runtime.serve.app import make_app
 from hyperproto_runtime.serve.gate import LOOPBACK, Gate
@@ -60,7 +60,12 @@ def serve(folder: str | Path, options: ServeOptions | None = None) -> None:
         timeout_graceful_shutdown=round(options.timeout) + 1,
     )
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.create_server((host, options.port), family=family, backlog=1024) as listener:
+    try:
+        opened = socket.create_server((host, options.port), family=family, backlog=1024)
+    except OSError as error:
+        got = f"{host}, {options.port} ({error.strerror or error})"
+        raise InputError("port", "be one that is free", got, f"{arg('port', 0)} takes any.") from None
+    with opened as listener:
         # without it the body of an answer waits 40 ms for the client to confirm its head
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         where = f"[{host}]" if ":" in host else host

@@ -31,6 +31,7 @@ from hyperproto_runtime.schema import read_plain
 FORMAT = "hyperproto.calibration/1"
 SMALLEST_SCALE, LARGEST_SCALE = 1e-3, 1e5  # that are tried
 FEWEST = 20  # examples of which halves are compared
+FEW = 500  # examples to which a fit may be worse than none
 MEASURES = {"ece": "calibration_error"} | {key: key for key in ("coverage", "set_size", "width", "rejection")}
 
 
@@ -59,7 +60,7 @@ class Temperature(StoredValue, kind="temperature"):
         check_finite_number(self.scale, "scale", above=0)
 
     @classmethod
-    def fit(cls, cosines: Values, labels: Values) -> Self:
+    def fit(cls, cosines: Values, labels: Values, before: Self | None = None) -> Self:
         """Choose the scale that makes the labels most likely; the negative log-likelihood is convex in it.
 
         The labels count n times and a uniform distribution once: where every example is right the likelihood alone
@@ -70,9 +71,19 @@ class Temperature(StoredValue, kind="temperature"):
         cosines : array, shape (n, num_classes)
         labels : array of integers, shape (n,)
             -1 where missing; those rows do not count.
+        before : Temperature, optional
+            What is kept where few examples were fitted on, and held-out tenths of them say that it is no worse.
         """
         scores, ids = labeled_rows(cosines, labels, "cosines")
         n, num_classes = scores.shape
+        if before is not None and n < FEW:
+            if n < 2:
+                return before
+            parts = np.array_split(np.random.default_rng(0).permutation(n), 10)[:n]
+            fits = (cls.fit(np.delete(scores, part, axis=0), np.delete(ids, part)) for part in parts)
+            losses = [fit.loss(scores[part], ids[part]) for fit, part in zip(fits, parts, strict=True)]
+            if sum(losses) >= before.loss(scores, ids):
+                return before
         target = np.full(scores.shape, 1 / (num_classes * (n + 1)))
         target[np.arange(n), ids] += n / (n + 1)
 
@@ -82,6 +93,10 @@ class Temperature(StoredValue, kind="temperature"):
 
         bounds = np.log(SMALLEST_SCALE), np.log(LARGEST_SCALE)
         return cls(float(np.exp(minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 1e-6}).x)))
+
+    def loss(self, scores: Numbers, ids: npt.NDArray[Any]) -> float:
+        """Return the negative log-likelihood of all examples."""
+        return float(-log_softmax(self.scale * scores, axis=1)[np.arange(len(ids)), ids].sum())
 
     def probabilities(self, cosines: Values) -> Numbers:
         """Return one probability per class, rows summing to 1. Shape (n, num_classes)."""
@@ -99,12 +114,15 @@ class ClassCalibration(TaskCalibration, kind="classes"):
     rejection : Rejection, optional
     outlier : str, default "length"
         Which :func:`~hyperproto.evaluation.confidence.outliers.outlier_score` the threshold is about.
+    longest : float, optional
+        The largest length of an output when the threshold was fitted; from there on the score falls off.
     """
 
     model: Temperature
     sets: ConformalSets | None = None
     rejection: Rejection | None = None
     outlier: str = "length"
+    longest: float | None = None
 
     def __post_init__(self) -> None:
         choose(self.outlier, OUTLIER_SCORES, what="outlier score")
@@ -122,6 +140,7 @@ class ClassCalibration(TaskCalibration, kind="classes"):
         coverage: float | None = COVERAGE,
         reject: float | None = None,
         outlier: str | None = None,
+        before: Temperature | None = None,
     ) -> Self:
         """Fit everything on the same examples, none of which was trained on.
 
@@ -138,9 +157,11 @@ class ClassCalibration(TaskCalibration, kind="classes"):
             Share of known inputs that may be called unknown; None fits no threshold.
         outlier : str, optional
             As ``kind`` of :func:`~hyperproto.evaluation.confidence.outliers.outlier_score`.
+        before : Temperature, optional
+            As for :meth:`Temperature.fit`.
         """
         scores, ids = labeled_rows(cosines, labels, "cosines")
-        model = Temperature.fit(scores, ids)
+        model = Temperature.fit(scores, ids, before)
         sets = None if coverage is None else ConformalSets.fit(model.probabilities(scores), ids, coverage)
         outlier = outlier or ("cosine" if norms is None else "length")
         if reject is None:
@@ -148,7 +169,8 @@ class ClassCalibration(TaskCalibration, kind="classes"):
         present = to_labels(labels, len(np.asarray(labels)), scores.shape[1]) >= 0
         lengths = None if norms is None else to_numbers(norms, "norms", ndim=1)[present]
         unusual = outlier_score(scores, lengths, kind=outlier, scale=model.scale)
-        return cls(model, sets, Rejection.fit(unusual, reject), outlier)
+        longest = None if lengths is None else float(lengths.max()) or None
+        return cls(model, sets, Rejection.fit(unusual, reject), outlier, longest)
 
     def probabilities(self, cosines: Values) -> Numbers:
         """Return one probability per class, shape (n, num_classes)."""
@@ -156,7 +178,7 @@ class ClassCalibration(TaskCalibration, kind="classes"):
 
     def outliers(self, cosines: Values, norms: Values | None = None) -> Numbers:
         """Return how unusual each input is, shape (n,)."""
-        return outlier_score(cosines, norms, kind=self.outlier, scale=self.model.scale)
+        return outlier_score(cosines, norms, kind=self.outlier, scale=self.model.scale, longest=self.longest)
 
     def accept(self, cosines: Values, norms: Values | None = None) -> npt.NDArray[np.bool_]:
         """Return which inputs are taken for known, shape (n,); all of them where no threshold was fitted."""

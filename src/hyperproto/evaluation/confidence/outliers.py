@@ -40,7 +40,12 @@ OUTLIER_SCORES: dict[str, Callable[[Numbers, Numbers | None, float], Numbers]] =
 
 
 def outlier_score(
-    cosines: Values, norms: Values | None = None, *, kind: str | None = None, scale: float = 1.0
+    cosines: Values,
+    norms: Values | None = None,
+    *,
+    kind: str | None = None,
+    scale: float = 1.0,
+    longest: float | None = None,
 ) -> Numbers:
     """Return how unusual each input is, larger for more unusual ones. Shape (n,).
 
@@ -55,6 +60,9 @@ def outlier_score(
         probability; the energy (default: "length" with norms, "cosine" without).
     scale : float, default 1
         Of the softmax behind "probability" and "energy", as :class:`Temperature` has it.
+    longest : float, optional
+        The largest |z| of known inputs. Beyond it, "length" falls off as 1 / |z|: a linear path makes |z| huge for
+        inputs far outside of the training data, of which a network knows nothing, either.
 
     Examples
     --------
@@ -62,6 +70,8 @@ def outlier_score(
     array([0. , 0.5])
     >>> outlier_score([[0.5, -0.5], [0.5, -0.5]], norms=[32.0, 1.0])
     array([-1. , -0.5])
+    >>> outlier_score([[1.0, -1.0], [1.0, -1.0]], norms=[32.0, 320.0], longest=32.0).round(2)
+    array([-2. , -0.2])
     """
     if kind is None:
         kind = "cosine" if norms is None else "length"
@@ -72,6 +82,9 @@ def outlier_score(
     if lengths is not None and (len(lengths) != len(scores) or lengths.min() < 0):
         got = f"{len(lengths)}, the smallest {lengths.min()}"
         raise InputError("norms", f"be {len(scores)} lengths, one per row of {arg('cosines')}", got)
+    if lengths is not None and longest is not None:
+        ratio = longest / np.maximum(lengths, check_finite_number(longest, "longest", above=0))
+        lengths = np.minimum(lengths, longest) * ratio ** (1 / LENGTH_POWER)
     return chosen(scores, lengths, scale)
 
 

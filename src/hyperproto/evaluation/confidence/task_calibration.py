@@ -3,7 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -38,11 +38,12 @@ class StoredValue:
         """Return what :meth:`to_dict` described."""
         kind = stored.get("kind", cls.kind)
         chosen = StoredValue.kinds.get(kind, StoredValue)
-        names = [field.name for field in fields(chosen)] if kind in StoredValue.kinds else []  # type: ignore[arg-type]
-        if not names or not issubclass(chosen, cls) or not stored.keys() >= set(names):
+        known = fields(chosen) if kind in StoredValue.kinds else ()  # type: ignore[arg-type]
+        needed = {field.name for field in known if field.default is MISSING}
+        if not needed or not issubclass(chosen, cls) or not stored.keys() >= needed:
             rule, got = f"have kind and entries of a {cls.kind}", f'"{kind}" with {list(stored)}'
             raise InputError(f"A stored {cls.kind}", rule, got, "Calibrate again.")
-        values = {name: stored[name] for name in names}
+        values = {field.name: stored[field.name] for field in known if field.name in stored}
         nested = {name: StoredValue.from_dict(v) for name, v in values.items() if isinstance(v, Mapping)}
         return chosen(**values | nested)
 
