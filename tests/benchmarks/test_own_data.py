@@ -1,5 +1,6 @@
 """The comparison on people's own data: its folds, its methods on scikit-learn's sets, and its verdicts."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -85,13 +86,19 @@ def test_folds_have_examples_of_their_own_and_seeds_share_theirs():
     assert rate(texts, "accuracy", three).error == 1
 
 
-def test_the_readme_shows_what_was_measured():
+@pytest.mark.parametrize(("group", "page"), [("report", "README.md"), ("choose", "docs/explanation/results.md")])
+def test_documents_show_what_was_measured(group, page):
     root = Path(__file__).parents[2]
     lines = table([result for row in ROWS for result in read(row)])
-    shown = [line.split("|")[1:-1] for line in (root / "README.md").read_text().splitlines() if line.startswith("| ")]
+    text = (root / page).read_text(encoding="utf-8")
+    shown = [line.split("|")[1:-1] for line in text.splitlines() if line.startswith("| ")]
     found = {cells[0].strip(): [cell.strip() for cell in cells[1:]] for cells in shown}
-    finished = [line for line in lines if "unfinished" not in line["verdict"]]
+    finished = [line for line in lines if line["group"] == group and "unfinished" not in line["verdict"]]
     assert finished
+    if group == "report":
+        level, behind = (sum(word in line["verdict"] for line in finished) for word in ("level", "behind"))
+        counted = f"Ours is level in {level} of {len(finished)} lines and behind boosting in {behind}."
+        assert counted in re.sub(r"\s+", " ", text)
     for line in finished:
         ours, best, same, constant, verdict = found[f"{line['data']}; {line['measure']}"]
         assert [ours, same, constant] == [line["ours"], line["same network, no sphere"], line["constant"]]
