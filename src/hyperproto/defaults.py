@@ -126,7 +126,7 @@ def choose_loss(num_classes: int, dim: int, *, frozen: bool = False) -> tuple[st
         return "free_norm_softmax", {}
     if is_simplex:
         return "squared_cosine", {}
-    return "power_cosine", {"q": 0.5 if num_classes > MAX_PER_AXIS * dim else 1.0}
+    return "power_cosine", {"q": 1.0 if frozen and num_classes <= MAX_PER_AXIS * dim else 0.5}
 
 
 def uses_prior(class_counts: Sequence[int], num_ranges: int, dim: int, loss: str, *, frozen: bool = False) -> bool:
