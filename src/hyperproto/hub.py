@@ -13,11 +13,11 @@ from typing import Any
 
 from huggingface_hub import HfApi, ModelCardData, snapshot_download
 
-from hyperproto._core.errors import MissingDataError
 from hyperproto._core.files import as_path, filling
 from hyperproto.evaluation.run_data import open_run
 from hyperproto.spaces import Classes
 from hyperproto.training.run import describe_measures
+from hyperproto_runtime.errors import MissingDataError
 
 FILES = ("config.json", "prototypes.*.safetensors", "epochs.jsonl", "metrics.json", "calibration.json")
 WEIGHTS = ("last.safetensors", "best.safetensors")

@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-from hyperproto._core.errors import InputError
 from hyperproto._core.files import whole
 from hyperproto.training import load as load_run
+from hyperproto_runtime.errors import InputError
 
 
 def load(folder: str | Path, **options: Any) -> Any:

@@ -17,9 +17,9 @@ from torch import Tensor
 from torch.nn import functional
 
 from hyperproto._core.checks import check_finite_number, check_integer, check_output_width, choose
-from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto.defaults import choose_loss
 from hyperproto.sphere import normalize, working_dtype
+from hyperproto_runtime.errors import InputError, InputTypeError
 
 Reduction: TypeAlias = Literal["mean", "sum", "none"]
 REDUCTIONS: dict[str, Callable[[Tensor], Tensor]] = {"mean": torch.mean, "sum": torch.sum, "none": torch.Tensor.clone}

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from hyperproto._core.arrays import Numbers, Values, labeled_rows, to_numbers
 from hyperproto._core.checks import check_finite_number, check_integer
-from hyperproto._core.errors import InputError, arg
+from hyperproto_runtime.errors import InputError, arg
 
 
 def accuracy_terms(predicted: Tensor, labels: Tensor) -> tuple[float, int]:

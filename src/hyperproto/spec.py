@@ -11,8 +11,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Self
 
 from hyperproto._core.checks import check_finite_number, check_integer
-from hyperproto._core.errors import InputError, arg
 from hyperproto.defaults import INFERENCE_BATCH_SIZE, MOMENTUM
+from hyperproto_runtime.errors import InputError, arg
 from hyperproto_runtime.schema import check_choices, from_plain
 
 

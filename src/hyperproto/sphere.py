@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from hyperproto._core.checks import check_integer
-from hyperproto._core.errors import InputTypeError
+from hyperproto_runtime.errors import InputTypeError
 
 
 def working_dtype(dtype: torch.dtype) -> torch.dtype:

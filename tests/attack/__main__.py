@@ -67,7 +67,7 @@ def _start(
 
 
 def _work(kind: str, seed: int, cases: range, good: Path, keep: Path | None, replies: Connection) -> None:
-    from hyperproto._core.errors import HyperprotoError
+    from hyperproto_runtime.errors import HyperprotoError
     from tests.attack.kinds import KINDS
     from tests.attack.mutate import damage
 

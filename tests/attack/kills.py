@@ -27,11 +27,11 @@ import safetensors.torch
 import torch
 
 import hyperproto as hp
-from hyperproto._core.errors import HyperprotoError
 from hyperproto.cli.main import main as command_line
 from hyperproto.estimators import HypersphericalClassifier
 from hyperproto.evaluation import calibrate_run
 from hyperproto.training import RunSpec, SpaceSpec, TrainSettings, train
+from hyperproto_runtime.errors import HyperprotoError
 
 from .kinds import COLUMNS, _numbers, _training, describe_data
 

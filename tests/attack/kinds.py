@@ -18,7 +18,6 @@ from scipy import sparse
 from sklearn.base import clone
 
 import hyperproto as hp
-from hyperproto._core.errors import HyperprotoError
 from hyperproto.cli.place import read_classes
 from hyperproto.data import read_source, training_data
 from hyperproto.data.readers import describe_data
@@ -33,6 +32,7 @@ from hyperproto.reproduction.reports import to_markdown
 from hyperproto.training import NetworkSpec, RunSpec, SpaceSpec, TrainSettings, resume_run, train
 from hyperproto.training.folder import stored_spec
 from hyperproto_runtime import Predictor
+from hyperproto_runtime.errors import HyperprotoError
 from tests.data import layouts
 
 NAMES = ("cat", "dog", "bird")

@@ -5,11 +5,11 @@ import socket
 
 import pytest
 
-from hyperproto._core.errors import HyperprotoError
 from hyperproto._core.progress import ProgressBar
 from hyperproto.cli.main import main
 from hyperproto.loading import load
 from hyperproto.training.loop import LINES, EpochLog
+from hyperproto_runtime.errors import HyperprotoError
 from tests.data.layouts import write_csv, write_image_folder
 from tests.runtime.conftest import exported  # noqa: F401  # a fixture
 

@@ -12,12 +12,12 @@ import pytest
 import torch
 
 import hyperproto as hp
-from hyperproto._core.errors import HyperprotoError, StorageError
 from hyperproto._core.files import append_json_line, filling, owning, replacing, whole, write_json
 from hyperproto.data import read_source
 from hyperproto.evaluation import calibrate_run, list_runs
 from hyperproto.models import create_backbone, load_weights
 from hyperproto.training import resume_run
+from hyperproto_runtime.errors import HyperprotoError, StorageError
 
 
 def killed(work):

@@ -3,9 +3,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from hyperproto._core.errors import HyperprotoError
 from hyperproto.data.preprocessing import ImagePreprocessing, preprocessing_from_dict
 from hyperproto.spec import DataSpec, NetworkSpec, RunSpec, TrainSettings
+from hyperproto_runtime.errors import HyperprotoError
 from hyperproto_runtime.schema import from_plain
 
 RUN = RunSpec(data=DataSpec(reader="table", path="/t.csv", options={"classes": ["a"]}, tasks=("a",)))

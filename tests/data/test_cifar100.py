@@ -3,9 +3,9 @@ import os
 import pytest
 import torch
 
-from hyperproto._core.errors import InputError
 from hyperproto.data import read_cifar100, read_uneven_cifar100
 from hyperproto.data.readers import read_source
+from hyperproto_runtime.errors import InputError
 from tests.data.layouts import COARSE, COARSE_OF, FINE, cifar_part, write_cifar100_binary
 
 

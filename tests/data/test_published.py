@@ -5,10 +5,10 @@ import math
 import pytest
 import torch
 
-from hyperproto._core.errors import InputError, MissingDataError
 from hyperproto.data import ImageFiles, read_cub200, read_omniart, read_tiny_imagenet
 from hyperproto.data.source import resized
 from hyperproto.spaces import tasks_for
+from hyperproto_runtime.errors import InputError, MissingDataError
 from tests.data.layouts import write_csv, write_cub200, write_omniart, write_tiny_imagenet
 
 

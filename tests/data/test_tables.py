@@ -9,13 +9,13 @@ import torch
 from pyarrow import parquet
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from hyperproto._core.errors import InputError
 from hyperproto.data import TablePreprocessing, read_table
 from hyperproto.data.preprocessing import is_sparse, preprocessing_from_dict
 from hyperproto.data.readers import describe_source
 from hyperproto.data.source import hold_out_rows
 from hyperproto.data.tables import describe_columns, read_columns
 from hyperproto.spaces import tasks_for
+from hyperproto_runtime.errors import InputError
 from tests.data.layouts import write_csv, write_painting_table
 
 PEOPLE = [["60", "1.6", "a", "30"], ["70", "", "b", "40"], ["80", "1.8", "a", ""], ["90", "2.0", "", "60"]]

@@ -9,12 +9,12 @@ import torch
 from torch import nn
 
 import hyperproto as hp
-from hyperproto._core.errors import NonFiniteLossError
 from hyperproto.data import Arrays, read_table, training_data
 from hyperproto.evaluation import Finding, doctor, examine_run, open_run
 from hyperproto.evaluation.doctor import Evidence, SplitOutputs, split_outputs
 from hyperproto.models import create_backbone
 from hyperproto.training import DataSpec, RunSpec, read_run
+from hyperproto_runtime.errors import NonFiniteLossError
 from tests.cli.test_cli import run as run_verb
 
 NAMES = ["left", "middle", "right"]

@@ -9,7 +9,6 @@ from PIL import Image
 from scipy import sparse
 
 import hyperproto as hp
-from hyperproto._core.errors import InputError
 from hyperproto.baselines import ConventionalSpace, DeepNCM
 from hyperproto.cli.main import main
 from hyperproto.data import ImagePreprocessing, Standardizer
@@ -21,6 +20,7 @@ from hyperproto.models import create_backbone
 from hyperproto.runtime import Predictor
 from hyperproto.spec import NetworkSpec, RunSpec, TrainSettings
 from hyperproto.training import train
+from hyperproto_runtime.errors import InputError
 from tests.data import layouts
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # what the exporter warns of is not ours

@@ -8,10 +8,10 @@ import pytest
 import torch
 
 import hyperproto as hp
-from hyperproto._core.errors import InputError
 from hyperproto.evaluation import calibrate_run
 from hyperproto.hub import HubModel
 from hyperproto.models import create_backbone
+from hyperproto_runtime.errors import InputError
 
 ROWS = torch.randn(60, 4, generator=torch.Generator().manual_seed(0))
 TARGETS = {"pet": torch.arange(60) % 3, "age": torch.linspace(0, 9, 60)}

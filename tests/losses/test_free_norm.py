@@ -5,9 +5,9 @@ import torch
 from torch.nn import functional
 
 import hyperproto as hp
-from hyperproto._core.errors import InputError
 from hyperproto.losses import get_loss
 from hyperproto.sphere import normalize
+from hyperproto_runtime.errors import InputError
 
 
 def batch(generator, n=7, num_classes=5, dim=4):

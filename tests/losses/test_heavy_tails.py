@@ -7,9 +7,9 @@ import torch
 from torch.nn import functional
 
 import hyperproto as hp
-from hyperproto._core.errors import InputError
 from hyperproto.losses import LOSSES, CauchySoftmax, PowerCosine, SquaredCosine
 from hyperproto.sphere import normalize
+from hyperproto_runtime.errors import InputError
 
 
 def batch(n, num_classes, dim, generator):

@@ -5,13 +5,13 @@ from scipy.integrate import trapezoid
 from scipy.special import softmax
 from sklearn.metrics import average_precision_score, roc_auc_score, roc_curve
 
-from hyperproto._core.errors import InputError
 from hyperproto.metrics import (
     expected_calibration_error,
     false_positive_rate_at,
     measure_open_set,
     open_set_classification_rate,
 )
+from hyperproto_runtime.errors import InputError
 
 
 def draw_probabilities(n: int = 200, num_classes: int = 4, seed: int = 0):

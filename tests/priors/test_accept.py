@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto.priors import Prior, as_prior, from_similarity, from_vectors
+from hyperproto_runtime.errors import InputError, InputTypeError
 
 NAMES = ("cat", "dog", "fox")
 TABLE = np.array([[1.0, 0.0, 2.0, 1.0], [1.0, 0.5, 2.0, 0.0], [0.0, 3.0, 0.5, 0.0]])

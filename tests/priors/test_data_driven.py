@@ -5,9 +5,9 @@ import pytest
 import torch
 
 import hyperproto as hp
-from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto.priors import data_driven, from_data
 from hyperproto.priors.data_driven import discriminant_means, patch_features
+from hyperproto_runtime.errors import InputError, InputTypeError
 
 
 def clusters(generator, centers, each=40):

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 import torch
 
-from hyperproto._core.errors import InputError
 from hyperproto.priors import as_prior, from_similarity
 from hyperproto.priors.accept import read_matrix_table
+from hyperproto_runtime.errors import InputError
 
 
 def test_similarities_are_kept_and_the_diagonal_is_not_read():

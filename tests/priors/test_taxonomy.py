@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto.priors import from_taxonomy
 from hyperproto.priors.taxonomy import ancestors, check_taxonomy, path_similarity
+from hyperproto_runtime.errors import InputError, InputTypeError
 
 #                 thing
 #        animal          vehicle

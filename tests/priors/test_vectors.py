@@ -4,9 +4,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto.priors import from_vectors
 from hyperproto.priors.vectors import joined_key, match_words, possible_words
+from hyperproto_runtime.errors import InputError, InputTypeError
 
 WORDS = {"maple": [1.0, 0.0], "tree": [1.0, 1.0], "fox": [0.0, 2.0]}
 

@@ -3,8 +3,8 @@ import gzip
 import numpy as np
 import pytest
 
-from hyperproto._core.errors import InputError
 from hyperproto.priors import from_vectors
+from hyperproto_runtime.errors import InputError
 
 VECTORS = {"the": [0.0, 1.0, -2.5], "cat": [1.0, 0.5, 0.0], "dog": [1.0, 0.0, 1e-3], "fish": [-1.0, 0.25, 3.0]}
 NAMES = ("dog", "cat_fish", "the")

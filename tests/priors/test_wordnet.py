@@ -5,8 +5,8 @@ import warnings
 import numpy as np
 import pytest
 
-from hyperproto._core.errors import InputError, MissingDataError, MissingExtraError
 from hyperproto.priors import as_prior, from_wordnet
+from hyperproto_runtime.errors import InputError, MissingDataError, MissingExtraError
 
 OFFSETS = {"dog": 2084071, "cat": 2121620, "carnivore": 2075296, "fish": 2512053, "animal": 15388}
 ABOVE = {"dog": ["carnivore"], "cat": ["carnivore"], "carnivore": ["animal"], "fish": ["animal"], "animal": []}

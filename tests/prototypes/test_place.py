@@ -6,7 +6,7 @@ import torch
 from threadpoolctl import threadpool_limits
 
 from hyperproto import place
-from hyperproto._core.errors import InputError
+from hyperproto_runtime.errors import InputError
 
 
 @pytest.mark.parametrize(("classes", "dim"), [(2, 2), (3, 2), (4, 3), (10, 9), (10, 30), (100, 99)])

@@ -6,10 +6,10 @@ import pytest
 from PIL import Image
 
 import hyperproto as hp
-from hyperproto._core.errors import require
 from hyperproto.codes.certificate import polygon
 from hyperproto.report import SphereView, draw_sphere, write_sphere_page
 from hyperproto.report.sphere_view import _figure
+from hyperproto_runtime.errors import require
 
 
 def make_view(n: int = 70) -> SphereView:

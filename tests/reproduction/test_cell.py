@@ -6,7 +6,6 @@ from dataclasses import asdict, replace
 import pytest
 import torch
 
-from hyperproto._core.errors import InputError
 from hyperproto.data import Augment, ImagePreprocessing, read_cifar100, read_cub200, read_omniart, read_tiny_imagenet
 from hyperproto.prototypes import place
 from hyperproto.reproduction.cell import Cell, at_scale, paper_cell
@@ -14,6 +13,7 @@ from hyperproto.reproduction.experiment import SEEDS, find_experiment
 from hyperproto.reproduction.placements import cell_prototypes
 from hyperproto.spec import SCHEDULES
 from hyperproto.training.build import build_network
+from hyperproto_runtime.errors import InputError
 from tests.reproduction.helpers import NAMES, find
 
 WHOLE = ("cifar-100-uneven", "cub-200-2011")  # of which the cpu scale takes all training images

@@ -5,11 +5,11 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from hyperproto._core.errors import InputError
 from hyperproto.data import Bounds, Labels, Split
 from hyperproto.reproduction.cell import constant_cell, paper_cell
 from hyperproto.reproduction.run_cell import read_cell_data, run_cell
 from hyperproto.training.build import draw_in_proportion
+from hyperproto_runtime.errors import InputError
 
 
 def make_split(labels):

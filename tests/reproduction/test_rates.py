@@ -4,12 +4,12 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from hyperproto._core.errors import InputError
 from hyperproto.reproduction.cell import FORMAT, at_scale, write_record
 from hyperproto.reproduction.experiment import find_experiment
 from hyperproto.reproduction.grid import make_grid
 from hyperproto.reproduction.rates import SEARCHED, loss_of, score, trials, with_best_rate
 from hyperproto.reproduction.runner import make_plan
+from hyperproto_runtime.errors import InputError
 from tests.reproduction.helpers import find
 
 LATE = ", clamped only at test"

@@ -5,11 +5,11 @@ import sys
 
 import pytest
 
-from hyperproto._core.errors import InputError
 from hyperproto._version import __version__
 from hyperproto.cli.main import main
 from hyperproto.cli.reproduce import Reproduce
 from hyperproto.reproduction import runner
+from hyperproto_runtime.errors import InputError
 from tests.data import layouts
 from tests.reproduction.helpers import FURTHER
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hyperproto._core.errors import InputError, MissingExtraError
 from hyperproto.reproduction.cell import find_record, paper_cell
 from hyperproto.reproduction.experiment import Entry, Experiment, find_experiment
 from hyperproto.reproduction.placements import Places
 from hyperproto.reproduction.runner import make_plan
+from hyperproto_runtime.errors import InputError, MissingExtraError
 from tests.reproduction.helpers import comparable, run_experiment
 
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from hyperproto._core.errors import InputError
 from hyperproto.reproduction.experiment import ALL, Printed, experiment_names, find_experiment, find_experiments
 from hyperproto.reproduction.grid import make_grid, summarize
 from hyperproto.reproduction.placements import Places
 from hyperproto.reproduction.reports import to_markdown
+from hyperproto_runtime.errors import InputError
 from tests.reference.printed import ROWS, TABLES, printed_table, protocol
 from tests.reproduction.helpers import NAMES, find, run_experiment
 

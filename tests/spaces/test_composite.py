@@ -6,8 +6,8 @@ import pytest
 import torch
 
 import hyperproto as hp
-from hyperproto._core.errors import InputError
 from hyperproto.baselines import space_from_dict
+from hyperproto_runtime.errors import InputError
 
 NAN = float("nan")
 

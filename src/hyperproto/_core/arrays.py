@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, Union
 import numpy as np
 import numpy.typing as npt
 
-from hyperproto._core.errors import InputError, InputTypeError, MissingDataError
+from hyperproto_runtime.errors import InputError, InputTypeError, MissingDataError
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from hyperproto._core.errors import HyperprotoError, InputError, StorageError
+from hyperproto_runtime.errors import HyperprotoError, InputError, StorageError
 from hyperproto_runtime.schema import read_plain
 
 PREFIX, SUFFIX = ".hyperproto-", ".part"  # of temporary files

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import TypeVar
 
-from hyperproto._core.errors import InputError
+from hyperproto_runtime.errors import InputError
 
 T = TypeVar("T")
 

@@ -8,11 +8,11 @@ import torch
 from torch import Tensor, nn
 
 from hyperproto._core.checks import check_finite_number, check_finite_rows, check_integer, choose
-from hyperproto._core.errors import InputError
 from hyperproto.losses import cross_entropy
 from hyperproto.spaces.output_space import Head, TaskSpace, parse_tasks
 from hyperproto.spaces.tasks import Classes, Range, Task, class_tasks, range_tasks
 from hyperproto.sphere import working_dtype
+from hyperproto_runtime.errors import InputError
 
 Clamp: TypeAlias = Literal["test", "train"]
 

@@ -20,12 +20,12 @@ import torch
 from torch import Tensor
 
 from hyperproto._core.checks import check_finite_number, check_finite_rows, check_integer, choose
-from hyperproto._core.errors import InputError
 from hyperproto.baselines.conventional import NumberHead
 from hyperproto.losses import cross_entropy
 from hyperproto.spaces.output_space import Head, Targets, TaskSpace, parse_tasks
 from hyperproto.spaces.tasks import Classes, Task, class_tasks, range_tasks
 from hyperproto.sphere import working_dtype
+from hyperproto_runtime.errors import InputError
 
 Mean: TypeAlias = Literal["condensation", "decay", "online"]
 

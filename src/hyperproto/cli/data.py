@@ -46,9 +46,9 @@ class Data:
 
     def run(self) -> None:
         """Read, describe, verify."""
-        from hyperproto._core.errors import InputError
         from hyperproto.data.readers import detect
         from hyperproto.data.tables import describe_columns, read_columns
+        from hyperproto_runtime.errors import InputError
 
         name = self.reader or detect(self.path)
         if name == "table" and not (self.classes or self.range):
@@ -61,8 +61,8 @@ class Data:
         self._check_source(name)
 
     def _check_source(self, name: str) -> None:
-        from hyperproto._core.errors import InputError
         from hyperproto.data.readers import READERS, describe_source, read_source
+        from hyperproto_runtime.errors import InputError
 
         options = {"image": self.image, "classes": self.classes, "ranges": self.range}
         source = read_source(self.path, name, **(options if name == "table" else {}))

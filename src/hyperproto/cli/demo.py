@@ -40,8 +40,8 @@ class Demo:
 
     def run(self) -> None:
         """Train, print one table, write a picture and a page."""
-        from hyperproto._core.errors import InputError, require
         from hyperproto.report import draw_sphere, write_sphere_page
+        from hyperproto_runtime.errors import InputError, require
 
         for module in ("matplotlib", "plotly"):  # better to know now than after the training
             require(module, extra="plots", purpose="The demo")
@@ -99,11 +99,11 @@ def train_digits(
     """
     import torch
 
-    from hyperproto._core.errors import NonFiniteLossError
     from hyperproto.data import load_rotated_digits
     from hyperproto.models import DigitNet
     from hyperproto.training import fit
     from hyperproto.training.outputs import stack_outputs
+    from hyperproto_runtime.errors import NonFiniteLossError
 
     train, test = load_rotated_digits(seed=seed, part=part, copies=COPIES, size=SIZE)
     with torch.random.fork_rng():

@@ -24,8 +24,8 @@ class Export(StoredRun):
 
     def run(self) -> None:
         """Export, compare, print."""
-        from hyperproto._core.errors import InputError
         from hyperproto.loading import is_estimator, load
+        from hyperproto_runtime.errors import InputError
 
         if not is_estimator(self.run_folder):
             from hyperproto.evaluation import export_run

@@ -11,7 +11,6 @@ from docstring_parser import parse_from_object
 from tyro.conf import DisallowNone, FlagCreatePairsOff, OmitSubcommandPrefixes, Positional, Suppress, arg, subcommand
 
 from hyperproto._core.checks import nearest_name, unknown_choice
-from hyperproto._core.errors import SPELLING, HyperprotoError, InputError, python_name
 from hyperproto._version import __version__
 from hyperproto.cli.calibrate import Calibrate
 from hyperproto.cli.compare import Compare, Sweep
@@ -28,6 +27,7 @@ from hyperproto.cli.reproduce import Reproduce
 from hyperproto.cli.runs import Runs
 from hyperproto.cli.serve import Serve
 from hyperproto.cli.train import Train
+from hyperproto_runtime.errors import SPELLING, HyperprotoError, InputError, python_name
 
 # One dataclass per verb, with a method ``run``. Its fields are the options, named like the keywords of the function
 # that it calls; where an option has another name, the class has a table ``KEYWORDS: ClassVar = {keyword: field}``.

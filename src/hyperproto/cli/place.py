@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from tyro.conf import FlagCreatePairsOff, Positional, arg
 
-from hyperproto._core.errors import InputError
 from hyperproto._core.files import check_can_write, read_text
 from hyperproto.cli.console import print_table
+from hyperproto_runtime.errors import InputError
 
 if TYPE_CHECKING:
     from hyperproto.priors import Prior

@@ -38,9 +38,9 @@ class Predict(StoredRun):
 
     def run(self) -> None:
         """Predict, then print or write."""
-        from hyperproto._core.errors import InputError
-        from hyperproto._core.errors import arg as mention
         from hyperproto._core.files import check_can_write, replacing
+        from hyperproto_runtime.errors import InputError
+        from hyperproto_runtime.errors import arg as mention
         from hyperproto_runtime.model import is_model
 
         ending = "" if self.output is None else self.output.suffix.lower().removeprefix(".")
@@ -81,8 +81,8 @@ class Predict(StoredRun):
 
     def _by_model(self) -> list[dict[str, Any]]:
         """Predict by an exported model, without torch."""
-        from hyperproto._core.errors import InputError
         from hyperproto_runtime.cli import predict_files, read_table
+        from hyperproto_runtime.errors import InputError
 
         def read(path: Path) -> list[dict[str, Any]]:
             if path.suffix.lower() in (".csv", ".tsv"):

@@ -20,8 +20,8 @@ class Report(RunAndData):
 
     def run(self) -> None:
         """Measure the run and write the page."""
-        from hyperproto._core.errors import require
         from hyperproto.report import write_run_page
+        from hyperproto_runtime.errors import require
 
         require("plotly", extra="plots", purpose="The report")  # better to know now than after measuring
         path = self.output or self.run_folder / "report.html"

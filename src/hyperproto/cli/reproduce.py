@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from tyro.conf import Positional, arg
 
-from hyperproto._core.errors import InputError, MissingDataError
+from hyperproto_runtime.errors import InputError, MissingDataError
 
 if TYPE_CHECKING:
     from hyperproto.reproduction.cell import Cell

@@ -18,9 +18,9 @@ from numpy.typing import ArrayLike, NDArray
 from torch.nn import functional
 
 from hyperproto._core.checks import check_integer
-from hyperproto._core.errors import InputError, arg
 from hyperproto._core.processes import derive_seed
 from hyperproto.defaults import PHOTO_CROP
+from hyperproto_runtime.errors import InputError, arg
 from hyperproto_runtime.images import Pixels, center
 
 Whole: TypeAlias = NDArray[np.int64]

@@ -17,12 +17,12 @@ from torch.nn import functional
 from torch.utils.data import DataLoader, Dataset
 
 from hyperproto._core.checks import check_integer, choose
-from hyperproto._core.errors import InputError, InputTypeError, arg
 from hyperproto._core.processes import derive_seed
 from hyperproto.data.augment import MIRROR, Augment, augmented, flip, normalize, random_box, uniforms
 from hyperproto.data.image_files import ImageFiles, decode_all, decode_rows, find_corrupt, stream
 from hyperproto.data.preprocessing import Preprocessing, from_scipy, is_sparse, take_rows
 from hyperproto.data.source import Split
+from hyperproto_runtime.errors import InputError, InputTypeError, arg
 from hyperproto_runtime.images import ImagePreprocessing, Pixels, center, decode
 
 Targets: TypeAlias = Tensor | Mapping[str, Tensor]

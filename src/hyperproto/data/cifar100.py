@@ -8,12 +8,12 @@ import torch
 from torch import Tensor
 
 from hyperproto._core.checks import check_integer, choose
-from hyperproto._core.errors import InputError, arg
 from hyperproto._core.processes import derive_seed
 from hyperproto.data.augment import Augment
 from hyperproto.data.preprocessing import CIFAR_MEAN, CIFAR_STD
 from hyperproto.data.published import DatasetInfo, read_lines
 from hyperproto.data.source import Labels, Source, Split, draw_rows, select
+from hyperproto_runtime.errors import InputError, arg
 from hyperproto_runtime.images import ImagePreprocessing
 
 RECORD = 2 + 3 * 32 * 32  # coarse label, fine label, then red, green and blue, row by row

@@ -12,11 +12,11 @@ from torch import Tensor
 from torch.nn import functional
 
 from hyperproto._core.checks import choose
-from hyperproto._core.errors import InputError
 from hyperproto._core.processes import derive_seed
 from hyperproto.data.batches import Arrays
 from hyperproto.data.published import DatasetInfo
 from hyperproto.data.source import Bounds, Labels, Source, Split, select
+from hyperproto_runtime.errors import InputError
 from hyperproto_runtime.images import ImagePreprocessing
 
 DIGITS = tuple(str(digit) for digit in range(10))

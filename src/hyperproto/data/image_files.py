@@ -13,8 +13,8 @@ from joblib import cpu_count
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
-from hyperproto._core.errors import HyperprotoError, MissingDataError
 from hyperproto._core.progress import progress_bar
+from hyperproto_runtime.errors import HyperprotoError, MissingDataError
 from hyperproto_runtime.images import (
     EXTENSIONS,
     CorruptImageError,

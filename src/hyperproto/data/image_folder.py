@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 
-from hyperproto._core.errors import InputError, MissingDataError
 from hyperproto.data.augment import Augment
 from hyperproto.data.image_files import ImageFiles, image_size, images_in
 from hyperproto.data.source import (
@@ -21,6 +20,7 @@ from hyperproto.data.source import (
     select,
 )
 from hyperproto.defaults import HELD_OUT, IMAGE_SIZE, choose_augment, choose_image_size
+from hyperproto_runtime.errors import InputError, MissingDataError
 from hyperproto_runtime.images import ImagePreprocessing
 
 TEST_FOLDERS = ("test", "val", "valid", "validation")

@@ -15,8 +15,8 @@ from scipy.sparse import csr_array, vstack
 from torch import Tensor
 
 from hyperproto._core.checks import choose
-from hyperproto._core.errors import InputError
 from hyperproto.defaults import HEAVY_TAILS
+from hyperproto_runtime.errors import InputError
 from hyperproto_runtime.images import ImagePreprocessing
 from hyperproto_runtime.schema import from_plain
 from hyperproto_runtime.tables import TableEncoder

@@ -13,7 +13,6 @@ from typing import Literal, TypeAlias
 import torch
 
 from hyperproto._core.checks import choose
-from hyperproto._core.errors import InputError, MissingDataError, arg
 from hyperproto._core.files import read_text
 from hyperproto.data.augment import PHOTO_AUGMENT, WHOLE_AUGMENT, Augment
 from hyperproto.data.image_files import ImageFiles, check_files_exist, images_in
@@ -28,6 +27,7 @@ from hyperproto.data.source import (
     select,
 )
 from hyperproto.data.tables import read_columns
+from hyperproto_runtime.errors import InputError, MissingDataError, arg
 from hyperproto_runtime.images import ImagePreprocessing
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from hyperproto._core.checks import choose, unknown_choice
-from hyperproto._core.errors import InputError, MissingDataError, arg
 from hyperproto._core.files import as_path
 from hyperproto.data import cifar100, digits, published
 from hyperproto.data.image_files import ImageFiles, images_in
@@ -18,6 +17,7 @@ from hyperproto.data.preprocessing import TablePreprocessing
 from hyperproto.data.source import Source, Target
 from hyperproto.data.tables import describe_encoder, is_table, read_table
 from hyperproto.spec import DataSpec
+from hyperproto_runtime.errors import InputError, MissingDataError, arg
 from hyperproto_runtime.tables import TableEncoder
 
 

@@ -9,11 +9,11 @@ import torch
 from torch import Tensor
 
 from hyperproto._core.checks import check_finite_number, check_names, choose
-from hyperproto._core.errors import InputError, arg
 from hyperproto._core.processes import derive_seed
 from hyperproto.data.augment import Augment
 from hyperproto.data.image_files import ImageFiles
 from hyperproto.data.preprocessing import Preprocessing, join_rows, take_rows
+from hyperproto_runtime.errors import InputError, arg
 from hyperproto_runtime.images import ImagePreprocessing
 
 MISSING = -1  # the class id of a missing label; a missing number is NaN

@@ -15,7 +15,6 @@ import torch
 from torch import Tensor
 
 from hyperproto._core.checks import unknown_choice
-from hyperproto._core.errors import InputError, MissingDataError, arg
 from hyperproto._core.files import as_path
 from hyperproto.data.image_files import ImageFiles, check_files_exist
 from hyperproto.data.image_folder import look_at_images
@@ -35,6 +34,7 @@ from hyperproto.data.source import (
     select,
 )
 from hyperproto.defaults import HELD_OUT, choose_scaling
+from hyperproto_runtime.errors import InputError, MissingDataError, arg
 from hyperproto_runtime.tables import ColumnCode, SparseRows, TableEncoder, column_kind
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}

@@ -22,7 +22,6 @@ from torch import Tensor, nn
 
 from hyperproto import defaults
 from hyperproto._core.checks import check_finite_number, check_integers, choose
-from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto._core.processes import derive_seed
 from hyperproto.data import Source, Split, Standardizer
 from hyperproto.data.preprocessing import Scaling, is_sparse
@@ -38,6 +37,7 @@ from hyperproto.training import fit
 from hyperproto.training.build import build_network, build_space
 from hyperproto.training.fit import kind_of, resolve_settings
 from hyperproto.training.outputs import stack_outputs
+from hyperproto_runtime.errors import InputError, InputTypeError
 from hyperproto_runtime.tables import TableEncoder, frame_columns, is_frame, needs_encoding
 
 Rows: TypeAlias = NDArray[np.intp]

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from hyperproto._core.checks import choose
-from hyperproto._core.errors import InputError
 from hyperproto.data import Split
 from hyperproto.data.source import select
 from hyperproto.estimators.columns import ClassColumn
@@ -23,6 +22,7 @@ from hyperproto.evaluation.class_examples import moved_ids, with_prototypes
 from hyperproto.evaluation.confidence.calibration import TaskOutputs
 from hyperproto.evaluation.new_classes import Changed, ClassChange, add_classes, remove_classes, rename_classes
 from hyperproto.spaces import Space
+from hyperproto_runtime.errors import InputError
 
 STALE = "Confidence was fitted before classes were added: fit it again by recalibrate(X, y), with examples of all."
 

@@ -10,7 +10,6 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from hyperproto._core.checks import check_integer, unknown_choice
-from hyperproto._core.errors import InputError
 from hyperproto.data import Split
 from hyperproto.data.source import join
 from hyperproto.defaults import COVERAGE
@@ -19,6 +18,7 @@ from hyperproto.estimators.changes import ClassChanges
 from hyperproto.estimators.columns import ClassColumn, choose_unknown
 from hyperproto.evaluation.class_examples import draw_replay
 from hyperproto.evaluation.confidence import ClassCalibration, uncalibrated
+from hyperproto_runtime.errors import InputError
 from hyperproto_runtime.predictor import with_unknown
 
 TARGET = "target"

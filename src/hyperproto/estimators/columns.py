@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from hyperproto._core.checks import check_finite_number, unknown_choice
-from hyperproto._core.errors import InputError, arg
 from hyperproto.data import Bounds, Labels
+from hyperproto_runtime.errors import InputError, arg
 
 PLAIN = (str, int, float, bool)
 

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
-from hyperproto._core.errors import InputError, arg
 from hyperproto.data import Split
 from hyperproto.estimators.base import SphereEstimator
 from hyperproto.estimators.columns import ClassColumn, choose_unknown
@@ -22,6 +21,7 @@ from hyperproto.evaluation.confidence import (
     uncalibrated,
 )
 from hyperproto.export import Exported, export_model
+from hyperproto_runtime.errors import InputError, arg
 
 COVERAGES = (0.9, 0.5, 0.8, 0.95, 0.99)  # of sets and intervals that an exported model can give, the default first
 

@@ -9,11 +9,11 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import ClassifierTags, assert_all_finite
 
 from hyperproto._core.checks import choose
-from hyperproto._core.errors import InputError
 from hyperproto.defaults import COVERAGE
 from hyperproto.estimators.changes import ClassChanges
 from hyperproto.estimators.columns import ClassColumn, NumberColumn
 from hyperproto.spec import SpaceSpec
+from hyperproto_runtime.errors import InputError
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

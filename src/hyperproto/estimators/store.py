@@ -17,7 +17,6 @@ import torch
 from safetensors.torch import save_file
 
 from hyperproto._core.checks import choose
-from hyperproto._core.errors import HyperprotoError, InputError, arg
 from hyperproto._core.files import filling, read_json, replacing, whole, write_json
 from hyperproto._version import __version__
 from hyperproto.data import Split, Standardizer
@@ -32,6 +31,7 @@ from hyperproto.spec import ResolvedSettings
 from hyperproto.training.checkpoint import fill_weights, read_tensors, weights_of
 from hyperproto.training.load import stored_network, stored_space
 from hyperproto.training.run import EpochRecord
+from hyperproto_runtime.errors import HyperprotoError, InputError, arg
 from hyperproto_runtime.schema import read_plain
 from hyperproto_runtime.tables import TableEncoder
 

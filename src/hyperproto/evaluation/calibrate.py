@@ -4,7 +4,6 @@ from typing import Any
 
 from torch import nn
 
-from hyperproto._core.errors import InputError, arg
 from hyperproto._core.files import check_can_write, write_json
 from hyperproto.data.source import Unseen
 from hyperproto.defaults import COVERAGE, INFERENCE_BATCH_SIZE
@@ -21,6 +20,7 @@ from hyperproto.evaluation.run_data import AnyRun, open_run
 from hyperproto.spaces.output_space import TaskSpace
 from hyperproto.spaces.tasks import class_tasks, range_tasks
 from hyperproto.training.load import CALIBRATION
+from hyperproto_runtime.errors import InputError, arg
 
 
 def calibrate_run(

@@ -10,7 +10,6 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from hyperproto._core.checks import check_integer, check_names, choose
-from hyperproto._core.errors import InputError, InputTypeError, arg
 from hyperproto._core.files import filling, replacing, write_json, write_json_lines
 from hyperproto.data import Arrays, Split, as_dataset
 from hyperproto.data.source import MISSING, draw_rows, select
@@ -21,6 +20,7 @@ from hyperproto.training import Loaded, Run, load, read_run
 from hyperproto.training.checkpoint import weights_of
 from hyperproto.training.folder import prototype_files
 from hyperproto.training.run import FORMAT, describe_run
+from hyperproto_runtime.errors import InputError, InputTypeError, arg
 
 AnyModel = Run | Loaded | tuple[nn.Module, OutputSpace] | str | Path
 NEW_CLASSES = "new_classes.json"  # the report in the folder of a run

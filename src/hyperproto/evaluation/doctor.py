@@ -10,7 +10,6 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from hyperproto._core.errors import HyperprotoError
 from hyperproto._core.files import plain
 from hyperproto.data import Arrays, ImageData, Source
 from hyperproto.evaluation.predict import collect_outputs
@@ -23,6 +22,7 @@ from hyperproto.sphere import normalize
 from hyperproto.training import RunRecord, read_run
 from hyperproto.training.load import rebuild
 from hyperproto.training.outputs import constant_measures, mean_terms, measure, not_better
+from hyperproto_runtime.errors import HyperprotoError
 
 Severity = Literal["error", "warning", "note"]
 SEVERITIES = ("error", "warning", "note")

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 from torch import Tensor
 
 from hyperproto._core.checks import check_integer, names_or_numbers
-from hyperproto._core.errors import InputError, MissingDataError
 from hyperproto._core.files import plain
 from hyperproto.data import ImageData
 from hyperproto.data.source import Unseen
@@ -19,6 +18,7 @@ from hyperproto.metrics import confusion_pairs, count_classes, error_quantiles, 
 from hyperproto.spaces import Classes, Range
 from hyperproto.spaces.tasks import Task, class_tasks
 from hyperproto.training.outputs import constant_measures
+from hyperproto_runtime.errors import InputError, MissingDataError
 
 TOP = 5
 LEVELS = (0.5, 0.9, 0.95)

@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Any
 
 from hyperproto._core.arrays import read_npy
-from hyperproto._core.errors import InputError, arg
 from hyperproto.evaluation.run_data import AnyRun, open_run, run_preprocessing, unlabeled
 from hyperproto.export import Exported, export_model
+from hyperproto_runtime.errors import InputError, arg
 
 
 def export_run(run: AnyRun, output: str | Path, data: Any = None, *, overwrite: bool = False) -> Exported:

@@ -11,7 +11,6 @@ import torch
 from torch import Tensor, nn
 
 from hyperproto._core.checks import check_directions, check_integer, choose
-from hyperproto._core.errors import InputError
 from hyperproto._core.files import plain, write_json
 from hyperproto.data.source import MISSING, Split, join
 from hyperproto.defaults import REPLAY_PER_CLASS, choose_new_class_settings
@@ -34,6 +33,7 @@ from hyperproto.sphere import normalize
 from hyperproto.training import Run, fit, read_run
 from hyperproto.training.fit import kind_of
 from hyperproto.training.outputs import evaluate, stack_outputs
+from hyperproto_runtime.errors import InputError
 
 FORMAT = "hyperproto.class_change/1"
 MOST_COSINE, PART_STEPS = 0.0, 100  # of a new class that is trained, to any other, where there is room

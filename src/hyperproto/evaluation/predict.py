@@ -11,7 +11,6 @@ from accelerate import Accelerator
 from torch import Tensor, nn
 
 from hyperproto._core.checks import check_integer, names_or_numbers
-from hyperproto._core.errors import InputError
 from hyperproto._core.files import as_path
 from hyperproto.data import ImageData
 from hyperproto.defaults import INFERENCE_BATCH_SIZE
@@ -23,6 +22,7 @@ from hyperproto.spaces.space import PrototypeHead
 from hyperproto.spaces.tasks import class_tasks
 from hyperproto.spaces.top_k import TopK
 from hyperproto.training.outputs import add_terms, mean_terms, measure, network_outputs
+from hyperproto_runtime.errors import InputError
 from hyperproto_runtime.predictor import describe_classes
 
 UNKNOWN = "unknown"

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple, TypeAlias
 from torch import Tensor, nn
 
 from hyperproto._core.checks import choose
-from hyperproto._core.errors import InputError, InputTypeError, MissingDataError, arg
 from hyperproto._core.files import read_json
 from hyperproto.data import Arrays, Bounds, ImageData, ImageFiles, Labels, Source, Split, training_data
 from hyperproto.data.preprocessing import Preprocessing, TablePreprocessing, join_rows, preprocessing_from_dict
@@ -27,6 +26,7 @@ from hyperproto.spec import DataSpec, ResolvedSettings
 from hyperproto.training import RunRecord, load, read_run
 from hyperproto.training.build import cut_source
 from hyperproto.training.load import CALIBRATION
+from hyperproto_runtime.errors import InputError, InputTypeError, MissingDataError, arg
 from hyperproto_runtime.images import EXTENSIONS
 
 LARGEST_BATCH = 2**14  # whatever a config says

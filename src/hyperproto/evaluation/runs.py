@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from hyperproto._core.checks import choose
-from hyperproto._core.errors import HyperprotoError, MissingDataError
 from hyperproto._core.files import as_path, plain, read_records
 from hyperproto.training import RunRecord, read_run
 from hyperproto.training.run import EpochTime
+from hyperproto_runtime.errors import HyperprotoError, MissingDataError
 
 DEEPEST = 4  # folders within folders
 

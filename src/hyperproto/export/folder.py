@@ -13,7 +13,6 @@ import torch
 from safetensors.numpy import save_file
 from torch import Tensor, nn
 
-from hyperproto._core.errors import InputError
 from hyperproto._core.files import filling, read_json, write_json
 from hyperproto._version import __version__
 from hyperproto.data import ImageData, ImageFiles, ImagePreprocessing, Split, TablePreprocessing
@@ -23,6 +22,7 @@ from hyperproto.data.preprocessing import is_sparse, take_rows
 from hyperproto.export.graph import Answers, in_precision, preparation, to_onnx, torch_answers
 from hyperproto.spaces import Classes, OutputSpace, Range, Sphere
 from hyperproto.spaces.output_space import TaskSpace
+from hyperproto_runtime.errors import InputError
 from hyperproto_runtime.images import center
 from hyperproto_runtime.model import DESCRIPTION, FORMAT, GRAPH, PROTOTYPES, FileForm, InputForm, Model, TaskForm
 from hyperproto_runtime.predictor import Predictor

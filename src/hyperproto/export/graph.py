@@ -11,12 +11,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from hyperproto._core.errors import InputError, require
 from hyperproto.data import ImagePreprocessing, Standardizer, TablePreprocessing
 from hyperproto.defaults import LENGTH_POWER
 from hyperproto.spaces import Classes, Sphere
 from hyperproto.spaces.output_space import TaskSpace
 from hyperproto.spaces.space import PrototypeHead
+from hyperproto_runtime.errors import InputError, require
 from hyperproto_runtime.model import TaskForm
 from hyperproto_runtime.predictor import INPUT, POINT
 

@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from hyperproto._core.checks import check_integer, choose, unknown_choice
-from hyperproto._core.errors import InputError, InputTypeError, arg
 from hyperproto.defaults import InputKind, choose_backbone
+from hyperproto_runtime.errors import InputError, InputTypeError, arg
 
 Presets: TypeAlias = Mapping[str, Mapping[str, Any]]
 

@@ -8,7 +8,6 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from hyperproto._core.checks import check_finite_number, check_integer, check_integers
-from hyperproto._core.errors import InputError
 from hyperproto.models.backbone import (
     FeatureBackbone,
     Presets,
@@ -18,6 +17,7 @@ from hyperproto.models.backbone import (
     output_layer,
     pool_all,
 )
+from hyperproto_runtime.errors import InputError
 
 
 class DenseLayer(nn.Module):

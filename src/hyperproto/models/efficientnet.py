@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from hyperproto._core.checks import check_finite_number, check_integer, check_integers
-from hyperproto._core.errors import InputError, require
 from hyperproto.models.backbone import FeatureBackbone, check_images, head, initialize, pool_all
+from hyperproto_runtime.errors import InputError, require
 
 STAGES = (  # Tan and Le (2019), table 1: blocks, kernel, stride, expansion, channels
     (1, 3, 1, 1, 16),

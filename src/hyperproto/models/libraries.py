@@ -11,9 +11,9 @@ from typing import Any
 from torch import Tensor, nn
 
 from hyperproto._core.checks import check_finite_number, check_integer, check_integers, choose
-from hyperproto._core.errors import InputError, require
 from hyperproto.models.backbone import FeatureBackbone, check_images, head
 from hyperproto.models.weights import adopt_weights
+from hyperproto_runtime.errors import InputError, require
 
 
 class LibraryNetwork(FeatureBackbone):

@@ -7,7 +7,6 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from hyperproto._core.checks import check_integer, choose
-from hyperproto._core.errors import InputError
 from hyperproto.models.backbone import (
     FeatureBackbone,
     Presets,
@@ -17,6 +16,7 @@ from hyperproto.models.backbone import (
     output_layer,
     pool_all,
 )
+from hyperproto_runtime.errors import InputError
 
 BLOCKS = (3, 4, 6, 3)
 

@@ -8,9 +8,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from hyperproto._core.checks import check_finite_number, check_integer, check_integers, choose
-from hyperproto._core.errors import InputError
 from hyperproto.defaults import HIDDEN
 from hyperproto.models.backbone import Backbone, Presets, check_images, check_rows
+from hyperproto_runtime.errors import InputError
 
 NORMS: dict[str, Callable[[int], list[nn.Module]]] = {
     "batch": lambda width: [nn.BatchNorm1d(width)],

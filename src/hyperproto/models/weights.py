@@ -8,9 +8,9 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
-from hyperproto._core.errors import InputError, MissingDataError
 from hyperproto._core.files import as_path
 from hyperproto.models.backbone import Backbone
+from hyperproto_runtime.errors import InputError, MissingDataError
 
 RENAMED: tuple[Callable[[str], str], ...] = (
     lambda key: key,

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto._core.files import as_path
 from hyperproto.priors.prior import Missing, Prior, check_missing, require_names
 from hyperproto.priors.taxonomy import from_taxonomy, from_wordnet, is_taxonomy, read_cells
 from hyperproto.priors.vectors import as_array, from_similarity, from_vectors, is_array, is_vocabulary, row_labels
 from hyperproto.priors.word_vector_files import read_array_file
+from hyperproto_runtime.errors import InputError, InputTypeError
 
 
 def as_prior(

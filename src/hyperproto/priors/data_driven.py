@@ -19,12 +19,12 @@ from torch import Tensor
 from torch.nn import functional
 
 from hyperproto._core.checks import check_integer
-from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto._core.processes import derive_seed
 from hyperproto.data.preprocessing import Standardizer, is_sparse, take_rows, to_scipy
 from hyperproto.data.source import draw_rows
 from hyperproto.priors.prior import Missing, Prior, handle_missing
 from hyperproto.priors.vectors import ClassVectors, cosine_prior
+from hyperproto_runtime.errors import InputError, InputTypeError
 
 MOST_EXAMPLES = 25_000  # more change little: a mean of 100 is known to a tenth of the scatter
 COMPONENTS = 128  # principal components that are kept; scatter is estimated in as many dimensions

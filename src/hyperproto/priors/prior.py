@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hyperproto._core.checks import check_names, nearest_name, unknown_choice
-from hyperproto._core.errors import InputError, arg
+from hyperproto_runtime.errors import InputError, arg
 
 Missing = Literal["error", "free"]
 

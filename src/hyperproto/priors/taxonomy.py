@@ -16,7 +16,6 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hyperproto._core.errors import InputError, InputTypeError, MissingDataError, require
 from hyperproto._core.files import as_path, read_text
 from hyperproto.priors.prior import (
     Missing,
@@ -28,6 +27,7 @@ from hyperproto.priors.prior import (
     require_names,
 )
 from hyperproto.priors.vectors import joined_key, split_words
+from hyperproto_runtime.errors import InputError, InputTypeError, MissingDataError, require
 
 Edges = Iterable[tuple[str, str]]
 Node = TypeVar("Node", bound=Hashable)

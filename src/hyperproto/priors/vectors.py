@@ -14,7 +14,6 @@ from unicodedata import normalize
 import numpy as np
 from numpy.typing import NDArray
 
-from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto._core.files import as_path
 from hyperproto.priors.prior import (
     FREE,
@@ -29,6 +28,7 @@ from hyperproto.priors.prior import (
     require_names,
 )
 from hyperproto.priors.word_vector_files import read_array_file, read_words
+from hyperproto_runtime.errors import InputError, InputTypeError
 
 SEPARATORS = re.compile(r"[\s_\-/]+")
 NUMBERED = re.compile(r"^\d+\.(?=[^\W\d])")  # CUB-200-2011 numbers its names: 001.Black_footed_Albatross

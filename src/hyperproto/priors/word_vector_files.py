@@ -22,9 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hyperproto._core.arrays import read_npy
-from hyperproto._core.errors import InputError, MissingDataError
 from hyperproto._core.files import read_text
 from hyperproto._core.progress import progress_bar
+from hyperproto_runtime.errors import InputError, MissingDataError
 
 HEAD = 1 << 20  # bytes that decide the format; the first line of any real file is far shorter
 BLOCK = 1 << 18  # bytes at a time: within a core's cache

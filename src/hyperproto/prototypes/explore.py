@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from hyperproto._core.checks import check_finite_number, check_integer
-from hyperproto._core.errors import InputError
 from hyperproto.codes.best import known_max_cosine
 from hyperproto.codes.certificate import random_max_cosine
 from hyperproto.codes.certificate import separation_bound as lower_bound
@@ -15,6 +14,7 @@ from hyperproto.priors import as_prior
 from hyperproto.prototypes import methods
 from hyperproto.prototypes.place import place
 from hyperproto.prototypes.prototypes import Prototypes, check_dim, parse_classes
+from hyperproto_runtime.errors import InputError
 
 COMPARED_DIMS = (2, 3, 5, 10, 25, 50, 100)
 MOST_TRIED = 1000  # dimensions

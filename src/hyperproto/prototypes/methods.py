@@ -10,7 +10,6 @@ import torch
 from numpy.typing import NDArray
 
 from hyperproto._core.checks import check_finite_number
-from hyperproto._core.errors import InputError, InputTypeError, arg
 from hyperproto._core.processes import derive_seed, one_thread
 from hyperproto.codes import joint
 from hyperproto.codes.best import MATRIX_POINTS, best_code, known_code
@@ -23,6 +22,7 @@ from hyperproto.codes.search import WORK, Effort, optimize
 from hyperproto.codes.smooth_max import SmoothMax, descend, largest_cosine
 from hyperproto.priors import Prior
 from hyperproto.sphere import normalize, sample_uniform
+from hyperproto_runtime.errors import InputError, InputTypeError, arg
 
 ALL_ANCHORS = 2000  # up to this many classes each is an anchor, i in (i, j, k); beyond, a sample of 500 is
 SAMPLED_ANCHORS = 500

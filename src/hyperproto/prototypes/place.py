@@ -8,13 +8,13 @@ from typing import Any, Literal
 import psutil
 
 from hyperproto._core.checks import check_finite_number, check_integer, unknown_choice
-from hyperproto._core.errors import InputError, arg
 from hyperproto._core.progress import progress_bar
 from hyperproto.codes.search import WORK
 from hyperproto.priors import Missing, as_prior
 from hyperproto.priors.taxonomy import leaves
 from hyperproto.prototypes.methods import METHODS, Request, certify_agreement, check_prior_weight, separate
 from hyperproto.prototypes.prototypes import Prototypes, check_dim, parse_classes
+from hyperproto_runtime.errors import InputError, arg
 
 COPIES, PER_CLASS = 2, 12  # numbers in memory for each coordinate and, besides, for each class
 

@@ -14,7 +14,6 @@ from torch import Tensor
 
 from hyperproto._core.arrays import read_npy
 from hyperproto._core.checks import check_integer, check_names, check_unit_rows, choose, unknown_choice
-from hyperproto._core.errors import HyperprotoError, InputError, InputTypeError, MissingDataError, arg
 from hyperproto._core.files import as_path, replacing
 from hyperproto.codes.best import known_max_cosine
 from hyperproto.codes.certificate import PROVED, Certificate, Code, certify
@@ -24,6 +23,7 @@ from hyperproto.codes.search import WORK
 from hyperproto.priors import Missing, as_prior
 from hyperproto.prototypes.methods import Request, check_prior_weight
 from hyperproto.sphere import normalize
+from hyperproto_runtime.errors import HyperprotoError, InputError, InputTypeError, MissingDataError, arg
 from hyperproto_runtime.schema import read_plain
 
 # one standard deviation of similarity makes an old class e times as heavy. Sharper weights reach more examples of a

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hyperproto._core.errors import require
 from hyperproto._core.files import replacing
 from hyperproto._version import __version__
 from hyperproto.codes.certificate import Certificate
+from hyperproto_runtime.errors import require
 
 STYLE = "body { margin: 0; font: 15px/1.45 system-ui, sans-serif; color: #222; background: #fff; }"
 HIDDEN = {"visible": False}

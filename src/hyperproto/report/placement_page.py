@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hyperproto._core.checks import check_integer, names_or_numbers
-from hyperproto._core.errors import InputError
 from hyperproto.codes.measure import row_blocks
 from hyperproto.priors import Prior
 from hyperproto.prototypes import Prototypes
 from hyperproto.report import pages
 from hyperproto.report.projection import nearest, project
+from hyperproto_runtime.errors import InputError
 
 TEMPLATE = Path(__file__).with_name("placement_page.html")
 NAMED = 400  # classes up to which every name is written; beyond, names come with the pointer

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hyperproto._core.errors import InputError
 from hyperproto._core.processes import one_thread
+from hyperproto_runtime.errors import InputError
 
 Array = NDArray[np.float64]
 Ids = NDArray[np.int64]

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hyperproto._core.errors import InputError
 from hyperproto.codes.certificate import Certificate
 from hyperproto.report import pages
 from hyperproto.report.projection import nearest
+from hyperproto_runtime.errors import InputError
 
 ELEVATION, AZIMUTH = 22, 35  # degrees: where the viewer stands
 TEMPLATE = Path(__file__).with_name("sphere_page.html")

@@ -33,10 +33,10 @@ from pathlib import Path
 from typing import Any, Self
 
 from hyperproto._core.checks import choose, unknown_choice
-from hyperproto._core.errors import InputError
 from hyperproto._core.files import read_json, write_json
 from hyperproto.codes.paper import authors_steps
 from hyperproto.spec import DataSpec, NetworkSpec, RunSpec, SpaceSpec, TrainSettings
+from hyperproto_runtime.errors import InputError
 from hyperproto_runtime.schema import from_plain, read_plain
 
 FORMAT = "hyperproto.cell/2"  # of records

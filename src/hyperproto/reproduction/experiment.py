@@ -8,9 +8,9 @@ from runpy import run_path
 from typing import Any, Self, TypeAlias
 
 from hyperproto._core.checks import unknown_choice
-from hyperproto._core.errors import InputError
 from hyperproto.reproduction.cell import Cell, constant_cell
 from hyperproto.reproduction.rates import trials, with_best_rate
+from hyperproto_runtime.errors import InputError
 
 # mean and spread, by row and column
 PrintedTable: TypeAlias = Mapping[Any, Mapping[Any, Sequence[float | None]]]

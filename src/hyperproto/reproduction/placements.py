@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from hyperproto._core.arrays import read_npy
-from hyperproto._core.errors import MissingDataError, arg
 from hyperproto.data import READERS
 from hyperproto.models import has_pretrained
 from hyperproto.priors import Prior
 from hyperproto.prototypes import Prototypes, place
 from hyperproto.reproduction.cell import DESCENDED, Cell
 from hyperproto.reproduction.word_vectors import word_vector_prototypes
+from hyperproto_runtime.errors import MissingDataError, arg
 
 AUTHORS_NAMES = {"cifar-100": "cifar100", "cifar-100-uneven": "cifar100", "imagenet-200": "imagenet200"}
 FILES = {"authors": "sgd", "authors-prior": "sgd-sem"}

@@ -11,8 +11,8 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from hyperproto._core.errors import InputError
 from hyperproto.reproduction.cell import NUM_CLASSES, Cell, at_scale, find_record, paper_cell
+from hyperproto_runtime.errors import InputError
 
 CIFAR = paper_cell(reader="cifar-100", backbone="resnet-32", dim=100)
 HELD_OUT, EPOCHS = 5_000, 10

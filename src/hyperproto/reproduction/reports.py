@@ -7,11 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hyperproto._core.errors import MissingExtraError
 from hyperproto._core.files import replacing
 from hyperproto.reproduction.experiment import Experiment
 from hyperproto.reproduction.figures import draw_figures
 from hyperproto.reproduction.grid import Grid, Summary, make_grid
+from hyperproto_runtime.errors import MissingExtraError
 
 FIELDS = (
     *("name", "scale", "row", "column", "measure", "beyond_the_paper", "paper_mean", "paper_std", "mean", "std"),

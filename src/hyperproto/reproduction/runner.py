@@ -15,13 +15,13 @@ import joblib
 import torch
 
 from hyperproto._core.checks import check_integer
-from hyperproto._core.errors import HyperprotoError, InputError, MissingDataError, require
 from hyperproto.data import Labels
 from hyperproto.reproduction.cell import NUM_CLASSES, Cell, find_record, write_record
 from hyperproto.reproduction.experiment import Experiment
 from hyperproto.reproduction.placements import FILES, WITH_WORDS, Places, authors_file, check_available
 from hyperproto.reproduction.rates import loss_of
 from hyperproto.reproduction.run_cell import features_folder, read_cell_data, run_cell
+from hyperproto_runtime.errors import HyperprotoError, InputError, MissingDataError, require
 
 UNORDERED: Any = {"batch_size": 1, "return_as": "generator_unordered"}
 

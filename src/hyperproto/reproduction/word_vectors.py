@@ -8,10 +8,10 @@ import torch
 from numpy.typing import NDArray
 
 from hyperproto._core.checks import check_integer, check_names
-from hyperproto._core.errors import InputError, arg
 from hyperproto.priors.prior import class_label
 from hyperproto.priors.vectors import check_rows, find_vectors
 from hyperproto.prototypes.prototypes import Prototypes
+from hyperproto_runtime.errors import InputError, arg
 
 VANISHED = 1e-9  # of the longest row: a class this close to the average of all has no direction left
 SAME = 1e-9  # cosines of 1 up to this are two classes with one prototype

@@ -15,12 +15,12 @@ from typing import cast
 import torch
 from torch import Tensor
 
-from hyperproto._core.errors import InputError
 from hyperproto.losses import Reduction
 from hyperproto.spaces.output_space import parse_tasks, reduce_rows
 from hyperproto.spaces.space import PrototypeHead, Sphere
 from hyperproto.spaces.tasks import Range, Task, class_tasks, range_tasks
 from hyperproto.sphere import normalize, working_dtype
+from hyperproto_runtime.errors import InputError
 
 FLOOR = 1e-4  # ε: a root is steep at 0
 

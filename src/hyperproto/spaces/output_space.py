@@ -9,11 +9,11 @@ import torch
 from torch import Tensor, nn
 
 from hyperproto._core.checks import check_output_width, choose
-from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto.losses import REDUCTIONS, Reduction, can_read
 from hyperproto.prototypes import Prototypes
 from hyperproto.spaces.tasks import BALANCED, Classes, Range, Task, class_tasks
 from hyperproto.sphere import working_dtype
+from hyperproto_runtime.errors import InputError, InputTypeError
 
 MOVING = threading.Lock()
 T = TypeVar("T")

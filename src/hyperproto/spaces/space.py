@@ -17,7 +17,6 @@ import torch
 from torch import Tensor
 
 from hyperproto._core.checks import check_directions, check_integer, check_output_width
-from hyperproto._core.errors import InputError, InputTypeError, arg
 from hyperproto._core.processes import from_first
 from hyperproto.codes.certificate import Certificate
 from hyperproto.defaults import NUMBER_AXES, UNFITTED_SCALE
@@ -28,6 +27,7 @@ from hyperproto.spaces.output_space import Head, TaskSpace, parse_tasks
 from hyperproto.spaces.tasks import Classes, Range, Task, class_tasks, range_tasks
 from hyperproto.spaces.top_k import LARGEST_BLOCK, TopK, nearest_prototypes
 from hyperproto.sphere import normalize, working_dtype
+from hyperproto_runtime.errors import InputError, InputTypeError, arg
 
 MANY_SCORES = 2**24  # beyond this many cosines are computed in blocks: 64 MB
 

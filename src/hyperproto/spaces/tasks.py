@@ -9,7 +9,6 @@ import torch
 from torch import Tensor
 
 from hyperproto._core.checks import check_finite_number, choose, unknown_choice
-from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto.data.source import MISSING, Bounds, Labels
 from hyperproto.losses import (
     LOSSES,
@@ -23,6 +22,7 @@ from hyperproto.losses import (
 from hyperproto.priors.taxonomy import leaves
 from hyperproto.prototypes import Prototypes
 from hyperproto.prototypes.prototypes import parse_classes
+from hyperproto_runtime.errors import InputError, InputTypeError
 
 EQUATION_1 = SquaredCosine()
 BALANCED = "balanced"

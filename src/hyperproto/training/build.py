@@ -10,7 +10,6 @@ import torch
 from torch import Tensor
 
 from hyperproto import defaults, models
-from hyperproto._core.errors import InputError, arg
 from hyperproto._core.processes import derive_seed, from_first
 from hyperproto.baselines import ConventionalSpace, DeepNCM, weigh_tasks
 from hyperproto.data import Arrays, ImageData, ImagePreprocessing, Labels, Source, Split, training_data
@@ -28,6 +27,7 @@ from hyperproto.spaces.space import deal_axes
 from hyperproto.spaces.tasks import class_tasks
 from hyperproto.spec import DataSpec, NetworkSpec, SpaceSpec
 from hyperproto.training.load import RunRecord, read_run
+from hyperproto_runtime.errors import InputError, arg
 from hyperproto_runtime.tables import TableEncoder
 
 Data: TypeAlias = Arrays | ImageData

@@ -17,12 +17,12 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from hyperproto._core.errors import InputError
 from hyperproto._core.processes import derive_seed
 from hyperproto.spaces import OutputSpace, Sphere
 from hyperproto.training.distributed import LossSum
 from hyperproto.training.optimizer import AnyOptimizer
 from hyperproto.training.run import EpochRecord
+from hyperproto_runtime.errors import InputError
 from hyperproto_runtime.schema import read_plain
 
 FORMAT = "hyperproto.checkpoint/1"

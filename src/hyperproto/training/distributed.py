@@ -16,7 +16,6 @@ from accelerate.utils import DistributedType, DynamoBackend
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from hyperproto._core.errors import NonFiniteLossError
 from hyperproto._core.processes import check_met, meet_other_processes
 from hyperproto.data.preprocessing import is_sparse, take_rows
 from hyperproto.models import Backbone
@@ -24,6 +23,7 @@ from hyperproto.spaces import OutputSpace
 from hyperproto.spaces.output_space import Head
 from hyperproto.spec import ResolvedSettings
 from hyperproto.training.optimizer import AnyOptimizer
+from hyperproto_runtime.errors import NonFiniteLossError
 
 Named: TypeAlias = dict[str, Tensor]  # by task
 

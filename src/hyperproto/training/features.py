@@ -12,7 +12,6 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from hyperproto._core.errors import InputError
 from hyperproto._core.files import replacing
 from hyperproto._core.processes import from_first
 from hyperproto._core.progress import progress_bar
@@ -22,6 +21,7 @@ from hyperproto.spec import DataSpec
 from hyperproto.training.build import build_data
 from hyperproto.training.folder import FEATURES
 from hyperproto.training.outputs import network_outputs
+from hyperproto_runtime.errors import InputError
 
 FORMAT = "hyperproto.features/1"
 AT_ONCE = 16  # images; what a CPU's cache holds is faster than more

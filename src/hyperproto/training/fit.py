@@ -14,7 +14,6 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader, default_collate
 
 from hyperproto._core.checks import check_finite_number, check_finite_rows, check_output_width, choose
-from hyperproto._core.errors import InputError, InputTypeError, arg
 from hyperproto._core.files import as_path
 from hyperproto._core.processes import from_first
 from hyperproto._core.progress import progress_bar
@@ -31,6 +30,7 @@ from hyperproto.training.loop import Callback, EpochLog, Loop, check_log, summar
 from hyperproto.training.optimizer import MakeOptimizer, build_optimizer, check_optimizer, describe_optimizer
 from hyperproto.training.outputs import measure
 from hyperproto.training.run import Run, describe_run
+from hyperproto_runtime.errors import InputError, InputTypeError, arg
 
 
 def fit(

@@ -31,7 +31,6 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
-from hyperproto._core.errors import InputError, StorageError, arg
 from hyperproto._core.files import (
     append_json_line,
     new_folder,
@@ -50,6 +49,7 @@ from hyperproto.spec import RunSpec
 from hyperproto.training.checkpoint import Checkpoint, read_checkpoint, weights_of
 from hyperproto.training.load import read_config, read_run
 from hyperproto.training.run import FORMAT, EpochTime, Run, best_epoch, out_of_patience
+from hyperproto_runtime.errors import InputError, StorageError, arg
 
 CHECKPOINT = "checkpoint.safetensors"
 SPEC = "spec.json"

@@ -15,7 +15,6 @@ import torch
 from torch import nn
 
 from hyperproto._core.checks import choose
-from hyperproto._core.errors import HyperprotoError, InputError, MissingDataError
 from hyperproto._core.files import as_path, read_json, read_records
 from hyperproto.baselines import space_from_dict
 from hyperproto.models import create_backbone
@@ -25,6 +24,7 @@ from hyperproto.spec import RunSpec
 from hyperproto.training.checkpoint import fill_weights, read_tensors
 from hyperproto.training.distributed import use_channels_last
 from hyperproto.training.run import FORMAT, EpochRecord, RunConfig, best_epoch
+from hyperproto_runtime.errors import HyperprotoError, InputError, MissingDataError
 from hyperproto_runtime.model import is_model
 from hyperproto_runtime.schema import read_plain, typed
 

@@ -14,7 +14,6 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from hyperproto._core.checks import choose
-from hyperproto._core.errors import InputError, NonFiniteLossError, arg, require
 from hyperproto._core.files import replacing
 from hyperproto._core.processes import derive_seed, from_first
 from hyperproto._core.progress import ProgressBar
@@ -36,6 +35,7 @@ from hyperproto.training.folder import RunFolder
 from hyperproto.training.optimizer import AnyOptimizer
 from hyperproto.training.outputs import evaluate
 from hyperproto.training.run import Run, best_epoch, describe_measures, out_of_patience
+from hyperproto_runtime.errors import InputError, NonFiniteLossError, arg, require
 
 Callback: TypeAlias = Callable[[dict[str, Any]], object]
 LINES = 30  # about epochs, where there is no bar

@@ -9,9 +9,9 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 from torch.optim.sgd import sgd
 
-from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto.defaults import MOMENTUM
 from hyperproto.spec import ResolvedSettings, TrainSettings
+from hyperproto_runtime.errors import InputError, InputTypeError
 
 
 class GradientDescent:

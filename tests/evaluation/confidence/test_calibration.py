@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import log_softmax, softmax
 
-from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto.evaluation.confidence import ClassCalibration, Rejection, TaskOutputs, Temperature
+from hyperproto_runtime.errors import InputError, InputTypeError
 
 
 def draw(scale: float, n: int = 4000, num_classes: int = 5, seed: int = 0):

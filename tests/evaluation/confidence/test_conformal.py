@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
-from hyperproto._core.errors import InputError
 from hyperproto.evaluation.confidence import (
     OUTLIER_SCORES,
     ClassCalibration,
@@ -16,6 +15,7 @@ from hyperproto.evaluation.confidence import (
     outlier_score,
 )
 from hyperproto.evaluation.confidence.conformal import conformal_quantile
+from hyperproto_runtime.errors import InputError
 
 
 def test_the_quantile_is_the_smallest_score_that_keeps_the_promise():

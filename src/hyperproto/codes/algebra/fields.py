@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from hyperproto._core.errors import InputError
+from hyperproto_runtime.errors import InputError
 
 Integers = NDArray[np.int64]
 

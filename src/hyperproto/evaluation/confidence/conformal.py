@@ -13,7 +13,6 @@ import numpy.typing as npt
 
 from hyperproto._core.arrays import Numbers, Values, labeled_rows, to_numbers
 from hyperproto._core.checks import check_finite_number
-from hyperproto._core.errors import InputError, arg
 from hyperproto.defaults import COVERAGE
 from hyperproto.evaluation.confidence.task_calibration import (
     Confidence,
@@ -21,6 +20,7 @@ from hyperproto.evaluation.confidence.task_calibration import (
     StoredValue,
     TaskCalibration,
 )
+from hyperproto_runtime.errors import InputError, arg
 
 
 def check_share(value: Any, name: str) -> float:

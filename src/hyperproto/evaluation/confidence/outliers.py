@@ -10,10 +10,10 @@ from scipy.special import logsumexp, softmax
 
 from hyperproto._core.arrays import Numbers, Values, to_numbers
 from hyperproto._core.checks import check_finite_number, choose
-from hyperproto._core.errors import InputError, arg
 from hyperproto.defaults import LENGTH_POWER, REJECTED
 from hyperproto.evaluation.confidence.conformal import check_share, check_threshold, conformal_quantile
 from hyperproto.evaluation.confidence.task_calibration import StoredValue
+from hyperproto_runtime.errors import InputError, arg
 
 
 def _length(scores: Numbers, norms: Numbers | None, scale: float) -> Numbers:

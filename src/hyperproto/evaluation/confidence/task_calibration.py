@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hyperproto._core.arrays import Numbers, Values
-from hyperproto._core.errors import InputError
 from hyperproto._core.files import plain
+from hyperproto_runtime.errors import InputError
 
 NAN = math.nan
 
