@@ -99,7 +99,7 @@ def class_axes(class_counts: Sequence[int], num_ranges: int, dim: int) -> int:
     return max(1, dim - num_ranges - sum(max(2, count - 1) for count in others))
 
 
-def choose_loss(num_classes: int, dim: int, *, frozen: bool = False) -> tuple[str, dict[str, float]]:
+def choose_loss(num_classes: int, dim: int, *, frozen: bool = False) -> tuple[str, dict[str, Any]]:
     """Return the name and the options of the loss for K classes in D dimensions.
 
     =====================  =====================  =====================  ====================

@@ -61,7 +61,7 @@ class TrainSettings:
     """Momentum of stochastic gradient descent."""
 
     weight_decay: float | None = None
-    """Weight decay of stochastic gradient descent (default: 0.0001 for images, up to 0.003 for small tables)."""
+    """Weight decay of stochastic gradient descent (default: 0.0001 for images, up to 0.02 for few rows)."""
 
     schedule: Literal["one-cycle", "paper", "constant"] | None = None
     """How the learning rate changes; "paper" divides it by ten after 40 % and 80 % (default: one-cycle)."""

@@ -392,7 +392,8 @@ def test_auto_stands_for_a_rule_in_classes_and_dimensions(num_classes, choice, l
             {"scale": 8.0},
             "data",
         ),
-        (8, {"dim": 3, "prior": "none"}, "power_cosine", {"q": 1.0}, "none"),
+        (8, {"dim": 3, "prior": "none"}, "free_norm_softmax", {}, "none"),
+        (8, {"dim": 3, "prior": "none", "loss_options": {"gain": 2.0}}, "free_norm_softmax", {"gain": 2.0}, "none"),
     ],
 )
 def test_on_frozen_features_few_dimensions_have_a_rule_of_their_own(num_classes, choice, loss, options, prior):

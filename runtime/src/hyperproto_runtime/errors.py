@@ -99,7 +99,7 @@ class MissingExtraError(HyperprotoError, ImportError):
 
 
 class NonFiniteError(InputError, FloatingPointError):
-    """Values are infinite or not a number."""
+    """Outputs of a network are infinite or not a number."""
 
 
 class NonFiniteLossError(HyperprotoError, FloatingPointError):

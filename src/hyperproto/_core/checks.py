@@ -58,7 +58,7 @@ def check_output_width(z: Tensor, dim: int) -> None:
         raise InputTypeError("z", "be floating point", z.dtype, "Call .float() on it.")
 
 
-def check_finite_rows(x: Tensor, argument: str, *, advice: str) -> None:
+def check_finite_rows(x: Tensor, argument: str, *, advice: str, error: type[InputError] = NonFiniteError) -> None:
     """Raise where a row holds NaN or infinity, naming the first. Reads values, so not in a graph."""
     import torch
 
@@ -68,7 +68,7 @@ def check_finite_rows(x: Tensor, argument: str, *, advice: str) -> None:
     if not bool(finite.all()):
         rows = (~finite).nonzero().flatten()
         got = f"NaN or infinity in {len(rows)} of {len(x)} rows (first: row {int(rows[0])})"
-        raise NonFiniteError(argument, "be finite", got, advice)
+        raise error(argument, "be finite", got, advice)
 
 
 def check_directions(z: Tensor) -> None:

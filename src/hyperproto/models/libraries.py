@@ -28,8 +28,8 @@ class LibraryNetwork(FeatureBackbone):
     channels : int, default 3
         Channels of the images; torchvision's models take 3.
     hidden : sequence of int, optional
-        Put hidden layers of these widths before the output, with a norm before each (default: one linear layer, as
-        the library has it).
+        Put hidden layers of these widths before the output, each with a norm before its ReLU (default: one linear
+        layer, as the library has it).
     dropout : float, default 0.3
         Share of the hidden values set to zero while training, where there are any.
     """

@@ -47,16 +47,9 @@ FEATURE_RATES = {
     "one cosine": (0.3, 1.0, 3.0, 10.0),
     "softmax of cosines": (0.1, 0.3, 1.0, 3.0),
     "softmax": (0.03, 0.1, 0.3, 1.0),  # of logits, of products with outputs of any length, or of distances to means
-    "squared error": (0.01, 0.03, 0.1),
-}
-"""On frozen features, where all losses are averaged, by kind of loss: smaller where it is steeper and may diverge."""
-PAINTING_RATES = {
-    "one cosine": (0.3, 1.0, 3.0, 10.0),
-    "softmax of cosines": (0.1, 0.3, 1.0, 3.0),
-    "softmax": (0.03, 0.1, 0.3, 1.0),
     "squared error": (0.001, 0.003, 0.01, 0.03, 0.1, 0.3),
 }
-"""The same on the paintings."""
+"""On frozen features, where all losses are averaged, by kind of loss: smaller where it is steeper and may diverge."""
 WEIGHTS = (0.1, 0.5)  # of the year, that two heads are tried with
 NAMES = {
     "squared_cosine": "Equation 1",
@@ -88,8 +81,7 @@ def trials(cell: Cell) -> list[Cell]:
         full, rates = SEARCHED[loss_of(cell)]
         short = at_scale(full, "medium").but(valid_examples=HELD_OUT, epochs=EPOCHS)
         return [short.but(lr=rate) for rate in rates]
-    searched = PAINTING_RATES if data.reader == "omniart" else FEATURE_RATES
-    rates = searched[_kind(cell)] if cell.scale == "head" else OTHER_RATES[cell.run.train.reduction or "sum"]
+    rates = FEATURE_RATES[_kind(cell)] if cell.scale == "head" else OTHER_RATES[cell.run.train.reduction or "sum"]
     epochs = (cell.run.train.epochs or 0) // 2 if cell.scale == "head" else EPOCHS
     short = cell.but(valid_examples=HELD_OUT_OF_SMALL if data.reader in SMALL else HELD_OUT, epochs=epochs, seed=0)
     if space.prototypes is not None and cell.scale == "head":

@@ -95,7 +95,10 @@ def resolve_space(spec: SpaceSpec, source: Source) -> SpaceSpec:
     loss, options, frozen = spec.loss, spec.loss_options, _has_features(source)
     if loss == "auto":
         axes = defaults.class_axes(counts, numbers * (defaults.NUMBER_AXES if separate else 1), dim)
-        loss, options = defaults.choose_loss(max(counts, default=0) if several else 0, axes, frozen=frozen)
+        follows_data = frozen and kind == "sphere" and not spec.prototypes and spec.prior in (None, "data")
+        follows_data = follows_data and defaults.uses_prior(counts, numbers, dim, loss, frozen=True)
+        loss, chosen = defaults.choose_loss(max(counts, default=0) if several else 0, axes, frozen=follows_data)
+        options = chosen | options
     prior, margin = spec.prior, spec.margin
     if prior is None and not spec.prototypes and kind == "sphere":
         gains = defaults.uses_prior(counts, numbers, dim, loss, frozen=frozen)

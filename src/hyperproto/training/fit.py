@@ -230,7 +230,8 @@ def _check_values(space: OutputSpace, data: AnyDataset | None, *, scored: bool =
         space.check(data.targets)
     if isinstance(data, Arrays) and data.inputs.is_floating_point():
         values = data.inputs.values()[:, None] if is_sparse(data.inputs) else data.inputs
-        check_finite_rows(values, "The inputs", advice="Remove those rows, or fill in the missing values.")
+        advice = "Remove those rows, or fill in the missing values."
+        check_finite_rows(values, "The inputs", advice=advice, error=InputError)
 
 
 def _balance(space: OutputSpace, data: AnyDataset) -> None:

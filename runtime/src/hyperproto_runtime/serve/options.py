@@ -22,6 +22,6 @@ class ServeOptions:
     threads: int | None = _option(None, "How many threads compute one prediction (default: one for each core).")
     most_bytes: int = _option(2**24, "Larger requests are refused.")
     most_pixels: int = _option(2**26, "Larger images are refused.")
-    most_rows: int = _option(1024, "Requests with more inputs are refused, or with fewer where those are wide.")
+    most_rows: int = _option(1024, "Requests with more inputs are refused; fewer of wide ones, or with many classes.")
     most_requests: int = _option(256, "More at a time are told to come back.")
     timeout: float = _option(30.0, "Seconds in which a request must arrive, and again in which it must be answered.")
