@@ -111,7 +111,13 @@ FREE, SOFTMAX = "Sphere, free norm", "Softmax CE, 100 outputs"
         ("CIFAR-100, 5 epochs, 3 seeds: D = 100", SHORT, "D = 100", (FREE, SOFTMAX)),
         ("the same at D = 25, a quarter", SHORT, "D = 25", (FREE, SOFTMAX)),
         ("paper's Table 1", FIRST, "CIFAR-100 100", ("This paper", "Our placement", "One-hot", "Word2vec", TABLE4)),
-        ("the same at D = 25, a data", THIRD, "25", ("Our placement, data-driven prior", TABLE4, WITHOUT)),
+        ("on frozen features at D = 25, a data", THIRD, "25", ("Our placement, data-driven prior", TABLE4, WITHOUT)),
+        (
+            "the same from scratch, 30",
+            "table1-medium",
+            "CIFAR-100 100",
+            ("This paper", TABLE4, "One-hot", "Word2vec"),
+        ),
         ("year with style", SIXTH, "no weight", (f"{YEAR}This paper", f"{YEAR}{HEADS}", f"{YEAR}constant answer")),
     ],
 )
