@@ -232,3 +232,9 @@ def test_the_seed_of_a_placement_moves_it(small_places):
 
     assert torch.equal(vectors(1), place(5, 3, method="paper", steps=20, seed=1).vectors)
     assert not torch.equal(vectors(0), vectors(1))
+
+
+@pytest.mark.parametrize("run", ["x", 3, ["a"], None, {}])
+def test_a_record_whose_run_is_not_one_is_answered(run):
+    with pytest.raises(InputError, match="A description of a run must say which data it is about"):
+        Cell.from_dict({"run": run})

@@ -70,9 +70,12 @@ class Standardizer:
 
     def check_width(self, width: int) -> Self:
         """Return itself where it fits inputs of so many columns or channels."""
-        for numbers in (self.mean, self.scale, self.center or self.mean, self.bend or self.mean):
+        for numbers in (self.mean, self.scale):
             if len(numbers) not in (1, width):
                 raise InputError("scaling", f"have one number, or {width}, one per column", len(numbers))
+        if len(self.center) != len(self.bend) or len(self.bend) not in (0, width):
+            got = f"{len(self.center)} and {len(self.bend)}"
+            raise InputError("scaling", f"have centers and bends of no column, or of all {width}", got)
         return self
 
     def __call__(self, values: Any) -> Tensor:

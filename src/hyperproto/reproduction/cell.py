@@ -188,8 +188,10 @@ class Cell:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Rebuild what ``dataclasses.asdict`` made of a cell, as a record stores it."""
-        run = {name: part for name, part in dict(values.get("run") or {}).items() if name != "protocol"}  # of 0.1
-        return from_plain(cls, {**values, "run": RunSpec.from_dict(run)})
+        run = values.get("run")
+        if isinstance(run, Mapping):
+            run = {name: part for name, part in run.items() if name != "protocol"}  # of 0.1
+        return from_plain(cls, {**values, "run": RunSpec.from_dict(run or {})})
 
 
 OWN = tuple(part.name for part in fields(Cell) if part.name != "run")
