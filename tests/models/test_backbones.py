@@ -138,7 +138,7 @@ def common_direction(name: str, settings: dict, shape: tuple[int, ...]) -> float
         ("resnet-8", {"feature_norm": True}, (3, 16, 16), 0.3),
         ("resnet-3463-small", {"feature_norm": True}, (3, 32, 32), 0.3),
         ("densenet-small", {"feature_norm": True}, (3, 16, 16), 0.3),
-        ("efficientnet-lite0", {}, (3, 64, 64), 0.6),  # normalized before the ReLU, which few dimensions gain by
+        ("efficientnet-lite0", {}, (3, 64, 64), 0.6),  # normalized before the ReLU, not after it
     ],
 )
 def test_outputs_start_out_in_more_than_one_direction(name, settings, shape, at_most):

@@ -219,8 +219,8 @@ def head(
 ) -> nn.Sequential:
     """Make what learns on frozen features: a norm without weights, hidden layers, one linear layer.
 
-    Hidden values are normalized before their ReLU, by which few dimensions gain most. With a ``bottleneck`` there are
-    two linear layers at the end, so that outputs are of no higher rank.
+    Hidden values are normalized before their ReLU. With a ``bottleneck`` there are two linear layers at the end, so
+    that outputs are of no higher rank.
     """
     layers: list[nn.Module] = [nn.BatchNorm1d(features, affine=False)]
     for width in hidden:
