@@ -8,9 +8,9 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 
-from hyperproto_runtime.checks import check_integer
+from hyperproto_runtime.checks import check_integer, choose
 from hyperproto_runtime.conformal import Interval, Sets
 from hyperproto_runtime.errors import InputError, InputTypeError, arg, require
 from hyperproto_runtime.images import center, decode
@@ -24,6 +24,7 @@ AT_ONCE = 2**22  # numbers of inputs, or scores, that are computed at a time: 16
 IMAGES_AT_ONCE = 16  # what a cache holds is faster than more
 MOST_PIXELS = 2**26  # of an image file
 ROUNDING = 1e-6  # of a score in single precision
+UNIT = 1e-3  # how far the length of a prototype may be from 1
 # The key "location" of a tensor in another file, as protobuf has it: field 1, 8 bytes, in any length of varints.
 ELSEWHERE = re.compile(rb"(?:\x0a|\x8a\x80*\x00)(?:\x08|\x88\x80*\x00)location")
 
@@ -76,6 +77,8 @@ class Predictor:
         self._most_pixels = check_integer(most_pixels, "most_pixels", at_least=1)
         _check_graph(self._session, self.model, self._folder)
         self._labels = {task.name: _label_array(task.classes) for task in self.model.tasks if task.classes}
+        for name in self._placed:
+            self.prototypes(name, [0])
 
     def __repr__(self) -> str:
         tasks = ", ".join(
@@ -220,10 +223,24 @@ class Predictor:
         return max(1, AT_ONCE // widest)
 
     def prototypes(self, task: str, ids: Sequence[int]) -> Array:
-        """Return the prototypes of some classes of a task, shape (len(ids), dim of the task)."""
-        with safe_open(self._folder / PROTOTYPES, "numpy") as file:
-            stored = file.get_slice(task)
-            return np.concatenate([stored[index : index + 1] for index in ids])
+        """Return the prototypes of some classes of a task, shape (len(ids), dim of the task); no others are read."""
+        count, path = choose(task, self._placed, what="task with prototypes"), self._folder / PROTOTYPES
+        if not len(ids) or any(check_integer(index, "ids", at_least=0) >= count for index in ids):
+            raise InputError("ids", f"be from 0 to {count - 1}, at least one", list(ids))
+        found: Array = np.zeros(0)
+        try:
+            with safe_open(path, "numpy") as file:
+                stored = file.get_slice(task)
+                shape, dtype = stored.get_shape(), stored.get_dtype()
+                if len(shape) == 2 and shape[0] == count and shape[1] <= self.model.dim and dtype in ("F32", "F64"):
+                    found = np.stack([stored[index] for index in ids])
+        except (OSError, SafetensorError) as error:
+            raise ModelError(f'"{path}"', f"be readable prototypes ({_first_line(error)})") from None
+        with np.errstate(over="ignore"):
+            if found.ndim != 2 or not (abs(np.linalg.norm(found, axis=1) - 1) < UNIT).all():  # NaN is not
+                rule = f'hold a unit vector for each of the {count:,} classes of "{task}"'
+                raise ModelError(f'"{path}"', rule, "something else", "Export the model again.")
+        return found
 
     def _prepare_images(self, inputs: Any) -> Iterator[Array]:
         form = self.model.inputs
@@ -244,6 +261,11 @@ class Predictor:
             )
             stored = np.stack([decode(source, form.images, most_pixels=self._most_pixels) for source in sources])
             yield np.ascontiguousarray(center(stored, form.images.size))
+
+    @property
+    def _placed(self) -> dict[str, int]:
+        """How many classes each task has whose classes have prototypes."""
+        return {task.name: len(task.classes) for task in self.model.tasks if task.classes and task.score == "cosine"}
 
     def _decision(self, task: TaskForm) -> list[str]:
         if not task.classes:

@@ -330,8 +330,9 @@ def filling(folder: str | Path, closing: str, names_of: NamesOf = lambda path: (
         allowed = held <= {*names_of(folder / closing)} if (folder / closing).is_file() else not held
         if not allowed and not was_killed:
             new_folder(folder)
-        waiting.mkdir()
         try:
+            with explaining(folder):
+                waiting.mkdir()
             yield waiting
             if not allowed and not _same_files(waiting, folder, held):
                 new_folder(folder, except_for=[WAITING])
