@@ -9,14 +9,17 @@ import errno
 import filecmp
 import json
 import os
+import platform
 import re
 import shutil
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from importlib import metadata
 from pathlib import Path
 from typing import Any, TypeVar
 
+from hyperproto._version import __version__
 from hyperproto_runtime.errors import HyperprotoError, InputError, StorageError
 from hyperproto_runtime.schema import read_plain
 
@@ -238,6 +241,12 @@ def plain(value: T) -> T:
     text = json.dumps(value, default=lambda number: number.item())
     expressed: T = json.loads(text, parse_constant=lambda name: None)
     return expressed
+
+
+def versions(*packages: str) -> dict[str, str]:
+    """Return the versions of hyperproto, torch, further packages and Python, as files note what made them."""
+    others = {name: metadata.version(name) for name in ("torch", *packages)}
+    return {"hyperproto": __version__, **others, "python": platform.python_version()}
 
 
 def read_json(path: str | Path) -> Any:

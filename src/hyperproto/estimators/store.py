@@ -15,8 +15,7 @@ import torch
 from safetensors.torch import save_file
 
 from hyperproto._core.checks import choose
-from hyperproto._core.files import filling, read_json, replacing, whole, write_json
-from hyperproto._version import versions
+from hyperproto._core.files import filling, read_json, replacing, versions, whole, write_json
 from hyperproto.data import Split, Standardizer
 from hyperproto.data.preprocessing import is_sparse, parts_of, sparse_rows
 from hyperproto.estimators.columns import ClassColumn, Column, column_from_dict

@@ -12,8 +12,7 @@ import torch
 from safetensors.numpy import save_file
 from torch import Tensor, nn
 
-from hyperproto._core.files import filling, read_json, write_json
-from hyperproto._version import versions
+from hyperproto._core.files import filling, read_json, versions, write_json
 from hyperproto.data import ImageData, ImageFiles, ImagePreprocessing, Split, TablePreprocessing
 from hyperproto.data.augment import normalize
 from hyperproto.data.image_files import decode_rows

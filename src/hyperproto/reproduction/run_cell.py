@@ -14,9 +14,8 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
-from hyperproto._core.files import read_json_lines
+from hyperproto._core.files import read_json_lines, versions
 from hyperproto._core.processes import derive_seed
-from hyperproto._version import versions
 from hyperproto.data import Arrays, ImageData, Labels, Source
 from hyperproto.data.source import select
 from hyperproto.losses import cosine_loss

@@ -10,7 +10,7 @@ from typing import Any
 from torch import nn
 
 from hyperproto._core.checks import unknown_choice
-from hyperproto._version import versions
+from hyperproto._core.files import versions
 from hyperproto.export import Exported, export_model
 from hyperproto.models import Backbone
 from hyperproto.spaces import OutputSpace
