@@ -1,4 +1,4 @@
-"""Shelf 1: the sphere S^(D-1). Directions and random points, as pure functions on tensors.
+"""Shelf 1: the sphere S^(D-1). Directions, cosines and random points, as pure functions on tensors.
 
 Lengths never matter here. A row is divided by its largest entry before its norm is taken, so every row whose
 largest entry is a normal number of its dtype has a direction, from 1e-38 to 3e38 in float32. Smaller rows count
@@ -45,6 +45,24 @@ def normalize(x: Tensor) -> Tensor:
     norm = torch.linalg.vector_norm(scaled.masked_fill(zero, 1), dim=-1, keepdim=True)
     unit: Tensor = (scaled / norm).masked_fill(zero, 0).to(x.dtype)
     return unit
+
+
+def cosine(x: Tensor, y: Tensor) -> Tensor:
+    """Return the cosine of the angle between rows, ``x·y / (|x| |y|)``, within [-1, 1].
+
+    Parameters
+    ----------
+    x, y : Tensor, shape (..., dim)
+        Broadcast against each other. A zero row has cosine 0.
+
+    Returns
+    -------
+    Tensor, shape (...)
+    """
+    dtype = torch.promote_types(x.dtype, y.dtype)
+    wide = working_dtype(dtype)
+    product = normalize(x.to(wide)) * normalize(y.to(wide))
+    return product.sum(dim=-1).clamp(-1, 1).to(dtype)
 
 
 def sample_uniform(

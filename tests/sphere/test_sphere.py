@@ -3,7 +3,7 @@ import math
 import pytest
 import torch
 
-from hyperproto.sphere import normalize, sample_uniform, working_dtype
+from hyperproto.sphere import cosine, normalize, sample_uniform, working_dtype
 
 
 def rows(n, dim, generator, dtype=torch.float64):
@@ -41,6 +41,17 @@ def test_a_non_finite_row_becomes_nan_and_leaves_the_others_alone():
     unit = normalize(x)
     assert unit[:2].isnan().all()
     torch.testing.assert_close(unit[2], torch.tensor([0.6, 0.8]))
+
+
+def test_cosine_is_that_of_torch(generator):
+    x, y = rows(6, 5, generator), rows(6, 5, generator)
+    torch.testing.assert_close(cosine(x, y), torch.nn.functional.cosine_similarity(x, y))
+
+
+def test_cosine_broadcasts_and_stays_within_one(generator):
+    x = rows(50, 3, generator, torch.float32)
+    assert cosine(x, x[0]).shape == (50,)
+    assert cosine(x, x).max() <= 1
 
 
 def test_whole_numbers_have_no_direction_here():
