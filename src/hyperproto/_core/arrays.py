@@ -1,4 +1,4 @@
-"""A matrix of numbers from a file of numpy's."""
+"""Arrays of numpy from a file, and class ids from whatever holds them."""
 
 from pathlib import Path
 from typing import Any
@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hyperproto_runtime.errors import InputError, MissingDataError
+from hyperproto_runtime.arrays import Numbers, Values, to_numbers
+from hyperproto_runtime.errors import InputError, InputTypeError, MissingDataError
 
 CUT = "It may be cut short."
 
@@ -26,3 +27,26 @@ def read_npy(path: Path) -> npt.NDArray[Any]:
         got = f"shape {matrix.shape} of {matrix.dtype}"
         raise InputError(f'"{path}"', "contain one matrix of numbers, a row for each word or class", got)
     return matrix
+
+
+def to_labels(labels: Values, n: int, num_classes: int) -> npt.NDArray[np.int64]:
+    """Return class ids in [-1, num_classes), one per row; -1 is a missing one."""
+    array = np.asarray(labels.detach().cpu() if hasattr(labels, "detach") else labels)
+    if array.dtype.kind not in "iu":
+        raise InputTypeError("labels", "be class ids of an integer dtype", array.dtype)
+    if array.shape != (n,):
+        raise InputError("labels", f"have shape ({n},), one per row", array.shape)
+    if len(array) and not (array.min() >= -1 and array.max() < num_classes):
+        wrong = array[(array < -1) | (array >= num_classes)]
+        raise InputError("labels", f"lie in [0, {num_classes}), or be -1 where missing", wrong[0])
+    return array.astype(np.int64)
+
+
+def labeled_rows(scores: Values, labels: Values, name: str) -> tuple[Numbers, npt.NDArray[np.int64]]:
+    """Return the rows that have a label, shapes (m, num_classes) and (m,); at least one must."""
+    array = to_numbers(scores, name, ndim=2)
+    ids = to_labels(labels, len(array), array.shape[1])
+    present = ids >= 0
+    if not present.any():
+        raise InputError("labels", "hold at least one that is not missing", f"{len(ids)} missing ones")
+    return array[present], ids[present]

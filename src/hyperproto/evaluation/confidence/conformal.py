@@ -10,6 +10,7 @@ from typing import Self
 
 import numpy as np
 
+from hyperproto._core.arrays import labeled_rows
 from hyperproto.defaults import COVERAGE
 from hyperproto.evaluation.confidence.task_calibration import (
     Confidence,
@@ -17,7 +18,7 @@ from hyperproto.evaluation.confidence.task_calibration import (
     StoredValue,
     TaskCalibration,
 )
-from hyperproto_runtime.arrays import Numbers, Values, labeled_rows, to_numbers
+from hyperproto_runtime.arrays import Numbers, Values, to_numbers
 from hyperproto_runtime.conformal import Interval, Sets, check_share
 from hyperproto_runtime.errors import InputError, arg
 
