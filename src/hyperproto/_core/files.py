@@ -19,7 +19,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, TypeVar
 
-from hyperproto._version import __version__
+from hyperproto_runtime._version import __version__
 from hyperproto_runtime.errors import HyperprotoError, InputError, StorageError
 from hyperproto_runtime.schema import read_plain
 
