@@ -338,7 +338,49 @@ def idea():
     write(figure, "idea", 48)
 
 
-DRAWN = losses, idea, sphere, digits, shapes, turned, names, uneven, unknown, conformal, monday, table, joint, loop
+def building():
+    """Draw the way from data to answers."""
+    figure, axis = plt.subplots(figsize=(7.2, 2.3), layout="constrained")
+    boxes = {
+        "data": (0, 0, "images, tables,\ntexts, tensors", "data", PALE),
+        "network": (1, 0, "any nn.Module:\n(n, ...) to (n, D)", "models", PALE),
+        "output space": (2, 0, "loss and\npredictions", "spaces, losses", ACCENT),
+        "run": (3, 0, "a folder: JSON\nand safetensors", "training", PALE),
+        "afterwards": (4, 0, "evaluate, calibrate,\nadd classes, export", "evaluation, export", PALE),
+        "prototypes": (2, 1, "placed before training,\nwith a certificate", "codes, prototypes", SECOND),
+        "prior": (1, 1, "words, taxonomy,\nor the data", "priors", PALE),
+    }
+    for name, (x, y, what, where, color) in boxes.items():
+        white = color != PALE
+        axis.add_patch(plt.Rectangle((x - 0.43, y - 0.3), 0.86, 0.6, color=color, linewidth=0))
+        axis.text(x, y + 0.18, name, weight="bold", ha="center", va="center", color="white" if white else INK)
+        axis.text(x, y - 0.1, what, fontsize=7, ha="center", va="center", color="white" if white else INK)
+        axis.text(x, y - 0.38, where, fontsize=7, family="monospace", ha="center", va="center", color=INK)
+    for start, end in (((0, 0), (1, 0)), ((1, 0), (2, 0)), ((2, 0), (3, 0)), ((3, 0), (4, 0)), ((1, 1), (2, 1))):
+        axis.annotate("", (end[0] - 0.43, end[1]), (start[0] + 0.43, start[1]), arrowprops={"arrowstyle": "->"})
+    axis.annotate("", (2, 0.3), (2, 0.56), arrowprops={"arrowstyle": "->"})
+    axis.set(xlim=(-0.5, 4.5), ylim=(-0.5, 1.35))
+    axis.axis("off")
+    write(figure, "building", 32)
+
+
+DRAWN = (
+    losses,
+    idea,
+    building,
+    sphere,
+    digits,
+    shapes,
+    turned,
+    names,
+    uneven,
+    unknown,
+    conformal,
+    monday,
+    table,
+    joint,
+    loop,
+)
 PICTURES = {draw.__name__: draw for draw in DRAWN}
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ def public(module):
 def test_a_page_has_the_public_names_of_its_namespace_and_no_others(name):
     path = OTHER.get(name, f"hyperproto.{name}")
     page = (API / f"{'export' if name == 'runtime' else name}.md").read_text(encoding="utf-8")
-    shown = {one for module, one in SHOWN.findall(page) if module == path}
+    shown = {one for module, one in SHOWN.findall(page) if module in (path, f"{path}.{one}")}
     assert shown == public(importlib.import_module(path)) - {"__version__"}
 
 
@@ -48,10 +48,12 @@ def test_every_name_of_the_reference_has_an_example(page):
     assert parts
     for part in parts:
         module, name = SHOWN.match(part).groups()
+        file = ROOT / "src" / f"{module.replace('.', '/')}/{name}.py"
+        assert not file.exists(), f"{module}.{name} is a module: name what is in it"
         found = getattr(importlib.import_module(module), name)
         has_docstring = inspect.isclass(found) or inspect.isfunction(found)
         told = has_docstring and re.search(r">>> (?!.*\+SKIP)", found.__doc__ or "")
-        below = re.search(r"```python\n(.*?)```", part, re.DOTALL)
+        below = re.search(r"```python.*?\n(.*?)```", part, re.DOTALL)
         called = below and (not inspect.isfunction(found) or re.search(rf"\b{name}\(", below[1]))
         assert told or called, f"{module}.{name}"
 

@@ -47,7 +47,7 @@ def blocks(page: Path, *languages: str) -> list[Block]:
     With other languages, "python" and "console": those as they follow. Text that begins with a prompt is "console".
     """
     said = r"(?:<!-- (?:from (?P<example>\S+)|not run: (?P<reason>[^>]+)) -->\n)?"
-    shown = r"```(?P<language>python|console|text(?=\n\$ ))\n(?P<code>.*?)```"
+    shown = r"```(?P<language>python|console|text(?=\n\$ ))(?: title=[^\n]*)?\n(?P<code>.*?)```"
     found = []
     for part in re.finditer(said + shown, page.read_text(encoding="utf-8"), re.DOTALL):
         language = "python" if part["language"] == "python" else "console"
