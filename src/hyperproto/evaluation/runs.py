@@ -52,8 +52,7 @@ class RunRow:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
-        values: dict[str, Any] = plain(asdict(self))
-        return values
+        return plain(asdict(self))
 
 
 def list_runs(root: str | Path = "runs") -> list[RunRow]:
