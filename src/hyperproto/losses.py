@@ -93,7 +93,7 @@ def _squared_error(z: Tensor, points: Tensor, labels: Tensor | None, target: Ten
 def can_read(x: Tensor) -> bool:
     """Return whether reading a value costs little and breaks nothing: on a CPU, in no graph and no torch.func."""
     in_graph = torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active()
-    return x.device.type == "cpu" and not in_graph
+    return x.is_cpu and not in_graph
 
 
 def _in_vmap() -> bool:

@@ -11,19 +11,10 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
 from hyperproto_runtime.checks import check_integer, choose
+from hyperproto_runtime.conformal import Interval, Sets
 from hyperproto_runtime.errors import InputError, InputTypeError, arg, require
 from hyperproto_runtime.images import center, decode
-from hyperproto_runtime.model import (
-    GRAPH,
-    PROTOTYPES,
-    InputForm,
-    Interval,
-    Model,
-    ModelError,
-    Sets,
-    TaskForm,
-    read_model,
-)
+from hyperproto_runtime.model import GRAPH, PROTOTYPES, InputForm, Model, ModelError, TaskForm, read_model
 from hyperproto_runtime.tables import SparseRows, frame_columns, is_frame
 
 Array: TypeAlias = NDArray[Any]
@@ -132,7 +123,7 @@ class Predictor:
         tasks = self._class_tasks("conformal_sets")
         fitted = {task.name: _choose(task.sets, coverage, task) for task in tasks}
         found = self.run(inputs, [f"{task.name}/probabilities" for task in tasks])
-        return self._in_form({n: set_members(sets, found[f"{n}/probabilities"]) for n, sets in fitted.items()})
+        return self._in_form({n: sets.sets(found[f"{n}/probabilities"]) for n, sets in fitted.items()})
 
     def intervals(self, inputs: Any, coverage: float | None = None) -> Any:
         """Return the ends of intervals, shape (n, 2), that contain the true number as often as stated."""
@@ -141,7 +132,7 @@ class Predictor:
             raise InputError("A model for intervals", "predict numbers", "only classes")
         fitted = {task.name: _choose(task.intervals, coverage, task) for task in tasks}
         found = self.run(inputs, [f"{task.name}/value" for task in tasks])
-        return self._in_form({n: interval_ends(interval, found[f"{n}/value"]) for n, interval in fitted.items()})
+        return self._in_form({n: interval.intervals(found[f"{n}/value"]) for n, interval in fitted.items()})
 
     def transform(self, inputs: Any) -> Array:
         """Return where inputs lie on the sphere, shape (n, dim): unit vectors."""
@@ -310,7 +301,7 @@ class Predictor:
         outliers, members = found[f"{task.name}/outlier"], None
         if task.sets:
             order = np.argsort(-probabilities, axis=1, kind="stable")
-            inside = np.take_along_axis(set_members(task.sets[0], probabilities), order, axis=1)
+            inside = np.take_along_axis(task.sets[0].sets(probabilities), order, axis=1)
             members = [ranked[chosen] for ranked, chosen in zip(order, inside, strict=True)]
         return describe_classes(
             self._labels[task.name],
@@ -377,7 +368,7 @@ def _describe_numbers(task: TaskForm, found: Mapping[str, Array]) -> list[dict[s
     values = found[f"{task.name}/value"]
     rows: list[dict[str, Any]] = [{"value": value} for value in values.tolist()]
     if task.intervals:
-        for row, (low, high) in zip(rows, interval_ends(task.intervals[0], values).tolist(), strict=True):
+        for row, (low, high) in zip(rows, task.intervals[0].intervals(values).tolist(), strict=True):
             row |= {"low": low, "high": high}
     return rows
 
@@ -520,30 +511,10 @@ def _choose(fitted: Sequence[T], coverage: float | None, task: TaskForm) -> T:
     raise InputError("coverage", f"be one that the model was exported with: {listed}", coverage)
 
 
-def set_members(sets: Sets, probabilities: Array) -> NDArray[np.bool_]:
-    """Return which classes are in the conformal set of each input, shape (n, num_classes)."""
-    threshold = np.inf if sets.threshold is None else sets.threshold
-    inside: NDArray[np.bool_] = 1 - probabilities.astype(np.float64) <= threshold
-    if not sets.empty:
-        inside[np.arange(len(inside)), probabilities.argmax(axis=1)] = True
-    return inside
-
-
-def interval_ends(interval: Interval, values: Array) -> Array:
-    """Return the ends of the interval around each number, shape (n, 2)."""
-    radius = np.inf if interval.radius is None else interval.radius
-    low = -np.inf if interval.low is None else interval.low
-    high = np.inf if interval.high is None else interval.high
-    wide = values.astype(np.float64)
-    return np.clip(np.stack([wide - radius, wide + radius], axis=1), low, high)
-
-
 def _accepted(task: TaskForm, outliers: Array) -> NDArray[np.bool_]:
     """Return which inputs are accepted. The threshold is the score of an input, which single precision may exceed."""
     assert task.rejection is not None
-    threshold = np.inf if task.rejection.threshold is None else task.rejection.threshold
-    accepted: NDArray[np.bool_] = outliers <= threshold + ROUNDING
-    return accepted
+    return task.rejection.accept(outliers, rounding=ROUNDING)
 
 
 def _first_line(error: Exception) -> str:
