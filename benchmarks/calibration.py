@@ -18,7 +18,7 @@ import hyperproto as hp
 from benchmarks.digits import TEN_DIGITS, digit_network
 from hyperproto.data import load_digits
 from hyperproto.evaluation.confidence import ConformalInterval, ConformalSets, Temperature
-from hyperproto.metrics import expected_calibration_error
+from hyperproto.metrics import calibration_error
 
 EPOCHS, SEEDS, SPLITS, COVERAGES = 10, range(5), 20, (0.9, 0.95)
 SOFTMAX = hp.losses.CosineSoftmax(16.0)
@@ -55,6 +55,10 @@ def outputs(space: hp.OutputSpace, seed: int) -> tuple[np.ndarray, ...]:
     return scores.numpy(), labels[held_out].numpy()
 
 
+def error_of(probabilities: np.ndarray, labels: np.ndarray) -> float:
+    return calibration_error(probabilities.max(axis=1), probabilities.argmax(axis=1) == labels)
+
+
 def splits_of(scores: np.ndarray, labels: np.ndarray, name: str, seed: int) -> list[Row]:
     before, rows = Temperature(BEFORE.get(name, 1.0)), []
     for split in range(SPLITS):
@@ -63,8 +67,8 @@ def splits_of(scores: np.ndarray, labels: np.ndarray, name: str, seed: int) -> l
         sure, unsure = (m.probabilities(scores[test]) for m in (model, before))
         row = {
             "accuracy": float((scores[test].argmax(axis=1) == labels[test]).mean()),
-            "ECE before": expected_calibration_error(unsure, labels[test]),
-            "ECE": expected_calibration_error(sure, labels[test]),
+            "ECE before": error_of(unsure, labels[test]),
+            "ECE": error_of(sure, labels[test]),
             "NLL": log_loss(labels[test], sure, labels=np.arange(sure.shape[1])),
         }
         for coverage in COVERAGES:

@@ -63,6 +63,9 @@ def losses():
             "scale 1": hp.losses.CosineSoftmax(scale=1),
         },
         "free_norm_softmax": {f"|z| = {length}": (hp.losses.FreeNormSoftmax(), length) for length in (5, 2)},
+        "equation_7": {
+            f"r = {r}": lambda z, table, labels, r=r: hp.losses.cosine_loss(z, own.expand_as(z), r) for r in (1, 0)
+        },
         "cauchy_softmax": {"power 4": hp.losses.CauchySoftmax(), "power 2": hp.losses.CauchySoftmax(power=2)},
     }
     for name, curves in cards.items():
@@ -75,8 +78,9 @@ def losses():
             degrees = torch.rad2deg(angles)
             left.plot(degrees, values.detach(), color=color, label=label)
             right.plot(degrees, length * slope.norm(dim=1), color=color)
+        target = "upper pole" if name == "equation_7" else "prototype"
         for axis, title in ((left, "loss"), (right, "gradient, times |z|")):
-            axis.set(title=title, xticks=[0, 60, 120, 180], xlabel="angle to the prototype, °", ylim=(0, None))
+            axis.set(title=title, xticks=[0, 60, 120, 180], xlabel=f"angle to the {target}, °", ylim=(0, None))
         if any(curves):
             left.legend(frameon=False, fontsize=8)
         write(figure, f"loss_{name}", 32)
@@ -232,6 +236,75 @@ def conformal():
     write(figure, "conformal_sets", 32)
 
 
+def monday():
+    """Draw the recall of each digit after one was added."""
+    found = run("new_class_on_monday.py")
+    truth = found["y_test"]
+    right = found["model"].predict(found["X_test"]) == truth
+    figure, axis = plt.subplots(figsize=(5.2, 2), layout="constrained")
+    recall = [100 * right[truth == digit].mean() for digit in range(10)]
+    axis.bar(range(10), recall, color=[PALE] * 9 + [ACCENT])
+    axis.axhline(100 * found["friday"], color=INK, linewidth=0.8, linestyle=":", label="the nine on Friday")
+    axis.set(xticks=range(10), xlabel="digit; the last one is new", ylabel="recall on Monday, %")
+    axis.legend(frameon=False, loc="lower left")
+    write(figure, "new_class_on_monday", 32)
+
+
+def table():
+    """Draw the widths that the table tells, with their intervals, by species."""
+    found = run("class_and_number_on_a_table.py")
+    true, width, ends = found["targets_test"]["width"].to_numpy(), found["width"], found["ends"]
+    figure, axis = plt.subplots(figsize=(4.4, 2.6), layout="constrained")
+    axis.plot([0, 2.6], [0, 2.6], color=PALE)
+    for name, color in zip(np.unique(found["species"]), CLASSES, strict=False):
+        some = found["species"] == name
+        axis.vlines(true[some], ends[some, 0], ends[some, 1], color=color, alpha=0.25)
+        axis.plot(true[some], width[some], "o", markersize=3, color=color, label=name)
+    axis.set(xlabel="true width, cm", ylabel="predicted, and its interval")
+    axis.legend(frameon=False, fontsize=8)
+    write(figure, "class_and_number_on_a_table", 48)
+
+
+def joint():
+    """Draw the angles of the joint task, true and predicted, by digit."""
+    found = run("joint_task.py")
+    held, space = found["held_out"], found["loaded"]
+    with torch.no_grad():
+        angles = space.predict(found["network"](held.inputs))["angle"]
+    figure, axis = plt.subplots(figsize=(3.6, 2.8), layout="constrained")
+    for digit, color in zip(range(5), CLASSES, strict=False):
+        some = held.targets["digit"] == digit
+        axis.plot(
+            held.targets["angle"][some][::4],
+            angles[some][::4],
+            "o",
+            markersize=2,
+            color=color,
+            label="23457"[digit],
+        )
+    axis.set(xlabel="true angle, °", ylabel="predicted, °", xticks=[0, 90, 180], yticks=[0, 90, 180])
+    axis.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5), title="digit")
+    write(figure, "joint_task", 48)
+
+
+def loop():
+    """Draw the cosines of held-out digits to their own prototype, and to the nearest other one."""
+    found = run("own_loop.py")
+    space, held = found["space"], found["held_out"]
+    with torch.no_grad():
+        z = normalize(found["network"](held.inputs.flatten(1)).double())
+    cosines = z @ space.prototypes.vectors.double().mT
+    own = cosines.gather(1, held.targets[:, None])[:, 0]
+    other = cosines.scatter(1, held.targets[:, None], -1).amax(dim=1)
+    figure, axis = plt.subplots(figsize=(5.2, 2), layout="constrained")
+    bins = np.linspace(-1, 1, 50)
+    axis.hist(own.numpy(), bins, color=ACCENT, alpha=0.7, label="own prototype")
+    axis.hist(other.numpy(), bins, color=SECOND, alpha=0.6, label="nearest other")
+    axis.set(xlabel="cosine of a held-out digit to a prototype", yticks=[])
+    axis.legend(frameon=False, loc="upper left")
+    write(figure, "own_loop", 32)
+
+
 def idea():
     """Draw the two ideas of the paper: prototypes for classes, a pole for a number."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(6.4, 3), layout="constrained")
@@ -265,9 +338,50 @@ def idea():
     write(figure, "idea", 48)
 
 
-PICTURES = {
-    draw.__name__: draw for draw in (losses, idea, sphere, digits, shapes, turned, names, uneven, unknown, conformal)
-}
+def building():
+    """Draw the way from data to answers."""
+    figure, axis = plt.subplots(figsize=(7.2, 2.3), layout="constrained")
+    boxes = {
+        "data": (0, 0, "images, tables,\ntexts, tensors", "data", PALE),
+        "network": (1, 0, "any nn.Module:\n(n, ...) to (n, D)", "models", PALE),
+        "output space": (2, 0, "loss and\npredictions", "spaces, losses", ACCENT),
+        "run": (3, 0, "a folder: JSON\nand safetensors", "training", PALE),
+        "afterwards": (4, 0, "evaluate, calibrate,\nadd classes, export", "evaluation, export", PALE),
+        "prototypes": (2, 1, "placed before training,\nwith a certificate", "codes, prototypes", SECOND),
+        "prior": (1, 1, "words, taxonomy,\nor the data", "priors", PALE),
+    }
+    for name, (x, y, what, where, color) in boxes.items():
+        white = color != PALE
+        axis.add_patch(plt.Rectangle((x - 0.43, y - 0.3), 0.86, 0.6, color=color, linewidth=0))
+        axis.text(x, y + 0.18, name, weight="bold", ha="center", va="center", color="white" if white else INK)
+        axis.text(x, y - 0.1, what, fontsize=7, ha="center", va="center", color="white" if white else INK)
+        axis.text(x, y - 0.38, where, fontsize=7, family="monospace", ha="center", va="center", color=INK)
+    for start, end in (((0, 0), (1, 0)), ((1, 0), (2, 0)), ((2, 0), (3, 0)), ((3, 0), (4, 0)), ((1, 1), (2, 1))):
+        axis.annotate("", (end[0] - 0.43, end[1]), (start[0] + 0.43, start[1]), arrowprops={"arrowstyle": "->"})
+    axis.annotate("", (2, 0.3), (2, 0.56), arrowprops={"arrowstyle": "->"})
+    axis.set(xlim=(-0.5, 4.5), ylim=(-0.5, 1.35))
+    axis.axis("off")
+    write(figure, "building", 32)
+
+
+DRAWN = (
+    losses,
+    idea,
+    building,
+    sphere,
+    digits,
+    shapes,
+    turned,
+    names,
+    uneven,
+    unknown,
+    conformal,
+    monday,
+    table,
+    joint,
+    loop,
+)
+PICTURES = {draw.__name__: draw for draw in DRAWN}
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or PICTURES:

@@ -1,5 +1,7 @@
 """The sphere as the criterion of a skorch net, with scikit-learn's grid search around it."""
 
+import copy
+
 import torch
 from sklearn.datasets import load_digits
 from sklearn.model_selection import GridSearchCV
@@ -11,6 +13,7 @@ torch.manual_seed(0)
 X, y = load_digits(return_X_y=True)
 X = (X / 16).astype("float32")
 space = hp.Space(5, hp.Classes(10))
+decide = copy.deepcopy(space).scores  # of a copy that stays on the CPU: skorch moves its criterion, but not outputs
 
 
 def network(width=64):
@@ -20,7 +23,7 @@ def network(width=64):
 net = NeuralNetClassifier(
     network,
     criterion=space,
-    predict_nonlinearity=space.scores,  # without it skorch would take the largest of five outputs for a class
+    predict_nonlinearity=decide,  # without it skorch would take the largest of five outputs for a class
     optimizer=torch.optim.Adam,
     lr=0.01,
     max_epochs=8,
@@ -35,7 +38,7 @@ class SphereClassifier(NeuralNetClassifier):
     """A net whose criterion, built by skorch from its arguments, also decides: it cannot be forgotten."""
 
     def predict(self, inputs):
-        return self.criterion_.predict(self.forward(inputs)).numpy()
+        return self.criterion_.predict(self.forward(inputs, device=self.device)).cpu().numpy()
 
 
 net = SphereClassifier(

@@ -117,7 +117,7 @@ def class_axes(class_counts: Sequence[int], num_ranges: int, dim: int) -> int:
     return max(1, dim - num_ranges - sum(max(2, count - 1) for count in others))
 
 
-def choose_loss(num_classes: int, dim: int, *, frozen: bool = False) -> tuple[str, dict[str, Any]]:
+def choose_loss(num_classes: int, dim: int, *, frozen_with_prior: bool = False) -> tuple[str, dict[str, Any]]:
     """Return the name and the options of the loss for K classes in D dimensions.
 
     =====================  =====================  =====================  ====================
@@ -131,20 +131,22 @@ def choose_loss(num_classes: int, dim: int, *, frozen: bool = False) -> tuple[st
     length do both, at every D. Beyond 10,000 classes a step must not cost more with every class. From D = K - 1 on
     prototypes form a simplex, all others are equally far away, and Equation 1 is enough; with fewer dimensions a far
     class must not count for more than a near one. On good features, with neighbors on the sphere that are neighbors
-    in the data, that is all it takes: 1 - cos, or its root where there are more than 8 classes for a dimension.
-    Without classes it is Equation 1 too.
+    in the data (``frozen_with_prior``), that is all it takes: 1 - cos, or its root where there are more than 8
+    classes for a dimension. Without classes it is Equation 1 too.
 
-    >>> choose_loss(100, 10), choose_loss(100, 25, frozen=True), choose_loss(100, 5, frozen=True)
-    (('free_norm_softmax', {}), ('power_cosine', {'q': 1.0}), ('power_cosine', {'q': 0.5}))
+    >>> choose_loss(100, 10), choose_loss(100, 25, frozen_with_prior=True)
+    (('free_norm_softmax', {}), ('power_cosine', {'q': 1.0}))
+    >>> choose_loss(100, 5, frozen_with_prior=True)
+    ('power_cosine', {'q': 0.5})
     >>> choose_loss(20_000, 256), choose_loss(20_000, 20_000), choose_loss(0, 8)
     (('power_cosine', {'q': 0.5}), ('squared_cosine', {}), ('squared_cosine', {}))
     """
     is_simplex = dim >= num_classes - 1
-    if 0 < num_classes <= MAX_CLASSES_OF_SUM and (is_simplex or not frozen):
+    if 0 < num_classes <= MAX_CLASSES_OF_SUM and (is_simplex or not frozen_with_prior):
         return "free_norm_softmax", {}
     if is_simplex:
         return "squared_cosine", {}
-    return "power_cosine", {"q": 1.0 if frozen and num_classes <= MAX_PER_AXIS * dim else 0.5}
+    return "power_cosine", {"q": 1.0 if frozen_with_prior and num_classes <= MAX_PER_AXIS * dim else 0.5}
 
 
 def uses_prior(class_counts: Sequence[int], num_ranges: int, dim: int, loss: str, *, frozen: bool = False) -> bool:
@@ -157,7 +159,7 @@ def uses_prior(class_counts: Sequence[int], num_ranges: int, dim: int, loss: str
     [False, True, False]
     """
     alone = len(class_counts) == 1 and not num_ranges
-    gains = frozen or loss == "free_norm_softmax"
+    gains = frozen or loss in ("auto", "free_norm_softmax")  # which is what "auto" is for so many classes
     return alone and gains and dim + 1 < class_counts[0] <= MAX_CLASSES_OF_PRIOR
 
 

@@ -21,6 +21,25 @@ from hyperproto.defaults import choose_loss
 from hyperproto.sphere import normalize, working_dtype
 from hyperproto_runtime.errors import InputError, InputTypeError
 
+__all__ = [
+    "LOSSES",
+    "AutoLoss",
+    "CauchySoftmax",
+    "ClassLoss",
+    "CosineSoftmax",
+    "FreeNormSoftmax",
+    "PowerCosine",
+    "SampledCosineSoftmax",
+    "SoftmaxLoss",
+    "SquaredCosine",
+    "cosine_loss",
+    "cosine_loss_grad",
+    "get_loss",
+    "simplex_scale",
+    "squared_cosine_grad",
+    "squared_cosine_loss",
+]
+
 Reduction: TypeAlias = Literal["mean", "sum", "none"]
 REDUCTIONS: dict[str, Callable[[Tensor], Tensor]] = {"mean": torch.mean, "sum": torch.sum, "none": torch.Tensor.clone}
 DOUBT = 0.001  # what an output at its prototype may leave to the other classes
@@ -74,7 +93,7 @@ def _squared_error(z: Tensor, points: Tensor, labels: Tensor | None, target: Ten
 def can_read(x: Tensor) -> bool:
     """Return whether reading a value costs little and breaks nothing: on a CPU, in no graph and no torch.func."""
     in_graph = torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active()
-    return x.device.type == "cpu" and not in_graph
+    return x.is_cpu and not in_graph
 
 
 def _in_vmap() -> bool:

@@ -10,8 +10,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from hyperproto._core.arrays import Numbers, Values, labeled_rows, to_numbers
 from hyperproto._core.checks import check_finite_number, check_integer
+from hyperproto_runtime.arrays import Numbers, Values, to_numbers
 from hyperproto_runtime.errors import InputError, arg
 
 
@@ -110,7 +110,12 @@ def error_quantiles(predicted: Tensor, values: Tensor, levels: Sequence[float]) 
 
 
 def calibration_error(confidence: Values, right: Values, *, bins: int = 15) -> float:
-    """Return the expected calibration error from the confidence of predictions and whether each is right.
+    r"""Return the expected calibration error: how far the confidence of predictions is from how often they are right.
+
+    .. math:: \mathrm{ECE} = \sum_b \frac{n_b}{n} \bigl| \mathrm{acc}_b - \mathrm{conf}_b \bigr|
+
+    Guo et al., "On Calibration of Modern Neural Networks", ICML 2017. Even of a perfect model it is above 0 for
+    finite n, since the shares in the bins scatter.
 
     Parameters
     ----------
@@ -130,23 +135,6 @@ def calibration_error(confidence: Values, right: Values, *, bins: int = 15) -> f
     edges = np.linspace(0, 1, check_integer(bins, "bins", at_least=1) + 1)
     place = np.clip(np.searchsorted(edges, stated, side="left") - 1, 0, bins - 1)  # a bin includes its upper edge
     return float(np.abs(np.bincount(place, weights=hits - stated)).sum() / len(stated))
-
-
-def expected_calibration_error(probabilities: Values, labels: Values, *, bins: int = 15) -> float:
-    r"""Return the mean distance between the probability of predictions and how often they are right.
-
-    .. math:: \mathrm{ECE} = \sum_b \frac{n_b}{n} \bigl| \mathrm{acc}_b - \mathrm{conf}_b \bigr|
-
-    Guo et al., "On Calibration of Modern Neural Networks", ICML 2017. Even of a perfect model it is above 0 for
-    finite n, since the shares in the bins scatter.
-
-    Examples
-    --------
-    >>> round(expected_calibration_error([[0.9, 0.1], [0.8, 0.2]], [0, 1], bins=1), 3)
-    0.35
-    """
-    array, ids = labeled_rows(probabilities, labels, "probabilities")
-    return calibration_error(array.max(axis=1), array.argmax(axis=1) == ids, bins=bins)
 
 
 def measure_open_set(known: Values, unknown: Values, right: Values) -> dict[str, float]:

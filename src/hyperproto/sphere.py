@@ -18,7 +18,7 @@ def working_dtype(dtype: torch.dtype) -> torch.dtype:
     >>> working_dtype(torch.bfloat16), working_dtype(torch.float64)
     (torch.float32, torch.float64)
     """
-    return torch.promote_types(dtype, torch.float32)
+    return dtype if dtype == torch.float32 else torch.promote_types(dtype, torch.float32)  # which takes longer
 
 
 def normalize(x: Tensor) -> Tensor:

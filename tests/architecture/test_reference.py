@@ -1,6 +1,7 @@
 """The reference has every public name, and every command with every option."""
 
 import importlib
+import inspect
 import re
 import runpy
 from pathlib import Path
@@ -13,8 +14,10 @@ from hyperproto.cli.main import VERBS, main
 
 ROOT = Path(__file__).parents[2]
 API = ROOT / "docs" / "reference" / "api"
-PAGES = """baselines confidence data estimators evaluation export hub losses metrics models priors prototypes
-           report spaces sphere training"""
+PAGES = """baselines codes confidence data estimators evaluation export hub losses metrics models priors prototypes
+           report runtime spaces sphere training"""
+OTHER = {"confidence": "hyperproto.evaluation.confidence", "runtime": "hyperproto_runtime"}
+SHOWN = re.compile(r"^::: (\S+)\.(\w+)$", re.MULTILINE)
 
 
 def public(module):
@@ -25,11 +28,34 @@ def public(module):
 
 
 @pytest.mark.parametrize("name", PAGES.split())
-def test_a_page_has_the_public_names_of_its_namespace(name):
-    path = "evaluation.confidence" if name == "confidence" else name
-    shown = re.findall(rf"^::: hyperproto\.{re.escape(path)}\.(\w+)$", (API / f"{name}.md").read_text(), re.MULTILINE)
-    assert set(shown) >= public(importlib.import_module(f"hyperproto.{path}"))
-    assert all(hasattr(importlib.import_module(f"hyperproto.{path}"), one) for one in shown)
+def test_a_page_has_the_public_names_of_its_namespace_and_no_others(name):
+    path = OTHER.get(name, f"hyperproto.{name}")
+    page = (API / f"{'export' if name == 'runtime' else name}.md").read_text(encoding="utf-8")
+    shown = {one for module, one in SHOWN.findall(page) if module in (path, f"{path}.{one}")}
+    assert shown == public(importlib.import_module(path)) - {"__version__"}
+
+
+def test_the_runtime_has_the_same_names_by_its_other_name():
+    other = importlib.import_module("hyperproto_runtime")
+    assert public(hp.runtime) == public(other) - {"__version__"}
+    assert all(getattr(hp.runtime, name) is getattr(other, name) for name in public(hp.runtime))
+
+
+@pytest.mark.parametrize("page", sorted(API.glob("*.md")), ids=lambda page: page.stem)
+def test_every_name_of_the_reference_has_an_example(page):
+    """In its docstring or below it; doctest runs the former, test_pages the latter."""
+    parts = re.split(r"^(?=::: )", page.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    assert parts
+    for part in parts:
+        module, name = SHOWN.match(part).groups()
+        file = ROOT / "src" / f"{module.replace('.', '/')}/{name}.py"
+        assert not file.exists(), f"{module}.{name} is a module: name what is in it"
+        found = getattr(importlib.import_module(module), name)
+        has_docstring = inspect.isclass(found) or inspect.isfunction(found)
+        told = has_docstring and re.search(r">>> (?!.*\+SKIP)", found.__doc__ or "")
+        below = re.search(r"```python.*?\n(.*?)```", part, re.DOTALL)
+        called = below and (not inspect.isfunction(found) or re.search(rf"\b{name}\(", below[1]))
+        assert told or called, f"{module}.{name}"
 
 
 def test_the_first_page_has_every_name_of_the_package():

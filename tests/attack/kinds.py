@@ -281,7 +281,11 @@ def _use_model(folder: Path, path: Path) -> None:
         content = path.read_bytes()
         described["files"][path.name] = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
         (folder / "model" / "model.json").write_text(json.dumps(described))
-    Predictor(folder / "model", threads=1).answer(_with_words(_training()[0]))
+    predictor = Predictor(folder / "model", threads=1)
+    predictor.answer(_with_words(_training()[0]))
+    for task in predictor.model.tasks:
+        if task.classes and task.score == "cosine":
+            predictor.prototypes(task.name, range(len(task.classes)))
 
 
 def _weights(ending: str) -> Callable[[Path], Path]:

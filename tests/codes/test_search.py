@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hyperproto._core.processes import run_tasks
 from hyperproto.codes import search as search_module
 from hyperproto.codes.certificate import cross_polytope, separation_bound
 from hyperproto.codes.measure import max_cosine
-from hyperproto.codes.search import Effort, optimize, run_in_order
+from hyperproto.codes.search import Effort, optimize
 
 SMALL = Effort(starts=12, finalists=1)
 
@@ -93,24 +94,24 @@ def test_progress_counts_up_to_the_total():
 
 def test_errors_in_a_worker_reach_the_caller():
     with pytest.raises(ZeroDivisionError):
-        list(run_in_order([(divmod, (1, 0))], workers=2))
+        list(run_tasks([(divmod, (1, 0))], workers=2))
 
 
 def test_results_come_in_the_order_of_the_tasks():
-    assert list(run_in_order([(pow, (2, k)) for k in range(20)], workers=2)) == [2**k for k in range(20)]
+    assert list(run_tasks([(pow, (2, k)) for k in range(20)], workers=2)) == [2**k for k in range(20)]
 
 
 def test_workers_have_one_thread_for_linear_algebra():
     limits = "[p['num_threads'] for p in __import__('threadpoolctl').threadpool_info() if p['user_api'] == 'blas']"
-    (found,) = run_in_order([(eval, (f"__import__('numpy') and {limits}",))], workers=2)
+    (found,) = run_tasks([(eval, (f"__import__('numpy') and {limits}",))], workers=2)
     assert set(found) == {1}
 
 
 def test_workers_start_from_a_script_without_a_main_guard_and_without_torch(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(
-        "from hyperproto.codes.search import run_in_order\n"
-        "print(list(run_in_order([(eval, (\"__import__('sys').modules.get('torch') is None\",))], workers=2)))\n"
+        "from hyperproto._core.processes import run_tasks\n"
+        "print(list(run_tasks([(eval, (\"__import__('sys').modules.get('torch') is None\",))], workers=2)))\n"
     )
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
     assert done.stdout == "[True]\n"

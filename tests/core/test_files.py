@@ -1,5 +1,6 @@
 """Writing files: what a kill, a full disk or another process may do, and what stays as it was."""
 
+import errno
 import json
 import os
 import resource
@@ -7,6 +8,7 @@ import signal
 import sys
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 
 import pytest
 import torch
@@ -195,6 +197,20 @@ def test_a_folder_that_is_filled_is_whole_at_every_moment(tmp_path, overwrite):
             break
     assert call > 20
     assert not overwrite or (seen[0], seen[-1]) == ({"b"}, {"c"})
+
+
+def test_a_disk_with_no_room_for_a_folder_gets_a_sentence_and_leaves_none(tmp_path, monkeypatch):
+    make = Path.mkdir
+
+    def only_the_first(path, *args, **options):
+        if path.parent != tmp_path:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        make(path, *args, **options)
+
+    monkeypatch.setattr(Path, "mkdir", only_the_first)
+    with pytest.raises(StorageError, match=r"No space left on device\); got a disk .* Make room"):
+        fill(tmp_path / "model", {"a": "new"}, overwrite=False)
+    assert not any(tmp_path.iterdir())
 
 
 def test_filling_a_folder_removes_no_file_of_the_user_and_fails_without_a_trace(tmp_path):

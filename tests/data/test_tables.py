@@ -233,6 +233,17 @@ def test_parquet_text_that_is_not_utf8_is_a_sentence(tmp_path):
         read_columns(tmp_path / "t.parquet")
 
 
+def test_parquet_names_that_are_not_utf8_and_dates_beyond_the_calendar_are_sentences(tmp_path):
+    dates = pyarrow.table({"day": pyarrow.array([2**30], pyarrow.int32()).cast(pyarrow.date32())})
+    parquet.write_table(dates, tmp_path / "t.parquet")
+    with pytest.raises(ValueError, match='Column "day" .* must hold dates of the years 1 to 9999; got another'):
+        read_columns(tmp_path / "t.parquet")["day"].values  # noqa: B018
+    content = (tmp_path / "t.parquet").read_bytes()
+    (tmp_path / "t.parquet").write_bytes(content.replace(b"day", b"\xe2ay"))
+    with pytest.raises(ValueError, match="must be Parquet; got an error"):
+        read_columns(tmp_path / "t.parquet")
+
+
 def test_a_header_of_many_columns_is_read_in_no_time(tmp_path):
     names = [f"column {index}" for index in range(30_000)]
     path = write_csv(tmp_path / "t.csv", names, [["1"] * len(names)])

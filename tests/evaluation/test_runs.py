@@ -58,6 +58,15 @@ def test_a_damaged_run_is_a_row_with_its_reason(shelf):
     assert "must be complete and unchanged (`network` must be a mapping" in rows["strange"].reason
 
 
+def test_a_run_of_no_finite_dimension_is_damaged(tmp_path, image_run):
+    shutil.copytree(image_run.folder, tmp_path / "run")
+    config = json.loads((tmp_path / "run" / "config.json").read_text())
+    config["space"]["dim"] = 1e308 * 10
+    (tmp_path / "run" / "config.json").write_text(json.dumps(config))
+    (row,) = list_runs(tmp_path)
+    assert (row.state, "infinity" in row.reason) == ("damaged", True)
+
+
 def test_a_run_itself_is_its_only_row(image_run):
     assert [row.name for row in list_runs(image_run.folder)] == [image_run.folder.name]
 

@@ -58,3 +58,13 @@ def test_every_verb_and_option_that_a_page_shows_exists(capsys):
     for verb, rest in shown:
         if verb in VERBS:
             assert set(re.findall(r"(?<![\w-])--[a-z][\w-]*", rest)) <= options[verb], (verb, rest)
+
+
+def test_extras_are_installed_by_one_spelling_and_exist():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    runtime = tomllib.loads((ROOT / "runtime" / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    known = {f"'.[{extra}]'" for extra in project["optional-dependencies"]} | {"./runtime"}
+    known |= {f"'./runtime[{extra}]'" for extra in runtime["optional-dependencies"]}
+    shown = re.findall(r"pip install ([^\s`]+)", "\n".join(page.read_text(encoding="utf-8") for page in PAGES))
+    assert len(shown) > 8
+    assert set(shown) <= known

@@ -12,8 +12,9 @@ from torch.utils.data import DataLoader, TensorDataset
 
 import hyperproto as hp
 from hyperproto.cli.main import main
+from tests.data import layouts
 from tests.evaluation.conftest import write_images
-from tests.examples.pages import DOCS, PAGES, ROOT, blocks, run
+from tests.examples.pages import DOCS, PAGES, ROOT, alike, blocks, run, type_in
 
 README = ROOT / "README.md"
 
@@ -47,7 +48,24 @@ def tables(folder):
     (folder / "people.csv").write_text("\n".join(["weight,height,age", *people]))
 
 
-def own_parts(_):
+def every_layout(folder):
+    """Write the data that the reference reads: photographs, tables, and a little of each published data set."""
+    photos(folder)
+    tables(folder)
+    for write in ("cifar100_binary", "mnist", "tiny_imagenet", "cub200", "omniart"):
+        getattr(layouts, f"write_{write}")(folder / "data")
+
+
+def paintings(folder):
+    """Train the run on paintings that pages speak of."""
+    tables(folder)
+    type_in("hyperproto train --data paintings.csv --image path --classes style --range year")
+
+
+def own_parts(folder):
+    every_layout(folder)
+    write_images(folder / "pets")
+    (folder / "others.csv").write_text((folder / "paintings.csv").read_text())
     space, inputs = hp.Space(3, hp.Classes(4)), torch.randn(40, 8)
     dataset = TensorDataset(inputs, torch.arange(40) % 4)
     names = {"hp": hp, "torch": torch, "DataLoader": DataLoader, "space": space, "dataset": dataset}
@@ -59,6 +77,8 @@ def word_vectors(folder):
     rng = np.random.default_rng(0)
     lines = (f"{name} " + " ".join(f"{value:.3f}" for value in rng.normal(size=20)) for name in names)
     (folder / "glove.6B.100d.txt").write_text("\n".join(lines))
+    (folder / "classes.txt").write_text("\n".join(names))
+    write_images(folder / "photos", names, n=2)
     return {"names": names}
 
 
@@ -66,11 +86,16 @@ PREPARE = {
     "explanation/learning.md": lambda _: {"images": torch.randn(400, 1, 8, 8), "labels": torch.arange(400) % 100},
     "explanation/priors.md": word_vectors,
     "how-to/confidence.md": trained,
-    "how-to/data.md": tables,
+    "how-to/data.md": every_layout,
     "how-to/doctor.md": trained,
     "how-to/priors.md": word_vectors,
+    "how-to/report.md": paintings,
     "how-to/training.md": own_parts,
     "how-to/using.md": photos,
+    "reference/api/data.md": every_layout,
+    "reference/api/evaluation.md": trained,
+    "reference/api/hub.md": trained,
+    "reference/api/report.md": trained,
     "reference/backbones.md": lambda _: {"torch": torch, "images": torch.rand(2, 3, 64, 64)},
     "reference/baselines.md": lambda _: {"hp": hp},
 }
@@ -108,25 +133,29 @@ CHECK = {
 }
 TOLD = [str(page.relative_to(DOCS)) for page in PAGES if page.is_relative_to(DOCS)]
 RUN = [
-    name for name in TOLD if not name.startswith("tutorials/") and any(block.runs for block in blocks(DOCS / name))
+    name
+    for name in TOLD
+    if not name.startswith("tutorials/") and any(block.runs for block in blocks(DOCS / name, "python", "console"))
 ]
 
 
 @pytest.mark.parametrize("name", RUN)
-def test_the_python_of_a_page_runs(name, tmp_path, monkeypatch, request):
+def test_the_python_and_the_commands_of_a_page_run(name, tmp_path, monkeypatch, request):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
     if name == "reference/backbones.md":
         request.getfixturevalue("pretrained_weights")
     torch.manual_seed(0)
     names = PREPARE.get(name, lambda _: {})(tmp_path) or {}
-    with warnings.catch_warnings(), patch.dict(hp.losses.LOSSES):  # one page adds a loss
+    with warnings.catch_warnings(), patch.dict(hp.losses.LOSSES), patch.dict(hp.data.READERS):  # pages add some
         warnings.filterwarnings("ignore", message="The old classes lost")
         run(name, names)
     CHECK.get(name, lambda _: None)(names)
 
 
 def test_few_blocks_are_not_run_and_each_has_a_reason():
-    found = [block for name in TOLD for block in blocks(DOCS / name)]
+    found = [block for page in PAGES for block in blocks(page, "python", "console")]
+    assert sum(block.language == "console" for block in found) > 20
     left_out = [block.reason for block in found if block.reason]
     assert all(len(reason) > 10 for reason in left_out)
     assert len(left_out) < len(found) / 4
@@ -168,6 +197,11 @@ def test_the_other_examples_of_the_readme_run(tmp_path, monkeypatch):
     assert names["model"].score(names["X"], classes) > 0.5
 
 
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md"])
+def test_commands_outside_the_site_run_or_say_why_not(name):
+    assert all(block.reason for block in blocks(ROOT / name, "console"))
+
+
 def test_the_table_to_write_is_one():
     names = {"__name__": "table8"}
     exec(blocks(ROOT / "CONTRIBUTING.md")[0].code, names)
@@ -201,13 +235,3 @@ def test_the_commands_of_the_tutorial_on_photos_run(pretrained_weights, tmp_path
         main(line.split())
     assert "class/accuracy 100.0 %" in capsys.readouterr().out
     assert (tmp_path / "answers.csv").read_text().count("\n") == 3
-
-
-def alike(printed, told):
-    """Return whether two texts have the same words, and numbers that are near: processors do not round alike."""
-    number = r"-?\d+\.?\d*(?:e-?\d+)?"
-    words, numbers = zip(
-        *((re.sub(number, "#", t).split(), re.findall(number, t)) for t in (printed, told)), strict=True
-    )
-    near = all(abs(float(a) - float(b)) <= 0.02 + 0.15 * abs(float(b)) for a, b in zip(*numbers, strict=False))
-    return words[0] == words[1] and near

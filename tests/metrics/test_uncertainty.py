@@ -6,7 +6,7 @@ from scipy.special import softmax
 from sklearn.metrics import average_precision_score, roc_auc_score, roc_curve
 
 from hyperproto.metrics import (
-    expected_calibration_error,
+    calibration_error,
     false_positive_rate_at,
     measure_open_set,
     open_set_classification_rate,
@@ -17,6 +17,12 @@ from hyperproto_runtime.errors import InputError
 def draw_probabilities(n: int = 200, num_classes: int = 4, seed: int = 0):
     rng = np.random.default_rng(seed)
     return softmax(rng.normal(size=(n, num_classes)), axis=1), rng.integers(num_classes, size=n)
+
+
+def error_of(probabilities, labels, **options):
+    """The calibration error of the most probable class."""
+    probabilities = np.asarray(probabilities)
+    return calibration_error(probabilities.max(axis=1), probabilities.argmax(axis=1) == labels, **options)
 
 
 def slow_error(probabilities, labels, bins):
@@ -33,7 +39,7 @@ def slow_error(probabilities, labels, bins):
 @pytest.mark.parametrize("bins", [1, 5, 15])
 def test_the_expected_calibration_error_is_that_of_its_definition(bins):
     probabilities, labels = draw_probabilities()
-    found = expected_calibration_error(probabilities, labels, bins=bins)
+    found = error_of(probabilities, labels, bins=bins)
     assert found == pytest.approx(slow_error(probabilities, labels, bins), abs=1e-12)
     assert found > 0.05
 
@@ -42,22 +48,21 @@ def test_a_model_whose_probabilities_are_true_has_little_error():
     rng = np.random.default_rng(0)
     probabilities = softmax(2 * rng.normal(size=(20_000, 3)), axis=1)
     labels = (rng.uniform(size=(20_000, 1)) > probabilities.cumsum(axis=1)[:, :2]).sum(axis=1)
-    assert expected_calibration_error(probabilities, labels) < 0.02
-    assert expected_calibration_error(probabilities[:, ::-1], labels) > 0.2
+    assert error_of(probabilities, labels) < 0.02
+    assert error_of(probabilities[:, ::-1], labels) > 0.2
 
 
 def test_an_upper_edge_belongs_to_its_bin_and_every_example_counts_once():
     probabilities, labels = [[1.0, 0.0], [0.5, 0.5], [0.2, 0.8]], [0, 0, 0]
     expected = (abs(1 - 0.5) + abs((1 + 0) - (1 + 0.8))) / 3  # bins of (0.25, 0.5] and (0.75, 1]
-    assert expected_calibration_error(probabilities, labels, bins=4) == pytest.approx(expected)
+    assert error_of(probabilities, labels, bins=4) == pytest.approx(expected)
 
 
-def test_missing_labels_do_not_count_and_tensors_will_do():
+def test_tensors_will_do():
     probabilities, labels = draw_probabilities(20)
-    gaps = torch.tensor([*labels, -1])
-    more = torch.tensor(np.vstack([probabilities, probabilities[:1]]))
-    expected = expected_calibration_error(probabilities, labels)
-    assert expected_calibration_error(more, gaps) == pytest.approx(expected)
+    right = torch.from_numpy(probabilities.argmax(axis=1) == labels)
+    found = calibration_error(torch.from_numpy(probabilities.max(axis=1)), right)
+    assert found == pytest.approx(error_of(probabilities, labels))
 
 
 def draw_scores(seed: int, *, ties: bool):
@@ -113,6 +118,6 @@ def test_mistakes_are_named():
     with pytest.raises(InputError, match="`rate` must be finite and greater than 0 and at most 1; got 95"):
         false_positive_rate_at([1.0], [1.0], rate=95)
     with pytest.raises(InputError, match="`bins` must be at least 1; got 0"):
-        expected_calibration_error([[1.0, 0.0]], [0], bins=0)
-    with pytest.raises(InputError, match=r"`probabilities` must have shape \(n, num_classes\)"):
-        expected_calibration_error([0.5], [0])
+        calibration_error([1.0], [True], bins=0)
+    with pytest.raises(InputError, match="`right` must be as many as `confidence`; got 1 and 2"):
+        calibration_error([0.5, 0.6], [True])

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from safetensors.numpy import load_file, save
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from hyperproto_runtime import InputError, ModelError, Predictor
@@ -84,6 +85,10 @@ def _swap(described, name, content, folder):
     described["files"][name] = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
 
 
+def _swap_prototypes(folder, content):
+    _change(folder, lambda described: _swap(described, "prototypes.safetensors", content, folder))
+
+
 DAMAGE = {
     "no JSON": lambda f: (f / "model.json").write_text("{"),
     "deep": lambda f: (f / "model.json").write_text("[" * 100_000),
@@ -100,6 +105,15 @@ DAMAGE = {
     "a pipe": lambda f: ((f / "model.onnx").unlink(), os.mkfifo(f / "model.onnx")),
     "no graph of ONNX": lambda f: _change(f, lambda d: _swap(d, "model.onnx", b"not a graph", f)),
     "prototypes of nothing": lambda f: (f / "prototypes.safetensors").write_bytes(b""),
+    "prototypes that are no tensors": lambda f: _swap_prototypes(f, b"x"),
+    "prototypes of another task": lambda f: _swap_prototypes(f, save({"other": np.eye(3, 4)})),
+    "a prototype less": lambda f: _swap_prototypes(f, save({"kind": np.eye(2, 4)})),
+    "one number for a prototype": lambda f: _swap_prototypes(f, save({"kind": np.ones(3)})),
+    "a number without rows": lambda f: _swap_prototypes(f, save({"kind": np.array(1.0)})),
+    "prototypes without numbers": lambda f: _swap_prototypes(f, save({"kind": np.zeros((3, 0))})),
+    "whole numbers": lambda f: _swap_prototypes(f, save({"kind": np.eye(3, 4, dtype=np.int64)})),
+    "a prototype that is NaN": lambda f: _swap_prototypes(f, save({"kind": np.full((3, 4), np.nan)})),
+    "a prototype that is huge": lambda f: _swap_prototypes(f, save({"kind": np.full((3, 4), 1e38, np.float32)})),
 }
 
 
@@ -111,6 +125,40 @@ def test_a_folder_that_is_not_a_model_gets_a_sentence(exported, tmp_path, damage
     with pytest.raises(ModelError) as caught:
         Predictor(folder)
     assert str(caught.value).startswith(('"', "The"))
+
+
+def test_prototypes_are_those_that_were_stored(exported):
+    stored = load_file(exported / "prototypes.safetensors")["kind"]
+    assert np.array_equal(Predictor(exported).prototypes("kind", [2, 0]), stored[[2, 0]])
+
+
+def test_a_damaged_prototype_is_refused_when_it_is_read(exported, tmp_path):
+    folder = shutil.copytree(exported, tmp_path / "model")
+    stored = load_file(folder / "prototypes.safetensors")["kind"]
+    stored[2] = np.inf
+    _swap_prototypes(folder, save({"kind": stored}))
+    predictor = Predictor(folder)
+    predictor.prototypes("kind", [0, 1])
+    with pytest.raises(ModelError, match='must hold a unit vector for each of the 3 classes of "kind"'):
+        predictor.prototypes("kind", [1, 2])
+    (folder / "prototypes.safetensors").unlink()
+    with pytest.raises(ModelError, match="must be readable prototypes"):
+        predictor.prototypes("kind", [0])
+
+
+@pytest.mark.parametrize(
+    ("task", "ids", "sentence"),
+    [
+        ("size", [0], 'Unknown task with prototypes "size". Choose from: "kind"'),
+        ("kind", [3], "`ids` must be from 0 to 2"),
+        ("kind", [-1], "`ids` must be at least 0"),
+        ("kind", [], "at least one"),
+        ("kind", [0.5], "whole number"),
+    ],
+)
+def test_prototypes_of_no_class_get_a_sentence(exported, task, ids, sentence):
+    with pytest.raises((InputError, TypeError), match=sentence):
+        Predictor(exported).prototypes(task, ids)
 
 
 def test_a_graph_cannot_name_other_files(exported, tmp_path, monkeypatch):

@@ -1,13 +1,14 @@
 """Small exported models, written without torch: inputs times a matrix, and what the output means."""
 
 import hashlib
-import json
 from dataclasses import asdict
 
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 from safetensors.numpy import save_file
 
+from hyperproto._core.files import write_json
+from hyperproto_runtime.conformal import Interval, Rejection, Sets
 from hyperproto_runtime.images import ImagePreprocessing
 from hyperproto_runtime.model import (
     FORMAT,
@@ -15,10 +16,7 @@ from hyperproto_runtime.model import (
     PROTOTYPES,
     FileForm,
     InputForm,
-    Interval,
     Model,
-    Rejection,
-    Sets,
     TaskForm,
 )
 from hyperproto_runtime.tables import ColumnCode, TableEncoder
@@ -98,5 +96,5 @@ def write_model(folder, kind="rows", *, names=NAMES, dim=3, reject=None, seed=0)
         content = (folder / name).read_bytes()
         files[name] = FileForm(len(content), hashlib.sha256(content).hexdigest())
     model = Model(FORMAT, form, tasks, bare=False, dim=dim, space={"kind": "space"}, files=files)
-    (folder / "model.json").write_text(json.dumps(asdict(model)))
+    write_json(folder / "model.json", asdict(model))
     return folder

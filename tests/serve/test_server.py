@@ -137,3 +137,19 @@ def test_a_mistake_is_one_sentence(folder, tmp_path, capsys):
             with pytest.raises(SystemExit, match="2"):
                 main(["serve", *arguments])
             assert sentence in capsys.readouterr().err
+
+
+def test_the_model_may_come_before_or_after_the_hosts(monkeypatch, capsys):
+    from hyperproto_runtime.cli import main
+
+    served = []
+    monkeypatch.setattr("hyperproto_runtime.serve.server.serve", lambda *given: served.append(given))
+    orders = ("m --hosts a b --port 1", "--hosts a b m --port 1", "--port 1 --hosts a b m", "--hosts a b --port 1 m")
+    for words in orders:
+        main(["serve", *words.split()])
+        folder, options = served.pop()
+        assert (str(folder), tuple(options.hosts), options.port) == ("m", ("a", "b"), 1), words
+    for words in ([], ["--port", "1"], ["--hosts"]):
+        with pytest.raises(SystemExit, match="2"):
+            main(["serve", *words])
+        assert "required: model" in capsys.readouterr().err

@@ -28,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     predict.add_argument("paths", type=Path, nargs="+", metavar="FILE", help="images and folders of them, or tables")
     predict.add_argument("--top", type=int, default=3, help="how many classes to name (default: 3)")
     served = verbs.add_parser("serve", help="answer requests over HTTP, with a page to try it")
-    served.add_argument("model", type=Path, help="the folder of an exported model")
+    served.add_argument("model", nargs="?", help="the folder of an exported model")
     for item in fields(ServeOptions):
         about = item.metadata["help"] + (f" (default: {item.default})" if item.default else "")
         how: dict[str, Any] = {"default": item.default, "help": about}
@@ -36,6 +36,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         how |= {"nargs": "*"} if item.default == () else {}
         served.add_argument(f"--{item.name.replace('_', '-')}", **how)
     given = parser.parse_args(arguments)
+    if given.model is None:  # which argparse then takes for one of the hosts
+        *given.hosts, given.model = given.hosts or served.error("the following arguments are required: model")
     try:
         if given.verb == "serve":
             require("fastapi", extra="serve", purpose="Serving a model")

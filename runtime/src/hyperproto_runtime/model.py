@@ -13,6 +13,7 @@ from numbers import Real
 from pathlib import Path
 from typing import Any, Literal
 
+from hyperproto_runtime.conformal import Interval, Rejection, Sets
 from hyperproto_runtime.errors import HyperprotoError, InputError
 from hyperproto_runtime.images import ImagePreprocessing
 from hyperproto_runtime.schema import read_plain
@@ -77,33 +78,6 @@ class InputForm:
             width = (len(self.names),)
         if width is not None and width != self.shape:
             raise InputError("shape", f"be {width}, as the inputs are prepared", self.shape)
-
-
-@dataclass(frozen=True)
-class Sets:
-    """Conformal sets: classes whose 1 - p is at most a threshold; None puts all classes in."""
-
-    threshold: float | None
-    coverage: float
-    empty: bool = False
-
-
-@dataclass(frozen=True)
-class Rejection:
-    """The largest outlier score that is accepted, None accepts everything; and the share of known inputs rejected."""
-
-    threshold: float | None
-    rate: float
-
-
-@dataclass(frozen=True)
-class Interval:
-    """Conformal intervals: a number plus or minus a radius, cut off at low and high; None is infinity."""
-
-    radius: float | None
-    coverage: float
-    low: float | None = None
-    high: float | None = None
 
 
 @dataclass(frozen=True)

@@ -8,22 +8,13 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 
-from hyperproto_runtime.checks import check_integer
+from hyperproto_runtime.checks import check_integer, choose
+from hyperproto_runtime.conformal import Interval, Sets
 from hyperproto_runtime.errors import InputError, InputTypeError, arg, require
 from hyperproto_runtime.images import center, decode
-from hyperproto_runtime.model import (
-    GRAPH,
-    PROTOTYPES,
-    InputForm,
-    Interval,
-    Model,
-    ModelError,
-    Sets,
-    TaskForm,
-    read_model,
-)
+from hyperproto_runtime.model import GRAPH, PROTOTYPES, InputForm, Model, ModelError, TaskForm, read_model
 from hyperproto_runtime.tables import SparseRows, frame_columns, is_frame
 
 Array: TypeAlias = NDArray[Any]
@@ -33,6 +24,7 @@ AT_ONCE = 2**22  # numbers of inputs, or scores, that are computed at a time: 16
 IMAGES_AT_ONCE = 16  # what a cache holds is faster than more
 MOST_PIXELS = 2**26  # of an image file
 ROUNDING = 1e-6  # of a score in single precision
+UNIT = 1e-3  # how far the length of a prototype may be from 1
 # The key "location" of a tensor in another file, as protobuf has it: field 1, 8 bytes, in any length of varints.
 ELSEWHERE = re.compile(rb"(?:\x0a|\x8a\x80*\x00)(?:\x08|\x88\x80*\x00)location")
 
@@ -85,6 +77,8 @@ class Predictor:
         self._most_pixels = check_integer(most_pixels, "most_pixels", at_least=1)
         _check_graph(self._session, self.model, self._folder)
         self._labels = {task.name: _label_array(task.classes) for task in self.model.tasks if task.classes}
+        for name in self._placed:
+            self.prototypes(name, [0])
 
     def __repr__(self) -> str:
         tasks = ", ".join(
@@ -129,7 +123,7 @@ class Predictor:
         tasks = self._class_tasks("conformal_sets")
         fitted = {task.name: _choose(task.sets, coverage, task) for task in tasks}
         found = self.run(inputs, [f"{task.name}/probabilities" for task in tasks])
-        return self._in_form({n: set_members(sets, found[f"{n}/probabilities"]) for n, sets in fitted.items()})
+        return self._in_form({n: sets.sets(found[f"{n}/probabilities"]) for n, sets in fitted.items()})
 
     def intervals(self, inputs: Any, coverage: float | None = None) -> Any:
         """Return the ends of intervals, shape (n, 2), that contain the true number as often as stated."""
@@ -138,7 +132,7 @@ class Predictor:
             raise InputError("A model for intervals", "predict numbers", "only classes")
         fitted = {task.name: _choose(task.intervals, coverage, task) for task in tasks}
         found = self.run(inputs, [f"{task.name}/value" for task in tasks])
-        return self._in_form({n: interval_ends(interval, found[f"{n}/value"]) for n, interval in fitted.items()})
+        return self._in_form({n: interval.intervals(found[f"{n}/value"]) for n, interval in fitted.items()})
 
     def transform(self, inputs: Any) -> Array:
         """Return where inputs lie on the sphere, shape (n, dim): unit vectors."""
@@ -229,10 +223,24 @@ class Predictor:
         return max(1, AT_ONCE // widest)
 
     def prototypes(self, task: str, ids: Sequence[int]) -> Array:
-        """Return the prototypes of some classes of a task, shape (len(ids), dim of the task)."""
-        with safe_open(self._folder / PROTOTYPES, "numpy") as file:
-            stored = file.get_slice(task)
-            return np.concatenate([stored[index : index + 1] for index in ids])
+        """Return the prototypes of some classes of a task, shape (len(ids), dim of the task); no others are read."""
+        count, path = choose(task, self._placed, what="task with prototypes"), self._folder / PROTOTYPES
+        if not len(ids) or any(check_integer(index, "ids", at_least=0) >= count for index in ids):
+            raise InputError("ids", f"be from 0 to {count - 1}, at least one", list(ids))
+        found: Array = np.zeros(0)
+        try:
+            with safe_open(path, "numpy") as file:
+                stored = file.get_slice(task)
+                shape, dtype = stored.get_shape(), stored.get_dtype()
+                if len(shape) == 2 and shape[0] == count and shape[1] <= self.model.dim and dtype in ("F32", "F64"):
+                    found = np.stack([stored[index] for index in ids])
+        except (OSError, SafetensorError) as error:
+            raise ModelError(f'"{path}"', f"be readable prototypes ({_first_line(error)})") from None
+        with np.errstate(over="ignore"):
+            if found.ndim != 2 or not (abs(np.linalg.norm(found, axis=1) - 1) < UNIT).all():  # NaN is not
+                rule = f'hold a unit vector for each of the {count:,} classes of "{task}"'
+                raise ModelError(f'"{path}"', rule, "something else", "Export the model again.")
+        return found
 
     def _prepare_images(self, inputs: Any) -> Iterator[Array]:
         form = self.model.inputs
@@ -253,6 +261,11 @@ class Predictor:
             )
             stored = np.stack([decode(source, form.images, most_pixels=self._most_pixels) for source in sources])
             yield np.ascontiguousarray(center(stored, form.images.size))
+
+    @property
+    def _placed(self) -> dict[str, int]:
+        """How many classes each task has whose classes have prototypes."""
+        return {task.name: len(task.classes) for task in self.model.tasks if task.classes and task.score == "cosine"}
 
     def _decision(self, task: TaskForm) -> list[str]:
         if not task.classes:
@@ -288,7 +301,7 @@ class Predictor:
         outliers, members = found[f"{task.name}/outlier"], None
         if task.sets:
             order = np.argsort(-probabilities, axis=1, kind="stable")
-            inside = np.take_along_axis(set_members(task.sets[0], probabilities), order, axis=1)
+            inside = np.take_along_axis(task.sets[0].sets(probabilities), order, axis=1)
             members = [ranked[chosen] for ranked, chosen in zip(order, inside, strict=True)]
         return describe_classes(
             self._labels[task.name],
@@ -355,7 +368,7 @@ def _describe_numbers(task: TaskForm, found: Mapping[str, Array]) -> list[dict[s
     values = found[f"{task.name}/value"]
     rows: list[dict[str, Any]] = [{"value": value} for value in values.tolist()]
     if task.intervals:
-        for row, (low, high) in zip(rows, interval_ends(task.intervals[0], values).tolist(), strict=True):
+        for row, (low, high) in zip(rows, task.intervals[0].intervals(values).tolist(), strict=True):
             row |= {"low": low, "high": high}
     return rows
 
@@ -498,30 +511,10 @@ def _choose(fitted: Sequence[T], coverage: float | None, task: TaskForm) -> T:
     raise InputError("coverage", f"be one that the model was exported with: {listed}", coverage)
 
 
-def set_members(sets: Sets, probabilities: Array) -> NDArray[np.bool_]:
-    """Return which classes are in the conformal set of each input, shape (n, num_classes)."""
-    threshold = np.inf if sets.threshold is None else sets.threshold
-    inside: NDArray[np.bool_] = 1 - probabilities.astype(np.float64) <= threshold
-    if not sets.empty:
-        inside[np.arange(len(inside)), probabilities.argmax(axis=1)] = True
-    return inside
-
-
-def interval_ends(interval: Interval, values: Array) -> Array:
-    """Return the ends of the interval around each number, shape (n, 2)."""
-    radius = np.inf if interval.radius is None else interval.radius
-    low = -np.inf if interval.low is None else interval.low
-    high = np.inf if interval.high is None else interval.high
-    wide = values.astype(np.float64)
-    return np.clip(np.stack([wide - radius, wide + radius], axis=1), low, high)
-
-
 def _accepted(task: TaskForm, outliers: Array) -> NDArray[np.bool_]:
     """Return which inputs are accepted. The threshold is the score of an input, which single precision may exceed."""
     assert task.rejection is not None
-    threshold = np.inf if task.rejection.threshold is None else task.rejection.threshold
-    accepted: NDArray[np.bool_] = outliers <= threshold + ROUNDING
-    return accepted
+    return task.rejection.accept(outliers, rounding=ROUNDING)
 
 
 def _first_line(error: Exception) -> str:

@@ -1,21 +1,15 @@
-"""Numbers as numpy has them, whether they came from numpy, from torch or from a list."""
-
-from __future__ import annotations
+"""Arrays of numpy from a file, and class ids from whatever holds them."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, Union
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from hyperproto_runtime.arrays import Numbers, Values, to_numbers
 from hyperproto_runtime.errors import InputError, InputTypeError, MissingDataError
 
-if TYPE_CHECKING:
-    from torch import Tensor
-
-Numbers: TypeAlias = npt.NDArray[np.float64]
 CUT = "It may be cut short."
-Values: TypeAlias = Union[npt.ArrayLike, "Tensor"]  # a string has no |
 
 
 def read_npy(path: Path) -> npt.NDArray[Any]:
@@ -35,27 +29,9 @@ def read_npy(path: Path) -> npt.NDArray[Any]:
     return matrix
 
 
-def to_numbers(values: Values, name: str, *, ndim: int, finite: bool = True) -> Numbers:
-    """Return a float64 array with ``ndim`` axes and at least one row; ``finite`` also checks the values."""
-    tensor: Any = values  # made double, since numpy has no bfloat16
-    array = np.asarray(tensor.detach().cpu().double() if hasattr(tensor, "detach") else values)
-    if array.dtype.kind not in "fiub":
-        raise InputTypeError(name, "be numbers", array.dtype)
-    if array.ndim != ndim or not len(array):
-        shape = "(n, num_classes)" if ndim == 2 else "(n,)"
-        raise InputError(name, f"have shape {shape} with at least one row", array.shape)
-    array = array.astype(np.float64)
-    if finite and not np.isfinite(array).all():
-        rows = np.flatnonzero(~np.isfinite(array).reshape(len(array), -1).all(axis=1))
-        got = f"NaN or infinity in {len(rows)} of {len(array)} rows (first: row {rows[0]})"
-        raise InputError(name, "be finite", got, "Look for NaN in the inputs.")
-    return array
-
-
 def to_labels(labels: Values, n: int, num_classes: int) -> npt.NDArray[np.int64]:
     """Return class ids in [-1, num_classes), one per row; -1 is a missing one."""
-    tensor: Any = labels
-    array = np.asarray(tensor.detach().cpu() if hasattr(tensor, "detach") else labels)
+    array = np.asarray(labels.detach().cpu() if hasattr(labels, "detach") else labels)
     if array.dtype.kind not in "iu":
         raise InputTypeError("labels", "be class ids of an integer dtype", array.dtype)
     if array.shape != (n,):

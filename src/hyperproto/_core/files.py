@@ -9,20 +9,24 @@ import errno
 import filecmp
 import json
 import os
+import platform
 import re
 import shutil
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from hyperproto_runtime._version import __version__
 from hyperproto_runtime.errors import HyperprotoError, InputError, StorageError
 from hyperproto_runtime.schema import read_plain
 
 PREFIX, SUFFIX = ".hyperproto-", ".part"  # of temporary files
 WAITING, FORMER = ".hyperproto-new", "former"  # folder of new files, and in it the closing file of the old ones
 SHOWN = 60  # characters of a path that cannot be
+T = TypeVar("T")
 NamesOf = Callable[[Path], Collection[str]]
 _locked: set[int] = set()  # handles by which this process holds locks
 
@@ -232,10 +236,17 @@ def _line(value: Any) -> str:
     return json.dumps(plain(value), allow_nan=False) + "\n"
 
 
-def plain(value: Any) -> Any:
-    """Return what JSON can express: numpy's numbers as Python's, and null for what is not finite."""
+def plain(value: T) -> T:
+    """Return what JSON can express: numpy's numbers as Python's, lists for tuples, null for what is not finite."""
     text = json.dumps(value, default=lambda number: number.item())
-    return json.loads(text, parse_constant=lambda name: None)
+    expressed: T = json.loads(text, parse_constant=lambda name: None)
+    return expressed
+
+
+def versions(*packages: str) -> dict[str, str]:
+    """Return the versions of hyperproto, torch, further packages and Python, as files note what made them."""
+    others = {name: metadata.version(name) for name in ("torch", *packages)}
+    return {"hyperproto": __version__, **others, "python": platform.python_version()}
 
 
 def read_json(path: str | Path) -> Any:
@@ -328,8 +339,9 @@ def filling(folder: str | Path, closing: str, names_of: NamesOf = lambda path: (
         allowed = held <= {*names_of(folder / closing)} if (folder / closing).is_file() else not held
         if not allowed and not was_killed:
             new_folder(folder)
-        waiting.mkdir()
         try:
+            with explaining(folder):
+                waiting.mkdir()
             yield waiting
             if not allowed and not _same_files(waiting, folder, held):
                 new_folder(folder, except_for=[WAITING])

@@ -1,16 +1,19 @@
-"""Several processes, as ``torchrun`` or ``accelerate launch`` start them, one thread in each, and seeds for them."""
+"""Several processes, started here or by ``torchrun`` and its like, one thread in each, and seeds for them."""
 
 import atexit
 import gc
 import hashlib
 import os
-from collections.abc import Callable
-from contextlib import AbstractContextManager
-from typing import TypeVar
+import signal
+import warnings
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, TypeAlias, TypeVar
 
 from hyperproto_runtime.errors import InputError
 
 T = TypeVar("T")
+Task: TypeAlias = tuple[Callable[..., Any], tuple[Any, ...]]  # a function and its arguments
 
 
 def derive_seed(seed: int, *keys: int | str) -> int:
@@ -66,6 +69,49 @@ def one_thread() -> AbstractContextManager[object]:
 
     limits: AbstractContextManager[object] = threadpool_limits(limits=1)
     return limits
+
+
+def run_tasks(tasks: Sequence[Task], workers: int, *, in_order: bool = True) -> Generator[Any, None, None]:
+    """Yield what comes of each task, in the order of the tasks or as they end, from one or several processes.
+
+    One worker is this very process. Closing the generator ends what the processes are doing. Linear algebra runs on
+    one thread there, and an interrupt (Ctrl-C) is left to this process.
+    """
+    if workers == 1:
+        yield from (function(*arguments) for function, arguments in tasks)
+        return
+    from joblib import Parallel, delayed
+
+    parallel = Parallel(
+        workers,
+        backend="loky",
+        return_as="generator" if in_order else "generator_unordered",
+        batch_size=1,
+        max_nbytes=None,  # arguments are copied: tasks may write to them
+        inner_max_num_threads=1,
+    )
+    with _blocked_interrupts():
+        results = parallel(delayed(function)(*arguments) for function, arguments in tasks)
+    try:
+        for result in results:  # noqa: UP028 - `yield from` would close the results itself, with a warning
+            yield result
+    finally:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of tasks that were not used: that is what ending early means
+            results.close()
+
+
+@contextmanager
+def _blocked_interrupts() -> Iterator[None]:
+    """Start processes that never see the Ctrl-C which a terminal sends to all: they are ended by this one."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def check_met(processes: int) -> None:

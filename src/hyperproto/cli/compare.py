@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import asdict, dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from tyro.conf import Positional, arg
 
@@ -24,18 +24,10 @@ class Compare(WorkerOptions):
 
     def run(self) -> None:
         """Place in every dimension, print."""
-        from hyperproto._core.progress import progress_bar
         from hyperproto.prototypes.explore import compare_dims
 
-        with progress_bar("placing") as bar:
-            rows = compare_dims(
-                self.classes,
-                self.dims,
-                effort=self.effort,
-                seed=self.seed,
-                workers=self.workers,
-                progress=lambda what: bar.update(0, description=f"placing {what}"),
-            )
+        options: Any = {"effort": self.effort, "seed": self.seed, "workers": self.workers}
+        rows = compare_dims(self.classes, self.dims, **options)
         if self.json:
             print(json.dumps([asdict(row) for row in rows]))
             return
@@ -63,22 +55,12 @@ class Sweep(PriorOptions, WorkerOptions):
 
     def run(self) -> None:
         """Place with every weight, print."""
-        from hyperproto._core.progress import progress_bar
         from hyperproto.prototypes.explore import sweep_prior_weight
 
         classes = read_classes(self.classes)
         prior = read_prior(self.prior, classes, missing=self.missing)
-        with progress_bar("placing") as bar:
-            rows = sweep_prior_weight(
-                classes,
-                self.dim,
-                prior,
-                effort=self.effort,
-                seed=self.seed,
-                workers=self.workers,
-                missing="free",
-                progress=lambda what: bar.update(0, description=f"placing: {what}"),
-            )
+        options: Any = {"effort": self.effort, "seed": self.seed, "workers": self.workers}
+        rows = sweep_prior_weight(classes, self.dim, prior, **options, missing="free")
         if self.json:
             print(json.dumps([{"label": label} | placed.certificate.to_dict() for label, placed in rows]))
             return

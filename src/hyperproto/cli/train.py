@@ -98,22 +98,15 @@ class SpaceOptions(SphereSpec):
 
 
 @dataclass(frozen=True, kw_only=True)
-class NetworkOptions:
+class NetworkOptions(NetworkSpec):
     """What maps inputs to outputs."""
 
     backbone: Annotated[str | None, arg(metavar="NAME")] = None
-    """The network: resnet-32, timm:resnet18, ... (default: by the shape of inputs): docs/reference/backbones.md."""
-
-    backbone_options: Annotated[tuple[str, ...], arg(metavar="KEY=VALUE")] = ()
-    """Its options, such as depth=8 width=32."""
-
+    backbone_options: Annotated[tuple[str, ...], arg(metavar="KEY=VALUE")] = ()  # type: ignore[assignment]
     weights: Annotated[str | None, arg(metavar="FILE", aliases=["--from"])] = None
-    """Weights to start from: "pretrained", a file, or a run, whose network learns other data, prepared as its own;
-    or "none" (default: pretrained and frozen, where they are installed and there are fewer than 1,000 images per
-    class)."""
 
-    freeze: bool = False
-    """Compute features once by pretrained weights, and train only the last layers on them."""
+    def __post_init__(self) -> None:
+        """Leave checking to the description: tyro would print errors in its own words."""
 
 
 @dataclass(frozen=True, kw_only=True)

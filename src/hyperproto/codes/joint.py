@@ -21,11 +21,10 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from hyperproto._core.processes import one_thread
+from hyperproto._core.processes import one_thread, run_tasks
 from hyperproto.codes.certificate import separation_bound
 from hyperproto.codes.measure import Array, random_points, unit_rows
 from hyperproto.codes.ranking import Ranking
-from hyperproto.codes.search import run_in_order
 from hyperproto.codes.smooth_max import Objective, SmoothMax, SmoothMaxWithFixedPoints, minimize
 
 EXPONENTS = (1, 2, 4, 8, 16, 32)
@@ -178,7 +177,7 @@ def ranked_points(
     """
     tasks = [(_descend, (ranking, members, weight, iterations, start, fixed)) for start in starts]
     best, lowest = starts[0], math.inf
-    with closing(run_in_order(tasks, min(workers, len(tasks)))) as results:
+    with closing(run_tasks(tasks, min(workers, len(tasks)))) as results:
         for done, (value, points) in enumerate(results):
             if value < lowest:
                 best, lowest = points, value

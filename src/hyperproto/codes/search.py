@@ -6,23 +6,20 @@ tried: neither ends lower than random starts in the same time.
 """
 
 import math
-import signal
 import time
-import warnings
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from hyperproto._core.checks import choose
-from hyperproto._core.processes import derive_seed, one_thread
+from hyperproto._core.processes import Task, derive_seed, one_thread, run_tasks
 from hyperproto.codes.certificate import separation_bound
 from hyperproto.codes.measure import Array, unit_rows
 from hyperproto.codes.smooth_max import SmoothMax, descend, largest_cosine, polish
 
-Task = tuple[Callable[..., Any], tuple[Any, ...]]
 Progress = Callable[[int, int, float, float], None]
 
 MANY_DIMS = 13  # from here on minima differ little, and how slowly the exponent rises matters more than starts
@@ -212,7 +209,7 @@ def optimize(
     for first in range(0, len(tasks), ROUND):
         if search.capped or (search.best and search.best[0].cosine <= search.bound + CLOSE):
             break
-        with closing(run_in_order(tasks[first : first + ROUND], workers)) as results:
+        with closing(run_tasks(tasks[first : first + ROUND], workers)) as results:
             for candidate in results:
                 search.keep(candidate)
                 search.starts += 1
@@ -222,7 +219,7 @@ def optimize(
                     search.capped = True
                     break
     finalists = search.best[: 1 if search.capped else effort.finalists]
-    with closing(run_in_order([(harden, (c, search.bound)) for c in finalists], workers)) as results:
+    with closing(run_tasks([(harden, (c, search.bound)) for c in finalists], workers)) as results:
         search.keep(*results)
     return search.best[0].points, search
 
@@ -277,38 +274,3 @@ def deepest_holes(points: Array, count: int, rng: np.random.Generator, *, steps:
         holes = unit_rows(holes - 0.3 / (step + 1) * (weight @ points))
     order = np.argsort((holes @ points.T).max(axis=1), kind="stable")
     return holes[order[:count]]
-
-
-def run_in_order(tasks: Sequence[Task], workers: int) -> Generator[Any, None, None]:
-    """Yield ``function(*arguments)`` of each task, in the order of the tasks, from one or several processes.
-
-    One worker is this very process. Closing the generator ends what the processes are doing. Linear algebra runs on
-    one thread there, and an interrupt (Ctrl-C) is left to this process.
-    """
-    if workers == 1:
-        yield from (function(*arguments) for function, arguments in tasks)
-        return
-    from joblib import Parallel, delayed
-
-    parallel = Parallel(
-        workers,
-        backend="loky",
-        return_as="generator",
-        batch_size=1,
-        max_nbytes=None,  # arguments are copied: tasks may write to them
-        inner_max_num_threads=1,
-    )
-    results = parallel(delayed(_uninterrupted)(*task) for task in tasks)
-    try:
-        for result in results:  # noqa: UP028 - `yield from` would close the results itself, with a warning
-            yield result
-    finally:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of tasks that were not used: that is what ending early means
-            results.close()
-
-
-def _uninterrupted(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
-    """Call the function in a worker process, which the parent ends when an interrupt reaches it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    return function(*arguments)

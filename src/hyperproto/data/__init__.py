@@ -8,7 +8,7 @@ from hyperproto.data.image_files import ImageFiles, find_corrupt
 from hyperproto.data.image_folder import read_image_folder
 from hyperproto.data.preprocessing import Standardizer, TablePreprocessing
 from hyperproto.data.published import read_cub200, read_omniart, read_tiny_imagenet
-from hyperproto.data.readers import READERS, describe_data, read_source
+from hyperproto.data.readers import READERS, Reader, describe_data, read_source
 from hyperproto.data.source import Bounds, Labels, Source, Split, resized
 from hyperproto.data.tables import read_table
 from hyperproto_runtime.images import ImagePreprocessing
@@ -23,6 +23,7 @@ __all__ = [
     "ImageFiles",
     "ImagePreprocessing",
     "Labels",
+    "Reader",
     "Source",
     "Split",
     "Standardizer",

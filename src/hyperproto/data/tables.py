@@ -63,7 +63,11 @@ class Column:
     @cached_property
     def cells(self) -> list[Any]:
         """The cells as found, None where empty: text, from Parquet also numbers."""
-        return [None if isinstance(cell, float) and cell != cell else cell for cell in self._values.to_pylist()]
+        try:
+            found = self._values.to_pylist()
+        except (OverflowError, ValueError) as error:
+            raise InputError(self._about, "hold dates of the years 1 to 9999", f"another ({error})") from None
+        return [None if isinstance(cell, float) and cell != cell else cell for cell in found]
 
     @cached_property
     def values(self) -> Any:
@@ -211,7 +215,7 @@ def _read_parquet(path: Path) -> Table:
             table = file.read()
         table.validate(full=True)
         _check_decoded(path, sum(map(_written_out, table.columns)))
-    except (pyarrow.ArrowException, OSError, MemoryError) as error:
+    except (pyarrow.ArrowException, OSError, MemoryError, UnicodeDecodeError) as error:  # the last of names
         raise InputError(f'Table "{path}"', "be Parquet", f"an error ({error})", "Save it as such.") from None
     return Table(path, table.column_names, table.columns)
 

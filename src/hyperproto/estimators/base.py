@@ -235,9 +235,9 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         inputs = self.inputs_(X)
         data, kind = Split(inputs, targets), kind_of(inputs, self.inputs_)
         train = _select(data, rows)
-        described = {name: column.describe() for name, column in self.columns_.items()}
+        labels = {name: column.target for name, column in self._class_columns.items()}
         prepared: Any = self.inputs_  # already, and a space does not ask
-        source = Source("arrays", train, None, described, prepared)
+        source = Source("arrays", train, None, cast(Any, self.columns_ | labels), prepared)
         spec = self._space_spec(None if use_prior else "none")
         self.space_ = cast(Space, build_space(spec, source, seed=seed))
         self.space_.balance(train.targets)

@@ -18,10 +18,9 @@ from hyperproto.estimators.changes import ClassChanges
 from hyperproto.estimators.columns import ClassColumn, choose_unknown
 from hyperproto.evaluation.class_examples import draw_replay
 from hyperproto.evaluation.confidence import ClassCalibration, uncalibrated
+from hyperproto.spaces.output_space import UNNAMED
 from hyperproto_runtime.errors import InputError
 from hyperproto_runtime.predictor import with_unknown
-
-TARGET = "target"
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -103,10 +102,10 @@ class HypersphericalClassifier(ClassifierMixin, ClassChanges):  # type: ignore[m
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class whose prototype is nearest (Equation 3), or ``unknown_label``. Shape (n,)."""
         z = self._outputs(X)
-        calibration = self._calibration(TARGET)
+        calibration = self._calibration(UNNAMED)
         if calibration.rejection is None:
-            return self._answers(z)[TARGET]  # of very many classes in bounded memory
-        cosines = self._scores(z)[TARGET]
+            return self._answers(z)[UNNAMED]  # of very many classes in bounded memory
+        cosines = self._scores(z)[UNNAMED]
         labels: NDArray[Any] = self.classes_[cosines.argmax(axis=1)]
         unknown = choose_unknown(self.classes_, self.unknown_label)
         return with_unknown(labels, calibration.accept(cosines, z.norm(dim=1)), unknown)
@@ -114,7 +113,7 @@ class HypersphericalClassifier(ClassifierMixin, ClassChanges):  # type: ignore[m
     def predict_proba(self, X: Any) -> NDArray[Any]:
         """Return the probability of each class, shape (n, num_classes): a softmax of scaled cosines."""
         cosines = self.cosines(X)
-        return self._calibration(TARGET).probabilities(cosines)
+        return self._calibration(UNNAMED).probabilities(cosines)
 
     def decision_function(self, X: Any) -> NDArray[Any]:
         """Return the cosine to each prototype, shape (n, num_classes); for two classes the difference, shape (n,)."""
@@ -123,7 +122,7 @@ class HypersphericalClassifier(ClassifierMixin, ClassChanges):  # type: ignore[m
 
     def cosines(self, X: Any) -> NDArray[Any]:
         """Return the cosine to each prototype, shape (n, num_classes)."""
-        return self._scores(self._outputs(X))[TARGET]
+        return self._scores(self._outputs(X))[UNNAMED]
 
     def outlier_score(self, X: Any, kind: str = "length") -> NDArray[Any]:
         """Return how unusual inputs are, larger for more unusual ones, shape (n,).
@@ -131,13 +130,13 @@ class HypersphericalClassifier(ClassifierMixin, ClassChanges):  # type: ignore[m
         ``kind`` is as in :func:`hyperproto.evaluation.confidence.outlier_score`; ``reject`` uses "length".
         """
         z = self._outputs(X)
-        fitted = replace(self._calibration(TARGET), outlier=kind)
-        return fitted.outliers(self._scores(z)[TARGET], z.norm(dim=1))
+        fitted = replace(self._calibration(UNNAMED), outlier=kind)
+        return fitted.outliers(self._scores(z)[UNNAMED], z.norm(dim=1))
 
     def conformal_sets(self, X: Any, coverage: float = COVERAGE) -> NDArray[np.bool_]:
         """Return which classes to expect, shape (n, num_classes): the true one is among them as often as stated."""
         self._held_out()
-        return self._sets(TARGET, self.cosines(X), coverage)
+        return self._sets(UNNAMED, self.cosines(X), coverage)
 
     @property
     def calibration_error_(self) -> float | None:
@@ -147,8 +146,8 @@ class HypersphericalClassifier(ClassifierMixin, ClassChanges):  # type: ignore[m
         """
         if self.held_out_ is None:
             return None
-        before = uncalibrated(self.space_)[TARGET].model
-        measures = self.held_out_[TARGET].cross_measure(
+        before = uncalibrated(self.space_)[UNNAMED].model
+        measures = self.held_out_[UNNAMED].cross_measure(
             lambda part: ClassCalibration.fit(part.scores, part.targets, coverage=None, before=before)
         )
         return measures.get("ece")
@@ -157,31 +156,31 @@ class HypersphericalClassifier(ClassifierMixin, ClassChanges):  # type: ignore[m
         values, classes = read_column(y), about.get("classes")
         check_classification_targets(values)
         if reset:
-            self.columns_ = {TARGET: ClassColumn.fit(values if classes is None else classes)}
+            self.columns_ = {UNNAMED: ClassColumn.fit(values if classes is None else classes)}
             self._set_classes()
             self._check_unknown(self.classes_)
         elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             advice = "Fit a new estimator for others."
             raise InputError("classes", "be as in the first call of partial_fit", np.unique(classes).tolist(), advice)
-        return {TARGET: values}
+        return {UNNAMED: values}
 
     def _check_unknown(self, classes: NDArray[Any]) -> None:
         if self.reject is not None:
             choose_unknown(classes, self.unknown_label)
 
     def _set_classes(self) -> None:
-        self.classes_ = self._class_columns[TARGET].classes
+        self.classes_ = self._class_columns[UNNAMED].classes
 
     def _keep_examples(self, examples: Split) -> None:
         per_class = check_integer(self.replay, "replay", at_least=0)
         if self.replay_ is not None:
             examples = join(self.replay_, examples)
-        self.replay_ = draw_replay(examples, TARGET, per_class=per_class, seed=0) if per_class else None
+        self.replay_ = draw_replay(examples, UNNAMED, per_class=per_class, seed=0) if per_class else None
 
     def _weigh_classes(self, values: dict[str, NDArray[Any]]) -> NDArray[Any] | None:
         if self.class_weight is None:
             return None
-        given, labels = self.class_weight, values[TARGET]
+        given, labels = self.class_weight, values[UNNAMED]
         if isinstance(given, dict):
             classes = self.classes_.tolist()
             for name in given:

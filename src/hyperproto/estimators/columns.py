@@ -41,8 +41,9 @@ class ClassColumn:
         """The classes as strings, by which a prior knows them."""
         return tuple(str(value) for value in self.classes.tolist())
 
-    def describe(self) -> Labels:
-        """Return what a data set says about such a target."""
+    @property
+    def target(self) -> Labels:
+        """What a data set says about such a target."""
         return Labels(self.names)
 
     def encode(self, labels: NDArray[Any]) -> Tensor:
@@ -110,18 +111,9 @@ class ClassColumn:
         return {"kind": "classes", "dtype": "object" if dtype.kind == "O" else dtype.str, "classes": values}
 
 
-@dataclass(frozen=True, eq=False)
-class NumberColumn:
-    """A column of numbers, whose bounds are the poles of the sphere.
-
-    Attributes
-    ----------
-    low, high : float
-        No prediction lies beyond them.
-    """
-
-    low: float
-    high: float
+@dataclass(frozen=True)
+class NumberColumn(Bounds):
+    """A column of numbers, whose bounds are the poles of the sphere: no prediction lies beyond them."""
 
     @classmethod
     def fit(cls, values: NDArray[Any], bounds: Any = None) -> Self:
@@ -134,10 +126,6 @@ class NumberColumn:
             half = max(abs(low), 1.0) / 2
             return cls(low - half, high + half)
         return cls(low, high)
-
-    def describe(self) -> Bounds:
-        """Return what a data set says about such a target."""
-        return Bounds(self.low, self.high)
 
     def encode(self, values: NDArray[Any]) -> Tensor:
         """Return numbers, shape (n,), float64; those beyond the bounds count as the bounds."""

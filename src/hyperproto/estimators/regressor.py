@@ -11,8 +11,7 @@ from hyperproto.defaults import COVERAGE
 from hyperproto.estimators.base import read_column
 from hyperproto.estimators.columns import NumberColumn
 from hyperproto.estimators.confidence import ConfidentEstimator
-
-TARGET = "target"
+from hyperproto.spaces.output_space import UNNAMED
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -50,11 +49,11 @@ class HypersphericalRegressor(RegressorMixin, ConfidentEstimator):  # type: igno
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the numbers that the cosines to the upper pole stand for, shape (n,)."""
-        return self._answers(self._outputs(X))[TARGET]
+        return self._answers(self._outputs(X))[UNNAMED]
 
     def cosines(self, X: Any) -> NDArray[Any]:
         """Return the cosine to the upper pole, shape (n,)."""
-        return self._scores(self._outputs(X))[TARGET]
+        return self._scores(self._outputs(X))[UNNAMED]
 
     def predict_interval(self, X: Any, coverage: float = COVERAGE) -> NDArray[Any]:
         """Return the ends of intervals, shape (n, 2), that contain the true number as often as stated.
@@ -62,17 +61,17 @@ class HypersphericalRegressor(RegressorMixin, ConfidentEstimator):  # type: igno
         They may reach beyond the bounds: so may the truth.
         """
         self._held_out()
-        return self._intervals(TARGET, self.predict(X), coverage)
+        return self._intervals(UNNAMED, self.predict(X), coverage)
 
     @property
     def bounds_(self) -> tuple[float, float]:
         """The numbers at the poles."""
-        column = self.columns_[TARGET]
+        column = self.columns_[UNNAMED]
         assert isinstance(column, NumberColumn)
         return column.low, column.high
 
     def _read_y(self, y: Any, *, reset: bool, **about: Any) -> dict[str, NDArray[Any]]:
         values = read_column(y).astype(np.float64)
         if reset:
-            self.columns_ = {TARGET: NumberColumn.fit(values, self.bounds)}
-        return {TARGET: values}
+            self.columns_ = {UNNAMED: NumberColumn.fit(values, self.bounds)}
+        return {UNNAMED: values}

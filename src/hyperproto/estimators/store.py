@@ -6,19 +6,16 @@ prototypes. Where there are any, ``held_out.safetensors`` holds the outputs for 
 """
 
 import json
-import platform
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import sklearn
 import torch
 from safetensors.torch import save_file
 
 from hyperproto._core.checks import choose
-from hyperproto._core.files import filling, read_json, replacing, whole, write_json
-from hyperproto._version import __version__
+from hyperproto._core.files import filling, read_json, replacing, versions, whole, write_json
 from hyperproto.data import Split, Standardizer
 from hyperproto.data.preprocessing import is_sparse, parts_of, sparse_rows
 from hyperproto.estimators.columns import ClassColumn, Column, column_from_dict
@@ -132,12 +129,7 @@ def _describe(estimator: Any) -> dict[str, Any]:
         "flat": estimator.flat_,
         "settings": estimator.settings_.to_dict(),
         "history": estimator.history_,
-        "versions": {
-            "hyperproto": __version__,
-            "torch": torch.__version__,
-            "scikit-learn": sklearn.__version__,
-            "python": platform.python_version(),
-        },
+        "versions": versions("scikit-learn"),
     }
 
 

@@ -16,13 +16,13 @@ from hyperproto.data.source import MISSING, draw_rows, select
 from hyperproto.prototypes import Prototypes
 from hyperproto.spaces import OutputSpace, Sphere
 from hyperproto.spaces.tasks import Task, class_tasks
-from hyperproto.training import Loaded, Run, load, read_run
+from hyperproto.training import Run, load, read_run
 from hyperproto.training.checkpoint import weights_of
 from hyperproto.training.folder import prototype_files
 from hyperproto.training.run import FORMAT, describe_run
 from hyperproto_runtime.errors import InputError, InputTypeError, arg
 
-AnyModel = Run | Loaded | tuple[nn.Module, OutputSpace] | str | Path
+AnyModel = Run | tuple[nn.Module, OutputSpace] | str | Path
 NEW_CLASSES = "new_classes.json"  # the report in the folder of a run
 AnySphere = TypeVar("AnySphere", bound=Sphere)
 
@@ -36,7 +36,7 @@ def open_sphere(run: AnyModel, task: str | None) -> tuple[Run, Sphere, str]:
         record = read_run(run)
         network, opened = load(run)
         run = Run(network, opened, Path(run), record.history, record.settings.get("monitor"))
-    elif isinstance(run, Loaded) or (isinstance(run, tuple) and len(run) == 2 and isinstance(run[0], nn.Module)):
+    elif isinstance(run, tuple) and len(run) == 2 and isinstance(run[0], nn.Module):
         run = Run(*run)
     if not isinstance(run, Run):
         raise InputTypeError("run", "be a run, its folder, or a pair (network, space)", type(run).__name__)

@@ -149,8 +149,8 @@ class Examination:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON: None for what is not a number."""
-        values: dict[str, Any] = plain({**vars(self), "findings": [asdict(finding) for finding in self.findings]})
-        return values | {"problem": None if self.problem is None else str(self.problem)}
+        values = {**vars(self), "findings": [asdict(finding) for finding in self.findings]}
+        return plain(values | {"problem": None if self.problem is None else str(self.problem)})
 
 
 def examine_run(run: AnyRun, data: str | Path | Source | None = None) -> Examination:

@@ -126,7 +126,7 @@ class Evaluation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON: None for what is not a number."""
-        values: dict[str, Any] = plain(asdict(replace(self, predicted=None)))
+        values = plain(asdict(replace(self, predicted=None)))
         return {name: value for name, value in values.items() if name != "predicted"}
 
 

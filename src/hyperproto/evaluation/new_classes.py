@@ -85,8 +85,7 @@ class ClassChange:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
-        values: dict[str, Any] = plain({"format": FORMAT, **asdict(self)})
-        return values
+        return plain({"format": FORMAT, **asdict(self)})
 
     def __str__(self) -> str:
         parts = [f"{self.how}: {len(self.classes)} classes, now {self.num_classes} in all."]

@@ -52,8 +52,7 @@ class RunRow:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
-        values: dict[str, Any] = plain(asdict(self))
-        return values
+        return plain(asdict(self))
 
 
 def list_runs(root: str | Path = "runs") -> list[RunRow]:
@@ -89,7 +88,7 @@ def _row(folder: Path, name: str) -> RunRow:
         return _describe(read_run(folder), name)
     except (HyperprotoError, OSError) as error:
         return RunRow(name, "damaged", reason=str(error))
-    except (AttributeError, LookupError, TypeError, ValueError) as error:
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         return RunRow(name, "damaged", reason=f"its files are not as expected ({type(error).__name__}: {error})")
 
 

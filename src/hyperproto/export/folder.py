@@ -2,7 +2,6 @@
 
 import copy
 import hashlib
-import platform
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -13,8 +12,7 @@ import torch
 from safetensors.numpy import save_file
 from torch import Tensor, nn
 
-from hyperproto._core.files import filling, read_json, write_json
-from hyperproto._version import __version__
+from hyperproto._core.files import filling, read_json, versions, write_json
 from hyperproto.data import ImageData, ImageFiles, ImagePreprocessing, Split, TablePreprocessing
 from hyperproto.data.augment import normalize
 from hyperproto.data.image_files import decode_rows
@@ -62,7 +60,7 @@ class Exported:
         note = (
             ""
             if self.calibrated
-            else " It is not calibrated: to have probabilities that hold, do so and export again."
+            else " It is not calibrated: calibrate it, and export it again, to have probabilities that hold."
         )
         return (
             f'Exported to "{self.folder}". torch and onnxruntime differ by at most {self.difference:.1e} on '
@@ -135,11 +133,7 @@ def export_model(
             dim=space.dim,
             space=space.to_dict() or {},
             files={name: _describe_file(place / name) for name in (GRAPH, PROTOTYPES)},
-            versions={
-                "hyperproto": __version__,
-                "torch": torch.__version__,
-                "python": platform.python_version(),
-            },
+            versions=versions(),
             measures={**(measures or {})},
         )
         write_json(place / DESCRIPTION, asdict(described))

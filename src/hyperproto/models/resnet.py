@@ -21,10 +21,6 @@ from hyperproto_runtime.errors import InputError
 BLOCKS = (3, 4, 6, 3)
 
 
-def _convolved(in_channels: int, out_channels: int, kernel: int) -> nn.Module:
-    return nn.Sequential(conv(in_channels, out_channels, kernel=kernel, stride=2), nn.BatchNorm2d(out_channels))
-
-
 SHORTCUTS = {"conv3x3": 3, "conv1x1": 1}  # the authors': on CIFAR-100 and ImageNet-200, on CUB and OmniArt
 
 
@@ -38,7 +34,8 @@ class BasicBlock(nn.Module):
         self.conv2 = conv(out_channels, out_channels)
         self.norm2 = nn.BatchNorm2d(out_channels)
         kernel = choose(shortcut, SHORTCUTS, what="shortcut")
-        self.shortcut = nn.Identity() if stride == 1 else _convolved(in_channels, out_channels, kernel)
+        halved = conv(in_channels, out_channels, kernel=kernel, stride=2) if stride > 1 else None
+        self.shortcut = nn.Identity() if halved is None else nn.Sequential(halved, nn.BatchNorm2d(out_channels))
 
     def forward(self, maps: Tensor) -> Tensor:
         """Map (n, in_channels, height, width) to (n, out_channels, height / stride, width / stride), rounded up."""

@@ -1,7 +1,7 @@
 """Before a placement: how many dimensions it needs, and what separation, the paper and a prior's weight give."""
 
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -102,19 +102,15 @@ def compare_dims(
     effort: str = "balanced",
     seed: int = 0,
     workers: int | None = None,
-    progress: Callable[[str], object] | None = None,
 ) -> list[Comparison]:
     """Place ``num_classes`` prototypes in each dimension: our way, the paper's way, and at random.
 
-    "random" is the median of the maximum over random draws, by formula. ``progress`` is called with the description
-    of each placement before it starts.
+    "random" is the median of the maximum over random draws, by formula.
     """
     rows = []
     for dim in [check_dim(dim) for dim in dims]:
-        if progress is not None:
-            progress(f"{num_classes} in {dim} dimensions")
-        ours = place(num_classes, dim, effort=effort, seed=seed, workers=workers, progress=False).certificate
-        paper = place(num_classes, dim, method="paper", seed=seed, progress=False).certificate
+        ours = place(num_classes, dim, effort=effort, seed=seed, workers=workers).certificate
+        paper = place(num_classes, dim, method="paper", seed=seed).certificate
         bound, chance = separation_bound(num_classes, dim), random_max_cosine(num_classes, dim)
         rows.append(Comparison(dim, ours.max_cosine, bound, paper.max_cosine, chance, ours.method))
     return rows
@@ -130,7 +126,6 @@ def sweep_prior_weight(
     seed: int = 0,
     workers: int | None = None,
     missing: Any = "error",
-    progress: Callable[[str], object] | None = None,
 ) -> list[tuple[str, Prototypes]]:
     """Place with several weights, with none, and by assignment where there is one.
 
@@ -143,8 +138,6 @@ def sweep_prior_weight(
         As for :func:`hyperproto.place`.
     weights : sequence of float, optional
         The weights λ to try (default: a quarter to four times that of "auto").
-    progress : callable, optional
-        Called with the description of each placement before it starts.
     """
     num_classes, names = parse_classes(classes)
     known = as_prior(prior, names, num_classes, missing=missing)
@@ -156,8 +149,6 @@ def sweep_prior_weight(
     trials += [("auto" if abs(weight - auto) < 1e-9 * auto else "", {"prior_weight": weight}) for weight in weights]
     rows = []
     for label, options in trials:
-        if progress is not None:
-            progress(label or f"weight {options['prior_weight']:.3g}")
         placed = place(classes, dim, prior=known, effort=effort, seed=seed, workers=workers, **options)
         rows.append((label, placed))
     return rows

@@ -92,7 +92,7 @@ def place(
     _check_options(method, effort, seconds, workers, prior, prior_weight, steps)
     known = None if prior is None else as_prior(prior, names, num_classes, missing=missing, progress=progress)
     _check_memory(num_classes, dim)
-    with progress_bar("placing", show=progress) as bar:
+    with progress_bar(f"placing {num_classes} in {dim} dimensions", show=progress) as bar:
 
         def report(done: int, total: int, best: float, bound: float) -> None:
             so_far = "" if math.isnan(best) else f"maximum cosine {best:.6f}, "

@@ -96,9 +96,7 @@ def draw_sphere(view: SphereView, path: str | Path, *, title: str = "") -> None:
     with pages.new_picture(path, 5.5 * (1 + len(colorings)), 5.6) as figure:
         if title:
             figure.suptitle(title)
-        up, around = np.deg2rad([ELEVATION, AZIMUTH])
-        viewer = np.array([np.cos(up) * np.cos(around), np.cos(up) * np.sin(around), np.sin(up)])
-        in_front = view.xyz @ viewer > 0
+        in_front = view.xyz @ viewer_from(ELEVATION, AZIMUTH) > 0
         for place, (about, colors) in enumerate((colorings | {"Colored by class": view.colors}).items(), start=1):
             panel = sphere_panel(figure, 110 + 10 * len(colorings) + place, about)
             limits: dict[str, Any] = {}
@@ -114,6 +112,12 @@ def draw_sphere(view: SphereView, path: str | Path, *, title: str = "") -> None:
                 x, y, z = view.prototypes_xyz[index]
                 panel.plot([0, x], [0, y], [0, z], color=color, linewidth=1)
                 panel.text(1.18 * x, 1.18 * y, 1.18 * z, name, color=color, ha="center", va="center", weight="bold")
+
+
+def viewer_from(elevation: float, azimuth: float) -> NDArray[np.float64]:
+    """Return the direction in which the viewer stands, from two angles in degrees. Shape (3,)."""
+    up, around = np.deg2rad([elevation, azimuth])
+    return np.array([np.cos(up) * np.cos(around), np.cos(up) * np.sin(around), np.sin(up)])
 
 
 def sphere_panel(figure: Any, position: int, title: str) -> Any:

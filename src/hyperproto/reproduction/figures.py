@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hyperproto.report.pages import new_picture
-from hyperproto.report.sphere_view import SphereView, draw_sphere, sphere_panel, write_sphere_page
+from hyperproto.report.pages import CLASS_COLORS, new_picture
+from hyperproto.report.sphere_view import SphereView, draw_sphere, sphere_panel, viewer_from, write_sphere_page
 from hyperproto.reproduction.grid import Grid, Summary
 
-# colors that stay distinct for most kinds of color blindness (Okabe and Ito)
-BLUE, VERMILION, GREEN, ORANGE = "#0072B2", "#D55E00", "#009E73", "#E69F00"
-COLORS = (BLUE, VERMILION, GREEN, "#CC79A7", ORANGE, "#56B4E9", "#000000")
+BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY = CLASS_COLORS[:6]
+COLORS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, "#000000")
 CIRCLE = "#40B0A6"
 ELEVATION, AZIMUTH = 30.0, -60.0  # degrees, from where the sphere of the idea is seen
 POLE_UP = [1, 2, 0]  # the axis of a range is drawn upwards, as the paper does
@@ -100,8 +99,7 @@ def _draw_curve(axes: Any, summary: Summary, color: str) -> None:
 def _draw_ideas(grid: Grid, path: Path) -> None:
     """Draw Figures 1 and 2: the sphere, its marks, and the path of one output, the far side paler."""
     spheres = _stored_spheres(grid)
-    up, around = np.radians([ELEVATION, AZIMUTH])
-    viewer = np.array([np.cos(up) * np.cos(around), np.cos(up) * np.sin(around), np.sin(up)])
+    viewer = viewer_from(ELEVATION, AZIMUTH)
     with new_picture(path, 5 * len(spheres), 5) as figure:
         for index, (title, sphere) in enumerate(spheres.items(), start=1):
             axes = sphere_panel(figure, 100 + 10 * len(spheres) + index, title)

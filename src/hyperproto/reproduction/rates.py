@@ -50,6 +50,8 @@ FEATURE_RATES = {
     "squared error": (0.001, 0.003, 0.01, 0.03, 0.1, 0.3),
 }
 """On frozen features, where all losses are averaged, by kind of loss: smaller where it is steeper and may diverge."""
+PAINTING_RATES = {"one cosine": (30.0,), "squared error": (1.0,)}
+"""Tried on paintings besides, where the largest of those above was the best."""
 WEIGHTS = (0.1, 0.5)  # of the year, that two heads are tried with
 NAMES = {
     "squared_cosine": "Equation 1",
@@ -81,7 +83,10 @@ def trials(cell: Cell) -> list[Cell]:
         full, rates = SEARCHED[loss_of(cell)]
         short = at_scale(full, "medium").but(valid_examples=HELD_OUT, epochs=EPOCHS)
         return [short.but(lr=rate) for rate in rates]
-    rates = FEATURE_RATES[_kind(cell)] if cell.scale == "head" else OTHER_RATES[cell.run.train.reduction or "sum"]
+    if cell.scale == "head":
+        rates = FEATURE_RATES[_kind(cell)] + (PAINTING_RATES.get(_kind(cell), ()) if data.reader == "omniart" else ())
+    else:
+        rates = OTHER_RATES[cell.run.train.reduction or "sum"]
     epochs = (cell.run.train.epochs or 0) // 2 if cell.scale == "head" else EPOCHS
     short = cell.but(valid_examples=HELD_OUT_OF_SMALL if data.reader in SMALL else HELD_OUT, epochs=epochs, seed=0)
     if space.prototypes is not None and cell.scale == "head":

@@ -11,13 +11,11 @@ from pathlib import Path
 from shutil import rmtree
 from typing import Any, cast
 
-import scipy
 import torch
 from torch import Tensor, nn
 
-from hyperproto._core.files import read_json_lines
+from hyperproto._core.files import read_json_lines, versions
 from hyperproto._core.processes import derive_seed
-from hyperproto._version import __version__
 from hyperproto.data import Arrays, ImageData, Labels, Source
 from hyperproto.data.source import select
 from hyperproto.losses import cosine_loss
@@ -63,13 +61,7 @@ def run_cell(cell: Cell, places: Places) -> dict[str, Any]:
         "separation": _measure_separation,
         "idea": _trace_output,
     }
-    versions = {
-        "hyperproto": __version__,
-        "torch": torch.__version__,
-        "scipy": scipy.__version__,
-        "python": platform.python_version(),
-    }
-    record = {"format": FORMAT, "address": cell.address, "cell": asdict(cell), "versions": versions}
+    record = {"format": FORMAT, "address": cell.address, "cell": asdict(cell), "versions": versions("scipy")}
     empty: dict[str, Any] = {"state": "done", "epochs": [], "sphere": None, "times": {}}
     return record | empty | jobs[cell.job](cell, places)
 

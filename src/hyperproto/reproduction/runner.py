@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ import joblib
 import torch
 
 from hyperproto._core.checks import check_integer
+from hyperproto._core.processes import Task, run_tasks
 from hyperproto.data import Labels
 from hyperproto.reproduction.cell import NUM_CLASSES, Cell, find_record, write_record
 from hyperproto.reproduction.experiment import Experiment
@@ -22,8 +23,6 @@ from hyperproto.reproduction.placements import FILES, WITH_WORDS, Places, author
 from hyperproto.reproduction.rates import loss_of
 from hyperproto.reproduction.run_cell import features_folder, read_cell_data, run_cell
 from hyperproto_runtime.errors import HyperprotoError, InputError, MissingDataError, require
-
-UNORDERED: Any = {"batch_size": 1, "return_as": "generator_unordered"}
 
 
 @dataclass(frozen=True)
@@ -144,46 +143,27 @@ def _outcomes(plan: Plan, places: Places, jobs: int, dask: str | None) -> Iterat
     by_folder = {features_folder(cell, places): cell for cell in reversed(plan.todo)}
     first = [cell for folder, cell in by_folder.items() if folder is not None]
     for cells in (first, [cell for cell in plan.todo if cell not in first]):
-        tasks = [joblib.delayed(_run_and_store)(plan.name, cell, places) for cell in cells]
+        tasks: list[Task] = [(_run_and_store, (plan.name, cell, places)) for cell in cells]
         yield from _run_tasks(tasks, jobs, dask) if tasks else ()
 
 
-def _run_tasks(tasks: list[Any], jobs: int, dask: str | None) -> Iterator[Outcome]:
+def _run_tasks(tasks: list[Task], jobs: int, dask: str | None) -> Iterator[Outcome]:
     if dask is not None:
         distributed = require("distributed", extra="dask", purpose="Spreading cells with Dask")
+        delayed = [joblib.delayed(run)(*arguments) for run, arguments in tasks]
         with distributed.Client(None if dask == "local" else dask), joblib.parallel_config(backend="dask"):
-            yield from joblib.Parallel(n_jobs=-1, **UNORDERED)(tasks)
-    elif min(jobs, len(tasks)) <= 1:
-        yield from (run(*arguments, **options) for run, arguments, options in tasks)
-    else:
-        with _killing_workers(), joblib.parallel_config(backend="loky"):
-            with _blocked_interrupts():
-                ended = joblib.Parallel(n_jobs=jobs, **UNORDERED)(tasks)
-            yield from ended
-
-
-@contextmanager
-def _blocked_interrupts() -> Iterator[None]:
-    """Start processes that never see the Ctrl-C which a terminal sends to all: they are ended by this one."""
-    if not hasattr(signal, "pthread_sigmask"):  # Windows
-        yield
+            yield from joblib.Parallel(n_jobs=-1, batch_size=1, return_as="generator_unordered")(delayed)
         return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    with _exit_on_sigterm(), closing(run_tasks(tasks, min(jobs, len(tasks)), in_order=False)) as ended:
+        yield from ended
 
 
 @contextmanager
-def _killing_workers() -> Iterator[None]:
-    """Leave no worker behind when the block is interrupted, by SIGTERM too."""
+def _exit_on_sigterm() -> Iterator[None]:
+    """Leave no worker behind when the block is ended by SIGTERM."""
     before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         yield
-    except BaseException:
-        joblib.externals.loky.get_reusable_executor(reuse=True).shutdown(wait=True, kill_workers=True)
-        raise
     finally:
         signal.signal(signal.SIGTERM, before)
 

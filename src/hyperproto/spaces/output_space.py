@@ -286,7 +286,8 @@ class TaskSpace(OutputSpace):
         shape = z.shape[:-1]
         z, targets, sample_weight = self._check_batch(z, targets, reduction, sample_weight)
         losses = {}
-        for name, head in self.named_heads().items():
+        head: Any
+        for name, head in zip(self.names, self.heads, strict=True):
             task = head.task
             target = task.check_form(targets[name], z.shape[0], name)
             # where every weight is seen to be 1 there are none, and nothing is multiplied: the usual batch

@@ -93,16 +93,16 @@ def resolve_space(spec: SpaceSpec, source: Source) -> SpaceSpec:
     separate, several = kind == "spheres", kind in ("sphere", "spheres")
     dim = dim or defaults.choose_dim(counts, numbers, separate=separate)
     loss, options, frozen = spec.loss, spec.loss_options, _has_features(source)
+    prior, margin = spec.prior, spec.margin
+    open_placement = kind == "sphere" and not spec.prototypes and prior in (None, "data")
+    by_data = open_placement and defaults.uses_prior(counts, numbers, dim, loss, frozen=frozen)
+    if by_data and _has_prior(source.train):
+        prior = "data"
     if loss == "auto":
         axes = defaults.class_axes(counts, numbers * (defaults.NUMBER_AXES if separate else 1), dim)
-        follows_data = frozen and kind == "sphere" and not spec.prototypes and spec.prior in (None, "data")
-        follows_data = follows_data and defaults.uses_prior(counts, numbers, dim, loss, frozen=True)
-        loss, chosen = defaults.choose_loss(max(counts, default=0) if several else 0, axes, frozen=follows_data)
+        most = max(counts, default=0) if several else 0
+        loss, chosen = defaults.choose_loss(most, axes, frozen_with_prior=frozen and by_data)
         options = chosen | options
-    prior, margin = spec.prior, spec.margin
-    if prior is None and not spec.prototypes and kind == "sphere":
-        gains = defaults.uses_prior(counts, numbers, dim, loss, frozen=frozen)
-        prior = "data" if gains and _has_prior(source.train) else None
     if margin is None:
         margin = defaults.choose_margin(kind, loss, has_classes=bool(counts))
     return replace(

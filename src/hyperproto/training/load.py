@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from numbers import Real
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
@@ -121,25 +121,11 @@ def read_config(folder: Path) -> dict[str, Any]:
     return dict(config)
 
 
-@dataclass(frozen=True, eq=False)
-class Loaded:
-    """A network and the space its outputs live in: ``network, space = hp.load(...)``.
-
-    Attributes
-    ----------
-    network : nn.Module
-    space : OutputSpace
-    calibration : dict or None
-        What ``calibration.json`` says, as plain values for ``hyperproto.evaluation.Calibration.from_dict``; None
-        where the run is not calibrated.
-    """
+class Loaded(NamedTuple):
+    """A network and the space its outputs live in: ``network, space = hp.load(...)``."""
 
     network: nn.Module
     space: OutputSpace
-    calibration: dict[str, Any] | None = None
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter((self.network, self.space))
 
 
 def load(
@@ -171,8 +157,7 @@ def load(
         raise MissingDataError(f'"{path}"', "hold weights", "no such file", f"The run may have {reason}.")
     built = rebuild(folder, network=network, space=space)
     fill_weights(built.network, built.space, read_tensors(path))
-    calibration = read_json(folder / CALIBRATION) if (folder / CALIBRATION).is_file() else None
-    return Loaded(built.network.eval(), built.space, calibration)
+    return Loaded(built.network.eval(), built.space)
 
 
 def rebuild(folder: str | Path, *, network: nn.Module | None = None, space: OutputSpace | None = None) -> Loaded:

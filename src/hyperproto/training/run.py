@@ -1,18 +1,16 @@
 """A run as ``fit`` returns it, and which of its epochs is best: a pure function of the history, nothing to store."""
 
 import math
-import platform
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from numbers import Real
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch import nn
 
 from hyperproto._core.checks import unknown_choice
-from hyperproto._version import __version__
+from hyperproto._core.files import versions
 from hyperproto.export import Exported, export_model
 from hyperproto.models import Backbone
 from hyperproto.spaces import OutputSpace
@@ -143,7 +141,7 @@ def describe_run(network: nn.Module, space: OutputSpace, **more: Any) -> dict[st
         "network": {"name": network.name, **network.config} if isinstance(network, Backbone) else None,
         "space": space.to_dict(),
         **more,
-        "versions": {"hyperproto": __version__, "torch": torch.__version__, "python": platform.python_version()},
+        "versions": versions(),
     }
 
 

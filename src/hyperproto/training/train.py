@@ -5,7 +5,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import nn
@@ -119,7 +119,7 @@ def resume_run(
             record = read_run(place)
             spec = replace(spec, train=ResolvedSettings.from_dict(record.settings))
             source = read_as(record, read)
-            network, space = rebuild(place)
+            network, space = cast(tuple[nn.Module, TaskSpace], rebuild(place))
             stored, now = ({name: _values(t) for name, t in each.items()} for each in (space.tasks, source.targets))
             check_same(place, "targets", stored, now)
             if spec.network.freeze:

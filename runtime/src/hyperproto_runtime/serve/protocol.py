@@ -18,7 +18,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from hyperproto_runtime.errors import InputError
 from hyperproto_runtime.model import InputForm, Model, TaskForm
-from hyperproto_runtime.predictor import INPUT, POINT, Predictor, interval_ends, set_members
+from hyperproto_runtime.predictor import INPUT, POINT, Predictor
 from hyperproto_runtime.serve.gate import RefusedError
 
 Array: TypeAlias = NDArray[Any]
@@ -259,9 +259,9 @@ def _values(predictor: Predictor, name: str, output: Output, found: Mapping[str,
     if task is not None and part == "class":
         return predictor.decided(task, found).astype(str).astype(object)
     if task is not None and part == "set":
-        return set_members(task.sets[0], values)
+        return task.sets[0].sets(values)
     if task is not None and part == "interval":
-        return interval_ends(task.intervals[0], values)
+        return task.intervals[0].intervals(values)
     return values.astype(DTYPES[output.datatype], copy=False)
 
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 
-from hyperproto._core.arrays import Numbers, Values, labeled_rows, to_labels, to_numbers
+from hyperproto._core.arrays import labeled_rows, to_labels
 from hyperproto._core.checks import check_finite_number, check_integer, choose
 from hyperproto.defaults import COVERAGE
 from hyperproto.evaluation.confidence.conformal import ConformalSets
@@ -25,6 +25,7 @@ from hyperproto.evaluation.confidence.task_calibration import (
 from hyperproto.metrics import calibration_error
 from hyperproto.spaces import Sphere
 from hyperproto.spaces.output_space import TaskSpace
+from hyperproto_runtime.arrays import Numbers, Values, to_numbers
 from hyperproto_runtime.errors import InputError, InputTypeError
 from hyperproto_runtime.schema import read_plain
 

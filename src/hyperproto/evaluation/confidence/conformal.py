@@ -6,13 +6,11 @@ class, nor for data from elsewhere.
 
 import math
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-import numpy.typing as npt
 
-from hyperproto._core.arrays import Numbers, Values, labeled_rows, to_numbers
-from hyperproto._core.checks import check_finite_number
+from hyperproto._core.arrays import labeled_rows
 from hyperproto.defaults import COVERAGE
 from hyperproto.evaluation.confidence.task_calibration import (
     Confidence,
@@ -20,20 +18,9 @@ from hyperproto.evaluation.confidence.task_calibration import (
     StoredValue,
     TaskCalibration,
 )
+from hyperproto_runtime.arrays import Numbers, Values, to_numbers
+from hyperproto_runtime.conformal import Interval, Sets, check_share
 from hyperproto_runtime.errors import InputError, arg
-
-
-def check_share(value: Any, name: str) -> float:
-    """Return a share strictly between 0 and 1."""
-    share = check_finite_number(value, name, above=0)
-    if share >= 1:
-        raise InputError(name, "be less than 1", repr(value), "Give a share such as 0.95, not a percentage.")
-    return share
-
-
-def check_threshold(value: Any, name: str, infinity: float = math.inf) -> float:
-    """Return a threshold; None, as files have it, stands for infinity."""
-    return infinity if value is None or value == infinity else check_finite_number(value, name)
 
 
 def conformal_quantile(scores: Numbers, coverage: float) -> float:
@@ -50,7 +37,7 @@ def conformal_quantile(scores: Numbers, coverage: float) -> float:
 
 
 @dataclass(frozen=True)
-class ConformalSets(StoredValue, kind="conformal_sets"):
+class ConformalSets(Sets, StoredValue, kind="conformal_sets"):
     """The classes whose probability is not too small: those with 1 - p at most a threshold.
 
     Of all sets with a given coverage these are the smallest on average [1]_. Where the model is right more often than
@@ -71,14 +58,6 @@ class ConformalSets(StoredValue, kind="conformal_sets"):
     .. [1] Sadinle, Lei, Wasserman. "Least Ambiguous Set-Valued Classifiers With Bounded Error Levels." JASA 2019.
     """
 
-    threshold: float
-    coverage: float
-    empty: bool = False
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "threshold", check_threshold(self.threshold, "threshold"))
-        check_share(self.coverage, "coverage")
-
     @classmethod
     def fit(cls, probabilities: Values, labels: Values, coverage: float = COVERAGE, *, empty: bool = False) -> Self:
         """Choose the threshold on data that was not trained on.
@@ -96,17 +75,9 @@ class ConformalSets(StoredValue, kind="conformal_sets"):
         scores = 1 - array[np.arange(len(ids)), ids]
         return cls(conformal_quantile(scores, check_share(coverage, "coverage")), coverage, empty)
 
-    def sets(self, probabilities: Values) -> npt.NDArray[np.bool_]:
-        """Return which classes are in each set, shape (n, num_classes)."""
-        array = to_numbers(probabilities, "probabilities", ndim=2)
-        inside: npt.NDArray[np.bool_] = 1 - array <= self.threshold
-        if not self.empty:
-            inside[np.arange(len(array)), array.argmax(axis=1)] = True
-        return inside
-
 
 @dataclass(frozen=True)
-class ConformalInterval(TaskCalibration, kind="conformal_interval"):
+class ConformalInterval(Interval, TaskCalibration, kind="conformal_interval"):
     """A number plus or minus a radius, within the bounds of its range.
 
     Parameters
@@ -118,18 +89,6 @@ class ConformalInterval(TaskCalibration, kind="conformal_interval"):
     low, high : float, optional
         Bounds at which intervals are cut off (default: none).
     """
-
-    radius: float
-    coverage: float
-    low: float = -math.inf
-    high: float = math.inf
-
-    def __post_init__(self) -> None:
-        for name, infinity in (("radius", math.inf), ("low", -math.inf), ("high", math.inf)):
-            object.__setattr__(self, name, check_threshold(getattr(self, name), name, infinity))
-        check_share(self.coverage, "coverage")
-        if not self.low < self.high:
-            raise InputError("low", f"be less than {arg('high')}", f"{self.low!r} and {self.high!r}")
 
     @classmethod
     def fit(
@@ -162,12 +121,6 @@ class ConformalInterval(TaskCalibration, kind="conformal_interval"):
         beyond = (true < low) | (true > high)
         misses = np.where(beyond, np.inf, np.abs(centers - true))[present]
         return cls(conformal_quantile(misses, check_share(coverage, "coverage")), coverage, low, high)
-
-    def intervals(self, predictions: Values) -> Numbers:
-        """Return the ends of each interval, shape (n, 2)."""
-        centers = to_numbers(predictions, "predictions", ndim=1)
-        ends = np.stack([centers - self.radius, centers + self.radius], axis=1)
-        return np.clip(ends, self.low, self.high)
 
     def describe(
         self, predicted: Values, scores: Values | None = None, norms: Values | None = None, top: Values | None = None

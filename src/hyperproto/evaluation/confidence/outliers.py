@@ -5,14 +5,15 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import logsumexp, softmax
 
-from hyperproto._core.arrays import Numbers, Values, to_numbers
 from hyperproto._core.checks import check_finite_number, choose
 from hyperproto.defaults import LENGTH_POWER, REJECTED
-from hyperproto.evaluation.confidence.conformal import check_share, check_threshold, conformal_quantile
+from hyperproto.evaluation.confidence.conformal import conformal_quantile
 from hyperproto.evaluation.confidence.task_calibration import StoredValue
+from hyperproto_runtime import conformal
+from hyperproto_runtime.arrays import Numbers, Values, to_numbers
+from hyperproto_runtime.conformal import check_share
 from hyperproto_runtime.errors import InputError, arg
 
 
@@ -89,7 +90,7 @@ def outlier_score(
 
 
 @dataclass(frozen=True)
-class Rejection(StoredValue, kind="rejection"):
+class Rejection(conformal.Rejection, StoredValue, kind="rejection"):
     """Reject what is more unusual than nearly all of the known data.
 
     Parameters
@@ -99,13 +100,6 @@ class Rejection(StoredValue, kind="rejection"):
     rate : float
         Share of known inputs that may be rejected.
     """
-
-    threshold: float
-    rate: float
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "threshold", check_threshold(self.threshold, "threshold"))
-        check_share(self.rate, "rate")
 
     @classmethod
     def fit(cls, scores: Values, rate: float = REJECTED) -> Self:
@@ -121,7 +115,3 @@ class Rejection(StoredValue, kind="rejection"):
         rate : float, default 0.05
         """
         return cls(conformal_quantile(to_numbers(scores, "scores", ndim=1), 1 - check_share(rate, "rate")), rate)
-
-    def accept(self, scores: Values) -> npt.NDArray[np.bool_]:
-        """Return which inputs are taken for known, shape (n,)."""
-        return to_numbers(scores, "scores", ndim=1) <= self.threshold

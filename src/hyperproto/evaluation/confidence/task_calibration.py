@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from hyperproto._core.arrays import Numbers, Values
 from hyperproto._core.files import plain
+from hyperproto_runtime.arrays import Numbers, Values
 from hyperproto_runtime.errors import InputError
 
 NAN = math.nan
