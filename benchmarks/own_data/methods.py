@@ -162,7 +162,7 @@ def as_categories(table: pd.DataFrame, leave_out: list[str]) -> pd.DataFrame:
 
 
 class SameNetwork:
-    """The network that ours takes, on numbers scaled and trained in the same way, with plain logits and numbers."""
+    """The network that ours takes, trained in the same way, with a logit per class and a plain number."""
 
     def __init__(self, fold: Fold) -> None:
         self.seed, self.kind = fold.seed, fold.kind
@@ -174,14 +174,16 @@ class SameNetwork:
         import hyperproto as hp
         from hyperproto.baselines import ConventionalSpace
         from hyperproto.data import Standardizer
-        from hyperproto.defaults import choose_scaling
+        from hyperproto.defaults import FEWEST_BINS, ROWS_PER_BIN
         from hyperproto.models import default_backbone
         from hyperproto.spec import TrainSettings
         from hyperproto.training.fit import kind_of, resolve_settings
 
         torch.manual_seed(self.seed)
         encoded = self.columns.fit_transform(inputs)
-        self.scaling = Standardizer.fit(encoded, how=choose_scaling("auto", sparse=hasattr(encoded, "tocsr")))
+        binned = encoded.shape[0] >= ROWS_PER_BIN * FEWEST_BINS  # as ours are; columns are on one scale already
+        how = "global" if hasattr(encoded, "tocsr") else "binned" if binned else "none"
+        self.scaling = Standardizer.fit(encoded, how=how)
         rows = self.scaling(encoded.astype(np.float32))
         self.tasks = Tasks(targets)
         self.space = ConventionalSpace(self.tasks.asked)
