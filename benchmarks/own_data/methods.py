@@ -174,17 +174,23 @@ class SameNetwork:
         import hyperproto as hp
         from hyperproto.baselines import ConventionalSpace
         from hyperproto.data import Standardizer
+        from hyperproto.defaults import FEWEST_BINS, ROWS_PER_BIN
         from hyperproto.models import default_backbone
-        from hyperproto.training.fit import kind_of
+        from hyperproto.spec import TrainSettings
+        from hyperproto.training.fit import kind_of, resolve_settings
 
         torch.manual_seed(self.seed)
         encoded = self.columns.fit_transform(inputs)
-        self.scaling = Standardizer.fit(encoded, how="global" if hasattr(encoded, "tocsr") else "none")
+        binned = encoded.shape[0] >= ROWS_PER_BIN * FEWEST_BINS  # as ours are; columns are on one scale already
+        how = "global" if hasattr(encoded, "tocsr") else "binned" if binned else "none"
+        self.scaling = Standardizer.fit(encoded, how=how)
         rows = self.scaling(encoded.astype(np.float32))
         self.tasks = Tasks(targets)
         self.space = ConventionalSpace(self.tasks.asked)
-        self.network = default_backbone(self.space.dim, tuple(rows.shape[1:]), kind_of(rows))
-        hp.fit(self.network, self.space, (rows, self.tasks.encode(targets)), seed=self.seed, progress=False)
+        kind = kind_of(rows, self.scaling)
+        self.network = default_backbone(self.space.dim, tuple(rows.shape[1:]), kind)
+        settings = resolve_settings(TrainSettings(seed=self.seed), self.space, len(rows), kind)
+        hp.fit(self.network, self.space, (rows, self.tasks.encode(targets)), settings, progress=False)
 
     def predict(self, inputs: Any) -> Values:
         from hyperproto.training.outputs import stack_outputs

@@ -3,15 +3,16 @@
 The command line, the estimators, ``hp.fit`` and ``loss="auto"`` all ask here, so the same data get the same sphere,
 the same loss and the same schedule whichever way they come in. The values for images did best in recorded runs
 (``past_tuning``, ``past_short_runs`` and ``past_joint`` in ``experiments``). Those for tables and texts, and for a
-class and a number together, rest on five folds of ``python -m benchmarks own_data --group choose``; its other rows
-say how good they are. Imports nothing, so that anything can ask.
+class and a number together, rest on five folds of ``python -m benchmarks own_data --group choose``, those for tables
+of 4,000 rows or more on other public ones (``docs/explanation/results.md``); its other rows say how good they are.
+Imports nothing, so that anything can ask.
 """
 
 import math
 from collections.abc import Sequence
 from typing import Any, Literal
 
-InputKind = Literal["rows", "sparse rows", "images"]
+InputKind = Literal["rows", "binned rows", "sparse rows", "images"]
 
 MAX_CLASS_AXES = 256  # of one class task: with more, prototypes are hardly better separated and steps cost more
 NUMBER_AXES = 8  # of a number by itself: on a circle an output on the wrong side cannot get around the poles
@@ -27,11 +28,24 @@ MAX_PER_CLASS = 1000  # images, from which on a network is trained from scratch
 HEAD, HEAD_DECAY = (512,), 0.003  # hidden layers between frozen features and the output, and their weight decay
 MAX_PER_AXIS = 8  # classes on frozen features: with more of them a far class must count for still less
 FINE_TUNING = 0.001  # of the usual rate, where a network starts from weights that it would lose at a higher one
-MIN_STEPS = {"images": 60, "rows": 300, "sparse rows": 300}  # of training altogether, however few the examples
-BATCHES: dict[InputKind, tuple[int, int]] = {"images": (20, 128), "rows": (15, 64), "sparse rows": (10, 256)}
-HIDDEN = (100,)  # layers of a perceptron
+MIN_STEPS = {
+    "images": 60,
+    "rows": 300,
+    "binned rows": 300,
+    "sparse rows": 300,
+}  # of training altogether, however few the examples
+BATCHES: dict[InputKind, tuple[int, int]] = {
+    "images": (20, 128),
+    "rows": (15, 64),
+    "binned rows": (15, 128),
+    "sparse rows": (10, 256),
+}
+MANY_ROWS = 20_000  # of binned ones, from which on batches are twice as large
+HIDDEN, BINNED_HIDDEN = (100,), (100, 100)  # layers of a perceptron
 TEXT_COLUMNS, TEXT_DROPOUT = 1000, 0.5  # of its hidden values, where rows are sparse with more columns than that
 HEAVY_TAILS = 0.3  # of a column's standard deviation: where the median distance from the median is less
+# bins of a column of a dense table: a few from 4,000 rows on, and no more than give so many columns altogether
+ROWS_PER_BIN, FEWEST_BINS, MOST_BINS, MOST_BIN_COLUMNS = 1000, 4, 12, 500
 HELD_OUT = 0.2  # share of a user's own data to measure on, where there is no test part: a usual choice
 VALIDATION_FRACTION = 0.1  # of an estimator's rows, for early stopping or calibration, as scikit-learn's perceptron
 # through a network at once outside of training: more gains nothing, and images need the memory
@@ -47,7 +61,11 @@ PARTIAL_FIT_RATE = 0.3  # of the learning rate, in ``partial_fit``: its passes h
 SUM_RATE = 0.01
 MEAN_RATES = {"cosine_softmax": 0.2, "sampled_cosine_softmax": 0.2, "free_norm_softmax": 0.2, "power_cosine": 1.0}
 COMPOSITE_RATE, JOINT_RATE, OTHER_RATE = 0.3, 0.1, 0.1
-ROW_RATE, SPARSE_RATE = 0.1, 0.3  # tables and texts, by a softmax over the classes or for numbers alone
+ROW_RATE, BINNED_RATE, SPARSE_RATE = (
+    0.1,
+    0.2,
+    0.3,
+)  # tables and texts, by a softmax over the classes or for numbers alone
 ROW_LOSSES = ("free_norm_softmax", "cosine_softmax", "squared_cosine", "absolute")  # that have those rates
 PLAIN_NUMBER_RATE = 0.01  # of the squared error of a plain number, which no sphere bounds: at 0.1 it diverges
 
@@ -178,8 +196,8 @@ def choose_rate(
     ----------
     loss : str
         The name of a class loss, "absolute" for numbers alone, or "composite" or "conventional" for those spaces.
-    inputs : {"rows", "sparse rows", "images"}
-        What the network gets.
+    inputs : {"rows", "binned rows", "sparse rows", "images"}
+        What the network gets; rows are binned where :func:`choose_bins` says so.
     reduction : {"sum", "mean"}, optional
         Where it is not for this function to choose.
     num_classes, num_ranges : int
@@ -196,8 +214,8 @@ def choose_rate(
         return "mean", COMPOSITE_RATE
     if loss == "conventional" and num_ranges:
         return "mean", PLAIN_NUMBER_RATE
-    if inputs == "sparse rows" and loss in ROW_LOSSES:
-        return "mean", SPARSE_RATE
+    if inputs in ("sparse rows", "binned rows") and loss in ROW_LOSSES:
+        return "mean", SPARSE_RATE if inputs == "sparse rows" else BINNED_RATE
     if num_ranges and num_classes:
         return "mean", JOINT_RATE
     if inputs == "rows" and loss in ROW_LOSSES:
@@ -208,16 +226,18 @@ def choose_rate(
 def choose_steps(num_examples: int, inputs: InputKind) -> tuple[int, int]:
     """Return the number of epochs and the batch size.
 
-    Images come in batches of 128, for 20 epochs; rows of a table in equal batches of at most 64, for 15, sparse ones
-    of at most 256, for 10: a step changes every weight, however few entries its rows have. There are more epochs
-    where that would be fewer than 60 steps, or 300 of rows.
+    Images come in batches of 128, for 20 epochs; rows of a table in equal batches of at most 64, for 15, or 128 where
+    they are binned and 256 from 20,000 on; sparse ones of at most 256, for 10: a step changes every weight, however
+    few entries its rows have. There are more epochs where that would be fewer than 60 steps, or 300 of rows.
 
     >>> choose_steps(50_000, "images"), choose_steps(1437, "rows"), choose_steps(142, "rows")
     ((20, 128), (15, 63), (100, 48))
-    >>> choose_steps(10_003, "sparse rows")
-    (10, 251)
+    >>> choose_steps(10_003, "sparse rows"), choose_steps(6000, "binned rows"), choose_steps(25_600, "binned rows")
+    ((10, 251), (15, 128), (15, 256))
     """
     epochs, largest = BATCHES[inputs]
+    if inputs == "binned rows" and num_examples >= MANY_ROWS:
+        largest *= 2
     steps = math.ceil(num_examples / largest)
     batch_size = largest if inputs == "images" else math.ceil(num_examples / steps)
     return max(epochs, math.ceil(MIN_STEPS[inputs] / steps)), batch_size
@@ -240,17 +260,29 @@ def choose_weight_decay(num_examples: int, inputs: InputKind, num_classes: int =
     return 1e-4 if inputs == "images" else min(most, max(1e-4, examples / num_examples))
 
 
-def choose_scaling(standardize: str, *, sparse: bool) -> Literal["robust", "columns", "global", "none"]:
+def choose_scaling(standardize: str, *, sparse: bool) -> Literal["binned", "robust", "columns", "global", "none"]:
     """Return how the columns of a table are scaled: each by itself, or where they are sparse all by one number.
 
     The columns of a sparse table, such as counts of words, are of one kind, and rare ones would grow the largest.
 
     >>> choose_scaling("auto", sparse=False), choose_scaling("auto", sparse=True), choose_scaling("none", sparse=True)
-    ('robust', 'global', 'none')
+    ('binned', 'global', 'none')
     """
     if standardize == "auto":
-        return "global" if sparse else "robust"
+        return "global" if sparse else "binned"
     return standardize  # type: ignore[return-value]  # checked by whoever takes it from a user
+
+
+def choose_bins(num_rows: int, num_columns: int) -> int:
+    """Return the bins of each column of numbers in a dense table: one for every 1,000 rows, 12 at most.
+
+    With fewer than 4,000 rows there are none, nor where a table is so wide that bins would be most of the work.
+
+    >>> [choose_bins(rows, 7) for rows in (3000, 6000, 50_000)], choose_bins(50_000, 784)
+    ([0, 6, 12], 0)
+    """
+    bins = min(MOST_BINS, num_rows // ROWS_PER_BIN, MOST_BIN_COLUMNS // max(1, num_columns))
+    return bins if bins >= FEWEST_BINS else 0
 
 
 def choose_new_class_settings(num_examples: int, inputs: InputKind) -> dict[str, Any]:
@@ -312,6 +344,7 @@ def choose_backbone(shape: Sequence[int], inputs: InputKind = "rows") -> tuple[s
     input                                 network
     ====================================  =======================
     a row of a table                      ``mlp`` whose last layer sees the row, too, without a norm
+    a binned row, of many                 the same with two hidden layers and batch norm
     a sparse row                          ``mlp``; where it is wide, as texts are, with dropout
     gray, square, even, at most 16 px     ``digit-net``
     at most 40 px                         ``resnet-8``
@@ -325,7 +358,9 @@ def choose_backbone(shape: Sequence[int], inputs: InputKind = "rows") -> tuple[s
     ('resnet-8', {'channels': 3, 'feature_norm': True})
     """
     if len(shape) == 1:
-        options = {"skip": True, "norm": "none"}
+        options: dict[str, Any] = {"skip": True, "norm": "none"}
+        if inputs == "binned rows":
+            options = {"hidden": BINNED_HIDDEN, "skip": True, "norm": "batch"}
         if inputs == "sparse rows":
             options = {"dropout": TEXT_DROPOUT} if shape[0] > TEXT_COLUMNS else {}
         return "mlp", {"in_features": shape[0], **options}

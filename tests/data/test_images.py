@@ -213,6 +213,8 @@ def test_what_cannot_be_images_is_refused():
         ImageData(split, ImagePreprocessing(size=8, mean=(0.5,), std=(0.5,)))
     with pytest.raises(ValueError, match="`resize` must be at least `size`; got 8 and 16"):
         ImageData(split, ImagePreprocessing(size=16, resize=8))
+    with pytest.raises(ValueError, match="The side of images must be at most 4,096 pixels; got 24,000"):
+        ImagePreprocessing(size=24_000)
     with pytest.raises(ValueError, match="at least one example; got none"):
         ImageData(pixels_split(n=0), PREPROCESSING)
     with pytest.raises(ValueError, match="`workers` must be at least 0; got -1"):

@@ -244,6 +244,12 @@ def test_parquet_names_that_are_not_utf8_and_dates_beyond_the_calendar_are_sente
         read_columns(tmp_path / "t.parquet")
 
 
+def test_a_column_is_named_by_text(tmp_path):
+    path = write_csv(tmp_path / "t.csv", ["x", "y"], [["1", "a"], ["2", "b"]])
+    with pytest.raises(TypeError, match="The name of a column must be text; got "):
+        read_table(path, classes=[["y"]])
+
+
 def test_a_header_of_many_columns_is_read_in_no_time(tmp_path):
     names = [f"column {index}" for index in range(30_000)]
     path = write_csv(tmp_path / "t.csv", names, [["1"] * len(names)])

@@ -109,6 +109,42 @@ def test_what_training_has_not_seen_is_handled(frame):
         model.predict(np.zeros((3, 4)))
 
 
+def test_many_rows_are_binned_and_learn_what_has_thresholds(tmp_path):
+    draw = np.random.default_rng(0)
+    frame = pd.DataFrame({"size": draw.random(4800) * 9, "color": draw.choice(["red", "blue"], 4800)})
+    y = np.where(frame["size"].astype(int) % 3 == 1, "middle", "side")
+    model = HypersphericalClassifier(epochs=3, replay=2, random_state=0).fit(frame[:4000], y[:4000])
+    assert [len(knots) for knots in model.inputs_.knots] == [5, 0, 0]
+    assert model.network_.config["in_features"] == 3 + 4
+    assert tuple(model.network_.config["hidden"]) == (100, 100)
+    assert model.settings_.batch_size == 125
+    few = HypersphericalClassifier(epochs=3, random_state=0).fit(frame[:3999], y[:3999])
+    assert few.inputs_.knots == ()
+    assert model.score(frame[4000:], y[4000:]) > 0.85 > few.score(frame[4000:], y[4000:])
+    model.save(tmp_path / "model")
+    back = hp.load(tmp_path / "model")
+    np.testing.assert_array_equal(back.cosines(frame), model.cosines(frame))
+    pytest.importorskip("onnxruntime")
+    model.export(tmp_path / "exported", frame)
+    found = hp.runtime.Predictor(tmp_path / "exported").predict_proba(frame)
+    np.testing.assert_allclose(found, model.predict_proba(frame), atol=1e-4)  # float32
+
+
+def test_many_rows_are_binned_in_the_same_way_on_the_command_line(tmp_path):
+    draw = np.random.default_rng(0)
+    frame = pd.DataFrame({"size": draw.normal(size=4000).astype(np.float32), "age": draw.integers(0, 90, 4000)})
+    kind = np.where(frame["size"] > 0, "big", "small")
+    frame.assign(kind=kind).to_csv(tmp_path / "t.csv", index=False)
+    spec = describe_data(tmp_path / "t.csv", classes=["kind"], held_out=0.0)
+    run = train(RunSpec(data=spec, train=TrainSettings(epochs=1)), tmp_path / "run", progress=False)
+    model = HypersphericalClassifier(epochs=1, random_state=0).fit(frame, kind)
+    assert run.network.config == model.network_.config
+    stored = read_run(tmp_path / "run")
+    assert stored.settings == {**model.settings_.to_dict(), "seed": 0}
+    knots = stored.preprocessing["scaling"]["knots"]
+    np.testing.assert_allclose(np.concatenate(knots), np.concatenate(model.inputs_.knots), rtol=1e-6)
+
+
 def test_a_table_of_numbers_alone_is_taken_as_it_is():
     frame = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 2)), columns=["a", "b"])
     y = (frame["a"] > 0).to_numpy()

@@ -218,6 +218,9 @@ def test_the_graph_scales_as_training_does():
     bent = Standardizer.fit(heavy, how="robust")
     assert bent.bend[0] > 0
     torch.testing.assert_close(preparation(bent, 2, torch.float64)(torch.from_numpy(heavy)), bent(heavy))
+    binned = Standardizer.fit(np.exp(2 * RNG.normal(size=(4000, 2))), how="binned")
+    assert len(binned.bins[0]) == 8
+    assert torch.equal(preparation(binned, 2, torch.float32)(torch.from_numpy(heavy)), binned(heavy))
     images = ImagePreprocessing(4, mean=(0.1, 0.5, 0.3), std=(0.2, 0.3, 0.4))
     pixels = RNG.integers(0, 256, size=(2, 4, 4, 3), dtype=np.uint8)
     found = preparation(images, 4, torch.float32)(torch.from_numpy(pixels))

@@ -32,6 +32,7 @@ EXTENSIONS = {
     ".pgm": "PPM",
 }
 FORMATS = tuple(dict.fromkeys(EXTENSIONS.values()))
+LARGEST_SIDE = 4096  # pixels, that a network gets: a stored number must not take all memory
 
 
 ADVICE = f"Replace it, or use {arg('skip_corrupt', True)} to leave such images out."
@@ -62,6 +63,8 @@ class ImagePreprocessing:
             raise InputError("mean", f"have one number per channel, as {arg('std')}", f"{self.mean} and {self.std}")
         if self.resize is not None and self.resize < self.size:
             raise InputError("resize", f"be at least {arg('size')}", f"{self.resize} and {self.size}")
+        if self.stored_side > LARGEST_SIDE:
+            raise InputError("The side of images", f"be at most {LARGEST_SIDE:,} pixels", f"{self.stored_side:,}")
 
     @property
     def channels(self) -> int:

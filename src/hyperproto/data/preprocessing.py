@@ -3,9 +3,12 @@
 Sparse rows are tensors in torch's CSR layout, of which rows can be taken and joined; never made dense as a whole.
 """
 
+import math
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from itertools import pairwise
 from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
@@ -15,13 +18,13 @@ from scipy.sparse import csr_array, vstack
 from torch import Tensor
 
 from hyperproto._core.checks import choose
-from hyperproto.defaults import HEAVY_TAILS
+from hyperproto.defaults import HEAVY_TAILS, choose_bins
 from hyperproto_runtime.errors import InputError
 from hyperproto_runtime.images import ImagePreprocessing
 from hyperproto_runtime.schema import from_plain
 from hyperproto_runtime.tables import TableEncoder
 
-Scaling: TypeAlias = Literal["robust", "columns", "global", "none"]
+Scaling: TypeAlias = Literal["binned", "robust", "columns", "global", "none"]
 CIFAR_MEAN, CIFAR_STD = (0.507, 0.487, 0.441), (0.267, 0.256, 0.276)
 
 
@@ -34,6 +37,10 @@ class Standardizer:
     by one number. "robust" bends columns with heavy tails first, or a few rows would take all of their range: x
     becomes asinh((x - center) / bend), which is a straight line near the center and a logarithm far from it.
 
+    "binned" does that, and where there are rows enough it adds the piecewise linear encoding of Gorishniy et al.
+    (2022): behind all others, a column for each bin from one knot k to the next that says how far x is through it,
+    clip((x - k_t) / (k_(t+1) - k_t), 0, 1). So one linear layer can turn at every knot, as a tree splits there.
+
     Attributes
     ----------
     mean, scale : tuple of float
@@ -41,12 +48,15 @@ class Standardizer:
         is 1.
     center, bend : tuple of float
         One per column, 0 where it is not bent; nothing where none is.
+    knots : tuple of tuple of float
+        The ends of its bins for each column, in order, none where it has no bins; nothing where no column has.
     """
 
     mean: tuple[float, ...]
     scale: tuple[float, ...]
     center: tuple[float, ...] = ()
     bend: tuple[float, ...] = ()
+    knots: tuple[tuple[float, ...], ...] = ()
 
     @classmethod
     def fit(cls, values: Any, weight: NDArray[Any] | None = None, how: Scaling = "columns") -> Self:
@@ -61,12 +71,12 @@ class Standardizer:
             return cls((0.0,), tuple(scale.tolist()))
         rows = np.asarray(values, dtype=np.float64)
         mean, scale = _moments(rows, weight)
-        if how == "robust" and rows.ndim == 2:
-            bent = cls((), (), *_tails(rows, weight, scale))
-            if bent.bend:
-                mean, scale = _moments(bent._bent(rows), weight)
-                return cls(tuple(mean.tolist()), tuple(scale.tolist()), bent.center, bent.bend)
-        return cls(tuple(mean.tolist()), tuple(scale.tolist()))
+        bent = cls((), ())
+        if how in ("robust", "binned") and rows.ndim == 2:
+            bent = cls((), (), *_tails(rows, weight, scale), _knots(rows, weight) if how == "binned" else ())
+        if bent.bend:
+            mean, scale = _moments(bent._bent(rows), weight)
+        return replace(bent, mean=tuple(mean.tolist()), scale=tuple(scale.tolist()))
 
     def check_width(self, width: int) -> Self:
         """Return itself where it fits inputs of so many columns or channels."""
@@ -76,21 +86,41 @@ class Standardizer:
         if len(self.center) != len(self.bend) or len(self.bend) not in (0, width):
             got = f"{len(self.center)} and {len(self.bend)}"
             raise InputError("scaling", f"have centers and bends of no column, or of all {width}", got)
+        if len(self.knots) not in (0, width):
+            raise InputError("scaling", f"have knots of no column, or of all {width}", len(self.knots))
+        for knots in self.knots:
+            if len(knots) == 1 or not all(0 < high - low < math.inf for low, high in pairwise(knots)):
+                raise InputError("The knots of a column", "be none, or increase from the first to the last", knots)
         return self
 
+    def out_width(self, width: int) -> int:
+        """Return the columns that it makes of so many."""
+        return width + len(self.bins[0])
+
+    @cached_property
+    def bins(self) -> tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.float64]]:
+        """For each bin its column, where it starts, and how wide it is. Shapes (bins,)."""
+        found = [(i, low, high - low) for i, knots in enumerate(self.knots) for low, high in pairwise(knots)]
+        column, start, width = np.array(found, dtype=np.float64).reshape(-1, 3).T.copy()
+        return column.astype(np.intp), start, width
+
     def __call__(self, values: Any) -> Tensor:
-        """Return inputs for a network: rows in the precision they came in, images in float32."""
+        """Return inputs for a network: images and rows with bins in float32, other rows as precise as they came."""
         mean, scale = np.array(self.mean), np.array(self.scale)
-        if is_sparse(values) and not mean.any():
+        if is_sparse(values) and not mean.any() and not self.knots:
             starts, columns, entries = parts_of(values)
             divisor = torch.from_numpy(scale)
             entries = entries / (divisor[columns] if len(scale) > 1 else divisor).to(entries.dtype)
             return sparse_rows(starts, columns, entries, values.shape[1])
         values = values.toarray() if is_sparse(values) else np.asarray(values)
-        dtype = np.float32 if values.ndim == 4 or values.dtype == np.float32 else np.float64
+        is_single = values.ndim == 4 or self.knots or values.dtype == np.float32
         if values.ndim == 4:
             mean, scale = mean[:, None, None], scale[:, None, None]
-        return torch.from_numpy(np.ascontiguousarray((self._bent(values) - mean) / scale, dtype=dtype))
+        scaled = (self._bent(values) - mean) / scale
+        if self.knots:
+            column, start, width = self.bins
+            scaled = np.hstack([scaled, ((values[:, column] - start) / width).clip(0, 1)])
+        return torch.from_numpy(np.ascontiguousarray(scaled, dtype=np.float32 if is_single else np.float64))
 
     def _bent(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return rows with their heavy tails bent."""
@@ -127,24 +157,41 @@ def _tails(
     """
     centers, bends = [], []
     for column, deviation in zip(rows.T, scale.tolist(), strict=True):
-        center = _median(column, weight)
+        center = float(_quantiles(column, weight, 0.5))
         away = np.abs(column - center)
         differs = away > 0
-        bend = _median(away[differs], None if weight is None else weight[differs]) if differs.any() else deviation
+        weights = None if weight is None else weight[differs]
+        bend = float(_quantiles(away[differs], weights, 0.5)) if differs.any() else deviation
         heavy = bend < HEAVY_TAILS * deviation
         centers.append(center if heavy else 0.0)
         bends.append(max(bend, 1e-12 * deviation) if heavy else 0.0)
     return (tuple(centers), tuple(bends)) if any(bends) else ((), ())
 
 
-def _median(values: NDArray[Any], weight: NDArray[Any] | None) -> float:
-    """Return the least value that half of the weight does not exceed."""
+def _knots(rows: NDArray[Any], weight: NDArray[Any] | None) -> tuple[tuple[float, ...], ...]:
+    """Return the ends of bins with about equal weight for each column, nothing where no column has two bins.
+
+    Columns of zeros and ones have none, and many equal values share one.
+    """
+    if weight is not None:
+        rows, weight = rows[weight > 0], weight[weight > 0]
+    numbers = np.flatnonzero(~np.isin(rows, (0, 1)).all(axis=0))
+    found: list[tuple[float, ...]] = [()] * rows.shape[1]
+    shares = np.linspace(0, 1, choose_bins(len(rows), len(numbers)) + 1)
+    for column in numbers if len(shares) > 1 else ():
+        knots = np.unique(_quantiles(rows[:, column], weight, shares))
+        if len(knots) > 2:
+            found[column] = tuple(knots.tolist())
+    return tuple(found) if any(found) else ()
+
+
+def _quantiles(values: NDArray[Any], weight: NDArray[Any] | None, shares: Any) -> NDArray[Any]:
+    """Return the least values that these shares of the weight do not exceed."""
     if weight is None:
-        half = (len(values) - 1) // 2
-        return float(np.partition(values, half)[half])
+        return np.asarray(np.quantile(values, shares, method="inverted_cdf"))
     order = np.argsort(values)
     total = np.cumsum(weight[order])
-    return float(values[order[np.searchsorted(total, total[-1] / 2)]])
+    return np.asarray(values[order[np.searchsorted(total, total[-1] * shares)]])
 
 
 def _root_mean_square(values: Any, weight: NDArray[Any] | None, how: Scaling) -> NDArray[np.float64]:
@@ -179,20 +226,20 @@ class TablePreprocessing:
 
     def __post_init__(self) -> None:
         self.scaling.check_width(len(self.encoder.outputs))
-        if self.encoder.columns[0].kind == "text" and any(self.scaling.mean):
-            raise InputError("The words of a text", "only be divided, so that they stay sparse", "a mean to subtract")
+        if self.encoder.columns[0].kind == "text" and (any(self.scaling.mean) or self.scaling.knots):
+            got = "a mean to subtract, or bins"
+            raise InputError("The words of a text", "only be divided, so that they stay sparse", got)
 
     @property
     def input_shape(self) -> tuple[int, ...]:
-        """Shape of one input: (columns,)."""
-        return (len(self.encoder.outputs),)
+        """Shape of one input as the network takes it: (columns,)."""
+        return (self.scaling.out_width(len(self.encoder.outputs)),)
 
     def standardize(self, rows: Tensor) -> Tensor:
         """Return encoded rows as the network takes them, shape (n, columns)."""
-        if rows.ndim != 2 or rows.shape[1:] != self.input_shape:
-            raise InputError(
-                "Rows of a table", f"have shape (n, {self.input_shape[0]}), one per column", tuple(rows.shape)
-            )
+        width = len(self.encoder.outputs)
+        if rows.ndim != 2 or rows.shape[1] != width:
+            raise InputError("Rows of a table", f"have shape (n, {width}), one per column", tuple(rows.shape))
         return self.scaling(rows)
 
     def to_dict(self) -> dict[str, Any]:

@@ -34,7 +34,7 @@ from hyperproto.data.source import (
     select,
 )
 from hyperproto.defaults import HELD_OUT, choose_scaling
-from hyperproto_runtime.errors import InputError, MissingDataError, arg
+from hyperproto_runtime.errors import InputError, InputTypeError, MissingDataError, arg
 from hyperproto_runtime.tables import ColumnCode, SparseRows, TableEncoder, column_kind
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
@@ -421,6 +421,8 @@ def _check_choices(
             raise InputError(name, f"be left out with {arg(other)}: learn from either", "both")
     chosen = [*([image] if image else ()), *([text] if text else ()), *(columns or ()), *classes, *ranges]
     for name in chosen:
+        if not isinstance(name, str):
+            raise InputTypeError("The name of a column", "be text", name)
         table[name]  # or an error
         if chosen.count(name) > 1:
             raise InputError("A column", "be used once", f'"{name}" {chosen.count(name)} times')

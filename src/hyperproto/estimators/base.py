@@ -55,7 +55,7 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     dim: int | str = "auto"
     backbone: Any = "auto"
-    hidden: Any = defaults.HIDDEN
+    hidden: Any = "auto"
     standardize: str = "auto"
     epochs: int | str = "auto"
     batch_size: int | str = "auto"
@@ -233,7 +233,7 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         how = defaults.choose_scaling(asked, sparse=is_sparse(X))
         self.inputs_ = Standardizer.fit(_select(X, rows), _select(weight, rows), how)
         inputs = self.inputs_(X)
-        data, kind = Split(inputs, targets), kind_of(inputs)
+        data, kind = Split(inputs, targets), kind_of(inputs, self.inputs_)
         train = _select(data, rows)
         labels = {name: column.target for name, column in self._class_columns.items()}
         prepared: Any = self.inputs_  # already, and a space does not ask
@@ -278,8 +278,9 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             if self.backbone not in ("auto", MLP.name):
                 rule = f'be "auto" or "{MLP.name}" for a table'
                 raise InputError("backbone", rule, f'"{self.backbone}", which takes images')
-            hidden = [self.hidden] if isinstance(self.hidden, Integral) else list(self.hidden)
-            options = {"hidden": check_integers(hidden, "hidden", at_least=1)}
+            given = _number_or_none(self.hidden, "hidden")
+            hidden = [given] if isinstance(given, Integral) else given
+            options = {} if hidden is None else {"hidden": check_integers(list(hidden), "hidden", at_least=1)}
             spec = NetworkSpec(backbone=MLP.name, backbone_options=options)
         return build_network(spec, shape, kind, self.space_.dim, seed=seed)
 

@@ -36,12 +36,13 @@ class HypersphericalClassifier(ClassifierMixin, ClassChanges):  # type: ignore[m
     backbone : str or callable, default "auto"
         A perceptron for tables, by size a small residual network for images of shape (n, channels, height, width);
         or a name of :func:`hyperproto.models.create_backbone`, or a function ``(out_dim, shape) -> nn.Module``.
-    hidden : int or sequence of int, default (100,)
-        Hidden layers of the perceptron.
-    standardize : {"auto", "robust", "columns", "global", "none"}
+    hidden : int, sequence of int or "auto"
+        Hidden layers of the perceptron. "auto" is one of 100 values, or two where columns are binned.
+    standardize : {"auto", "binned", "robust", "columns", "global", "none"}
         "columns" takes each column to mean 0 and spread 1, "robust" bends columns with heavy tails first, by asinh,
-        and "global" divides all by one number. "auto" is "robust" for dense tables and images, "global" for sparse
-        ones, which stay sparse: they are never shifted.
+        "binned" adds bins of each column where there are 4,000 rows or more, and "global" divides all by one number.
+        "auto" is "binned" for dense tables and images, "global" for sparse ones, which stay sparse: they are never
+        shifted.
     epochs, batch_size, lr : number or "auto"
         As :func:`hyperproto.fit` takes them. "auto" is batches of at most 64 rows and 15 epochs, of sparse ones 256
         and 10, or as many as give 300 steps, at a rate that suits the loss (:mod:`hyperproto.defaults`).

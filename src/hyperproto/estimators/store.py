@@ -182,7 +182,7 @@ def _refill(estimator: Any, about: Description, folder: Path) -> None:
     estimator.settings_ = ResolvedSettings.from_dict(about.settings)
     estimator.n_iter_, estimator.loss_ = len(about.history), about.history[-1].loss
     estimator.held_out_ = _read_held_out(folder / HELD_OUT, estimator.columns_)
-    estimator.replay_ = _read_replay(folder / REPLAY, estimator.columns_, width)
+    estimator.replay_ = _read_replay(folder / REPLAY, estimator.columns_, about.inputs.out_width(width))
     if estimator._class_columns:
         estimator._set_classes()
     fitted = [ClassCalibration.from_dict(values) for values in about.calibrations]

@@ -60,7 +60,7 @@ class Exported:
         note = (
             ""
             if self.calibrated
-            else " It is not calibrated: to have probabilities that hold, do so and export again."
+            else " It is not calibrated: calibrate it, and export it again, to have probabilities that hold."
         )
         return (
             f'Exported to "{self.folder}". torch and onnxruntime differ by at most {self.difference:.1e} on '

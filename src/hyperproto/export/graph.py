@@ -29,6 +29,9 @@ class Scale(nn.Module):
     center: Tensor
     bend: Tensor
     is_bent: Tensor
+    column: Tensor
+    start: Tensor
+    width: Tensor
 
     def __init__(self, scaling: Standardizer, ndim: int, dtype: torch.dtype) -> None:
         super().__init__()
@@ -41,16 +44,21 @@ class Scale(nn.Module):
         self.register_buffer("is_bent", bend > 0)
         self.register_buffer("bend", bend.where(bend > 0, 1.0))
         self.register_buffer("center", torch.tensor(scaling.center, dtype=torch.float64))
+        self.bins = bool(scaling.knots)
+        for name, each in zip(("column", "start", "width"), scaling.bins, strict=True):
+            self.register_buffer(name, torch.from_numpy(each))
 
     def forward(self, rows: Tensor) -> Tensor:
         """Return rows, shape (n, columns), or images, shape (n, channels, height, width), on one scale."""
-        wide = rows.double()
+        wide = given = rows.double()
         if self.bends:
             away = (wide - self.center) / self.bend
             # asinh, by what every runtime has in float64
             asinh = away.sign() * (away.abs() + (away.square() + 1).sqrt()).log()
             wide = torch.where(self.is_bent, asinh, wide)
         scaled: Tensor = (wide - self.mean) / self.scale
+        if self.bins:
+            scaled = torch.cat([scaled, ((given[:, self.column] - self.start) / self.width).clamp(0, 1)], dim=1)
         return scaled.to(self.dtype)
 
 

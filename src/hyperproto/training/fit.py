@@ -19,7 +19,7 @@ from hyperproto._core.processes import from_first
 from hyperproto._core.progress import progress_bar
 from hyperproto.data import Arrays, ImageData, as_dataset
 from hyperproto.data.batches import AnyDataset
-from hyperproto.data.preprocessing import is_sparse
+from hyperproto.data.preprocessing import Standardizer, is_sparse
 from hyperproto.defaults import SCHEDULE, InputKind, choose_rate, choose_steps, choose_weight_decay
 from hyperproto.spaces import Classes, CompositeSpace, OutputSpace, Range, Sphere, TaskSpace
 from hyperproto.spaces.tasks import BALANCED
@@ -120,7 +120,7 @@ def fit(
         else:
             rows = train_data[slice(0, 1)] if isinstance(train_data, Arrays) else default_collate([train_data[0]])
             example = rows[0]
-    resolved = resolve_settings(given, space, _length(train_data), kind_of(example))
+    resolved = resolve_settings(given, space, _length(train_data), kind_of(example, preprocessing))
     with accelerator_for(resolved.mixed_precision) as accelerator, torch.random.fork_rng(), ExitStack() as opened:
         main, device = accelerator.is_main_process, accelerator.device
         network.to(device)
@@ -174,10 +174,13 @@ def fit(
     return run
 
 
-def kind_of(inputs: Any) -> InputKind:
-    """Return what inputs are, for the defaults."""
+def kind_of(inputs: Any, preprocessing: Any = None) -> InputKind:
+    """Return what inputs are, for the defaults, by how they are or were prepared."""
     if not isinstance(inputs, Tensor) or inputs.ndim != 4:
-        return "sparse rows" if isinstance(inputs, Tensor) and is_sparse(inputs) else "rows"
+        if isinstance(inputs, Tensor) and is_sparse(inputs):
+            return "sparse rows"
+        scaling = getattr(preprocessing, "scaling", preprocessing)
+        return "binned rows" if isinstance(scaling, Standardizer) and scaling.knots else "rows"
     return "images"
 
 

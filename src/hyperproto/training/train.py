@@ -133,7 +133,7 @@ def _build(spec: RunSpec, source: Source, folder: Path | None) -> tuple[RunSpec,
     seed = spec.train.seed
     chosen, source = choose_network(spec.network, source, spec.data.image_size)
     shape = source.preprocessing.input_shape
-    kind: InputKind = "images" if len(shape) == 3 else kind_of(source.train.inputs)
+    kind: InputKind = "images" if len(shape) == 3 else kind_of(source.train.inputs, source.preprocessing)
     build = partial(build_network, chosen, shape, kind, seed=derive_seed(seed, "weights"))
     if chosen.freeze:
         source = freeze(build(1), source, spec.data, folder)

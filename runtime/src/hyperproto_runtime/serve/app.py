@@ -3,8 +3,9 @@
 import asyncio
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -50,28 +51,55 @@ def make_app(
     hosts : set of str, optional
         What requests may call the server; anything by default.
     """
-    limits = ServeOptions() if limits is None else limits
-    model, metrics = predictor.model, Metrics()
+    limits, metrics = ServeOptions() if limits is None else limits, Metrics()
     app = FastAPI(title="hyperproto", version=__version__, docs_url=None, redoc_url=None)  # which load from elsewhere
     gate = Gate(app, limits, metrics, hosts)
-    batcher = Batcher(predictor, metrics.rows.observe)
-    pool = ThreadPoolExecutor(min(4, os.cpu_count() or 1), thread_name_prefix="requests")
-    widest = max(math.prod(model.inputs.shape), sum(len(task.classes) for task in model.tasks))
-    most_rows = max(1, min(limits.most_rows, AT_ONCE // widest))
-    known = protocol.outputs_of(model)
+    work = _Work(predictor, limits, metrics)
+    _follow_protocol(app, gate, work, name)
+    _answer_people(app, work, name)
 
-    async def apart(size: int, function: Callable[[], T]) -> T:
+    @app.get("/metrics")
+    async def measured() -> Response:
+        return Response(generate_latest(metrics.registry), headers={"content-type": CONTENT_TYPE_LATEST})
+
+    _explain_mistakes(app)
+    return gate
+
+
+class _Work:
+    """How requests become inputs, are run together, and are answered."""
+
+    def __init__(self, predictor: Predictor, limits: ServeOptions, metrics: Metrics) -> None:
+        self.predictor, self.model = predictor, predictor.model
+        self.batcher = Batcher(predictor, metrics.rows.observe)
+        self.pool = ThreadPoolExecutor(min(4, os.cpu_count() or 1), thread_name_prefix="requests")
+        widest = max(math.prod(self.model.inputs.shape), sum(len(task.classes) for task in self.model.tasks))
+        self.most_rows = max(1, min(limits.most_rows, AT_ONCE // widest))
+
+    async def apart(self, size: int, function: Callable[[], T]) -> T:
         """Call a function in another thread where it may take long, such that others are answered meanwhile."""
-        if size <= SMALL and model.inputs.kind != "images":
+        if size <= SMALL and self.model.inputs.kind != "images":
             return function()
-        return await asyncio.get_running_loop().run_in_executor(pool, function)
+        return await asyncio.get_running_loop().run_in_executor(self.pool, function)
 
-    def prepare(inputs: Any) -> Any:
+    def prepare(self, inputs: Any) -> Any:
+        """Return inputs as ``model.onnx`` takes them."""
         if not len(inputs):
             raise InputError("The request", "have at least one input", "none")
-        prepared = np.concatenate(list(predictor.prepare(inputs)))
-        predictor.check_prepared(prepared)  # here, where it does not fail others of its batch
+        prepared = np.concatenate(list(self.predictor.prepare(inputs)))
+        self.predictor.check_prepared(prepared)  # here, where it does not fail others of its batch
         return prepared
+
+    async def answer(self, prepared: Any, parts: Sequence[str], write: Callable[[Mapping[str, Any]], T]) -> T:
+        """Run inputs, together with those of others, and return what ``write`` makes of the outputs."""
+        found = await self.batcher.run(prepared, parts)
+        return await self.apart(sum(values.nbytes for values in found.values()), lambda: write(found))
+
+
+def _follow_protocol(app: FastAPI, gate: Gate, work: _Work, name: str) -> None:
+    """Add the addresses of the Open Inference Protocol: tensors in, tensors out."""
+    known, form = protocol.outputs_of(work.model), work.model.inputs
+    schema = {"application/json": {"schema": protocol.InferRequest.model_json_schema()}}
 
     def check_name(asked: str) -> None:
         if asked != name:
@@ -93,7 +121,7 @@ def make_app(
     async def metadata(model_name: str) -> dict[str, Any]:
         check_name(model_name)
         outputs = [{"name": key, "datatype": o.datatype, "shape": [-1, *o.width]} for key, o in known.items()]
-        inputs = protocol.describe_inputs(model.inputs)
+        inputs = protocol.describe_inputs(form)
         return {"name": name, "versions": [], "platform": "hyperproto_onnx", "inputs": inputs, "outputs": outputs}
 
     @app.get("/v2/models/{model_name}/ready")
@@ -101,12 +129,7 @@ def make_app(
         check_name(model_name)
         return JSONResponse({"name": name, "ready": not gate.stopping}, 503 if gate.stopping else 200)
 
-    schema = {
-        "content": {"application/json": {"schema": protocol.InferRequest.model_json_schema()}},
-        "required": True,
-    }
-
-    @app.post("/v2/models/{model_name}/infer", openapi_extra={"requestBody": schema})
+    @app.post("/v2/models/{model_name}/infer", openapi_extra={"requestBody": {"required": True, "content": schema}})
     async def infer(
         model_name: str,
         request: Request,
@@ -122,17 +145,21 @@ def make_app(
         def read() -> tuple[protocol.InferRequest, dict[str, bool], Any]:
             asked, binary = protocol.read_request(body, inference_header_content_length)
             chosen = protocol.chosen_outputs(asked, known)
-            return asked, chosen, prepare(protocol.read_inputs(asked, binary, model.inputs, most_rows))
+            return asked, chosen, work.prepare(protocol.read_inputs(asked, binary, form, work.most_rows))
 
-        asked, chosen, prepared = await apart(len(body), read)
+        asked, chosen, prepared = await work.apart(len(body), read)
         parts = list(dict.fromkeys(part for key in chosen for part in known[key].parts))
-        found = await batcher.run(prepared, parts)
-        size = sum(values.nbytes for values in found.values())
-        content, length = await apart(size, lambda: protocol.write_answer(predictor, name, asked, chosen, found))
+        write = partial(protocol.write_answer, work.predictor, name, asked, chosen)
+        content, length = await work.answer(prepared, parts, write)
         if length is None:
             return Response(content, media_type="application/json")
         headers = {"inference-header-content-length": str(length)}
         return Response(content, media_type="application/octet-stream", headers=headers)
+
+
+def _answer_people(app: FastAPI, work: _Work, name: str) -> None:
+    """Add ``/predict``, the page that asks it, and what the page needs to know."""
+    page = PAGE.read_bytes()
 
     @app.post("/predict")
     async def predict(
@@ -141,37 +168,27 @@ def make_app(
         top: Annotated[int, Query(ge=1, le=1000)] = 3,
         sphere: bool = False,
     ) -> Response:
-        body = await request.body()
-        if content_type.startswith("multipart/form-data") and model.inputs.kind == "images":
+        body, form = await request.body(), work.model.inputs
+        if content_type.startswith("multipart/form-data") and form.kind == "images":
             body, content_type = await _file_of(request), ""
 
         def read() -> tuple[Any, bool]:
-            inputs, single = people.read_inputs(body, content_type, model.inputs, most_rows)
-            return prepare(inputs), single
+            inputs, single = people.read_inputs(body, content_type, form, work.most_rows)
+            return work.prepare(inputs), single
 
-        prepared, single = await apart(len(body), read)
-        found = await batcher.run(prepared, predictor.outputs)
-        size = sum(values.nbytes for values in found.values())
-        answers = await apart(size, lambda: people.describe(predictor, found, top=top, sphere=sphere))
+        prepared, single = await work.apart(len(body), read)
+        write = partial(people.describe, work.predictor, top=top, sphere=sphere)
+        answers = await work.answer(prepared, work.predictor.outputs, write)
         return JSONResponse(answers[0] if single else answers)
 
     @app.get("/model")
     async def about() -> dict[str, Any]:
-        return people.describe_model(model, name)
-
-    @app.get("/metrics")
-    async def measured() -> Response:
-        return Response(generate_latest(metrics.registry), headers={"content-type": CONTENT_TYPE_LATEST})
-
-    page = PAGE.read_bytes()
+        return people.describe_model(work.model, name)
 
     @app.get("/")
     async def show() -> Response:
         headers = {"content-security-policy": POLICY, "x-content-type-options": "nosniff"}
         return Response(page, media_type="text/html", headers=headers)
-
-    _explain_mistakes(app)
-    return gate
 
 
 def _explain_mistakes(app: FastAPI) -> None:

@@ -104,7 +104,7 @@ class Gate:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         host = re.sub(r":\d+$", "", headers.get("host", "")).strip("[]").lower()
         if self.hosts is not None and host not in self.hosts:
-            raise RefusedError(403, f"This server is called {', '.join(sorted(self.hosts))}; --host names another.")
+            raise RefusedError(403, f"This server is called {', '.join(sorted(self.hosts))}; --hosts adds names.")
         if scope["method"] != "POST":
             async with asyncio.timeout(self.limits.timeout):
                 await self.app(scope, receive, send)
