@@ -38,7 +38,7 @@ def test_other_spaces_are_read_and_written_as_they_were():
         (stored("composite", 3, *both), hp.CompositeSpace),
         (stored("conventional", 4, *both, clamp="test", width=1), hp.baselines.ConventionalSpace),
         (stored("conventional", 5, *both, clamp="train", width=2), hp.baselines.ConventionalSpace),
-        (stored("deep-ncm", 3, *both, mean="decay", decay=0.7, condense_every=100), hp.baselines.DeepNCM),
+        (stored("deep-ncm", 3, both[0], mean="decay", decay=0.7, condense_every=100), hp.baselines.DeepNCM),
     ]:
         space = space_from_dict(before, {})
         assert type(space) is kind

@@ -160,7 +160,6 @@ MISTAKES = {
         "--dim",
         "3",
     ]: "--prototypes, --prior and --dim must be left out of a conventional space",
-    lambda root: ["--log", "tensorboard"]: "--log tensorboard needs",
     two_data_sets: 'got "cub-200-2011", "mnist". Choose one by --reader',
     lambda root: ["--resume", "nowhere"]: '"nowhere" must hold a run',
     lambda root: [

@@ -161,7 +161,7 @@ def test_texts_and_image_files(tmp_path):
     [
         hp.CompositeSpace(6, kind=hp.Classes(4), size=hp.Range(0, 9, margin=0.1)),
         ConventionalSpace(kind=hp.Classes(4), size=hp.Range(0, 9), width=3),
-        DeepNCM(5, {"kind": hp.Classes(4), "size": hp.Range(0, 9)}),
+        DeepNCM(5, {"kind": hp.Classes(4)}),
     ],
     ids=lambda space: space.kind,
 )
@@ -169,6 +169,7 @@ def test_a_run_of_fit_in_any_space(tmp_path, space):
     torch.manual_seed(0)
     x = torch.randn(40, 5)
     targets = {"kind": torch.arange(40) % 4, "size": torch.linspace(0, 9, 40)}
+    targets = {name: targets[name] for name in space.tasks}
     run = hp.fit(create_backbone("mlp", out_dim=space.dim, in_features=5), space, (x, targets), epochs=2)
     run.export(tmp_path / "model", x)
     predictor = Predictor(tmp_path / "model")
@@ -177,7 +178,8 @@ def test_a_run_of_fit_in_any_space(tmp_path, space):
         scores = space.scores(run.network(x))["kind"]
     found = predictor.predict(x.numpy())
     assert found["kind"].tolist() == wanted["kind"].tolist()
-    close(found["size"], wanted["size"], 1e-4)
+    if "size" in space.tasks:
+        close(found["size"], wanted["size"], 1e-4)
     close(predictor.scores(x.numpy())["kind"], scores)
     assert (predictor.answer(x[:1].numpy())[0]["point"] is None) == (space.kind in ("conventional", "deep-ncm"))
 

@@ -60,13 +60,7 @@ def csv_file(folder: Path) -> Path:
     return folder / "tree.csv"
 
 
-def nested(folder: Path) -> Path:
-    for way in ("pet/cat", "pet/dog", "fox"):
-        (folder / way).mkdir(parents=True, exist_ok=True)
-    return folder
-
-
-@pytest.mark.parametrize("make", [csv_file, nested, lambda _: TREE, lambda _: list(TREE.items())])
+@pytest.mark.parametrize("make", [csv_file, lambda _: TREE, lambda _: list(TREE.items())])
 def test_a_taxonomy_in_any_form_gives_one_prior(tmp_path, make):
     prior = as_prior(make(tmp_path), NAMES, 3)
     np.testing.assert_allclose(prior.similarity, 1 / np.array([[1, 3, 4], [3, 1, 4], [4, 4, 1]]))

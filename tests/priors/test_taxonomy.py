@@ -29,19 +29,6 @@ def as_file(tmp_path, text):
     return path
 
 
-def as_folders(tmp_path):
-    parent = dict(EDGES)
-    for node in parent:
-        way = [node]
-        while way[0] in parent:
-            way.insert(0, parent[way[0]])
-        tmp_path.joinpath(*way).mkdir(parents=True, exist_ok=True)
-    (tmp_path / "thing" / "bus.txt").touch()
-    (tmp_path / "thing" / ".cache").mkdir()
-    (tmp_path / "thing" / ".cache" / "cat").mkdir()
-    return tmp_path / "thing"
-
-
 MAKERS = {
     "pairs": lambda _: EDGES,
     "mapping": lambda _: dict(EDGES),
@@ -51,7 +38,6 @@ MAKERS = {
     "csv with root, spaces and blank lines": lambda p: as_file(
         p, "\ufeffthing,\n\n" + "\n".join(" , ".join(e) for e in EDGES)
     ),
-    "folders": as_folders,
 }
 
 
@@ -92,12 +78,13 @@ def test_two_roots_are_named():
         from_taxonomy([*EDGES, ("soup", "food")], ("cat", "dog"))
 
 
-def test_a_folder_that_stands_at_two_places_is_told(tmp_path):
-    root = as_folders(tmp_path)
-    (root / "vehicle" / "cat").mkdir()
-    with pytest.raises(InputError, match='must be at one place in a taxonomy; the folders of thing has "cat" at 2'):
-        from_taxonomy(root, ("cat", "dog"))
-    assert from_taxonomy(root, ("fox", "dog")).known.all()
+def test_a_name_of_two_nodes_is_told():
+    edges = [*EDGES, ("Cat", "vehicle")]
+    with pytest.raises(
+        InputError, match='must be at one place in a taxonomy; the taxonomy has "CAT" at 2: "cat", "Cat"'
+    ):
+        from_taxonomy(edges, ("CAT", "dog"))
+    assert from_taxonomy(edges, ("cat", "Cat")).notes == ()
 
 
 def test_faulty_files_are_told(tmp_path):
@@ -108,7 +95,7 @@ def test_faulty_files_are_told(tmp_path):
     (tmp_path / "tree.csv").write_bytes(b"caf\xe9,drink\n")
     with pytest.raises(InputError, match="must be text in UTF-8; got another byte at"):
         from_taxonomy(tmp_path / "tree.csv", ("x", "y"))
-    with pytest.raises(FileNotFoundError, match="No taxonomy at .*neither a CSV file nor a folder"):
+    with pytest.raises(FileNotFoundError, match="No taxonomy at .*no CSV file of child,parent"):
         from_taxonomy(tmp_path / "none.csv", ("x", "y"))
     with pytest.raises(InputTypeError, match=r"must be pairs \(child, parent\) of names; pair 1 is 7"):
         from_taxonomy([("a", "b"), 7], ("a", "b"))
@@ -127,16 +114,6 @@ def test_the_shorter_of_two_ways_up_counts():
     above = [ancestors(node, parents.__getitem__) for node in ("a", "b", "longer")]
     assert above[0] == {"a": 0, "long": 1, "top": 1, "longer": 2}
     np.testing.assert_allclose(1 / path_similarity(above) - 1, [[0, 2, 2], [2, 0, 2], [2, 2, 0]])
-
-
-def test_folders_that_are_nested_too_deep_are_a_sentence(tmp_path):
-    (tmp_path / "cat").mkdir()
-    deep = tmp_path
-    for _ in range(520):  # pytest removes them by recursion
-        deep = deep / "d"
-        deep.mkdir()
-    with pytest.raises(InputError, match="must have at most 500 levels"):
-        from_taxonomy(tmp_path, ("cat", "d"))
 
 
 def test_a_deep_chain_does_not_exhaust_the_stack():

@@ -235,7 +235,6 @@ def test_network_and_space_in_the_wrong_order_get_a_sentence(blobs, blob_space):
         ({"patience": 3}, ValueError, "`patience` must be left out where there is no validation data"),
         ({"monitor": "accuracy"}, ValueError, "`monitor` must be left out where there is no validation data"),
         ({"checkpoint_seconds": -1}, ValueError, "`checkpoint_seconds` must be finite and at least 0; got -1"),
-        ({"log": "tensorbord"}, ValueError, 'Unknown log "tensorbord".*Did you mean "tensorboard"?'),
         ({"mixed_precision": "half"}, ValueError, 'Unknown mixed precision "half"'),
     ],
 )

@@ -1,7 +1,6 @@
 """The best epoch, patience, and the logs."""
 
 import math
-import sys
 
 import pytest
 import torch
@@ -89,49 +88,6 @@ def test_which_weights_to_load_is_checked(blobs, blob_space, tmp_path):
         hp.load(tmp_path / "run", which="best", network=make_network())
     with pytest.raises(ValueError, match='Unknown weights "beste"'):
         hp.load(tmp_path / "run", which="beste", network=make_network())
-
-
-def test_tensorboard_gets_a_point_an_epoch_and_takes_back_what_is_trained_again(
-    blobs, blob_space, tmp_path, monkeypatch
-):
-    points, firsts = [], []
-
-    class Writer:
-        def __init__(self, folder, first_epoch):
-            assert folder == tmp_path / "run" / "tensorboard"
-            firsts.append(first_epoch)
-
-        def add_scalar(self, name, value, epoch):
-            points.append((name, value, epoch))
-
-        def flush(self):
-            pass
-
-        def close(self):
-            points.append("closed")
-
-    monkeypatch.setattr(loop, "require", lambda *args, **kwargs: None)
-    monkeypatch.setattr(sys.modules["hyperproto.training.fit"], "summary_writer", Writer)
-    settings = {"valid": make_blobs(seed=1), "epochs": 2, "folder": tmp_path / "run", "log": "tensorboard"}
-    run = hp.fit(make_network(), blob_space, blobs, **settings)
-    assert points[0] == ("loss", run.history[0]["loss"], 0)
-    assert ("valid/size/mae", run.metrics["size/mae"], 1) in points
-    assert len(points) == 2 * 4 + 1
-    assert points[-1] == "closed"
-    hp.fit(make_network(), blob_space, blobs, resume=True, **settings)
-    assert firsts == [0, 2]
-
-
-def test_tensorboard_without_its_package_or_a_folder_gets_a_sentence(blobs, blob_space, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "tensorboard", None)
-    with pytest.raises(
-        ImportError, match=r'log="tensorboard" needs tensorboard.*pip install "hyperproto\[tensorboard\]"'
-    ):
-        hp.fit(make_network(), blob_space, blobs, epochs=1, folder=tmp_path / "run", log="tensorboard")
-    assert not (tmp_path / "run").exists()
-    monkeypatch.setattr(loop, "require", lambda *args, **kwargs: None)
-    with pytest.raises(ValueError, match="`folder` must be given to write log=tensorboard into"):
-        hp.fit(make_network(), blob_space, blobs, epochs=1, log="tensorboard")
 
 
 def test_a_run_can_end_with_the_weights_of_its_best_epoch(blobs, blob_space, tmp_path):

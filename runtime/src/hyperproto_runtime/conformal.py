@@ -34,11 +34,10 @@ def _set_thresholds(value: Any, **infinities: float) -> None:
 
 @dataclass(frozen=True)
 class Sets:
-    """Conformal sets: classes whose 1 - p is at most a threshold."""
+    """Conformal sets: the most probable class, and those whose 1 - p is at most a threshold."""
 
     threshold: float | None
     coverage: float
-    empty: bool = False
 
     def __post_init__(self) -> None:
         _set_thresholds(self, threshold=math.inf)
@@ -48,8 +47,7 @@ class Sets:
         """Return which classes are in each set, shape (n, num_classes)."""
         array = to_numbers(probabilities, "probabilities", ndim=2)
         inside: NDArray[np.bool_] = 1 - array <= cast(float, self.threshold)
-        if not self.empty:
-            inside[np.arange(len(array)), array.argmax(axis=1)] = True
+        inside[np.arange(len(array)), array.argmax(axis=1)] = True
         return inside
 
 

@@ -20,10 +20,9 @@ import torch
 from torch import Tensor
 
 from hyperproto._core.checks import check_finite_number, check_finite_rows, check_integer, choose
-from hyperproto.baselines.conventional import NumberHead
 from hyperproto.losses import cross_entropy
 from hyperproto.spaces.output_space import Head, Targets, TaskSpace, parse_tasks
-from hyperproto.spaces.tasks import Classes, Task, class_tasks, range_tasks
+from hyperproto.spaces.tasks import Classes, Task
 from hyperproto.sphere import working_dtype
 from hyperproto_runtime.errors import InputError
 
@@ -41,16 +40,15 @@ class MeanHead(Head):
     seen: Tensor
     batches: Tensor
 
-    def __init__(self, task: Classes, axes: slice, *, mean: Mean, decay: float, condense_every: int) -> None:
+    def __init__(self, task: Classes, dim: int, *, mean: Mean, decay: float, condense_every: int) -> None:
         super().__init__(task)
         self.update = choose(mean, UPDATES, what="form of class means")
         self.mean: Mean = mean
         self.decay = check_finite_number(decay, "decay", at_least=0, at_most=1)
         self.condense_every = check_integer(condense_every, "condense_every", at_least=1)
-        self.axes = axes
-        size = (task.num_classes, axes.stop - axes.start)
-        self.register_buffer("means", torch.zeros(size, dtype=torch.float64))
-        self.register_buffer("seen", torch.zeros(size[0], dtype=torch.float64))
+        self.axes = slice(0, dim)
+        self.register_buffer("means", torch.zeros(task.num_classes, dim, dtype=torch.float64))
+        self.register_buffer("seen", torch.zeros(task.num_classes, dtype=torch.float64))
         self.register_buffer("batches", torch.zeros((), dtype=torch.int64))
 
     def extra_repr(self) -> str:
@@ -63,7 +61,7 @@ class MeanHead(Head):
 
     def scores(self, z: Tensor) -> Tensor:
         """Return the negative squared distance to every mean, shape (n, num_classes)."""
-        wide = z[:, self.axes].to(working_dtype(z.dtype))
+        wide = z.to(working_dtype(z.dtype))
         return (self._logits(z) - wide.square().sum(dim=1, keepdim=True)).clamp_max(0)
 
     def predict(self, z: Tensor) -> Tensor:
@@ -73,7 +71,7 @@ class MeanHead(Head):
 
     def _logits(self, z: Tensor) -> Tensor:
         """Return -|z - mean|² + |z|², which the softmax cannot tell from -|z - mean|². Shape (n, num_classes)."""
-        wide = z[:, self.axes].to(working_dtype(z.dtype))
+        wide = z.to(working_dtype(z.dtype))
         with torch.autocast(z.device.type, enabled=False):
             means = self.means.to(wide.dtype)
             return torch.addmm(-means.square().sum(dim=1), wide, means.mT, alpha=2)
@@ -90,7 +88,7 @@ class MeanHead(Head):
         if target.is_floating_point():
             raise InputError("Targets of a DeepNCM", "be class ids, each output is of one mean", "probabilities")
         num_classes, dim = self.means.shape
-        rows = torch.cat([z[:, self.axes].to(self.means.dtype), self.means.new_ones(len(z), 1)], dim=1)
+        rows = torch.cat([z.to(self.means.dtype), self.means.new_ones(len(z), 1)], dim=1)
         rows_of = target.where(self.task.present(target), num_classes)  # missing labels go to a row that is left off
         totals = self.means.new_zeros(num_classes + 1, dim + 1).index_add_(0, rows_of, rows)
         distributed = torch.distributed
@@ -137,10 +135,8 @@ class DeepNCM(TaskSpace):
     ----------
     dim : int
         Width of the network's output.
-    task : Classes, or a mapping from names to tasks
-        One class task; with it, by name, any number of ranges, each of which takes one of the first axes by squared
-        error as in :class:`~hyperproto.baselines.ConventionalSpace`. The classes read the other axes. A
-        task's ``loss`` belongs to the sphere and plays no part; its weights do.
+    task : Classes, or a mapping from a name to it
+        The one class task. Its ``loss`` belongs to the sphere and plays no part; its weights do.
     mean : {"condensation", "decay", "online"}
         How class means are kept.
     decay : float, default 0.9
@@ -168,28 +164,24 @@ class DeepNCM(TaskSpace):
         condense_every: int = 100,
     ) -> None:
         named, bare = parse_tasks(task, {})
-        classes, ranges = class_tasks(named), range_tasks(named)
-        if len(classes) != 1:
-            raise InputError("A DeepNCM", "have exactly one class task, with ranges or alone", len(classes))
-        reason = "Each range takes one axis, and classes need one too."
-        dim = check_integer(dim, "dim", at_least=len(ranges) + 1, reason=reason)
-        heads: dict[str, Head] = {name: NumberHead(value, axis) for axis, (name, value) in enumerate(ranges.items())}
-        (self._class_name,) = classes
+        (name, classes), *others = named.items()
+        if others or not isinstance(classes, Classes):
+            raise InputError("A DeepNCM", "have one class task and no other", ", ".join(map(repr, named.values())))
+        dim = check_integer(dim, "dim", at_least=1)
         options: dict[str, Any] = {"mean": mean, "decay": decay, "condense_every": condense_every}
-        heads[self._class_name] = MeanHead(classes[self._class_name], slice(len(ranges), dim), **options)
-        super().__init__(dim, {name: heads[name] for name in named}, bare=bare, **options)
+        super().__init__(dim, {name: MeanHead(classes, dim, **options)}, bare=bare, **options)
 
     @property
     def means(self) -> Tensor:
-        """The class means, shape (num_classes, dim without the axes of ranges)."""
+        """The class means, shape (num_classes, dim)."""
         return self._mean_head.means
 
     @torch.no_grad()
     def observe(self, z: Tensor, targets: Targets) -> None:
         """Move the class means; among several processes everyone must call it, each with its part of the batch."""
-        name, head = self._class_name, self._mean_head
-        head.observe(z, head.task.check_form(self.by_task(targets)[name], len(z), name))
+        ((name, target),) = self.by_task(targets).items()
+        self._mean_head.observe(z, self._mean_head.task.check_form(target, len(z), name))
 
     @property
     def _mean_head(self) -> MeanHead:
-        return cast(MeanHead, self.named_heads()[self._class_name])
+        return cast(MeanHead, self.heads[0])

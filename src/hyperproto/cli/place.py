@@ -67,7 +67,7 @@ class Place(PriorOptions, WorkerOptions):
 
     prior: Annotated[str | None, arg(metavar="FILE")] = None
     """What is known about the classes: word vectors (GloVe or word2vec, also .gz), a .npy of vectors or similarities,
-    a taxonomy (child,parent in CSV, or nested folders), or "wordnet". Similar classes are then placed nearer."""
+    a taxonomy (child,parent in CSV), or "wordnet". Similar classes are then placed nearer."""
 
     prior_weight: Annotated[str, arg(metavar="W")] = "auto"
     """How much the prior counts against separation: a number from 0 on, or auto."""
@@ -77,9 +77,6 @@ class Place(PriorOptions, WorkerOptions):
 
     every_axis: FlagCreatePairsOff[bool] = False
     """Leave no axis empty, for prototypes to train on; the best separated code may have fewer dimensions than D."""
-
-    seconds: Annotated[float | None, arg(metavar="S")] = None
-    """End the search after this time; the seed alone then no longer fixes the result."""
 
     page: Annotated[Path | None, arg(metavar="FILE")] = None
     """Write an interactive HTML page: the placed classes, their neighbors, the certificate."""
@@ -101,7 +98,6 @@ class Place(PriorOptions, WorkerOptions):
             method=self.method,
             effort=self.effort,
             seed=self.seed,
-            seconds=self.seconds,
             workers=self.workers,
             every_axis=self.every_axis,
         )

@@ -129,9 +129,6 @@ class OutputOptions:
     """Continue this run, bit for bit as if it had not been interrupted; everything is read from its folder. With
     --epochs N: train it longer, to N epochs altogether, from the next step on by the schedule of such a run."""
 
-    log: Literal["tensorboard"] | None = None
-    """A log in addition to the run's own JSON."""
-
 
 @dataclass
 class Train:
@@ -150,7 +147,7 @@ class Train:
         from hyperproto.training import resume_run, train
 
         folder = self.output.resume
-        options: Any = {"log": self.output.log, "say": _say, "progress": "lines"}
+        options: Any = {"say": _say, "progress": "lines"}
         with _plain_warnings():
             if folder is not None:
                 self._check_alone()
@@ -182,9 +179,9 @@ class Train:
         return from_first(lambda: claim_folder(data_name(spec.data)))
 
     def _check_alone(self) -> None:
-        """Refuse options next to ``--resume``, except for where the data are now, more epochs, and the log."""
+        """Refuse options next to ``--resume``, except for where the data are now and more epochs."""
         allowed = Train(data=DataOptions(data=self.data.data), training=TrainingOptions(epochs=self.training.epochs))
-        allowed.output = OutputOptions(resume=self.output.resume, log=self.output.log)
+        allowed.output = OutputOptions(resume=self.output.resume)
         for group in fields(self):
             given, default = vars(getattr(self, group.name)), vars(getattr(allowed, group.name))
             for name, value in given.items():

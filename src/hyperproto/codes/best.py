@@ -31,7 +31,6 @@ def best_code(
     effort: str = "balanced",
     seed: int = 0,
     workers: int | None = None,
-    seconds: float | None = None,
     progress: Progress | None = None,
     search_only: bool = False,
 ) -> Code:
@@ -64,12 +63,10 @@ def best_code(
             workers=workers or os.cpu_count() or 1,
             bound=best_possible(num_points, dim),
             initial_codes=_near_codes(num_points, dim),
-            seconds=seconds,
             progress=progress,
         )
-        note = f"ended after {seconds:g} s: not fixed by the seed" if search.capped else ""
         method = f"smooth-max search ({effort}: {search.starts} starts)"
-        searched = certify(points, method=method, seed=seed, note=note)
+        searched = certify(points, method=method, seed=seed)
     if known is None or searched.certificate.max_cosine < known.certificate.max_cosine:
         return searched
     return known

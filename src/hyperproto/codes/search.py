@@ -5,8 +5,6 @@ run. Starts with the symmetry of a finite group, and hops that move points of th
 tried: neither ends lower than random starts in the same time.
 """
 
-import math
-import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -146,7 +144,7 @@ def _sharpen(points: Array, first: int) -> Array:
 
 @dataclass
 class Search:
-    """What a search has seen: its best candidates, and how it ended.
+    """What a search has seen: its best candidates.
 
     Attributes
     ----------
@@ -154,13 +152,10 @@ class Search:
         What nobody can beat; within 1e-7 of it the search stops.
     starts : int
         Done so far.
-    capped : bool
-        Whether the clock ended it. Then the same seed need not give the same points again.
     """
 
     bound: float
     starts: int = 0
-    capped: bool = False
     best: list[Candidate] = field(default_factory=list, repr=False)
 
     def keep(self, *candidates: Candidate) -> None:
@@ -185,19 +180,17 @@ def optimize(
     workers: int = 1,
     bound: float | None = None,
     initial_codes: Sequence[Array] = (),
-    seconds: float | None = None,
     progress: Progress | None = None,
 ) -> tuple[Array, Search]:
     """Return the best code a search finds, unit rows, and the account of that search.
 
     The seed fixes every bit, for any number of workers, which are used only where the search takes longer than
-    starting them. It ends within 1e-7 of the bound (default: :func:`separation_bound`), or at the first result after
-    ``seconds``. ``initial_codes``, of nearly as many points or dimensions, are starts too;
-    ``progress`` is called with (done, total, best maximum cosine, bound) after each start.
+    starting them. It ends within 1e-7 of the bound (default: :func:`separation_bound`). ``initial_codes``, of nearly
+    as many points or dimensions, are starts too; ``progress`` is called with (done, total, best maximum cosine,
+    bound) after each start.
     """
     search = Search(separation_bound(num_points, dim) if bound is None else bound)
     total = effort.starts + TURNS * len(initial_codes)
-    deadline = math.inf if seconds is None else time.monotonic() + seconds
     work = (effort.starts + 2 * effort.finalists) * seconds_per_start(num_points, dim)
     workers = workers if work > POOL_WORK else 1
     tasks: list[Task] = [  # given codes first, since they are the most likely to meet the bound
@@ -207,7 +200,7 @@ def optimize(
     ]
     tasks += [(random_start, (num_points, dim, seed, index, search.bound)) for index in range(effort.starts)]
     for first in range(0, len(tasks), ROUND):
-        if search.capped or (search.best and search.best[0].cosine <= search.bound + CLOSE):
+        if search.best and search.best[0].cosine <= search.bound + CLOSE:
             break
         with closing(run_tasks(tasks[first : first + ROUND], workers)) as results:
             for candidate in results:
@@ -215,11 +208,8 @@ def optimize(
                 search.starts += 1
                 if progress is not None:
                     progress(search.starts, total, search.best[0].cosine, search.bound)
-                if time.monotonic() > deadline:
-                    search.capped = True
-                    break
-    finalists = search.best[: 1 if search.capped else effort.finalists]
-    with closing(run_tasks([(harden, (c, search.bound)) for c in finalists], workers)) as results:
+    finalists: list[Task] = [(harden, (c, search.bound)) for c in search.best[: effort.finalists]]
+    with closing(run_tasks(finalists, workers)) as results:
         search.keep(*results)
     return search.best[0].points, search
 

@@ -27,7 +27,7 @@ def as_prior(
     Parameters
     ----------
     prior : object
-        A :class:`Prior`; a path to a file of word vectors, to a taxonomy in CSV or to nested folders; ``"wordnet"``;
+        A :class:`Prior`; a path to a file of word vectors or to a taxonomy in CSV; ``"wordnet"``;
         an array, tensor or DataFrame of shape (num_classes, any), which is a similarity matrix if it is square and
         one vector per class otherwise; a mapping or gensim-like object from word to vector; a mapping or pairs from
         child to parent, or a nested dict. Call a ``from_`` function first where this recognizes the wrong one.
@@ -86,7 +86,7 @@ def _from_path(prior: str | Path, names: tuple[str, ...] | None, missing: Missin
     if table_file and path.is_file() and (matrix := read_matrix_table(path)) is not None:
         square, labels = matrix
         return from_similarity(square, labels or _fitting(names, square), source=f"similarity matrix {path.name}")
-    if path.is_dir() or table_file:
+    if table_file:
         return from_taxonomy(path, names, missing=missing)
     if path.is_file() and path.suffix == ".npy":
         table, words = read_array_file(path)

@@ -4,11 +4,9 @@ WordNet comes from the copy that nltk has installed; nothing is downloaded.
 """
 
 import csv
-import os
 import re
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any, TypeVar
@@ -45,9 +43,9 @@ def from_taxonomy(
     Parameters
     ----------
     taxonomy : path, mapping or pairs
-        A CSV file of child and parent, with or without a header that names the columns; a folder, whose folders are
-        the nodes; a nested dict, such as ``{"pet": ["cat", "dog"], "wild": {"canine": ["wolf"]}}``; a mapping from
-        child to parent; or pairs (child, parent). An empty parent marks the root.
+        A CSV file of child and parent, with or without a header that names the columns; a nested dict, such as
+        ``{"pet": ["cat", "dog"], "wild": {"canine": ["wolf"]}}``; a mapping from child to parent; or pairs
+        (child, parent). An empty parent marks the root.
     names : tuple of str
         Class names, each a node at any depth; case and separators need not agree.
     missing : {"error", "free"}, default "error"
@@ -60,12 +58,11 @@ def from_taxonomy(
     [1.0, 0.333, 0.25]
     """
     names = require_names(names, what="a taxonomy")
-    parents, labels, source = _read(taxonomy)
+    parents, source = _read(taxonomy)
     check_taxonomy(parents, where=f"the {source}")
-    nodes = _nodes_of(names, labels, source)
+    nodes = _nodes_of(names, parents, source)
     absent = [name for name, node in zip(names, nodes, strict=True) if node is None]
-    vocabulary = list(dict.fromkeys(labels.values()))
-    notes = handle_missing(absent, len(names), missing=missing, where=f"the {source}", vocabulary=vocabulary)
+    notes = handle_missing(absent, len(names), missing=missing, where=f"the {source}", vocabulary=list(parents))
     above = [{} if node is None else ancestors(node, parents.__getitem__) for node in nodes]
     return _path_prior(above, names, source, notes)
 
@@ -163,26 +160,23 @@ def path_similarity(above: Sequence[Mapping[Node, int]]) -> NDArray[np.float64]:
     return 1 / (1 + length)
 
 
-def _read(taxonomy: object) -> tuple[dict[str, list[str]], dict[str, str], str]:
-    """Return the parents of each node, what each node is called, and what to call the taxonomy."""
+def _read(taxonomy: object) -> tuple[dict[str, list[str]], str]:
+    """Return the parents of each node, and what to call the taxonomy."""
     if isinstance(taxonomy, str | Path):
         path = as_path(taxonomy)
-        if path.is_dir():
-            parents, labels = _folders(path)
-            return parents, labels, f"folders of {path.resolve().name}"
         if not path.is_file():
-            raise MissingDataError(f'No taxonomy at "{path}": neither a CSV file nor a folder is there.')
+            raise MissingDataError(f'No taxonomy at "{path}": no CSV file of child,parent is there.')
         edges, source = _rows(path), f"taxonomy {path.name}"
     else:
         edges, source = _pairs(taxonomy), "taxonomy"
-    parents = {}
+    parents: dict[str, list[str]] = {}
     for child, parent in edges:
         above = parents.setdefault(child, [])
         if parent:
             parents.setdefault(parent, [])
             if parent not in above:
                 above.append(parent)
-    return parents, {node: node for node in parents}, source
+    return parents, source
 
 
 def is_taxonomy(value: object) -> bool:
@@ -263,31 +257,12 @@ def _rows(path: Path) -> list[tuple[str, str]]:
     return edges
 
 
-def _folders(root: Path) -> tuple[dict[str, list[str]], dict[str, str]]:
-    """Return the parent of each folder, and each one's name; links and hidden folders are left out."""
-    parents: dict[str, list[str]] = {str(root): []}
-    labels = {str(root): root.resolve().name}
-    waiting = [(str(root), 0)]
-    while waiting:
-        here, level = waiting.pop()
-        if level > LEVELS:
-            raise InputError(f'A taxonomy of folders, "{root}",', f"have at most {LEVELS} levels", "more")
-        with suppress(OSError), os.scandir(here) as found:  # what may not be read has no folders
-            folders = sorted(f.name for f in found if f.name[0] != "." and f.is_dir(follow_symlinks=False))
-            for name in folders:
-                path = os.path.join(here, name)
-                parents[path], labels[path] = [here], name
-            waiting += [(os.path.join(here, name), level + 1) for name in reversed(folders)]
-    return parents, labels
-
-
-def _nodes_of(names: tuple[str, ...], labels: Mapping[str, str], source: str) -> list[str | None]:
+def _nodes_of(names: tuple[str, ...], taxonomy: Iterable[str], source: str) -> list[str | None]:
     """Return the node of each name: the one with exactly that name, else one that differs in case and separators."""
-    exact: dict[str, list[str]] = {}
+    exact = {node: [node] for node in taxonomy}
     alike: dict[str, list[str]] = {}
-    for node, called in labels.items():
-        exact.setdefault(called, []).append(node)
-        alike.setdefault(joined_key(called), []).append(node)
+    for node in exact:
+        alike.setdefault(joined_key(node), []).append(node)
     chosen: list[str | None] = []
     for name in names:
         nodes = exact.get(name) or alike.get(joined_key(name)) or []

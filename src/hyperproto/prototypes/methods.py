@@ -48,7 +48,6 @@ class Request:
     effort: str
     seed: int
     workers: int = 1
-    seconds: float | None = None
     progress: Callable[[int, int, float, float], None] | None = None
     every_axis: bool = False
     steps: int | None = None
@@ -224,7 +223,6 @@ def separate(request: Request, *, search_only: bool = False) -> Code:
         effort=request.effort,
         seed=request.seed,
         workers=request.workers,
-        seconds=request.seconds,
         progress=request.progress,
         search_only=search_only,
     )

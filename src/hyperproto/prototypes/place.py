@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import psutil
 
-from hyperproto._core.checks import check_finite_number, check_integer, unknown_choice
+from hyperproto._core.checks import check_integer, unknown_choice
 from hyperproto._core.progress import progress_bar
 from hyperproto.codes.search import WORK
 from hyperproto.priors import Missing, as_prior
@@ -30,7 +30,6 @@ def place(
     effort: str = "balanced",
     seed: int = 0,
     workers: int | None = None,
-    seconds: float | None = None,
     progress: bool | None = None,
     every_axis: bool = False,
     steps: int | None = None,
@@ -66,9 +65,6 @@ def place(
         Fixes the result bit for bit, for any number of workers.
     workers : int, optional
         Processes to search with (default: all cores).
-    seconds : float, optional
-        Ends the search for separation early. The certificate then says so, since the seed alone no longer fixes the
-        result. Not for a placement that weighs a prior.
     progress : bool, optional
         Whether to show a progress bar; by default where standard error is a terminal.
     every_axis : bool, default False
@@ -89,7 +85,7 @@ def place(
         classes, prior = leaves(classes) or classes, classes if prior is None else prior
     num_classes, names = parse_classes(classes)
     dim, seed = check_dim(dim), check_integer(seed, "seed", at_least=0)
-    _check_options(method, effort, seconds, workers, prior, prior_weight, steps)
+    _check_options(method, effort, workers, prior, prior_weight, steps)
     known = None if prior is None else as_prior(prior, names, num_classes, missing=missing, progress=progress)
     _check_memory(num_classes, dim)
     with progress_bar(f"placing {num_classes} in {dim} dimensions", show=progress) as bar:
@@ -107,7 +103,6 @@ def place(
             effort=effort,
             seed=seed,
             workers=workers or os.cpu_count() or 1,
-            seconds=seconds,
             progress=report if bar.shown else None,
             every_axis=every_axis,
             steps=steps,
@@ -132,7 +127,6 @@ def _check_memory(num_classes: int, dim: int) -> None:
 def _check_options(
     method: str,
     effort: str,
-    seconds: float | None,
     workers: int | None,
     prior: object | None,
     prior_weight: float | Literal["auto"],
@@ -143,11 +137,6 @@ def _check_options(
         raise unknown_choice(method, METHODS, what="placement method")
     if effort not in WORK:
         raise unknown_choice(effort, WORK, what="effort")
-    if seconds is not None:
-        check_finite_number(seconds, "seconds", above=0)
-        if prior is not None and prior_weight != 0 and method in ("auto", "optimize", "project", "paper"):
-            rule = "be left out where a prior is weighed: it ends a search for separation alone"
-            raise InputError("seconds", rule, advice="Use " + arg("effort", '"fast"') + " for a shorter one.")
     if workers is not None:
         check_integer(workers, "workers", at_least=1)
     if steps is not None and method != "paper":

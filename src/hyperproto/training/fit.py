@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Sequence
-from contextlib import ExitStack, closing, nullcontext, suppress
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import partial
 from os import PathLike
@@ -26,7 +26,7 @@ from hyperproto.spaces.tasks import BALANCED
 from hyperproto.spec import ResolvedSettings, RunSpec, TrainSettings
 from hyperproto.training.distributed import GracefulShutdown, accelerator_for, move
 from hyperproto.training.folder import RunFolder
-from hyperproto.training.loop import Callback, EpochLog, Loop, check_log, summary_writer
+from hyperproto.training.loop import Callback, EpochLog, Loop
 from hyperproto.training.optimizer import MakeOptimizer, build_optimizer, check_optimizer, describe_optimizer
 from hyperproto.training.outputs import measure
 from hyperproto.training.run import Run, describe_run
@@ -46,7 +46,6 @@ def fit(
     optimizer: MakeOptimizer | None = None,
     callbacks: Sequence[Callback] = (),
     checkpoint_seconds: float = 300.0,
-    log: str | None = None,
     preprocessing: Any = None,
     spec: RunSpec | None = None,
     progress: bool | Literal["lines"] | None = None,
@@ -83,8 +82,6 @@ def fit(
         stored, in every process. Resuming does not repeat calls; changes a callback makes to weights are not stored.
     checkpoint_seconds : float, default 300
         How often to write a checkpoint within an epoch; there is one at the end of each. Results do not depend on it.
-    log : {"tensorboard"}, optional
-        A log in ``folder`` in addition to its JSON.
     preprocessing : Preprocessing or dict, optional
         What is done to each input; stored with the run.
     spec : RunSpec, optional
@@ -111,7 +108,6 @@ def fit(
         )
     if resume and folder is None:
         raise InputError("folder", f"be that of the run to continue with {arg('resume', True)}", "none")
-    check_log(log, folder)
     train_data = as_dataset(train, name="train")
     valid_data = None if valid is None else as_dataset(valid, name="valid")
     _check_values(space, train_data)
@@ -170,14 +166,9 @@ def fit(
         show = progress if main else False
         total = resolved.epochs * len(loop.batches)
         first = 0 if checkpoint is None else checkpoint.position[0]
-        writer = summary_writer(path / "tensorboard", first) if log and path is not None and main else None
         shutdown = GracefulShutdown(checkpoint_seconds, accelerator, active=path is not None)
-        with (
-            progress_bar("training", total, show=None if show == "lines" else show) as bar,
-            nullcontext() if writer is None else closing(writer),
-            shutdown,
-        ):
-            epoch_log = EpochLog(bar, resolved.epochs, lines=show == "lines", writer=writer)
+        with progress_bar("training", total, show=None if show == "lines" else show) as bar, shutdown:
+            epoch_log = EpochLog(bar, resolved.epochs, lines=show == "lines")
             epoch_log.begin(first)
             loop.train(checkpoint, bar, epoch_log, shutdown)
     return run

@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -13,7 +12,6 @@ from accelerate import Accelerator
 from safetensors.torch import save_file
 from torch import Tensor
 
-from hyperproto._core.checks import choose
 from hyperproto._core.files import replacing
 from hyperproto._core.processes import derive_seed, from_first
 from hyperproto._core.progress import ProgressBar
@@ -35,34 +33,20 @@ from hyperproto.training.folder import RunFolder
 from hyperproto.training.optimizer import AnyOptimizer
 from hyperproto.training.outputs import evaluate
 from hyperproto.training.run import Run, best_epoch, describe_measures, out_of_patience
-from hyperproto_runtime.errors import InputError, NonFiniteLossError, arg, require
+from hyperproto_runtime.errors import InputError, NonFiniteLossError, arg
 
 Callback: TypeAlias = Callable[[dict[str, Any]], object]
 LINES = 30  # about epochs, where there is no bar
 NAMED = 8  # examples in the sentence about a failed batch; all of them are in the file
 
 
-def check_log(log: str | None, folder: object) -> None:
-    """Say before the first step that a log cannot be written."""
-    if log is None:
-        return
-    choose(log, {"tensorboard": 0}, what="log")
-    require("tensorboard", extra="tensorboard", purpose=arg("log", '"tensorboard"'))
-    if folder is None:
-        raise InputError("folder", f"be given to write {arg('log', log)} into")
-
-
 @dataclass
 class EpochLog:
-    """Reports each epoch: a line above the bar, or alone for "lines", and a point in the folder of TensorBoard.
-
-    ``writer`` is that of TensorBoard, where there is one.
-    """
+    """Reports each epoch: a line above the bar, or alone for "lines"."""
 
     bar: ProgressBar
     epochs: int
     lines: bool
-    writer: Any = None
     started: float = field(default_factory=time.monotonic)
 
     def begin(self, epoch: int) -> None:
@@ -78,21 +62,11 @@ class EpochLog:
             self.bar.print(line)
         elif self.lines and self._is_printed(record["epoch"] + 1):
             print(f"{line}  ({time.monotonic() - self.started:.0f} s)", flush=True)
-        if self.writer is not None:
-            measures = {f"valid/{name}": value for name, value in record["valid"].items()}
-            for name, value in {"loss": record["loss"], "lr": record["lr"], **measures}.items():
-                self.writer.add_scalar(name, value, record["epoch"])
-            self.writer.flush()
 
     def _is_printed(self, done: int) -> bool:
         """Return whether an epoch gets a line where there is no bar: of many, LINES at most, evenly and the last."""
         every = -(-self.epochs // LINES)
         return done in (1, self.epochs) or done % every == 0
-
-
-def summary_writer(folder: Path, first_epoch: int) -> Any:
-    """Return TensorBoard's writer; points from ``first_epoch`` on are taken back, since they are trained again."""
-    return import_module("torch.utils.tensorboard").SummaryWriter(log_dir=str(folder), purge_step=first_epoch)
 
 
 @dataclass(eq=False)

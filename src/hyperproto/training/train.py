@@ -42,7 +42,6 @@ from hyperproto.training.folder import (
     stored_spec,
 )
 from hyperproto.training.load import read_run, rebuild
-from hyperproto.training.loop import check_log
 from hyperproto.training.outputs import constant_measures
 from hyperproto.training.run import Run
 
@@ -70,12 +69,11 @@ def train(
     say : callable, optional
         Called with a line about what is going to be trained.
     **options
-        ``progress``, ``log`` and ``checkpoint_seconds`` of :func:`~hyperproto.training.fit.fit`.
+        ``progress`` and ``checkpoint_seconds`` of :func:`~hyperproto.training.fit.fit`.
     """
     store = None if folder is None else RunFolder(as_path(folder))
     if resume and store is not None and any((store.path / name).is_file() for name in ("config.json", SPEC)):
         return resume_run(store.path, say=say, **options)
-    check_log(options.get("log"), store)  # before data are read, which may take long
     with run_started(store, spec):
         read, before = partial(build_source, spec.data, seed=spec.train.seed), run_before(spec.network)
         source = read() if before is None else read_as(before, read)

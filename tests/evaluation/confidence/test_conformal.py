@@ -32,23 +32,19 @@ def test_sets_hold_the_truth_as_often_as_they_say(coverage):
     for _ in range(200):
         probabilities = softmax(rng.normal(size=(500, 4)), axis=1)  # of a model that knows nothing
         labels = rng.integers(4, size=500)
-        fitted = ConformalSets.fit(probabilities[:100], labels[:100], coverage, empty=True)
-        held.append(fitted.sets(probabilities[100:])[np.arange(400), labels[100:]].mean())
+        fitted = ConformalSets.fit(probabilities[:100], labels[:100], coverage)
+        rows = np.arange(400), labels[100:]
+        within = 1 - probabilities[100:][rows] <= fitted.threshold
+        assert fitted.sets(probabilities[100:])[rows][within].all()
+        held.append(within.mean())
     assert np.mean(held) == pytest.approx(math.ceil(101 * coverage) / 101, abs=4 * np.std(held) / 200**0.5)
 
 
-def test_sets_are_never_empty_unless_allowed():
+def test_sets_are_never_empty():
     probabilities, labels = [[0.9, 0.1], [0.6, 0.4]] * 10, [0, 0] * 10
     sure = ConformalSets.fit(probabilities, labels, 0.3)
     assert sure.sets(probabilities).sum(axis=1).tolist() == [1, 1] * 10
-    assert (
-        ConformalSets.fit(probabilities, labels, 0.3, empty=True).sets(probabilities).sum(axis=1).tolist()
-        == [
-            1,
-            0,
-        ]
-        * 10
-    )
+    assert sure.threshold < 0.4  # which the second row does not meet
 
 
 def test_a_larger_coverage_gives_larger_sets():
@@ -102,7 +98,7 @@ def test_known_data_is_rejected_as_often_as_stated(rate):
     "value",
     [
         ConformalSets(0.25, 0.9),
-        ConformalSets(math.inf, 0.9, empty=True),
+        ConformalSets(math.inf, 0.9),
         ConformalInterval(0.5, 0.9, -1.0, 2.0),
         ConformalInterval(math.inf, 0.9),
         Rejection(0.7, 0.05),

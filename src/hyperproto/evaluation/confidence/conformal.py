@@ -41,8 +41,8 @@ class ConformalSets(Sets, StoredValue, kind="conformal_sets"):
     """The classes whose probability is not too small: those with 1 - p at most a threshold.
 
     Of all sets with a given coverage these are the smallest on average [1]_. Where the model is right more often than
-    the coverage asks for, some sets would have to be empty to miss often enough; where ``empty`` does not allow that,
-    the most probable class is always in, and the coverage is above the stated one.
+    the coverage asks for, some sets would have to be empty to miss often enough; the most probable class is always
+    in, and the coverage is then above the stated one.
 
     Parameters
     ----------
@@ -50,8 +50,6 @@ class ConformalSets(Sets, StoredValue, kind="conformal_sets"):
         Largest 1 - p of a class in the set; infinity, where too little data was fitted on, puts all classes in.
     coverage : float
         What was asked for.
-    empty : bool, default False
-        Whether a set may be empty.
 
     References
     ----------
@@ -59,7 +57,7 @@ class ConformalSets(Sets, StoredValue, kind="conformal_sets"):
     """
 
     @classmethod
-    def fit(cls, probabilities: Values, labels: Values, coverage: float = COVERAGE, *, empty: bool = False) -> Self:
+    def fit(cls, probabilities: Values, labels: Values, coverage: float = COVERAGE) -> Self:
         """Choose the threshold on data that was not trained on.
 
         Parameters
@@ -69,11 +67,10 @@ class ConformalSets(Sets, StoredValue, kind="conformal_sets"):
             -1 where missing; those rows do not count.
         coverage : float, default 0.9
             How often the set must contain the right class, between 0 and 1.
-        empty : bool, default False
         """
         array, ids = labeled_rows(probabilities, labels, "probabilities")
         scores = 1 - array[np.arange(len(ids)), ids]
-        return cls(conformal_quantile(scores, check_share(coverage, "coverage")), coverage, empty)
+        return cls(conformal_quantile(scores, check_share(coverage, "coverage")), coverage)
 
 
 @dataclass(frozen=True)
