@@ -135,10 +135,6 @@ def _taxonomy(folder: Path, path: Path) -> None:
     hp.priors.from_taxonomy(str(path), NAMES)
 
 
-def _matrix(folder: Path, path: Path) -> None:
-    as_prior(str(path), NAMES, 3)
-
-
 def _prototypes(folder: Path) -> Path:
     hp.place(NAMES, 3, prior={"pet": ["cat", "dog"], "wild": ["bird"]}, effort="fast").save(folder / "p.safetensors")
     return folder / "p.safetensors"
@@ -336,7 +332,6 @@ ESTIMATOR = ("estimator.json", "last.safetensors", "held_out.safetensors", "repl
 MODEL = ("model.json", "model.onnx", "prototypes.safetensors")
 MNIST = "train-images-idx3-ubyte"
 TREE = b"child,parent\ncat,pet\ndog,pet\npet,animal\nbird,animal\nanimal,\n"
-SQUARE = b",cat,dog,bird\ncat,1,.5,.2\ndog,.5,1,.1\nbird,.2,.1,1\n"
 _table = partial(_source, reader="table", **COLUMNS)
 
 KINDS: dict[str, Kind] = {
@@ -374,8 +369,6 @@ KINDS: dict[str, Kind] = {
     "vectors-binary-gz": Kind(_bytes("v.bin.gz", _vectors(binary=True, packed=True)), _prior),
     "vectors-gz": Kind(_bytes("v.txt.gz", _vectors(packed=True)), _prior),
     "taxonomy": Kind(_bytes("tree.csv", TREE), _taxonomy),
-    "matrix-tsv": Kind(_bytes("square.tsv", SQUARE.replace(b",", b"\t")), _matrix),
-    "matrix": Kind(_bytes("square.csv", SQUARE), _matrix),
     "prototypes": Kind(_prototypes, _load_prototypes),
     **{f"run-{name}": Kind(_run(name), _use_run) for name in RUN},
     **{

@@ -55,13 +55,6 @@ def test_a_single_value_given_twice_still_counts_as_its_last(capsys):
     assert json.loads(out)["proved"] is True
 
 
-def test_place_finds_the_dimension_of_a_separation(capsys):
-    code, out, _ = run(capsys, "place", "20", "--max-cosine", "0")
-    assert code == 0
-    assert "10 dimensions: a code with a maximum cosine of 0.000000 is known. Fewer than 10 cannot have 0." in out
-    assert "20 prototypes in 10 dimensions" in out
-
-
 def test_place_has_a_default_dimension_and_says_what_its_options_are(capsys):
     code, out, _ = run(capsys, "place", "12", "--json")
     assert (code, json.loads(out)["dim"]) == (0, 11)
@@ -140,17 +133,10 @@ def test_compare_goes_over_dimensions(capsys):
         (["place", "3", "1"], "D must be at least 2; got 1"),
         (["place", "30", "3", "--method", "papr"], 'Did you mean "paper"?'),
         (["place", "3", "3", "-o", "/no/such/folder/p"], '"/no/such/folder" must be a folder'),
-        (["place", "3", "3", "--max-cosine", "0.1"], "--max-cosine must come without D, which it finds; got both"),
         (["place", "cats", "3"], 'CLASSES must be a number, a file with one name per line, .*; got "cats"'),
         (["place", "5", "3", "--prior-weight", "2"], "--prior must be given with --prior-weight"),
         (["place", "cat,dog,ox", "3", "--prior", "nowhere.txt"], "nowhere.txt"),
         (["place", "3", "3", "--prior-weight", "x"], "--prior-weight must be a number or auto; got x"),
-        (["place", "a,b,c", "--prior", "x.csv", "--max-cosine", ".1"], "about separation alone"),
-        (
-            ["place", "20", "--max-cosine", "0", "--method", "paper"],
-            "--max-cosine must come without --every-axis, and",
-        ),
-        (["place", "20", "--max-cosine", "0", "--every-axis"], "must come without --every-axis, and with --method"),
         (["extend", "nowhere", "3"], 'No prototype file at "nowhere"'),
         (["compare", "4", "--dims", "1"], "--dims must be at least 2; got 1"),
     ],

@@ -33,12 +33,12 @@ def multi_task(logits, label, output, value, low, high, weight):
     return weight * number + (1 - weight) * cross_entropy(logits, label)
 
 
-def principal_axes(table, dim, *, standardize):
+def principal_axes(table, dim):
     """Return coordinates along the eigenvectors of the covariance; of an axis either direction may come."""
     centred = np.array(table, dtype=np.float64)
     for column in range(centred.shape[1]):
         centred[:, column] -= centred[:, column].mean()
-        if standardize and centred[:, column].std() > 0:
+        if centred[:, column].std() > 0:
             centred[:, column] /= centred[:, column].std()
     values, vectors = np.linalg.eigh(centred.T @ centred)
     order = np.argsort(-values)[:dim]

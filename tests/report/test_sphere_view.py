@@ -34,8 +34,6 @@ def test_the_pole_points_up():
         SphereView(np.ones((2, 4)), np.zeros(2, dtype=int), np.ones((1, 2)), ("a",))
     with pytest.raises(ValueError, match="`values` must be as many as the 2 points; got 3"):
         SphereView(np.ones((2, 3)), np.zeros(2, dtype=int), np.ones((1, 2)), ("a",), values=np.ones(3))
-    with pytest.raises(ValueError, match="`epochs` must be as many"):
-        SphereView(np.ones((4, 2, 3)), np.zeros(2, dtype=int), np.ones((1, 2)), ("a",), epochs=(1, 2))
 
 
 def test_prototypes_off_the_equator_turn_as_the_points_do():

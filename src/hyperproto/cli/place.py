@@ -57,13 +57,10 @@ class Place(PriorOptions, WorkerOptions):
     """Number of classes; or their names: a file with one per line, or a list with commas."""
 
     dim: Annotated[Positional[int | None], arg(metavar="[D]")] = None
-    """Number of dimensions; the sphere is S^(D-1) (default: that of --max-cosine, or K - 1, from 2 to 256)."""
+    """Number of dimensions; the sphere is S^(D-1) (default: K - 1, from 2 to 256)."""
 
     output: Annotated[Path | None, arg(aliases=["-o"], metavar="FILE")] = None
     """Write the prototypes to this safetensors file."""
-
-    max_cosine: Annotated[float | None, arg(metavar="C")] = None
-    """Place in the smallest dimension in which a code with at most this maximum cosine is known."""
 
     prior: Annotated[str | None, arg(metavar="FILE")] = None
     """What is known about the classes: word vectors (GloVe or word2vec, also .gz), a .npy of vectors or similarities,
@@ -83,15 +80,16 @@ class Place(PriorOptions, WorkerOptions):
 
     def run(self) -> None:
         """Place, write, print."""
+        from hyperproto.defaults import choose_dim
         from hyperproto.prototypes import place
 
-        self._check()
+        check_outputs(self.output, self.page)  # better now than after the search
         classes = read_classes(self.classes)
         count = classes if isinstance(classes, int) else len(classes)
         prior = read_prior(self.prior, classes, missing=self.missing)
         prototypes = place(
             classes,
-            self._choose_dim(count) if self.dim is None else self.dim,
+            choose_dim([count]) if self.dim is None else self.dim,
             prior=prior,
             prior_weight=read_weight(self.prior_weight),
             missing="free",  # unknown classes were handled when the prior was read
@@ -112,32 +110,6 @@ class Place(PriorOptions, WorkerOptions):
             write_placement_page(prototypes, self.page, title=title, prior=prior)
             if not self.json:
                 print(f"Written: {self.page}")
-
-    def _check(self) -> None:
-        """Check what goes together and what can be written: better now than after the search."""
-        check_outputs(self.output, self.page)
-        if self.dim is not None and self.max_cosine is not None:
-            raise InputError("max_cosine", "come without D, which it finds", "both")
-        if self.max_cosine is not None and self.prior is not None:
-            raise InputError("max_cosine", "come without --prior: it is about separation alone", advice="Give D.")
-        if self.max_cosine is not None and (self.every_axis or self.method not in ("auto", "codes")):
-            rule = "come without --every-axis, and with --method auto or codes: it is that of a known code"
-            raise InputError("max_cosine", rule, advice="Give D.")
-
-    def _choose_dim(self, num_classes: int) -> int:
-        """Return the dimension of a target separation, and print what else is possible; or the default."""
-        from hyperproto.defaults import choose_dim
-        from hyperproto.prototypes import suggest_dim
-
-        if self.max_cosine is None:
-            return choose_dim([num_classes])
-        suggested = suggest_dim(num_classes, max_cosine=self.max_cosine)
-        if not self.json:
-            print(
-                f"{suggested.dim} dimensions: a code with a maximum cosine of {suggested.max_cosine:.6f} is known. "
-                f"Fewer than {suggested.at_least} cannot have {self.max_cosine:g}."
-            )
-        return suggested.dim
 
 
 def check_outputs(*files: Path | None) -> None:

@@ -3,7 +3,6 @@
 import gzip
 import math
 import zlib
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -74,12 +73,15 @@ def load_rotated_digits(
 
 def _rotated(digits: Arrays, copies: int, size: int, generator: torch.Generator) -> Arrays:
     assert isinstance(digits.targets, Tensor)
-    wanted = torch.tensor([int(name) for name in ROTATED_DIGITS])
-    chosen = (digits.targets[:, None] == wanted).nonzero()  # (row, which of the five)
-    rows, labels = chosen.repeat(copies, 1).T
+    rows, labels = _rotated_rows(digits.targets).repeat(copies, 1).T
     angles = torch.rand(len(rows), generator=generator) * 180
     large = functional.interpolate(digits.inputs, size=(size, size), mode="bilinear", align_corners=False)
     return Arrays(rotate(large[rows], angles), {"digit": labels.contiguous(), "angle": angles})
+
+
+def _rotated_rows(digits: Tensor) -> Tensor:
+    """Return where the digits are that are rotated: pairs of a row and which of the five, shape (n, 2)."""
+    return (digits[:, None] == torch.tensor([int(name) for name in ROTATED_DIGITS])).nonzero()
 
 
 def rotate(images: Tensor, degrees: Tensor) -> Tensor:
@@ -212,8 +214,8 @@ def _read_idx(path: Path, *, ndim: int) -> Tensor:
     return torch.frombuffer(content, dtype=torch.uint8).view(shape)
 
 
-def read_rotated_mnist(path: str | Path, *, seed: int = 0, digits: Sequence[str] = ROTATED_DIGITS) -> Source:
-    """Read some of the digits, each rotated counterclockwise by its own random angle in [0, 180) degrees.
+def read_rotated_mnist(path: str | Path, *, seed: int = 0) -> Source:
+    """Read the digits 2, 3, 4, 5, 7, each rotated counterclockwise by its own random angle in [0, 180) degrees.
 
     The joint task of the paper: which digit it is, and how far it is rotated.
 
@@ -223,30 +225,25 @@ def read_rotated_mnist(path: str | Path, *, seed: int = 0, digits: Sequence[str]
         As for :func:`read_mnist`.
     seed : int
         Fixes the angles.
-    digits : sequence of str
-        Which digits; the paper's are 2, 3, 4, 5 and 7.
 
     Returns
     -------
     Source
-        With the targets "digit", among ``digits`` in that order, and "angle", in degrees.
+        With the targets "digit" and "angle", in degrees.
     """
-    wanted = torch.tensor(
-        [choose(digit, {name: k for k, name in enumerate(DIGITS)}, what="digit") for digit in digits]
-    )
     source = read_mnist(path)
     assert source.test is not None
     return Source(
         name="rotated-mnist",
-        train=_rotated_part(source.train, wanted, derive_seed(seed, "train angles")),
-        test=_rotated_part(source.test, wanted, derive_seed(seed, "test angles")),
-        targets={"digit": Labels(digits), "angle": Bounds(0, 180)},
+        train=_rotated_part(source.train, derive_seed(seed, "train angles")),
+        test=_rotated_part(source.test, derive_seed(seed, "test angles")),
+        targets={"digit": Labels(ROTATED_DIGITS), "angle": Bounds(0, 180)},
         preprocessing=source.preprocessing,
     )
 
 
-def _rotated_part(split: Split, wanted: Tensor, seed: int) -> Split:
-    rows, ids = (split.targets["digit"][:, None] == wanted).nonzero().unbind(1)
+def _rotated_part(split: Split, seed: int) -> Split:
+    rows, ids = _rotated_rows(split.targets["digit"]).unbind(1)
     pixels = select(split, rows).inputs
     assert isinstance(pixels, Tensor)
     angles = torch.rand(len(rows), generator=torch.Generator().manual_seed(seed), dtype=torch.float64) * 180

@@ -3,12 +3,11 @@
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from hyperproto._core.files import as_path
 from hyperproto.priors.prior import Missing, Prior, check_missing, require_names
-from hyperproto.priors.taxonomy import from_taxonomy, from_wordnet, is_taxonomy, read_cells
+from hyperproto.priors.taxonomy import from_taxonomy, from_wordnet, is_taxonomy
 from hyperproto.priors.vectors import as_array, from_similarity, from_vectors, is_array, is_vocabulary, row_labels
 from hyperproto.priors.word_vector_files import read_array_file
 from hyperproto_runtime.errors import InputError, InputTypeError
@@ -82,11 +81,7 @@ def _from_path(prior: str | Path, names: tuple[str, ...] | None, missing: Missin
     path = as_path(prior)
     if prior == "wordnet" and not path.exists():
         return from_wordnet(require_names(names, what="WordNet"), missing=missing)
-    table_file = path.suffix.lower() in (".csv", ".tsv")
-    if table_file and path.is_file() and (matrix := read_matrix_table(path)) is not None:
-        square, labels = matrix
-        return from_similarity(square, labels or _fitting(names, square), source=f"similarity matrix {path.name}")
-    if table_file:
+    if path.suffix.lower() in (".csv", ".tsv"):
         return from_taxonomy(path, names, missing=missing)
     if path.is_file() and path.suffix == ".npy":
         table, words = read_array_file(path)
@@ -99,37 +94,3 @@ def _from_path(prior: str | Path, names: tuple[str, ...] | None, missing: Missin
 def _fitting(names: tuple[str, ...] | None, table: NDArray[Any]) -> tuple[str, ...] | None:
     """Return the names where there is one for each row; `as_prior` checks the count."""
     return names if names is not None and len(names) == len(table) else None
-
-
-def read_matrix_table(path: Path) -> tuple[NDArray[np.float64], tuple[str, ...] | None] | None:
-    """Return the K x K matrix of a CSV or TSV file and the names of its classes; None where it is no such matrix.
-
-    The first row or the first column may name the classes. A table of two columns of text is a taxonomy, not a
-    matrix.
-    """
-    rows = [row for row in read_cells(path) if any(row)]
-    if not rows or len(rows[-1]) < 3 or not _is_number(rows[-1][-1]):
-        return None
-    across = None if all(_is_number(cell) for cell in rows[0][1:]) else rows.pop(0)
-    down = None if all(_is_number(row[0]) for row in rows) else [row.pop(0) for row in rows]
-    if across is not None and len(across) == len(rows) + 1:
-        across = across[1:]
-    if down is not None and across is not None and down != across:
-        raise InputError(f'"{path}"', "name its rows and columns alike; they differ")
-    for number, row in enumerate(rows, 1):
-        if len(row) != len(rows) or not all(_is_number(cell) for cell in row):
-            raise InputError(
-                f'"{path}"',
-                f"contain a square of numbers, {len(rows)} in each row; row {number} has {len(row)} cells or text "
-                "among them",
-            )
-    names = down or across
-    return np.array(rows, dtype=np.float64), None if names is None else tuple(names)
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True

@@ -226,21 +226,15 @@ def _pairs(taxonomy: Any, parent: str = "") -> list[tuple[str, str]]:
     return [(child.strip(), parent.strip()) for child, parent in pairs]
 
 
-def read_cells(path: Path) -> list[list[str]]:
-    """Return the cells of every line of a CSV file, without the blanks around them; its delimiter is recognized."""
-    text = read_text(path)
-    delimiter = max(",;\t", key=text.partition("\n")[0].count)
+def _rows(path: Path) -> list[tuple[str, str]]:
+    """Return (child, parent) of each row of a CSV file, whose delimiter is recognized."""
+    text, edges, child = read_text(path), [], 0
     try:
-        rows = list(csv.reader(text.splitlines(), delimiter=delimiter))
+        rows = list(csv.reader(text.splitlines(), delimiter=max(",;\t", key=text.partition("\n")[0].count)))
     except csv.Error as error:
         raise InputError(f'"{path}"', f"be a CSV file ({error})") from None
-    return [[cell.strip() for cell in row] for row in rows]
-
-
-def _rows(path: Path) -> list[tuple[str, str]]:
-    """Return (child, parent) of each row of a CSV file."""
-    edges, child = [], 0
-    for number, cells in enumerate(read_cells(path), 1):
+    for number, row in enumerate(rows, 1):
+        cells = [cell.strip() for cell in row]
         if not any(cells):
             continue
         if len(cells) != 2:

@@ -121,13 +121,12 @@ def sweep_prior_weight(
     dim: int,
     prior: object,
     *,
-    weights: Sequence[float] | None = None,
     effort: str = "balanced",
     seed: int = 0,
     workers: int | None = None,
     missing: Any = "error",
 ) -> list[tuple[str, Prototypes]]:
-    """Place with several weights, with none, and by assignment where there is one.
+    """Place with a quarter to four times the weight of "auto", with none, and by assignment where there is one.
 
     Returns pairs of a label and a placement: "separation only", "assignment", "auto", and "" for another weight. The
     certificates say how well each separates, and how well it agrees with the prior.
@@ -136,8 +135,6 @@ def sweep_prior_weight(
     ----------
     classes, dim, prior, effort, seed, workers, missing
         As for :func:`hyperproto.place`.
-    weights : sequence of float, optional
-        The weights λ to try (default: a quarter to four times that of "auto").
     """
     num_classes, names = parse_classes(classes)
     known = as_prior(prior, names, num_classes, missing=missing)
@@ -145,8 +142,7 @@ def sweep_prior_weight(
     trials: list[tuple[str, dict[str, Any]]] = [("separation only", {"prior_weight": 0.0})]
     if known.known.all() and num_classes <= methods.ALL_ANCHORS:
         trials.append(("assignment", {"method": "assign"}))
-    weights = [factor * auto for factor in SWEEP] if weights is None else weights
-    trials += [("auto" if abs(weight - auto) < 1e-9 * auto else "", {"prior_weight": weight}) for weight in weights]
+    trials += [("auto" if factor == 1 else "", {"prior_weight": factor * auto}) for factor in SWEEP]
     rows = []
     for label, options in trials:
         placed = place(classes, dim, prior=known, effort=effort, seed=seed, workers=workers, **options)

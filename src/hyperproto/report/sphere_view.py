@@ -26,8 +26,8 @@ class SphereView:
     Attributes
     ----------
     points : array, shape (n, 3) or (epochs, n, 3)
-        Unit outputs, of the end of training or after several epochs; the axis of a range is first, as the space
-        orders them.
+        Unit outputs, of the end of training or after each of the first epochs; the axis of a range is first, as the
+        space orders them.
     labels : array of int, shape (n,)
         True class of each point.
     prototypes : array, shape (num_classes, 2) or (num_classes, 3)
@@ -42,8 +42,6 @@ class SphereView:
         The image of each point.
     certificate : Certificate, optional
         That of the prototypes, which the page lists.
-    epochs : tuple of int
-        After which epochs, where there are points of several (default: 1, 2, ...).
     """
 
     points: NDArray[np.float64]
@@ -54,7 +52,6 @@ class SphereView:
     value_name: str = ""
     images: NDArray[np.uint8] | None = None
     certificate: Certificate | None = None
-    epochs: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         shape = self.points.shape
@@ -64,8 +61,6 @@ class SphereView:
             given = getattr(self, name)
             if given is not None and len(given) != shape[-2]:
                 raise InputError(name, f"be as many as the {shape[-2]} points", len(given))
-        if self.epochs and len(self.epochs) != len(self.frames):
-            raise InputError("epochs", f"be as many as points have, {len(self.frames)}", len(self.epochs))
 
     @property
     def frames(self) -> NDArray[np.float64]:
@@ -138,7 +133,7 @@ def write_sphere_page(view: SphereView, path: str | Path, *, title: str) -> None
     frames = view.frames.round(3)
     data: dict[str, Any] = {
         "frames": frames.swapaxes(1, 2).tolist() if len(frames) > 1 else [],
-        "epochs": view.epochs or list(range(1, len(frames) + 1)),
+        "epochs": list(range(1, len(frames) + 1)),
         "first": FIRST,
         "labels": view.labels.tolist(),
         "names": view.names,

@@ -22,10 +22,9 @@ def word_vector_prototypes(
     names: Sequence[str] | None,
     dim: int,
     *,
-    standardize: bool = True,
     progress: bool | None = None,
 ) -> Prototypes:
-    """Return the directions of the first ``dim`` principal components of the classes' word vectors.
+    """Return the directions of the first ``dim`` principal components of the classes' standardized word vectors.
 
     Unlike ``hp.place(names, dim, prior=...)``, which separates classes, this uses the vectors unchanged: the
     baseline of Tables 1 and 2. K vectors have K - 1 components at most; beyond, coordinates are zero.
@@ -38,8 +37,6 @@ def word_vector_prototypes(
         Class names; None only where vectors are in class order.
     dim : int
         D.
-    standardize : bool, default True
-        Scale each coordinate of the vectors to variance 1 over the classes first; else they are only centered.
     progress : bool, optional
         Whether to show a progress bar while reading a file; by default where standard error is a terminal.
 
@@ -54,7 +51,7 @@ def word_vector_prototypes(
     given = None if names is None else check_names(names)
     table, known, source, notes = find_vectors(vectors, given, progress=progress)
     check_rows(table, known, given)
-    reduced = principal_components(table, dim, standardize=standardize)
+    reduced = principal_components(table, dim)
     lengths = np.linalg.norm(reduced, axis=1)
     lost = np.flatnonzero(lengths <= VANISHED * lengths.max())
     if len(lost):
@@ -73,15 +70,16 @@ def word_vector_prototypes(
     return replace(prototypes, certificate=replace(prototypes.certificate, note=" ".join(notes)))
 
 
-def principal_components(table: NDArray[np.float64], dim: int, *, standardize: bool) -> NDArray[np.float64]:
+def principal_components(table: NDArray[np.float64], dim: int) -> NDArray[np.float64]:
     """Return the coordinates of rows along the axes in which they differ most. Shape (num_classes, dim).
 
-    Of the two directions of an axis the one is taken in which the farthest row lies.
+    Columns are scaled to variance 1 first. Of the two directions of an axis the one is taken in which the farthest
+    row lies.
     """
     from sklearn.decomposition import PCA
     from sklearn.preprocessing import StandardScaler
 
-    scaled = StandardScaler(with_std=standardize).fit_transform(table)  # a constant column becomes zero
+    scaled = StandardScaler().fit_transform(table)  # a constant column becomes zero
     fitted = PCA(svd_solver="full").fit(scaled)
     sizes = fitted.singular_values_
     rank = min(dim, int((sizes > sizes[0] * max(table.shape) * np.finfo(np.float64).eps).sum()))
