@@ -190,11 +190,11 @@ def _epochs(path: Path) -> float:
         return 0
 
 
-def _simple(model: Any, prepare: Callable[[Any], Any]) -> Kind:
+def _simple(model: Any, prepare: Callable[[Any], Any], *, copies: int = 1) -> Kind:
     """Return the description of an estimator of one column, fitted and used with inputs that are prepared."""
 
     def write(folder: Path) -> Path:
-        x, _ = _training()
+        x = np.repeat(_training()[0], copies, axis=0)
         clone(model).fit(prepare(x), x[:, 0] if hasattr(model, "bounds") else x[:, 0] > 0).save(folder / "model")
         return folder / "model" / "estimator.json"
 
@@ -385,6 +385,7 @@ KINDS: dict[str, Kind] = {
     "estimator-several": Kind(_estimator("estimator.json", several=True), _use_estimator),
     "estimator-number": _simple(HypersphericalRegressor(epochs=2, random_state=0), lambda x: x),
     "estimator-sparse": _simple(HypersphericalClassifier(epochs=2, random_state=0), sparse.csr_array),
+    "estimator-binned": _simple(HypersphericalClassifier(epochs=1, random_state=0), lambda x: x, copies=70),
     "estimator-table": _simple(HypersphericalClassifier(epochs=2, random_state=0), lambda x: _with_words(x)),
     **{f"add-{name}": Kind(_estimator(name), _add_to_estimator) for name in ESTIMATOR if name != "last.safetensors"},
     **{f"model-{name}": Kind(_model(name), _use_model) for name in MODEL},
