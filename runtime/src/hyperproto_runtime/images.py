@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import ExifTags, Image, ImageOps, UnidentifiedImageError
 
-from hyperproto_runtime.checks import check_integer
+from hyperproto_runtime.checks import check_integer, check_no_pipe
 from hyperproto_runtime.errors import InputError, arg
 
 Pixels: TypeAlias = NDArray[np.uint8]
@@ -93,7 +93,10 @@ class CorruptImageError(InputError):
 
 def open_image(source: Path | bytes) -> Image.Image:
     """Open an image of one of the formats we read, whatever its name says; every image goes through here."""
-    return Image.open(io.BytesIO(source) if isinstance(source, bytes) else source, formats=FORMATS)
+    if isinstance(source, bytes):
+        return Image.open(io.BytesIO(source), formats=FORMATS)
+    check_no_pipe(source)
+    return Image.open(source, formats=FORMATS)
 
 
 def decode(

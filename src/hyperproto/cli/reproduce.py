@@ -50,7 +50,7 @@ class Reproduce:
     """Scheduler of Dask workers that see the same folders, or "local". (default: processes here, without Dask)"""
 
     dry_run: bool = False
-    """Print the cells that are to do and done, what is missing, and the protocol; run nothing."""
+    """Print the cells that are to do and done, and what is missing; run nothing."""
 
     report_only: bool = False
     """Run nothing; read the records and write the report."""
@@ -148,7 +148,7 @@ def _describe(cell: "Cell") -> str:
 
 
 def _print_plan(experiment: "Experiment", plan: "Plan", scale: str) -> None:
-    """Print every cell, then the protocol, and what of it is not the paper's."""
+    """Print every cell, and what of the protocol is not the paper's."""
     from hyperproto.reproduction.grid import differences
 
     print(experiment.title)
@@ -156,15 +156,6 @@ def _print_plan(experiment: "Experiment", plan: "Plan", scale: str) -> None:
         print(f"  to do  {_describe(cell)}")
     for cell in plan.done:
         print(f"  done   {_describe(cell)}")
-    settings = set()
-    for cell in (*plan.todo, *plan.done):
-        run, train = cell.run, cell.run.train
-        if cell.job == "train":
-            settings.add(
-                f"{run.data.reader}: {run.network.backbone}, {train.epochs} epochs, batch {train.batch_size}, "
-                f"rate {train.lr:g} ({train.schedule}, loss {train.reduction})"
-            )
-    print("Protocol, seeds " + ", ".join(map(str, experiment.seeds(scale))) + ":")
-    for line in sorted(settings) + [f"differs from the paper's: {line}" for line in differences(experiment, scale)]:
-        print(f"  {line}")
+    for line in differences(experiment, scale):
+        print(f"  differs from the paper's protocol: {line}")
     print(f"{len(plan.todo)} cells to do, {len(plan.done)} done, {len(plan.skipped)} left out.")
