@@ -12,6 +12,7 @@ import torch
 from safetensors.numpy import save_file
 from torch import Tensor, nn
 
+from hyperproto._core.checks import choose
 from hyperproto._core.files import filling, read_json, versions, write_json
 from hyperproto.data import ImageData, ImageFiles, ImagePreprocessing, Split, TablePreprocessing
 from hyperproto.data.augment import normalize
@@ -111,6 +112,8 @@ def export_model(
     """
     if not isinstance(space, TaskSpace) or space.to_dict() is None:
         raise InputError("A space to export", "be one of hyperproto", type(space).__name__)
+    for name in {**(calibrations or {}), **(about or {})}:
+        choose(name, space.tasks, what="task of the space")
     dtype = next((weights.dtype for weights in network.parameters()), torch.float32)
     rows = _rows(inputs, preprocessing)
     tasks = tuple(
