@@ -163,7 +163,7 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
                 _check_feature_names(self, X, reset=True)
                 self.n_features_in_ = len(self.encoder_.columns)
             return self.encoder_.encode(frame_columns(X))
-        if np.ndim(X) == 1 and isinstance(next(iter(X), None), str):
+        if (isinstance(X, list) or getattr(X, "ndim", 0) == 1) and isinstance(next(iter(X), None), str):
             raise InputError("X", "be a table of numbers, or one with named columns", "texts", TEXT)
         array = validate_data(
             self, X, reset=reset, accept_sparse="csr", dtype=(np.float64, np.float32), allow_nd=True
