@@ -14,12 +14,25 @@ import pytest
 import torch
 
 import hyperproto as hp
-from hyperproto._core.files import append_json_line, filling, owning, replacing, whole, write_json
+from hyperproto._core.files import (
+    append_json_line,
+    filling,
+    owning,
+    read_json,
+    read_text,
+    replacing,
+    whole,
+    write_json,
+)
 from hyperproto.data import read_source
 from hyperproto.evaluation import calibrate_run, list_runs
 from hyperproto.models import create_backbone, load_weights
 from hyperproto.training import resume_run
-from hyperproto_runtime.errors import HyperprotoError, StorageError
+from hyperproto.training.checkpoint import read_checkpoint
+from hyperproto.training.folder import take_folder
+from hyperproto_runtime.cli import read_table
+from hyperproto_runtime.errors import HyperprotoError, InputError, StorageError
+from hyperproto_runtime.images import ImagePreprocessing, decode
 
 
 def killed(work):
@@ -62,6 +75,14 @@ def test_the_next_file_removes_what_a_killed_process_left(tmp_path):
     (tmp_path / ".download.part").write_text("of another program")
     write_json(tmp_path / "b.json", 1)
     assert names(tmp_path) == [".download.part", "b.json"]
+
+
+@pytest.mark.parametrize("content", [b"", b"of another"])
+def test_a_foreign_file_called_like_a_temporary_one_of_tensors_stays(tmp_path, content):
+    killed(half_written(tmp_path / "a.json"))
+    (tmp_path / ".tmpAbC123").write_bytes(content)
+    write_json(tmp_path / "b.json", 1)
+    assert names(tmp_path) == [".tmpAbC123", "b.json"]
 
 
 def test_a_file_that_is_still_written_is_no_leftover(tmp_path):
@@ -224,9 +245,28 @@ def test_filling_a_folder_removes_no_file_of_the_user_and_fails_without_a_trace(
     with pytest.raises(ValueError, match="must be new or empty"):
         fill(tmp_path / "model", {"a": "new"}, overwrite=True)
     assert held(tmp_path / "model").items() >= {"a": "old", "thesis.tex": "mine"}.items()
-    with full_disk(), pytest.raises(OSError, match="File too large"):
+    with full_disk(), pytest.raises(StorageError, match=r"written \(File too large\); got a disk with .* Make room"):
         fill(tmp_path / "other", {"a": "new" * 50}, overwrite=False)
     assert names(tmp_path) == ["model"]
+
+
+READERS = {
+    "pipe.png": lambda path: decode(path, ImagePreprocessing(8)),
+    "pipe.csv": read_table,
+    "pipe.json": read_json,
+    "pipe.txt": read_text,
+    "spec.json": lambda path: take_folder(path.parent),
+    "checkpoint.safetensors": read_checkpoint,
+}
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_a_pipe_is_not_waited_for(tmp_path, name):
+    os.mkfifo(tmp_path / name)
+    process = start(lambda: (signal.alarm(10), READERS[name](tmp_path / name)))  # which ends what does not return
+    assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 1
+    with pytest.raises(InputError, match=f'{name}" must be a file; got a pipe or a device'):
+        READERS[name](tmp_path / name)
 
 
 PATHS = {

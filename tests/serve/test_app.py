@@ -70,6 +70,35 @@ def test_the_server_and_the_model_describe_themselves(clients):
     assert "InferRequest" in client.get("/openapi.json").text
 
 
+def test_a_model_has_one_version_with_addresses_of_its_own(clients):
+    client, one, request = clients("rows"), "/v2/models/pets/versions/1", {"inputs": [tensor(ROWS.tolist())]}
+    assert client.get(one).json() == client.get("/v2/models/pets").json()
+    assert client.get(one).json()["versions"] == ["1"]
+    assert client.get(f"{one}/ready").json() == {"name": "pets", "ready": True}
+    answer = client.post(f"{one}/infer", json=request).json()
+    assert answer == client.post(INFER, json=request).json()
+    assert answer["model_version"] == "1"
+    for other in ("/v2/models/pets/versions/2", "/v2/models/pet/versions/1"):
+        for reply in (client.get(other), client.get(f"{other}/ready"), client.post(f"{other}/infer", json=request)):
+            assert reply.status_code == 404
+            assert "here, only" in reply.json()["error"]
+
+
+def test_less_json_is_taken_than_bytes(tmp_path):
+    client = client_of(write_model(tmp_path / "model"), most_json=2**10)
+    lists = b"[" + b"[]," * 2**10 + b"[]]"  # cheap to send, and each becomes an object
+    for path in (INFER, "/predict"):
+        reply = client.post(path, content=lists, headers={"content-type": "application/json"})
+        assert reply.status_code == 413
+        assert reply.json() == {"error": "The JSON of a request must have at most 1,024 bytes; got 3,076."}
+    rows = np.repeat(ROWS, 30, axis=0)  # 1,800 bytes
+    about = {"name": "input", "shape": [90, 5], "datatype": "FP32", "parameters": {"binary_data_size": rows.nbytes}}
+    head = json.dumps({"inputs": [about]}).encode()
+    headers = {"Inference-Header-Content-Length": str(len(head)), "Content-Type": "application/octet-stream"}
+    assert client.post(INFER, content=head + rows.tobytes(), headers=headers).status_code == 200
+    assert ServeOptions().most_json < ServeOptions().most_bytes
+
+
 @pytest.mark.parametrize("flat", [False, True])
 def test_tensors_come_nested_or_flat_and_answers_are_those_of_the_predictor(clients, flat):
     client = clients("rows")

@@ -105,7 +105,16 @@ def test_a_frozen_run_is_resumed_by_its_features(pictures, weights, tmp_path, mo
     assert again.metrics == whole.metrics
 
 
-@pytest.mark.parametrize("damage", ["absent", "cut short", "of other images"])
+FORMS = {
+    "renamed": lambda kept: {name.replace("test", "held out"): value for name, value in kept.items()},
+    "float64": lambda kept: kept | {"train": kept["train"].double()},
+    "a row less": lambda kept: {name: value[1:].clone() for name, value in kept.items()},
+    "other targets": lambda kept: kept | {"train.class": kept["train.class"].float()},
+    "no rows": lambda kept: kept | {"train": torch.tensor(1.0)},
+}
+
+
+@pytest.mark.parametrize("damage", ["absent", "cut short", "of other images", *FORMS])
 def test_features_that_do_not_fit_are_computed_again(damage, pictures, weights, tmp_path, monkeypatch):
     spec, path = described(pictures, weights), tmp_path / "run" / "features.safetensors"
     first = train(spec, tmp_path / "run", progress=False)
@@ -114,6 +123,9 @@ def test_features_that_do_not_fit_are_computed_again(damage, pictures, weights, 
         path.unlink()
     elif damage == "cut short":
         path.write_bytes(path.read_bytes()[:-9])
+    elif damage in FORMS:
+        with safe_open(path, "pt") as file:
+            save_file(FORMS[damage](kept), path, metadata=file.metadata())
     else:
         wrong = {name: value + 1 for name, value in kept.items()}
         save_file(wrong, path, metadata={"format": "hyperproto.features/1", "origin": "another"})

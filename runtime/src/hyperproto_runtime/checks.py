@@ -1,7 +1,8 @@
-"""Checks of numbers and choices that a caller or a file gives."""
+"""Checks of numbers, choices and paths that a caller or a file gives."""
 
 import math
 import operator
+import os
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from numbers import Real
@@ -39,6 +40,12 @@ def check_finite_number(
         rules += [f"at most {at_most:g}"] if at_most < math.inf else []
         raise InputError(name, f"be {' and '.join(rules)}", repr(value))
     return number
+
+
+def check_no_pipe(path: str | os.PathLike[str]) -> None:
+    """Raise where a path is a pipe or a device, which would be waited for; the file need not be there."""
+    if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):
+        raise InputError(f'"{path}"', "be a file", "a pipe or a device")
 
 
 def unknown_choice(name: object, options: Iterable[str], *, what: str) -> InputError:

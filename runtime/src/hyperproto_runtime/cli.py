@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from hyperproto_runtime._version import __version__
+from hyperproto_runtime.checks import check_no_pipe
 from hyperproto_runtime.errors import HyperprotoError, InputError, require
 from hyperproto_runtime.serve.options import ServeOptions
 
@@ -88,6 +89,7 @@ def read_table(path: Path) -> list[dict[str, Any]]:
     delimiter = DELIMITERS.get(path.suffix.lower())
     if delimiter is None:
         raise InputError(f'"{path}"', "be a table, .csv or .tsv", f'"{path.suffix}"')
+    check_no_pipe(path)
     try:
         text = path.read_bytes().decode("utf-8-sig")
         lines = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if row]

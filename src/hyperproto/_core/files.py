@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from hyperproto_runtime._version import __version__
+from hyperproto_runtime.checks import check_no_pipe
 from hyperproto_runtime.errors import HyperprotoError, InputError, StorageError
 from hyperproto_runtime.schema import read_plain
 
@@ -147,10 +148,9 @@ def _temporary_files(folder: Path) -> tuple[list[Path], list[Path]]:
 
 
 def _begins_as_tensors(path: Path) -> bool:
-    """Whether a file is empty, or begins as those of safetensors do: the length of a header, and its brace."""
+    """Whether a file begins as those of safetensors do: the length of a header, and its brace."""
     with path.open("rb") as file:
-        start = file.read(9)
-    return not start or (len(start) == 9 and start[8:] == b"{")
+        return file.read(9)[8:] == b"{"
 
 
 def _lock(handle: int) -> bool | None:
@@ -251,6 +251,7 @@ def versions(*packages: str) -> dict[str, str]:
 
 def read_json(path: str | Path) -> Any:
     """Read a JSON file."""
+    check_no_pipe(path)
     try:
         return json.loads(Path(path).read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:  # also numbers of too many digits, brackets nested too deep
@@ -263,6 +264,7 @@ def _not_json(what: str, error: Exception) -> InputError:
 
 def read_text(path: str | Path) -> str:
     """Read a text file in UTF-8, with or without a byte order mark."""
+    check_no_pipe(path)
     try:
         return Path(path).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
@@ -331,7 +333,7 @@ def filling(folder: str | Path, closing: str, names_of: NamesOf = lambda path: (
     made = not folder.exists()
     new_folder(folder, except_for=names_in(folder) if folder.is_dir() else ())
     waiting = folder / WAITING
-    with owning(folder):
+    with owning(folder), explaining(folder):
         was_killed = waiting.is_dir()
         if was_killed:
             _settle(waiting, closing, names_of)
@@ -340,8 +342,7 @@ def filling(folder: str | Path, closing: str, names_of: NamesOf = lambda path: (
         if not allowed and not was_killed:
             new_folder(folder)
         try:
-            with explaining(folder):
-                waiting.mkdir()
+            waiting.mkdir()
             yield waiting
             if not allowed and not _same_files(waiting, folder, held):
                 new_folder(folder, except_for=[WAITING])

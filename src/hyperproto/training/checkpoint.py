@@ -22,6 +22,7 @@ from hyperproto.spaces import OutputSpace, Sphere
 from hyperproto.training.distributed import LossSum
 from hyperproto.training.optimizer import AnyOptimizer
 from hyperproto.training.run import EpochRecord
+from hyperproto_runtime.checks import check_no_pipe
 from hyperproto_runtime.errors import InputError
 from hyperproto_runtime.schema import read_plain
 
@@ -202,6 +203,7 @@ class TrainState:
 
 def read_checkpoint(path: Path) -> Checkpoint:
     """Read a file that :meth:`Checkpoint.save` wrote, or say in a sentence why it cannot be read."""
+    check_no_pipe(path)
     try:
         with safe_open(path, framework="pt") as file:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # not a dict

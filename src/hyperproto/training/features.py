@@ -58,11 +58,14 @@ def _stored(network: FeatureBackbone, source: Source, data: DataSpec, folder: Pa
     """Return features, and the targets of the images that can be read, from the folder or computed."""
     # one key: safetensors mixes the order of several
     origin = {"features": json.dumps({"format": FORMAT, "origin": _origin(network, source, data)})}
-    if folder is not None:
+    tensors: dict[str, Tensor] = {}
+    if folder is not None and (folder / FEATURES).is_file():  # a pipe would be waited for
         with suppress(OSError, SafetensorError), safe_open(folder / FEATURES, "pt") as file:
             if file.metadata() == origin:
-                return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # it is not a dict
-    tensors = {}
+                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # it is not a dict
+        if _fit(tensors, network, source, data):
+            return tensors
+        tensors.clear()
     for part, images in zip(("train", "test"), build_data(replace(data, augment=False), source), strict=True):
         if images is not None:
             assert isinstance(images, ImageData)
@@ -72,6 +75,17 @@ def _stored(network: FeatureBackbone, source: Source, data: DataSpec, folder: Pa
         with replacing(folder / FEATURES) as temporary:
             save_file(tensors, temporary, metadata=origin)
     return tensors
+
+
+def _fit(tensors: dict[str, Tensor], network: FeatureBackbone, source: Source, data: DataSpec) -> bool:
+    """Whether stored tensors have the names, types and shapes of features of the source and of its targets."""
+    form = {}
+    for part, split in (("train", source.train), ("test", source.test)):
+        if split is not None:
+            rows = tuple(tensors.get(part, torch.empty(0)).shape[:1]) if data.skip_corrupt else (len(split),)
+            form[part] = (torch.float32, (*rows, network.num_features))
+            form |= {f"{part}.{name}": (target.dtype, rows) for name, target in split.targets.items()}
+    return form == {name: (tensor.dtype, tuple(tensor.shape)) for name, tensor in tensors.items()}
 
 
 class _Features(nn.Module):

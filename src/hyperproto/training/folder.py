@@ -308,6 +308,7 @@ def _check_spec(folder: Path) -> None:
 
 def _is_features(path: Path) -> bool:
     """Whether a file holds features that a run wrote."""
-    with suppress(OSError, SafetensorError), safe_open(path, "pt") as file:
-        return any("hyperproto.features/" in value for value in (file.metadata() or {}).values())
+    if path.is_file():  # a pipe would be waited for
+        with suppress(OSError, SafetensorError), safe_open(path, "pt") as file:
+            return any("hyperproto.features/" in value for value in (file.metadata() or {}).values())
     return False

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 from hyperproto_runtime.errors import InputError
 from hyperproto_runtime.model import InputForm, Model
 from hyperproto_runtime.predictor import POINT, Predictor, rank
-from hyperproto_runtime.serve.gate import RefusedError
+from hyperproto_runtime.serve.gate import RefusedError, check_json
 from hyperproto_runtime.serve.protocol import finite, to_array
 
 NEAREST = 3  # classes that are shown on the sphere
 MOST_SHOWN = 256  # categories of a column that the page suggests
 
 
-def read_inputs(body: bytes, content_type: str, form: InputForm, most_rows: int) -> tuple[Any, bool]:
+def read_inputs(body: bytes, content_type: str, form: InputForm, most_rows: int, most_json: int) -> tuple[Any, bool]:
     """Return the inputs that a body holds, as :class:`Predictor` takes them, and whether it is one by itself."""
     kind = content_type.partition(";")[0].strip().lower()
     if form.kind == "images":
@@ -31,6 +31,7 @@ def read_inputs(body: bytes, content_type: str, form: InputForm, most_rows: int)
             raise InputError("The text", "be in UTF-8") from None
     if kind not in ("", "application/json", "application/x-www-form-urlencoded"):  # what curl says of its own accord
         raise RefusedError(415, f"This model takes {_wanted(form)} as application/json.")
+    check_json(len(body), most_json)
     try:
         value = json.loads(body)
     except (ValueError, RecursionError):
