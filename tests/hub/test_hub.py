@@ -11,6 +11,8 @@ import hyperproto as hp
 from hyperproto.evaluation import calibrate_run
 from hyperproto.hub import HubModel
 from hyperproto.models import create_backbone
+from hyperproto.spec import DataSpec, RunSpec, TrainSettings
+from hyperproto.training import train
 from hyperproto_runtime.errors import InputError
 
 ROWS = torch.randn(60, 4, generator=torch.Generator().manual_seed(0))
@@ -45,6 +47,7 @@ def test_the_card_says_what_is_known(run):
     card = huggingface_hub.ModelCard(HubModel(run).card())
     measures = json.loads((run / "metrics.json").read_text())
     assert card.data.library_name == "hyperproto"
+    assert card.data.pipeline_tag is None  # two tasks, and inputs that could be anything
     assert f"pet/accuracy {100 * measures['pet/accuracy']:.1f} %" in card.text
     assert '3 classes: "cat", "dog", "owl"' in card.text
     assert "A number from 0 to 9." in card.text
@@ -52,6 +55,30 @@ def test_the_card_says_what_is_known(run):
     certificate = hp.load(run).space.prototypes["pet"].certificate
     assert f'"max_cosine": {certificate.max_cosine}' in card.text
     assert "Calibration: none." in HubModel(run, which="best").card()
+
+
+TABLE = "words,age,pet,size\n" + "".join(f"soft fur {i % 3},{i % 7},pet{i % 3},{i % 5}\n" for i in range(60))
+
+
+@pytest.mark.parametrize(
+    ("options", "tag"),
+    [
+        ({"columns": ["age"], "classes": ["pet"]}, "tabular-classification"),
+        (None, "image-classification"),  # digits
+        ({"columns": ["age"], "ranges": ["size"]}, "tabular-regression"),
+        ({"text": "words", "classes": ["pet"]}, "text-classification"),
+        ({"text": "words", "ranges": ["size"]}, None),  # the Hub has no name for it
+        ({"columns": ["age"], "classes": ["pet"], "ranges": ["size"]}, None),
+    ],
+)
+def test_the_card_names_the_task_of_the_hub(tmp_path, options, tag):
+    (tmp_path / "table.csv").write_text(TABLE)
+    data = DataSpec(reader="digits", train_examples=40, test_examples=20)
+    if options is not None:
+        data = DataSpec(reader="table", path=str(tmp_path / "table.csv"), options=options)
+    train(RunSpec(data=data, train=TrainSettings(epochs=1)), tmp_path / "run", progress=False)
+    card = huggingface_hub.ModelCard(HubModel(tmp_path / "run").card())
+    assert card.data.pipeline_tag == tag
 
 
 def test_nothing_is_overwritten(run, tmp_path):

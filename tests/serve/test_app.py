@@ -205,6 +205,9 @@ def test_people_send_rows_and_texts_one_by_itself_or_a_list(clients):
     assert clients("named").post("/predict", json=[row]).json() == [by_name]
     text = clients("text").post("/predict", content="red", headers={"content-type": "text/plain"}).json()
     assert text == clients("text").post("/predict", json="red").json()
+    assert text == clients("text").post("/predict", json={"text": "red"}).json()  # by the name of its column
+    assert [text] == clients("text").post("/predict", json=[{"text": "red"}]).json()
+    assert clients("text").post("/predict", json={"other": "red"}).status_code == 422
     assert (
         clients("table").post("/predict", json={"age": 3, "job": None}).json()["predictions"]["kind"]["name"] in NAMES
     )

@@ -36,6 +36,9 @@ def read_inputs(body: bytes, content_type: str, form: InputForm, most_rows: int,
         value = json.loads(body)
     except (ValueError, RecursionError):
         raise RefusedError(400, f"The request must be JSON: {_wanted(form)}.") from None
+    if form.kind == "text" and form.encoder is not None:
+        rows = [_text(row, form.encoder.names[0]) for row in (value if isinstance(value, list) else [value])]
+        value = rows if isinstance(value, list) else rows[0]
     one: Any = str if form.kind == "text" else dict
     if form.kind == "rows" and isinstance(value, list) and not (value and isinstance(value[0], dict)):
         array = to_array(value, "FP64", "The row")
@@ -53,6 +56,11 @@ def read_inputs(body: bytes, content_type: str, form: InputForm, most_rows: int,
     return value, single
 
 
+def _text(row: Any, name: str) -> Any:
+    """Return the text of an object that has nothing but the column of texts; anything else as it is."""
+    return row[name] if isinstance(row, dict) and row.keys() == {name} else row
+
+
 def _number(row: Mapping[str, Any], name: str) -> float:
     if isinstance(row.get(name), bool) or not isinstance(row.get(name), int | float):
         raise InputError("The row", f'have a number for "{name}"')
@@ -61,7 +69,7 @@ def _number(row: Mapping[str, Any], name: str) -> float:
 
 def _wanted(form: InputForm) -> str:
     if form.kind == "text":
-        return "a text in quotes"
+        return "a text in quotes, or an object with its column"
     if form.encoder is not None:
         return "a row, as an object with its columns"
     return "a row, as a list of numbers" + (" or an object with its columns" if form.names else "")
