@@ -29,6 +29,9 @@ class DigitsOnASphere(lightning.LightningModule):
         self.log("loss", self.space(z, labels))
         self.log("accuracy", (self.space.predict(z) == labels).float().mean(), prog_bar=True)
 
+    def predict_step(self, batch, _):
+        return self.space.predict(self.network(batch[0]))  # never argmax: outputs are coordinates, not classes
+
     def configure_optimizers(self):
         return torch.optim.Adam(self.parameters(), lr=0.01)
 
@@ -42,9 +45,11 @@ with TemporaryDirectory() as folder:
     )
     trainer.fit(model, DataLoader(train, batch_size=64, shuffle=True), DataLoader(test, batch_size=256))
     (measured,) = trainer.validate(model, DataLoader(test, batch_size=256), verbose=False)
+    predicted = torch.cat(trainer.predict(model, DataLoader(test, batch_size=256)))
     trainer.save_checkpoint(f"{folder}/model.ckpt")
     again = DigitsOnASphere.load_from_checkpoint(f"{folder}/model.ckpt", weights_only=True)
 
 print(measured)
 assert torch.equal(again.space.prototypes.vectors, model.space.prototypes.vectors)
 assert measured["accuracy"] > 0.9
+assert (predicted == test.tensors[1]).float().mean() > 0.9

@@ -14,7 +14,8 @@ from typing import Any
 from huggingface_hub import HfApi, ModelCardData, snapshot_download
 
 from hyperproto._core.files import as_path, filling
-from hyperproto.evaluation.run_data import open_run
+from hyperproto.data.preprocessing import TablePreprocessing
+from hyperproto.evaluation.run_data import open_run, run_preprocessing
 from hyperproto.spaces import Classes
 from hyperproto.training.run import describe_measures
 from hyperproto_runtime.errors import MissingDataError
@@ -23,6 +24,7 @@ FILES = ("config.json", "prototypes.*.safetensors", "epochs.jsonl", "metrics.jso
 WEIGHTS = ("last.safetensors", "best.safetensors")
 FETCHING = {"revision", "token", "cache_dir", "local_files_only"}
 MOST_NAMES = 100  # of classes, in a card
+PIPELINES = ("image-classification", "text-classification", "tabular-classification", "tabular-regression")
 CARD = """# A hyperspherical prototype network
 
 Network `{network}`, outputs of dimension {dim}. To use it:
@@ -102,9 +104,21 @@ class HubModel:
         written = describe_measures({name: value for name, value in measures.items() if value is not None})
         told = f"fitted on {fitted.examples} examples, {describe_measures(fitted.measures)}" if fitted else "none"
         network = (record.config["network"] or {}).get("name", type(self.network).__name__)
-        about = {"network": network, "dim": self.space.dim, "measures": written or "nothing", "calibration": told}
-        data = ModelCardData(library_name="hyperproto", tags=["hyperspherical-prototypes"]).to_yaml()
-        return f"---\n{data}\n---\n\n{CARD.format(**about)}" + "".join(map(self._task, self.space.tasks))
+        text = CARD.format(network=network, dim=self.space.dim, measures=written or "nothing", calibration=told)
+        tag, tags = self._pipeline(), ["hyperspherical-prototypes"]
+        data = ModelCardData(library_name="hyperproto", pipeline_tag=tag, tags=tags).to_yaml()
+        return f"---\n{data}\n---\n\n{text}" + "".join(map(self._task, self.space.tasks))
+
+    def _pipeline(self) -> str | None:
+        """Return what the Hub calls such a model: only where it has one task, and says what its inputs are."""
+        if self.record.preprocessing is None or len(self.space.tasks) > 1:
+            return None
+        stored, (task,) = run_preprocessing(self.record), self.space.tasks.values()
+        inputs = "image"
+        if isinstance(stored, TablePreprocessing):
+            inputs = "text" if stored.encoder.columns[0].kind == "text" else "tabular"
+        name = f"{inputs}-{'classification' if isinstance(task, Classes) else 'regression'}"
+        return name if name in PIPELINES else None
 
     def _task(self, name: str) -> str:
         task, placed = self.space.tasks[name], self.space.prototypes_by_task().get(name)

@@ -1,4 +1,6 @@
 import io
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -79,6 +81,42 @@ def test_what_is_transparent_becomes_white(tmp_path):
     palette = ramp().convert("P")
     palette.save(tmp_path / "p.png", transparency=palette.getpixel((0, 0)))
     assert (decode(tmp_path / "p.png", RGB)[:, 0, 0] == 255).all()
+
+
+@pytest.mark.parametrize("mode", ["RGBA", "P", "LA", "I;16", "CMYK"])
+@pytest.mark.parametrize("preprocessing", [RGB, GREY], ids=["rgb", "gray"])
+def test_an_image_that_is_converted_in_strips_is_the_same(tmp_path, monkeypatch, mode, preprocessing):
+    noise = np.random.default_rng(0).integers(0, 256, (50, 40, 4), dtype=np.uint8)
+    image = Image.fromarray(noise)
+    if mode == "I;16":
+        image = Image.fromarray(noise[..., 0].astype(np.uint16) * 257)
+    else:
+        image = (image if mode.endswith("A") else image.convert("RGB")).convert(mode)
+    path = tmp_path / ("a.tif" if mode == "CMYK" else "a.png")
+    image.save(path, **({"transparency": 3} if mode == "P" else {}))
+    whole = decode(path, preprocessing)
+    monkeypatch.setattr("hyperproto_runtime.images.STRIP", 7 * 40)
+    assert np.array_equal(decode(path, preprocessing), whole)
+
+
+PEAK = """
+import sys
+from hyperproto_runtime.images import ImagePreprocessing, decode
+def peak():
+    return 1024 * int(open("/proc/self/status").read().partition("VmHWM:")[2].split()[0])
+before = peak()
+decode(open(sys.argv[1], "rb").read(), ImagePreprocessing(224))
+print(peak() - before)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads the peak of memory from /proc")
+def test_a_large_image_with_transparency_takes_few_bytes_for_each_pixel(tmp_path):
+    path = tmp_path / "a.png"
+    Image.new("P", (4096, 4096)).save(path, transparency=0)
+    assert path.stat().st_size < 2**15
+    run = subprocess.run([sys.executable, "-c", PEAK, str(path)], capture_output=True, text=True, check=True)
+    assert int(run.stdout) < 9 * 4096**2  # 1 as it is stored, 4 in RGB; converted at once, 17
 
 
 def encoded(kind):

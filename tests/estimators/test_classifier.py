@@ -161,6 +161,8 @@ def test_no_class_is_called_what_unknown_inputs_are_called(three_kinds):
         with pytest.raises(ValueError, match="`unknown_label` must be none of the classes for `reject`"):
             HypersphericalClassifier(reject=0.1, **settings).fit(X, labels)
     HypersphericalClassifier(epochs=1).fit(X, named)  # where nothing is rejected it is a class like any other
+    with pytest.raises(TypeError, match="`unknown_label` must be one label"):
+        HypersphericalClassifier(reject=0.3, unknown_label=[[]], random_state=0).fit(X, numbered)
     other = HypersphericalClassifier(reject=0.3, unknown_label=0, random_state=0).fit(X, numbered)
     assert set(other.predict(100 * X)) <= {-1, 0, 1}
     model = HypersphericalClassifier(reject=0.1, epochs=1).fit(X, y)

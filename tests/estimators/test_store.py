@@ -214,6 +214,10 @@ def _drop_a_class(described):
     described["columns"][0]["classes"].pop()
 
 
+def _mix_kinds(described):
+    described["columns"][0].update(classes=["up", 3], dtype="object")
+
+
 @pytest.mark.parametrize(
     ("damage", "sentence"),
     [
@@ -224,12 +228,14 @@ def _drop_a_class(described):
         (lambda d: d["features"].update(names=["a"]), "`names` must be those of 3 columns; got 1"),
         (_rename, "tasks of the space must be those of the columns"),
         (_drop_a_class, "tasks of the space must be those of the columns"),
+        (_mix_kinds, "Stored classes must be strings, or none of them one"),
+        (lambda d: d["calibrations"][0].update(model=None), "A class calibration must have a Temperature"),
     ],
 )
 def test_parts_of_a_file_that_do_not_fit_each_other_are_named(tmp_path, damage, sentence):
     X = np.random.default_rng(0).normal(size=(40, 3))
     y = np.stack([(X[:, 0] > 0).astype(object), X[:, 1].astype(object)], axis=1)
-    HypersphericalMultiTask(epochs=1, random_state=0).fit(X, y).save(tmp_path / "model")
+    HypersphericalMultiTask(epochs=1, calibrate=True, random_state=0).fit(X, y).save(tmp_path / "model")
     path = tmp_path / "model" / "estimator.json"
     described = json.loads(path.read_text())
     damage(described)

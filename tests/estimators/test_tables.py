@@ -212,3 +212,13 @@ def test_a_stored_text_is_the_only_column_and_only_divided():
         TableEncoder((text, ColumnCode("n", "number", (0.0,))))
     with pytest.raises(ValueError, match="must only be divided"):
         TablePreprocessing(TableEncoder((text,)), Standardizer((1.0,), (1.0,)))
+
+
+def test_free_text_as_a_column_warns_and_alone_gets_a_sentence():
+    texts = pd.Series([f"this is message number {i}" for i in range(40)])
+    y = np.arange(40) % 2
+    with pytest.warns(UserWarning, match='^"said" says something else in nearly every row.*TfidfVectorizer'):
+        HypersphericalClassifier(epochs=1).fit(pd.DataFrame({"said": texts, "size": np.arange(40) % 7}), y)
+    for given in (texts, list(texts)):
+        with pytest.raises(ValueError, match="must be a table of numbers.* got texts.*TfidfVectorizer"):
+            HypersphericalClassifier().fit(given, y)

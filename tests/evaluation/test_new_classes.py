@@ -294,3 +294,18 @@ def test_a_change_of_classes_that_was_cut_off_may_be_made_again(run, tmp_path):
         assert files(tmp_path / name) == files(tmp_path / "whole")
     with pytest.raises(ValueError, match="must be new or empty; got one with files. Choose another.$"):
         add(tmp_path / "whole")
+
+
+@pytest.mark.filterwarnings("ignore:The old classes lost")
+def test_image_files_are_prepared_as_the_run_was_trained(image_run):
+    files = sorted((image_run.data / "test" / "dark").glob("*.png"))
+    prepared = torch.stack([image_run.valid[row][0] for row in range(len(files))])  # "dark" is the first class
+    replay = (sorted((image_run.data / "train" / "gray").glob("*.png")), {"class": torch.ones(5, dtype=torch.int64)})
+    labels = ["night"] * len(files)
+    found, report = add_classes(image_run.folder, files, labels, old_valid=replay)
+    wanted, _ = add_classes(image_run.folder, prepared, labels)
+    assert torch.equal(*(made.space.prototypes["class"].vectors for made in (found, wanted)))
+    assert report.old_examples == 5
+    pair = (image_run.run.network, image_run.run.space)
+    with pytest.raises(TypeError, match="must be numbers for a model that has no folder; got paths"):
+        add_classes(pair, files, labels)

@@ -233,3 +233,10 @@ def test_the_graph_scales_as_training_does():
     pixels = RNG.integers(0, 256, size=(2, 4, 4, 3), dtype=np.uint8)
     found = preparation(images, 4, torch.float32)(torch.from_numpy(pixels))
     assert torch.equal(found, normalize(pixels, images.mean, images.std))
+
+
+def test_what_is_said_of_a_task_that_the_space_lacks_is_refused(tmp_path):
+    space, network = hp.Space(3, kind=hp.Classes(4)), torch.nn.Linear(5, 3)
+    for option in ("calibrations", "about"):
+        with pytest.raises(InputError, match='^Unknown task of the space "class". Choose from: "kind".'):
+            export_model(tmp_path / "model", network, space, torch.randn(4, 5), **{option: {"class": {}}})

@@ -11,6 +11,8 @@ import hyperproto as hp
 from hyperproto.evaluation import calibrate_run
 from hyperproto.hub import HubModel
 from hyperproto.models import create_backbone
+from hyperproto.spec import DataSpec, RunSpec, TrainSettings
+from hyperproto.training import train
 from hyperproto_runtime.errors import InputError, StorageError
 from tests.core.test_files import full_disk
 
@@ -46,6 +48,7 @@ def test_the_card_says_what_is_known(run):
     card = huggingface_hub.ModelCard(HubModel(run).card())
     measures = json.loads((run / "metrics.json").read_text())
     assert card.data.library_name == "hyperproto"
+    assert card.data.pipeline_tag is None  # two tasks, and inputs that could be anything
     assert f"pet/accuracy {100 * measures['pet/accuracy']:.1f} %" in card.text
     assert '3 classes: "cat", "dog", "owl"' in card.text
     assert "A number from 0 to 9." in card.text
@@ -59,6 +62,30 @@ def test_a_full_disk_is_a_sentence_and_leaves_no_folder(run, tmp_path):
     with full_disk(), pytest.raises(StorageError, match=r"written \(File too large\); got a disk with .* Make room"):
         HubModel(run).save_pretrained(tmp_path / "model")
     assert not any(tmp_path.iterdir())
+
+
+TABLE = "words,age,pet,size\n" + "".join(f"soft fur {i % 3},{i % 7},pet{i % 3},{i % 5}\n" for i in range(60))
+
+
+@pytest.mark.parametrize(
+    ("options", "tag"),
+    [
+        ({"columns": ["age"], "classes": ["pet"]}, "tabular-classification"),
+        (None, "image-classification"),  # digits
+        ({"columns": ["age"], "ranges": ["size"]}, "tabular-regression"),
+        ({"text": "words", "classes": ["pet"]}, "text-classification"),
+        ({"text": "words", "ranges": ["size"]}, None),  # the Hub has no name for it
+        ({"columns": ["age"], "classes": ["pet"], "ranges": ["size"]}, None),
+    ],
+)
+def test_the_card_names_the_task_of_the_hub(tmp_path, options, tag):
+    (tmp_path / "table.csv").write_text(TABLE)
+    data = DataSpec(reader="digits", train_examples=40, test_examples=20)
+    if options is not None:
+        data = DataSpec(reader="table", path=str(tmp_path / "table.csv"), options=options)
+    train(RunSpec(data=data, train=TrainSettings(epochs=1)), tmp_path / "run", progress=False)
+    card = huggingface_hub.ModelCard(HubModel(tmp_path / "run").card())
+    assert card.data.pipeline_tag == tag
 
 
 def test_nothing_is_overwritten(run, tmp_path):

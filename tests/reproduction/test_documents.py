@@ -150,6 +150,13 @@ def test_readme_and_the_page_of_results_quote_the_benchmarks():
             faster["128", "Space.loss"],
         )
     ]
+    took = {row["ours"]: row["ours, µs"] for row in benchmark("loss") if row["batch"] == "1024"}
+    text = document("docs/explanation/results.md")
+    assert f"{took['Space.loss']} µs against {took[fused]} at batch 1024" in text
+    small = {
+        row["ours"]: row["times faster"] for row in benchmark("loss") if (row["batch"], row["dim"]) == ("128", "25")
+    }
+    assert f"{small[fused]} times as fast by itself and {small['Space.loss'].lstrip('0')} times through" in text
     better = [row["better"] for row in benchmark("authors_prototypes")]
     assert f"better in all {len(better)}" in readme("separation")
     assert set(better) == {"True"}
@@ -225,6 +232,16 @@ def test_the_page_of_results_quotes_cifar_100():
     assert re.findall(r"\d\.\d", row_of("docs/explanation/results.md", "expected calibration")) == [
         f"{float(errors[name]):.1f}" for name in ("sphere, D = 10 (Eq. 1)", "softmax cross-entropy")
     ]
+
+
+def test_the_page_of_exports_quotes_the_runtime():
+    rows = benchmark("runtime")
+    for row in rows:
+        *shown, install, torch_install = row.values()
+        line = row_of("docs/how-to/export.md", row["data"])
+        assert [part.strip() for part in line.strip("|").split("|")] == shown
+        assert f"takes {install} MB, torch's {torch_install}." in document("docs/how-to/export.md")
+    assert len(rows) == 2
 
 
 def test_equation_6_by_dimension_is_as_the_documents_say():

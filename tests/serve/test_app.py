@@ -70,6 +70,35 @@ def test_the_server_and_the_model_describe_themselves(clients):
     assert "InferRequest" in client.get("/openapi.json").text
 
 
+def test_a_model_has_one_version_with_addresses_of_its_own(clients):
+    client, one, request = clients("rows"), "/v2/models/pets/versions/1", {"inputs": [tensor(ROWS.tolist())]}
+    assert client.get(one).json() == client.get("/v2/models/pets").json()
+    assert client.get(one).json()["versions"] == ["1"]
+    assert client.get(f"{one}/ready").json() == {"name": "pets", "ready": True}
+    answer = client.post(f"{one}/infer", json=request).json()
+    assert answer == client.post(INFER, json=request).json()
+    assert answer["model_version"] == "1"
+    for other in ("/v2/models/pets/versions/2", "/v2/models/pet/versions/1"):
+        for reply in (client.get(other), client.get(f"{other}/ready"), client.post(f"{other}/infer", json=request)):
+            assert reply.status_code == 404
+            assert "here, only" in reply.json()["error"]
+
+
+def test_less_json_is_taken_than_bytes(tmp_path):
+    client = client_of(write_model(tmp_path / "model"), most_json=2**10)
+    lists = b"[" + b"[]," * 2**10 + b"[]]"  # cheap to send, and each becomes an object
+    for path in (INFER, "/predict"):
+        reply = client.post(path, content=lists, headers={"content-type": "application/json"})
+        assert reply.status_code == 413
+        assert reply.json() == {"error": "The JSON of a request must have at most 1,024 bytes; got 3,076."}
+    rows = np.repeat(ROWS, 30, axis=0)  # 1,800 bytes
+    about = {"name": "input", "shape": [90, 5], "datatype": "FP32", "parameters": {"binary_data_size": rows.nbytes}}
+    head = json.dumps({"inputs": [about]}).encode()
+    headers = {"Inference-Header-Content-Length": str(len(head)), "Content-Type": "application/octet-stream"}
+    assert client.post(INFER, content=head + rows.tobytes(), headers=headers).status_code == 200
+    assert ServeOptions().most_json < ServeOptions().most_bytes
+
+
 @pytest.mark.parametrize("flat", [False, True])
 def test_tensors_come_nested_or_flat_and_answers_are_those_of_the_predictor(clients, flat):
     client = clients("rows")
@@ -176,6 +205,9 @@ def test_people_send_rows_and_texts_one_by_itself_or_a_list(clients):
     assert clients("named").post("/predict", json=[row]).json() == [by_name]
     text = clients("text").post("/predict", content="red", headers={"content-type": "text/plain"}).json()
     assert text == clients("text").post("/predict", json="red").json()
+    assert text == clients("text").post("/predict", json={"text": "red"}).json()  # by the name of its column
+    assert [text] == clients("text").post("/predict", json=[{"text": "red"}]).json()
+    assert clients("text").post("/predict", json={"other": "red"}).status_code == 422
     assert (
         clients("table").post("/predict", json={"age": 3, "job": None}).json()["predictions"]["kind"]["name"] in NAMES
     )

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, ImageOps, UnidentifiedImageError
+from PIL import ExifTags, Image, ImageOps, UnidentifiedImageError
 
 from hyperproto_runtime.checks import check_integer, check_no_pipe
 from hyperproto_runtime.errors import InputError, arg
@@ -33,6 +33,7 @@ EXTENSIONS = {
 }
 FORMATS = tuple(dict.fromkeys(EXTENSIONS.values()))
 LARGEST_SIDE = 4096  # pixels, that a network gets: a stored number must not take all memory
+STRIP = 2**20  # pixels that are converted at a time: some conversions take 30 bytes for each
 
 
 ADVICE = f"Replace it, or use {arg('skip_corrupt', True)} to leave such images out."
@@ -121,13 +122,14 @@ def decode(
                 square = _fit_square(upright, side)
             else:
                 square = upright.resize((side, side), Image.Resampling.BILINEAR, box=box(*upright.size))
+            pixels: Pixels = np.asarray(square).reshape(side, side, -1)
     except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
         raise type(error)(f"{about} must be an image file that can be opened: {error.strerror}.") from None
     except (MemoryError, InputError):
         raise
     except Exception as error:  # Pillow's decoders raise anything from OSError to SyntaxError and struct.error
         raise CorruptImageError(about, "be an image", describe_file(source, error), ADVICE) from None
-    return np.asarray(square).reshape(side, side, -1)
+    return pixels
 
 
 def _fit_square(image: Image.Image, side: int) -> Image.Image:
@@ -143,15 +145,27 @@ def _fit_square(image: Image.Image, side: int) -> Image.Image:
 def _upright(image: Image.Image) -> Image.Image:
     """Rotate a photograph as its camera noted."""
     try:
-        return ImageOps.exif_transpose(image)
+        turned = image.getexif().get(ExifTags.Base.Orientation) in range(2, 9)  # else exif_transpose makes a copy
+        return ImageOps.exif_transpose(image) if turned else image
     except Exception:  # a note that cannot be read says nothing about the pixels
         return image
 
 
 def _in_mode(image: Image.Image, mode: str) -> Image.Image:
-    """Return the image in gray or RGB."""
+    """Return the image in gray or RGB; a large one is converted in strips of rows, to save memory."""
     if image.mode == mode:
         return image
+    rows = max(1, STRIP // image.width)
+    if image.height <= rows:
+        return _converted(image, mode)
+    whole = Image.new(mode, image.size)
+    for top in range(0, image.height, rows):
+        strip = image.crop((0, top, image.width, min(top + rows, image.height)))
+        whole.paste(_converted(strip, mode), (0, top))
+    return whole
+
+
+def _converted(image: Image.Image, mode: str) -> Image.Image:
     if image.mode.startswith("I"):  # 16 bits of gray, which convert() would cut off at 255
         levels = np.asarray(image).astype(np.int64) >> 8
         return Image.fromarray(levels.clip(0, 255).astype(np.uint8)).convert(mode)

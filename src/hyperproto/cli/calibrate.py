@@ -40,11 +40,8 @@ class Calibrate(RunAndData):
         calibration = calibrate_run(self.open(), self.data, **options)
         if self.json:
             return print(json.dumps(plain(calibration.to_dict())))
-        how = (
-            ". Each half measured by a fit to the other:"
-            if calibration.measures
-            else ", too few to measure by halves."
-        )
+        halves = ". Each half measured by a fit to the other:"
+        how = halves if calibration.measures else ", too few to measure by halves."
         where = f"{calibration.origin['data']}, {calibration.origin['split']}"
         rows = []
         for name, value in calibration.measures.items():

@@ -453,26 +453,27 @@ def _fit_encoder(table: Table, names: Sequence[str], rows: Tensor, *, text: bool
             found = [values[row] for row in rows.tolist()]
         kept[name] = found
         if not text:
-            _warn_useless(name, values)
+            leave_out = f"Leave it out where it only names the row: {arg('columns')} lists those to learn from."
+            words = f"{arg('text', name)} learns from its words, and from nothing else."
+            warn_useless(name, values, leave_out=leave_out, words=words)
         if not text and all(cell is None or cell != cell for cell in found):
             about = f'Column "{name}" of "{table.path}"'
             raise InputError(about, "hold a value", "empty cells only", "Leave it out.")
     return _fit_text(names[0], kept[names[0]]) if text else TableEncoder.fit(kept)
 
 
-def _warn_useless(name: str, values: Any) -> None:
-    """Warn of a column that counts the rows, or that has other words in nearly each."""
-    advice = f"Leave it out where it only names the row: {arg('columns')} lists those to learn from."
+def warn_useless(name: str, values: Any, *, leave_out: str, words: str) -> None:
+    """Warn of a column that counts the rows, or that has other words in nearly each; the rest is advice."""
     if isinstance(values, np.ndarray):
         if len(values) > FEW and (np.diff(np.sort(values)) == 1).all():
-            _warn(f'"{name}" counts the rows one by one.', advice)
+            _warn(f'"{name}" counts the rows one by one.', leave_out)
         return
     present = [str(cell) for cell in values if cell is not None]
     is_text = sum(len(cell.split()) for cell in present) >= SENTENCE * len(present)
     different = len(set(present)) / max(1, len(present))
     if len(present) > FEW and different > (0.5 if is_text else 0.9) and column_kind(values) == "categories":
-        advice = f"{arg('text', name)} learns from its words, and from nothing else." if is_text else advice
-        _warn(f'"{name}" says something else in nearly every row, and as a category teaches nothing.', advice)
+        sentence = f'"{name}" says something else in nearly every row, and as a category teaches nothing.'
+        _warn(sentence, words if is_text else leave_out)
 
 
 def _fit_text(name: str, cells: Sequence[Any]) -> TableEncoder:

@@ -26,6 +26,7 @@ from hyperproto._core.processes import derive_seed
 from hyperproto.data import Source, Split, Standardizer
 from hyperproto.data.preprocessing import Scaling, is_sparse
 from hyperproto.data.source import draw_rows, select
+from hyperproto.data.tables import warn_useless
 from hyperproto.estimators.columns import ClassColumn, Column
 from hyperproto.estimators.store import save_estimator
 from hyperproto.evaluation.confidence import ClassCalibration, TaskOutputs
@@ -42,6 +43,7 @@ from hyperproto_runtime.tables import TableEncoder, frame_columns, is_frame, nee
 
 Rows: TypeAlias = NDArray[np.intp]
 Weight: TypeAlias = NDArray[Any] | None
+TEXT = "A pipeline learns from words: make_pipeline(TfidfVectorizer(sublinear_tf=True), ...)."
 WEIGHT = "\0weight"  # of a row, among the targets: the training loop has no other way; no column has this name
 
 
@@ -150,8 +152,10 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def _check_inputs(self, X: Any, *, reset: bool) -> Any:
         """Return floats of shape (n, features), sparse or not, or (n, channels, height, width)."""
         if reset:
-            named = hasattr(X, "columns")  # as those of a DataFrame are
-            self.encoder_ = TableEncoder.fit(frame_columns(X)) if named and needs_encoding(X) else None
+            columns = frame_columns(X) if needs_encoding(X) else None
+            for name, cells in (columns or {}).items():
+                warn_useless(name, cells, leave_out="Leave it out where it only names the row.", words=TEXT)
+            self.encoder_ = TableEncoder.fit(columns) if columns else None
         if self.encoder_ is not None:
             if not is_frame(X):
                 raise InputTypeError("X", "be a table with named columns, as in training", type(X).__name__)
@@ -159,6 +163,8 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
                 _check_feature_names(self, X, reset=True)
                 self.n_features_in_ = len(self.encoder_.columns)
             return self.encoder_.encode(frame_columns(X))
+        if (isinstance(X, list) or getattr(X, "ndim", 0) == 1) and isinstance(next(iter(X), None), str):
+            raise InputError("X", "be a table of numbers, or one with named columns", "texts", TEXT)
         array = validate_data(
             self, X, reset=reset, accept_sparse="csr", dtype=(np.float64, np.float32), allow_nd=True
         )

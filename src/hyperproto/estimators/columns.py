@@ -10,7 +10,7 @@ from torch import Tensor
 
 from hyperproto._core.checks import check_finite_number, unknown_choice
 from hyperproto.data import Bounds, Labels
-from hyperproto_runtime.errors import InputError, arg
+from hyperproto_runtime.errors import InputError, InputTypeError, arg
 
 PLAIN = (str, int, float, bool)
 
@@ -153,6 +153,8 @@ def column_from_dict(values: dict[str, Any]) -> Column:
     classes = np.array(values["classes"], dtype=dtype)
     if classes.ndim != 1:
         raise InputError("Stored classes", "be a list", f"shape {classes.shape}")
+    if dtype.kind == "O" and len({isinstance(value, str) for value in classes.tolist()}) > 1:
+        raise InputError("Stored classes", "be strings, or none of them one", classes.tolist())
     return ClassColumn(classes)
 
 
@@ -165,6 +167,8 @@ def choose_unknown(classes: NDArray[Any], given: Any = None) -> Any:
     'unknown'
     """
     unknown = given if given is not None else -1 if classes.dtype.kind in "iuf" else "unknown"
+    if np.ndim(unknown):
+        raise InputTypeError("unknown_label", "be one label", repr(unknown))
     if unknown in classes.tolist():
         rule = f"be none of the classes for {arg('reject')}, which answers with it"
         raise InputError("unknown_label", rule, repr(unknown), f"Pass another, such as {arg('unknown_label', -999)}.")

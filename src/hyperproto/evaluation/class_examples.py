@@ -10,9 +10,10 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from hyperproto._core.checks import check_integer, check_names, choose
-from hyperproto._core.files import filling, replacing, write_json, write_json_lines
+from hyperproto._core.files import as_path, filling, replacing, write_json, write_json_lines
 from hyperproto.data import Arrays, Split, as_dataset
 from hyperproto.data.source import MISSING, draw_rows, select
+from hyperproto.evaluation.run_data import open_run
 from hyperproto.prototypes import Prototypes
 from hyperproto.spaces import OutputSpace, Sphere
 from hyperproto.spaces.tasks import Task, class_tasks
@@ -125,7 +126,7 @@ def new_examples(model: Run, task: str, classes: Sequence[str | int], inputs: An
         raise InputError("labels", rule, got, f"Examples of old classes go into {arg('replay')}.")
     ids = torch.tensor([id_of[label] for label in listed], dtype=torch.int64)
     blank = {name: torch.full(ids.shape, value.missing) for name, value in tasks.items()}
-    return Split(_as_inputs(inputs, model.network), blank | {task: ids})
+    return Split(_as_inputs(inputs, model), blank | {task: ids})
 
 
 def _as_list(labels: Any) -> list[Any]:
@@ -136,10 +137,16 @@ def _as_list(labels: Any) -> list[Any]:
     return listed
 
 
-def _as_inputs(inputs: Any, network: nn.Module) -> Tensor:
-    """Return inputs as a tensor; floating point ones in the precision of the network's weights."""
+def _as_inputs(inputs: Any, model: Run) -> Tensor:
+    """Return inputs as a tensor; files prepared, floating point in the precision of the network's weights."""
+    if isinstance(inputs, list | tuple) and inputs and isinstance(inputs[0], str | Path):
+        if model.folder is None:
+            advice = "A run's folder says how images are prepared."
+            raise InputTypeError("inputs", "be numbers for a model that has no folder", "paths", advice)
+        data = open_run(model.folder).read_unlabeled([as_path(path) for path in inputs])[0]
+        inputs = data.inputs if isinstance(data, Arrays) else data.batch(torch.arange(len(data)))[0]
     tensor = torch.as_tensor(inputs)
-    weight = next(network.parameters(), tensor)
+    weight = next(model.network.parameters(), tensor)
     return tensor.to(weight.dtype) if tensor.is_floating_point() and weight.is_floating_point() else tensor
 
 
@@ -147,11 +154,13 @@ def in_memory(data: Any, name: str, model: Run) -> Split | None:
     """Return examples that are in memory, as the network takes them; a split, and None, as they are."""
     if data is None or isinstance(data, Split):
         return data
+    if isinstance(data, tuple) and len(data) == 2 and isinstance(data[0], list):
+        data = (_as_inputs(data[0], model), data[1])
     dataset = as_dataset(data, name=name)
     if not isinstance(dataset, Arrays):
         got, advice = type(dataset).__name__, "Stack a few of its examples."
         raise InputTypeError(name, "be a pair (inputs, targets) in memory", got, advice)
-    return Split(_as_inputs(dataset.inputs, model.network), model.space.by_task(dataset.targets))
+    return Split(_as_inputs(dataset.inputs, model), model.space.by_task(dataset.targets))
 
 
 def draw_replay(examples: Split, task: str, *, per_class: int, seed: int) -> Split:

@@ -133,8 +133,9 @@ def add_classes(
     ----------
     run : Run, pair (network, space), or path
         What ``fit`` or ``load`` returned, or a run's folder. The space must be a sphere, :class:`hyperproto.Space`.
-    inputs : array or tensor, shape (n, ...)
-        Examples of the new classes, prepared as for training. A few each will do; how="prior" needs none.
+    inputs : array or tensor, shape (n, ...), or list of paths
+        Examples of the new classes, prepared as for training, or image files of a stored run, here and below. A
+        few each will do; how="prior" needs none.
     labels : sequence, shape (n,)
         Their names; ids, counted on from the old ones, where classes have no names or ``names`` lists them.
     how : {"auto", "mean", "train", "prior"}

@@ -12,6 +12,7 @@ import torch
 from safetensors.numpy import save_file
 from torch import Tensor, nn
 
+from hyperproto._core.checks import choose
 from hyperproto._core.files import filling, read_json, versions, write_json
 from hyperproto.data import ImageData, ImageFiles, ImagePreprocessing, Split, TablePreprocessing
 from hyperproto.data.augment import normalize
@@ -57,11 +58,8 @@ class Exported:
     calibrated: bool = True
 
     def __str__(self) -> str:
-        note = (
-            ""
-            if self.calibrated
-            else " It is not calibrated: calibrate it, and export it again, to have probabilities that hold."
-        )
+        advice = " It is not calibrated: calibrate it, and export it again, to have probabilities that hold."
+        note = "" if self.calibrated else advice
         return (
             f'Exported to "{self.folder}". torch and onnxruntime differ by at most {self.difference:.1e} on '
             f"{self.rows} rows; {self.changed} predictions differ.{note}"
@@ -111,14 +109,14 @@ def export_model(
     """
     if not isinstance(space, TaskSpace) or space.to_dict() is None:
         raise InputError("A space to export", "be one of hyperproto", type(space).__name__)
+    for name in {**(calibrations or {}), **(about or {})}:
+        choose(name, space.tasks, what="task of the space")
     dtype = next((weights.dtype for weights in network.parameters()), torch.float32)
     rows = _rows(inputs, preprocessing)
-    tasks = tuple(
-        _task(space, name, (calibrations or {}).get(name), (about or {}).get(name, {})) for name in space.tasks
-    )
-    answers = Answers(
-        preparation(preprocessing, rows.ndim, dtype), copy.deepcopy(network).cpu(), in_precision(space, dtype), tasks
-    )
+    fitted, more = calibrations or {}, about or {}
+    tasks = tuple(_task(space, name, fitted.get(name), more.get(name, {})) for name in space.tasks)
+    prepare = preparation(preprocessing, rows.ndim, dtype)
+    answers = Answers(prepare, copy.deepcopy(network).cpu(), in_precision(space, dtype), tasks)
     graph = to_onnx(answers, rows)
     tensors = {name: placed.vectors.cpu().numpy() for name, placed in space.prototypes_by_task().items()}
     form = _input_form(rows, preprocessing, encoder, columns)

@@ -37,11 +37,8 @@ def load_weights(network: Backbone, path: str | Path) -> bool:
         raise InputError(f'"{path}"', "be a state dict, as safetensors or torch.save writes it", reason) from None
     for wrapped in ("state_dict", "model"):
         stored = stored.get(wrapped, stored) if isinstance(stored, Mapping) else stored
-    tensors = (
-        {key: value for key, value in stored.items() if isinstance(value, Tensor)}
-        if isinstance(stored, Mapping)
-        else {}
-    )
+    named = stored.items() if isinstance(stored, Mapping) else ()
+    tensors = {key: value for key, value in named if isinstance(value, Tensor)}
     return adopt_weights(network, tensors, f'"{path}"')
 
 

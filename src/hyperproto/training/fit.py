@@ -283,10 +283,8 @@ def _check_batches(
     size, processes = settings.batch_size, accelerator.num_processes
     fewest, last = min(size, n) // processes, n % size // processes
     part = min(fewest, -(-size // (processes * settings.accumulate))) if settings.accumulate > 1 else fewest
-    got = (
-        f"batch_size={size}, {processes} process{'es' * (processes > 1)}, accumulate={settings.accumulate}, "
-        f"{n} examples"
-    )
+    started = f"{processes} process{'es' * (processes > 1)}"
+    got = f"batch_size={size}, {started}, accumulate={settings.accumulate}, {n} examples"
     if fewest == 0:
         raise InputError("Each process", "get an example per step", got, "Start fewer processes.")
     if (part > 1 and last != 1) or not _needs_two(network, move(example, accelerator.device)):

@@ -104,10 +104,8 @@ def read_config(folder: Path) -> dict[str, Any]:
     if not (folder / "config.json").is_file():
         got, advice = 'no "config.json"', "fit(folder=...) makes one, hyperproto train another."
         if is_model(folder):
-            got, advice = (
-                "an exported model",
-                "hyperproto predict takes it, and hyperproto.runtime.Predictor in Python.",
-            )
+            got = "an exported model"
+            advice = "hyperproto predict takes it, and hyperproto.runtime.Predictor in Python."
         elif (folder / "estimator.json").is_file():
             got, advice = "a saved estimator", "hyperproto export takes it, and hyperproto.load in Python."
         raise MissingDataError(f'"{folder}"', "hold a run", got, advice)

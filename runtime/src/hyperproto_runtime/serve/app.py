@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import numpy as np
-from fastapi import FastAPI, Header, Query, Request
+from fastapi import APIRouter, Depends, FastAPI, Header, Query, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
@@ -74,6 +74,7 @@ class _Work:
         self.batcher = Batcher(predictor, metrics.rows.observe)
         self.pool = ThreadPoolExecutor(min(4, os.cpu_count() or 1), thread_name_prefix="requests")
         widest = max(math.prod(self.model.inputs.shape), sum(len(task.classes) for task in self.model.tasks))
+        self.most_json = limits.most_json
         self.most_rows = max(1, min(limits.most_rows, AT_ONCE // widest))
 
     async def apart(self, size: int, function: Callable[[], T]) -> T:
@@ -98,12 +99,18 @@ class _Work:
 
 def _follow_protocol(app: FastAPI, gate: Gate, work: _Work, name: str) -> None:
     """Add the addresses of the Open Inference Protocol: tensors in, tensors out."""
-    known, form = protocol.outputs_of(work.model), work.model.inputs
+    known, form, version = protocol.outputs_of(work.model), work.model.inputs, protocol.VERSION
     schema = {"application/json": {"schema": protocol.InferRequest.model_json_schema()}}
 
-    def check_name(asked: str) -> None:
-        if asked != name:
-            raise RefusedError(404, f'There is no model "{asked[:80]}" here, only "{name}".')
+    async def check_name(model_name: str) -> None:
+        if model_name != name:
+            raise RefusedError(404, f'There is no model "{model_name[:80]}" here, only "{name}".')
+
+    async def check_version(model_version: str) -> None:
+        if model_version != version:
+            raise RefusedError(404, f'There is no version "{model_version[:80]}" here, only "{version}".')
+
+    routes = APIRouter(dependencies=[Depends(check_name)])
 
     @app.get("/v2")
     async def server() -> dict[str, Any]:
@@ -117,33 +124,30 @@ def _follow_protocol(app: FastAPI, gate: Gate, work: _Work, name: str) -> None:
     async def ready() -> JSONResponse:
         return JSONResponse({"ready": not gate.stopping}, 503 if gate.stopping else 200)
 
-    @app.get("/v2/models/{model_name}")
-    async def metadata(model_name: str) -> dict[str, Any]:
-        check_name(model_name)
+    @routes.get("")
+    async def metadata() -> dict[str, Any]:
         outputs = [{"name": key, "datatype": o.datatype, "shape": [-1, *o.width]} for key, o in known.items()]
         inputs = protocol.describe_inputs(form)
-        return {"name": name, "versions": [], "platform": "hyperproto_onnx", "inputs": inputs, "outputs": outputs}
+        about = {"name": name, "versions": [version], "platform": "hyperproto_onnx"}
+        return about | {"inputs": inputs, "outputs": outputs}
 
-    @app.get("/v2/models/{model_name}/ready")
-    async def model_ready(model_name: str) -> JSONResponse:
-        check_name(model_name)
+    @routes.get("/ready")
+    async def model_ready() -> JSONResponse:
         return JSONResponse({"name": name, "ready": not gate.stopping}, 503 if gate.stopping else 200)
 
-    @app.post("/v2/models/{model_name}/infer", openapi_extra={"requestBody": {"required": True, "content": schema}})
+    @routes.post("/infer", openapi_extra={"requestBody": {"required": True, "content": schema}})
     async def infer(
-        model_name: str,
         request: Request,
         content_type: Annotated[str, Header()] = "",
         inference_header_content_length: Annotated[str | None, Header()] = None,
     ) -> Response:
-        check_name(model_name)
         kind = content_type.partition(";")[0].strip().lower()
         if kind not in ("", "application/json", "application/octet-stream", "application/x-www-form-urlencoded"):
             raise RefusedError(415, f'A request must be application/json; got "{kind[:80]}".')
         body = await request.body()
 
         def read() -> tuple[protocol.InferRequest, dict[str, bool], Any]:
-            asked, binary = protocol.read_request(body, inference_header_content_length)
+            asked, binary = protocol.read_request(body, inference_header_content_length, work.most_json)
             chosen = protocol.chosen_outputs(asked, known)
             return asked, chosen, work.prepare(protocol.read_inputs(asked, binary, form, work.most_rows))
 
@@ -155,6 +159,10 @@ def _follow_protocol(app: FastAPI, gate: Gate, work: _Work, name: str) -> None:
             return Response(content, media_type="application/json")
         headers = {"inference-header-content-length": str(length)}
         return Response(content, media_type="application/octet-stream", headers=headers)
+
+    app.include_router(routes, prefix="/v2/models/{model_name}")
+    checked = [Depends(check_version)]
+    app.include_router(routes, prefix="/v2/models/{model_name}/versions/{model_version}", dependencies=checked)
 
 
 def _answer_people(app: FastAPI, work: _Work, name: str) -> None:
@@ -173,7 +181,7 @@ def _answer_people(app: FastAPI, work: _Work, name: str) -> None:
             body, content_type = await _file_of(request), ""
 
         def read() -> tuple[Any, bool]:
-            inputs, single = people.read_inputs(body, content_type, form, work.most_rows)
+            inputs, single = people.read_inputs(body, content_type, form, work.most_rows, work.most_json)
             return work.prepare(inputs), single
 
         prepared, single = await work.apart(len(body), read)

@@ -35,6 +35,12 @@ class RefusedError(Exception):
         return JSONResponse({"error": str(self)}, self.status, headers | ({"connection": "close"} if close else {}))
 
 
+def check_json(size: int, most: int) -> None:
+    """Refuse JSON that is too long: while it is read no other request is answered."""
+    if size > most:
+        raise RefusedError(413, f"The JSON of a request must have at most {most:,} bytes; got {size:,}.")
+
+
 class Metrics:
     """What ``/metrics`` says, in a registry of its own."""
 

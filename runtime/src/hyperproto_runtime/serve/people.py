@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 from hyperproto_runtime.errors import InputError
 from hyperproto_runtime.model import InputForm, Model
 from hyperproto_runtime.predictor import POINT, Predictor, rank
-from hyperproto_runtime.serve.gate import RefusedError
+from hyperproto_runtime.serve.gate import RefusedError, check_json
 from hyperproto_runtime.serve.protocol import finite, to_array
 
 NEAREST = 3  # classes that are shown on the sphere
 MOST_SHOWN = 256  # categories of a column that the page suggests
 
 
-def read_inputs(body: bytes, content_type: str, form: InputForm, most_rows: int) -> tuple[Any, bool]:
+def read_inputs(body: bytes, content_type: str, form: InputForm, most_rows: int, most_json: int) -> tuple[Any, bool]:
     """Return the inputs that a body holds, as :class:`Predictor` takes them, and whether it is one by itself."""
     kind = content_type.partition(";")[0].strip().lower()
     if form.kind == "images":
@@ -31,10 +31,14 @@ def read_inputs(body: bytes, content_type: str, form: InputForm, most_rows: int)
             raise InputError("The text", "be in UTF-8") from None
     if kind not in ("", "application/json", "application/x-www-form-urlencoded"):  # what curl says of its own accord
         raise RefusedError(415, f"This model takes {_wanted(form)} as application/json.")
+    check_json(len(body), most_json)
     try:
         value = json.loads(body)
     except (ValueError, RecursionError):
         raise RefusedError(400, f"The request must be JSON: {_wanted(form)}.") from None
+    if form.kind == "text" and form.encoder is not None:
+        rows = [_text(row, form.encoder.names[0]) for row in (value if isinstance(value, list) else [value])]
+        value = rows if isinstance(value, list) else rows[0]
     one: Any = str if form.kind == "text" else dict
     if form.kind == "rows" and isinstance(value, list) and not (value and isinstance(value[0], dict)):
         array = to_array(value, "FP64", "The row")
@@ -52,6 +56,11 @@ def read_inputs(body: bytes, content_type: str, form: InputForm, most_rows: int)
     return value, single
 
 
+def _text(row: Any, name: str) -> Any:
+    """Return the text of an object that has nothing but the column of texts; anything else as it is."""
+    return row[name] if isinstance(row, dict) and row.keys() == {name} else row
+
+
 def _number(row: Mapping[str, Any], name: str) -> float:
     if isinstance(row.get(name), bool) or not isinstance(row.get(name), int | float):
         raise InputError("The row", f'have a number for "{name}"')
@@ -60,7 +69,7 @@ def _number(row: Mapping[str, Any], name: str) -> float:
 
 def _wanted(form: InputForm) -> str:
     if form.kind == "text":
-        return "a text in quotes"
+        return "a text in quotes, or an object with its column"
     if form.encoder is not None:
         return "a row, as an object with its columns"
     return "a row, as a list of numbers" + (" or an object with its columns" if form.names else "")

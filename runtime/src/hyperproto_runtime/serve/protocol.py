@@ -19,12 +19,13 @@ from pydantic import BaseModel, Field, ValidationError
 from hyperproto_runtime.errors import InputError
 from hyperproto_runtime.model import InputForm, Model, TaskForm
 from hyperproto_runtime.predictor import INPUT, POINT, Predictor
-from hyperproto_runtime.serve.gate import RefusedError
+from hyperproto_runtime.serve.gate import RefusedError, check_json
 
 Array: TypeAlias = NDArray[Any]
 DTYPES = {"BOOL": "?", "FP16": "<f2", "FP32": "<f4", "FP64": "<f8"}
 DTYPES |= {f"{sign}{8 * size}": f"<{sign[0].lower()}{size}" for sign in ("INT", "UINT") for size in (1, 2, 4, 8)}
 Datatype: TypeAlias = Literal["BYTES", "BOOL", "FP16", "FP32", "FP64", "INT8", "INT16", "INT32", "INT64", "UINT8", "UINT16", "UINT32", "UINT64"]  # fmt: skip  # noqa: E501
+VERSION = "1"  # the only one of a model
 Side: TypeAlias = Annotated[int, Field(ge=0, le=2**31)]
 
 
@@ -63,13 +64,14 @@ class Output(NamedTuple):
     parts: tuple[str, ...]
 
 
-def read_request(body: bytes, header_length: str | None) -> tuple[InferRequest, bytes]:
+def read_request(body: bytes, header_length: str | None, most_json: int) -> tuple[InferRequest, bytes]:
     """Return what the JSON of a request says, and the bytes behind it."""
     split = len(body)
     if header_length is not None:
         if not (header_length.isascii() and header_length.isdigit()) or int(header_length[:20]) > len(body):
             raise RefusedError(400, "Inference-Header-Content-Length must be the number of bytes of the JSON.")
         split = int(header_length)
+    check_json(split, most_json)
     try:
         return InferRequest.model_validate_json(body[:split]), body[split:]
     except ValidationError as error:
@@ -247,7 +249,8 @@ def write_answer(
         else:
             about["data"] = finite(values.ravel())
         listed.append(about)
-    answer = {"model_name": model_name, **({} if request.id is None else {"id": request.id}), "outputs": listed}
+    named = {"model_name": model_name, "model_version": VERSION}
+    answer = {**named, **({} if request.id is None else {"id": request.id}), "outputs": listed}
     head = json.dumps(answer, allow_nan=False).encode()
     return b"".join([head, *behind]), len(head) if behind else None
 

@@ -37,7 +37,7 @@ def serve(folder: str | Path, options: ServeOptions | None = None) -> None:
     """Serve an exported model over HTTP until SIGINT (Ctrl-C) or SIGTERM; what was accepted is answered first."""
     options = ServeOptions() if options is None else options
     host, name = options.host, options.name
-    for limit, least in {"port": 0, "most_bytes": 1, "most_rows": 1, "most_requests": 1}.items():
+    for limit, least in {"port": 0, "most_bytes": 1, "most_json": 1, "most_rows": 1, "most_requests": 1}.items():
         check_integer(getattr(options, limit), limit, at_least=least)
     check_finite_number(options.timeout, "timeout", above=0)
     if options.port > 65535:

@@ -128,7 +128,7 @@ class ClassCalibration(TaskCalibration, kind="classes"):
     def __post_init__(self) -> None:
         choose(self.outlier, OUTLIER_SCORES, what="outlier score")
         for value, kind in ((self.model, Temperature), (self.sets, ConformalSets), (self.rejection, Rejection)):
-            if value is not None and not isinstance(value, kind):
+            if not isinstance(value, kind) and (value is not None or kind is Temperature):
                 raise InputTypeError("A class calibration", f"have a {kind.__name__}", type(value).__name__)
 
     @classmethod
