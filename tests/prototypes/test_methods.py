@@ -212,5 +212,5 @@ def test_a_sweep_holds_separation_only_assignment_and_auto(prior):
 
 def test_a_sweep_leaves_assignment_out_where_there_are_too_many_classes(monkeypatch):
     monkeypatch.setattr(methods, "ALL_ANCHORS", 10)
-    rows = sweep_prior_weight(12, 4, vectors(), weights=[1.0], effort="fast", workers=1)
-    assert [label for label, _ in rows] == ["separation only", ""]
+    rows = sweep_prior_weight(12, 4, vectors(), effort="fast", workers=1)
+    assert [label for label, _ in rows] == ["separation only", "", "", "auto", "", ""]
