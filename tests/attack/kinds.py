@@ -22,7 +22,8 @@ from hyperproto.cli.place import read_classes
 from hyperproto.data import read_source, training_data
 from hyperproto.data.readers import describe_data
 from hyperproto.estimators import HypersphericalClassifier, HypersphericalMultiTask, HypersphericalRegressor
-from hyperproto.evaluation import calibrate_run, list_runs, predict_files
+from hyperproto.evaluation import calibrate_run, export_run, list_runs, predict_files
+from hyperproto.hub import HubModel
 from hyperproto.models import create_backbone, load_weights
 from hyperproto.priors.accept import as_prior
 from hyperproto.reproduction.cell import FORMAT, paper_cell, write_record
@@ -32,6 +33,8 @@ from hyperproto.reproduction.reports import to_markdown
 from hyperproto.training import NetworkSpec, RunSpec, SpaceSpec, TrainSettings, resume_run, train
 from hyperproto.training.folder import stored_spec
 from hyperproto_runtime import Predictor
+from hyperproto_runtime.cli import predict_files as predict_exported
+from hyperproto_runtime.cli import read_table
 from hyperproto_runtime.errors import HyperprotoError
 from tests.data import layouts
 
@@ -284,6 +287,46 @@ def _use_model(folder: Path, path: Path) -> None:
             predictor.prototypes(task.name, range(len(task.classes)))
 
 
+def _run_model(write: Callable[[Path], Path]) -> Callable[[Path], Path]:
+    """Write the exported model of a run, as ``write`` makes one."""
+
+    def written(folder: Path) -> Path:
+        export_run(write(folder).parent, folder / "model")
+        return folder / "model" / "model.json"
+
+    return written
+
+
+def _predict_model(folder: Path, path: Path) -> None:
+    """Predict an image, or the rows of a table, as the command of the runtime does."""
+    files = [*folder.glob("data/a/0.png"), *folder.glob("numbers.csv")]
+    list(predict_exported(folder / "model", files))
+
+
+def _hub_model(folder: Path) -> Path:
+    HubModel(_run("config.json")(folder).parent).save_pretrained(folder / "model")
+    return folder / "model" / "config.json"
+
+
+def _use_hub_model(folder: Path, path: Path) -> None:
+    HubModel.from_pretrained(folder / "model").card()
+
+
+def _frozen_run(folder: Path) -> Path:
+    """Write a run that is trained on the features of a network, which a file holds."""
+    _image("PNG")(folder / "data")
+    torch.save(create_backbone("resnet-8", out_dim=3).state_dict(), folder / "w.pt")
+    network = NetworkSpec(backbone="resnet-8", weights=str(folder / "w.pt"), freeze=True)
+    data, settings = describe_data(folder / "data", "image-folder"), TrainSettings(epochs=1, batch_size=4)
+    train(RunSpec(data=data, network=network, space=SpaceSpec(dim=3), train=settings), folder / "run")
+    (folder / "run" / "metrics.json").unlink()
+    return folder / "run" / "features.safetensors"
+
+
+def _resume_frozen_run(folder: Path, path: Path) -> None:
+    resume_run(folder / "run", path=folder / "data")
+
+
 def _weights(ending: str) -> Callable[[Path], Path]:
     def write(folder: Path) -> Path:
         weights = create_backbone("resnet-8", out_dim=3).state_dict()
@@ -345,6 +388,8 @@ KINDS: dict[str, Kind] = {
     "csv": Kind(_numbers, _table),
     "parquet": Kind(partial(_numbers, ending=".parquet"), _table),
     "tsv": Kind(partial(_numbers, ending=".tsv"), _table),
+    "runtime-csv": Kind(_numbers, lambda folder, path: read_table(path)),
+    "runtime-tsv": Kind(partial(_numbers, ending=".tsv"), lambda folder, path: read_table(path)),
     "mnist-labels": Kind(_layout(layouts.write_mnist, "train-labels-idx1-ubyte.gz"), _source),
     "cifar-test": Kind(_layout(layouts.write_cifar100_binary, "test.bin"), _source),
     "tiny-imagenet-wnids": Kind(_layout(layouts.write_tiny_imagenet, "wnids.txt"), _source),
@@ -381,6 +426,7 @@ KINDS: dict[str, Kind] = {
     ),
     "run-image": Kind(_image_run, _use_image_run),
     "run-text": Kind(_run("config.json", text="word"), _use_run),
+    "run-features.safetensors": Kind(_frozen_run, _resume_frozen_run),
     **{f"estimator-{name}": Kind(_estimator(name), _use_estimator) for name in ESTIMATOR},
     "estimator-several": Kind(_estimator("estimator.json", several=True), _use_estimator),
     "estimator-number": _simple(HypersphericalRegressor(epochs=2, random_state=0), lambda x: x),
@@ -389,6 +435,9 @@ KINDS: dict[str, Kind] = {
     "estimator-table": _simple(HypersphericalClassifier(epochs=2, random_state=0), lambda x: _with_words(x)),
     **{f"add-{name}": Kind(_estimator(name), _add_to_estimator) for name in ESTIMATOR if name != "last.safetensors"},
     **{f"model-{name}": Kind(_model(name), _use_model) for name in MODEL},
+    "model-image": Kind(_run_model(_image_run), _predict_model),
+    "model-text": Kind(_run_model(_run("config.json", text="word")), _predict_model),
+    "hub-config": Kind(_hub_model, _use_hub_model),
     "weights-pt": Kind(_weights(".pt"), _load_weights),
     "weights-safetensors": Kind(_weights(".safetensors"), _load_weights),
     "cell": Kind(_record, _report),

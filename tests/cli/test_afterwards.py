@@ -7,7 +7,11 @@ import shutil
 
 import pytest
 
+from hyperproto.data.readers import describe_data
+from hyperproto.spec import RunSpec, TrainSettings
+from hyperproto.training import train
 from tests.cli.test_cli import run
+from tests.data.layouts import write_csv
 from tests.evaluation.conftest import image_run, table_run, write_images, write_numbers  # noqa: F401  # fixtures
 
 
@@ -115,6 +119,18 @@ def test_a_run_that_is_not_calibrated_says_so(capsys, table_run):  # noqa: F811
     code, out, _ = run(capsys, "evaluate", str(table_run.folder))
     assert code == 0
     assert "not calibrated: hyperproto calibrate" in out
+
+
+def test_predict_writes_no_class_that_a_spreadsheet_would_run(capsys, tmp_path):
+    formula = "=cmd|' /C calc'!A0"
+    table = write_csv(tmp_path / "t.csv", ["a", "side"], [[i, (formula, "cat")[i % 2]] for i in range(20)])
+    data = describe_data(table, "table", classes=["side"])
+    train(RunSpec(data=data, train=TrainSettings(epochs=1, batch_size=8)), tmp_path / "run", progress=False)
+    code, _, _ = run(capsys, "predict", str(tmp_path / "run"), str(table), "-o", str(tmp_path / "found.csv"))
+    assert code == 0
+    cells = [cell for row in csv.reader((tmp_path / "found.csv").read_text().splitlines()) for cell in row]
+    assert f"'{formula}" in cells
+    assert formula not in cells
 
 
 def test_a_calibrated_run_predicts_probabilities_sets_intervals_and_unknown(capsys, calibrated):

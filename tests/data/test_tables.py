@@ -3,6 +3,7 @@ import io
 import json
 import math
 
+import numpy as np
 import pyarrow
 import pytest
 import torch
@@ -16,7 +17,8 @@ from hyperproto.data.source import hold_out_rows
 from hyperproto.data.tables import describe_columns, read_columns
 from hyperproto.spaces import tasks_for
 from hyperproto_runtime.errors import InputError
-from tests.data.layouts import write_csv, write_painting_table
+from hyperproto_runtime.images import ImagePreprocessing, decode
+from tests.data.layouts import save_image, write_csv, write_painting_table
 
 PEOPLE = [["60", "1.6", "a", "30"], ["70", "", "b", "40"], ["80", "1.8", "a", ""], ["90", "2.0", "", "60"]]
 HEADER = ["weight", "height", "group", "age"]
@@ -41,6 +43,24 @@ def test_a_table_of_images_with_empty_cells(tmp_path):
     assert source.train.inputs[3] == tmp_path / "images" / "3.png"
     assert source.preprocessing.size == 24
     assert source.augment is not None
+
+
+def test_a_table_may_name_images_anywhere_and_what_is_none_is_refused(tmp_path):
+    """As SECURITY.md says: absolute paths, ``..`` and links are followed, what is there is decoded as an image."""
+    inside, outside = tmp_path / "inside", tmp_path / "outside"
+    inside.mkdir()
+    for index in range(3):
+        save_image(outside / f"{index}.png", np.full((3, 8, 8), 10 * index, np.uint8))
+    (inside / "link.png").symlink_to(outside / "2.png")
+    rows = [[str(outside / "0.png"), "a"], ["../outside/1.png", "b"], ["link.png", "a"]]
+    source = read_table(
+        write_csv(inside / "t.csv", ["path", "side"], rows), image="path", classes=["side"], held_out=0
+    )
+    found = [decode(path, ImagePreprocessing(8)).max() for path in source.train.inputs]
+    assert found == [0, 10, 20]
+    (outside / "1.png").write_text("a secret")
+    with pytest.raises(InputError, match='1.png" must be an image; got a file of no known format'):
+        decode(source.train.inputs[1], ImagePreprocessing(8))
 
 
 def test_a_table_of_numbers_is_standardized_by_its_training_rows(tmp_path):

@@ -20,7 +20,8 @@ from hyperproto.models import create_backbone
 from hyperproto.runtime import Predictor
 from hyperproto.spec import NetworkSpec, RunSpec, TrainSettings
 from hyperproto.training import train
-from hyperproto_runtime.errors import InputError
+from hyperproto_runtime.errors import InputError, StorageError
+from tests.core.test_files import full_disk
 from tests.data import layouts
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # what the exporter warns of is not ours
@@ -54,6 +55,13 @@ def test_a_classifier_keeps_labels_probabilities_sets_outliers_and_rejections(tm
         predictor.intervals(X)
     best = predictor.top_k(X[:4], 1)
     assert best.names[:, 0].tolist() == model.classes_[model.cosines(X[:4]).argmax(axis=1)].tolist()
+
+
+def test_a_full_disk_is_a_sentence_and_leaves_no_folder(tmp_path):
+    model = HypersphericalClassifier(epochs=1, random_state=0).fit(X, SIDE)
+    with full_disk(), pytest.raises(StorageError, match=r"written \(File too large\); got a disk with .* Make room"):
+        model.export(tmp_path / "model", X)
+    assert not any(tmp_path.iterdir())
 
 
 def test_sparse_rows_and_a_regressor(tmp_path):

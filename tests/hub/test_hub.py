@@ -13,7 +13,8 @@ from hyperproto.hub import HubModel
 from hyperproto.models import create_backbone
 from hyperproto.spec import DataSpec, RunSpec, TrainSettings
 from hyperproto.training import train
-from hyperproto_runtime.errors import InputError
+from hyperproto_runtime.errors import InputError, StorageError
+from tests.core.test_files import full_disk
 
 ROWS = torch.randn(60, 4, generator=torch.Generator().manual_seed(0))
 TARGETS = {"pet": torch.arange(60) % 3, "age": torch.linspace(0, 9, 60)}
@@ -55,6 +56,12 @@ def test_the_card_says_what_is_known(run):
     certificate = hp.load(run).space.prototypes["pet"].certificate
     assert f'"max_cosine": {certificate.max_cosine}' in card.text
     assert "Calibration: none." in HubModel(run, which="best").card()
+
+
+def test_a_full_disk_is_a_sentence_and_leaves_no_folder(run, tmp_path):
+    with full_disk(), pytest.raises(StorageError, match=r"written \(File too large\); got a disk with .* Make room"):
+        HubModel(run).save_pretrained(tmp_path / "model")
+    assert not any(tmp_path.iterdir())
 
 
 TABLE = "words,age,pet,size\n" + "".join(f"soft fur {i % 3},{i % 7},pet{i % 3},{i % 5}\n" for i in range(60))

@@ -13,8 +13,8 @@ ABOVE = {"dog": ["carnivore"], "cat": ["carnivore"], "carnivore": ["animal"], "f
 
 
 NO_WORDNET = (
-    "nltk with WordNet's data is not installed, and no package brings those: Debian's wordnet-base and "
-    "wordnet-sense-index lack the file lexnames, without which nltk does not open the others"
+    "nltk with WordNet's data is not installed: Debian's wordnet-base has the data but for the file lexnames, "
+    "without which nltk does not open them and whose rows are on its man page alone"
 )
 
 
