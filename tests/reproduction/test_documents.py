@@ -116,8 +116,9 @@ FREE, SOFTMAX = "Sphere, free norm", "Softmax CE, 100 outputs"
             "the same from scratch, 30",
             "table1-medium",
             "CIFAR-100 100",
-            ("This paper", TABLE4, "One-hot", "Word2vec"),
+            ("This paper", "Our placement", TABLE4, "One-hot", "Word2vec"),
         ),
+        ("from scratch at D = 25", "table3-medium", "25", ("Our placement, data-driven prior", TABLE4, WITHOUT)),
         ("year with style", SIXTH, "no weight", (f"{YEAR}This paper", f"{YEAR}{HEADS}", f"{YEAR}constant answer")),
     ],
 )

@@ -23,7 +23,7 @@ def from_plain(kind: type[T], values: Any, *, newer: bool = False) -> T:
     """Build a dataclass by the names of its fields, nested ones too; an error names the field at fault.
 
     Fields may be numbers (``Real`` where NaN is one), text, truths, dicts, tuples of one type, Literals, dataclasses,
-    or any of these or None. ``newer`` leaves out fields that are not known, as a newer version may have written them.
+    or any of these or None. ``newer`` leaves out fields that are not known, as another version may have written them.
     """
     if not isinstance(values, Mapping):
         raise InputTypeError(f"A {kind.__name__}", "be described by its fields", type(values).__name__)
@@ -37,7 +37,7 @@ def from_plain(kind: type[T], values: Any, *, newer: bool = False) -> T:
         if name not in values and item.default is item.default_factory is dataclasses.MISSING:
             raise InputError(name, f"be given for a {kind.__name__}")
     hints = _hints(kind)
-    return kind(**{name: typed(value, hints[name], name) for name, value in values.items()})
+    return kind(**{name: typed(value, hints[name], name, newer=newer) for name, value in values.items()})
 
 
 def read_plain(kind: type[T], values: Any, where: str) -> T:
@@ -55,29 +55,29 @@ def check_choices(values: Any) -> None:
             typed(getattr(values, name), hint, name)
 
 
-def typed(value: Any, hint: Any, name: str) -> Any:
-    """Return a value as an annotation has it, or raise an error about ``name``."""
+def typed(value: Any, hint: Any, name: str, *, newer: bool = False) -> Any:
+    """Return a value as an annotation has it, or raise an error about ``name``; ``newer`` is of :func:`from_plain`."""
     kind, parts = get_origin(hint) or hint, get_args(hint)
     if kind in (Union, UnionType):
         some = next(part for part in parts if part is not NoneType)
-        return None if value is None else typed(value, some, name)
+        return None if value is None else typed(value, some, name, newer=newer)
     if kind is Literal:
         choose(value, dict.fromkeys(parts), what=name.replace("_", " "))
     elif kind is tuple:
         if not isinstance(value, list | tuple):
             raise InputTypeError(name, "be a list", repr(value))
-        return tuple(typed(part, parts[0], name) for part in value)
+        return tuple(typed(part, parts[0], name, newer=newer) for part in value)
     elif kind is int:
         if abs(check_integer(value, name, at_least=-sys.maxsize)) > sys.maxsize:
             raise InputError(name, f"be at most {sys.maxsize}", value)
     elif kind is Real and (isinstance(value, bool) or not isinstance(value, int | float)):
         raise InputTypeError(name, "be a number", repr(value))
     elif kind is dict and parts and isinstance(value, dict):
-        return {key: typed(part, parts[1], f"{name}/{key}") for key, part in value.items()}
+        return {key: typed(part, parts[1], f"{name}/{key}", newer=newer) for key, part in value.items()}
     elif kind is float:
         return check_finite_number(value, name)
     elif dataclasses.is_dataclass(kind) and isinstance(kind, type):
-        return value if isinstance(value, kind) else from_plain(kind, value)
+        return value if isinstance(value, kind) else from_plain(kind, value, newer=newer)
     elif kind in PLAIN and not isinstance(value, kind):
         raise InputTypeError(name, PLAIN[kind], repr(value))
     return value
