@@ -56,7 +56,7 @@ def check_choices(values: Any) -> None:
 
 
 def typed(value: Any, hint: Any, name: str, *, newer: bool = False) -> Any:
-    """Return a value as an annotation has it, or raise an error about ``name``; ``newer`` is of :func:`from_plain`."""
+    """Return a value as an annotation has it, or raise an error about ``name``; ``newer`` is as in ``from_plain``."""
     kind, parts = get_origin(hint) or hint, get_args(hint)
     if kind in (Union, UnionType):
         some = next(part for part in parts if part is not NoneType)
