@@ -28,12 +28,8 @@ MAX_PER_CLASS = 1000  # images, from which on a network is trained from scratch
 HEAD, HEAD_DECAY = (512,), 0.003  # hidden layers between frozen features and the output, and their weight decay
 MAX_PER_AXIS = 8  # classes on frozen features: with more of them a far class must count for still less
 FINE_TUNING = 0.001  # of the usual rate, where a network starts from weights that it would lose at a higher one
-MIN_STEPS = {
-    "images": 60,
-    "rows": 300,
-    "binned rows": 300,
-    "sparse rows": 300,
-}  # of training altogether, however few the examples
+# of training altogether, however few the examples
+MIN_STEPS = {"images": 60, "rows": 300, "binned rows": 300, "sparse rows": 300}
 BATCHES: dict[InputKind, tuple[int, int]] = {
     "images": (20, 128),
     "rows": (15, 64),
@@ -61,11 +57,8 @@ PARTIAL_FIT_RATE = 0.3  # of the learning rate, in ``partial_fit``: its passes h
 SUM_RATE = 0.01
 MEAN_RATES = {"cosine_softmax": 0.2, "sampled_cosine_softmax": 0.2, "free_norm_softmax": 0.2, "power_cosine": 1.0}
 COMPOSITE_RATE, JOINT_RATE, OTHER_RATE = 0.3, 0.1, 0.1
-ROW_RATE, BINNED_RATE, SPARSE_RATE = (
-    0.1,
-    0.2,
-    0.3,
-)  # tables and texts, by a softmax over the classes or for numbers alone
+# tables, large ones and texts, by a softmax over the classes or for numbers alone
+ROW_RATE, BINNED_RATE, SPARSE_RATE = 0.1, 0.2, 0.3
 ROW_LOSSES = ("free_norm_softmax", "cosine_softmax", "squared_cosine", "absolute")  # that have those rates
 PLAIN_NUMBER_RATE = 0.01  # of the squared error of a plain number, which no sphere bounds: at 0.1 it diverges
 
