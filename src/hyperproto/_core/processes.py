@@ -36,6 +36,7 @@ def meet_other_processes() -> None:
     if _started() == 1:
         return
     import torch
+    import torch.distributed.nn  # its defaults keep the group that is there when it is imported: before there is one
     from accelerate import PartialState
     from accelerate.utils import is_xpu_available
 
