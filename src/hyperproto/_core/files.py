@@ -239,8 +239,7 @@ def _line(value: Any) -> str:
 def plain(value: T) -> T:
     """Return what JSON can express: numpy's numbers as Python's, lists for tuples, null for what is not finite."""
     text = json.dumps(value, default=lambda number: number.item())
-    expressed: T = json.loads(text, parse_constant=lambda name: None)
-    return expressed
+    return json.loads(text, parse_constant=lambda name: None)
 
 
 def versions(*packages: str) -> dict[str, str]:

@@ -68,8 +68,7 @@ def one_thread() -> AbstractContextManager[object]:
     """Hold numpy's and scipy's linear algebra to one thread: their number changes the last bits of a sum."""
     from threadpoolctl import threadpool_limits
 
-    limits: AbstractContextManager[object] = threadpool_limits(limits=1)
-    return limits
+    return threadpool_limits(limits=1)
 
 
 def run_tasks(tasks: Sequence[Task], workers: int, *, in_order: bool = True) -> Generator[Any, None, None]:

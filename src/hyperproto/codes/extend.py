@@ -75,8 +75,7 @@ def _start(fixed: Array, count: int, seed: int) -> Array:
     for _ in range(count):
         chosen.append(int(nearest.argmin()))
         np.maximum(nearest, candidates @ candidates[chosen[-1]], out=nearest)
-    points: Array = candidates[chosen]
-    return points
+    return candidates[chosen]
 
 
 def _budget(num_fixed: int, dim: int, count: int, effort: str) -> tuple[int, int]:

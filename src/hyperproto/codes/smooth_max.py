@@ -142,7 +142,6 @@ class SmoothMax:
     """
 
     def __init__(self, num_points: int, dim: int, *, exponent: int = 1) -> None:
-        """Set K, D and p, and make the two arrays."""
         self.shape = (num_points, dim)
         self.exponent = exponent
         self._ratio = np.empty((num_points, num_points))
@@ -237,8 +236,7 @@ class SmoothMaxWithFixedPoints:
     def largest_cosines(self, points: Array) -> Array:
         """Return, for each start, the largest cosine of a pair with a new point. Shapes (B, count, D) -> (B,)."""
         old, new = self._distances(points)
-        largest: Array = 1 - np.minimum(old.min(axis=(1, 2)), new.min(axis=(1, 2)))
-        return largest
+        return 1 - np.minimum(old.min(axis=(1, 2)), new.min(axis=(1, 2)))
 
     def _distances(self, points: Array) -> tuple[Array, Array]:
         """Return 1 - cosine to the fixed points, (B, count, M), and among the new ones, (B, count, count)."""

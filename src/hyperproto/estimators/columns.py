@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from hyperproto._core.checks import check_finite_number, unknown_choice
-from hyperproto.data import Bounds, Labels
+from hyperproto.data import Bounds
 from hyperproto_runtime.errors import InputError, InputTypeError, arg
 
 PLAIN = (str, int, float, bool)
@@ -41,11 +41,6 @@ class ClassColumn:
         """The classes as strings, by which a prior knows them."""
         return tuple(str(value) for value in self.classes.tolist())
 
-    @property
-    def target(self) -> Labels:
-        """What a data set says about such a target."""
-        return Labels(self.names)
-
     def encode(self, labels: NDArray[Any]) -> Tensor:
         """Return class ids, shape (n,)."""
         ids = np.searchsorted(self.classes, labels).clip(0, len(self.classes) - 1)
@@ -61,8 +56,7 @@ class ClassColumn:
 
     def decode(self, ids: Tensor) -> NDArray[Any]:
         """Return classes, shape (n,)."""
-        labels: NDArray[Any] = self.classes[ids.cpu().numpy()]
-        return labels
+        return self.classes[ids.cpu().numpy()]
 
     def check_kind(self, values: Any) -> NDArray[Any]:
         """Return labels of other classes as an array, which must be of the kind that these classes are."""

@@ -104,12 +104,6 @@ class Evidence:
         return [math.nan if loss is None else float(loss) for loss in losses]
 
     @property
-    def course(self) -> list[float]:
-        """The losses, where they are finite and enough to judge how they develop; otherwise empty."""
-        losses = self.losses
-        return losses if len(losses) >= FEWEST_EPOCHS and all(map(math.isfinite, losses)) else []
-
-    @property
     def lr(self) -> float:
         """The largest learning rate."""
         stored = [line.get("lr") for line in self.record.history] or [self.record.settings.get("lr")]
@@ -224,8 +218,8 @@ def loss_not_finite(run: Evidence) -> Iterator[Finding]:
 
 def loss_course(run: Evidence) -> Iterator[Finding]:
     """Find a loss that ends above its beginning, hardly moves, or goes as fast in its last fifth as on average."""
-    losses, lr = run.course, run.lr
-    if not losses:
+    losses, lr = run.losses, run.lr
+    if len(losses) < FEWEST_EPOCHS or not all(map(math.isfinite, losses)):
         return
     third, fifth = max(1, len(losses) // 3), max(1, len(losses) // 5)
     first, last = sum(losses[:third]) / third, sum(losses[-third:]) / third

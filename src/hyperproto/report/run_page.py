@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hyperproto._core.checks import names_or_numbers
 from hyperproto.data import ImageData
-from hyperproto.data.tables import read_columns
+from hyperproto.data.table_files import read_columns
 from hyperproto.evaluation import ClassReport, Evaluation, TaskPredictions, evaluate_run
 from hyperproto.evaluation.evaluate import Predicted
 from hyperproto.evaluation.run_data import AnyRun, run_preprocessing

@@ -168,11 +168,10 @@ def _answer_constant(cell: Cell, places: Places) -> dict[str, Any]:
 
 def _class_prototypes(cell: Cell, source: Source, places: Places) -> Prototypes | None:
     """Return the prototypes of the class task on a sphere; each range takes one axis."""
-    class_targets = [(name, target) for name, target in source.targets.items() if isinstance(target, Labels)]
     space = cell.run.space
-    if space.prototypes is None or not class_targets:
+    if space.prototypes is None or not source.labels:
         return None
-    ((name, labels),) = class_targets
+    ((name, labels),) = source.labels.items()
     axes = cast(int, space.dim) - (len(source.targets) - 1)
     prior = partial(prior_from_data, source.train, name, labels)
     return cell_prototypes(cell, labels.num_classes, axes, labels.names, places, prior)
@@ -180,8 +179,7 @@ def _class_prototypes(cell: Cell, source: Source, places: Places) -> Prototypes 
 
 def _protocol(cell: Cell, network: nn.Module, space: TaskSpace, train: int, test: int) -> dict[str, Any]:
     """Return what the cell came to on these data."""
-    prototypes: Any = space.prototypes if isinstance(space, Sphere) else {}
-    every = [prototypes] if isinstance(prototypes, Prototypes) else list(prototypes.values())
+    every = list(space.prototypes_by_task().values())
     batch_size, epochs = cast(int, cell.run.train.batch_size), cast(int, cell.run.train.epochs)
     return {
         "train": train,
@@ -214,7 +212,7 @@ def _outputs_on_sphere(run: Run, source: Source, test: Arrays | ImageData, cell:
         "labels": shown.targets["digit"].tolist(),
         "values": [round(value, 2) for value in shown.targets["angle"].tolist()],
         "prototypes": _rounded(prototypes["digit"].vectors, 6),
-        "names": list(cast(Labels, source.targets["digit"]).names),
+        "names": list(source.labels["digit"].names),
         "side": SIDE,
         "images": base64.b64encode(small.numpy().tobytes()).decode(),
     }
@@ -224,7 +222,7 @@ def _measure_separation(cell: Cell, places: Places) -> dict[str, Any]:
     """Measure the separation of prototypes: nothing is trained."""
     names = None
     if cell.run.space.prototypes == "word2vec" and places.words is not None:
-        names = cast(Labels, read_cell_data(cell, places).targets["class"]).names
+        names = read_cell_data(cell, places).labels["class"].names
     num_classes, dim = cast(int, cell.run.data.first_classes), cast(int, cell.run.space.dim)
     prototypes = cell_prototypes(cell, num_classes, dim, names, places)
     described = describe_prototypes(prototypes)

@@ -43,16 +43,17 @@ class Sphere(TaskSpace):
         named, bare = parse_tasks(task, tasks)
         axes = deal_axes(dim, named, separate=separate)
         heads: dict[str, Head] = {}
-        for name, asked in range_tasks(named).items():
-            heads[name] = PoleHead(asked, axes[name], int(dim))
-        for name, classes in class_tasks(named).items():
-            size, placed = axes[name].stop - axes[name].start, classes.classes
+        for name, asked in named.items():
+            if isinstance(asked, Range):
+                heads[name] = PoleHead(asked, axes[name], int(dim))
+                continue
+            size, placed = axes[name].stop - axes[name].start, asked.classes
             if not isinstance(placed, Prototypes):  # among several processes the first places, the others receive
                 placed = from_first(partial(place, placed, size, effort="fast", every_axis=True))
-            heads[name] = PrototypeHead(classes.with_loss_for(size), axes[name], placed)
+            heads[name] = PrototypeHead(asked.with_loss_for(size), axes[name], placed)
         self.separate = bool(separate)
         options = {"separate": True} if separate else {}  # a CompositeSpace has no choice
-        super().__init__(dim, {name: heads[name] for name in named}, bare=bare, **options)
+        super().__init__(dim, heads, bare=bare, **options)
 
     def project(self, z: Tensor) -> Tensor:
         """Return the outputs as points on the sphere, shape (n, dim); all of separate ones together have length 1."""

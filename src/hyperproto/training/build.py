@@ -271,14 +271,13 @@ def prior_from_data(split: Split, name: str, labels: Labels) -> Prior | None:
 
 def draw_in_proportion(split: Split, source: Source, examples: int, *purpose: str) -> Tensor:
     """Return which examples a draw takes, each class in proportion, in the order of the file. Shape (examples,)."""
-    every = torch.zeros(len(split), dtype=torch.int64)
-    labels = (split.targets[name] for name, known in source.targets.items() if isinstance(known, Labels))
-    return draw_rows(next(labels, every), examples, seed=derive_seed(DRAW, *purpose))
+    labels = next((split.targets[name] for name in source.labels), torch.zeros(len(split), dtype=torch.int64))
+    return draw_rows(labels, examples, seed=derive_seed(DRAW, *purpose))
 
 
 def _draw_share(source: Source, share: float, seed: int) -> Tensor:
     """Return the training examples to validate on: a share of each class."""
-    labels = [source.train.targets[name] for name, known in source.targets.items() if isinstance(known, Labels)]
+    labels = [source.train.targets[name] for name in source.labels]
     _, chosen = hold_out_rows(labels, len(source.train), share=share, seed=derive_seed(seed, "validation"))
     if not len(chosen):
         raise InputError("valid_share", f"hold out an example of {len(source.train)} at least", f"{share:g}")
@@ -365,10 +364,10 @@ def _load_prototypes(path: str, labels: Labels, name: str) -> Prototypes:
 
 
 def _only_class_target(source: Source, asked: str) -> tuple[str, Labels]:
-    found = [(name, known) for name, known in source.targets.items() if isinstance(known, Labels)]
+    found = source.labels
     if len(found) != 1:
         raise InputError(arg(asked), "be left out unless the data have one class task", f"{len(found)} class tasks")
-    return found[0]
+    return next(iter(found.items()))
 
 
 def _has_prior(split: Split) -> bool:

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any, Self, TypeAlias
 
 import torch
@@ -55,10 +55,10 @@ def accelerator_for(mixed_precision: str | None) -> Iterator[Accelerator]:
                 Accelerator(mixed_precision=before)
 
 
-def share_buffers(network: nn.Module, accelerator: Accelerator) -> None:
+def share_buffers(module: nn.Module, accelerator: Accelerator) -> None:
     """Give every process the buffers of the first, whose batch statistics are the ones that are stored."""
     if accelerator.num_processes > 1:
-        for buffer in network.buffers():
+        for buffer in module.buffers():
             torch.distributed.broadcast(buffer, src=0)
 
 
@@ -123,9 +123,8 @@ class Gradients:
     ) -> None:
         objective = Objective(network, space, settings.reduction)
         processes = accelerator.num_processes
+        share_buffers(space, accelerator)
         if processes > 1:
-            for _, buffer in space.named_buffers():
-                torch.distributed.broadcast(buffer, src=0)
             # prototypes never change: without this they would be sent to every process at every step
             heads = ((name, head) for name, head in space.named_modules() if isinstance(head, Head))
             fixed = [f"space.{name}.{buffer}" for name, head in heads for buffer in head._buffers]
@@ -281,9 +280,7 @@ class GracefulShutdown:
                 self._handlers[number] = signal.signal(number, self._request)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._restore_handlers()
 
     def due(self, step: int) -> bool:

@@ -9,16 +9,15 @@ from pathlib import Path
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from hyperproto._core.files import replacing
 from hyperproto._core.processes import from_first
 from hyperproto._core.progress import progress_bar
 from hyperproto.data import ImageData, Source, Split
 from hyperproto.models import FeatureBackbone
 from hyperproto.spec import DataSpec
 from hyperproto.training.build import build_data
+from hyperproto.training.checkpoint import write_tensors
 from hyperproto.training.folder import FEATURES
 from hyperproto.training.outputs import network_outputs
 from hyperproto_runtime.errors import InputError
@@ -56,7 +55,6 @@ def freeze(network: nn.Module, source: Source, data: DataSpec, folder: Path | No
 
 def _stored(network: FeatureBackbone, source: Source, data: DataSpec, folder: Path | None) -> dict[str, Tensor]:
     """Return features, and the targets of the images that can be read, from the folder or computed."""
-    # one key: safetensors mixes the order of several
     origin = {"features": json.dumps({"format": FORMAT, "origin": _origin(network, source, data)})}
     tensors: dict[str, Tensor] = {}
     if folder is not None and (folder / FEATURES).is_file():  # a pipe would be waited for
@@ -72,8 +70,7 @@ def _stored(network: FeatureBackbone, source: Source, data: DataSpec, folder: Pa
             tensors[part] = _compute(network, images)
             tensors |= {f"{part}.{name}": target for name, target in images.targets.items()}
     if folder is not None:
-        with replacing(folder / FEATURES) as temporary:
-            save_file(tensors, temporary, metadata=origin)
+        write_tensors(folder / FEATURES, tensors, **origin)
     return tensors
 
 
