@@ -2,7 +2,7 @@
 
 This module alone knows how files and folders are written, replaced, recognized as leftovers, and locked. A temporary
 folder is locked as long as it is in use, so one that can be locked is a leftover of a process that was killed; it is
-removed, with what a library may have put beside the file, when the next file is written to the folder it is in.
+removed, with what a library may have put next to the file, when the next file is written to the folder it is in.
 """
 
 import errno
@@ -327,14 +327,14 @@ def filling(folder: str | Path, closing: str, names_of: NamesOf = lambda path: (
         was_killed = waiting.is_dir()
         if was_killed:
             _settle(waiting, closing, names_of)
-        held = names_in(folder)
-        allowed = held <= {*names_of(folder / closing)} if (folder / closing).is_file() else not held
+        present = names_in(folder)
+        allowed = present <= {*names_of(folder / closing)} if (folder / closing).is_file() else not present
         if not allowed and not was_killed:
             new_folder(folder)
         try:
             waiting.mkdir()
             yield waiting
-            if not allowed and not _same_files(waiting, folder, held):
+            if not allowed and not _same_files(waiting, folder, present):
                 new_folder(folder, except_for=[WAITING])
         except BaseException:
             shutil.rmtree(waiting, ignore_errors=True)
@@ -342,7 +342,7 @@ def filling(folder: str | Path, closing: str, names_of: NamesOf = lambda path: (
                 with suppress(OSError):
                     folder.rmdir()
             raise
-        if allowed and held:
+        if allowed and present:
             (folder / closing).replace(waiting / FORMER)
         _settle(waiting, closing, names_of)
 

@@ -112,13 +112,13 @@ def extend_ranked(
     anchors = np.flatnonzero(members >= len(fixed))
     ranking = Ranking(similarity[np.ix_(members[anchors], members)], anchors)
     with one_thread():
-        toward = _towards_prior(fixed, similarity, members)
+        toward = _toward_prior(fixed, similarity, members)
     turned = ((k, random_points(*shape, derive_seed(seed, "beside", k))) for k in range(RANKED_STARTS[effort]))
     starts = [toward + NOISE * k * points for k, points in turned]
     return ranked_points(ranking, members, weight=weight, starts=starts, iterations=RANKED_ITERATIONS, fixed=fixed)
 
 
-def _towards_prior(fixed: Array, similarity: Array, members: NDArray[np.intp]) -> Array:
+def _toward_prior(fixed: Array, similarity: Array, members: NDArray[np.intp]) -> Array:
     """Return, for each new class, the old points weighed by how much more similar they are than the mean."""
     old = members[members < len(fixed)]
     rows = similarity[len(fixed) :, old]

@@ -294,9 +294,9 @@ def _equalize(points: Array, pairs: Pairs) -> tuple[Array, float]:
     i, j = pairs
     count, dim = points.shape
     cosine = np.einsum("ed,ed->e", points[i], points[j])
-    towards_j = points[j] - cosine[:, None] * points[i]
-    towards_i = points[i] - cosine[:, None] * points[j]
-    values = np.concatenate([towards_j, towards_i], axis=1).ravel()
+    toward_j = points[j] - cosine[:, None] * points[i]
+    toward_i = points[i] - cosine[:, None] * points[j]
+    values = np.concatenate([toward_j, toward_i], axis=1).ravel()
     axes = np.arange(dim)
     columns = np.concatenate([i[:, None] * dim + axes, j[:, None] * dim + axes], axis=1).ravel()
     starts = np.arange(len(i) + 1) * (2 * dim)

@@ -21,7 +21,7 @@ from hyperproto_runtime.images import EXTENSIONS, CorruptImageError, ImagePrepro
 
 AT_ONCE = 64  # images a worker decodes before it passes them on
 WORTH_A_WORKER = 200  # images; for fewer, starting a process takes longer than it saves
-LOOK_AT = 100  # images whose size is looked up
+SAMPLED = 100  # images whose size is looked up
 AHEAD = 2  # batches each worker may have ready
 
 
@@ -72,10 +72,10 @@ def image_size(path: Path) -> tuple[int, int] | None:
         return None
 
 
-def look_at_images(inputs: Tensor | ImageFiles) -> tuple[ImagePreprocessing, Augment, str]:
+def choose_preparation(inputs: Tensor | ImageFiles) -> tuple[ImagePreprocessing, Augment, str]:
     """Return how images of one's own are prepared and varied by their size, and a sentence that says so."""
     assert isinstance(inputs, ImageFiles)
-    rows = sorted({round(row) for row in np.linspace(0, len(inputs) - 1, LOOK_AT)})
+    rows = sorted({round(row) for row in np.linspace(0, len(inputs) - 1, SAMPLED)})
     sides = [min(found) for row in rows if (found := image_size(inputs[row])) is not None]
     side = float(np.median(sides or [IMAGE_SIZE]))
     size, resize = choose_image_size(side)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from hyperproto.data.image_files import ImageFiles, images_in, look_at_images
+from hyperproto.data.image_files import ImageFiles, choose_preparation, images_in
 from hyperproto.data.source import (
     Labels,
     Source,
@@ -70,7 +70,7 @@ def read_image_folder(
     elif held_out:
         kept, out = hold_out_rows([train.targets["class"]], len(train), share=held_out, seed=seed)
         train, test = select(train, kept), select(train, out) if len(out) else None
-    preprocessing, augment, note = look_at_images(train.inputs)
+    preprocessing, augment, note = choose_preparation(train.inputs)
     return Source(path.resolve().name, train, test, {"class": known}, preprocessing, augment, note)
 
 

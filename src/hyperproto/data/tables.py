@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from hyperproto.data.augment import Augment
-from hyperproto.data.image_files import ImageFiles, check_files_exist, look_at_images
+from hyperproto.data.image_files import ImageFiles, check_files_exist, choose_preparation
 from hyperproto.data.preprocessing import Preprocessing, Standardizer, TablePreprocessing, is_sparse, sparse_rows
 from hyperproto.data.source import (
     Bounds,
@@ -121,7 +121,7 @@ def _whole(table: Table, image: str, encoder: TableEncoder | None, answers: dict
 def _preparation(inputs: Inputs, encoder: TableEncoder | None) -> tuple[Preprocessing, Augment | None, str]:
     """Return how training inputs are prepared and varied, and a sentence that says so."""
     if encoder is None:
-        return look_at_images(inputs)
+        return choose_preparation(inputs)
     how = choose_scaling("auto", sparse=isinstance(inputs, Tensor) and is_sparse(inputs))
     note = f"Learns from {describe_encoder(encoder)}."
     return TablePreprocessing(encoder, Standardizer.fit(inputs, how=how)), None, note
@@ -144,7 +144,7 @@ def describe_encoder(encoder: TableEncoder) -> str:
 
 
 def _check_classes(name: str, column: Column, different: int) -> None:
-    """Warn where classes have few examples each, and raise where they surely are numbers."""
+    """Warn where classes have few examples each, and raise where they must be numbers."""
     values, rows = column.values, sum(cell is not None for cell in column.cells)
     if different <= max(FEW, SCARCE * rows):
         return

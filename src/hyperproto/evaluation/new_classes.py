@@ -32,7 +32,7 @@ from hyperproto.training.fit import kind_of
 from hyperproto.training.outputs import stack_outputs
 from hyperproto_runtime.errors import InputError
 
-MOST_COSINE, PART_STEPS = 0.0, 100  # of a new class that is trained, to any other, where there is room
+MOST_COSINE, PUSH_STEPS = 0.0, 100  # of a new class that is trained, to any other, where there is room
 NO_DIRECTION = 1e-6  # a mean of unit vectors shorter than this has none
 
 
@@ -193,7 +193,7 @@ def _new_points(
     points = points.to(old.vectors.device)
     if how == "mean":
         return points, "at the mean of examples"
-    return part_points(points, old.vectors), "moved apart from the mean of examples"
+    return push_apart(points, old.vectors), "moved apart from the mean of examples"
 
 
 def _train(model: Run, changed: Run, data: Split, settings: dict[str, Any]) -> Run:
@@ -203,7 +203,7 @@ def _train(model: Run, changed: Run, data: Split, settings: dict[str, Any]) -> R
         record = read_run(model.folder)
         options |= {"preprocessing": record.preprocessing, "spec": record.spec}
     folder, pair = changed.folder, (data.inputs, changed.space.in_user_form(data.targets))
-    cut_off = folder is not None and not (folder / NEW_CLASSES).is_file()  # or not begun
+    cut_off = folder is not None and not (folder / NEW_CLASSES).is_file()  # or not started
     return fit(copy.deepcopy(model.network), changed.space, pair, folder=folder, resume=cut_off, **options)
 
 
@@ -222,14 +222,14 @@ def mean_directions(network: nn.Module, space: Sphere, task: str, inputs: Any, g
     return normalize(sums)
 
 
-def part_points(points: Tensor, others: Tensor) -> Tensor:
+def push_apart(points: Tensor, others: Tensor) -> Tensor:
     """Move points, shape (n, dim), away from others, shape (m, dim), and each other until no cosine is above 0.
 
     Where that is not possible they end as far as a hundred steps get. A class can be trained to a point off its mean,
     but not told from another whose point is near. Each step is the mean of the projections away from what is too near
     (Cimmino, 1938): their sum would move many new classes to one point.
     """
-    for _ in range(PART_STEPS):
+    for _ in range(PUSH_STEPS):
         every = torch.cat([others, points])
         excess = (points @ every.mT - MOST_COSINE).clamp_min(0)
         excess[:, len(others) :].fill_diagonal_(0)

@@ -87,7 +87,7 @@ class Entry:
 def constant_entries(
     reader: str, scale: str, measures: Mapping[str, str], row: str = "Constant answer"
 ) -> list[Entry]:
-    """Return the row that every regression has to beat: the training median, or the commonest class, for all images.
+    """Return the row that every other has to beat: the training median, or the most frequent class, for all images.
 
     ``measures`` has one for each column; they are all of one run.
     """

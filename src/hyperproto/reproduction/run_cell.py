@@ -150,7 +150,7 @@ def _error_spreads(run: Run, test: Arrays | ImageData) -> dict[str, float]:
 
 
 def _answer_constant(cell: Cell, places: Places) -> dict[str, Any]:
-    """Answer every test image with the median or the commonest class of the training images."""
+    """Answer every test image with the median or the most frequent class of the training images."""
     source = read_cell_data(cell, places)
     assert source.test is not None
     measures = {}

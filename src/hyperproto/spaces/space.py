@@ -1,6 +1,6 @@
 """The sphere as an output space: prototypes and poles on it, and targets for the cosines to them.
 
-Axes are dealt in order, ranges first. A range owns one axis and measures its cosine over that axis and all later
+Axes are assigned in order, ranges first. A range owns one axis and measures its cosine over that axis and all later
 ones, so several ranges are spherical coordinates and every combination of their values can be reached. The axes
 that remain are cut into one block per class task. One range and one class task is exactly the paper: the pole on
 axis 0, the classes on the rest.
@@ -264,7 +264,7 @@ def deal_axes(dim: int, tasks: Mapping[str, Task], *, separate: bool = False) ->
 
 
 def _block_sizes(left: int, blocks: Mapping[str, Task]) -> dict[str, int]:
-    """Deal the remaining axes to the tasks, one at a time in turn.
+    """Assign the remaining axes to the tasks, one at a time in turn.
 
     A task is served while it has fewer than K-1 axes, in which its simplex fits, or a number fewer than eight; when
     all are served, what is left goes round again. Prototypes that were placed already take exactly their dimension.

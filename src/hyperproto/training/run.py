@@ -198,8 +198,8 @@ def describe_measures(measures: Mapping[str, float], constant: Mapping[str, floa
     >>> describe_measures({"digit/accuracy": 0.951, "angle/mae": 5.5}, {"digit/accuracy": 0.1})
     'digit/accuracy 95.1 % (a constant answer 10.0 %)  angle/mae 5.5'
     """
-    beside = {name: f" (a constant answer {_written(name, value)})" for name, value in (constant or {}).items()}
-    return "  ".join(f"{name} {_written(name, value)}{beside.get(name, '')}" for name, value in measures.items())
+    compared = {name: f" (a constant answer {_written(name, value)})" for name, value in (constant or {}).items()}
+    return "  ".join(f"{name} {_written(name, value)}{compared.get(name, '')}" for name, value in measures.items())
 
 
 def _written(name: str, value: float) -> str:
