@@ -116,10 +116,8 @@ class NumberColumn(Bounds):
             low, high = (check_finite_number(bound, "bounds") for bound in bounds)
             return cls(low, high)
         low, high = float(values.min()), float(values.max())
-        if low == high:  # one value has no span, and a range needs one
-            half = max(abs(low), 1.0) / 2
-            return cls(low - half, high + half)
-        return cls(low, high)
+        half = max(abs(low), 1.0) / 2 if low == high else 0.0  # one value has no span, and a range needs one
+        return cls(low - half, high + half)
 
     def encode(self, values: NDArray[Any]) -> Tensor:
         """Return numbers, shape (n,), float64; those beyond the bounds count as the bounds."""

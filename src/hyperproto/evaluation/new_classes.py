@@ -25,7 +25,7 @@ from hyperproto.evaluation.class_examples import (
     with_prototypes,
 )
 from hyperproto.prototypes.prototypes import class_ids, points_by_similarity
-from hyperproto.spaces import OutputSpace, Sphere
+from hyperproto.spaces import Sphere
 from hyperproto.sphere import normalize
 from hyperproto.training import Run, fit, read_run
 from hyperproto.training.fit import kind_of
@@ -106,7 +106,7 @@ def add_classes(
     _check_arguments(how, examples, prior, replayed, settings)
     points, method = _new_points(how, model, task, added, examples, prior)
     placed = old.append(len(added) if isinstance(added[0], int) else added, points, method=method)
-    changed = _with_space(model, with_prototypes(space, task, placed), folder)
+    changed = replace(model, space=with_prototypes(space, task, placed), folder=Path(folder) if folder else None)
     if examples is not None and replayed is not None and how == "train":
         per_class = check_integer(replay_per_class, "replay_per_class", at_least=1)
         data = join(draw_replay(replayed, task, per_class=per_class, seed=seed), examples)
@@ -153,7 +153,8 @@ def remove_classes(
         ids = moved_ids(kept, old.num_classes)[before.targets[task].long()]
         after = Split(before.inputs, before.targets | {task: ids})
         before = Split(before.inputs, before.targets | {task: kept[ids].masked_fill(ids < 0, MISSING)})
-    changed = _with_space(model, with_prototypes(space, task, old.remove(classes)), folder)
+    placed = old.remove(classes)
+    changed = replace(model, space=with_prototypes(space, task, placed), folder=Path(folder) if folder else None)
     names = tuple(index if old.names is None else old.names[index] for index in removed)
     return report_change("remove", names, model, changed, task, (before, after))
 
@@ -167,13 +168,8 @@ def rename_classes(
     """
     model, space, task = open_sphere(run, task)
     placed = space.prototypes_by_task()[task].rename(names)
-    changed = _with_space(model, with_prototypes(space, task, placed), folder)
+    changed = replace(model, space=with_prototypes(space, task, placed), folder=Path(folder) if folder else None)
     return report_change("rename", tuple(names.values()), model, changed, task)
-
-
-def _with_space(model: Run, space: OutputSpace, folder: str | Path | None) -> Run:
-    """Return a run of the same network with another space, to be stored in a folder where one is given."""
-    return replace(model, space=space, folder=None if folder is None else Path(folder))
 
 
 def _new_points(

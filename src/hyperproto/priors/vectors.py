@@ -20,7 +20,6 @@ from hyperproto.priors.prior import (
     Missing,
     Prior,
     build_prior,
-    check_missing,
     class_label,
     handle_missing,
     identical_pairs,
@@ -123,7 +122,6 @@ def find_vectors(
     vectors: Any, names: tuple[str, ...] | None, *, missing: Missing = "error", progress: bool | None = None
 ) -> ClassVectors:
     """Return the vector of each class, from whatever :func:`from_vectors` accepts."""
-    check_missing(missing)
     source, from_file = "vectors", isinstance(vectors, str | Path)
     notes: tuple[str, ...] = ()
     if from_file:
@@ -171,7 +169,7 @@ def is_vocabulary(value: object) -> bool:
 def as_array(value: Any, *, what: str, ndim: int = 2) -> NDArray[np.float64]:
     """Return numbers from an array, a tensor on any device, or nested sequences as float64: a matrix, or one row."""
     try:
-        array = np.array(value.detach().cpu().double() if hasattr(value, "detach") else value, dtype=np.float64)
+        array = np.array(value.detach().cpu().double().numpy() if hasattr(value, "detach") else value, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InputTypeError(what, "be numbers in rows of one length", f"{type(value).__name__} ({error})") from None
     if array.ndim != ndim or 0 in array.shape:

@@ -194,13 +194,8 @@ def _range_parts(predictions: TaskPredictions, figures: Figures) -> Iterator[str
     true, predicted = predictions.targets.double().numpy(), predictions.predicted.double().numpy()
     there = np.flatnonzero(~np.isnan(true))
     some = there[np.linspace(0, len(there) - 1, min(POINTS, len(there))).astype(int)]
-    dots: dict[str, Any] = {
-        "type": "scatter",
-        "mode": "markers",
-        "x": true[some].tolist(),
-        "y": predicted[some].tolist(),
-    }
-    dots["marker"] = {"color": BLUE, "size": 5, "opacity": 0.5}
+    dots = {"type": "scatter", "mode": "markers", "marker": {"color": BLUE, "size": 5, "opacity": 0.5}}
+    dots |= {"x": true[some].tolist(), "y": predicted[some].tolist()}
     ends = [float(true[some].min()), float(true[some].max())] if len(some) else []
     line = {"x": ends, "y": ends, "mode": "lines", "line": {"color": GRAY, "dash": "dot"}}
     axes: dict[str, Any] = {"xaxis": {"title": {"text": "true"}}, "yaxis": {"title": {"text": "predicted"}}}

@@ -40,7 +40,6 @@ from hyperproto.training.features import freeze
 from hyperproto.training.outputs import network_outputs
 
 UNCUT: dict[str, Any] = dict.fromkeys(("first_classes", "train_examples", "test_examples", "valid_examples"))
-UNCUT["tasks"] = ()
 SHOWN, SIDE = 200, 14  # points of the rotated-MNIST figure, pixels of their images: a record of near 60 kB
 
 
@@ -77,7 +76,7 @@ def read_cell_data(cell: Cell, places: Places) -> Source:
     folder = features_folder(cell, places)
     if folder is None:
         return _read(json.dumps(asdict(spec)))
-    network, whole = (json.dumps(asdict(part)) for part in (cell.run.network, replace(spec, **UNCUT)))
+    network, whole = (json.dumps(asdict(part)) for part in (cell.run.network, replace(spec, tasks=(), **UNCUT)))
     return cut_source(_read_features(network, whole, folder), replace(spec, image_size=None))
 
 

@@ -85,22 +85,13 @@ def _fit(tensors: dict[str, Tensor], network: FeatureBackbone, source: Source, d
     return form == {name: (tensor.dtype, tuple(tensor.shape)) for name, tensor in tensors.items()}
 
 
-class _Features(nn.Module):
-    def __init__(self, network: FeatureBackbone) -> None:
-        super().__init__()
-        self.network = network
-
-    def forward(self, images: Tensor) -> Tensor:
-        return self.network.features(images)
-
-
 def _compute(network: FeatureBackbone, images: ImageData) -> Tensor:
     """Return the features of images, shape (n, num_features)."""
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     features = torch.empty(len(images), network.num_features)
     done = 0
     with progress_bar("computing features", len(images)) as bar:
-        for rows, _ in network_outputs(_Features(network), images, batch_size=AT_ONCE, device=device):
+        for rows, _ in network_outputs(network, images, batch_size=AT_ONCE, device=device, call=network.features):
             features[done : done + len(rows)] = rows.cpu()
             done += len(rows)
             bar.update(done)

@@ -1,6 +1,6 @@
 """Running a network over data, and measuring how good it is: everything outside of training steps."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import torch
@@ -24,6 +24,7 @@ def network_outputs(
     batch_size: int = INFERENCE_BATCH_SIZE,
     rows: Tensor | None = None,
     device: torch.device | None = None,
+    call: Callable[[Any], Tensor] | None = None,
 ) -> Iterator[tuple[Tensor, Any]]:
     """Yield outputs, shape (n, dim), and targets batch by batch: in evaluation mode, without gradients.
 
@@ -39,6 +40,8 @@ def network_outputs(
         Run over these examples alone.
     device : torch.device, optional
         Where to compute, and where outputs and targets are; default: where the network is.
+    call : callable, optional
+        What of the network to call (default: itself), such as ``network.features``.
     """
     if device is None:
         device = next((parameter.device for parameter in network.parameters()), torch.device("cpu"))
@@ -52,7 +55,7 @@ def network_outputs(
     try:
         for inputs, targets in batches.epoch():
             if len(inputs):
-                yield network(move(inputs, device, channels_last=channels_last)), move(targets, device)
+                yield (call or network)(move(inputs, device, channels_last=channels_last)), move(targets, device)
     finally:
         network.train(was_training)
 
