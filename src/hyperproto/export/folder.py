@@ -29,9 +29,8 @@ from hyperproto_runtime.schema import from_plain
 from hyperproto_runtime.tables import TableEncoder
 
 MOST_ROWS = 256  # that are compared
-AGREE = (
-    1e-4  # difference of probabilities, and of numbers by the width of their range, beyond which nothing is written
-)
+# difference of probabilities, and of numbers by the width of their range, beyond which nothing is written
+AGREE = 1e-4
 
 
 @dataclass(frozen=True)
