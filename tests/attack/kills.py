@@ -2,7 +2,7 @@
 
 The same call is made again, as people do. It must succeed, and leave the bytes that an unbroken one leaves and no
 other file. A call is counted where Python opens, creates, renames, removes or syncs something below its folder, and
-where safetensors writes, which it does without Python: there, half of the file is written.
+where safetensors writes, which it does without Python: there, half of the file is written, or nothing.
 """
 
 import contextlib
@@ -22,7 +22,9 @@ from functools import cache
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
+import safetensors.numpy
 import safetensors.torch
 import torch
 
@@ -52,6 +54,19 @@ class Target:
 def _model(epochs: int) -> Any:
     x, y = _training()
     return HypersphericalClassifier(epochs=epochs, calibrate=True, replay=4, random_state=0).fit(x, y[:, 0])
+
+
+@cache
+def _graph() -> bytes:
+    with tempfile.TemporaryDirectory() as place:
+        _model(1).export(Path(place) / "model", _training()[0])
+        return (Path(place) / "model" / "model.onnx").read_bytes()
+
+
+def _export(folder: Path) -> None:
+    """Export with a graph that is made once: making it takes seconds, and writes nothing."""
+    with mock.patch("hyperproto.export.folder.to_onnx", return_value=_graph()):
+        _model(1).export(folder / "model", _training()[0])
 
 
 def _spec(folder: Path) -> RunSpec:
@@ -94,6 +109,7 @@ TARGETS = {
     "add-classes-train": Target(_small_run, lambda folder: _add(folder, "train")),
     "calibrate": Target(_train, lambda folder: calibrate_run(folder / "run", reject=0.1)),
     "place": Target(lambda folder: None, _place),
+    "export": Target(lambda folder: None, _export),
 }
 
 
@@ -103,9 +119,10 @@ class Trap:
     def __init__(self, folder: Path, at: int, way: str) -> None:
         self.folder, self.at, self.way, self.calls = str(folder), at, way, 0
         sys.addaudithook(self.audit)
-        fsync, serialize = os.fsync, safetensors.torch.serialize_file
+        fsync, serialize = os.fsync, safetensors.serialize_file
         os.fsync = lambda handle: (self.strike(), None if way == "kill" else fsync(handle))[1]  # type: ignore[assignment]
-        safetensors.torch.serialize_file = lambda *args, **more: self.write(serialize, *args, **more)
+        for module in (safetensors.torch, safetensors.numpy):
+            module.serialize_file = lambda *args, **more: self.write(serialize, *args, **more)
 
     def audit(self, event: str, args: tuple[Any, ...]) -> None:
         if event not in EVENTS or not isinstance(args[0], str | os.PathLike):
@@ -138,7 +155,7 @@ class Trap:
         elif self.calls + 1 == self.at:
             beside = Path(path).with_name(".tmpA1b2C3")  # where safetensors writes before it renames
             serialize(tensors, beside, **more)
-            os.truncate(beside, beside.stat().st_size // 2)
+            os.truncate(beside, beside.stat().st_size // 2 if self.at % 2 else 0)
         serialize(tensors, path, **more)
         self.strike()
 
@@ -177,7 +194,8 @@ def run(call: Callable[[Path], Any], folder: Path, *traps: int | None, way: str 
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file() and p.name != TIMES}
+    found = [path for path in folder.rglob("*") if path.name != TIMES]
+    return {str(path.relative_to(folder)): path.read_bytes() if path.is_file() else b"" for path in found}
 
 
 def attack(name: str, way: str, seed: int, cases: range) -> tuple[Counter[str], dict[str, str]]:
@@ -186,8 +204,8 @@ def attack(name: str, way: str, seed: int, cases: range) -> tuple[Counter[str], 
     torch.set_num_threads(1)
     DATA.mkdir(exist_ok=True)
     _numbers(DATA)
-    if name in ("save", "overwrite"):
-        _model(1), _model(2)  # before processes are forked
+    if name in ("save", "overwrite", "export"):  # before processes are forked
+        _model(1), _graph() if name == "export" else _model(2)
     with tempfile.TemporaryDirectory() as place:
         good, whole = Path(place) / "good", Path(place) / "whole"
         good.mkdir()

@@ -319,12 +319,12 @@ def _frozen_run(folder: Path) -> Path:
     network = NetworkSpec(backbone="resnet-8", weights=str(folder / "w.pt"), freeze=True)
     data, settings = describe_data(folder / "data", "image-folder"), TrainSettings(epochs=1, batch_size=4)
     train(RunSpec(data=data, network=network, space=SpaceSpec(dim=3), train=settings), folder / "run")
-    (folder / "run" / "metrics.json").unlink()
     return folder / "run" / "features.safetensors"
 
 
 def _resume_frozen_run(folder: Path, path: Path) -> None:
-    resume_run(folder / "run", path=folder / "data")
+    """Train an epoch more, on the features that are stored where they fit."""
+    resume_run(folder / "run", epochs=2, path=folder / "data", progress=False)
 
 
 def _weights(ending: str) -> Callable[[Path], Path]:

@@ -77,7 +77,24 @@ def test_the_next_file_removes_what_a_killed_process_left(tmp_path):
     assert names(tmp_path) == [".download.part", "b.json"]
 
 
-@pytest.mark.parametrize("content", [b"", b"of another"])
+def test_an_empty_file_that_a_library_left_beside_a_temporary_one_is_removed_too(tmp_path):
+    def work():
+        with replacing(tmp_path / "a.safetensors") as temporary:
+            temporary.with_name(".tmpAbC123").touch()  # as safetensors does before it writes the first byte
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    killed(work)
+    write_json(tmp_path / "b.json", 1)
+    assert names(tmp_path) == ["b.json"]
+
+
+def test_what_a_version_before_left_is_removed_too(tmp_path):
+    (tmp_path / ".hyperproto-abc.part").write_text("{")
+    write_json(tmp_path / "b.json", 1)
+    assert names(tmp_path) == ["b.json"]
+
+
+@pytest.mark.parametrize("content", [b"", b"of another", b"\x40\0\0\0\0\0\0\0{"])
 def test_a_foreign_file_called_like_a_temporary_one_of_tensors_stays(tmp_path, content):
     killed(half_written(tmp_path / "a.json"))
     (tmp_path / ".tmpAbC123").write_bytes(content)

@@ -1,6 +1,8 @@
+import shutil
 import sys
 import types
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,11 +13,24 @@ from hyperproto_runtime.errors import InputError, MissingDataError, MissingExtra
 OFFSETS = {"dog": 2084071, "cat": 2121620, "carnivore": 2075296, "fish": 2512053, "animal": 15388}
 ABOVE = {"dog": ["carnivore"], "cat": ["carnivore"], "carnivore": ["animal"], "fish": ["animal"], "animal": []}
 
-
-NO_WORDNET = (
-    "nltk with WordNet's data is not installed: Debian's wordnet-base has the data but for the file lexnames, "
-    "without which nltk does not open them and whose rows are on its man page alone"
+DEBIANS = Path("/usr/share/wordnet")  # where the packages wordnet-base and wordnet-sense-index put the data
+# the rows of the file "lexnames", which these packages leave out and nltk wants: lexnames(5WN) has them
+NOUNS = (
+    "Tops act animal artifact attribute body cognition communication event feeling food group location motive object "
+    "person phenomenon plant possession process quantity relation shape state substance time"
 )
+VERBS = (
+    "body change cognition communication competition consumption contact creation emotion motion perception "
+    "possession social stative weather"
+)
+LEXNAMES = [
+    ("adj.all", 3),
+    ("adj.pert", 3),
+    ("adv.all", 4),
+    *((f"noun.{name}", 1) for name in NOUNS.split()),
+    *((f"verb.{name}", 2) for name in VERBS.split()),
+    ("adj.ppl", 3),
+]
 
 
 class Synset:
@@ -83,7 +98,14 @@ def test_names_not_in_wordnet_are_listed_or_free(wordnet):
     assert from_wordnet(("zzz", "cat", "dog"), missing="free").known.tolist() == [False, True, True]
 
 
-@pytest.mark.parametrize("error", [LookupError("Resource wordnet not found."), OSError("No such file: lexnames")])
+@pytest.mark.parametrize(
+    "error",
+    [
+        LookupError("Resource wordnet not found."),
+        OSError("No such file: lexnames"),
+        ValueError("Security Violation: data.adj is a link that escapes root"),
+    ],
+)
 def test_missing_data_are_answered_by_the_line_to_type(wordnet, monkeypatch, error):
     def absent():
         raise error
@@ -99,13 +121,25 @@ def test_a_missing_package_is_answered_by_the_line_to_type(monkeypatch):
         from_wordnet(("dog", "cat"))
 
 
-def test_the_installed_wordnet_agrees_with_nltks_own_similarity():
-    corpus = pytest.importorskip("nltk.corpus", reason=NO_WORDNET, exc_type=ImportError)
-    try:
-        corpus.wordnet.ensure_loaded()
-    except (LookupError, OSError):
-        pytest.skip(NO_WORDNET)
+@pytest.fixture
+def debians_wordnet(tmp_path, monkeypatch):
+    corpus = pytest.importorskip("nltk.corpus", reason="nltk is not installed", exc_type=ImportError)
+    if not (DEBIANS / "data.noun").is_file() or not (DEBIANS / "index.sense").is_file():
+        pytest.skip(f'"{DEBIANS}" has not the files of the Debian packages wordnet-base and wordnet-sense-index')
+    folder = shutil.copytree(DEBIANS, tmp_path / "corpora" / "wordnet")  # nltk follows no links out of it
+    (folder / "lexnames").write_text("".join(f"{i:02}\t{name}\t{pos}\n" for i, (name, pos) in enumerate(LEXNAMES)))
+    monkeypatch.setattr("nltk.data.path", [str(tmp_path)])
+    others = corpus.LazyCorpusLoader("omw-1.4", corpus.CorpusReader, ".*")  # other languages, which are never opened
+    monkeypatch.setattr(corpus, "wordnet", corpus.LazyCorpusLoader("wordnet", corpus.WordNetCorpusReader, others))
+    return corpus.wordnet
+
+
+def test_debians_wordnet_agrees_with_nltks_own_similarity(debians_wordnet):
     names = ("dog", "cat", "goldfish", "streetcar", "tulip")
-    synsets = [corpus.wordnet.synsets(name, pos="n")[0] for name in names]
+    synsets = [debians_wordnet.synsets(name, pos="n")[0] for name in names]
     expected = [[a.path_similarity(b) for b in synsets] for a in synsets]
-    np.testing.assert_allclose(from_wordnet(names).similarity, expected)
+    prior = from_wordnet(names)
+    np.testing.assert_allclose(prior.similarity, expected)
+    assert prior.source == "WordNet 3.0 (5 of 5 classes)"
+    imagenets = from_wordnet(("n02084071", "n02121620", "n01443537"))  # dog, cat (the animal), goldfish
+    np.testing.assert_array_equal(imagenets.similarity, from_wordnet(("dog", "cat", "goldfish")).similarity)

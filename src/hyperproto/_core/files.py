@@ -1,8 +1,8 @@
-"""Files written so that nothing already there is lost: a temporary file first, then renamed.
+"""Files written so that nothing already there is lost: in a temporary folder first, then renamed.
 
 This module alone knows how files and folders are written, replaced, recognized as leftovers, and locked. A temporary
-file is locked as long as it is written, so one that can be locked is a leftover of a process that was killed; it is
-removed when the next file is written to its folder.
+folder is locked as long as it is in use, so one that can be locked is a leftover of a process that was killed; it is
+removed, with what a library may have put beside the file, when the next file is written to the folder it is in.
 """
 
 import errno
@@ -24,7 +24,7 @@ from hyperproto_runtime.checks import check_no_pipe
 from hyperproto_runtime.errors import HyperprotoError, InputError, StorageError
 from hyperproto_runtime.schema import read_plain
 
-PREFIX, SUFFIX = ".hyperproto-", ".part"  # of temporary files
+PREFIX, SUFFIX = ".hyperproto-", ".part"  # of temporary folders
 WAITING, FORMER = ".hyperproto-new", "former"  # folder of new files, and in it the closing file of the old ones
 SHOWN = 60  # characters of a path that cannot be
 T = TypeVar("T")
@@ -69,7 +69,7 @@ def _not_writable(what: str, error: OSError) -> InputError:
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[Path]:
-    """Give a temporary path next to ``path``; rename it to ``path`` once the block has succeeded.
+    """Give a temporary path in a folder next to ``path``; rename it to ``path`` once the block has succeeded.
 
     A reader sees the old file or the new one, never half of either, and a failure leaves the old one alone. Contents
     reach the disk before the new name does, and the name before this returns, so a power cut is no exception. What a
@@ -79,18 +79,19 @@ def replacing(path: str | Path) -> Iterator[Path]:
     check_can_write(path)
     with explaining(path):
         _remove_leftovers(path.parent)
-        temporary, handle = _new_temporary(path.parent)
+        place, handle = _new_temporary(path.parent)
+        temporary = place / path.name
         try:
             yield temporary
             with temporary.open("rb") as written:
                 os.fsync(written.fileno())
             mask = os.umask(0)
             os.umask(mask)
-            temporary.chmod(0o666 & ~mask)  # mkstemp makes private files; these are ordinary ones
+            temporary.chmod(0o666 & ~mask)  # safetensors makes private files; these are ordinary ones
             temporary.replace(path)
             _sync_folder(path.parent)
         finally:
-            temporary.unlink(missing_ok=True)
+            shutil.rmtree(place, ignore_errors=True)
             _release(handle)
 
 
@@ -113,44 +114,39 @@ def explaining(path: Path) -> Iterator[None]:
 
 
 def _new_temporary(folder: Path) -> tuple[Path, int]:
-    """Create a file that is locked, so that nobody takes it for a leftover."""
+    """Create a folder that is locked, so that nobody takes it for a leftover."""
     while True:
-        handle, name = tempfile.mkstemp(prefix=PREFIX, suffix=SUFFIX, dir=folder)
-        if _lock(handle) is not False and os.path.exists(name):
-            return Path(name), handle
-        _release(handle)  # another process was faster, and has removed it
+        place = Path(tempfile.mkdtemp(prefix=PREFIX, suffix=SUFFIX, dir=folder))
+        with suppress(FileNotFoundError):
+            handle = _open_folder(place)
+            if _lock(handle) is not False and place.exists():
+                return place, handle
+            _release(handle)  # another process was faster, and has removed it
 
 
 def _remove_leftovers(folder: Path) -> None:
-    """Remove the temporary files whose process is gone; those of safetensors where none is in use."""
-    ours, tensors = _temporary_files(folder)
-    in_use = False
-    for path in ours:
+    """Remove the temporary folders whose process is gone."""
+    for path in _temporary(folder):
         with suppress(OSError):
             handle = os.open(path, os.O_RDONLY)
             try:
                 if _lock(handle):
-                    path.unlink(missing_ok=True)
-                else:
-                    in_use = True
+                    shutil.rmtree(path) if path.is_dir() else path.unlink()
             finally:
                 _release(handle)
-    for path in [] if in_use else tensors:
-        path.unlink(missing_ok=True)
 
 
-def _temporary_files(folder: Path) -> tuple[list[Path], list[Path]]:
-    """Return our temporary files, and those that safetensors wrote in their place: never without one of ours."""
-    files = [path for path in folder.glob(".*") if path.is_file() and not path.is_symlink()]
-    ours = [path for path in files if path.name.startswith(PREFIX) and path.name.endswith(SUFFIX)]
-    named = [path for path in files if re.fullmatch(r"\.tmp[A-Za-z0-9]{6}", path.name)] if ours else []
-    return ours, [path for path in named if _begins_as_tensors(path)]
+def _temporary(folder: Path) -> list[Path]:
+    """Return our temporary folders, and temporary files of versions that had none."""
+    return [path for path in folder.glob(f"{PREFIX}*{SUFFIX}") if not path.is_symlink()]
 
 
-def _begins_as_tensors(path: Path) -> bool:
-    """Whether a file begins as those of safetensors do: the length of a header, and its brace."""
-    with path.open("rb") as file:
-        return file.read(9)[8:] == b"{"
+def _open_folder(path: Path) -> int:
+    """Return a handle of a folder, or -1 on Windows, which has none."""
+    try:
+        return os.open(path, os.O_RDONLY)
+    except PermissionError:
+        return -1
 
 
 def _lock(handle: int) -> bool | None:
@@ -161,7 +157,7 @@ def _lock(handle: int) -> bool | None:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
-    except (ImportError, OSError):
+    except (ImportError, OSError, ValueError):
         return None
     _locked.add(handle)
     return True
@@ -184,12 +180,10 @@ if hasattr(os, "register_at_fork"):  # a child must not keep others out when its
 
 def _sync_folder(path: Path) -> None:
     """Write a new name to disk; some systems cannot open a folder, and need not."""
+    handle = _open_folder(path)
     with suppress(OSError):
-        handle = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+        os.fsync(handle)
+    _release(handle)
 
 
 def write_json(path: str | Path, value: Any) -> None:
@@ -290,21 +284,18 @@ def new_folder(path: str | Path, *, except_for: Collection[str] = (), advice: st
 
 def names_in(folder: Path) -> set[str]:
     """Return the names of what is in a folder, without leftovers of ours."""
-    ours, tensors = _temporary_files(folder)
-    return {path.name for path in folder.iterdir()} - {path.name for path in ours + tensors}
+    return {path.name for path in folder.iterdir()} - {path.name for path in _temporary(folder)}
 
 
 @contextmanager
 def owning(folder: Path) -> Iterator[None]:
     """Keep other processes and threads from writing to a folder while the block lasts, where the system has locks."""
+    handle = _open_folder(folder)
     try:
-        handle = os.open(folder, os.O_RDONLY)
-    except PermissionError:  # Windows cannot open folders
-        yield
-        return
-    try:
-        # one that another process removed after it was opened here can be locked, too
-        if _lock(handle) is False or not (folder.exists() and os.path.samestat(folder.stat(), os.fstat(handle))):
+        ours = _lock(handle) is not False
+        if handle >= 0:  # one that another process removed after it was opened here can be locked, too
+            ours = ours and folder.exists() and os.path.samestat(folder.stat(), os.fstat(handle))
+        if not ours:
             rule, advice = "be used by one process at a time", "Wait until the other has ended, or choose another."
             raise InputError(f'Folder "{folder}"', rule, "one that another is writing to", advice)
         yield
@@ -370,11 +361,11 @@ def _settle(waiting: Path, closing: str, names_of: NamesOf) -> None:
     if whole(folder, closing) == waiting:
         for name in names_of(waiting / FORMER) if (waiting / FORMER).is_file() else ():
             (folder / name).unlink(missing_ok=True)
-        for path in sorted(waiting.iterdir(), key=lambda path: path.name == closing):
-            if path.name != FORMER:
-                with replacing(folder / path.name) as temporary:
-                    shutil.copyfile(path, temporary)
+        for name in sorted(names_in(waiting) - {FORMER}, key=lambda name: name == closing):
+            with replacing(folder / name) as temporary:
+                shutil.copyfile(waiting / name, temporary)
     shutil.rmtree(waiting)
+    _remove_leftovers(folder)
 
 
 def _same_files(first: Path, second: Path, names: set[str]) -> bool:

@@ -84,7 +84,7 @@ def from_wordnet(names: tuple[str, ...], *, missing: Missing = "error") -> Prior
     wordnet = require("nltk.corpus", extra="wordnet", purpose="A prior from WordNet").wordnet
     try:
         wordnet.ensure_loaded()
-    except (LookupError, OSError):  # none, or not all of its files
+    except (LookupError, OSError, ValueError):  # none, not all of its files, or links to them
         rule = "be among nltk's data, for a prior from it"
         raise MissingDataError("WordNet's data", rule, advice="Type: python -m nltk.downloader wordnet") from None
     synsets, heads = [], []
