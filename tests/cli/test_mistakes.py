@@ -14,6 +14,7 @@ from tests.data.layouts import write_csv, write_image_folder
 from tests.runtime.conftest import exported  # noqa: F401  # a fixture
 
 HELP = "hyperproto train --help lists all."
+SPACES = '"sphere", "spheres", "composite", "conventional".'
 
 
 def said(capsys, *words):
@@ -31,6 +32,8 @@ def said(capsys, *words):
         (["--clases", "a"], '"--clases" is no option of hyperproto train. Did you mean "--classes"? ' + HELP),
         (["--epochs", "two"], '--epochs must be a whole number; got "two".'),
         (["--lr=fast"], '--lr must be a number; got "fast".'),
+        (["--class-weight", "foo"], 'Unknown value of --class-weight "foo". Choose from: "balanced".'),
+        (["--space=sfere"], 'Unknown value of --space "sfere". Choose from: ' + SPACES + ' Did you mean "sphere"?'),
     ],
 )
 def test_an_option_that_cannot_work_is_a_sentence(capsys, words, sentence):

@@ -16,6 +16,7 @@ from hyperproto.data.tables import read_table
 from hyperproto.estimators import HypersphericalClassifier, HypersphericalMultiTask, HypersphericalRegressor
 from hyperproto.spec import RunSpec, TrainSettings
 from hyperproto.training import read_run, train
+from hyperproto_runtime.errors import InputError
 from hyperproto_runtime.schema import from_plain
 from hyperproto_runtime.tables import MOST_CATEGORIES, ColumnCode, TableEncoder, frame_columns
 
@@ -63,8 +64,13 @@ def test_plain_arrays_hold_finite_numbers(kind):
     kind(epochs=1).fit(pd.DataFrame(gap), y)
     words = X.astype(object)
     words[0, 0] = "red"
-    with pytest.raises(ValueError, match="could not convert string to float: 'red'"):
-        kind(epochs=1).fit(words, y)
+    for values in (words, words.tolist(), np.array([["red", "blue"]] * 20)):
+        with pytest.raises(
+            InputError, match="^`X` must hold numbers; got 'red'. Words may be in tables with named columns"
+        ):
+            kind(epochs=1).fit(values, y)
+    with pytest.raises(InputError, match="^`X` must hold numbers; got 'red'"):
+        kind(epochs=1).fit(pd.DataFrame(X), y).predict(pd.DataFrame(words))
 
 
 def test_very_many_categories_are_hashed():

@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from contextlib import contextmanager
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -139,10 +140,9 @@ def test_a_mistake_is_one_sentence(folder, tmp_path, capsys):
             assert sentence in capsys.readouterr().err
 
 
-def test_the_model_may_come_before_or_after_the_hosts(monkeypatch, capsys):
-    from hyperproto_runtime.cli import main
-
-    served = []
+@pytest.mark.parametrize("command", ["hyperproto.cli.main", "hyperproto_runtime.cli"])
+def test_the_model_may_come_before_or_after_the_hosts(monkeypatch, capsys, command):
+    main, served = import_module(command).main, []
     monkeypatch.setattr("hyperproto_runtime.serve.server.serve", lambda *given: served.append(given))
     orders = ("m --hosts a b --port 1", "--hosts a b m --port 1", "--port 1 --hosts a b m", "--hosts a b --port 1 m")
     for words in orders:
@@ -152,4 +152,4 @@ def test_the_model_may_come_before_or_after_the_hosts(monkeypatch, capsys):
     for words in ([], ["--port", "1"], ["--hosts"]):
         with pytest.raises(SystemExit, match="2"):
             main(["serve", *words])
-        assert "required: model" in capsys.readouterr().err
+        assert "must be the folder of an exported model; got none." in capsys.readouterr().err

@@ -13,7 +13,7 @@ from typing import Any, get_args
 from hyperproto_runtime._version import __version__
 from hyperproto_runtime.checks import check_no_pipe
 from hyperproto_runtime.errors import HyperprotoError, InputError, require
-from hyperproto_runtime.serve.options import ServeOptions
+from hyperproto_runtime.serve.options import ServeOptions, tell_apart
 
 NOT_AVAILABLE = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null")  # what programs write for it
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
@@ -37,10 +37,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         how |= {"nargs": "*"} if item.default == () else {}
         served.add_argument(f"--{item.name.replace('_', '-')}", **how)
     given = parser.parse_args(arguments)
-    if given.model is None:  # which argparse then takes for one of the hosts
-        *given.hosts, given.model = given.hosts or served.error("the following arguments are required: model")
     try:
         if given.verb == "serve":
+            given.model, given.hosts = tell_apart(given.model, given.hosts)
             require("fastapi", extra="serve", purpose="Serving a model")
             from hyperproto_runtime.serve.server import serve
 

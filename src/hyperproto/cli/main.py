@@ -112,7 +112,7 @@ def _parse(name: str, words: list[str]) -> Any:
 
 
 def _check_options(name: str, options: dict[str, Any], words: list[str]) -> None:
-    """Raise where a verb has no such option, naming the nearest, or where an option needs a number and gets none."""
+    """Raise where a verb has no such option, naming the nearest, or where one gets no number or choice of its."""
     known: dict[str, Any] = {"--help": (), "--learning-rate": ()}
     for key, hint in options.items():
         about = [item for item in get_args(hint) if hasattr(item, "aliases")]
@@ -131,6 +131,9 @@ def _check_options(name: str, options: dict[str, Any], words: list[str]) -> None
             advice = f"{near} hyperproto {name} --help lists all.".strip()
             raise InputError(f'"{flag}" is no option of hyperproto {name}.', advice=advice)
         kinds, got = set(known[flag]) - {type(None), ...}, value if equals else following
+        choices = [choice for kind in known[flag] if kind in kinds for choice in get_args(kind) or (kind,)]
+        if choices and got not in choices and all(isinstance(choice, str) for choice in choices):
+            raise unknown_choice(got, choices, what=f"value of {flag}")
         if kinds and kinds <= {int, float}:
             try:
                 float(got) if float in kinds else int(got)

@@ -1,20 +1,20 @@
 """``hyperproto serve``: an exported model over HTTP."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
 from tyro.conf import Positional, arg
 
 from hyperproto_runtime.errors import require
-from hyperproto_runtime.serve.options import ServeOptions
+from hyperproto_runtime.serve.options import ServeOptions, tell_apart
 
 
 @dataclass(frozen=True, kw_only=True)
 class Serve(ServeOptions):
     """Answer requests over HTTP: the Open Inference Protocol, /predict, /metrics, and a page to try the model."""
 
-    model: Annotated[Positional[Path], arg(metavar="MODEL")]
+    model: Annotated[Positional[Path | None], arg(metavar="MODEL")] = None
     """The folder of an exported model."""
 
     def run(self) -> None:
@@ -22,4 +22,5 @@ class Serve(ServeOptions):
         require("fastapi", extra="serve", purpose="Serving a model")
         from hyperproto_runtime.serve.server import serve
 
-        serve(self.model, self)
+        model, hosts = tell_apart(self.model, self.hosts)
+        serve(model, replace(self, hosts=hosts))

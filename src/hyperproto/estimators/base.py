@@ -1,5 +1,6 @@
 """What the estimators share: scale inputs, build a sphere, train by the one loop, read the answers off."""
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -44,6 +45,7 @@ from hyperproto_runtime.tables import TableEncoder, frame_columns, is_frame, nee
 Rows: TypeAlias = NDArray[np.intp]
 Weight: TypeAlias = NDArray[Any] | None
 TEXT = "A pipeline learns from words: make_pipeline(TfidfVectorizer(sublinear_tf=True), ...)."
+WORDS = "Words may be in tables with named columns, such as data frames, where those of training have them."
 WEIGHT = "\0weight"  # of a row, among the targets: the training loop has no other way; no column has this name
 
 
@@ -164,9 +166,13 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             return self.encoder_.encode(frame_columns(X))
         if (isinstance(X, list) or getattr(X, "ndim", 0) == 1) and isinstance(next(iter(X), None), str):
             raise InputError("X", "be a table of numbers, or one with named columns", "texts", TEXT)
-        array = validate_data(
-            self, X, reset=reset, accept_sparse="csr", dtype=(np.float64, np.float32), allow_nd=True
-        )
+        how: dict[str, Any] = {"accept_sparse": "csr", "dtype": (np.float64, np.float32), "allow_nd": True}
+        try:
+            array = validate_data(self, X, reset=reset, **how)
+        except ValueError as error:
+            if not (found := re.search(r"could not convert string to float: (?:np.str_\()?(.*?)\)?$", str(error))):
+                raise
+            raise InputError("X", "hold numbers", found[1], WORDS) from None
         if array.ndim not in (2, 4):
             rule = "be a table of shape (n, features) or images of shape (n, channels, height, width)"
             raise InputError("X", rule, array.shape)

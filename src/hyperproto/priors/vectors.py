@@ -169,7 +169,8 @@ def is_vocabulary(value: object) -> bool:
 def as_array(value: Any, *, what: str, ndim: int = 2) -> NDArray[np.float64]:
     """Return numbers from an array, a tensor on any device, or nested sequences as float64: a matrix, or one row."""
     try:
-        array = np.array(value.detach().cpu().double().numpy() if hasattr(value, "detach") else value, dtype=np.float64)
+        found = value.detach().cpu().double().numpy() if hasattr(value, "detach") else value
+        array = np.array(found, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InputTypeError(what, "be numbers in rows of one length", f"{type(value).__name__} ({error})") from None
     if array.ndim != ndim or 0 in array.shape:

@@ -1,7 +1,11 @@
 """What a server can be told, for Python and both command lines."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
+
+from hyperproto_runtime.errors import InputError
 
 
 def _option(default: Any, about: str) -> Any:
@@ -26,3 +30,10 @@ class ServeOptions:
     most_rows: int = _option(1024, "Requests with more inputs are refused; fewer of wide ones, or with many classes.")
     most_requests: int = _option(256, "More at a time are told to come back.")
     timeout: float = _option(30.0, "Seconds in which a request must arrive, and again in which it must be answered.")
+
+
+def tell_apart(model: str | Path | None, hosts: Sequence[str]) -> tuple[Path, tuple[str, ...]]:
+    """Return the model and the hosts of a command; a model that follows ``--hosts`` is taken for one of them."""
+    if model is None and not hosts:
+        raise InputError("model", "be the folder of an exported model", "none")
+    return (Path(hosts[-1]), tuple(hosts[:-1])) if model is None else (Path(model), tuple(hosts))
