@@ -326,7 +326,7 @@ def filling(folder: str | Path, closing: str, names_of: NamesOf = lambda path: (
     with owning(folder), explaining(folder):
         was_killed = waiting.is_dir()
         if was_killed:
-            _settle(waiting, closing, names_of)
+            _install(waiting, closing, names_of)
         present = names_in(folder)
         allowed = present <= {*names_of(folder / closing)} if (folder / closing).is_file() else not present
         if not allowed and not was_killed:
@@ -344,7 +344,7 @@ def filling(folder: str | Path, closing: str, names_of: NamesOf = lambda path: (
             raise
         if allowed and present:
             (folder / closing).replace(waiting / FORMER)
-        _settle(waiting, closing, names_of)
+        _install(waiting, closing, names_of)
 
 
 def whole(folder: str | Path, closing: str) -> Path:
@@ -354,7 +354,7 @@ def whole(folder: str | Path, closing: str) -> Path:
     return folder / WAITING if waits else folder
 
 
-def _settle(waiting: Path, closing: str, names_of: NamesOf) -> None:
+def _install(waiting: Path, closing: str, names_of: NamesOf) -> None:
     """Let new files take their places where they are whole and nothing else is; then remove the folder of them."""
     folder = waiting.parent
     if whole(folder, closing) == waiting:

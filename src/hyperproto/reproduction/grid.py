@@ -237,15 +237,12 @@ class Grid:
         best = {column: self._best_rows(column) for column in self.columns}
         decimals = self.experiment.decimals
         for row in self.rows:
-            line = []
+            line = dict.fromkeys(self.columns, Shown())
             for column in self.columns:
-                summary = self.cells.get((row, column))
-                if summary is None:
-                    line.append(Shown())
-                else:
+                if (summary := self.cells.get((row, column))) is not None:
                     paper = _papers(summary.entry.paper, decimals)
-                    line.append(Shown(ours(summary, decimals), paper, row in best[column]))
-            yield row, line
+                    line[column] = Shown(ours(summary, decimals), paper, row in best[column])
+            yield row, list(line.values())
 
     def _best_rows(self, column: str) -> set[str]:
         """Return the rows with the best mean of a column, for each measure; all of them where means are equal."""

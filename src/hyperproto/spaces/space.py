@@ -41,7 +41,7 @@ class Sphere(TaskSpace):
         if isinstance(dim, Classes | Range):
             raise InputTypeError("dim", "be a number of dimensions, before the tasks", dim, "Write hp.Space(5, ...).")
         named, bare = parse_tasks(task, tasks)
-        axes = deal_axes(dim, named, separate=separate)
+        axes = assign_axes(dim, named, separate=separate)
         heads: dict[str, Head] = {}
         for name, asked in named.items():
             if isinstance(asked, Range):
@@ -129,7 +129,7 @@ class Space(Sphere):
     >>> predictions = space.predict(z)
     >>> space.decode(predictions)["digit"], predictions["angle"].round()
     (['2', '4'], tensor([90.,  2.]))
-    >>> deal_axes(12, Space(12, space.tasks, separate=True).tasks, separate=True)
+    >>> assign_axes(12, Space(12, space.tasks, separate=True).tasks, separate=True)
     {'digit': slice(0, 4, None), 'angle': slice(4, 12, None)}
     """
 
@@ -239,12 +239,12 @@ class PoleHead(Head):
         return self.task.from_cosine(self.scores(z))
 
 
-def deal_axes(dim: int, tasks: Mapping[str, Task], *, separate: bool = False) -> dict[str, slice]:
+def assign_axes(dim: int, tasks: Mapping[str, Task], *, separate: bool = False) -> dict[str, slice]:
     """Return the axes each task reads, or say why this layout cannot work.
 
     Separate tasks have blocks of their own, numbers too; eight axes are enough for those.
 
-    >>> deal_axes(4, {"style": Classes(5), "year": Range(1500, 1900)})
+    >>> assign_axes(4, {"style": Classes(5), "year": Range(1500, 1900)})
     {'year': slice(0, 4, None), 'style': slice(1, 4, None)}
     """
     dim = check_integer(

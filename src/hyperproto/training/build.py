@@ -23,7 +23,7 @@ from hyperproto.priors.data_driven import draw_examples
 from hyperproto.prototypes import Prototypes, place
 from hyperproto.prototypes.prototypes import check_dim
 from hyperproto.spaces import Classes, CompositeSpace, Range, Space, TaskSpace, tasks_for
-from hyperproto.spaces.space import deal_axes
+from hyperproto.spaces.space import assign_axes
 from hyperproto.spaces.tasks import class_tasks
 from hyperproto.spec import DataSpec, NetworkSpec, SpaceSpec
 from hyperproto.training.load import RunRecord, read_run
@@ -328,7 +328,7 @@ def _on_sphere(space: SpaceSpec, tasks: Tasks, source: Source, given: Prototypes
     if given is None and space.prototypes:
         given = _load_prototypes(space.prototypes, labels, name)
     if given is None:
-        block = deal_axes(cast(int, space.dim), made, separate=separate)[name]
+        block = assign_axes(cast(int, space.dim), made, separate=separate)[name]
         given = from_first(lambda: _place(space, source, name, labels, block.stop - block.start))
     made[name] = replace(cast(Classes, made[name]), classes=given)
     return made, space.dim or given.dim + (len(made) - 1) * (defaults.NUMBER_AXES if separate else 1)

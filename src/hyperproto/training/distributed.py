@@ -16,7 +16,7 @@ from accelerate.utils import DistributedType, DynamoBackend
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from hyperproto._core.processes import check_met, meet_other_processes
+from hyperproto._core.processes import check_joined, join_process_group
 from hyperproto.data.preprocessing import is_sparse, take_rows
 from hyperproto.models import Backbone
 from hyperproto.spaces import OutputSpace
@@ -40,13 +40,13 @@ def accelerator_for(mixed_precision: str | None) -> Iterator[Accelerator]:
     before, change = None, False
     try:
         with MAKING:
-            meet_other_processes()
+            join_process_group()
             before = AcceleratorState().mixed_precision if AcceleratorState._shared_state else None
             change = before is not None and mixed_precision is not None and before != mixed_precision
             if change:
                 AcceleratorState._reset_state()
             accelerator = Accelerator(mixed_precision=mixed_precision)
-        check_met(accelerator.num_processes)
+        check_joined(accelerator.num_processes)
         yield accelerator
     finally:
         if change:

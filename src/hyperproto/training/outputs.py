@@ -8,7 +8,7 @@ from accelerate import Accelerator
 from accelerate.utils import gather_object
 from torch import Tensor, nn
 
-from hyperproto._core.processes import meet_other_processes
+from hyperproto._core.processes import join_process_group
 from hyperproto.data import Batches, as_dataset
 from hyperproto.defaults import INFERENCE_BATCH_SIZE
 from hyperproto.metrics import absolute_error_terms, accuracy_terms, most_likely
@@ -85,7 +85,7 @@ def evaluate(
     """
     if accelerator is None:
         with MAKING:
-            meet_other_processes()
+            join_process_group()
             accelerator = Accelerator()
     rank, world = accelerator.process_index, accelerator.num_processes
     batches = Batches(as_dataset(data, name="data"), batch_size, shuffle=False, rank=rank, world=world)

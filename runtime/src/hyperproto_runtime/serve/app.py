@@ -110,14 +110,14 @@ def _follow_protocol(app: FastAPI, gate: Gate, work: _Work, name: str) -> None:
             raise RefusedError(404, f'There is no version "{model_version[:80]}" here, only "{version}".')
 
     routes = APIRouter(dependencies=[Depends(check_name)])
-    _tell_state(app, routes, gate, name)
-    _infer(routes, work, name)
+    _add_health(app, routes, gate, name)
+    _add_inference(routes, work, name)
     app.include_router(routes, prefix="/v2/models/{model_name}")
     checked = [Depends(check_version)]
     app.include_router(routes, prefix="/v2/models/{model_name}/versions/{model_version}", dependencies=checked)
 
 
-def _tell_state(app: FastAPI, routes: APIRouter, gate: Gate, name: str) -> None:
+def _add_health(app: FastAPI, routes: APIRouter, gate: Gate, name: str) -> None:
     """Say what serves, whether it lives, and whether it and the model are ready."""
 
     @app.get("/v2")
@@ -137,7 +137,7 @@ def _tell_state(app: FastAPI, routes: APIRouter, gate: Gate, name: str) -> None:
         return JSONResponse({"name": name, "ready": not gate.stopping}, 503 if gate.stopping else 200)
 
 
-def _infer(routes: APIRouter, work: _Work, name: str) -> None:
+def _add_inference(routes: APIRouter, work: _Work, name: str) -> None:
     """Describe the tensors of the model, and run it on some."""
     known, form = protocol.outputs_of(work.model), work.model.inputs
     schema = {"application/json": {"schema": protocol.InferRequest.model_json_schema()}}
