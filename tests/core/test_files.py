@@ -88,8 +88,10 @@ def test_an_empty_file_that_a_library_left_beside_a_temporary_one_is_removed_too
     assert names(tmp_path) == ["b.json"]
 
 
-def test_what_a_version_before_left_is_removed_too(tmp_path):
+def test_what_a_version_before_or_a_removal_that_was_killed_left_is_removed_too(tmp_path):
     (tmp_path / ".hyperproto-abc.part").write_text("{")
+    (tmp_path / ".hyperproto-def.part").mkdir()
+    (tmp_path / ".hyperproto-def.part" / "new").write_text("{")
     write_json(tmp_path / "b.json", 1)
     assert names(tmp_path) == ["b.json"]
 

@@ -25,6 +25,7 @@ from hyperproto_runtime.errors import HyperprotoError, InputError, StorageError
 from hyperproto_runtime.schema import read_plain
 
 PREFIX, SUFFIX = ".hyperproto-", ".part"  # of temporary folders
+LOCK, NEW = "lock", "new"  # files in them: flock on a folder would not reach other machines
 WAITING, FORMER = ".hyperproto-new", "former"  # folder of new files, and in it the closing file of the old ones
 SHOWN = 60  # characters of a path that cannot be
 T = TypeVar("T")
@@ -79,8 +80,7 @@ def replacing(path: str | Path) -> Iterator[Path]:
     check_can_write(path)
     with explaining(path):
         _remove_leftovers(path.parent)
-        place, handle = _new_temporary(path.parent)
-        temporary = place / path.name
+        temporary, handle = _new_temporary(path.parent)
         try:
             yield temporary
             with temporary.open("rb") as written:
@@ -91,8 +91,8 @@ def replacing(path: str | Path) -> Iterator[Path]:
             temporary.replace(path)
             _sync_folder(path.parent)
         finally:
-            shutil.rmtree(place, ignore_errors=True)
             _release(handle)
+            shutil.rmtree(temporary.parent, ignore_errors=True)
 
 
 @contextmanager
@@ -114,13 +114,13 @@ def explaining(path: Path) -> Iterator[None]:
 
 
 def _new_temporary(folder: Path) -> tuple[Path, int]:
-    """Create a folder that is locked, so that nobody takes it for a leftover."""
+    """Return the path of a file to write in a new folder that is locked, so that nobody takes it for a leftover."""
     while True:
         place = Path(tempfile.mkdtemp(prefix=PREFIX, suffix=SUFFIX, dir=folder))
         with suppress(FileNotFoundError):
-            handle = _open_folder(place)
-            if _lock(handle) is not False and place.exists():
-                return place, handle
+            handle = os.open(place / LOCK, os.O_RDWR | os.O_CREAT)
+            if _lock(handle) is not False and (place / LOCK).exists():
+                return place / NEW, handle
             _release(handle)  # another process was faster, and has removed it
 
 
@@ -128,7 +128,7 @@ def _remove_leftovers(folder: Path) -> None:
     """Remove the temporary folders whose process is gone."""
     for path in _temporary(folder):
         with suppress(OSError):
-            handle = os.open(path, os.O_RDONLY)
+            handle = os.open(path / LOCK if path.is_dir() else path, os.O_RDWR | os.O_CREAT)
             try:
                 if _lock(handle):
                     shutil.rmtree(path) if path.is_dir() else path.unlink()
