@@ -432,7 +432,7 @@ def test_a_composite_space_has_a_margin_of_its_own():
         ({"kind": "sphere"}, ("free_norm_softmax", None, 0.1, 0.1)),
         ({"kind": "sphere", "lr": 0.3, "margin": 0.0}, ("free_norm_softmax", None, 0.3, 0.0)),
         ({"kind": "composite"}, ("squared_cosine", None, 0.3, 0.1)),
-        ({"kind": "conventional"}, ("squared_cosine", None, 0.01, 0.0)),
+        ({"kind": "conventional"}, ("squared_cosine", None, 0.03, 0.0)),
         ({"loss": "squared_cosine"}, ("squared_cosine", None, 0.01, 0.0)),
     ],
 )
