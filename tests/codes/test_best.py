@@ -132,7 +132,7 @@ def test_what_is_not_stored_is_none():
     assert from_zoo(11, 3) is None
 
 
-def test_a_certificate_is_read_without_what_another_version_has_besides():
+def test_a_certificate_is_read_without_what_another_version_adds():
     agreement = {"prior": "words", "weight": 1.0, "loss": 0.5, "ranked_by_margin": 0.8, "spearman": 0.7, "clear": 0.9}
     stored = known_code(3, 2).certificate.to_dict() | {"prior_agreement": agreement, "kendall": 0.6}
     read = Certificate.from_dict(stored)

@@ -14,7 +14,7 @@ from hyperproto.training.folder import RunFolder
 from tests.reproduction.helpers import NAMES, comparable, find, run_experiment
 
 WITHOUT_TRAINING = {"table2", "figure-idea"}
-ONE_SEED = {*WITHOUT_TRAINING}
+ONE_SEED = {*WITHOUT_TRAINING, "past-rates"}
 SMALL = [name for name in NAMES if find(name).entries("smoke")]
 
 

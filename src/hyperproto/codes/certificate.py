@@ -277,7 +277,7 @@ class Certificate:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "Certificate":
-        """Rebuild a certificate from :meth:`to_dict`; what other versions have besides is left out."""
+        """Rebuild a certificate from :meth:`to_dict`; what other versions have in addition is left out."""
         return from_plain(cls, values, newer=True)
 
 

@@ -15,7 +15,7 @@ from hyperproto.prototypes.methods import METHODS, Request, certify_agreement, c
 from hyperproto.prototypes.prototypes import Prototypes, check_dim, parse_classes
 from hyperproto_runtime.errors import InputError, arg
 
-COPIES, PER_CLASS = 2, 12  # numbers in memory for each coordinate and, besides, for each class
+COPIES, PER_CLASS = 2, 12  # numbers in memory for each coordinate, and in addition for each class
 
 
 def place(

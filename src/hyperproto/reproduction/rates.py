@@ -51,7 +51,7 @@ FEATURE_RATES = {
 }
 """On frozen features, where all losses are averaged, by kind of loss: smaller where it is steeper and may diverge."""
 PAINTING_RATES = {"one cosine": (30.0,), "squared error": (1.0,)}
-"""Tried on paintings besides, where the largest of those above was the best."""
+"""Tried on paintings in addition, where the largest of those above was the best."""
 WEIGHTS = (0.1, 0.5)  # of the year, that two heads are tried with
 NAMES = {
     "squared_cosine": "Equation 1",
