@@ -14,7 +14,7 @@ from hyperproto.training.folder import RunFolder
 from tests.reproduction.helpers import NAMES, comparable, find, run_experiment
 
 WITHOUT_TRAINING = {"table2", "figure-idea"}
-ONE_SEED = {*WITHOUT_TRAINING, "past-rates"}
+ONE_SEED = {name for name in NAMES if find(name).num_seeds == 1}
 SMALL = [name for name in NAMES if find(name).entries("smoke")]
 
 
