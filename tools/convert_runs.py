@@ -28,6 +28,7 @@ from hyperproto.training.run import FORMAT, describe_run
 
 __all__ = ["convert_estimator", "convert_prototypes", "convert_run", "nested_spec"]
 
+CERTIFICATE = {"remark": "note", "meaning": "prior_agreement"}  # fields that were called otherwise
 FORMATS = ("hyperproto.run/1", "hyperproto.run/2")
 LOSSES = {
     "squared": "squared_cosine",
@@ -89,7 +90,8 @@ def convert_prototypes(path: Path) -> None:
     with safe_open(path, framework="pt") as file:
         header = file.metadata() or {}
     if header.get("format") == "hyperproto.prototypes/1":
-        about = {"format": PROTOTYPES_FORMAT} | {key: json.loads(header[key]) for key in ("certificate", "names")}
+        stored = {CERTIFICATE.get(key, key): value for key, value in json.loads(header["certificate"]).items()}
+        about = {"format": PROTOTYPES_FORMAT, "certificate": stored, "names": json.loads(header["names"])}
         with replacing(path) as temporary:
             save_file(load_file(path), temporary, metadata={"prototypes": json.dumps(about)})
         Prototypes.load(path).save(path)

@@ -86,8 +86,7 @@ def _squared_error(z: Tensor, points: Tensor, labels: Tensor | None, target: Ten
         rows = (points if labels is None else points.index_select(0, labels)).to(wide.dtype)
         error = target - (normalize(wide) * rows).sum(dim=1)
         return error * error
-    loss: Tensor = _CosineLoss.apply(z, points, labels, target)  # type: ignore[no-untyped-call]
-    return loss
+    return _CosineLoss.apply(z, points, labels, target)  # type: ignore[no-untyped-call]
 
 
 def can_read(x: Tensor) -> bool:

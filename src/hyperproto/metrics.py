@@ -105,8 +105,7 @@ def error_quantiles(predicted: Tensor, values: Tensor, levels: Sequence[float]) 
         return [float("nan")] * len(levels)
     # a little less, so that 0.07 * 100 = 7.000000000000001 is still the seventh
     less = np.subtract(levels, 1e-12)
-    quantiles: list[float] = np.quantile(errors.numpy(), less, method="inverted_cdf").tolist()
-    return quantiles
+    return np.quantile(errors.numpy(), less, method="inverted_cdf").tolist()
 
 
 def calibration_error(confidence: Values, right: Values, *, bins: int = 15) -> float:

@@ -43,8 +43,7 @@ def normalize(x: Tensor) -> Tensor:
     zero = largest < torch.finfo(wide.dtype).tiny
     scaled = wide / largest.masked_fill(zero, 1)
     norm = torch.linalg.vector_norm(scaled.masked_fill(zero, 1), dim=-1, keepdim=True)
-    unit: Tensor = (scaled / norm).masked_fill(zero, 0).to(x.dtype)
-    return unit
+    return (scaled / norm).masked_fill(zero, 0).to(x.dtype)
 
 
 def cosine(x: Tensor, y: Tensor) -> Tensor:

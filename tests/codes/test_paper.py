@@ -3,6 +3,7 @@ from functools import partial
 import numpy as np
 import pytest
 
+import hyperproto as hp
 from hyperproto.codes import measure
 from hyperproto.codes.measure import max_cosine, nearest_neighbors, random_points, row_blocks, unit_rows
 from hyperproto.codes.paper import authors_steps, paper_descent, separation_gradient
@@ -77,8 +78,6 @@ def test_steps_are_those_of_the_authors_published_files(num_points, dim, steps):
     assert authors_steps(num_points, dim) == steps
 
 
-def test_by_default_a_descent_takes_the_authors_steps():
-    seen = []
-    paper_descent(3, 2, seed=0, progress=lambda done, steps: seen.append((done, steps)))
-    paper_descent(3, 100, seed=0, progress=lambda done, steps: seen.append((done, steps)))
-    assert set(seen) == {(k, 10_000) for k in range(0, 10_000, 50)} | {(k, 1_000) for k in range(0, 1_000, 50)}
+@pytest.mark.parametrize(("dim", "steps"), [(2, "10,000"), (100, "1,000")])
+def test_by_default_placing_takes_the_authors_steps(dim, steps):
+    assert hp.place(3, dim, method="paper").certificate.method == f"paper (Eq. 5, {steps} steps)"

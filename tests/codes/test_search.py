@@ -76,12 +76,13 @@ def test_search_stops_after_the_round_that_met_the_bound():
     assert search.starts == 12
 
 
-def test_progress_counts_up_to_the_total():
+def test_progress_counts_up_to_the_total(monkeypatch):
     calls = []
-    optimize(13, 3, effort=Effort(5, 1), seed=0, progress=lambda *call: calls.append(call))
+    monkeypatch.setattr(search_module, "report_progress", lambda *call: calls.append(call))
+    optimize(13, 3, effort=Effort(5, 1), seed=0)
     assert [done for done, *_ in calls] == list(range(1, len(calls) + 1))
     assert calls[-1][0] <= calls[-1][1] == 5
-    best = [call[2] for call in calls]
+    best = [float(note.removeprefix("maximum cosine ").partition(",")[0]) for *_, note in calls]
     assert best == sorted(best, reverse=True)
 
 
@@ -113,11 +114,10 @@ def test_workers_start_from_a_script_without_a_main_guard_and_without_torch(tmp_
 def test_ctrl_c_ends_the_search_and_its_workers(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(
-        "from hyperproto.codes.search import Effort, optimize\n"
-        "def progress(*call):\n"
-        "    print(call[0], flush=True)\n"
+        "from hyperproto.codes import search\n"
+        "search.report_progress = lambda *call: print(call[0], flush=True)\n"
         "try:\n"
-        "    optimize(40, 6, effort=Effort(9_999, 1), seed=0, workers=2, progress=progress)\n"
+        "    search.optimize(40, 6, effort=search.Effort(9_999, 1), seed=0, workers=2)\n"
         "except KeyboardInterrupt:\n"
         "    print('interrupted')\n"
     )

@@ -1,4 +1,4 @@
-from hyperproto._core.progress import progress_bar
+from hyperproto._core.progress import progress_bar, report_progress
 
 
 def test_nothing_is_printed_where_standard_error_is_no_terminal(capsys):
@@ -32,3 +32,15 @@ def test_a_bar_of_bytes_shows_their_unit(capsys):
     with progress_bar("reading", 4_000_000, show=True, in_bytes=True) as bar:
         bar.update(2_000_000)
     assert "MB" in capsys.readouterr().err
+
+
+def test_the_innermost_open_bar_is_updated_without_being_handed_on(capsys):
+    report_progress(1, 2, "by nobody")
+    with progress_bar("outer", show=True):
+        with progress_bar("inner", show=True):
+            report_progress(1, 2, "within")
+        report_progress(1, 2, "around")
+    shown = capsys.readouterr().err
+    assert "by nobody" not in shown
+    assert "within" in shown
+    assert "around" in shown

@@ -14,7 +14,7 @@ from hyperproto.data import TablePreprocessing, read_table
 from hyperproto.data.preprocessing import is_sparse, preprocessing_from_dict
 from hyperproto.data.readers import describe_source
 from hyperproto.data.source import hold_out_rows
-from hyperproto.data.tables import describe_columns, read_columns
+from hyperproto.data.table_files import describe_columns, read_columns
 from hyperproto.spaces import tasks_for
 from hyperproto_runtime.errors import InputError
 from hyperproto_runtime.images import ImagePreprocessing, decode

@@ -6,7 +6,7 @@ import torch
 
 import hyperproto as hp
 from hyperproto.estimators import HypersphericalClassifier, HypersphericalMultiTask
-from hyperproto.evaluation.new_classes import part_points
+from hyperproto.evaluation.new_classes import push_apart
 from hyperproto.sphere import normalize
 
 # on so few rows a mean may lie near an old class: what that costs is warned of, and here it is no news
@@ -68,13 +68,13 @@ def test_by_default_new_classes_are_trained_where_old_examples_are_kept(five_kin
 
 def test_new_points_part_from_others_and_each_other():
     others, points = torch.eye(4)[:2], torch.tensor([[1.0, 0.1, 0.1, 0.0], [1.0, 0.1, 0.2, 0.1]])
-    every = torch.cat([others, moved := part_points(normalize(points), others)])
+    every = torch.cat([others, moved := push_apart(normalize(points), others)])
     assert (every @ every.mT - torch.eye(4)).max() < 0.01
     nearness = moved @ normalize(points).mT  # each is nearer to its own examples, though the two are nearly one class
     assert nearness[0, 0] > nearness[0, 1]
     assert nearness[1, 1] > nearness[1, 0]
     far = -others
-    assert torch.equal(part_points(far, others), far)
+    assert torch.equal(push_apart(far, others), far)
 
 
 def test_a_class_without_examples_comes_by_a_prior(three_first):

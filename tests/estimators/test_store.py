@@ -186,7 +186,7 @@ def test_an_estimator_is_there_until_the_new_one_is(classifier, three_kinds, tmp
     X, y = three_kinds
     second = HypersphericalClassifier(epochs=2, hidden=5, random_state=1).fit(X, y)
     classifier.save(tmp_path / "model")
-    monkeypatch.setattr("hyperproto.estimators.store.save_file", raise_full_disk)
+    monkeypatch.setattr("hyperproto.training.checkpoint.save_file", raise_full_disk)
     with pytest.raises(OSError, match="No space left on device"):
         second.save(tmp_path / "model", overwrite=True)
     np.testing.assert_array_equal(hp.load(tmp_path / "model").predict_proba(X), classifier.predict_proba(X))
@@ -229,7 +229,10 @@ def _mix_kinds(described):
         (_rename, "tasks of the space must be those of the columns"),
         (_drop_a_class, "tasks of the space must be those of the columns"),
         (_mix_kinds, "Stored classes must be strings, or none of them one"),
-        (lambda d: d["calibrations"][0].update(model=None), "A class calibration must have a Temperature"),
+        (
+            lambda d: d["calibrations"][0].update(model=None),
+            "A Temperature must be described by its fields; got NoneType",
+        ),
     ],
 )
 def test_parts_of_a_file_that_do_not_fit_each_other_are_named(tmp_path, damage, sentence):

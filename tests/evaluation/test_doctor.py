@@ -10,8 +10,10 @@ from torch import nn
 
 import hyperproto as hp
 from hyperproto.data import Arrays, read_table, training_data
-from hyperproto.evaluation import Finding, doctor, examine_run, open_run
-from hyperproto.evaluation.doctor import Evidence, SplitOutputs, split_outputs
+from hyperproto.evaluation import Finding, examine_run, open_run
+from hyperproto.evaluation import findings as checks
+from hyperproto.evaluation.doctor import split_outputs
+from hyperproto.evaluation.findings import Evidence, SplitOutputs
 from hyperproto.models import create_backbone
 from hyperproto.training import DataSpec, RunSpec, read_run
 from hyperproto_runtime.errors import NonFiniteLossError
@@ -123,7 +125,7 @@ def test_outputs_that_have_no_reason_to_differ_are_not_collapsed(healthy):
     z = torch.ones(10, 4, dtype=torch.float64)
     same = {"side": torch.zeros(10, dtype=torch.int64), "height": torch.full((10,), 0.5)}
     seen = Evidence(read_run(healthy), hp.load(healthy).space, (SplitOutputs("train", z, same, same),))
-    assert list(doctor.collapsed_outputs(seen)) == []
+    assert list(checks.collapsed_outputs(seen)) == []
 
 
 def test_outputs_of_norm_zero_are_found_and_have_no_prediction(healthy):
@@ -131,7 +133,7 @@ def test_outputs_of_norm_zero_are_found_and_have_no_prediction(healthy):
     data = Arrays(torch.tensor([[1.0, 0], [-1, -1], [0, 1]]), torch.tensor([0, 1, 2]))
     part = split_outputs("train", nn.ReLU(), space, data)
     assert part.predicted["target"][1] == -1
-    (finding,) = doctor.zero_norms(Evidence(record, space, (part,)))
+    (finding,) = checks.zero_norms(Evidence(record, space, (part,)))
     assert finding.evidence == {"zero": 1.0, "not_finite": 0.0, "outputs": 3.0}
 
 
@@ -145,7 +147,7 @@ def test_outputs_that_are_not_finite_are_counted(healthy):
     z = torch.ones(10, 4, dtype=torch.float64)
     z[3, 1] = torch.nan
     seen = Evidence(read_run(healthy), hp.load(healthy).space, (SplitOutputs("train", z, {}, {}),))
-    (finding,) = doctor.zero_norms(seen)
+    (finding,) = checks.zero_norms(seen)
     assert finding.evidence == {"zero": 0.0, "not_finite": 1.0, "outputs": 10.0}
 
 
@@ -153,7 +155,7 @@ def test_outputs_that_are_not_finite_are_counted(healthy):
 def test_a_dimension_too_small_for_the_classes_is_found(healthy, classes, dim, severity):
     prototypes = hp.place(classes, dim, method="random")  # the bound is the same as for any other
     seen = Evidence(read_run(healthy), hp.Space(dim, hp.Classes(prototypes)))
-    findings = list(doctor.dimension_too_small(seen))
+    findings = list(checks.dimension_too_small(seen))
     assert [finding.severity for finding in findings] == [severity]
     enough = int(findings[0].evidence["enough"])
     assert hp.separation_bound(classes, enough) <= 0.1 < hp.separation_bound(classes, enough - 1)
@@ -163,7 +165,7 @@ def test_prototypes_closer_together_than_they_need_be_are_found(healthy):
     vectors = torch.tensor([[1.0, 0, 0, 0], [0.99, 0.141067, 0, 0], [0, 0, 1, 0]], dtype=torch.float64)
     prototypes = hp.Prototypes.from_tensor(hp.sphere.normalize(vectors), method="by hand")
     seen = Evidence(read_run(healthy), hp.Space(4, hp.Classes(prototypes)))
-    assert names(doctor.dimension_too_small(seen)) == ["prototypes badly separated"]
+    assert names(checks.dimension_too_small(seen)) == ["prototypes badly separated"]
 
 
 def test_targets_piling_up_at_a_bound_are_found(tmp_path):
@@ -190,16 +192,16 @@ def test_a_gap_in_the_error_of_a_number_is_measured_by_its_range(healthy, predic
         SplitOutputs("train", z, values, values),
         SplitOutputs("test", z, {"height": torch.full((9,), predicted)}, values),
     )
-    assert len(list(doctor.train_test_gap(Evidence(read_run(healthy), space, parts)))) == (predicted > 0)
+    assert len(list(checks.train_test_gap(Evidence(read_run(healthy), space, parts)))) == (predicted > 0)
 
 
 @pytest.mark.parametrize(
     ("losses", "check", "name"),
     [
-        ([1.0, 1.5, 2.0, 2.5, 2.5, 2.6], doctor.loss_course, "rising loss"),
-        ([1.0, 0.999, 0.998, 0.999, 1.0], doctor.loss_course, "flat loss"),
-        ([1.0, 0.9, 0.8, 0.7, 0.6], doctor.loss_course, "loss still falling"),
-        ([1.0, float("nan"), 1.0], doctor.loss_not_finite, "loss not finite"),
+        ([1.0, 1.5, 2.0, 2.5, 2.5, 2.6], checks.loss_course, "rising loss"),
+        ([1.0, 0.999, 0.998, 0.999, 1.0], checks.loss_course, "flat loss"),
+        ([1.0, 0.9, 0.8, 0.7, 0.6], checks.loss_course, "loss still falling"),
+        ([1.0, float("nan"), 1.0], checks.loss_not_finite, "loss not finite"),
     ],
 )
 def test_a_learning_rate_far_off_shows_in_the_losses(healthy, losses, check, name):
@@ -212,7 +214,7 @@ def test_a_learning_rate_far_off_shows_in_the_losses(healthy, losses, check, nam
 @pytest.mark.parametrize("losses", [[1.0, 0.5, 0.3, 0.25, 0.24, 0.24], [1.0, 2.0], []])
 def test_a_loss_that_falls_and_levels_off_or_has_no_course_yet_is_not_a_finding(healthy, losses):
     seen = altered(healthy, losses)
-    for check in (doctor.loss_course, doctor.loss_not_finite):
+    for check in (checks.loss_course, checks.loss_not_finite):
         assert list(check(seen)) == []
 
 

@@ -11,7 +11,7 @@ import hyperproto as hp
 from hyperproto.data import Split
 from hyperproto.evaluation import add_classes, evaluate_run, list_runs, remove_classes, rename_classes
 from hyperproto.evaluation.class_examples import draw_replay
-from hyperproto.evaluation.new_classes import mean_directions, part_points
+from hyperproto.evaluation.new_classes import mean_directions, push_apart
 from hyperproto.models import create_backbone
 
 OLD, NEW = ("a", "b", "c"), ("d", "e")
@@ -108,7 +108,7 @@ def test_many_new_classes_in_full_dimensions_do_not_move_to_one_point(generator)
     near = torch.randn(11, 66, dtype=torch.float64, generator=generator)
     means = hp.sphere.normalize(near[:1] + near[1:] / 2)
     assert (means @ means.T).fill_diagonal_(-1).max() > 0.7
-    points = part_points(means, old)
+    points = push_apart(means, old)
     assert (points @ points.T).fill_diagonal_(-1).max() < 0.2
     assert (points @ old.T).max() < 0.3
     assert (points * means).sum(dim=1).min() > 0.2

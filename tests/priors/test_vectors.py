@@ -113,7 +113,7 @@ def test_faulty_vectors_are_told():
         from_vectors(WORDS | {"oak": [1, 2, 3]}, ("maple", "oak"))
     with pytest.raises(InputError, match=r'The vector of "oak" must be one row of numbers; got shape \(1, 2\)'):
         from_vectors(WORDS | {"oak": [[1, 2]]}, ("maple", "oak"))
-    with pytest.raises(InputTypeError, match='The vector of "oak" must be numbers; got'):
+    with pytest.raises(InputTypeError, match='The vector of "oak" must be numbers in rows of one length; got'):
         from_vectors(WORDS | {"oak": ["a", "b"]}, ("maple", "oak"))
     with pytest.raises(InputTypeError, match="`vectors` must be numbers in rows of one length"):
         from_vectors([[1, 2], [3]])

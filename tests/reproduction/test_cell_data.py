@@ -1,12 +1,11 @@
 """Data are cut down fairly, and in the same way for every cell."""
 
-from types import SimpleNamespace
-
 import pytest
 import torch
 
-from hyperproto.data import Bounds, Labels, Split
-from hyperproto.reproduction.cell import constant_cell, paper_cell
+from hyperproto.data import Bounds, Labels, Source, Split
+from hyperproto.reproduction.cell import paper_cell
+from hyperproto.reproduction.experiment import constant_entries
 from hyperproto.reproduction.run_cell import read_cell_data, run_cell
 from hyperproto.training.build import draw_in_proportion
 from hyperproto_runtime.errors import InputError
@@ -18,7 +17,7 @@ def make_split(labels):
 
 
 def draw(split, known, examples, *purpose):
-    return draw_in_proportion(split, SimpleNamespace(targets=known), examples, *purpose)
+    return draw_in_proportion(split, Source("made", split, None, known, None), examples, *purpose)
 
 
 def test_each_class_keeps_its_share():
@@ -79,7 +78,7 @@ def test_only_the_wanted_tasks_are_kept_of_the_same_images(small_places):
 
 def test_a_constant_answer_is_the_median_and_the_commonest_class(small_places):
     source = read_cell_data(paper_cell(reader="omniart", dim=3), small_places)
-    record = run_cell(constant_cell("omniart", "full"), small_places)
+    record = run_cell(constant_entries("omniart", "full", {"year": "year/mae"})[0].cell, small_places)
     years, styles = source.train.targets["year"], source.train.targets["school"]
     errors = (source.test.targets["year"] - years.quantile(0.5)).abs()
     right = source.test.targets["school"] == torch.bincount(styles).argmax()

@@ -26,7 +26,7 @@ from hyperproto.reproduction.experiment import Entry, Experiment
 SMALL = at_scale(paper_cell(dim=3, prototypes="one-hot"), "smoke")
 CELLS = [SMALL.but(epochs=12, lr=lr) for lr in (0.01, 0.02, 0.03)]
 ENTRIES = [Entry(str(cell.run.train.lr), "3", cell, "class/accuracy") for cell in CELLS]
-EXPERIMENT = Experiment("own", "Own", lambda scale: ENTRIES, trained=False)
+EXPERIMENT = Experiment("own", "Own", lambda scale: ENTRIES, num_seeds=1)
 '''
 
 

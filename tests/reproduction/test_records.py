@@ -39,7 +39,7 @@ def test_every_address_is_the_hash_of_its_description():
 
 
 def test_every_name_has_a_report():
-    with_cpu = {name for name in NAMES if find(name).has("cpu")}
+    with_cpu = {name for name in NAMES if find(name).entries("cpu")}
     assert {name for name, scale in REPORTED if scale == "cpu"} == with_cpu
     assert {scale for _, scale in REPORTED} <= {"cpu", "medium", "head"}
 

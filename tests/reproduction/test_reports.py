@@ -8,11 +8,12 @@ from dataclasses import asdict
 
 import pytest
 from rich.console import Console
+from rich.markdown import Markdown
 
 from hyperproto.reproduction.cell import FORMAT, paper_cell, write_record
 from hyperproto.reproduction.experiment import Entry, Experiment, Printed, find_experiment
 from hyperproto.reproduction.grid import make_grid
-from hyperproto.reproduction.reports import print_grid, to_csv, to_latex, to_markdown, write_report
+from hyperproto.reproduction.reports import to_csv, to_latex, to_markdown, write_report
 from tests.reproduction.helpers import find
 
 OURS, THEIRS = paper_cell(dim=3, prototypes="ours"), paper_cell(dim=3, prototypes="one-hot")
@@ -109,7 +110,7 @@ def test_latex_is_escaped_and_has_the_paper_below(results):
 
 def test_the_terminal_shows_both(results):
     console = Console(width=120, record=True, file=io.StringIO())
-    print_grid(make(results), console)
+    console.print(Markdown(to_markdown(make(results))))
     text = console.export_text()
     for part in ("52.0 ± 2.8", "62.1 ± 0.1", "beyond the paper", "One-hot | &", "A note."):
         assert part in text

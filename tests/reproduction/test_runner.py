@@ -21,7 +21,7 @@ def two_placements():
         "own",
         "Own",
         lambda scale: [Entry(str(s.run.data.first_classes), "min", s, "separation/min") for s in cells],
-        trained=False,
+        num_seeds=1,
     )
 
 

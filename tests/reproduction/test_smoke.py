@@ -15,7 +15,7 @@ from tests.reproduction.helpers import NAMES, comparable, find, run_experiment
 
 WITHOUT_TRAINING = {"table2", "figure-idea"}
 ONE_SEED = {*WITHOUT_TRAINING}
-SMALL = [name for name in NAMES if find(name).has("smoke")]
+SMALL = [name for name in NAMES if find(name).entries("smoke")]
 
 
 def with_weights(name, request):

@@ -201,7 +201,7 @@ def test_the_command_prints_a_line_for_each_row(exported, tmp_path, capsys):
 
 
 def test_tables_are_read_as_training_reads_them(tmp_path):
-    from hyperproto.data.tables import read_rows
+    from hyperproto.data.table_files import read_rows
 
     table = tmp_path / "t.tsv"
     table.write_text('a\tb\n 1 \t"x\ty"\nNA\t\n', encoding="utf-8-sig")

@@ -117,7 +117,6 @@ def doom(countdown: int) -> None:
     around(distributed.Gradients, "__call__")
     around(os, "replace")
     torn(checkpoint, "save_file", 1)
-    torn(run_folder, "save_file", 1)
     torn(run_folder, "append_json_line", 0)
 
 

@@ -9,8 +9,8 @@ from sklearn.metrics import accuracy_score, mean_absolute_error
 
 import hyperproto as hp
 from hyperproto.data import describe_data
-from hyperproto.evaluation import doctor, evaluate_run
-from hyperproto.evaluation.doctor import Evidence, SplitOutputs
+from hyperproto.evaluation import evaluate_run
+from hyperproto.evaluation.findings import Evidence, SplitOutputs, constant_answer
 from hyperproto.spec import RunSpec, SpaceSpec
 from hyperproto.training import read_run, train
 from hyperproto.training.outputs import constant_measures, not_better
@@ -60,7 +60,7 @@ def test_doctor_finds_what_is_no_better(table_run, right):  # noqa: F811
     kinds, sizes = torch.arange(9) % 3, torch.linspace(0, 10, 9)
     predicted = {"kind": kinds if right else kinds * 0, "size": sizes if right else sizes * 0 + 5}
     split = SplitOutputs("test", torch.ones(9, 4), predicted, {"kind": kinds, "size": sizes})
-    findings = list(doctor.constant_answer(Evidence(read_run(table_run.folder), SPACE, (split,))))
+    findings = list(constant_answer(Evidence(read_run(table_run.folder), SPACE, (split,))))
     assert len(findings) == (0 if right else 2)
     for finding in findings:
         assert finding.severity == "error"

@@ -82,7 +82,7 @@ class InputForm:
 
 @dataclass(frozen=True)
 class TaskForm:
-    """One task: classes or a number, and what was fitted to say how sure a prediction is.
+    """One task: classes or a number, and what was fitted for the confidence of its predictions.
 
     Attributes
     ----------

@@ -9,8 +9,6 @@ import numpy.typing as npt
 from hyperproto_runtime.arrays import Numbers, Values, to_numbers
 from hyperproto_runtime.errors import InputError, InputTypeError, MissingDataError
 
-CUT = "It may be cut short."
-
 
 def read_npy(path: Path) -> npt.NDArray[Any]:
     """Return the matrix of numbers in a ``.npy`` file, mapped from the disk: never more than the file has."""
@@ -22,7 +20,8 @@ def read_npy(path: Path) -> npt.NDArray[Any]:
             raise ValueError("it is an archive of arrays, .npz")
     except Exception as error:  # a header is Python source, and its parser raises anything
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise InputError(f'"{path}"', f"be a readable .npy file of numbers ({reason})", advice=CUT) from None
+        rule = f"be a readable .npy file of numbers ({reason})"
+        raise InputError(f'"{path}"', rule, advice="It may be cut short.") from None
     if matrix.ndim != 2 or not matrix.size or matrix.dtype.kind not in "fiu":
         got = f"shape {matrix.shape} of {matrix.dtype}"
         raise InputError(f'"{path}"', "contain one matrix of numbers, a row for each word or class", got)

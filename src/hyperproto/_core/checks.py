@@ -6,26 +6,16 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from hyperproto_runtime.checks import check_finite_number, check_integer, choose, nearest_name, unknown_choice
+# with `as`, since others import them from here
+from hyperproto_runtime.checks import check_finite_number as check_finite_number
+from hyperproto_runtime.checks import check_integer as check_integer
+from hyperproto_runtime.checks import choose as choose
+from hyperproto_runtime.checks import nearest_name as nearest_name
+from hyperproto_runtime.checks import unknown_choice as unknown_choice
 from hyperproto_runtime.errors import InputError, InputTypeError, NonFiniteError
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-__all__ = [
-    "check_directions",
-    "check_finite_number",
-    "check_finite_rows",
-    "check_integer",
-    "check_integers",
-    "check_names",
-    "check_output_width",
-    "check_unit_rows",
-    "choose",
-    "names_or_numbers",
-    "nearest_name",
-    "unknown_choice",
-]
 
 
 def check_integers(values: Any, name: str, *, at_least: int) -> list[int]:

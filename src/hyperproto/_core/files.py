@@ -2,7 +2,7 @@
 
 This module alone knows how files and folders are written, replaced, recognized as leftovers, and locked. A temporary
 folder is locked as long as it is in use, so one that can be locked is a leftover of a process that was killed; it is
-removed, with what a library may have put beside the file, when the next file is written to the folder it is in.
+removed, with what a library may have put next to the file, when the next file is written to the folder it is in.
 """
 
 import errno
@@ -233,8 +233,7 @@ def _line(value: Any) -> str:
 def plain(value: T) -> T:
     """Return what JSON can express: numpy's numbers as Python's, lists for tuples, null for what is not finite."""
     text = json.dumps(value, default=lambda number: number.item())
-    expressed: T = json.loads(text, parse_constant=lambda name: None)
-    return expressed
+    return json.loads(text, parse_constant=lambda name: None)
 
 
 def versions(*packages: str) -> dict[str, str]:
@@ -325,15 +324,15 @@ def filling(folder: str | Path, closing: str, names_of: NamesOf = lambda path: (
     with owning(folder), explaining(folder):
         was_killed = waiting.is_dir()
         if was_killed:
-            _settle(waiting, closing, names_of)
-        held = names_in(folder)
-        allowed = held <= {*names_of(folder / closing)} if (folder / closing).is_file() else not held
+            _install(waiting, closing, names_of)
+        present = names_in(folder)
+        allowed = present <= {*names_of(folder / closing)} if (folder / closing).is_file() else not present
         if not allowed and not was_killed:
             new_folder(folder)
         try:
             waiting.mkdir()
             yield waiting
-            if not allowed and not _same_files(waiting, folder, held):
+            if not allowed and not _same_files(waiting, folder, present):
                 new_folder(folder, except_for=[WAITING])
         except BaseException:
             shutil.rmtree(waiting, ignore_errors=True)
@@ -341,9 +340,9 @@ def filling(folder: str | Path, closing: str, names_of: NamesOf = lambda path: (
                 with suppress(OSError):
                     folder.rmdir()
             raise
-        if allowed and held:
+        if allowed and present:
             (folder / closing).replace(waiting / FORMER)
-        _settle(waiting, closing, names_of)
+        _install(waiting, closing, names_of)
 
 
 def whole(folder: str | Path, closing: str) -> Path:
@@ -353,7 +352,7 @@ def whole(folder: str | Path, closing: str) -> Path:
     return folder / WAITING if waits else folder
 
 
-def _settle(waiting: Path, closing: str, names_of: NamesOf) -> None:
+def _install(waiting: Path, closing: str, names_of: NamesOf) -> None:
     """Let new files take their places where they are whole and nothing else is; then remove the folder of them."""
     folder = waiting.parent
     if whole(folder, closing) == waiting:

@@ -28,8 +28,8 @@ def derive_seed(seed: int, *keys: int | str) -> int:
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little") >> 1
 
 
-def meet_other_processes() -> None:
-    """Connect with the other processes, where there are any and it has not happened yet.
+def join_process_group() -> None:
+    """Join the group of processes, where there are several and it has not happened yet.
 
     By default, Accelerate treats each process without a graphics card as the only one.
     """
@@ -52,7 +52,7 @@ def is_first() -> bool:
 
 def from_first(make: Callable[[], T]) -> T:
     """Return what the first process makes; the others receive it."""
-    meet_other_processes()
+    join_process_group()
     import torch
 
     distributed = torch.distributed
@@ -68,8 +68,7 @@ def one_thread() -> AbstractContextManager[object]:
     """Hold numpy's and scipy's linear algebra to one thread: their number changes the last bits of a sum."""
     from threadpoolctl import threadpool_limits
 
-    limits: AbstractContextManager[object] = threadpool_limits(limits=1)
-    return limits
+    return threadpool_limits(limits=1)
 
 
 def run_tasks(tasks: Sequence[Task], workers: int, *, in_order: bool = True) -> Generator[Any, None, None]:
@@ -115,7 +114,7 @@ def _blocked_interrupts() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def check_met(processes: int) -> None:
+def check_joined(processes: int) -> None:
     """Raise where Accelerate was set up, by somebody else, to see fewer processes than were started."""
     if processes != _started():
         raise InputError(

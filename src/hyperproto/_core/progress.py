@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 REFRESH = 0.1  # seconds between updates: updating more often costs more than it shows
@@ -40,6 +41,15 @@ class ProgressBar:
             self._bar.console.print(line, highlight=False)
 
 
+_innermost: ContextVar[ProgressBar | None] = ContextVar("_innermost", default=None)
+
+
+def report_progress(completed: float, total: float, note: str = "") -> None:
+    """Update the innermost bar that is open, where there is one: long work need not be handed a bar."""
+    if (bar := _innermost.get()) is not None:
+        bar.update(completed, total=total, note=note)
+
+
 @contextmanager
 def progress_bar(
     description: str, total: float | None = None, *, show: bool | None = None, in_bytes: bool = False
@@ -68,4 +78,9 @@ def progress_bar(
     amount = DownloadColumn() if in_bytes else TextColumn("{task.fields[note]}")
     columns = TextColumn("{task.description}"), BarColumn(), amount, TimeRemainingColumn()
     with Progress(*columns, console=console, transient=True) as bar:
-        yield ProgressBar(bar, bar.add_task(description, total=total, note=""))
+        opened = ProgressBar(bar, bar.add_task(description, total=total, note=""))
+        outer = _innermost.set(opened)
+        try:
+            yield opened
+        finally:
+            _innermost.reset(outer)

@@ -25,5 +25,4 @@ def space_from_dict(values: dict[str, Any], prototypes: Mapping[str, Prototypes]
     builder = choose(values["kind"], SPACES, what="space")
     left_out = ("kind", "bare", "tasks", "dim") if builder is ConventionalSpace else ("kind", "bare", "tasks")
     options = {key: value for key, value in values.items() if key not in left_out}
-    space: TaskSpace = builder(task=given, **options)
-    return space
+    return builder(task=given, **options)

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from hyperproto._core.checks import check_finite_number, check_finite_rows, check_integer, choose
 from hyperproto.losses import cross_entropy
 from hyperproto.spaces.output_space import Head, TaskSpace, parse_tasks
-from hyperproto.spaces.tasks import Classes, Range, Task, class_tasks, range_tasks
+from hyperproto.spaces.tasks import Classes, Range, Task
 from hyperproto.sphere import working_dtype
 from hyperproto_runtime.errors import InputError
 
@@ -58,16 +58,14 @@ class ConventionalSpace(TaskSpace):
     ) -> None:
         named, bare = parse_tasks(task, tasks)
         width = check_integer(width, "width", at_least=1)
-        classes, ranges = class_tasks(named), range_tasks(named)
         heads: dict[str, Head] = {}
         start = 0
-        for name in named:
-            if name in classes:
-                heads[name] = LogitHead(classes[name], start)
-                start += classes[name].num_classes
+        for name, asked in named.items():
+            if isinstance(asked, Classes):
+                heads[name] = LogitHead(asked, start)
             else:
-                heads[name] = NumberHead(ranges[name], start, clamp=clamp, width=width)
-                start += width
+                heads[name] = NumberHead(asked, start, clamp=clamp, width=width)
+            start = heads[name].axes.stop
         super().__init__(start, heads, bare=bare, clamp=clamp, width=width)
 
 
@@ -147,7 +145,5 @@ def weigh_tasks(tasks: Mapping[str, Task], weight: float) -> dict[str, Task]:
     if weight >= 1:
         raise InputError("weight", "be less than 1", f"{weight:g}", "Leave a task out to give it no weight.")
     named, _ = parse_tasks(tasks, {})
-    classes, ranges = class_tasks(named), range_tasks(named)
-    weighted: dict[str, Task] = {name: replace(task, weight=weight) for name, task in ranges.items()}
-    weighted |= {name: replace(task, weight=1 - weight) for name, task in classes.items()}
-    return {name: weighted[name] for name in named}
+    shares = {name: weight if isinstance(task, Range) else 1 - weight for name, task in named.items()}
+    return {name: replace(task, weight=shares[name]) for name, task in named.items()}

@@ -64,7 +64,8 @@ class Sweep(PriorOptions, WorkerOptions):
         if self.json:
             print(json.dumps([{"label": label} | placed.certificate.to_dict() for label, placed in rows]))
             return
-        title = f"{rows[0][1].num_classes} prototypes in {self.dim} dimensions"
+        count = rows[0][1].num_classes
+        title = f"{count} prototypes in {self.dim} dimensions: separation against agreement with the prior"
         numbers, cells = ("weight", "maximum cosine", "ranked right by .01", "Spearman", "Eq. 6"), []
         for label, placed in rows:
             agreement = placed.certificate.prior_agreement
@@ -72,5 +73,4 @@ class Sweep(PriorOptions, WorkerOptions):
             separated = f"{agreement.weight:.3g}", f"{placed.certificate.max_cosine:.4f}"
             agreed = f"{100 * agreement.ranked_by_margin:.1f} %", f"{agreement.spearman:.3f}", f"{agreement.loss:.4f}"
             cells.append((label, *separated, *agreed))
-        title += ": separation against agreement with the prior"
         print_table(cells, "placement", *numbers, title=title, numbers=numbers)

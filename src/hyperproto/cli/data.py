@@ -47,7 +47,7 @@ class Data:
     def run(self) -> None:
         """Read, describe, verify."""
         from hyperproto.data.readers import detect
-        from hyperproto.data.tables import describe_columns, read_columns
+        from hyperproto.data.table_files import describe_columns, read_columns
         from hyperproto_runtime.errors import InputError
 
         name = self.reader or detect(self.path)

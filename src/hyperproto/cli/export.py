@@ -34,7 +34,7 @@ class Export(StoredRun):
         if self.data is None:
             raise InputError("data", "be given for an estimator: rows to compare torch and onnxruntime on", "none")
         from hyperproto._core.arrays import read_npy
-        from hyperproto.data.tables import read_frame
+        from hyperproto.data.table_files import read_frame
 
         model = load(self.run_folder)
         rows: Any = read_npy(self.data) if self.data.suffix == ".npy" else read_frame(self.data)

@@ -29,25 +29,14 @@ from hyperproto.cli.serve import Serve
 from hyperproto.cli.train import Train
 from hyperproto_runtime.errors import SPELLING, HyperprotoError, InputError, python_name
 
-# One dataclass per verb, with a method ``run``. Its fields are the options, named like the keywords of the function
-# that it calls; where an option has another name, the class has a table ``KEYWORDS: ClassVar = {keyword: field}``.
+# One dataclass per verb, called like it, with a method ``run``. Its fields are the options, named like the keywords
+# of the function that it calls; where an option has another name, there is ``KEYWORDS: ClassVar = {keyword: field}``.
 VERBS: dict[str, type[Any]] = {
-    "calibrate": Calibrate,
-    "compare": Compare,
-    "data": Data,
-    "demo": Demo,
-    "doctor": Doctor,
-    "evaluate": Evaluate,
-    "export": Export,
-    "extend": Extend,
-    "place": Place,
-    "predict": Predict,
-    "report": Report,
-    "reproduce": Reproduce,
-    "runs": Runs,
-    "serve": Serve,
-    "sweep": Sweep,
-    "train": Train,
+    verb.__name__.lower(): verb
+    for verb in (
+        *(Calibrate, Compare, Data, Demo, Doctor, Evaluate, Export, Extend),
+        *(Place, Predict, Report, Reproduce, Runs, Serve, Sweep, Train),
+    )
 }
 POSITIONAL, HIDDEN, FLAG = (get_args(mark)[1] for mark in (Positional[str], Suppress[str], FlagCreatePairsOff[bool]))
 ABOUT = "Hyperspherical prototype networks: classify and regress on one sphere, laid out before training."

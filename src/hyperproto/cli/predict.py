@@ -87,7 +87,7 @@ class Predict(StoredRun):
         def read(path: Path) -> list[dict[str, Any]]:
             if path.suffix.lower() in (".csv", ".tsv"):
                 return read_table(path)
-            from hyperproto.data.tables import read_rows
+            from hyperproto.data.table_files import read_rows
 
             return read_rows(path)
 

@@ -81,7 +81,7 @@ class Reproduce:
         failed = []
         if not self.report_only:
             searches = experiment.searches(self.scale)
-            failed += self._run_cells(searches) if searches.has(self.scale) else []
+            failed += self._run_cells(searches) if searches.entries(self.scale) else []
             failed += self._run_cells(experiment)
             if self.dry_run:
                 return []
@@ -128,12 +128,14 @@ class Reproduce:
 
     def _show_report(self, experiment: "Experiment") -> None:
         """Print the table and say what was written."""
+        from rich.markdown import Markdown
+
         from hyperproto.cli.console import table_console
-        from hyperproto.reproduction.reports import print_grid, write_report
+        from hyperproto.reproduction.reports import to_markdown, write_report
 
         folder = self.results / "reports"
         grid, written = write_report(experiment, self.scale, self.results, folder)
-        print_grid(grid, table_console())
+        table_console().print(Markdown(to_markdown(grid)))
         print(f"Written to {folder}: " + ", ".join(path.name for path in written))
 
 

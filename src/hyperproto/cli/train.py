@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from tyro.conf import OmitArgPrefixes, arg
 
+from hyperproto._core.files import plain
 from hyperproto._core.processes import from_first, is_first
 from hyperproto.spec import DataSpec, LoadingSpec, NetworkSpec, RunSpec, SpaceSpec, SphereSpec, TrainSettings
 from hyperproto_runtime import errors
@@ -19,7 +20,7 @@ from hyperproto_runtime.errors import InputError
 if TYPE_CHECKING:
     from hyperproto.training import Run
 
-FOR_READER = ("image", "text", "columns", "classes", "test", "held_out", "unseen")
+FOR_READER = ("image", "text", "columns", "classes", "held_out", "unseen")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,8 +77,9 @@ class DataOptions(LoadingSpec, ReadingOptions):
         """Return the data that the options describe."""
         from hyperproto.data.readers import describe_data
 
-        options = {name: _plain(getattr(self, name)) for name in FOR_READER} | {"ranges": list(self.range)}
-        options |= {"bounds": read_bounds(self.bounds), **read_pairs(self.reader_options, "reader_options")}
+        options = plain({name: getattr(self, name) for name in FOR_READER} | {"ranges": self.range})
+        options |= {"test": self.test, "bounds": read_bounds(self.bounds)}
+        options |= read_pairs(self.reader_options, "reader_options")
         loading = {item.name: getattr(self, item.name) for item in fields(LoadingSpec)}
         described = describe_data(self.data or "digits", self.reader, seed=seed, **options)
         return replace(described, image_size=self.size, **loading)
@@ -229,11 +231,6 @@ def read_bounds(given: tuple[str, ...]) -> dict[str, list[float]]:
             raise InputError("bounds", "be COLUMN=LOW:HIGH, such as year=1500:1900", f'"{text}"') from None
         bounds[name] = [low, high]
     return bounds
-
-
-def _plain(value: Any) -> Any:
-    """Return what JSON can express."""
-    return str(value) if isinstance(value, Path) else list(value) if isinstance(value, tuple) else value
 
 
 def _say(sentence: str) -> None:

@@ -15,7 +15,7 @@ from hyperproto.codes.algebra.registry import best_entry, single_entries
 from hyperproto.codes.certificate import MEETS, Code, best_possible, certify, closed_form, separation_bound
 from hyperproto.codes.large import tiled_descent
 from hyperproto.codes.measure import Array, random_points
-from hyperproto.codes.search import WORK, Effort, Progress, optimize, seconds_per_start
+from hyperproto.codes.search import WORK, Effort, optimize, seconds_per_start
 
 ZOO = Path(__file__).with_name("zoo")
 MATRIX_POINTS = 4000  # up to here the search may keep K x K; beyond, only the pairs that are near
@@ -31,7 +31,6 @@ def best_code(
     effort: str = "balanced",
     seed: int = 0,
     workers: int | None = None,
-    progress: Progress | None = None,
     search_only: bool = False,
 ) -> Code:
     """Return the best of what applies: closed forms, the registry, the zoo, and a search.
@@ -51,7 +50,7 @@ def best_code(
         rounds = min(60, int(work / (num_points**2 * dim / 2 / 2e10 + 1e-5 * num_points)))
         if known is not None and rounds == 0:
             return known
-        searched = _search_large(num_points, dim, rounds, seed, progress)
+        searched = _search_large(num_points, dim, rounds, seed)
     else:
         if known is not None and seconds_per_start(num_points, dim) > PATIENCE * work:
             return known
@@ -63,7 +62,6 @@ def best_code(
             workers=workers or os.cpu_count() or 1,
             bound=best_possible(num_points, dim),
             initial_codes=_near_codes(num_points, dim),
-            progress=progress,
         )
         method = f"smooth-max search ({effort}: {search.starts} starts)"
         searched = certify(points, method=method, seed=seed)
@@ -115,7 +113,7 @@ def from_zoo(num_points: int, dim: int) -> Code | None:
     return certify(points, method="zoo: smooth-max search, stored with the package")
 
 
-def _search_large(num_points: int, dim: int, rounds: int, seed: int, progress: Progress | None) -> Code:
+def _search_large(num_points: int, dim: int, rounds: int, seed: int) -> Code:
     """Search without K x K, where the effort allows a pass over all pairs."""
     if dim == 3:  # a Fibonacci spiral: equal steps in height, the golden angle between one and the next
         steps = np.arange(num_points) + 0.5
@@ -126,7 +124,7 @@ def _search_large(num_points: int, dim: int, rounds: int, seed: int, progress: P
     if rounds == 0:
         method = "random: too many for a search of this effort, and no code is known"
         return certify(random_points(num_points, dim, seed), method=method, seed=seed)
-    points = tiled_descent(num_points, dim, rounds=rounds, seed=seed, progress=progress)
+    points = tiled_descent(num_points, dim, rounds=rounds, seed=seed)
     return certify(points, method=f"tiled descent, {rounds} passes", seed=seed)
 
 

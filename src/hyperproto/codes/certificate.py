@@ -26,7 +26,6 @@ from hyperproto_runtime.schema import from_plain
 MEETS = 1e-9  # a code this close to a lower bound or a proved optimum is optimal up to rounding
 EXACT_POINTS = 20_000  # up to here every pair is measured; beyond, a theorem is trusted and a sample checked
 SAMPLE = 128  # points whose cosines to all others are measured beyond that
-OLD_NAMES = {"remark": "note", "meaning": "prior_agreement"}  # in files written up to version 0.1
 ROUNDED = 1e-6  # what rounding to float32 may add to a cosine
 
 # proved optima that no general bound reaches: (K, D) -> (maximum cosine, who proved it); without a closed form,
@@ -111,8 +110,7 @@ def simplex(num_points: int, dim: int) -> Array:
         radius = np.sqrt(num_points * (left - 1) / ((num_points - 1) * left))
         points[i, i] = radius
         points[i + 1 :, i] = -radius / (left - 1)
-    unit: Array = points / np.linalg.norm(points, axis=1, keepdims=True)
-    return unit
+    return points / np.linalg.norm(points, axis=1, keepdims=True)
 
 
 def cross_polytope(num_points: int, dim: int) -> Array:
@@ -279,14 +277,7 @@ class Certificate:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "Certificate":
-        """Rebuild a certificate from :meth:`to_dict`; what other versions have besides is left out.
-
-        Up to version 0.1 ``note`` was called "remark" and ``prior_agreement`` "meaning".
-        """
-        if isinstance(values, dict):
-            values = {OLD_NAMES.get(key, key): value for key, value in values.items()}
-            if isinstance(agreement := values.get("prior_agreement"), dict):
-                values["prior_agreement"] = from_plain(PriorAgreement, agreement, newer=True)
+        """Rebuild a certificate from :meth:`to_dict`; what other versions have besides is left out."""
         return from_plain(cls, values, newer=True)
 
 

@@ -75,8 +75,7 @@ def _start(fixed: Array, count: int, seed: int) -> Array:
     for _ in range(count):
         chosen.append(int(nearest.argmin()))
         np.maximum(nearest, candidates @ candidates[chosen[-1]], out=nearest)
-    points: Array = candidates[chosen]
-    return points
+    return candidates[chosen]
 
 
 def _budget(num_fixed: int, dim: int, count: int, effort: str) -> tuple[int, int]:
@@ -113,13 +112,13 @@ def extend_ranked(
     anchors = np.flatnonzero(members >= len(fixed))
     ranking = Ranking(similarity[np.ix_(members[anchors], members)], anchors)
     with one_thread():
-        toward = _towards_prior(fixed, similarity, members)
+        toward = _toward_prior(fixed, similarity, members)
     turned = ((k, random_points(*shape, derive_seed(seed, "beside", k))) for k in range(RANKED_STARTS[effort]))
     starts = [toward + NOISE * k * points for k, points in turned]
     return ranked_points(ranking, members, weight=weight, starts=starts, iterations=RANKED_ITERATIONS, fixed=fixed)
 
 
-def _towards_prior(fixed: Array, similarity: Array, members: NDArray[np.intp]) -> Array:
+def _toward_prior(fixed: Array, similarity: Array, members: NDArray[np.intp]) -> Array:
     """Return, for each new class, the old points weighed by how much more similar they are than the mean."""
     old = members[members < len(fixed)]
     rows = similarity[len(fixed) :, old]

@@ -14,7 +14,6 @@ them reaches such points by a linear layer.
 """
 
 import math
-from collections.abc import Callable
 from contextlib import closing
 from functools import partial
 
@@ -22,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hyperproto._core.processes import one_thread, run_tasks
+from hyperproto._core.progress import report_progress
 from hyperproto.codes.certificate import separation_bound
 from hyperproto.codes.measure import Array, random_points, unit_rows
 from hyperproto.codes.ranking import Ranking
@@ -65,8 +65,7 @@ def spectral_layout(similarity: Array, members: NDArray[np.intp], num_points: in
 
 def _centered(similarity: Array) -> Array:
     rows, columns = similarity.mean(axis=1, keepdims=True), similarity.mean(axis=0)
-    centered: Array = similarity - columns - rows + similarity.mean()
-    return centered
+    return similarity - columns - rows + similarity.mean()
 
 
 def target_cosine(num_points: int, dim: int) -> float:
@@ -141,7 +140,6 @@ class Joint:
         dim: int,
         fixed: Array | None = None,
     ) -> None:
-        """Put the two together."""
         self.separation, self.ranking, self.members, self.weight = separation, ranking, members, weight
         self.fixed: Array = np.empty((0, dim)) if fixed is None else fixed
 
@@ -168,21 +166,19 @@ def ranked_points(
     iterations: int,
     fixed: Array | None = None,
     workers: int = 1,
-    progress: Callable[[int, int], None] | None = None,
 ) -> Array:
     """Minimize F from several layouts of shape (K, D), with so many steps at most for each exponent.
 
     The ranking is over the points ``members``, counting those that stay, ``fixed``, first; the others are only
-    separated. ``progress`` is called with (starts done, starts in all). Returns the best end, unit rows.
+    separated. Returns the best end, unit rows.
     """
     tasks = [(_descend, (ranking, members, weight, iterations, start, fixed)) for start in starts]
     best, lowest = starts[0], math.inf
     with closing(run_tasks(tasks, min(workers, len(tasks)))) as results:
-        for done, (value, points) in enumerate(results):
+        for done, (value, points) in enumerate(results, start=1):
             if value < lowest:
                 best, lowest = points, value
-            if progress is not None:
-                progress(done + 1, len(tasks))
+            report_progress(done, len(tasks))
     return best
 
 

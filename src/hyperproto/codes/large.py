@@ -7,13 +7,13 @@ them are ranked has its place.
 """
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from hyperproto._core.processes import one_thread
+from hyperproto._core.progress import report_progress
 from hyperproto.codes.certificate import random_max_cosine, separation_bound
 from hyperproto.codes.joint import Joint
 from hyperproto.codes.measure import Array, max_cosine, random_points, row_blocks, unit_rows
@@ -70,18 +70,10 @@ class EdgeHinge:
         return cosines
 
 
-def tiled_descent(
-    num_points: int,
-    dim: int,
-    *,
-    rounds: int,
-    seed: int,
-    progress: Callable[[int, int, float, float], None] | None = None,
-) -> Array:
+def tiled_descent(num_points: int, dim: int, *, rounds: int, seed: int) -> Array:
     """Place many points, keeping only the edges near a falling threshold; returns the best seen in any pass.
 
     Each of ``rounds`` passes over all pairs takes a few steps on the edges it finds. The seed fixes every bit.
-    ``progress`` is called with (passes done, passes in all, best maximum cosine, bound).
     """
     points = random_points(num_points, dim, seed)
     best, lowest, threshold = points, 1.0, math.inf
@@ -100,8 +92,7 @@ def tiled_descent(
                 threshold = hinge.threshold = FALL * min(threshold, largest)
             x = minimize(hinge, points.reshape(-1), iterations=STEPS, tolerance=1e-9, memory=memory)
             points = unit_rows(x.reshape(points.shape))
-            if progress is not None:
-                progress(turn + 1, rounds, lowest, bound)
+            report_progress(turn + 1, rounds, f"maximum cosine {lowest:.6f}, bound {bound:.6f}")
     return min(best, points, key=max_cosine)
 
 
@@ -122,13 +113,7 @@ def near_pairs(points: Array, threshold: float) -> Edges:
 
 
 def many_ranked_points(
-    ranking: Ranking,
-    members: NDArray[np.intp],
-    start: Array,
-    *,
-    weight: float,
-    rounds: int,
-    progress: Callable[[int, int], None] | None = None,
+    ranking: Ranking, members: NDArray[np.intp], start: Array, *, weight: float, rounds: int
 ) -> Array:
     """Lower Equation 6 while keeping pairs below a threshold that falls with each of some passes over all pairs.
 
@@ -144,6 +129,5 @@ def many_ranked_points(
             joint = Joint(hinge, ranking, members, weight=weight * share, dim=points.shape[1])
             x = minimize(joint, points.reshape(-1), iterations=STEPS, tolerance=1e-9 * share, memory=5)
             points = unit_rows(x.reshape(points.shape))
-            if progress is not None:
-                progress(turn + 1, rounds)
+            report_progress(turn + 1, rounds)
     return points

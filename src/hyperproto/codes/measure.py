@@ -29,8 +29,7 @@ class Separation:
 
 def unit_rows(vectors: Array) -> Array:
     """Return ``vectors`` of shape (K, D) scaled to unit rows."""
-    unit: Array = vectors / np.sqrt(np.einsum("ij,ij->i", vectors, vectors))[:, None]
-    return unit
+    return vectors / np.sqrt(np.einsum("ij,ij->i", vectors, vectors))[:, None]
 
 
 def random_points(num_points: int, dim: int, seed: int) -> Array:

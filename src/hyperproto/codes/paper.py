@@ -1,11 +1,10 @@
 """The paper's placement: Equation 5 pushes every point away from its nearest neighbor; a prior adds Equation 6."""
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 
 from hyperproto._core.processes import one_thread
+from hyperproto._core.progress import report_progress
 from hyperproto.codes.measure import Array, nearest_neighbors, random_points, unit_rows
 from hyperproto.codes.ranking import Ranking
 
@@ -56,8 +55,7 @@ def paper_descent(
     ranking: Ranking | None = None,
     members: NDArray[np.intp] | None = None,
     weight: float = 1.0,
-    steps: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    steps: int,
 ) -> Array:
     """Place points as the paper does: projected gradient descent from a random start.
 
@@ -74,22 +72,19 @@ def paper_descent(
         Equation 6 over the points ``members``, ids of shape (M,), that a prior covers.
     weight : float, default 1
         Of Equation 6; the paper adds it as it is.
-    steps : int, optional
-        How many (default: :func:`authors_steps`).
-    progress : callable, optional
-        Called with (steps done, steps in all) now and then.
+    steps : int
+        How many; :func:`authors_steps` are the authors'.
 
     Returns
     -------
     Array, shape (num_points, dim), unit rows.
     """
-    points, steps = random_points(num_points, dim, seed), authors_steps(num_points, dim) if steps is None else steps
+    points = random_points(num_points, dim, seed)
     with one_thread():
         for step in range(steps):
             gradient = separation_gradient(points)[1]
             if ranking is not None:
                 gradient[members] += weight * ranking(points[members])[1]
             points = unit_rows(points - RATE * gradient)
-            if progress is not None and step % 50 == 0:
-                progress(step, steps)
+            report_progress(step, steps)
     return points

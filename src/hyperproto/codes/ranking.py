@@ -16,7 +16,6 @@ class gets which point of a code: with the points fixed, Equation 6 is a quadrat
 """
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +23,7 @@ from scipy.optimize import quadratic_assignment
 from scipy.stats import rankdata, spearmanr
 
 from hyperproto._core.processes import derive_seed, one_thread
+from hyperproto._core.progress import report_progress
 from hyperproto.codes.certificate import PriorAgreement
 from hyperproto.codes.measure import Array, row_blocks
 
@@ -82,16 +82,14 @@ def order_weights(similarity: Array, anchors: NDArray[np.intp]) -> Array:
     return weights
 
 
-def assign(
-    points: Array, weights: Array, *, starts: int, seed: int, progress: Callable[[int, int], None] | None = None
-) -> NDArray[np.intp]:
+def assign(points: Array, weights: Array, *, starts: int, seed: int) -> NDArray[np.intp]:
     r"""Return π of shape (K,), so that ``points[π]`` are the prototypes of the classes in their order.
 
     .. math:: \max_\pi \; \sum_{ij} w_{ij} \, c_{\pi(i)\pi(j)}
 
     with w of shape (K, K) from :func:`order_weights`: the best of several relaxed problems (SciPy's "faq"), the first
     from the middle of all assignments, the others from random ones; then, of up to 400 points, swaps of two while
-    they help ("2opt"). ``progress`` is called with (starts done, starts in all).
+    they help ("2opt").
     """
     weights, cosines = (weights + weights.T) / 2, points @ points.T
     np.fill_diagonal(cosines, 0)
@@ -103,8 +101,7 @@ def assign(
             found = quadratic_assignment(weights, cosines, method="faq", options=options)
             if found.fun > highest:
                 best, highest = found.col_ind, found.fun
-            if progress is not None:
-                progress(start + 1, starts)
+            report_progress(start + 1, starts)
         if len(points) <= SWAPPED:
             options = {"maximize": True, "rng": rng, "partial_guess": np.stack([np.arange(len(best)), best], axis=1)}
             best = quadratic_assignment(weights, cosines, method="2opt", options=options).col_ind

@@ -5,7 +5,7 @@ run. Starts with the symmetry of a finite group, and hops that move points of th
 tried: neither ends lower than random starts in the same time.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -14,11 +14,10 @@ import numpy as np
 
 from hyperproto._core.checks import choose
 from hyperproto._core.processes import Task, derive_seed, one_thread, run_tasks
+from hyperproto._core.progress import report_progress
 from hyperproto.codes.certificate import separation_bound
 from hyperproto.codes.measure import Array, unit_rows
 from hyperproto.codes.smooth_max import SmoothMax, descend, largest_cosine, polish
-
-Progress = Callable[[int, int, float, float], None]
 
 MANY_DIMS = 13  # from here on minima differ little, and how slowly the exponent rises matters more than starts
 WORK = {"fast": 0.8, "balanced": 8.0, "thorough": 50.0}  # seconds on one core, turned into counts
@@ -180,14 +179,12 @@ def optimize(
     workers: int = 1,
     bound: float | None = None,
     initial_codes: Sequence[Array] = (),
-    progress: Progress | None = None,
 ) -> tuple[Array, Search]:
     """Return the best code a search finds, unit rows, and the account of that search.
 
     The seed fixes every bit, for any number of workers, which are used only where the search takes longer than
     starting them. It ends within 1e-7 of the bound (default: :func:`separation_bound`). ``initial_codes``, of nearly
-    as many points or dimensions, are starts too; ``progress`` is called with (done, total, best maximum cosine,
-    bound) after each start.
+    as many points or dimensions, are starts too.
     """
     search = Search(separation_bound(num_points, dim) if bound is None else bound)
     total = effort.starts + TURNS * len(initial_codes)
@@ -206,8 +203,8 @@ def optimize(
             for candidate in results:
                 search.keep(candidate)
                 search.starts += 1
-                if progress is not None:
-                    progress(search.starts, total, search.best[0].cosine, search.bound)
+                note = f"maximum cosine {search.best[0].cosine:.6f}, bound {search.bound:.6f}"
+                report_progress(search.starts, total, note)
     finalists: list[Task] = [(harden, (c, search.bound)) for c in search.best[: effort.finalists]]
     with closing(run_tasks(finalists, workers)) as results:
         search.keep(*results)

@@ -142,7 +142,6 @@ class SmoothMax:
     """
 
     def __init__(self, num_points: int, dim: int, *, exponent: int = 1) -> None:
-        """Set K, D and p, and make the two arrays."""
         self.shape = (num_points, dim)
         self.exponent = exponent
         self._ratio = np.empty((num_points, num_points))
@@ -237,8 +236,7 @@ class SmoothMaxWithFixedPoints:
     def largest_cosines(self, points: Array) -> Array:
         """Return, for each start, the largest cosine of a pair with a new point. Shapes (B, count, D) -> (B,)."""
         old, new = self._distances(points)
-        largest: Array = 1 - np.minimum(old.min(axis=(1, 2)), new.min(axis=(1, 2)))
-        return largest
+        return 1 - np.minimum(old.min(axis=(1, 2)), new.min(axis=(1, 2)))
 
     def _distances(self, points: Array) -> tuple[Array, Array]:
         """Return 1 - cosine to the fixed points, (B, count, M), and among the new ones, (B, count, count)."""
@@ -296,9 +294,9 @@ def _equalize(points: Array, pairs: Pairs) -> tuple[Array, float]:
     i, j = pairs
     count, dim = points.shape
     cosine = np.einsum("ed,ed->e", points[i], points[j])
-    towards_j = points[j] - cosine[:, None] * points[i]
-    towards_i = points[i] - cosine[:, None] * points[j]
-    values = np.concatenate([towards_j, towards_i], axis=1).ravel()
+    toward_j = points[j] - cosine[:, None] * points[i]
+    toward_i = points[i] - cosine[:, None] * points[j]
+    values = np.concatenate([toward_j, toward_i], axis=1).ravel()
     axes = np.arange(dim)
     columns = np.concatenate([i[:, None] * dim + axes, j[:, None] * dim + axes], axis=1).ravel()
     starts = np.arange(len(i) + 1) * (2 * dim)

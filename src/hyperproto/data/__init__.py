@@ -1,9 +1,10 @@
 """Data sets: read from files, described, and made into batches."""
 
 from hyperproto.data.augment import Augment
-from hyperproto.data.batches import Arrays, Batches, ImageData, as_dataset, training_data
+from hyperproto.data.batches import Arrays, Batches, as_dataset, training_data
 from hyperproto.data.cifar100 import read_cifar100, read_uneven_cifar100
 from hyperproto.data.digits import load_digits, load_rotated_digits, read_mnist, read_rotated_mnist
+from hyperproto.data.image_data import ImageData
 from hyperproto.data.image_files import ImageFiles, find_corrupt
 from hyperproto.data.image_folder import read_image_folder
 from hyperproto.data.preprocessing import Standardizer, TablePreprocessing

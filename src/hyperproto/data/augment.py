@@ -139,8 +139,7 @@ def crop(pixels: Pixels, tops: Whole, lefts: Whole, size: int, *, padding: int =
     n, height, width, channels = pixels.shape
     rows = pixels.reshape(n, height, width * channels)  # so that a row of the result is one run of bytes
     windows = sliding_window_view(rows, (size, size * channels), axis=(1, 2))
-    cut: Pixels = windows[np.arange(n), tops, lefts * channels].reshape(n, size, size, channels)
-    return cut
+    return windows[np.arange(n), tops, lefts * channels].reshape(n, size, size, channels)
 
 
 def flip(pixels: Pixels, which: NDArray[np.bool_]) -> Pixels:

@@ -101,9 +101,8 @@ def read_uneven_cifar100(
     check_integer(most, "most", at_least=least)
     is_uneven = choose(test, {"same": False, "uneven": True}, what="test set")
     source = read_cifar100(path)
-    assert isinstance(source.targets["class"], Labels)
     assert source.test is not None
-    counts = torch.linspace(least, most, source.targets["class"].num_classes, dtype=torch.float64).round().long()
+    counts = torch.linspace(least, most, source.labels["class"].num_classes, dtype=torch.float64).round().long()
     tested = source.test
     if is_uneven:
         size = torch.bincount(tested.targets["class"], minlength=len(counts))

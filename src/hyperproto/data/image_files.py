@@ -14,18 +14,14 @@ from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
 from hyperproto._core.progress import progress_bar
+from hyperproto.data.augment import Augment
+from hyperproto.defaults import IMAGE_SIZE, choose_augment, choose_image_size
 from hyperproto_runtime.errors import HyperprotoError, MissingDataError
-from hyperproto_runtime.images import (
-    EXTENSIONS,
-    CorruptImageError,
-    ImagePreprocessing,
-    Pixels,
-    decode,
-    open_image,
-)
+from hyperproto_runtime.images import EXTENSIONS, CorruptImageError, ImagePreprocessing, Pixels, decode, open_image
 
 AT_ONCE = 64  # images a worker decodes before it passes them on
 WORTH_A_WORKER = 200  # images; for fewer, starting a process takes longer than it saves
+SAMPLED = 100  # images whose size is looked up
 AHEAD = 2  # batches each worker may have ready
 
 
@@ -74,6 +70,18 @@ def image_size(path: Path) -> tuple[int, int] | None:
             return image.size
     except Exception:  # decoding it later says what it is
         return None
+
+
+def choose_preparation(inputs: Tensor | ImageFiles) -> tuple[ImagePreprocessing, Augment, str]:
+    """Return how images of one's own are prepared and varied by their size, and a sentence that says so."""
+    assert isinstance(inputs, ImageFiles)
+    rows = sorted({round(row) for row in np.linspace(0, len(inputs) - 1, SAMPLED)})
+    sides = [min(found) for row in rows if (found := image_size(inputs[row])) is not None]
+    side = float(np.median(sides or [IMAGE_SIZE]))
+    size, resize = choose_image_size(side)
+    augment = Augment(**choose_augment(size, is_cut=resize is not None))
+    note = f"Images are {size} x {size} pixels for the network: the shorter side of the files is {side:g} (median)."
+    return ImagePreprocessing(size, resize=resize), augment, note
 
 
 def decode_rows(paths: Sequence[Path], preprocessing: ImagePreprocessing, rows: Tensor) -> Pixels:

@@ -3,12 +3,8 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-import numpy as np
-
-from hyperproto.data.augment import Augment
-from hyperproto.data.image_files import ImageFiles, image_size, images_in
+from hyperproto.data.image_files import ImageFiles, choose_preparation, images_in
 from hyperproto.data.source import (
-    Inputs,
     Labels,
     Source,
     Split,
@@ -19,13 +15,11 @@ from hyperproto.data.source import (
     hold_out_rows,
     select,
 )
-from hyperproto.defaults import HELD_OUT, IMAGE_SIZE, choose_augment, choose_image_size
+from hyperproto.defaults import HELD_OUT
 from hyperproto_runtime.errors import InputError, MissingDataError
-from hyperproto_runtime.images import ImagePreprocessing
 
 TEST_FOLDERS = ("test", "val", "valid", "validation")
 SYSTEM_FOLDERS = ("__MACOSX", "__pycache__", "@eaDir", "$RECYCLE.BIN", "System Volume Information", "lost+found")
-LOOK_AT = 100  # images whose size is looked up
 
 
 def read_image_folder(
@@ -76,20 +70,8 @@ def read_image_folder(
     elif held_out:
         kept, out = hold_out_rows([train.targets["class"]], len(train), share=held_out, seed=seed)
         train, test = select(train, kept), select(train, out) if len(out) else None
-    preprocessing, augment, note = look_at_images(train.inputs)
+    preprocessing, augment, note = choose_preparation(train.inputs)
     return Source(path.resolve().name, train, test, {"class": known}, preprocessing, augment, note)
-
-
-def look_at_images(inputs: Inputs) -> tuple[ImagePreprocessing, Augment, str]:
-    """Return how images of one's own are prepared and varied by their size, and a sentence that says so."""
-    assert isinstance(inputs, ImageFiles)
-    rows = sorted({round(row) for row in np.linspace(0, len(inputs) - 1, LOOK_AT)})
-    sides = [min(found) for row in rows if (found := image_size(inputs[row])) is not None]
-    side = float(np.median(sides or [IMAGE_SIZE]))
-    size, resize = choose_image_size(side)
-    augment = Augment(**choose_augment(size, is_cut=resize is not None))
-    note = f"Images are {size} x {size} pixels for the network: the shorter side of the files is {side:g} (median)."
-    return ImagePreprocessing(size, resize=resize), augment, note
 
 
 def _split(paths: list[Path], labels: list[str], known: Labels, folder: Path, unseen: Unseen) -> Split:

@@ -16,17 +16,8 @@ from hyperproto._core.checks import choose
 from hyperproto._core.files import read_text
 from hyperproto.data.augment import PHOTO_AUGMENT, WHOLE_AUGMENT, Augment
 from hyperproto.data.image_files import ImageFiles, check_files_exist, images_in
-from hyperproto.data.source import (
-    Labels,
-    Source,
-    Split,
-    Unseen,
-    class_targets,
-    find_bounds,
-    find_labels,
-    select,
-)
-from hyperproto.data.tables import read_columns
+from hyperproto.data.source import Labels, Source, Split, Unseen, class_targets, find_bounds, find_labels, select
+from hyperproto.data.table_files import read_columns
 from hyperproto_runtime.errors import InputError, MissingDataError, arg
 from hyperproto_runtime.images import ImagePreprocessing
 

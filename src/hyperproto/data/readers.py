@@ -15,7 +15,8 @@ from hyperproto.data.image_files import ImageFiles, images_in
 from hyperproto.data.image_folder import is_image_folder, read_image_folder
 from hyperproto.data.preprocessing import TablePreprocessing
 from hyperproto.data.source import Source, Target
-from hyperproto.data.tables import describe_encoder, is_table, read_table
+from hyperproto.data.table_files import is_table
+from hyperproto.data.tables import describe_encoder, read_table
 from hyperproto.spec import DataSpec
 from hyperproto_runtime.errors import InputError, MissingDataError, arg
 from hyperproto_runtime.tables import TableEncoder

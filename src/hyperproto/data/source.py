@@ -79,8 +79,6 @@ class Bounds:
 
 
 Target: TypeAlias = Labels | Bounds
-
-
 Inputs: TypeAlias = Tensor | ImageFiles
 
 
@@ -143,9 +141,14 @@ class Source:
     note: str = ""
 
     @property
+    def labels(self) -> dict[str, Labels]:
+        """The targets that have classes."""
+        return {name: known for name, known in self.targets.items() if isinstance(known, Labels)}
+
+    @property
     def class_counts(self) -> list[int]:
-        """The number of classes of each target that has classes."""
-        return [known.num_classes for known in self.targets.values() if isinstance(known, Labels)]
+        """The number of classes of each of them."""
+        return [known.num_classes for known in self.labels.values()]
 
     def map_splits(self, change: Callable[[Split], Split], targets: dict[str, Target]) -> "Source":
         """Return the source with both parts changed, and what can be predicted by then."""

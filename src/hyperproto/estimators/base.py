@@ -24,7 +24,7 @@ from torch import Tensor, nn
 from hyperproto import defaults
 from hyperproto._core.checks import check_finite_number, check_integers, choose
 from hyperproto._core.processes import derive_seed
-from hyperproto.data import Source, Split, Standardizer
+from hyperproto.data import Labels, Source, Split, Standardizer
 from hyperproto.data.preprocessing import Scaling, is_sparse
 from hyperproto.data.source import draw_rows, select
 from hyperproto.data.tables import warn_useless
@@ -114,8 +114,7 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Return where inputs lie on the sphere, shape (n, dim): unit vectors."""
-        points: NDArray[Any] = self.space_.project(self._outputs(X)).cpu().numpy()
-        return points
+        return self.space_.project(self._outputs(X)).cpu().numpy()
 
     def save(self, folder: Any, *, overwrite: bool = False) -> None:
         """Write everything a prediction needs into a new folder; ``hp.load(folder)`` gives it back.
@@ -154,7 +153,7 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def _check_inputs(self, X: Any, *, reset: bool) -> Any:
         """Return floats of shape (n, features), sparse or not, or (n, channels, height, width)."""
         if reset:
-            columns = frame_columns(X) if needs_encoding(X) else None
+            columns = frame_columns(X) if hasattr(X, "columns") and needs_encoding(X) else None
             for name, cells in (columns or {}).items():
                 warn_useless(name, cells, leave_out="Leave it out where it only names the row.", words=TEXT)
             self.encoder_ = TableEncoder.fit(columns) if columns else None
@@ -247,14 +246,14 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         inputs = self.inputs_(X)
         data, kind = Split(inputs, targets), kind_of(inputs, self.inputs_)
         train = _select(data, rows)
-        labels = {name: column.target for name, column in self._class_columns.items()}
+        labels = {name: Labels(column.names) for name, column in self._class_columns.items()}
         prepared: Any = self.inputs_  # already, and a space does not ask
         source = Source("arrays", train, None, cast(Any, self.columns_ | labels), prepared)
         spec = self._space_spec(None if use_prior else "none")
         self.space_ = cast(Space, build_space(spec, source, seed=seed))
         self.space_.balance(train.targets)
         open_ones = ("epochs", "batch_size", "lr", "weight_decay")
-        given = {name: _number_or_none(getattr(self, name), name) for name in open_ones}
+        given = {name: _none_if_auto(getattr(self, name), name) for name in open_ones}
         self.settings_ = resolve_settings(TrainSettings(**given, seed=seed), self.space_, len(train), kind)
         self.network_ = self._build_network(tuple(inputs.shape[1:]), kind, seed).to(inputs.dtype)
         self.history_: list[dict[str, Any]] = []
@@ -266,10 +265,10 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         """Return the sphere that the parameters describe."""
         loss: Any = getattr(self, "loss", "auto")
         return SpaceSpec(
-            dim=_number_or_none(self.dim, "dim"),
+            dim=_none_if_auto(self.dim, "dim"),
             loss=loss if isinstance(loss, str) else loss.name,
             loss_options={} if isinstance(loss, str) else asdict(loss),
-            margin=_number_or_none(getattr(self, "margin", "auto"), "margin") if self._class_columns else 0.0,
+            margin=_none_if_auto(getattr(self, "margin", "auto"), "margin") if self._class_columns else 0.0,
             prior=prior,
         )
 
@@ -290,7 +289,7 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             if self.backbone not in ("auto", MLP.name):
                 rule = f'be "auto" or "{MLP.name}" for a table'
                 raise InputError("backbone", rule, f'"{self.backbone}", which takes images')
-            given = _number_or_none(self.hidden, "hidden")
+            given = _none_if_auto(self.hidden, "hidden")
             hidden = [given] if isinstance(given, Integral) else given
             options = {} if hidden is None else {"hidden": check_integers(list(hidden), "hidden", at_least=1)}
             spec = NetworkSpec(backbone=MLP.name, backbone_options=options)
@@ -382,8 +381,8 @@ def read_column(y: Any) -> NDArray[Any]:
     return values
 
 
-def _number_or_none(value: Any, name: str) -> Any:
-    """Return a parameter, and None where it says "auto"."""
+def _none_if_auto(value: Any, name: str) -> Any:
+    """Return None where a parameter says "auto", and anything but another text as it is."""
     if not isinstance(value, str):
         return value
     choose(value, {"auto": None}, what=name.replace("_", " "))

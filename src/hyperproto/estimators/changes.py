@@ -18,9 +18,10 @@ from hyperproto.data import Split
 from hyperproto.data.source import select
 from hyperproto.estimators.columns import ClassColumn
 from hyperproto.estimators.confidence import ConfidentEstimator
+from hyperproto.evaluation.class_change import Changed, ClassChange
 from hyperproto.evaluation.class_examples import moved_ids, with_prototypes
 from hyperproto.evaluation.confidence.calibration import TaskOutputs
-from hyperproto.evaluation.new_classes import Changed, ClassChange, add_classes, remove_classes, rename_classes
+from hyperproto.evaluation.new_classes import add_classes, remove_classes, rename_classes
 from hyperproto.spaces import Space
 from hyperproto_runtime.errors import InputError
 

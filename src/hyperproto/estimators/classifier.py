@@ -187,6 +187,5 @@ class HypersphericalClassifier(ClassifierMixin, ClassChanges):  # type: ignore[m
                 if name not in classes:
                     raise unknown_choice(str(name), map(str, classes), what="class in `class_weight`")
             by_class = np.array([float(given.get(name, 1)) for name in classes])
-            by_row: NDArray[Any] = by_class[np.searchsorted(self.classes_, labels)]
-            return by_row
+            return by_class[np.searchsorted(self.classes_, labels)]
         return np.asarray(compute_sample_weight(given, labels))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from hyperproto._core.checks import check_finite_number, unknown_choice
-from hyperproto.data import Bounds, Labels
+from hyperproto.data import Bounds
 from hyperproto_runtime.errors import InputError, InputTypeError, arg
 
 PLAIN = (str, int, float, bool)
@@ -41,11 +41,6 @@ class ClassColumn:
         """The classes as strings, by which a prior knows them."""
         return tuple(str(value) for value in self.classes.tolist())
 
-    @property
-    def target(self) -> Labels:
-        """What a data set says about such a target."""
-        return Labels(self.names)
-
     def encode(self, labels: NDArray[Any]) -> Tensor:
         """Return class ids, shape (n,)."""
         ids = np.searchsorted(self.classes, labels).clip(0, len(self.classes) - 1)
@@ -61,8 +56,7 @@ class ClassColumn:
 
     def decode(self, ids: Tensor) -> NDArray[Any]:
         """Return classes, shape (n,)."""
-        labels: NDArray[Any] = self.classes[ids.cpu().numpy()]
-        return labels
+        return self.classes[ids.cpu().numpy()]
 
     def check_kind(self, values: Any) -> NDArray[Any]:
         """Return labels of other classes as an array, which must be of the kind that these classes are."""
@@ -122,10 +116,8 @@ class NumberColumn(Bounds):
             low, high = (check_finite_number(bound, "bounds") for bound in bounds)
             return cls(low, high)
         low, high = float(values.min()), float(values.max())
-        if low == high:  # one value has no span, and a range needs one
-            half = max(abs(low), 1.0) / 2
-            return cls(low - half, high + half)
-        return cls(low, high)
+        half = max(abs(low), 1.0) / 2 if low == high else 0.0  # one value has no span, and a range needs one
+        return cls(low - half, high + half)
 
     def encode(self, values: NDArray[Any]) -> Tensor:
         """Return numbers, shape (n,), float64; those beyond the bounds count as the bounds."""

@@ -1,4 +1,4 @@
-"""How sure an estimator is: fitted to rows that were not trained on, for whatever coverage is asked for."""
+"""The confidence of an estimator: fitted to rows that were not trained on, for whatever coverage is asked for."""
 
 import math
 import warnings
@@ -108,7 +108,7 @@ class ConfidentEstimator(SphereEstimator, ABC):
         return self
 
     def _calibration(self, name: str) -> ClassCalibration:
-        """Return how sure answers of a column of classes are; where that was not fitted, by the scale of the loss."""
+        """Return the calibration of a column of classes; where none was fitted, by the scale of the loss."""
         return self.calibrations_.get(name) or uncalibrated(self.space_)[name]
 
     def _held_out(self) -> dict[str, TaskOutputs]:

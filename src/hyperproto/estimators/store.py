@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 import torch
-from safetensors.torch import save_file
 
 from hyperproto._core.checks import choose
-from hyperproto._core.files import filling, read_json, replacing, versions, whole, write_json
+from hyperproto._core.files import filling, read_json, versions, whole, write_json
 from hyperproto.data import Split, Standardizer
 from hyperproto.data.preprocessing import is_sparse, parts_of, sparse_rows
 from hyperproto.estimators.columns import ClassColumn, Column, column_from_dict
@@ -25,7 +24,8 @@ from hyperproto.losses import LOSSES, get_loss
 from hyperproto.models import Backbone
 from hyperproto.spaces import Sphere
 from hyperproto.spec import ResolvedSettings
-from hyperproto.training.checkpoint import fill_weights, read_tensors, weights_of
+from hyperproto.training.checkpoint import fill_weights, read_tensors, weights_of, write_tensors
+from hyperproto.training.folder import prototype_files
 from hyperproto.training.load import stored_network, stored_space
 from hyperproto.training.run import EpochRecord
 from hyperproto_runtime.errors import HyperprotoError, InputError, arg
@@ -92,19 +92,19 @@ def _files_of(path: Path) -> list[str]:
 
 
 def _write(estimator: Any, described: dict[str, Any], place: Path) -> None:
-    for index, prototypes in enumerate(estimator.space_.prototypes_by_task().values()):
-        prototypes.save(place / f"prototypes.{index}.safetensors")
-    _write_tensors(place / "last.safetensors", weights_of(estimator.network_, estimator.space_))
+    for path, prototypes in prototype_files(place, estimator.space_).items():
+        prototypes.save(path)
+    write_tensors(place / "last.safetensors", weights_of(estimator.network_, estimator.space_), format=FORMAT)
     if estimator.held_out_ is not None:
         numbered = enumerate(estimator.held_out_.values())  # a column's name may be anything
         stored = {f"{part}.{index}": getattr(rows, part) for index, rows in numbered for part in OUTPUTS}
         tensors = {name: torch.from_numpy(np.array(value, order="C")) for name, value in stored.items()}
-        _write_tensors(place / HELD_OUT, tensors)
+        write_tensors(place / HELD_OUT, tensors, format=FORMAT)
     if estimator.replay_ is not None:
         kept = {f"targets.{index}": ids for index, ids in enumerate(estimator.replay_.targets.values())}
         inputs = estimator.replay_.inputs
         given = dict(zip(SPARSE, parts_of(inputs), strict=True)) if is_sparse(inputs) else {"inputs": inputs}
-        _write_tensors(place / REPLAY, {**given, **kept})
+        write_tensors(place / REPLAY, {**given, **kept}, format=FORMAT)
     write_json(place / CLOSING, described)
 
 
@@ -232,11 +232,6 @@ def _check_targets(targets: torch.Tensor, count: int, column: Column) -> None:
         most = len(column.classes)
         if targets.is_floating_point() or not ((targets >= -1) & (targets < most)).all():
             raise InputError("Stored targets", f"be ids of {most} classes, or -1", str(targets))
-
-
-def _write_tensors(path: Path, tensors: dict[str, torch.Tensor]) -> None:
-    with replacing(path) as temporary:
-        save_file(tensors, temporary, metadata={"format": FORMAT})
 
 
 def _to_plain(name: str, value: Any) -> Any:

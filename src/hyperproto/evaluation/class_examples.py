@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import torch
-from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from hyperproto._core.checks import check_integer, check_names, choose
-from hyperproto._core.files import as_path, filling, replacing, write_json, write_json_lines
+from hyperproto._core.files import as_path, filling, write_json, write_json_lines
 from hyperproto.data import Arrays, Split, as_dataset
 from hyperproto.data.source import MISSING, draw_rows, select
 from hyperproto.evaluation.run_data import open_run
@@ -18,7 +17,7 @@ from hyperproto.prototypes import Prototypes
 from hyperproto.spaces import OutputSpace, Sphere
 from hyperproto.spaces.tasks import Task, class_tasks
 from hyperproto.training import Run, load, read_run
-from hyperproto.training.checkpoint import weights_of
+from hyperproto.training.checkpoint import weights_of, write_tensors
 from hyperproto.training.folder import prototype_files
 from hyperproto.training.run import FORMAT, describe_run
 from hyperproto_runtime.errors import InputError, InputTypeError, arg
@@ -62,8 +61,7 @@ def store_model(run: Run, before: Run, report: dict[str, Any]) -> None:
     with filling(run.folder, "config.json") as place:
         for path, prototypes in prototype_files(place, run.space).items():
             prototypes.save(path)
-        with replacing(place / "last.safetensors") as temporary:
-            save_file(weights_of(run.network, run.space), temporary, metadata={"format": FORMAT})
+        write_tensors(place / "last.safetensors", weights_of(run.network, run.space), format=FORMAT)
         write_json_lines(place / "epochs.jsonl", run.history)
         write_json(place / "metrics.json", run.metrics)
         write_json(place / NEW_CLASSES, report)
@@ -133,8 +131,7 @@ def _as_list(labels: Any) -> list[Any]:
     """Return labels as a list of Python's own strings and numbers."""
     if isinstance(labels, str):
         raise InputTypeError("labels", "be a list, one label per example", f'one string, "{labels}"')
-    listed: list[Any] = labels.tolist() if hasattr(labels, "tolist") else list(labels)
-    return listed
+    return labels.tolist() if hasattr(labels, "tolist") else list(labels)
 
 
 def _as_inputs(inputs: Any, model: Run) -> Tensor:

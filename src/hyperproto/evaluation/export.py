@@ -1,4 +1,4 @@
-"""Export a stored run: its network, its space, and what was fitted to say how sure a prediction is."""
+"""Export a stored run: its network, its space, and the calibration of its confidence."""
 
 from pathlib import Path
 from typing import Any

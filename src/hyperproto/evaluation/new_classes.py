@@ -1,19 +1,18 @@
-"""Add, remove and rename classes of a trained model, and report what that does to the old ones."""
+"""Add, remove and rename classes of a trained model."""
 
 import copy
-import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 
 from hyperproto._core.checks import check_directions, check_integer, choose
-from hyperproto._core.files import plain, write_json
 from hyperproto.data.source import MISSING, Split, join
 from hyperproto.defaults import REPLAY_PER_CLASS, choose_new_class_settings
+from hyperproto.evaluation.class_change import Changed, report_change
 from hyperproto.evaluation.class_examples import (
     NEW_CLASSES,
     AnyModel,
@@ -23,88 +22,18 @@ from hyperproto.evaluation.class_examples import (
     new_classes,
     new_examples,
     open_sphere,
-    store_model,
     with_prototypes,
 )
-from hyperproto.prototypes import Prototypes
 from hyperproto.prototypes.prototypes import class_ids, points_by_similarity
-from hyperproto.spaces import OutputSpace, Sphere
+from hyperproto.spaces import Sphere
 from hyperproto.sphere import normalize
 from hyperproto.training import Run, fit, read_run
 from hyperproto.training.fit import kind_of
-from hyperproto.training.outputs import evaluate, stack_outputs
+from hyperproto.training.outputs import stack_outputs
 from hyperproto_runtime.errors import InputError
 
-FORMAT = "hyperproto.class_change/1"
-MOST_COSINE, PART_STEPS = 0.0, 100  # of a new class that is trained, to any other, where there is room
+MOST_COSINE, PUSH_STEPS = 0.0, 100  # of a new class that is trained, to any other, where there is room
 NO_DIRECTION = 1e-6  # a mean of unit vectors shorter than this has none
-NOTABLE = 0.01  # loss of accuracy: one point
-
-
-@dataclass(frozen=True)
-class ClassChange:
-    """How good a model was before its classes changed, and how good it is now.
-
-    Attributes
-    ----------
-    how : {"mean", "train", "prior", "remove", "rename"}
-        What was done.
-    classes : tuple of str or int
-        The classes that were added, removed, or renamed (by their new names).
-    num_classes : int
-        How many there are now.
-    old_before, old_after : float or None
-        Accuracy on examples of the classes that were there and still are: among the classes of then, and among those
-        of now. None where there were no examples to measure it on.
-    new_accuracy : float or None
-        Accuracy on examples of new classes, among all classes.
-    old_examples, new_examples : int
-        How many examples that was.
-    max_cosine_before, max_cosine : float
-        The separation of the prototypes then and now: the largest cosine of two.
-    notes : tuple of str
-        What one should know, one sentence each; a loss of more than a point comes first.
-    """
-
-    how: str
-    classes: tuple[str | int, ...]
-    num_classes: int
-    old_before: float | None
-    old_after: float | None
-    new_accuracy: float | None
-    old_examples: int
-    new_examples: int
-    max_cosine_before: float
-    max_cosine: float
-    notes: tuple[str, ...] = ()
-
-    @property
-    def lost(self) -> float | None:
-        """How much accuracy the old classes lost; negative where they gained."""
-        return None if self.old_before is None or self.old_after is None else self.old_before - self.old_after
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        return plain({"format": FORMAT, **asdict(self)})
-
-    def __str__(self) -> str:
-        parts = [f"{self.how}: {len(self.classes)} classes, now {self.num_classes} in all."]
-        if self.old_before is not None and self.old_after is not None:
-            parts.append(
-                f"Old classes: {100 * self.old_before:.1f} % before, {100 * self.old_after:.1f} % now "
-                f"({self.old_examples} examples)."
-            )
-        if self.new_accuracy is not None:
-            parts.append(f"New classes: {100 * self.new_accuracy:.1f} % ({self.new_examples} examples).")
-        parts.append(f"Maximum cosine: {self.max_cosine_before:.4f} before, {self.max_cosine:.4f} now.")
-        return " ".join([*parts, *self.notes])
-
-
-class Changed(NamedTuple):
-    """A run with other classes, and what that did."""
-
-    run: Run
-    report: ClassChange
 
 
 def add_classes(
@@ -177,7 +106,7 @@ def add_classes(
     _check_arguments(how, examples, prior, replayed, settings)
     points, method = _new_points(how, model, task, added, examples, prior)
     placed = old.append(len(added) if isinstance(added[0], int) else added, points, method=method)
-    changed = _with_space(model, with_prototypes(space, task, placed), folder)
+    changed = replace(model, space=with_prototypes(space, task, placed), folder=Path(folder) if folder else None)
     if examples is not None and replayed is not None and how == "train":
         per_class = check_integer(replay_per_class, "replay_per_class", at_least=1)
         data = join(draw_replay(replayed, task, per_class=per_class, seed=seed), examples)
@@ -189,7 +118,7 @@ def add_classes(
         notes.append("Old classes are measured on what could be replayed, which may have been trained on.")
     if new_valid is None and new_data is not None:
         notes.append("New classes are measured on the very examples given.")
-    return _report(how, added, model, changed, task, (old_data, old_data), new_data, notes)
+    return report_change(how, added, model, changed, task, (old_data, old_data), new_data, notes)
 
 
 def remove_classes(
@@ -224,9 +153,10 @@ def remove_classes(
         ids = moved_ids(kept, old.num_classes)[before.targets[task].long()]
         after = Split(before.inputs, before.targets | {task: ids})
         before = Split(before.inputs, before.targets | {task: kept[ids].masked_fill(ids < 0, MISSING)})
-    changed = _with_space(model, with_prototypes(space, task, old.remove(classes)), folder)
+    placed = old.remove(classes)
+    changed = replace(model, space=with_prototypes(space, task, placed), folder=Path(folder) if folder else None)
     names = tuple(index if old.names is None else old.names[index] for index in removed)
-    return _report("remove", names, model, changed, task, (before, after))
+    return report_change("remove", names, model, changed, task, (before, after))
 
 
 def rename_classes(
@@ -238,13 +168,8 @@ def rename_classes(
     """
     model, space, task = open_sphere(run, task)
     placed = space.prototypes_by_task()[task].rename(names)
-    changed = _with_space(model, with_prototypes(space, task, placed), folder)
-    return _report("rename", tuple(names.values()), model, changed, task)
-
-
-def _with_space(model: Run, space: OutputSpace, folder: str | Path | None) -> Run:
-    """Return a run of the same network with another space, to be stored in a folder where one is given."""
-    return replace(model, space=space, folder=None if folder is None else Path(folder))
+    changed = replace(model, space=with_prototypes(space, task, placed), folder=Path(folder) if folder else None)
+    return report_change("rename", tuple(names.values()), model, changed, task)
 
 
 def _new_points(
@@ -264,7 +189,7 @@ def _new_points(
     points = points.to(old.vectors.device)
     if how == "mean":
         return points, "at the mean of examples"
-    return part_points(points, old.vectors), "moved apart from the mean of examples"
+    return push_apart(points, old.vectors), "moved apart from the mean of examples"
 
 
 def _train(model: Run, changed: Run, data: Split, settings: dict[str, Any]) -> Run:
@@ -274,7 +199,7 @@ def _train(model: Run, changed: Run, data: Split, settings: dict[str, Any]) -> R
         record = read_run(model.folder)
         options |= {"preprocessing": record.preprocessing, "spec": record.spec}
     folder, pair = changed.folder, (data.inputs, changed.space.in_user_form(data.targets))
-    cut_off = folder is not None and not (folder / NEW_CLASSES).is_file()  # or not begun
+    cut_off = folder is not None and not (folder / NEW_CLASSES).is_file()  # or not started
     return fit(copy.deepcopy(model.network), changed.space, pair, folder=folder, resume=cut_off, **options)
 
 
@@ -293,14 +218,14 @@ def mean_directions(network: nn.Module, space: Sphere, task: str, inputs: Any, g
     return normalize(sums)
 
 
-def part_points(points: Tensor, others: Tensor) -> Tensor:
+def push_apart(points: Tensor, others: Tensor) -> Tensor:
     """Move points, shape (n, dim), away from others, shape (m, dim), and each other until no cosine is above 0.
 
     Where that is not possible they end as far as a hundred steps get. A class can be trained to a point off its mean,
     but not told from another whose point is near. Each step is the mean of the projections away from what is too near
     (Cimmino, 1938): their sum would move many new classes to one point.
     """
-    for _ in range(PART_STEPS):
+    for _ in range(PUSH_STEPS):
         every = torch.cat([others, points])
         excess = (points @ every.mT - MOST_COSINE).clamp_min(0)
         excess[:, len(others) :].fill_diagonal_(0)
@@ -326,75 +251,3 @@ def _check_arguments(
     if how != "train" and settings:
         rule = f'be left out for how="{how}", which trains nothing'
         raise InputError("Settings of training", rule, ", ".join(settings))
-
-
-def _report(
-    how: str,
-    classes: tuple[str | int, ...],
-    model: Run,
-    changed: Run,
-    task: str,
-    old_data: tuple[Split | None, Split | None] = (None, None),
-    new_data: Split | None = None,
-    notes: Sequence[str] = (),
-) -> Changed:
-    """Compare a model before and after, on examples of old classes (with ids of then and now) and of new ones."""
-    assert isinstance(model.space, Sphere)
-    assert isinstance(changed.space, Sphere)
-    old_before, old_examples = _accuracy(model, task, old_data[0])
-    old_after, _ = _accuracy(changed, task, old_data[1])
-    new_accuracy, new_examples = _accuracy(changed, task, new_data)
-    before, placed = model.space.prototypes_by_task()[task], changed.space.prototypes_by_task()[task]
-    sentences = []
-    if how != "rename" and (old_before is None or old_after is None):
-        sentences.append("What the old classes lost is not measured: pass examples of them as old_valid.")
-    elif old_before is not None and old_after is not None and old_before - old_after > NOTABLE:
-        sentences.append(
-            f"The old classes lost {100 * (old_before - old_after):.1f} points of accuracy: "
-            f"{100 * old_before:.1f} % before, {100 * old_after:.1f} % now."
-        )
-    if how == "train" and new_accuracy is not None and new_accuracy < 0.5:
-        sentences.append(
-            f"The new classes are right in {100 * new_accuracy:.1f} % only. Train longer or at a higher rate."
-        )
-    sentences += notes
-    if placed.num_classes > before.num_classes:
-        sentences.append(_nearest(before.num_classes, placed))
-    report = ClassChange(
-        how=how,
-        classes=classes,
-        num_classes=placed.num_classes,
-        old_before=old_before,
-        old_after=old_after,
-        new_accuracy=new_accuracy,
-        old_examples=old_examples,
-        new_examples=new_examples,
-        max_cosine_before=before.certificate.max_cosine,
-        max_cosine=placed.certificate.max_cosine,
-        notes=tuple(sentences),
-    )
-    if changed.folder is not None and how == "train":
-        write_json(changed.folder / NEW_CLASSES, report.to_dict())
-    elif changed.folder is not None:
-        store_model(changed, model, report.to_dict())
-    if report.lost is not None and report.lost > NOTABLE:
-        warnings.warn(report.notes[0], UserWarning, stacklevel=3)  # at whoever called the public function
-    return Changed(changed, report)
-
-
-def _accuracy(model: Run, task: str, data: Split | None) -> tuple[float | None, int]:
-    """Return the accuracy of one task and the number of labels that are there; None where there are none."""
-    count = 0 if data is None else int((data.targets[task] >= 0).sum())
-    if data is None or not count:
-        return None, 0
-    space = model.space
-    measures = evaluate(model.network, space, (data.inputs, space.in_user_form(data.targets)))
-    return measures[f"{space.prefix(task)}accuracy"], count
-
-
-def _nearest(old: int, placed: Prototypes) -> str:
-    """Say which new class is nearest to an old one; the first ``old`` classes are the old ones."""
-    cosines = placed.vectors[old:] @ placed.vectors[:old].T
-    new, near = divmod(int(cosines.argmax()), old)
-    names = placed.names or tuple(map(str, range(placed.num_classes)))
-    return f'"{names[old + new]}" is nearest to an old class, "{names[near]}" (cosine {cosines.max():.3f}).'

@@ -16,7 +16,8 @@ from hyperproto.data import Arrays, Bounds, ImageData, ImageFiles, Labels, Sourc
 from hyperproto.data.preprocessing import Preprocessing, TablePreprocessing, join_rows, preprocessing_from_dict
 from hyperproto.data.readers import OWN, READERS, detect, read_data
 from hyperproto.data.source import MISSING, Target, Unseen, class_targets, join
-from hyperproto.data.tables import encode_rows, is_table, read_columns
+from hyperproto.data.table_files import is_table, read_columns
+from hyperproto.data.tables import encode_rows
 from hyperproto.defaults import INFERENCE_BATCH_SIZE
 from hyperproto.evaluation.confidence import Calibration
 from hyperproto.spaces import Classes, OutputSpace, Range

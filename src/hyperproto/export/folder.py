@@ -29,8 +29,7 @@ from hyperproto_runtime.schema import from_plain
 from hyperproto_runtime.tables import TableEncoder
 
 MOST_ROWS = 256  # that are compared
-# difference of probabilities, and of numbers by the width of their range, beyond which nothing is written
-AGREE = 1e-4
+AGREE = 1e-4  # largest difference of probabilities, and of numbers by the width of their range, that is written
 
 
 @dataclass(frozen=True)

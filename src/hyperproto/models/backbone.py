@@ -76,8 +76,7 @@ class FeatureBackbone(Backbone, ABC):
     def forward(self, inputs: Tensor) -> Tensor:
         """Map images, shape (n, channels, height, width), or their features to outputs, shape (n, out_dim)."""
         known = inputs.ndim == 2 and inputs.shape[1] == self.num_features
-        z: Tensor = self.output(inputs if known else self.features(inputs))
-        return z
+        return self.output(inputs if known else self.features(inputs))
 
     def train(self, mode: bool = True) -> Self:
         """Set whether it is training, as every module does; with ``keep_norms`` norms of images stay as they are."""

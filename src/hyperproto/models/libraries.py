@@ -87,8 +87,7 @@ class LibraryNetwork(FeatureBackbone):
         if inputs.ndim == 2 and inputs.shape[1] == self.num_features:
             return super().forward(inputs)
         check_images(inputs, self.channels)
-        z: Tensor = self.network(inputs)
-        return z
+        return self.network(inputs)
 
     def load_pretrained(self) -> None:
         """Fill in the weights that the library publishes, and may fetch; those of ``output`` stay as drawn."""
@@ -100,12 +99,10 @@ def _from_torchvision(model: str, *, pretrained: bool = False, **options: Any) -
     models = require("torchvision.models", extra="vision", purpose=f'The backbone "torchvision:{model}"')
     known = dict.fromkeys(models.list_models(module=models))  # classifiers only
     choose(model, known, what="model of torchvision")
-    built: nn.Module = models.get_model(model, weights="DEFAULT" if pretrained else None, **options)
-    return built
+    return models.get_model(model, weights="DEFAULT" if pretrained else None, **options)
 
 
 def _from_timm(model: str, *, pretrained: bool = False, **options: Any) -> nn.Module:
     timm = require("timm", extra="vision", purpose=f'The backbone "timm:{model}"')
     choose(model, dict.fromkeys(timm.list_models()), what="model of timm")  # never "hf-hub:..." nor "local-dir:..."
-    built: nn.Module = timm.create_model(model, pretrained=pretrained, **options)
-    return built
+    return timm.create_model(model, pretrained=pretrained, **options)

@@ -19,8 +19,6 @@ from hyperproto.models.backbone import (
 from hyperproto_runtime.errors import InputError
 
 BLOCKS = (3, 4, 6, 3)
-
-
 SHORTCUTS = {"conv3x3": 3, "conv1x1": 1}  # the authors': on CIFAR-100 and ImageNet-200, on CUB and OmniArt
 
 

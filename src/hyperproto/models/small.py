@@ -92,8 +92,7 @@ class MLP(Backbone):
         """Map rows, dense or sparse, shape (n, in_features), to outputs, shape (n, out_dim)."""
         check_rows(rows, self.in_features)
         hidden = self.layers[:-1](rows)
-        z: Tensor = self.layers[-1](torch.cat([hidden, rows], dim=1) if self.skip else hidden)
-        return z
+        return self.layers[-1](torch.cat([hidden, rows], dim=1) if self.skip else hidden)
 
 
 class DigitNet(Backbone):
@@ -142,5 +141,4 @@ class DigitNet(Backbone):
     def forward(self, images: Tensor) -> Tensor:
         """Map images, shape (n, channels, size, size), to outputs, shape (n, out_dim)."""
         check_images(images, self.channels, size=self.size)
-        z: Tensor = self.layers(images)
-        return z
+        return self.layers(images)

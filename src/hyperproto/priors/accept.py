@@ -5,8 +5,9 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from hyperproto._core.checks import choose
 from hyperproto._core.files import as_path
-from hyperproto.priors.prior import Missing, Prior, check_missing, require_names
+from hyperproto.priors.prior import CHOICES, Missing, Prior, require_names
 from hyperproto.priors.taxonomy import from_taxonomy, from_wordnet, is_taxonomy
 from hyperproto.priors.vectors import as_array, from_similarity, from_vectors, is_array, is_vocabulary, row_labels
 from hyperproto.priors.word_vector_files import read_array_file
@@ -44,7 +45,7 @@ def as_prior(
     >>> as_prior({"cat": [1, 0], "dog": [1, 1]}, ("cat", "dog"), 2).source
     'vectors (2 of 2 classes)'
     """
-    check_missing(missing)
+    choose(missing, CHOICES, what="choice for missing classes")
     result = _recognize(prior, names, missing, progress)
     if names is not None:
         result = result.ordered(names)

@@ -7,10 +7,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hyperproto._core.checks import check_names, nearest_name, unknown_choice
+from hyperproto._core.checks import check_names, choose, nearest_name
 from hyperproto_runtime.errors import InputError, arg
 
 Missing = Literal["error", "free"]
+CHOICES = {"error": False, "free": True}  # for classes without prior
 
 FREE = arg("missing", '"free"')  # as advice
 SYMMETRY = 1e-6  # of the largest entry: float32 matrices computed as a product are this far from symmetric
@@ -162,12 +163,6 @@ def quoted(names: Sequence[str], *, limit: int = 10) -> str:
     return f"{shown} and {len(names) - limit} more" if len(names) > limit else shown
 
 
-def check_missing(missing: str) -> None:
-    """Check the choice of what happens to classes without prior."""
-    if missing not in ("error", "free"):
-        raise unknown_choice(missing, ("error", "free"), what="choice for missing classes")
-
-
 def require_names(names: tuple[str, ...] | None, *, what: str) -> tuple[str, ...]:
     """Return the class names, which ``what`` is looked up by."""
     if names is None:
@@ -189,7 +184,7 @@ def handle_missing(
     ``absent`` are the names, of ``total``, that ``where`` does not have; ``vocabulary`` are those it has, for a
     suggestion. ``reason`` says why the first was not found.
     """
-    check_missing(missing)
+    is_free = choose(missing, CHOICES, what="choice for missing classes")
     if not absent:
         return []
     words = list(vocabulary)
@@ -200,7 +195,7 @@ def handle_missing(
             f"know the classes; none of the {total} is in {where}: {quoted(absent)}",
             advice=f"Check that it is for these classes. {suggestion}".strip(),
         )
-    if missing == "free":
+    if is_free:
         return [
             f"{len(absent)} of {total} classes are not in {where} and are placed without prior: {quoted(absent)}."
         ]

@@ -20,7 +20,6 @@ from hyperproto.priors.prior import (
     Missing,
     Prior,
     build_prior,
-    check_missing,
     class_label,
     handle_missing,
     identical_pairs,
@@ -123,7 +122,6 @@ def find_vectors(
     vectors: Any, names: tuple[str, ...] | None, *, missing: Missing = "error", progress: bool | None = None
 ) -> ClassVectors:
     """Return the vector of each class, from whatever :func:`from_vectors` accepts."""
-    check_missing(missing)
     source, from_file = "vectors", isinstance(vectors, str | Path)
     notes: tuple[str, ...] = ()
     if from_file:
@@ -168,21 +166,17 @@ def is_vocabulary(value: object) -> bool:
     return hasattr(value, "__contains__") and hasattr(value, "__getitem__") and not is_array(value)
 
 
-def as_array(value: Any, *, what: str) -> NDArray[np.float64]:
-    """Return numbers from an array, a tensor on any device, or nested sequences as a matrix of float64."""
+def as_array(value: Any, *, what: str, ndim: int = 2) -> NDArray[np.float64]:
+    """Return numbers from an array, a tensor on any device, or nested sequences as float64: a matrix, or one row."""
     try:
-        array = _as_numpy(value)
+        found = value.detach().cpu().double().numpy() if hasattr(value, "detach") else value
+        array = np.array(found, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InputTypeError(what, "be numbers in rows of one length", f"{type(value).__name__} ({error})") from None
-    if array.ndim != 2 or 0 in array.shape:
-        raise InputError(what, "be a matrix with one row per class", f"shape {array.shape}")
+    if array.ndim != ndim or 0 in array.shape:
+        rule = "be a matrix with one row per class" if ndim == 2 else "be one row of numbers"
+        raise InputError(what, rule, f"shape {array.shape}")
     return array
-
-
-def _as_numpy(value: Any) -> NDArray[np.float64]:
-    if hasattr(value, "detach"):
-        value = value.detach().cpu().double().numpy()
-    return np.array(value, dtype=np.float64)
 
 
 def look_up(
@@ -201,7 +195,8 @@ def look_up(
         absent, len(names), missing=missing, where=f"the {source}", vocabulary=listed, reason=reason
     )
     known = np.array([bool(found) for found in words])
-    rows = {word: _one_vector(vocabulary[word], word) for found in words for word in found}
+    every = dict.fromkeys(word for found in words for word in found)
+    rows = {word: as_array(vocabulary[word], what=f'The vector of "{word}"', ndim=1) for word in every}
     first, dim = next((word, len(vector)) for word, vector in rows.items())
     for word, vector in rows.items():
         if len(vector) != dim:
@@ -217,16 +212,6 @@ def look_up(
             f"{len(averaged)} of {len(names)} names are averages of their words' vectors: {quoted(averaged)}."
         )
     return ClassVectors(table, known, source, (*notes, *found_out))
-
-
-def _one_vector(value: Any, word: str) -> NDArray[np.float64]:
-    try:
-        vector = _as_numpy(value)
-    except (TypeError, ValueError):
-        raise InputTypeError(f'The vector of "{word}"', "be numbers", f"{value!r:.60}") from None
-    if vector.ndim != 1 or not len(vector):
-        raise InputError(f'The vector of "{word}"', "be one row of numbers", f"shape {vector.shape}")
-    return vector
 
 
 def cosine_prior(vectors: ClassVectors, names: tuple[str, ...] | None) -> Prior:

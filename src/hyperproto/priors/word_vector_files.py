@@ -40,7 +40,8 @@ def read_words(
 ) -> tuple[dict[str, NDArray[np.float64]], tuple[str, ...]]:
     """Return the vectors of those of ``words`` that a text or binary file has, the first of each, and notes."""
     wanted = {word.encode() for word in words}
-    check_exists(path)
+    if not path.is_file():
+        raise MissingDataError(f'No word vectors at "{path}". Nothing is downloaded for you.')
     bar_of = progress_bar(f"reading {path.name}", path.stat().st_size, show=progress, in_bytes=True)
     with path.open("rb") as raw, bar_of as bar:
         packed = raw.peek(2)[:2] == b"\x1f\x8b"
@@ -72,7 +73,6 @@ def read_words(
 
 def read_array_file(path: Path) -> tuple[NDArray[np.generic], list[str] | None]:
     """Return the matrix of ``words.npy``, mapped from the disk, and its words if ``words.txt`` has one per line."""
-    check_exists(path)
     table = read_npy(path)
     named = path.with_suffix(".txt")
     if not named.is_file():
@@ -83,12 +83,6 @@ def read_array_file(path: Path) -> tuple[NDArray[np.generic], list[str] | None]:
             f'"{named}"', f'name each of the {len(table)} rows of "{path.name}", one per line', f"{len(words)}"
         )
     return table, words
-
-
-def check_exists(path: Path) -> None:
-    """Raise where there is no such file."""
-    if not path.is_file():
-        raise MissingDataError(f'No word vectors at "{path}". Nothing is downloaded for you.')
 
 
 def _recognize(head: bytes, path: Path) -> tuple[int, int, int, bool]:

@@ -13,7 +13,7 @@ from hyperproto._core.checks import check_finite_number
 from hyperproto._core.processes import derive_seed, one_thread
 from hyperproto.codes import joint
 from hyperproto.codes.best import MATRIX_POINTS, best_code, known_code
-from hyperproto.codes.certificate import Code, PriorAgreement, certify, separation_bound
+from hyperproto.codes.certificate import Code, PriorAgreement, certify
 from hyperproto.codes.large import many_ranked_points
 from hyperproto.codes.measure import Array, random_points
 from hyperproto.codes.paper import authors_steps, paper_descent
@@ -48,7 +48,6 @@ class Request:
     effort: str
     seed: int
     workers: int = 1
-    progress: Callable[[int, int, float, float], None] | None = None
     every_axis: bool = False
     steps: int | None = None
 
@@ -76,8 +75,7 @@ class Request:
     def similarity(self) -> Array:
         """The rows of the anchors among the members, shape (A, M)."""
         assert self.prior is not None
-        rows: Array = self.prior.similarity[np.ix_(self.members[self.anchors], self.members)]
-        return rows
+        return self.prior.similarity[np.ix_(self.members[self.anchors], self.members)]
 
     @cached_property
     def ranking(self) -> Ranking:
@@ -93,11 +91,6 @@ class Request:
             seen, measured = seen[drawn[:MEASURED]], f"all triplets of {MEASURED} classes drawn at random"
         similarity = self.prior.similarity[np.ix_(seen, seen)]
         return agreement(points[seen], similarity, weight=weight, prior=self.prior.source, measured=measured)
-
-    def report(self, done: int, total: int) -> None:
-        """Update the progress bar."""
-        if self.progress is not None:
-            self.progress(done, total, float("nan"), separation_bound(self.num_classes, self.dim))
 
 
 def check_prior_weight(weight: float | str, num_classes: int, dim: int) -> float:
@@ -129,9 +122,7 @@ def _weighed(request: Request) -> tuple[Code, float]:
     layout = joint.spectral_layout(request.similarity, request.members, *shape, seed=request.seed)
     if request.num_classes > MATRIX_POINTS:
         rounds = ROUNDS[request.effort]
-        points = many_ranked_points(
-            request.ranking, request.members, layout, weight=request.weight, rounds=rounds, progress=request.report
-        )
+        points = many_ranked_points(request.ranking, request.members, layout, weight=request.weight, rounds=rounds)
         method = f"tiled descent with ranking, {rounds} passes"
     else:
         iterations, starts = _budget(request)
@@ -143,7 +134,6 @@ def _weighed(request: Request) -> tuple[Code, float]:
             starts=[layout, *drawn],
             iterations=iterations,
             workers=request.workers if starts > 2 else 1,
-            progress=request.report,
         )
         method = f"smooth-max with ranking ({request.effort}: {starts} start{'s' if starts > 1 else ''})"
     return certify(points, method=method, seed=request.seed), request.weight
@@ -201,7 +191,7 @@ def _assigned(request: Request, code: Code) -> tuple[Code, float]:
         note += " All pairs of this code are equally far from each other: no assignment can mean anything."
     else:
         starts = int(np.clip(WORK[request.effort] / (1e-2 + 6e-9 * request.num_classes**3), 1, MOST_ASSIGNMENTS))
-        order = assign(points, request.ranking.weights, starts=starts, seed=request.seed, progress=request.report)
+        order = assign(points, request.ranking.weights, starts=starts, seed=request.seed)
         points = points[order]
     method = f"{code.certificate.method}; classes assigned"
     return Code(points, replace(code.certificate, method=method, note=note.strip(), seed=request.seed)), 0.0
@@ -223,7 +213,6 @@ def separate(request: Request, *, search_only: bool = False) -> Code:
         effort=request.effort,
         seed=request.seed,
         workers=request.workers,
-        progress=request.progress,
         search_only=search_only,
     )
     return _turn_to_empty_axes(code, request.seed) if fill else code
@@ -231,8 +220,7 @@ def separate(request: Request, *, search_only: bool = False) -> Code:
 
 def _empty_axes(code: Code) -> NDArray[np.bool_]:
     """Return which axes no point of a code uses, shape (D,)."""
-    empty: NDArray[np.bool_] = np.logical_not(code.points.any(axis=0))
-    return empty
+    return np.logical_not(code.points.any(axis=0))
 
 
 def _turn_to_empty_axes(code: Code, seed: int) -> Code:
@@ -288,7 +276,6 @@ def _paper(request: Request) -> tuple[Code, float]:
         members=request.members if ranked else None,
         weight=request.weight,
         steps=steps,
-        progress=request.report,
     )
     equations = f"Eq. 5 + {request.weight:g} x Eq. 6" if ranked else "Eq. 5"
     method = f"paper ({equations}, {steps:,} steps)"

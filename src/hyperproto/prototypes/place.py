@@ -1,13 +1,12 @@
 """The way in: K classes, D dimensions, prototypes out."""
 
-import math
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import psutil
 
-from hyperproto._core.checks import check_integer, unknown_choice
+from hyperproto._core.checks import check_integer, choose
 from hyperproto._core.progress import progress_bar
 from hyperproto.codes.search import WORK
 from hyperproto.priors import Missing, as_prior
@@ -88,12 +87,7 @@ def place(
     _check_options(method, effort, workers, prior, prior_weight, steps)
     known = None if prior is None else as_prior(prior, names, num_classes, missing=missing, progress=progress)
     _check_memory(num_classes, dim)
-    with progress_bar(f"placing {num_classes} in {dim} dimensions", show=progress) as bar:
-
-        def report(done: int, total: int, best: float, bound: float) -> None:
-            so_far = "" if math.isnan(best) else f"maximum cosine {best:.6f}, "
-            bar.update(done, total=total, note=f"{so_far}bound {bound:.6f}")
-
+    with progress_bar(f"placing {num_classes} in {dim} dimensions", show=progress):
         weight = 1.0 if method == "paper" and prior_weight == "auto" else prior_weight
         request = Request(
             num_classes,
@@ -103,7 +97,6 @@ def place(
             effort=effort,
             seed=seed,
             workers=workers or os.cpu_count() or 1,
-            progress=report if bar.shown else None,
             every_axis=every_axis,
             steps=steps,
         )
@@ -133,10 +126,8 @@ def _check_options(
     steps: int | None,
 ) -> None:
     """Check the options before anything is read or searched."""
-    if method not in METHODS:
-        raise unknown_choice(method, METHODS, what="placement method")
-    if effort not in WORK:
-        raise unknown_choice(effort, WORK, what="effort")
+    choose(method, METHODS, what="placement method")
+    choose(effort, WORK, what="effort")
     if workers is not None:
         check_integer(workers, "workers", at_least=1)
     if steps is not None and method != "paper":

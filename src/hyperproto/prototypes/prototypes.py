@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 import torch
@@ -13,7 +13,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from hyperproto._core.arrays import read_npy
-from hyperproto._core.checks import check_integer, check_names, check_unit_rows, choose, unknown_choice
+from hyperproto._core.checks import check_integer, check_names, check_unit_rows, choose
 from hyperproto._core.files import as_path, replacing
 from hyperproto.codes.best import known_max_cosine
 from hyperproto.codes.certificate import PROVED, Certificate, Code, certify
@@ -106,13 +106,11 @@ class Prototypes:
         return cls(torch.from_numpy(points), code.certificate, names)
 
     @classmethod
-    def from_tensor(
-        cls, vectors: Tensor, names: Sequence[str] | None = None, *, method: str, seed: int | None = None
-    ) -> "Prototypes":
+    def from_tensor(cls, vectors: Tensor, names: Sequence[str] | None = None, *, method: str) -> "Prototypes":
         """Measure and wrap unit rows that came from elsewhere. ``method`` says from where."""
         check_unit_rows(vectors)
         unit = normalize(vectors.detach().cpu().double())
-        code = certify(unit.numpy(), method=method, seed=seed)
+        code = certify(unit.numpy(), method=method)
         return cls.from_code(code, check_names(names) if names is not None else None)
 
     @classmethod
@@ -271,10 +269,25 @@ class Prototypes:
         return replace(self, names=tuple(names.get(name, name) for name in self.names))
 
     def _joined(self, added: Array, names: tuple[str, ...] | None, *, how: str, seed: int | None) -> "Prototypes":
-        """Put new points behind the old rows; ``how`` says where they come from."""
+        """Put new points behind the old rows; the certificate says ``how``, and what separation is left."""
         points = torch.from_numpy(np.ascontiguousarray(added)).to(self.vectors)
-        certificate = _extended_certificate(self, _exact(points), how=how, seed=seed)
-        return Prototypes(torch.cat([self.vectors, points]), certificate, names)
+        old, new, before = _exact(self.vectors), _exact(points), self.certificate
+        total, method = len(old) + len(new), f"{before.method}; {len(new)} {how}"
+        certificate = certify(np.concatenate([old, new]), method=method, seed=seed).certificate
+        if certificate.measured != "all pairs":  # too many to measure again, and the old ones were measured before
+            among_new = max_cosine(new) if len(new) > 1 else -1.0
+            certificate = replace(
+                certificate,
+                max_cosine=max(before.max_cosine, float((new @ old.T).max()), among_new),
+                measured=f"every pair with a new point; old pairs before ({before.measured})",
+            )
+        possible = min(known_max_cosine(total, self.dim), PROVED.get((total, self.dim), (1.0, ""))[0])
+        note = (
+            f"The {len(old)} old prototypes stay: maximum cosine {before.max_cosine:.4f} before, "
+            f"{certificate.max_cosine:.4f} now"
+        )
+        note += f"; {possible:.4f} is known for {total} placed together." if possible < 1 else "."
+        return Prototypes(torch.cat([self.vectors, points]), replace(certificate, note=note), names)
 
 
 def class_ids(names: tuple[str, ...] | None, num_classes: int, classes: Sequence[str] | Sequence[int]) -> list[int]:
@@ -292,10 +305,7 @@ def class_ids(names: tuple[str, ...] | None, num_classes: int, classes: Sequence
                 raise InputError("classes", f"be ids below {num_classes}", index)
     else:
         places = {name: index for index, name in enumerate(names)}
-        for name in classes:
-            if name not in places:
-                raise unknown_choice(name, places, what="class")
-        ids = [places[str(name)] for name in classes]
+        ids = [choose(cast(Any, name), places, what="class") for name in classes]
     return list(dict.fromkeys(ids))
 
 
@@ -325,38 +335,16 @@ def points_by_similarity(old: Prototypes, names: tuple[str, ...] | None, count: 
     return normalize(weights @ old.vectors.cpu().double())
 
 
-def _extended_certificate(prototypes: Prototypes, added: Array, *, how: str, seed: int | None) -> Certificate:
-    """Return the certificate of prototypes with new points, which says what separation is left."""
-    old, before = _exact(prototypes.vectors), prototypes.certificate
-    total, dim = len(old) + len(added), prototypes.dim
-    method = f"{before.method}; {len(added)} {how}"
-    certificate = certify(np.concatenate([old, added]), method=method, seed=seed).certificate
-    if certificate.measured != "all pairs":  # too many to measure again, and the old ones were measured before
-        among_new = max_cosine(added) if len(added) > 1 else -1.0
-        certificate = replace(
-            certificate,
-            max_cosine=max(before.max_cosine, float((added @ old.T).max()), among_new),
-            measured=f"every pair with a new point; old pairs before ({before.measured})",
-        )
-    possible = min(known_max_cosine(total, dim), PROVED.get((total, dim), (1.0, ""))[0])
-    note = (
-        f"The {len(old)} old prototypes stay: maximum cosine {before.max_cosine:.4f} before, "
-        f"{certificate.max_cosine:.4f} now"
-    )
-    note += f"; {possible:.4f} is known for {total} placed together." if possible < 1 else "."
-    return replace(certificate, note=note)
-
-
 def _all_names(prototypes: Prototypes, classes: int | Sequence[str]) -> tuple[int, tuple[str, ...] | None]:
     """Return how many classes are new, and the names of all, old and new."""
     count, added = parse_classes(classes, at_least=1, reason="Name at least one new class.")
     if added is None and prototypes.names is not None:
         raise InputError("New classes", "have names, as the old ones do", f"the number {count}")
-    if added is None or prototypes.names is None:
-        if added is not None:
-            rule, advice = "have no names where the old ones have none", f"Give their number, {count}."
-            raise InputError("New classes", rule, f"{count} names", advice)
+    if added is None:
         return count, None
+    if prototypes.names is None:
+        rule, advice = "have no names where the old ones have none", f"Give their number, {count}."
+        raise InputError("New classes", rule, f"{count} names", advice)
     old = [name for name in added if name in prototypes.names]
     if old:
         raise InputError("New classes", f'be new; "{old[0]}" exists already ({len(old)} of {count})')

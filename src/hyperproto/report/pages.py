@@ -36,22 +36,18 @@ CLASS_COLORS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9"
 REPEATABLE = {"svg.hashsalt": "hyperproto", "svg.fonttype": "none"}  # the same bytes every time; names stay text
 
 
-def page_head(title: str) -> str:
-    """Return the start of a page; its own style and ``</head>`` follow."""
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{html.escape(title)}</title>\n<style>{STYLE}</style>\n"
-    )
-
-
 def write_page(path: str | Path, template: Path, title: str, data: Any, parts: Mapping[str, str]) -> None:
     """Fill a template's ``@PLACEHOLDERS@`` in one pass, so that a name which looks like one stays a name.
 
     ``data`` becomes JSON for the page's script; ``parts`` are HTML.
     """
+    head = (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{html.escape(title)}</title>\n<style>{STYLE}</style>\n"
+    )
     script = json.dumps(data).replace("<", "\\u003c")
-    filled = {"HEAD": page_head(title), "TITLE": html.escape(title), "DATA": script, "VERSION": __version__, **parts}
+    filled = {"HEAD": head, "TITLE": html.escape(title), "DATA": script, "VERSION": __version__, **parts}
     page = re.sub(r"@([A-Z]+)@", lambda match: filled[match[1]], template.read_text(encoding="utf-8"))
     with replacing(path) as temporary:
         temporary.write_text(page, encoding="utf-8")
@@ -61,8 +57,7 @@ def plot_html(figure: dict[str, Any], *, name: str, script: bool = True, **confi
     """Return a plotly figure as HTML in an element called ``name``; the first of a page carries plotly's script."""
     writer = require("plotly.io", extra="plots", purpose="Writing the interactive page")
     settings = {"displaylogo": False, "responsive": True, **config}
-    drawn: str = writer.to_html(figure, include_plotlyjs=script, full_html=False, div_id=name, config=settings)
-    return drawn
+    return writer.to_html(figure, include_plotlyjs=script, full_html=False, div_id=name, config=settings)
 
 
 def table_html(rows: Iterable[Iterable[str]], *headings: str) -> str:

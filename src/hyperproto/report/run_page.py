@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hyperproto._core.checks import names_or_numbers
 from hyperproto.data import ImageData
-from hyperproto.data.tables import read_columns
+from hyperproto.data.table_files import read_columns
 from hyperproto.evaluation import ClassReport, Evaluation, TaskPredictions, evaluate_run
 from hyperproto.evaluation.evaluate import Predicted
 from hyperproto.evaluation.run_data import AnyRun, run_preprocessing
@@ -120,17 +120,17 @@ def _curves(record: RunRecord, figures: Figures) -> str:
 
 
 def _class_parts(found: Predicted, name: str, report: ClassReport, figures: Figures) -> Iterator[str]:
-    """Yield how sure a class task is, what it confuses, and its worst classes with their neighbors."""
+    """Yield the reliability of a class task, what it confuses, and its worst classes with their neighbors."""
     from sklearn.calibration import calibration_curve
 
     task, predictions = class_tasks(found.run.space.tasks)[name], found.predictions[name]
     assert predictions.targets is not None
     names = names_or_numbers(task.names, task.num_classes)
     labels, predicted = predictions.targets.numpy(), predictions.predicted.numpy()
-    known, sure = labels >= 0, predictions.confidence.probabilities
+    known, probabilities = labels >= 0, predictions.confidence.probabilities
     drawn = []
-    if sure is not None and known.any():
-        right, stated = calibration_curve((predicted == labels)[known], sure[known, 0], n_bins=BINS)
+    if probabilities is not None and known.any():
+        right, stated = calibration_curve((predicted == labels)[known], probabilities[known, 0], n_bins=BINS)
         title = "Reliability: how often predictions are right, by their probability"
         bars = {"type": "bar", "x": stated.tolist(), "y": right.tolist(), "width": 0.05}
         diagonal = {"x": [0, 1], "y": [0, 1], "mode": "lines", "line": {"color": GRAY, "dash": "dot"}}
@@ -144,7 +144,7 @@ def _class_parts(found: Predicted, name: str, report: ClassReport, figures: Figu
     yield f'<div class="row">{"".join(drawn)}</div>'
     if report.pairs:
         yield "<h3>Most frequent mistakes</h3>" + _table(measures.pair_rows(report), *measures.PAIR_HEADINGS)
-    yield _class_table(found, name, report, labels, sure)
+    yield _class_table(found, name, report, labels, probabilities)
 
 
 def _matrix(labels: Ids, predicted: Ids, names: list[str] | tuple[str, ...], figures: Figures) -> str:
@@ -167,15 +167,15 @@ def _matrix(labels: Ids, predicted: Ids, names: list[str] | tuple[str, ...], fig
 
 
 def _class_table(
-    found: Predicted, name: str, report: ClassReport, labels: Ids, sure: NDArray[np.float64] | None
+    found: Predicted, name: str, report: ClassReport, labels: Ids, probabilities: NDArray[np.float64] | None
 ) -> str:
-    """Return the classes with the lowest recall, how sure their predictions are, and the nearest prototypes."""
+    """Return the classes with the lowest recall, the mean probability of predictions, and the nearest prototypes."""
     listed = np.array(measures.worst_classes(report, CLASSES), dtype=np.int64)
     headings, (title, rows) = list(measures.CLASS_HEADINGS), measures.class_rows(report, CLASSES)
-    if sure is not None:
+    if probabilities is not None:
         headings.append("mean probability of its predictions")
         for index, row in zip(listed, rows, strict=True):
-            row.append(measures.percent(float(sure[labels == index, 0].mean())))
+            row.append(measures.percent(float(probabilities[labels == index, 0].mean())))
     prototypes = found.run.space.prototypes_by_task().get(name)
     if prototypes is not None and len(listed):
         headings.append("nearest prototypes, with their cosine")
@@ -194,13 +194,8 @@ def _range_parts(predictions: TaskPredictions, figures: Figures) -> Iterator[str
     true, predicted = predictions.targets.double().numpy(), predictions.predicted.double().numpy()
     there = np.flatnonzero(~np.isnan(true))
     some = there[np.linspace(0, len(there) - 1, min(POINTS, len(there))).astype(int)]
-    dots: dict[str, Any] = {
-        "type": "scatter",
-        "mode": "markers",
-        "x": true[some].tolist(),
-        "y": predicted[some].tolist(),
-    }
-    dots["marker"] = {"color": BLUE, "size": 5, "opacity": 0.5}
+    dots = {"type": "scatter", "mode": "markers", "marker": {"color": BLUE, "size": 5, "opacity": 0.5}}
+    dots |= {"x": true[some].tolist(), "y": predicted[some].tolist()}
     ends = [float(true[some].min()), float(true[some].max())] if len(some) else []
     line = {"x": ends, "y": ends, "mode": "lines", "line": {"color": GRAY, "dash": "dot"}}
     axes: dict[str, Any] = {"xaxis": {"title": {"text": "true"}}, "yaxis": {"title": {"text": "predicted"}}}
@@ -226,7 +221,7 @@ class Inputs:
             self.cells = {name: columns[name].cells for name in names[:COLUMNS]}
 
     def gallery(self, name: str, predictions: TaskPredictions) -> str:
-        """Return the worst mistakes of a task with their inputs: the surest wrong classes, or the largest errors."""
+        """Return the worst mistakes of a task, the most confident or the largest, with their inputs."""
         worst = _worst(predictions)
         if not len(worst):
             return ""
@@ -237,8 +232,8 @@ class Inputs:
             for values in (predictions.targets, predictions.predicted)
         )
         for row, true, answer in zip(worst.tolist(), truth, answers, strict=True):
-            sure = predictions.confidence.probabilities
-            said = _written(answer) + ("" if sure is None else f", probability {sure[row, 0]:.2f}")
+            probabilities = predictions.confidence.probabilities
+            said = _written(answer) + ("" if probabilities is None else f", probability {probabilities[row, 0]:.2f}")
             words = f"<b>true</b> {html.escape(_written(true))}<br><b>predicted</b> {html.escape(said)}"
             cards.append(f"<figure>{self.show(row)}<figcaption>{words}</figcaption></figure>")
         return f'<h3>Worst mistakes of {html.escape(name)}</h3><div class="gallery">{"".join(cards)}</div>'
@@ -267,8 +262,8 @@ def _worst(predictions: TaskPredictions) -> Ids:
         wrong = badness > 0
     else:
         wrong = ((targets >= 0) & (predicted != targets)).numpy()
-        sure = predictions.confidence.probabilities
-        badness = np.zeros(len(wrong)) if sure is None else sure[:, 0]
+        probabilities = predictions.confidence.probabilities
+        badness = np.zeros(len(wrong)) if probabilities is None else probabilities[:, 0]
     rows = np.flatnonzero(wrong)
     return rows[np.argsort(-badness[rows], kind="stable")][:MISTAKES]
 

@@ -70,8 +70,7 @@ class SphereView:
     @property
     def xyz(self) -> NDArray[np.float64]:
         """The points of the last epoch. Shape (n, 3)."""
-        last: NDArray[np.float64] = self.frames[-1]
-        return last
+        return self.frames[-1]
 
     @property
     def prototypes_xyz(self) -> NDArray[np.float64]:

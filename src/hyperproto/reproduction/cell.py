@@ -32,7 +32,7 @@ from numbers import Real
 from pathlib import Path
 from typing import Any, Self
 
-from hyperproto._core.checks import choose, unknown_choice
+from hyperproto._core.checks import choose
 from hyperproto._core.files import read_json, write_json
 from hyperproto.codes.paper import authors_steps
 from hyperproto.spec import DataSpec, NetworkSpec, RunSpec, SpaceSpec, TrainSettings
@@ -174,9 +174,7 @@ class Cell:
         own = {name: values.pop(name) for name in OWN if name in values}
         changes: dict[str, dict[str, Any]] = {}
         for name, value in values.items():
-            if name not in PART_OF:
-                raise unknown_choice(name, PART_OF, what="field of a run")
-            changes.setdefault(PART_OF[name], {})[name] = value
+            changes.setdefault(choose(name, PART_OF, what="field of a run"), {})[name] = value
         parts: dict[str, Any] = {part: replace(getattr(self.run, part), **new) for part, new in changes.items()}
         return replace(self, run=replace(self.run, **parts), **own)
 
@@ -205,12 +203,6 @@ def paper_cell(**values: Any) -> Cell:
     """
     conventional = Cell(run=replace(PAPER, space=replace(PAPER.space, kind="conventional")))
     return conventional.but(**{"kind": "sphere", **values})
-
-
-def constant_cell(reader: str, scale: str) -> Cell:
-    """Return the cell that answers every test image with the training median or the commonest class: no network."""
-    options = {"seed": 0} if reader == "rotated-mnist" else {}
-    return at_scale(paper_cell(job="constant", reader=reader, options=options, kind="conventional"), scale)
 
 
 def at_scale(full: Cell, scale: str) -> Cell:

@@ -8,7 +8,7 @@ from runpy import run_path
 from typing import Any, Self, TypeAlias
 
 from hyperproto._core.checks import unknown_choice
-from hyperproto.reproduction.cell import Cell, constant_cell
+from hyperproto.reproduction.cell import Cell, at_scale, paper_cell
 from hyperproto.reproduction.rates import trials, with_best_rate
 from hyperproto_runtime.errors import InputError
 
@@ -70,9 +70,8 @@ class Entry:
 
     def cells(self, seeds: Sequence[int]) -> dict[int, Cell]:
         """Return its cell of each seed."""
-        return {
-            seed: self.cell.with_seed(seed) for seed in (seeds if self.num_seeds is None else range(self.num_seeds))
-        }
+        asked = seeds if self.num_seeds is None else range(self.num_seeds)
+        return {seed: self.cell.with_seed(seed) for seed in asked}
 
     @property
     def percent(self) -> bool:
@@ -80,19 +79,20 @@ class Entry:
         return self.measure.endswith("/accuracy")
 
     @property
-    def smaller_is_better(self) -> bool:
-        """Whether the measure is an error."""
-        return self.measure.endswith("/mae")
+    def sign(self) -> int:
+        """What the measure is multiplied by, for more to be better: -1 for an error, else 1."""
+        return -1 if self.measure.endswith("/mae") else 1
 
 
 def constant_entries(
     reader: str, scale: str, measures: Mapping[str, str], row: str = "Constant answer"
 ) -> list[Entry]:
-    """Return the row that every regression has to beat: the training median, or the commonest class, for all images.
+    """Return the row that every other has to beat: the training median, or the most frequent class, for all images.
 
     ``measures`` has one for each column; they are all of one run.
     """
-    cell = constant_cell(reader, scale)
+    options = {"seed": 0} if reader == "rotated-mnist" else {}
+    cell = at_scale(paper_cell(job="constant", reader=reader, options=options, kind="conventional"), scale)
     return [Entry(row, column, cell, measure, past=True, num_seeds=1) for column, measure in measures.items()]
 
 
@@ -116,10 +116,8 @@ class Experiment:
         "" for a table, else what to draw: "curves", "sphere" or "idea", or a function that draws a Grid to a path.
     compare : tuple of str
         Rows that every other one of the same measure is tested against, in pairs of equal seeds; empty tests none.
-    trained : bool
-        Whether seeds make a difference: placements have none.
     num_seeds : int, optional
-        How many, where the scale does not decide it.
+        How many, where the scale does not decide it: one where nothing is trained.
     """
 
     name: str
@@ -129,19 +127,13 @@ class Experiment:
     notes: tuple[str, ...] = ()
     figure: str | Callable[[Any, Path], None] = ""
     compare: tuple[str, ...] = ()
-    trained: bool = True
     num_seeds: int | None = None
 
     def seeds(self, scale: str) -> tuple[int, ...]:
         """Return the seeds of a scale."""
-        every = SEEDS[scale]
-        if self.num_seeds is not None and scale != "smoke":
+        if self.num_seeds is not None and (scale != "smoke" or self.num_seeds == 1):
             return tuple(range(self.num_seeds))
-        return every if self.trained else every[:1]
-
-    def has(self, scale: str) -> bool:
-        """Whether there is anything at a scale."""
-        return bool(self.entries(scale))
+        return SEEDS[scale]
 
     def tuned_entries(self, scale: str, results: Path) -> list[Entry]:
         """Return the entries of a scale, with learning rates, those that are searched from records in ``results``."""

@@ -23,5 +23,5 @@ EXPERIMENT = Experiment(
     entries=entries,
     decimals=3,
     figure="idea",
-    trained=False,
+    num_seeds=1,
 )

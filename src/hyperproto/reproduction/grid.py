@@ -78,8 +78,8 @@ class Summary:
     @property
     def beats_constant(self) -> bool:
         """Whether every seed is better than the constant answer, where the table has one."""
-        sign = -1 if self.entry.smaller_is_better else 1
-        return self.constant is None or all(sign * (value - self.constant) > 0 for value in self.values.values())
+        sign, constant = self.entry.sign, self.constant
+        return constant is None or all(sign * (value - constant) > 0 for value in self.values.values())
 
     @property
     def diverged(self) -> int:
@@ -116,9 +116,8 @@ class Comparison:
 
 def compare(summary: Summary, other: Summary) -> Comparison:
     """Compare two entries, seed by seed."""
-    sign = -1 if summary.entry.smaller_is_better else 1
     both = sorted(summary.values.keys() & other.values.keys())
-    gaps = {seed: sign * (summary.values[seed] - other.values[seed]) for seed in both}
+    gaps = {seed: summary.entry.sign * (summary.values[seed] - other.values[seed]) for seed in both}
     return Comparison(other, gaps, _verdict(summary, other, list(gaps.values())))
 
 
@@ -143,19 +142,11 @@ def summarize(experiment: Experiment, scale: str, results: Path) -> list[Summary
     ]
     constants = {_place(each.entry): each.mean for each in summaries if each.entry.cell.job == "constant"}
     summaries = [replace(each, constant=constants.get(_place(each.entry))) for each in summaries]
-    return [
-        replace(
-            summary,
-            comparisons=tuple(
-                compare(summary, other)
-                for other in summaries
-                if other.entry.row in experiment.compare
-                and other.entry.row != summary.entry.row
-                and _place(other.entry) == _place(summary.entry)
-            ),
-        )
-        for summary in summaries
-    ]
+    rivals = [each for each in summaries if each.entry.row in experiment.compare]
+    for index, each in enumerate(summaries):
+        others = [o for o in rivals if o.entry.row != each.entry.row and _place(o.entry) == _place(each.entry)]
+        summaries[index] = replace(each, comparisons=tuple(compare(each, other) for other in others))
+    return summaries
 
 
 def _place(entry: Entry) -> tuple[str, str]:
@@ -237,38 +228,30 @@ class Grid:
 
     @property
     def caption(self) -> str:
-        """What a number is: over how many seeds a mean is, unless nothing is trained."""
-        images = " and test images" if self.scale in TUNED else ""
-        over = f", mean ± standard deviation over {len(self.experiment.seeds(self.scale))} seeds{images}"
-        return f"Ours{over if self.experiment.trained else ''}"
+        """What a number is: over how many seeds a mean is, where there are several."""
+        images, seeds = " and test images" if self.scale in TUNED else "", len(self.experiment.seeds(self.scale))
+        return "Ours" + (f", mean ± standard deviation over {seeds} seeds{images}" if seeds > 1 else "")
 
     def lines(self) -> Iterator[tuple[str, list[Shown]]]:
         """Yield each row with what it shows in every column."""
         best = {column: self._best_rows(column) for column in self.columns}
         decimals = self.experiment.decimals
         for row in self.rows:
-            line = []
+            line = dict.fromkeys(self.columns, Shown())
             for column in self.columns:
-                summary = self.cells.get((row, column))
-                if summary is None:
-                    line.append(Shown())
-                else:
+                if (summary := self.cells.get((row, column))) is not None:
                     paper = _papers(summary.entry.paper, decimals)
-                    line.append(Shown(ours(summary, decimals), paper, row in best[column]))
-            yield row, line
+                    line[column] = Shown(ours(summary, decimals), paper, row in best[column])
+            yield row, list(line.values())
 
     def _best_rows(self, column: str) -> set[str]:
         """Return the rows with the best mean of a column, for each measure; all of them where means are equal."""
-        means: dict[tuple[str, bool], dict[str, float]] = {}
+        goodness: dict[str, dict[str, float]] = {}  # by measure and row
         for row in self.rows:
             summary = self.cells.get((row, column))
             if summary is not None and summary.mean is not None:
-                measure = summary.entry.measure, summary.entry.smaller_is_better
-                means.setdefault(measure, {})[row] = summary.mean
-        best = {
-            measure: min(by_row.values()) if measure[1] else max(by_row.values()) for measure, by_row in means.items()
-        }
-        return {row for measure, by_row in means.items() for row, mean in by_row.items() if mean == best[measure]}
+                goodness.setdefault(summary.entry.measure, {})[row] = summary.entry.sign * summary.mean
+        return {row for rows in goodness.values() for row, good in rows.items() if good == max(rows.values())}
 
 
 def make_grid(experiment: Experiment, scale: str, results: Path) -> Grid:
@@ -329,15 +312,11 @@ def _changed(experiment: Experiment, scale: str) -> list[str]:
 
 def _sizes(summaries: Sequence[Summary]) -> list[str]:
     """Say how many images the records are of."""
-    records = [
-        record
+    sizes = {
+        (record["cell"]["run"]["data"]["reader"], record["protocol"]["train"], record["protocol"]["test"])
         for summary in summaries
         for record in summary.records.values()
         if {"train", "test"} <= record.get("protocol", {}).keys()
-    ]
-    sizes = {
-        (record["cell"]["run"]["data"]["reader"], record["protocol"]["train"], record["protocol"]["test"])
-        for record in records
     }
     texts = [f"{reader} {train:,} and {test:,}" for reader, train, test in sorted(sizes)]
     return [f"Images that networks were trained and measured on: {'; '.join(texts)}."] if texts else []

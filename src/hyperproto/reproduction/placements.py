@@ -13,6 +13,7 @@ from hyperproto.models import has_pretrained
 from hyperproto.priors import Prior
 from hyperproto.prototypes import Prototypes, place
 from hyperproto.reproduction.cell import DESCENDED, Cell
+from hyperproto.reproduction.rates import loss_of
 from hyperproto.reproduction.word_vectors import word_vector_prototypes
 from hyperproto_runtime.errors import MissingDataError, arg
 
@@ -60,18 +61,9 @@ class Places:
         """What a record knows word vectors by."""
         return self.words.name if self.words is not None else "the authors' sem"
 
-    def authors_file(self, kind: str, cell: Cell, num_classes: int, dim: int) -> Path:
-        """Return the authors' file of some prototypes; their word vectors ("sem") differ by data set."""
-        prefix = "prototypes" if kind == "sgd" else AUTHORS_NAMES.get(cell.run.data.reader)
-        path = (self.authors or Path()) / kind / f"{prefix}-{dim}d-{num_classes}c.npy"
-        if not path.is_file():
-            what = f"{kind} prototypes of {num_classes} classes in {dim} dimensions"
-            raise MissingDataError("authors", f"be the authors' folder with {what}", self.authors)
-        return path
-
 
 def check_available(cell: Cell, places: Places) -> None:
-    """Raise :class:`MissingDataError` where a cell lacks data or the authors' folder here."""
+    """Raise :class:`MissingDataError` where a cell lacks data, the authors' folder or its learning rate here."""
     reader, kind = cell.run.data.reader, cell.run.space.prototypes
     with_words = kind in WITH_WORDS
     is_here = places.data is not None and places.data.exists() and READERS[reader].is_at(places.data)
@@ -83,16 +75,25 @@ def check_available(cell: Cell, places: Places) -> None:
     if places.authors is None and (kind in FILES or (with_words and places.words is None)):
         words = f"Or give word vectors: {arg('words', 'FILE')}." if with_words else ""
         raise MissingDataError("authors", "be the authors' folder of prototypes", None, words)
+    if cell.job == "train" and cell.run.train.lr is None:
+        rule = f"hold the search for the learning rate of {loss_of(cell)}"
+        advice = "The same command runs it where its data are here."
+        raise MissingDataError(f'"{places.results / "cells"}"', rule, advice=advice)
 
 
 def authors_file(cell: Cell, num_classes: int, axes: int, places: Places) -> Path | None:
     """Return the authors' file that a cell's prototypes are made of, or None where they are made without one."""
     kind = str(cell.run.space.prototypes)
-    if kind in FILES:
-        return places.authors_file(FILES[kind], cell, num_classes, axes)
-    if kind in WITH_WORDS and places.words is None:  # of their word vectors all components, or as many as axes
-        return places.authors_file("sem", cell, num_classes, axes if kind == "word2vec" else num_classes)
-    return None
+    if kind not in FILES and (kind not in WITH_WORDS or places.words is not None):
+        return None
+    folder = FILES.get(kind, "sem")  # of their word vectors all components, or as many as axes
+    dim = num_classes if kind in ("paper-prior", "ours-prior") else axes
+    prefix = "prototypes" if folder == "sgd" else AUTHORS_NAMES.get(cell.run.data.reader)
+    path = (places.authors or Path()) / folder / f"{prefix}-{dim}d-{num_classes}c.npy"
+    if not path.is_file():
+        what = f"{folder} prototypes of {num_classes} classes in {dim} dimensions"
+        raise MissingDataError("authors", f"be the authors' folder with {what}", places.authors)
+    return path
 
 
 def cell_prototypes(
@@ -116,7 +117,7 @@ def cell_prototypes(
     elif published is not None and kind in (*FILES, "word2vec"):
         prototypes = Prototypes.from_npy(published)
     elif kind == "word2vec":
-        prototypes = word_vector_prototypes(places.words, names, axes, progress=False)
+        prototypes = word_vector_prototypes(places.words, names, axes)
     else:
         labels = list(names or map(str, range(num_classes)))
         prior: Any = None

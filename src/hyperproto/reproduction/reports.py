@@ -5,7 +5,6 @@ import io
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from hyperproto._core.files import replacing
 from hyperproto.reproduction.experiment import Experiment
@@ -47,13 +46,6 @@ def write_report(experiment: Experiment, scale: str, results: Path, folder: Path
         with replacing(written[-1]) as file:
             file.write_text(text, encoding="utf-8")
     return grid, [*written, *pictures]
-
-
-def print_grid(grid: Grid, console: Any) -> None:
-    """Print the Markdown as a terminal shows it."""
-    from rich.markdown import Markdown
-
-    console.print(Markdown(to_markdown(grid)))
 
 
 def to_markdown(grid: Grid) -> str:

@@ -40,7 +40,6 @@ from hyperproto.training.features import freeze
 from hyperproto.training.outputs import network_outputs
 
 UNCUT: dict[str, Any] = dict.fromkeys(("first_classes", "train_examples", "test_examples", "valid_examples"))
-UNCUT["tasks"] = ()
 SHOWN, SIDE = 200, 14  # points of the rotated-MNIST figure, pixels of their images: a record of near 60 kB
 
 
@@ -77,7 +76,7 @@ def read_cell_data(cell: Cell, places: Places) -> Source:
     folder = features_folder(cell, places)
     if folder is None:
         return _read(json.dumps(asdict(spec)))
-    network, whole = (json.dumps(asdict(part)) for part in (cell.run.network, replace(spec, **UNCUT)))
+    network, whole = (json.dumps(asdict(part)) for part in (cell.run.network, replace(spec, tasks=(), **UNCUT)))
     return cut_source(_read_features(network, whole, folder), replace(spec, image_size=None))
 
 
@@ -150,7 +149,7 @@ def _error_spreads(run: Run, test: Arrays | ImageData) -> dict[str, float]:
 
 
 def _answer_constant(cell: Cell, places: Places) -> dict[str, Any]:
-    """Answer every test image with the median or the commonest class of the training images."""
+    """Answer every test image with the median or the most frequent class of the training images."""
     source = read_cell_data(cell, places)
     assert source.test is not None
     measures = {}
@@ -168,11 +167,10 @@ def _answer_constant(cell: Cell, places: Places) -> dict[str, Any]:
 
 def _class_prototypes(cell: Cell, source: Source, places: Places) -> Prototypes | None:
     """Return the prototypes of the class task on a sphere; each range takes one axis."""
-    class_targets = [(name, target) for name, target in source.targets.items() if isinstance(target, Labels)]
     space = cell.run.space
-    if space.prototypes is None or not class_targets:
+    if space.prototypes is None or not source.labels:
         return None
-    ((name, labels),) = class_targets
+    ((name, labels),) = source.labels.items()
     axes = cast(int, space.dim) - (len(source.targets) - 1)
     prior = partial(prior_from_data, source.train, name, labels)
     return cell_prototypes(cell, labels.num_classes, axes, labels.names, places, prior)
@@ -180,8 +178,7 @@ def _class_prototypes(cell: Cell, source: Source, places: Places) -> Prototypes 
 
 def _protocol(cell: Cell, network: nn.Module, space: TaskSpace, train: int, test: int) -> dict[str, Any]:
     """Return what the cell came to on these data."""
-    prototypes: Any = space.prototypes if isinstance(space, Sphere) else {}
-    every = [prototypes] if isinstance(prototypes, Prototypes) else list(prototypes.values())
+    every = list(space.prototypes_by_task().values())
     batch_size, epochs = cast(int, cell.run.train.batch_size), cast(int, cell.run.train.epochs)
     return {
         "train": train,
@@ -214,7 +211,7 @@ def _outputs_on_sphere(run: Run, source: Source, test: Arrays | ImageData, cell:
         "labels": shown.targets["digit"].tolist(),
         "values": [round(value, 2) for value in shown.targets["angle"].tolist()],
         "prototypes": _rounded(prototypes["digit"].vectors, 6),
-        "names": list(cast(Labels, source.targets["digit"]).names),
+        "names": list(source.labels["digit"].names),
         "side": SIDE,
         "images": base64.b64encode(small.numpy().tobytes()).decode(),
     }
@@ -224,7 +221,7 @@ def _measure_separation(cell: Cell, places: Places) -> dict[str, Any]:
     """Measure the separation of prototypes: nothing is trained."""
     names = None
     if cell.run.space.prototypes == "word2vec" and places.words is not None:
-        names = cast(Labels, read_cell_data(cell, places).targets["class"]).names
+        names = read_cell_data(cell, places).labels["class"].names
     num_classes, dim = cast(int, cell.run.data.first_classes), cast(int, cell.run.space.dim)
     prototypes = cell_prototypes(cell, num_classes, dim, names, places)
     described = describe_prototypes(prototypes)

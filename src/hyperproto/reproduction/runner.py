@@ -16,11 +16,9 @@ import torch
 
 from hyperproto._core.checks import check_integer
 from hyperproto._core.processes import Task, run_tasks
-from hyperproto.data import Labels
 from hyperproto.reproduction.cell import NUM_CLASSES, Cell, find_record, write_record
 from hyperproto.reproduction.experiment import Experiment
 from hyperproto.reproduction.placements import FILES, WITH_WORDS, Places, authors_file, check_available
-from hyperproto.reproduction.rates import loss_of
 from hyperproto.reproduction.run_cell import features_folder, read_cell_data, run_cell
 from hyperproto_runtime.errors import HyperprotoError, InputError, MissingDataError, require
 
@@ -56,7 +54,6 @@ def make_plan(experiment: Experiment, scale: str, places: Places) -> Plan:
             continue
         try:
             check_available(cell, places)
-            _check_rate(cell, places)
             _check_authors(cell, places)
             todo.append(cell)
         except MissingDataError as error:
@@ -69,19 +66,11 @@ def _check_authors(cell: Cell, places: Places) -> None:
     data, axes = cell.run.data, cell.run.space.dim or 0
     num_classes = data.first_classes or NUM_CLASSES.get(data.reader)
     if num_classes is None and cell.run.space.prototypes in FILES:  # as many styles as the paintings at hand have
-        targets = read_cell_data(cell, places).targets.values()
-        (num_classes,) = (target.num_classes for target in targets if isinstance(target, Labels))
-        axes -= len(targets) - 1
+        source = read_cell_data(cell, places)
+        (num_classes,) = source.class_counts
+        axes -= len(source.targets) - 1
     if num_classes is not None:
         authors_file(cell, num_classes, axes, places)
-
-
-def _check_rate(cell: Cell, places: Places) -> None:
-    """Raise where the learning rate of a cell is still to be found."""
-    if cell.job == "train" and cell.run.train.lr is None:
-        advice = "The same command runs it where its data are here."
-        rule = f"hold the search for the learning rate of {loss_of(cell)}"
-        raise MissingDataError(f'"{places.results / "cells"}"', rule, advice=advice)
 
 
 def _check_words(record: dict[str, Any], cell: Cell, places: Places) -> None:

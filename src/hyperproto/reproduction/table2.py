@@ -42,5 +42,5 @@ EXPERIMENT = Experiment(
     entries=entries,
     decimals=4,
     notes=(WHY, ANEW),
-    trained=False,
+    num_seeds=1,
 )

@@ -17,13 +17,7 @@ VANISHED = 1e-9  # of the longest row: a class this close to the average of all 
 SAME = 1e-9  # cosines of 1 up to this are two classes with one prototype
 
 
-def word_vector_prototypes(
-    vectors: object,
-    names: Sequence[str] | None,
-    dim: int,
-    *,
-    progress: bool | None = None,
-) -> Prototypes:
+def word_vector_prototypes(vectors: object, names: Sequence[str] | None, dim: int) -> Prototypes:
     """Return the directions of the first ``dim`` principal components of the classes' standardized word vectors.
 
     Unlike ``hp.place(names, dim, prior=...)``, which separates classes, this uses the vectors unchanged: the
@@ -37,8 +31,6 @@ def word_vector_prototypes(
         Class names; None only where vectors are in class order.
     dim : int
         D.
-    progress : bool, optional
-        Whether to show a progress bar while reading a file; by default where standard error is a terminal.
 
     Examples
     --------
@@ -49,7 +41,7 @@ def word_vector_prototypes(
     """
     dim = check_integer(dim, "dim", at_least=2)
     given = None if names is None else check_names(names)
-    table, known, source, notes = find_vectors(vectors, given, progress=progress)
+    table, known, source, notes = find_vectors(vectors, given, progress=False)
     check_rows(table, known, given)
     reduced = principal_components(table, dim)
     lengths = np.linalg.norm(reduced, axis=1)

@@ -18,7 +18,7 @@ from torch import Tensor
 from hyperproto.losses import Reduction
 from hyperproto.spaces.output_space import parse_tasks, reduce_rows
 from hyperproto.spaces.space import PrototypeHead, Sphere
-from hyperproto.spaces.tasks import Range, Task, class_tasks, range_tasks
+from hyperproto.spaces.tasks import Task, class_tasks, range_tasks
 from hyperproto.sphere import normalize, working_dtype
 from hyperproto_runtime.errors import InputError
 
@@ -40,7 +40,7 @@ class CompositeSpace(Sphere):
 
     Examples
     --------
-    >>> from hyperproto.spaces import Classes
+    >>> from hyperproto.spaces import Classes, Range
     >>> space = CompositeSpace(3, digit=Classes(5), angle=Range(0, 180, margin=0.1))
     >>> target = space.points({"digit": torch.tensor([0]), "angle": torch.tensor([90.0])})
     >>> space.loss(target, {"digit": torch.tensor([0]), "angle": torch.tensor([90.0])})  # the floor, at the point
@@ -58,7 +58,7 @@ class CompositeSpace(Sphere):
         weighted = [name for name, asked in self.tasks.items() if asked.weight != 1]
         if weighted:
             raise InputError("Tasks of a CompositeSpace", "have no weight", f'one for "{weighted[0]}"')
-        (self._class_name,), (self._pole_name,) = classes, ranges
+        (self._class_name,), ((self._pole_name, self._range),) = classes, ranges.items()
         if classes[self._class_name].label_smoothing:
             raise InputError("label_smoothing", "be 0 in a CompositeSpace, where each class has one point")
 
@@ -113,10 +113,6 @@ class CompositeSpace(Sphere):
         labels, values = targets[self._class_name], targets[self._pole_name]
         of_class = torch.where(labels >= 0, self._class_head.weights(labels) * 1.0, 1.0)
         return of_class * ((labels >= 0) | ~values.isnan())
-
-    @property
-    def _range(self) -> Range:
-        return range_tasks(self.tasks)[self._pole_name]
 
     @property
     def _class_head(self) -> PrototypeHead:

@@ -1,6 +1,6 @@
 """The sphere as an output space: prototypes and poles on it, and targets for the cosines to them.
 
-Axes are dealt in order, ranges first. A range owns one axis and measures its cosine over that axis and all later
+Axes are assigned in order, ranges first. A range owns one axis and measures its cosine over that axis and all later
 ones, so several ranges are spherical coordinates and every combination of their values can be reached. The axes
 that remain are cut into one block per class task. One range and one class task is exactly the paper: the pole on
 axis 0, the classes on the rest.
@@ -41,18 +41,19 @@ class Sphere(TaskSpace):
         if isinstance(dim, Classes | Range):
             raise InputTypeError("dim", "be a number of dimensions, before the tasks", dim, "Write hp.Space(5, ...).")
         named, bare = parse_tasks(task, tasks)
-        axes = deal_axes(dim, named, separate=separate)
+        axes = assign_axes(dim, named, separate=separate)
         heads: dict[str, Head] = {}
-        for name, asked in range_tasks(named).items():
-            heads[name] = PoleHead(asked, axes[name], int(dim))
-        for name, classes in class_tasks(named).items():
-            size, placed = axes[name].stop - axes[name].start, classes.classes
+        for name, asked in named.items():
+            if isinstance(asked, Range):
+                heads[name] = PoleHead(asked, axes[name], int(dim))
+                continue
+            size, placed = axes[name].stop - axes[name].start, asked.classes
             if not isinstance(placed, Prototypes):  # among several processes the first places, the others receive
                 placed = from_first(partial(place, placed, size, effort="fast", every_axis=True))
-            heads[name] = PrototypeHead(classes.with_loss_for(size), axes[name], placed)
+            heads[name] = PrototypeHead(asked.with_loss_for(size), axes[name], placed)
         self.separate = bool(separate)
         options = {"separate": True} if separate else {}  # a CompositeSpace has no choice
-        super().__init__(dim, {name: heads[name] for name in named}, bare=bare, **options)
+        super().__init__(dim, heads, bare=bare, **options)
 
     def project(self, z: Tensor) -> Tensor:
         """Return the outputs as points on the sphere, shape (n, dim); all of separate ones together have length 1."""
@@ -128,7 +129,7 @@ class Space(Sphere):
     >>> predictions = space.predict(z)
     >>> space.decode(predictions)["digit"], predictions["angle"].round()
     (['2', '4'], tensor([90.,  2.]))
-    >>> deal_axes(12, Space(12, space.tasks, separate=True).tasks, separate=True)
+    >>> assign_axes(12, Space(12, space.tasks, separate=True).tasks, separate=True)
     {'digit': slice(0, 4, None), 'angle': slice(4, 12, None)}
     """
 
@@ -238,12 +239,12 @@ class PoleHead(Head):
         return self.task.from_cosine(self.scores(z))
 
 
-def deal_axes(dim: int, tasks: Mapping[str, Task], *, separate: bool = False) -> dict[str, slice]:
+def assign_axes(dim: int, tasks: Mapping[str, Task], *, separate: bool = False) -> dict[str, slice]:
     """Return the axes each task reads, or say why this layout cannot work.
 
     Separate tasks have blocks of their own, numbers too; eight axes are enough for those.
 
-    >>> deal_axes(4, {"style": Classes(5), "year": Range(1500, 1900)})
+    >>> assign_axes(4, {"style": Classes(5), "year": Range(1500, 1900)})
     {'year': slice(0, 4, None), 'style': slice(1, 4, None)}
     """
     dim = check_integer(
@@ -263,7 +264,7 @@ def deal_axes(dim: int, tasks: Mapping[str, Task], *, separate: bool = False) ->
 
 
 def _block_sizes(left: int, blocks: Mapping[str, Task]) -> dict[str, int]:
-    """Deal the remaining axes to the tasks, one at a time in turn.
+    """Assign the remaining axes to the tasks, one at a time in turn.
 
     A task is served while it has fewer than K-1 axes, in which its simplex fits, or a number fewer than eight; when
     all are served, what is left goes round again. Prototypes that were placed already take exactly their dimension.

@@ -8,17 +8,9 @@ from typing import Any, Literal, TypeAlias
 import torch
 from torch import Tensor
 
-from hyperproto._core.checks import check_finite_number, choose, unknown_choice
+from hyperproto._core.checks import check_finite_number, choose
 from hyperproto.data.source import MISSING, Bounds, Labels
-from hyperproto.losses import (
-    LOSSES,
-    AutoLoss,
-    ClassLoss,
-    SampledCosineSoftmax,
-    SquaredCosine,
-    check_labels,
-    get_loss,
-)
+from hyperproto.losses import LOSSES, AutoLoss, ClassLoss, SampledCosineSoftmax, SquaredCosine, check_labels, get_loss
 from hyperproto.priors.taxonomy import leaves
 from hyperproto.prototypes import Prototypes
 from hyperproto.prototypes.prototypes import parse_classes
@@ -189,10 +181,8 @@ class Classes:
         if self.names is None:
             raise InputError("Classes without names", "be given by their ids", None, "Or build Classes from names.")
         ids = {name: index for index, name in enumerate(self.names)}
-        for name in values:
-            if name is not None and name not in ids:
-                raise unknown_choice(name, ids, what="class")
-        return torch.tensor([MISSING if name is None else ids[name] for name in values], dtype=torch.int64)
+        found = [MISSING if name is None else choose(name, ids, what="class") for name in values]
+        return torch.tensor(found, dtype=torch.int64)
 
     def decode(self, targets: Tensor) -> list[str | int | None]:
         """Return the names of class ids, the ids themselves where there are no names, None where missing."""

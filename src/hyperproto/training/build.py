@@ -23,7 +23,7 @@ from hyperproto.priors.data_driven import draw_examples
 from hyperproto.prototypes import Prototypes, place
 from hyperproto.prototypes.prototypes import check_dim
 from hyperproto.spaces import Classes, CompositeSpace, Range, Space, TaskSpace, tasks_for
-from hyperproto.spaces.space import deal_axes
+from hyperproto.spaces.space import assign_axes
 from hyperproto.spaces.tasks import class_tasks
 from hyperproto.spec import DataSpec, NetworkSpec, SpaceSpec
 from hyperproto.training.load import RunRecord, read_run
@@ -271,14 +271,13 @@ def prior_from_data(split: Split, name: str, labels: Labels) -> Prior | None:
 
 def draw_in_proportion(split: Split, source: Source, examples: int, *purpose: str) -> Tensor:
     """Return which examples a draw takes, each class in proportion, in the order of the file. Shape (examples,)."""
-    every = torch.zeros(len(split), dtype=torch.int64)
-    labels = (split.targets[name] for name, known in source.targets.items() if isinstance(known, Labels))
-    return draw_rows(next(labels, every), examples, seed=derive_seed(DRAW, *purpose))
+    labels = next((split.targets[name] for name in source.labels), torch.zeros(len(split), dtype=torch.int64))
+    return draw_rows(labels, examples, seed=derive_seed(DRAW, *purpose))
 
 
 def _draw_share(source: Source, share: float, seed: int) -> Tensor:
     """Return the training examples to validate on: a share of each class."""
-    labels = [source.train.targets[name] for name, known in source.targets.items() if isinstance(known, Labels)]
+    labels = [source.train.targets[name] for name in source.labels]
     _, chosen = hold_out_rows(labels, len(source.train), share=share, seed=derive_seed(seed, "validation"))
     if not len(chosen):
         raise InputError("valid_share", f"hold out an example of {len(source.train)} at least", f"{share:g}")
@@ -329,7 +328,7 @@ def _on_sphere(space: SpaceSpec, tasks: Tasks, source: Source, given: Prototypes
     if given is None and space.prototypes:
         given = _load_prototypes(space.prototypes, labels, name)
     if given is None:
-        block = deal_axes(cast(int, space.dim), made, separate=separate)[name]
+        block = assign_axes(cast(int, space.dim), made, separate=separate)[name]
         given = from_first(lambda: _place(space, source, name, labels, block.stop - block.start))
     made[name] = replace(cast(Classes, made[name]), classes=given)
     return made, space.dim or given.dim + (len(made) - 1) * (defaults.NUMBER_AXES if separate else 1)
@@ -365,10 +364,10 @@ def _load_prototypes(path: str, labels: Labels, name: str) -> Prototypes:
 
 
 def _only_class_target(source: Source, asked: str) -> tuple[str, Labels]:
-    found = [(name, known) for name, known in source.targets.items() if isinstance(known, Labels)]
+    found = source.labels
     if len(found) != 1:
         raise InputError(arg(asked), "be left out unless the data have one class task", f"{len(found)} class tasks")
-    return found[0]
+    return next(iter(found.items()))
 
 
 def _has_prior(split: Split) -> bool:

@@ -17,6 +17,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
+from hyperproto._core.files import replacing
 from hyperproto._core.processes import derive_seed
 from hyperproto.spaces import OutputSpace, Sphere
 from hyperproto.training.distributed import LossSum
@@ -58,6 +59,12 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
         raise InputError(f'"{path}"', "be a readable safetensors file", error, "It may be cut short.") from None
 
 
+def write_tensors(path: Path, tensors: dict[str, Tensor], **metadata: str) -> None:
+    """Write a safetensors file, by :func:`~hyperproto._core.files.replacing`; the order of metadata is not fixed."""
+    with replacing(path) as temporary:
+        save_file(tensors, temporary, metadata=metadata or None)
+
+
 @dataclass(frozen=True)
 class Header:
     """What the header of a checkpoint says."""
@@ -88,8 +95,8 @@ class Checkpoint:
         return self.state["epoch"], self.state["step"]
 
     def save(self, path: Path) -> None:
-        """Write it; :func:`~hyperproto._core.files.replacing` makes that safe."""
-        save_file(self.tensors, path, metadata={"state": json.dumps(self.state)})  # one key: their order is not fixed
+        """Write it."""
+        write_tensors(path, self.tensors, state=json.dumps(self.state))
 
 
 @dataclass(frozen=True)

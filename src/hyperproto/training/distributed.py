@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any, Self, TypeAlias
 
 import torch
@@ -16,7 +16,7 @@ from accelerate.utils import DistributedType, DynamoBackend
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from hyperproto._core.processes import check_met, meet_other_processes
+from hyperproto._core.processes import check_joined, join_process_group
 from hyperproto.data.preprocessing import is_sparse, take_rows
 from hyperproto.models import Backbone
 from hyperproto.spaces import OutputSpace
@@ -40,13 +40,13 @@ def accelerator_for(mixed_precision: str | None) -> Iterator[Accelerator]:
     before, change = None, False
     try:
         with MAKING:
-            meet_other_processes()
+            join_process_group()
             before = AcceleratorState().mixed_precision if AcceleratorState._shared_state else None
             change = before is not None and mixed_precision is not None and before != mixed_precision
             if change:
                 AcceleratorState._reset_state()
             accelerator = Accelerator(mixed_precision=mixed_precision)
-        check_met(accelerator.num_processes)
+        check_joined(accelerator.num_processes)
         yield accelerator
     finally:
         if change:
@@ -55,10 +55,10 @@ def accelerator_for(mixed_precision: str | None) -> Iterator[Accelerator]:
                 Accelerator(mixed_precision=before)
 
 
-def share_buffers(network: nn.Module, accelerator: Accelerator) -> None:
+def share_buffers(module: nn.Module, accelerator: Accelerator) -> None:
     """Give every process the buffers of the first, whose batch statistics are the ones that are stored."""
     if accelerator.num_processes > 1:
-        for buffer in network.buffers():
+        for buffer in module.buffers():
             torch.distributed.broadcast(buffer, src=0)
 
 
@@ -123,9 +123,8 @@ class Gradients:
     ) -> None:
         objective = Objective(network, space, settings.reduction)
         processes = accelerator.num_processes
+        share_buffers(space, accelerator)
         if processes > 1:
-            for _, buffer in space.named_buffers():
-                torch.distributed.broadcast(buffer, src=0)
             # prototypes never change: without this they would be sent to every process at every step
             heads = ((name, head) for name, head in space.named_modules() if isinstance(head, Head))
             fixed = [f"space.{name}.{buffer}" for name, head in heads for buffer in head._buffers]
@@ -281,9 +280,7 @@ class GracefulShutdown:
                 self._handlers[number] = signal.signal(number, self._request)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._restore_handlers()
 
     def due(self, step: int) -> bool:

@@ -9,16 +9,15 @@ from pathlib import Path
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from hyperproto._core.files import replacing
 from hyperproto._core.processes import from_first
 from hyperproto._core.progress import progress_bar
 from hyperproto.data import ImageData, Source, Split
 from hyperproto.models import FeatureBackbone
 from hyperproto.spec import DataSpec
 from hyperproto.training.build import build_data
+from hyperproto.training.checkpoint import write_tensors
 from hyperproto.training.folder import FEATURES
 from hyperproto.training.outputs import network_outputs
 from hyperproto_runtime.errors import InputError
@@ -56,7 +55,6 @@ def freeze(network: nn.Module, source: Source, data: DataSpec, folder: Path | No
 
 def _stored(network: FeatureBackbone, source: Source, data: DataSpec, folder: Path | None) -> dict[str, Tensor]:
     """Return features, and the targets of the images that can be read, from the folder or computed."""
-    # one key: safetensors mixes the order of several
     origin = {"features": json.dumps({"format": FORMAT, "origin": _origin(network, source, data)})}
     tensors: dict[str, Tensor] = {}
     if folder is not None and (folder / FEATURES).is_file():  # a pipe would be waited for
@@ -72,8 +70,7 @@ def _stored(network: FeatureBackbone, source: Source, data: DataSpec, folder: Pa
             tensors[part] = _compute(network, images)
             tensors |= {f"{part}.{name}": target for name, target in images.targets.items()}
     if folder is not None:
-        with replacing(folder / FEATURES) as temporary:
-            save_file(tensors, temporary, metadata=origin)
+        write_tensors(folder / FEATURES, tensors, **origin)
     return tensors
 
 
@@ -88,22 +85,13 @@ def _fit(tensors: dict[str, Tensor], network: FeatureBackbone, source: Source, d
     return form == {name: (tensor.dtype, tuple(tensor.shape)) for name, tensor in tensors.items()}
 
 
-class _Features(nn.Module):
-    def __init__(self, network: FeatureBackbone) -> None:
-        super().__init__()
-        self.network = network
-
-    def forward(self, images: Tensor) -> Tensor:
-        return self.network.features(images)
-
-
 def _compute(network: FeatureBackbone, images: ImageData) -> Tensor:
     """Return the features of images, shape (n, num_features)."""
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     features = torch.empty(len(images), network.num_features)
     done = 0
     with progress_bar("computing features", len(images)) as bar:
-        for rows, _ in network_outputs(_Features(network), images, batch_size=AT_ONCE, device=device):
+        for rows, _ in network_outputs(network, images, batch_size=AT_ONCE, device=device, call=network.features):
             features[done : done + len(rows)] = rows.cpu()
             done += len(rows)
             bar.update(done)

@@ -98,14 +98,8 @@ def fit(
     Run
     """
     given = TrainSettings.from_dict({**({} if settings is None else settings.to_dict()), **keywords})
-    check_finite_number(checkpoint_seconds, "checkpoint_seconds", at_least=0)
+    _check_arguments(network, space, callbacks, checkpoint_seconds)
     check_optimizer(optimizer, given)
-    if not isinstance(callbacks, Sequence) or not all(map(callable, callbacks)):
-        raise InputTypeError("callbacks", "be a list of functions of an epoch's record", type(callbacks).__name__)
-    if not isinstance(space, OutputSpace) or not isinstance(network, nn.Module):
-        raise InputTypeError(
-            f"`fit` takes a network, then a space; got {type(network).__name__} and {type(space).__name__}."
-        )
     if resume and folder is None:
         raise InputError("folder", f"be that of the run to continue with {arg('resume', True)}", "none")
     train_data = as_dataset(train, name="train")
@@ -114,12 +108,7 @@ def fit(
     _check_values(space, valid_data, scored=True)
     _balance(space, train_data)
     path = None if folder is None else as_path(folder)
-    with torch.random.fork_rng():  # from which data may draw
-        if isinstance(train_data, DataLoader):
-            given, example = _check_loader(train_data, given, stored=path is not None)
-        else:
-            rows = train_data[slice(0, 1)] if isinstance(train_data, Arrays) else default_collate([train_data[0]])
-            example = rows[0]
+    given, example = _first_example(train_data, given, stored=path is not None)
     resolved = resolve_settings(given, space, _length(train_data), kind_of(example, preprocessing))
     with accelerator_for(resolved.mixed_precision) as accelerator, torch.random.fork_rng(), ExitStack() as opened:
         main, device = accelerator.is_main_process, accelerator.device
@@ -127,25 +116,19 @@ def fit(
         space.to(device)
         z = _check_outputs(network, space, example, device)
         _check_monitor(resolved, space, z, restore_best=restore_best, has_valid=valid is not None)
-        min_rows = _check_batches(resolved, network, example, _length(train_data), accelerator)
-        if isinstance(train_data, DataLoader) and min_rows > 1 and not train_data.drop_last:
-            rule = "have no batch of one, over which a network cannot normalize"
-            raise InputError("The DataLoader", rule, None, "Build it with drop_last=True.")
+        min_rows = _check_batches(resolved, network, example, train_data, accelerator)
         built = build_optimizer(optimizer, network, space, resolved)
         if optimizer is not None:
             resolved = replace(resolved, lr=float(built.param_groups[0]["lr"]))
         run = Run(network, space, path if main else None, monitor=resolved.monitor)
         store = checkpoint = None
         if path is not None:
-            config = describe_run(
-                network,
-                space,
-                settings=resolved.to_dict(),
-                **({} if optimizer is None else {"optimizer": describe_optimizer(built)}),
-                data={"train": _length(train_data), "valid": None if valid_data is None else _length(valid_data)},
-                preprocessing=preprocessing.to_dict() if hasattr(preprocessing, "to_dict") else preprocessing,
-                spec=None if spec is None else spec.to_dict(),
-            )
+            made: Any = {} if optimizer is None else {"optimizer": describe_optimizer(built)}
+            sizes = [None if data is None else _length(data) for data in (train_data, valid_data)]
+            made["data"] = dict(zip(("train", "valid"), sizes, strict=True))
+            made["preprocessing"] = getattr(preprocessing, "to_dict", lambda: preprocessing)()
+            made["spec"] = spec and spec.to_dict()
+            config = describe_run(network, space, settings=resolved.to_dict(), **made)
             store = folder if isinstance(folder, RunFolder) else RunFolder(path)
             opened.callback(store.close)
             # the other processes may have no such disk
@@ -172,6 +155,16 @@ def fit(
             epoch_log.begin(first)
             loop.train(checkpoint, bar, epoch_log, shutdown)
     return run
+
+
+def _check_arguments(network: Any, space: Any, callbacks: Any, checkpoint_seconds: Any) -> None:
+    """Say what has the wrong type before anything is read or built."""
+    check_finite_number(checkpoint_seconds, "checkpoint_seconds", at_least=0)
+    if not isinstance(callbacks, Sequence) or not all(map(callable, callbacks)):
+        raise InputTypeError("callbacks", "be a list of functions of an epoch's record", type(callbacks).__name__)
+    if not isinstance(space, OutputSpace) or not isinstance(network, nn.Module):
+        given = f"{type(network).__name__} and {type(space).__name__}"
+        raise InputTypeError(f"`fit` takes a network, then a space; got {given}.")
 
 
 def kind_of(inputs: Any, preprocessing: Any = None) -> InputKind:
@@ -238,8 +231,16 @@ def _balance(space: OutputSpace, data: AnyDataset) -> None:
     space.balance(data.targets)
 
 
+def _first_example(data: AnyDataset, settings: TrainSettings, *, stored: bool) -> tuple[TrainSettings, Any]:
+    """Return the settings, with the size of the batches that a loader has, and the first inputs. Shape (1, ...)."""
+    with torch.random.fork_rng():  # from which data may draw
+        if isinstance(data, DataLoader):
+            return _check_loader(data, settings, stored=stored)
+        rows = data[slice(0, 1)] if isinstance(data, Arrays) else default_collate([data[0]])
+        return settings, rows[0]
+
+
 def _check_loader(loader: DataLoader[Any], settings: TrainSettings, *, stored: bool) -> tuple[TrainSettings, Any]:
-    """Return the settings with the size of a loader's batches, and its first example."""
     if settings.batch_size is not None:
         raise InputError("batch_size", "be left out with a DataLoader, which has its own", settings.batch_size)
     own = [part for part in (loader, loader.sampler) if getattr(part, "generator", None) is not None]
@@ -277,10 +278,10 @@ def _check_outputs(network: nn.Module, space: OutputSpace, inputs: Any, device: 
 
 
 def _check_batches(
-    settings: ResolvedSettings, network: nn.Module, example: Any, n: int, accelerator: Accelerator
+    settings: ResolvedSettings, network: nn.Module, example: Any, data: AnyDataset, accelerator: Accelerator
 ) -> int:
     """Return how many examples each process must get in a step: 2 where the network cannot train on one, else 1."""
-    size, processes = settings.batch_size, accelerator.num_processes
+    size, processes, n = settings.batch_size, accelerator.num_processes, _length(data)
     fewest, last = min(size, n) // processes, n % size // processes
     part = min(fewest, -(-size // (processes * settings.accumulate))) if settings.accumulate > 1 else fewest
     started = f"{processes} process{'es' * (processes > 1)}"
@@ -296,6 +297,9 @@ def _check_batches(
             got,
             "Use a larger batch, or compute it in fewer parts.",
         )
+    if isinstance(data, DataLoader) and not data.drop_last:
+        rule = "have no batch of one, over which a network cannot normalize"
+        raise InputError("The DataLoader", rule, None, "Build it with drop_last=True.")
     return 2
 
 

@@ -29,7 +29,7 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from torch import Tensor
 
 from hyperproto._core.files import (
     append_json_line,
@@ -39,7 +39,6 @@ from hyperproto._core.files import (
     read_json,
     read_records,
     remove_leftovers,
-    replacing,
     write_json,
     write_json_lines,
 )
@@ -47,14 +46,15 @@ from hyperproto._core.processes import is_first
 from hyperproto.prototypes import Prototypes
 from hyperproto.spaces import OutputSpace
 from hyperproto.spec import RunSpec
-from hyperproto.training.checkpoint import Checkpoint, read_checkpoint, weights_of
+from hyperproto.training.checkpoint import Checkpoint, read_checkpoint, weights_of, write_tensors
 from hyperproto.training.load import read_config, read_run
 from hyperproto.training.run import FORMAT, EpochTime, Run, best_epoch, out_of_patience
-from hyperproto_runtime.errors import InputError, StorageError, arg
+from hyperproto_runtime.errors import InputError, NonFiniteLossError, StorageError, arg
 
 CHECKPOINT = "checkpoint.safetensors"
 SPEC = "spec.json"
 FEATURES = "features.safetensors"
+NAMED = 8  # examples in the sentence about a failed batch; all of them are in the file
 COMPARED = ("optimizer", "settings", "network", "space", "data", "preprocessing")
 
 
@@ -113,18 +113,16 @@ class RunFolder(PathLike[str]):
         """Write an epoch and its weights; the checkpoint that makes it final comes after."""
         last = len(run.history) - 1
         for name in ["last", "best"] if best_epoch(run.history, run.monitor) == last else ["last"]:
-            weights = weights_of(run.network, run.space)
-            path = self.path / f"{name}.safetensors"
-            with self._explained(), replacing(path) as temporary:
-                save_file(weights, temporary, metadata={"format": FORMAT})
+            with self._explained():
+                write_tensors(self.path / f"{name}.safetensors", weights_of(run.network, run.space), format=FORMAT)
         with self._explained():
             append_json_line(self.path / "epochs.jsonl", run.history[-1])
             append_json_line(self.path / "times.jsonl", times)
 
     def write_checkpoint(self, checkpoint: Checkpoint) -> None:
         """Replace the last checkpoint."""
-        with self._explained(), replacing(self.path / CHECKPOINT) as temporary:
-            checkpoint.save(temporary)
+        with self._explained():
+            checkpoint.save(self.path / CHECKPOINT)
         self._remember(checkpoint)
 
     def finish(self, run: Run) -> None:
@@ -314,3 +312,21 @@ def _is_features(path: Path) -> bool:
         with suppress(OSError, SafetensorError), safe_open(path, "pt") as file:
             return any("hyperproto.features/" in value for value in (file.metadata() or {}).values())
     return False
+
+
+def explain_failure(error: NonFiniteLossError, ids: Tensor, batch: Any, folder: Path | None) -> NonFiniteLossError:
+    """Save a batch whose loss is not finite where there is a folder, and return the error with what is known added.
+
+    ``ids`` are the rows of the data set that the batch was made of, shape (n,).
+    """
+    rows = ", ".join(map(str, ids[:NAMED].tolist())) + (", ..." if len(ids) > NAMED else "")
+    known = f"Its {len(ids)} examples are rows {rows} of the data"
+    if folder is not None and folder.is_dir():
+        path = folder / "failed_batch.safetensors"
+        tensors = {"ids": ids.contiguous()}
+        for name, part in zip(("inputs", "targets"), batch, strict=True):
+            named = {name: part} if isinstance(part, Tensor) else {f"{name}.{key}": t for key, t in part.items()}
+            tensors |= {key: tensor.detach().cpu().to_dense().clone().contiguous() for key, tensor in named.items()}
+        write_tensors(path, tensors)
+        known += f', saved in "{path}"'
+    return NonFiniteLossError(error.argument, advice=f"{known}. Lower lr, or search them for NaN and huge values.")

@@ -9,10 +9,8 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from accelerate import Accelerator
-from safetensors.torch import save_file
 from torch import Tensor
 
-from hyperproto._core.files import replacing
 from hyperproto._core.processes import derive_seed, from_first
 from hyperproto._core.progress import ProgressBar
 from hyperproto.data import Arrays, Batches, ImageData
@@ -29,7 +27,7 @@ from hyperproto.training.distributed import (
     take_step,
     use_channels_last,
 )
-from hyperproto.training.folder import RunFolder
+from hyperproto.training.folder import RunFolder, explain_failure
 from hyperproto.training.optimizer import AnyOptimizer
 from hyperproto.training.outputs import evaluate
 from hyperproto.training.run import Run, best_epoch, describe_measures, out_of_patience
@@ -37,7 +35,6 @@ from hyperproto_runtime.errors import InputError, NonFiniteLossError, arg
 
 Callback: TypeAlias = Callable[[dict[str, Any]], object]
 LINES = 30  # about epochs, where there is no bar
-NAMED = 8  # examples in the sentence about a failed batch; all of them are in the file
 
 
 @dataclass
@@ -235,22 +232,3 @@ def _note_on_machine(checkpoint: Checkpoint, machine: dict[str, Any]) -> str | N
         f"{name}={now} instead of {before.get(name)}" for name, now in machine.items() if before.get(name) != now
     ]
     return f"continued with {', '.join(changed)}: equal to an unbroken run only to rounding" if changed else None
-
-
-def explain_failure(error: NonFiniteLossError, ids: Tensor, batch: Any, folder: Path | None) -> NonFiniteLossError:
-    """Save a batch whose loss is not finite where there is a folder, and return the error with what is known added.
-
-    ``ids`` are the rows of the data set that the batch was made of, shape (n,).
-    """
-    rows = ", ".join(map(str, ids[:NAMED].tolist())) + (", ..." if len(ids) > NAMED else "")
-    known = f"Its {len(ids)} examples are rows {rows} of the data"
-    if folder is not None and folder.is_dir():
-        path = folder / "failed_batch.safetensors"
-        tensors = {"ids": ids.contiguous()}
-        for name, part in zip(("inputs", "targets"), batch, strict=True):
-            named = {name: part} if isinstance(part, Tensor) else {f"{name}.{key}": t for key, t in part.items()}
-            tensors |= {key: tensor.detach().cpu().to_dense().clone().contiguous() for key, tensor in named.items()}
-        with replacing(path) as temporary:
-            save_file(tensors, temporary)
-        known += f', saved in "{path}"'
-    return NonFiniteLossError(error.argument, advice=f"{known}. Lower lr, or search them for NaN and huge values.")

@@ -1,6 +1,7 @@
 """What takes the steps: stochastic gradient descent, or an optimizer that the caller makes."""
 
 import inspect
+import json
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -95,14 +96,7 @@ def describe_optimizer(optimizer: AnyOptimizer) -> dict[str, Any]:
     """Return its class and the options of its groups as plain values, by which it is compared where it goes on."""
     kind, groups = type(optimizer), []
     for group in optimizer.param_groups:
-        options = {name: _plain(value) for name, value in group.items() if name != "params"}
+        options = {name: value for name, value in group.items() if name != "params"}
+        options = json.loads(json.dumps(options, default=lambda v: v.tolist() if isinstance(v, Tensor) else repr(v)))
         groups.append({"parameters": sum(parameter.numel() for parameter in group["params"]), **options})
     return {"name": f"{kind.__module__}.{kind.__qualname__}", "groups": groups}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Tensor):
-        return value.tolist()
-    if isinstance(value, tuple | list):
-        return [_plain(part) for part in value]
-    return value if value is None or isinstance(value, bool | int | float | str) else repr(value)

@@ -1,6 +1,6 @@
 """Running a network over data, and measuring how good it is: everything outside of training steps."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import torch
@@ -8,7 +8,7 @@ from accelerate import Accelerator
 from accelerate.utils import gather_object
 from torch import Tensor, nn
 
-from hyperproto._core.processes import meet_other_processes
+from hyperproto._core.processes import join_process_group
 from hyperproto.data import Batches, as_dataset
 from hyperproto.defaults import INFERENCE_BATCH_SIZE
 from hyperproto.metrics import absolute_error_terms, accuracy_terms, most_likely
@@ -24,6 +24,7 @@ def network_outputs(
     batch_size: int = INFERENCE_BATCH_SIZE,
     rows: Tensor | None = None,
     device: torch.device | None = None,
+    call: Callable[[Any], Tensor] | None = None,
 ) -> Iterator[tuple[Tensor, Any]]:
     """Yield outputs, shape (n, dim), and targets batch by batch: in evaluation mode, without gradients.
 
@@ -39,6 +40,8 @@ def network_outputs(
         Run over these examples alone.
     device : torch.device, optional
         Where to compute, and where outputs and targets are; default: where the network is.
+    call : callable, optional
+        What of the network to call (default: itself), such as ``network.features``.
     """
     if device is None:
         device = next((parameter.device for parameter in network.parameters()), torch.device("cpu"))
@@ -52,7 +55,7 @@ def network_outputs(
     try:
         for inputs, targets in batches.epoch():
             if len(inputs):
-                yield network(move(inputs, device, channels_last=channels_last)), move(targets, device)
+                yield (call or network)(move(inputs, device, channels_last=channels_last)), move(targets, device)
     finally:
         network.train(was_training)
 
@@ -82,7 +85,7 @@ def evaluate(
     """
     if accelerator is None:
         with MAKING:
-            meet_other_processes()
+            join_process_group()
             accelerator = Accelerator()
     rank, world = accelerator.process_index, accelerator.num_processes
     batches = Batches(as_dataset(data, name="data"), batch_size, shuffle=False, rank=rank, world=world)

@@ -9,7 +9,7 @@ from typing import Any
 
 from torch import nn
 
-from hyperproto._core.checks import unknown_choice
+from hyperproto._core.checks import choose
 from hyperproto._core.files import versions
 from hyperproto.export import Exported, export_model
 from hyperproto.models import Backbone
@@ -162,9 +162,7 @@ def monitored(record: dict[str, Any], monitor: str | None) -> float:
     if not measures:
         return math.nan
     name = next(iter(measures)) if monitor is None else monitor
-    if name not in measures:
-        raise unknown_choice(name, measures, what="measure to monitor")
-    value = measures[name]
+    value = choose(name, measures, what="measure to monitor")
     if value is None:  # how files write NaN
         return math.nan
     return float(value) if name.endswith("accuracy") else -float(value)
@@ -200,8 +198,8 @@ def describe_measures(measures: Mapping[str, float], constant: Mapping[str, floa
     >>> describe_measures({"digit/accuracy": 0.951, "angle/mae": 5.5}, {"digit/accuracy": 0.1})
     'digit/accuracy 95.1 % (a constant answer 10.0 %)  angle/mae 5.5'
     """
-    beside = {name: f" (a constant answer {_written(name, value)})" for name, value in (constant or {}).items()}
-    return "  ".join(f"{name} {_written(name, value)}{beside.get(name, '')}" for name, value in measures.items())
+    compared = {name: f" (a constant answer {_written(name, value)})" for name, value in (constant or {}).items()}
+    return "  ".join(f"{name} {_written(name, value)}{compared.get(name, '')}" for name, value in measures.items())
 
 
 def _written(name: str, value: float) -> str:

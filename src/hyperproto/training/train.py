@@ -53,7 +53,7 @@ def train(
     folder: str | Path | None = None,
     *,
     resume: bool = False,
-    say: Say | None = None,
+    say: Say = lambda sentence: None,
     **options: Any,
 ) -> Run:
     """Train as a description says.
@@ -87,7 +87,7 @@ def resume_run(
     *,
     epochs: int | None = None,
     path: str | Path | None = None,
-    say: Say | None = None,
+    say: Say = lambda sentence: None,
     **options: Any,
 ) -> Run:
     """Continue a run that :func:`train` started, bit for bit as if it had not been interrupted.
@@ -123,8 +123,7 @@ def resume_run(
             if spec.network.freeze:
                 fill_weights(network, space, read_checkpoint(place / CHECKPOINT).tensors)
                 source = freeze(network, source, spec.data, place)
-        if say is not None:
-            say(_where(place, position, spec.train.epochs))
+        say(_where(place, position, spec.train.epochs))
         return _fit(spec, source, network, space, store, say, options)
 
 
@@ -153,7 +152,7 @@ def _fit(
     network: nn.Module,
     space: OutputSpace,
     folder: RunFolder | None,
-    say: Say | None,
+    say: Say,
     options: dict[str, Any],
 ) -> Run:
     """Prepare the data, and train."""
@@ -164,10 +163,9 @@ def _fit(
         network.requires_grad_(False)
         network.output.requires_grad_(True)
     train_data, valid = build_data(spec.data, source)
-    if say is not None:
-        if source.note:
-            say(source.note)
-        say(_headline(source, len(train_data), None if valid is None else len(valid), network, space))
+    if source.note:
+        say(source.note)
+    say(_headline(source, len(train_data), None if valid is None else len(valid), network, space))
     run = fit(
         network,
         space,

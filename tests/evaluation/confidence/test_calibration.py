@@ -105,21 +105,16 @@ def test_mistakes_are_named():
         Temperature(1.0).probabilities([["a", "b"]])
     with pytest.raises(InputError, match="`scale` must be finite and greater than 0; got 0"):
         Temperature(0)
-    with pytest.raises(
-        InputError,
-        match=r"A stored temperature must have kind and entries of a temperature; got .temperature. with \[\]",
-    ):
+    with pytest.raises(InputError, match=r"A stored temperature must be complete .*`scale` must be given"):
         Temperature.from_dict({})
-    with pytest.raises(
-        InputError, match="A stored rejection must have kind and entries of a rejection; got .temperature."
-    ):
+    with pytest.raises(InputError, match="A stored rejection must be of a known kind; got .temperature."):
         Rejection.from_dict(Temperature(1.0).to_dict())
 
 
 def test_a_calibration_by_concentrations_asks_to_calibrate_again():
     stored = ClassCalibration(Temperature(2.0)).to_dict()
     stored["model"] = {"kind": "concentration", "kappas": [2.0], "dim": 4, "scale": 0.5}
-    with pytest.raises(InputError, match=r"got .concentration. with .* Calibrate again\."):
+    with pytest.raises(InputError, match=r"got .concentration.\. Calibrate again\."):
         ClassCalibration.from_dict(stored)
 
 

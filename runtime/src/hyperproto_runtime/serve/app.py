@@ -99,8 +99,7 @@ class _Work:
 
 def _follow_protocol(app: FastAPI, gate: Gate, work: _Work, name: str) -> None:
     """Add the addresses of the Open Inference Protocol: tensors in, tensors out."""
-    known, form, version = protocol.outputs_of(work.model), work.model.inputs, protocol.VERSION
-    schema = {"application/json": {"schema": protocol.InferRequest.model_json_schema()}}
+    version = protocol.VERSION
 
     async def check_name(model_name: str) -> None:
         if model_name != name:
@@ -111,6 +110,15 @@ def _follow_protocol(app: FastAPI, gate: Gate, work: _Work, name: str) -> None:
             raise RefusedError(404, f'There is no version "{model_version[:80]}" here, only "{version}".')
 
     routes = APIRouter(dependencies=[Depends(check_name)])
+    _add_health(app, routes, gate, name)
+    _add_inference(routes, work, name)
+    app.include_router(routes, prefix="/v2/models/{model_name}")
+    checked = [Depends(check_version)]
+    app.include_router(routes, prefix="/v2/models/{model_name}/versions/{model_version}", dependencies=checked)
+
+
+def _add_health(app: FastAPI, routes: APIRouter, gate: Gate, name: str) -> None:
+    """Say what serves, whether it lives, and whether it and the model are ready."""
 
     @app.get("/v2")
     async def server() -> dict[str, Any]:
@@ -124,16 +132,22 @@ def _follow_protocol(app: FastAPI, gate: Gate, work: _Work, name: str) -> None:
     async def ready() -> JSONResponse:
         return JSONResponse({"ready": not gate.stopping}, 503 if gate.stopping else 200)
 
+    @routes.get("/ready")
+    async def model_ready() -> JSONResponse:
+        return JSONResponse({"name": name, "ready": not gate.stopping}, 503 if gate.stopping else 200)
+
+
+def _add_inference(routes: APIRouter, work: _Work, name: str) -> None:
+    """Describe the tensors of the model, and run it on some."""
+    known, form = protocol.outputs_of(work.model), work.model.inputs
+    schema = {"application/json": {"schema": protocol.InferRequest.model_json_schema()}}
+
     @routes.get("")
     async def metadata() -> dict[str, Any]:
         outputs = [{"name": key, "datatype": o.datatype, "shape": [-1, *o.width]} for key, o in known.items()]
         inputs = protocol.describe_inputs(form)
-        about = {"name": name, "versions": [version], "platform": "hyperproto_onnx"}
+        about = {"name": name, "versions": [protocol.VERSION], "platform": "hyperproto_onnx"}
         return about | {"inputs": inputs, "outputs": outputs}
-
-    @routes.get("/ready")
-    async def model_ready() -> JSONResponse:
-        return JSONResponse({"name": name, "ready": not gate.stopping}, 503 if gate.stopping else 200)
 
     @routes.post("/infer", openapi_extra={"requestBody": {"required": True, "content": schema}})
     async def infer(
@@ -159,10 +173,6 @@ def _follow_protocol(app: FastAPI, gate: Gate, work: _Work, name: str) -> None:
             return Response(content, media_type="application/json")
         headers = {"inference-header-content-length": str(length)}
         return Response(content, media_type="application/octet-stream", headers=headers)
-
-    app.include_router(routes, prefix="/v2/models/{model_name}")
-    checked = [Depends(check_version)]
-    app.include_router(routes, prefix="/v2/models/{model_name}/versions/{model_version}", dependencies=checked)
 
 
 def _answer_people(app: FastAPI, work: _Work, name: str) -> None:

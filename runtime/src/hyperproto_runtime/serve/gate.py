@@ -17,7 +17,7 @@ Send: TypeAlias = Callable[[Message], Awaitable[None]]
 
 KNOWN = frozenset({"infer", "predict", "metrics", "live", "ready", "model", ""})  # what a metric may call a request
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
-HELD = 8  # of the longest requests there may be so much in memory
+IN_MEMORY = 8  # of the longest requests there may be so much in memory
 SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30)
 ROWS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 
@@ -76,7 +76,7 @@ class Gate:
         self.app, self.limits, self.metrics, self.hosts = app, limits, metrics, hosts
         self.stopping = False
         self.posts = 0  # that are not answered yet
-        self._held = 0  # bytes of bodies
+        self._in_memory = 0  # bytes of bodies
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -134,7 +134,7 @@ class Gate:
                     await self.app(scope, read, send)
         finally:
             self.posts -= 1
-            self._held -= sum(map(len, parts))
+            self._in_memory -= sum(map(len, parts))
 
     async def _read(self, headers: dict[str, str], receive: Receive, parts: list[bytes]) -> bool:
         """Read a body in parts; False where the client has gone."""
@@ -152,10 +152,10 @@ class Gate:
                     part = message.get("body", b"")
                     more, size = message.get("more_body", False), size + len(part)
                     parts.append(part)
-                    self._held += len(part)
+                    self._in_memory += len(part)
                     if size > most:
                         raise too_large
-                    if self._held > HELD * most:
+                    if self._in_memory > IN_MEMORY * most:
                         raise RefusedError(503, "The server is busy with large requests.")
         except TimeoutError:
             raise RefusedError(

@@ -78,8 +78,7 @@ def fixed(build: Callable[[], Array]) -> RowsByIndex:
     points_once: Callable[[], Any] = cache(build)
 
     def rows(index: Integers, dtype: DTypeLike) -> Array:
-        points: Array = points_once()[index]
-        return points
+        return points_once()[index]
 
     return rows
 
@@ -117,8 +116,7 @@ def unit_rows(vectors: Array | NDArray[np.int64]) -> Array:
 
     Not by `measure.unit_rows`, whose sums end in another bit: the codes would no longer be the same bit for bit.
     """
-    points: Array = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-    return points
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
 def with_opposites(lines: Array) -> Array:

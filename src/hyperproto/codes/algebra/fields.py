@@ -23,7 +23,6 @@ class Field:
     """
 
     def __init__(self, order: int) -> None:
-        """Make the tables of GF(order)."""
         self.order = order
         self.elements: Integers = np.arange(order)  # 0 first
         self.characteristic, self.degree = prime_power(order)

@@ -24,6 +24,7 @@ MacWilliams, Sloane, "The Theory of Error-Correcting Codes", chapters 9 and 15.
 from functools import cache
 
 import numpy as np
+import scipy.linalg
 from numpy.typing import DTypeLike, NDArray
 
 from hyperproto.codes.algebra.fields import Integers, distinct, field
@@ -123,7 +124,4 @@ class SignCode:
 @cache
 def hadamard(bits: int) -> Array:
     """Return the Walsh functions (-1)^<w, x>, w down and x across. Shape (2^bits, 2^bits), float32."""
-    matrix = np.ones((1, 1), np.float32)
-    for _ in range(bits):
-        matrix = np.kron(np.array([[1, 1], [1, -1]], np.float32), matrix)
-    return matrix
+    return scipy.linalg.hadamard(1 << bits, np.float32)

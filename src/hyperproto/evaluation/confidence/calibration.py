@@ -26,7 +26,7 @@ from hyperproto.metrics import calibration_error
 from hyperproto.spaces import Sphere
 from hyperproto.spaces.output_space import TaskSpace
 from hyperproto_runtime.arrays import Numbers, Values, to_numbers
-from hyperproto_runtime.errors import InputError, InputTypeError
+from hyperproto_runtime.errors import InputError
 from hyperproto_runtime.schema import read_plain
 
 FORMAT = "hyperproto.calibration/1"
@@ -127,9 +127,6 @@ class ClassCalibration(TaskCalibration, kind="classes"):
 
     def __post_init__(self) -> None:
         choose(self.outlier, OUTLIER_SCORES, what="outlier score")
-        for value, kind in ((self.model, Temperature), (self.sets, ConformalSets), (self.rejection, Rejection)):
-            if not isinstance(value, kind) and (value is not None or kind is Temperature):
-                raise InputTypeError("A class calibration", f"have a {kind.__name__}", type(value).__name__)
 
     @classmethod
     def fit(
@@ -345,9 +342,6 @@ class Calibration:
         if version != FORMAT:
             raise InputError("A stored calibration", f"have the format {FORMAT}", version, "Calibrate the run again.")
         about = read_plain(_Stored, stored, "A stored calibration")
-        try:
-            tasks = {name: TaskCalibration.from_dict(task) for name, task in about.tasks.items()}
-        except TypeError as error:
-            raise InputError("A stored calibration", "be complete", repr(error), "Calibrate the run again.") from None
+        tasks = {name: TaskCalibration.from_dict(task) for name, task in about.tasks.items()}
         measures = {name: float(value) for name, value in about.measures.items() if value is not None}
         return cls(tasks, about.examples, measures, about.origin)

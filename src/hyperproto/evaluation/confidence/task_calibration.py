@@ -3,7 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy.typing as npt
 from hyperproto._core.files import plain
 from hyperproto_runtime.arrays import Numbers, Values
 from hyperproto_runtime.errors import InputError
+from hyperproto_runtime.schema import read_plain
 
 NAN = math.nan
 
@@ -36,16 +37,12 @@ class StoredValue:
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Self:
         """Return what :meth:`to_dict` described."""
-        kind = stored.get("kind", cls.kind)
-        chosen = StoredValue.kinds.get(kind, StoredValue)
-        known = fields(chosen) if kind in StoredValue.kinds else ()  # type: ignore[arg-type]
-        needed = {field.name for field in known if field.default is MISSING}
-        if not needed or not issubclass(chosen, cls) or not stored.keys() >= needed:
-            rule, got = f"have kind and entries of a {cls.kind}", f'"{kind}" with {list(stored)}'
-            raise InputError(f"A stored {cls.kind}", rule, got, "Calibrate again.")
-        values = {field.name: stored[field.name] for field in known if field.name in stored}
-        nested = {name: StoredValue.from_dict(v) for name, v in values.items() if isinstance(v, Mapping)}
-        return chosen(**values | nested)
+        kind, where = stored.get("kind", cls.kind), f"A stored {cls.kind}"
+        chosen = StoredValue.kinds.get(kind)
+        if chosen is None or not issubclass(chosen, cls):
+            raise InputError(where, "be of a known kind", f'"{kind}"', "Calibrate again.")
+        nested = {name: StoredValue.from_dict(v) for name, v in stored.items() if isinstance(v, Mapping)}
+        return read_plain(chosen, {**stored, **nested}, where)
 
 
 @dataclass(frozen=True, eq=False)

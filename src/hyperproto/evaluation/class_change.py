@@ -1,0 +1,157 @@
+"""What a change of classes did to a trained model: how good it was before, and how good it is now."""
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, NamedTuple
+
+from hyperproto._core.checks import names_or_numbers
+from hyperproto._core.files import plain, write_json
+from hyperproto.data.source import Split
+from hyperproto.evaluation.class_examples import NEW_CLASSES, store_model
+from hyperproto.prototypes import Prototypes
+from hyperproto.training import Run
+from hyperproto.training.outputs import evaluate
+
+FORMAT = "hyperproto.class_change/1"
+NOTABLE = 0.01  # loss of accuracy: one point
+
+
+@dataclass(frozen=True)
+class ClassChange:
+    """How good a model was before its classes changed, and how good it is now.
+
+    Attributes
+    ----------
+    how : {"mean", "train", "prior", "remove", "rename"}
+        What was done.
+    classes : tuple of str or int
+        The classes that were added, removed, or renamed (by their new names).
+    num_classes : int
+        How many there are now.
+    old_before, old_after : float or None
+        Accuracy on examples of the classes that were there and still are: among the classes of then, and among those
+        of now. None where there were no examples to measure it on.
+    new_accuracy : float or None
+        Accuracy on examples of new classes, among all classes.
+    old_examples, new_examples : int
+        How many examples that was.
+    max_cosine_before, max_cosine : float
+        The separation of the prototypes then and now: the largest cosine of two.
+    notes : tuple of str
+        What one should know, one sentence each; a loss of more than a point comes first.
+    """
+
+    how: str
+    classes: tuple[str | int, ...]
+    num_classes: int
+    old_before: float | None
+    old_after: float | None
+    new_accuracy: float | None
+    old_examples: int
+    new_examples: int
+    max_cosine_before: float
+    max_cosine: float
+    notes: tuple[str, ...] = ()
+
+    @property
+    def lost(self) -> float | None:
+        """How much accuracy the old classes lost; negative where they gained."""
+        return None if self.old_before is None or self.old_after is None else self.old_before - self.old_after
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return plain({"format": FORMAT, **asdict(self)})
+
+    def __str__(self) -> str:
+        parts = [f"{self.how}: {len(self.classes)} classes, now {self.num_classes} in all."]
+        if self.old_before is not None and self.old_after is not None:
+            parts.append(
+                f"Old classes: {100 * self.old_before:.1f} % before, {100 * self.old_after:.1f} % now "
+                f"({self.old_examples} examples)."
+            )
+        if self.new_accuracy is not None:
+            parts.append(f"New classes: {100 * self.new_accuracy:.1f} % ({self.new_examples} examples).")
+        parts.append(f"Maximum cosine: {self.max_cosine_before:.4f} before, {self.max_cosine:.4f} now.")
+        return " ".join([*parts, *self.notes])
+
+
+class Changed(NamedTuple):
+    """A run with other classes, and what that did."""
+
+    run: Run
+    report: ClassChange
+
+
+def report_change(
+    how: str,
+    classes: tuple[str | int, ...],
+    model: Run,
+    changed: Run,
+    task: str,
+    old_data: tuple[Split | None, Split | None] = (None, None),
+    new_data: Split | None = None,
+    notes: Sequence[str] = (),
+) -> Changed:
+    """Compare a model before and after, on examples of old classes (with ids of then and now) and of new ones.
+
+    The report is stored where the changed run has a folder.
+    """
+    old_before, old_examples = _accuracy(model, task, old_data[0])
+    old_after, _ = _accuracy(changed, task, old_data[1])
+    new_accuracy, new_examples = _accuracy(changed, task, new_data)
+    before, placed = model.space.prototypes_by_task()[task], changed.space.prototypes_by_task()[task]
+    report = ClassChange(
+        how=how,
+        classes=classes,
+        num_classes=placed.num_classes,
+        old_before=old_before,
+        old_after=old_after,
+        new_accuracy=new_accuracy,
+        old_examples=old_examples,
+        new_examples=new_examples,
+        max_cosine_before=before.certificate.max_cosine,
+        max_cosine=placed.certificate.max_cosine,
+    )
+    nearest = [_nearest(before.num_classes, placed)] if placed.num_classes > before.num_classes else []
+    report = replace(report, notes=(*_findings(report), *notes, *nearest))
+    if changed.folder is not None and how == "train":
+        write_json(changed.folder / NEW_CLASSES, report.to_dict())
+    elif changed.folder is not None:
+        store_model(changed, model, report.to_dict())
+    if report.lost is not None and report.lost > NOTABLE:
+        warnings.warn(report.notes[0], UserWarning, stacklevel=3)  # at whoever called the public function
+    return Changed(changed, report)
+
+
+def _findings(change: ClassChange) -> Iterator[str]:
+    """Yield what the old classes lost, where it is notable or not known, and that new ones were not learned."""
+    if change.old_before is None or change.old_after is None:
+        if change.how != "rename":
+            yield "What the old classes lost is not measured: pass examples of them as old_valid."
+    elif change.old_before - change.old_after > NOTABLE:
+        yield (
+            f"The old classes lost {100 * (change.old_before - change.old_after):.1f} points of accuracy: "
+            f"{100 * change.old_before:.1f} % before, {100 * change.old_after:.1f} % now."
+        )
+    if change.how == "train" and change.new_accuracy is not None and change.new_accuracy < 0.5:
+        right = f"{100 * change.new_accuracy:.1f} %"
+        yield f"The new classes are right in {right} only. Train longer or at a higher rate."
+
+
+def _accuracy(model: Run, task: str, data: Split | None) -> tuple[float | None, int]:
+    """Return the accuracy of one task and the number of labels that are there; None where there are none."""
+    count = 0 if data is None else int((data.targets[task] >= 0).sum())
+    if data is None or not count:
+        return None, 0
+    space = model.space
+    measures = evaluate(model.network, space, (data.inputs, space.in_user_form(data.targets)))
+    return measures[f"{space.prefix(task)}accuracy"], count
+
+
+def _nearest(old: int, placed: Prototypes) -> str:
+    """Say which new class is nearest to an old one; the first ``old`` classes are the old ones."""
+    cosines = placed.vectors[old:] @ placed.vectors[:old].T
+    new, near = divmod(int(cosines.argmax()), old)
+    names = names_or_numbers(placed.names, placed.num_classes)
+    return f'"{names[old + new]}" is nearest to an old class, "{names[near]}" (cosine {cosines.max():.3f}).'
