@@ -41,6 +41,7 @@ def entries(scale: str) -> list[Entry]:
         (SOFTMAX, "30 epochs"): medium[table3.SOFTMAX, "25"],
         (PAPER, "30 epochs"): medium[table3.WITHOUT, "25"],
         (PRIOR, "30 epochs"): medium["Our placement, data-driven prior", "25"],
+        (DEFAULT, "30 epochs"): medium[table3.DEFAULT, "25"],
         (SOFTMAX, "100 epochs"): longer["Softmax CE", "100 epochs"],
         (PAPER, "100 epochs"): longer["Equation 1, D = 25", "100 epochs"],
         (DEFAULT, "100 epochs"): longer["Free norm, axes of the data-driven prior, D = 25", "100 epochs"],

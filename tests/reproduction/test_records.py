@@ -25,13 +25,15 @@ NOT_RUN = {
     ("table7", "cpu"): 2,
     ("figure-deepncm", "cpu"): 2,
     ("past-prototypes", "cpu"): 2,
-    ("past-dimensions", "head"): 3,  # from scratch, 100 epochs
-    ("past-rates", "medium"): 27,  # free norm, and on other data
+    ("past-dimensions", "head"): 3,  # from scratch, 30 epochs of the default
+    ("past-rates", "medium"): 24,  # on other data than CIFAR-100
+    ("table3", "medium"): 9,  # free norm
+    ("table4", "medium"): 6,  # free norm and cosine softmax
 }
 
 
 def test_every_address_is_the_hash_of_its_description():
-    assert len(CELLS) == 994
+    assert len(CELLS) == 1004
     for path in CELLS:
         record = json.loads(path.read_text(encoding="utf-8"))
         assert record["format"] == FORMAT

@@ -193,6 +193,15 @@ def test_training_into_a_folder_with_files_of_the_user_removes_none(tmp_path, fi
     assert {path.name: path.read_text() for path in folder.iterdir()} == files
 
 
+def test_a_run_that_is_refused_because_it_is_complete_keeps_no_leftover(tmp_path):
+    fit(tmp_path / "run")
+    whole = sorted((tmp_path / "run").iterdir())
+    (tmp_path / "run" / ".hyperproto-abc.part").mkdir()
+    with pytest.raises(ValueError, match="must be new or empty"):
+        fit(tmp_path / "run", resume=False)
+    assert sorted((tmp_path / "run").iterdir()) == whole
+
+
 def test_resuming_leaves_temporary_files_of_other_programs_alone(tmp_path):
     fit(tmp_path / "run")
     (tmp_path / "run" / ".download.part").write_text("mine")

@@ -79,7 +79,7 @@ def replacing(path: str | Path) -> Iterator[Path]:
     path = Path(path)
     check_can_write(path)
     with explaining(path):
-        _remove_leftovers(path.parent)
+        remove_leftovers(path.parent)
         temporary, handle = _new_temporary(path.parent)
         try:
             yield temporary
@@ -124,7 +124,7 @@ def _new_temporary(folder: Path) -> tuple[Path, int]:
             _release(handle)  # another process was faster, and has removed it
 
 
-def _remove_leftovers(folder: Path) -> None:
+def remove_leftovers(folder: Path) -> None:
     """Remove the temporary folders whose process is gone."""
     for path in _temporary(folder):
         with suppress(OSError):
@@ -291,10 +291,8 @@ def owning(folder: Path) -> Iterator[None]:
     """Keep other processes and threads from writing to a folder while the block lasts, where the system has locks."""
     handle = _open_folder(folder)
     try:
-        ours = _lock(handle) is not False
-        if handle >= 0:  # one that another process removed after it was opened here can be locked, too
-            ours = ours and folder.exists() and os.path.samestat(folder.stat(), os.fstat(handle))
-        if not ours:
+        # one that another process removed after it was opened here can be locked, too
+        if _lock(handle) is False or (handle >= 0 and not (folder.exists() and os.path.samefile(folder, handle))):
             rule, advice = "be used by one process at a time", "Wait until the other has ended, or choose another."
             raise InputError(f'Folder "{folder}"', rule, "one that another is writing to", advice)
         yield
@@ -363,8 +361,8 @@ def _install(waiting: Path, closing: str, names_of: NamesOf) -> None:
         for name in sorted(names_in(waiting) - {FORMER}, key=lambda name: name == closing):
             with replacing(folder / name) as temporary:
                 shutil.copyfile(waiting / name, temporary)
+    remove_leftovers(folder)
     shutil.rmtree(waiting)
-    _remove_leftovers(folder)
 
 
 def _same_files(first: Path, second: Path, names: set[str]) -> bool:

@@ -38,6 +38,7 @@ from hyperproto._core.files import (
     plain,
     read_json,
     read_records,
+    remove_leftovers,
     write_json,
     write_json_lines,
 )
@@ -284,13 +285,14 @@ def stored_spec(folder: Path) -> RunSpec:
 def take_folder(folder: Path) -> None:
     """Create a folder for a run; one may be there, with the description of a run that was killed before its config.
 
-    Checks first: where anything else is in the folder, it is refused and nothing is removed.
+    Checks first: where anything else is in the folder, it is refused and nothing is removed but leftovers in a run.
     """
     started = (folder / SPEC).exists()
     if started:
         _check_spec(folder)
     advice = "Choose another."
     if (folder / "config.json").is_file():
+        remove_leftovers(folder)  # of a process that was killed when all was written
         advice = f"Continue the run in it with {arg('resume', True)}, or choose another."
     ours = (SPEC, *([FEATURES] if _is_features(folder / FEATURES) else [])) if started else ()
     new_folder(folder, except_for=ours, advice=advice)
