@@ -15,7 +15,7 @@ EPOCHS = 100
 
 
 def entries(scale: str) -> list[Entry]:
-    """Return one curve per row, at scale "medium" alone: 4 cells of 50 minutes of one core."""
+    """Return one curve per row, at scale "medium" alone: 4 cells of 15 minutes of one core."""
     if scale != "medium":
         return []
     cells = {row: at_scale(cell, scale).but(epochs=EPOCHS) for row, cell in ROWS.items()}

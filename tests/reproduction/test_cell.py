@@ -23,6 +23,7 @@ SCALES = {
     "past-rates": "medium",
     "past-long": "medium",
     "past-losses": "head",
+    "past-birds": "head",
     "past-dimensions": "head",
 }  # of those without the scale "cpu"
 # the paper's own; what goes past it has protocols of its own

@@ -20,7 +20,7 @@ SMALL = [name for name in NAMES if find(name).entries("smoke")]
 
 def with_weights(name, request):
     """Have the pretrained weights where a name needs them; skip it where they are not installed."""
-    if name == "past-losses":
+    if name in ("past-losses", "past-birds"):
         request.getfixturevalue("pretrained_weights")
 
 

@@ -15,7 +15,7 @@ Rate, momentum, weight decay, batch, loss, reduction and the shape of the schedu
 
 The scale ``medium`` is for conclusions: the same network and pixels, all images of CIFAR-100, 30 epochs (60 of uneven
 data), three seeds or five, each with a placement of its own, and for every loss the best of a few rates on held-out
-images (:mod:`~hyperproto.reproduction.rates`). An epoch takes near 29 s on one core. All paintings at 48 pixels have
+images (:mod:`~hyperproto.reproduction.rates`). An epoch takes near 9 s on one core. All paintings at 48 pixels have
 30 epochs, all rotated digits 20.
 
 The scale ``head`` separates what the output space contributes from how fast a network learns: features of a

@@ -39,7 +39,7 @@ HEAD = {"Word2vec": (10, 25, 100), "Our placement": (10, 25, 100), "Authors' pro
 def entries(scale: str) -> list[Entry]:
     """Return the table, row by row; at scale "cpu", 22 cells of 31 s x 2 seeds on 2 cores: 11 minutes.
 
-    At scale "medium" 6 cells of 15 minutes x 3 seeds: with softmax, without cosine softmax. At scale "head" 15 of
+    At scale "medium" 6 cells of 5 minutes x 3 seeds: with softmax, without cosine softmax. At scale "head" 15 of
     35 s x 5 seeds.
     """
     table = prototype_entries(scale, DIMS.get(scale, {}), PAPER, backbone="resnet-32")
