@@ -301,7 +301,8 @@ class Head:
         }
         prepared = ImagePreprocessing(128)
         source = Source("features", Split(features, known), None, described, prepared)
-        self.space = build_space(SpaceSpec(kind=self.kind), source, seed=self.seed)
+        loss = "auto" if self.kind is None else "squared_cosine"  # without a sphere: squared error, as for tables
+        self.space = build_space(SpaceSpec(kind=self.kind, loss=loss), source, seed=self.seed)
         spec = NetworkSpec(backbone=PRETRAINED, freeze=True)
         settings = TrainSettings(weight_decay=HEAD_DECAY, seed=self.seed)
 

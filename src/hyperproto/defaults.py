@@ -26,6 +26,7 @@ SMALL_IMAGE = 64  # pixels up to which nothing of an image is cut off but by a s
 PRETRAINED = "efficientnet-lite0"  # the network whose weights the extra "pretrained" brings
 MAX_PER_CLASS = 1000  # images, from which on a network is trained from scratch
 HEAD, HEAD_DECAY = (512,), 0.003  # hidden layers between frozen features and the output, and their weight decay
+TWO_CLASS_SCALE = 4.0  # of cosines in the softmax of two classes: probabilities from 0.0003 to 0.9997
 MAX_PER_AXIS = 8  # classes on frozen features: with more of them a far class must count for still less
 FINE_TUNING = 0.001  # of the usual rate, where a network starts from weights that it would lose at a higher one
 # of training altogether, however few the examples
@@ -60,8 +61,8 @@ COMPOSITE_RATE, JOINT_RATE, OTHER_RATE = 0.3, 0.1, 0.1
 # tables, large ones and texts, by a softmax over the classes or for numbers alone
 ROW_RATE, BINNED_RATE, SPARSE_RATE = 0.1, 0.2, 0.3
 ROW_LOSSES = ("free_norm_softmax", "cosine_softmax", "squared_cosine", "absolute")  # that have those rates
-# of the squared error of a plain number, which no sphere bounds: it diverges at 0.1, of large tables at 0.03
-PLAIN_NUMBER_RATE, PLAIN_NUMBER_ROW_RATE = 0.01, 0.03
+# of the squared error of a plain number, which no sphere bounds (at 0.1 it diverges), and of its absolute error
+PLAIN_NUMBER_RATES = {"conventional": 0.01, "conventional, absolute": 0.03}
 
 
 def choose_dim(class_counts: Sequence[int], num_ranges: int = 0, *, separate: bool = False) -> int:
@@ -128,6 +129,11 @@ def choose_loss(num_classes: int, dim: int, *, frozen_with_prior: bool = False) 
     in the data (``frozen_with_prior``), that is all it takes: 1 - cos, or its root where there are more than 8
     classes for a dimension. Without classes it is Equation 1 too.
 
+    Two prototypes lie on one line, where products with outputs of any length do not depend on the angle: cosines
+    would be near 1 or -1 however uncertain the class. ``cosine_softmax`` makes the angle the probability.
+
+    >>> choose_loss(2, 2)
+    ('cosine_softmax', {'scale': 4.0})
     >>> choose_loss(100, 10), choose_loss(100, 25, frozen_with_prior=True)
     (('free_norm_softmax', {}), ('power_cosine', {'q': 1.0}))
     >>> choose_loss(100, 5, frozen_with_prior=True)
@@ -135,6 +141,8 @@ def choose_loss(num_classes: int, dim: int, *, frozen_with_prior: bool = False) 
     >>> choose_loss(20_000, 256), choose_loss(20_000, 20_000), choose_loss(0, 8)
     (('power_cosine', {'q': 0.5}), ('squared_cosine', {}), ('squared_cosine', {}))
     """
+    if num_classes == 2:
+        return "cosine_softmax", {"scale": TWO_CLASS_SCALE}
     is_simplex = dim >= num_classes - 1
     if 0 < num_classes <= MAX_CLASSES_OF_SUM and (is_simplex or not frozen_with_prior):
         return "free_norm_softmax", {}
@@ -189,7 +197,8 @@ def choose_rate(
     Parameters
     ----------
     loss : str
-        The name of a class loss, "absolute" for numbers alone, or "composite" or "conventional" for those spaces.
+        The name of a class loss, "absolute" for numbers alone, or "composite", "conventional" or "conventional,
+        absolute" for those spaces.
     inputs : {"rows", "binned rows", "sparse rows", "images"}
         What the network gets; rows are binned where :func:`choose_bins` says so.
     reduction : {"sum", "mean"}, optional
@@ -206,8 +215,8 @@ def choose_rate(
         return "sum", SUM_RATE
     if loss == "composite":
         return "mean", COMPOSITE_RATE
-    if loss == "conventional" and num_ranges:
-        return "mean", PLAIN_NUMBER_ROW_RATE if inputs == "rows" else PLAIN_NUMBER_RATE
+    if loss in PLAIN_NUMBER_RATES and num_ranges:
+        return "mean", PLAIN_NUMBER_RATES[loss]
     if inputs in ("sparse rows", "binned rows") and loss in ROW_LOSSES:
         return "mean", SPARSE_RATE if inputs == "sparse rows" else BINNED_RATE
     if num_ranges and num_classes:

@@ -55,6 +55,15 @@ def test_squared_error_is_the_slow_one_clamped_in_training_or_not(clamp):
     assert space.predict(z).tolist() == pytest.approx([1000, 1000, 1279.6, 1838.8, 1932])
 
 
+def test_the_absolute_error_of_a_number_is_that_of_its_task():
+    space = ConventionalSpace(Range(0, 10, loss="absolute"))
+    z = torch.tensor([[0.3], [-2.0]], dtype=torch.float64, requires_grad=True)
+    losses = space.losses(z, torch.tensor([5.0, 10.0]), reduction="none")
+    losses.sum().backward()
+    assert losses.tolist() == pytest.approx([0.2, 3.0])
+    assert z.grad.tolist() == [[-1.0], [-1.0]]  # bounded, so that no output runs away
+
+
 def test_clamping_in_training_leaves_outputs_beyond_the_bounds_where_they_are():
     for clamp, moves in (("train", False), ("test", True)):
         z = torch.tensor([[-1.0], [3.0]], requires_grad=True)

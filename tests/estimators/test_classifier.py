@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 import torch
 from sklearn.base import clone
-from sklearn.datasets import load_digits, load_wine
+from sklearn.datasets import load_breast_cancer, load_digits, load_wine
+from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
@@ -197,3 +198,13 @@ def test_too_few_held_out_rows_for_a_promise_are_said():
     with pytest.warns(UserWarning, match="with coverage=0.95 every class is in every set"):
         assert model.conformal_sets(X[:5], coverage=0.95).all()
     assert model.conformal_sets(X[:5], coverage=0.9).shape == (5, 3)
+
+
+def test_probabilities_of_two_classes_are_those_of_the_angle():
+    inputs, labels = load_breast_cancer(return_X_y=True)
+    train, test = slice(None, None, 2), slice(1, None, 2)
+    losses = {}
+    for loss in ("auto", "free_norm_softmax"):
+        model = HypersphericalClassifier(loss=loss, random_state=0).fit(inputs[train], labels[train])
+        losses[loss] = log_loss(labels[test], model.predict_proba(inputs[test]))
+    assert losses["auto"] < losses["free_norm_softmax"] / 2

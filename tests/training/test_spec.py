@@ -10,9 +10,11 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from PIL import Image
+from sklearn.datasets import load_digits
 
 import hyperproto as hp
 from hyperproto.cli.main import main
@@ -25,6 +27,7 @@ from hyperproto.training import build, read_run, resume_run, train
 from hyperproto.training.build import build_space, resolve_space
 from hyperproto.training.fit import resolve_settings
 from hyperproto.training.folder import RunFolder, run_started
+from hyperproto_runtime.errors import NonFiniteLossError
 from hyperproto_runtime.tables import ColumnCode, TableEncoder
 from tests.data import layouts
 from tests.training.test_survival import contents
@@ -433,6 +436,7 @@ def test_a_composite_space_has_a_margin_of_its_own():
         ({"kind": "sphere", "lr": 0.3, "margin": 0.0}, ("free_norm_softmax", None, 0.3, 0.0)),
         ({"kind": "composite"}, ("squared_cosine", None, 0.3, 0.1)),
         ({"kind": "conventional"}, ("squared_cosine", None, 0.03, 0.0)),
+        ({"kind": "conventional", "loss": "squared_cosine"}, ("squared_cosine", None, 0.01, 0.0)),
         ({"loss": "squared_cosine"}, ("squared_cosine", None, 0.01, 0.0)),
     ],
 )
@@ -588,3 +592,15 @@ def test_data_are_cut_down_as_described(tmp_path):
     assert source.preprocessing.size == source.preprocessing.resize == 16
     with pytest.raises(ValueError, match='"cifar-100" must have 99 classes; got'):
         build.build_source(replace(described, first_classes=99))
+
+
+def test_two_heads_do_not_diverge_by_default_where_squared_error_does(tmp_path):
+    pixels, digits = load_digits(return_X_y=True)
+    table = pd.DataFrame(pixels).add_prefix("pixel ").assign(digit=[f"is {digit}" for digit in digits])
+    table.to_csv(tmp_path / "digits.csv", index=False)
+    data = describe_data(tmp_path / "digits.csv", ranges=["pixel 20"])
+    settings = TrainSettings(epochs=2, lr=0.1)
+    with pytest.raises(NonFiniteLossError):
+        train(RunSpec(data=data, space=SpaceSpec(kind="conventional", loss="squared_cosine"), train=settings))
+    run = train(RunSpec(data=data, space=SpaceSpec(kind="conventional"), train=settings))
+    assert run.metrics["pixel 20/mae"] < run.constant["pixel 20/mae"]

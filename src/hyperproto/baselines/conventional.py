@@ -18,11 +18,11 @@ Clamp: TypeAlias = Literal["test", "train"]
 
 
 class ConventionalSpace(TaskSpace):
-    """Softmax cross-entropy for classes, squared error for numbers, summed: the paper's multi-task baseline.
+    """Softmax cross-entropy for classes, an error for numbers, summed: the paper's multi-task baseline, if squared.
 
     The same tasks as in a :class:`~hyperproto.spaces.space.Space`, on an output that grows with the number of
-    classes: one axis per class and one per range. One class task alone is ordinary softmax classification. A task's
-    ``loss`` and ``margin`` belong to the sphere and play no part; its ``weight`` does.
+    classes: one axis per class and one per range. One class task alone is ordinary softmax classification. The loss
+    of a class and the margin of a number belong to the sphere and play no part; a number's ``loss`` and weights do.
 
     Parameters
     ----------
@@ -91,20 +91,21 @@ class LogitHead(Head):
 
 
 class NumberHead(Head):
-    """One number, the bounds at 0 and 1, squared error; read off one axis, or off several by a linear layer."""
+    """One number, the bounds at 0 and 1, with its error; read off one axis, or off several by a linear layer."""
 
     def __init__(self, task: Range, axis: int, *, clamp: Clamp = "test", width: int = 1) -> None:
         super().__init__(task)
         self.clamped = choose(clamp, {"test": False, "train": True}, what="clamp")
         self.axes = slice(axis, axis + width)
         self.layer = nn.Linear(width, 1) if width > 1 else None
-        self.bounds = Range(task.low, task.high, outside=task.outside)
+        self.bounds, self.absolute = Range(task.low, task.high, outside=task.outside), task.loss == "absolute"
 
     def row_losses(self, z: Tensor, target: Tensor) -> Tensor:
-        """Return the squared error of each row, on a scale where the bounds are 0 and 1."""
+        """Return the squared or absolute error of each row, on a scale where the bounds are 0 and 1."""
         scaled = (1 + self.bounds.to_cosine(target)) / 2
         scores = self.scores(z).clamp(0, 1) if self.clamped else self.scores(z)
-        return torch.square(scaled.to(working_dtype(z.dtype)) - scores)
+        error = scaled.to(working_dtype(z.dtype)) - scores
+        return error.abs() if self.absolute else torch.square(error)
 
     def scores(self, z: Tensor) -> Tensor:
         """Return the number as the network has it, not clamped, shape (n,)."""

@@ -133,7 +133,7 @@ def build_space(spec: SpaceSpec, source: Source, *, seed: int, prototypes: Proto
     number_loss = defaults.choose_number_loss(spec.loss)
     spec = resolve_space(spec, source)
     tasks: Tasks = tasks_for(source.targets)
-    if spec.kind in ("sphere", "spheres"):
+    if spec.kind in ("sphere", "spheres", "conventional"):
         tasks = {name: replace(t, loss=number_loss) if isinstance(t, Range) else t for name, t in tasks.items()}
     if spec.kind in ("sphere", "spheres", "composite"):
         tasks, dim = _on_sphere(spec, tasks, source, prototypes)

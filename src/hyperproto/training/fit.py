@@ -183,11 +183,11 @@ def resolve_settings(
     """Return the settings with everything chosen: what they leave open follows from the space and the data."""
     tasks = list(space.tasks.values()) if isinstance(space, TaskSpace) else []
     classes = sorted((task for task in tasks if isinstance(task, Classes)), key=lambda task: task.num_classes)
-    loss = "conventional"
+    absolute = any(task.loss == "absolute" for task in tasks)
+    loss = "conventional, absolute" if absolute else "conventional"
     if isinstance(space, CompositeSpace):
         loss = "composite"
     elif isinstance(space, Sphere):
-        absolute = any(task.loss == "absolute" for task in tasks)
         loss = classes[-1].loss.name if classes else "absolute" if absolute else "squared_cosine"
     counts: Any = {"num_classes": classes[-1].num_classes if classes else 0, "num_ranges": len(tasks) - len(classes)}
     reduction, lr = choose_rate(loss, inputs, settings.reduction, **counts)
