@@ -177,12 +177,14 @@ def fit_plain(build: Callable[[], Any], space: Any, inputs: Any, known: dict[str
     def train(rows: Any, lr: float | None) -> Any:
         torch.manual_seed(settings.seed)
         network = build()
-        part = {name: values[rows] for name, values in known.items()}
-        hp.fit(network, space, (inputs[rows], part), replace(settings, lr=lr), progress=False)
+        part = (inputs, known)
+        if rows is not None:  # which sparse ones are not cut by
+            part = (inputs[rows], {name: values[rows] for name, values in known.items()})
+        hp.fit(network, space, part, replace(settings, lr=lr), progress=False)
         return network
 
     if "number" not in known:
-        return train(slice(None), settings.lr)
+        return train(None, settings.lr)
     order = torch.randperm(len(inputs), generator=torch.Generator().manual_seed(settings.seed))
     held_out, rest = order[: len(order) // 10], order[len(order) // 10 :]
     part = {name: values[held_out] for name, values in known.items()}
@@ -192,7 +194,7 @@ def fit_plain(build: Callable[[], Any], space: Any, inputs: Any, known: dict[str
         with contextlib.suppress(NonFiniteLossError):
             found = hp.evaluate(train(rest, lr), space, (inputs[held_out], part))
             scores[lr] = found.get("class/accuracy", 0.0) - found["number/mae"] / float(constant)
-    return train(slice(None), max(scores, key=lambda lr: scores[lr]))
+    return train(None, max(scores, key=lambda lr: scores[lr]))
 
 
 class SameNetwork:

@@ -110,8 +110,8 @@ def test_labels_that_training_never_saw_are_a_sentence_and_a_choice(tmp_path):
     ("options", "sentence"),
     [
         ({}, 'name a column to predict.*has the columns "weight", "height", "group", "age"'),
-        ({"classes": ["groop"]}, 'Unknown column of .*people.csv" "groop".*Did you mean "group"'),
-        ({"ranges": ["age"], "image": "path"}, 'Unknown column of .*"path"'),
+        ({"classes": ["groop"]}, 'people.csv" must have a column "groop"; got only .*Did you mean "group"'),
+        ({"ranges": ["age"], "image": "path"}, 'must have a column "path"; got only'),
         ({"ranges": ["age"], "columns": ["age"]}, 'got "age" 2 times'),
         ({"ranges": ["age"], "columns": ["weight"], "image": "group"}, "`columns` must be left out with `image`"),
         ({"ranges": ["age"], "columns": ["weight"], "text": "group"}, "`columns` must be left out with `text`"),

@@ -127,7 +127,7 @@ def test_mistakes_get_a_sentence(image_run, table_run, tmp_path):
     with pytest.raises(ValueError, match='0.png" must be a table .* with columns a, b; got another file'):
         predict_files(table_run.folder, [image_run.data / "test" / "dark" / "0.png"])
     (tmp_path / "short.csv").write_text("a\n1\n")
-    with pytest.raises(ValueError, match='Unknown column of ".*short.csv" "b"'):
+    with pytest.raises(ValueError, match='short.csv" must have a column "b"; got only "a"'):
         predict_files(table_run.folder, [tmp_path / "short.csv"])
 
 

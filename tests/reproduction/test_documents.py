@@ -103,6 +103,7 @@ SHORT, FIRST, THIRD, SIXTH = ("past-short-runs-cpu", "table1-head", "table3-head
 TABLE4, WITHOUT = "Softmax CE (Table 4)", "Hyperspherical prototypes"
 HEADS = "MTL baseline, clamped only at test, weight and rate searched"
 FREE, SOFTMAX = "Sphere, free norm", "Softmax CE, 100 outputs"
+DEFAULT = "Free norm, data-driven prior, its axes kept"
 
 
 @pytest.mark.parametrize(
@@ -118,7 +119,8 @@ FREE, SOFTMAX = "Sphere, free norm", "Softmax CE, 100 outputs"
             "CIFAR-100 100",
             ("This paper", "Our placement", TABLE4, "One-hot", "Word2vec"),
         ),
-        ("from scratch at D = 25", "table3-medium", "25", ("Our placement, data-driven prior", TABLE4, WITHOUT)),
+        ("with the default loss", "table4-medium", "CIFAR-100, 500 a class", ("Our placement, free norm", "Softmax CE")),
+        ("from scratch at D = 25", "table3-medium", "25", (DEFAULT, "Our placement, data-driven prior", TABLE4, WITHOUT)),
         ("year with style", SIXTH, "no weight", (f"{YEAR}This paper", f"{YEAR}{HEADS}", f"{YEAR}constant answer")),
     ],
 )

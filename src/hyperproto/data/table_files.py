@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from hyperproto._core.checks import unknown_choice
+from hyperproto._core.checks import nearest_name
 from hyperproto._core.files import as_path
 from hyperproto_runtime.errors import InputError, MissingDataError
 
@@ -95,7 +95,10 @@ class Table(dict[str, Column]):
         self.path = path
 
     def __missing__(self, name: str) -> Column:
-        raise unknown_choice(name, self, what=f'column of "{self.path}"')
+        listed = ", ".join(f'"{column}"' for column in self)
+        raise InputError(
+            f'The table "{self.path}"', f'have a column "{name}"', f"only {listed}", nearest_name(name, self)
+        )
 
 
 def _number(cell: Any) -> float:
