@@ -68,7 +68,8 @@ def test_half_precision_is_summed_in_single(dtype, generator):
 @pytest.mark.parametrize(
     ("num_classes", "dim", "loss"),
     [
-        (2, 2, hp.losses.FreeNormSoftmax()),
+        (2, 2, hp.losses.CosineSoftmax(4.0)),
+        (3, 2, hp.losses.FreeNormSoftmax()),
         (10_000, 5, hp.losses.FreeNormSoftmax()),
         (10_001, 5, hp.losses.PowerCosine()),
         (10_001, 10_000, hp.losses.SquaredCosine()),
