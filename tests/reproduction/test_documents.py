@@ -119,8 +119,18 @@ DEFAULT = "Free norm, data-driven prior, its axes kept"
             "CIFAR-100 100",
             ("This paper", "Our placement", TABLE4, "One-hot", "Word2vec"),
         ),
-        ("with the default loss", "table4-medium", "CIFAR-100, 500 a class", ("Our placement, free norm", "Softmax CE")),
-        ("from scratch at D = 25", "table3-medium", "25", (DEFAULT, "Our placement, data-driven prior", TABLE4, WITHOUT)),
+        (
+            "with the default loss",
+            "table4-medium",
+            "CIFAR-100, 500 a class",
+            ("Our placement, free norm", "Softmax CE"),
+        ),
+        (
+            "from scratch at D = 25",
+            "table3-medium",
+            "25",
+            (DEFAULT, "Our placement, data-driven prior", TABLE4, WITHOUT),
+        ),
         ("year with style", SIXTH, "no weight", (f"{YEAR}This paper", f"{YEAR}{HEADS}", f"{YEAR}constant answer")),
     ],
 )
