@@ -15,6 +15,7 @@ from hyperproto.data.augment import Augment
 from hyperproto.data.preprocessing import preprocessing_from_dict
 from hyperproto.data.readers import describe_data, read_source
 from hyperproto.data.source import resized
+from hyperproto.evaluation import add_classes
 from hyperproto.models import FeatureBackbone, ResNet, create_backbone
 from hyperproto.spec import NetworkSpec, RunSpec, TrainSettings
 from hyperproto.training import read_run, resume_run, train
@@ -240,3 +241,21 @@ def test_data_read_as_those_of_a_run_are_cropped_as_at_its_start(pictures):
     again = read_as(run, lambda encoder: source)
     assert (again.preprocessing, again.augment) == (small.preprocessing, small.augment)
     assert again.augment.padding == 2
+
+
+@pytest.mark.filterwarnings("ignore:The old classes lost")
+def test_new_classes_of_a_frozen_network_are_learned_by_its_last_layers(pictures, weights, tmp_path, monkeypatch):
+    run = train(described(pictures, weights), folder=tmp_path / "run")
+    before = {name: value.clone() for name, value in run.network.state_dict().items()}
+    paths = sorted(map(str, (pictures / "train").rglob("*.png")))
+    ids = torch.tensor([int("red" in path) for path in paths])
+    calls = counted(monkeypatch)
+    changed, report = add_classes(
+        *(run, paths[:5], ["green"] * 5), replay=(paths, {"class": ids}), folder=tmp_path / "more", epochs=3
+    )
+    assert report.how == "train"
+    assert sum(calls) == len(paths) + 5  # each image once
+    after = changed.network.state_dict()
+    moved = {name.split(".")[0] for name, value in before.items() if not torch.equal(value, after[name])}
+    assert moved == {"output"}
+    assert hp.load(tmp_path / "more").space.tasks["class"].num_classes == 3

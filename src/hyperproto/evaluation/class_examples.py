@@ -13,12 +13,14 @@ from hyperproto._core.files import as_path, filling, write_json, write_json_line
 from hyperproto.data import Arrays, Split, as_dataset
 from hyperproto.data.source import MISSING, draw_rows, select
 from hyperproto.evaluation.run_data import open_run
+from hyperproto.models import FeatureBackbone
 from hyperproto.prototypes import Prototypes
 from hyperproto.spaces import OutputSpace, Sphere
 from hyperproto.spaces.tasks import Task, class_tasks
 from hyperproto.training import Run, load, read_run
 from hyperproto.training.checkpoint import weights_of, write_tensors
 from hyperproto.training.folder import prototype_files
+from hyperproto.training.outputs import network_outputs
 from hyperproto.training.run import FORMAT, describe_run
 from hyperproto_runtime.errors import InputError, InputTypeError, arg
 
@@ -135,16 +137,24 @@ def _as_list(labels: Any) -> list[Any]:
 
 
 def _as_inputs(inputs: Any, model: Run) -> Tensor:
-    """Return inputs as a tensor; files prepared, floating point in the precision of the network's weights."""
+    """Return inputs as a tensor; files prepared, floating point in the precision of the network's weights.
+
+    Where a network is frozen they are the features of images: only its last layers learn new classes, too.
+    """
     if isinstance(inputs, list | tuple) and inputs and isinstance(inputs[0], str | Path):
         if model.folder is None:
             advice = "A run's folder says how images are prepared."
             raise InputTypeError("inputs", "be numbers for a model that has no folder", "paths", advice)
         data = open_run(model.folder).read_unlabeled([as_path(path) for path in inputs])[0]
         inputs = data.inputs if isinstance(data, Arrays) else data.batch(torch.arange(len(data)))[0]
-    tensor = torch.as_tensor(inputs)
-    weight = next(model.network.parameters(), tensor)
-    return tensor.to(weight.dtype) if tensor.is_floating_point() and weight.is_floating_point() else tensor
+    tensor, network = torch.as_tensor(inputs), model.network
+    weight = next(network.parameters(), tensor)
+    tensor = tensor.to(weight.dtype) if tensor.is_floating_point() and weight.is_floating_point() else tensor
+    if tensor.ndim == 4 and model.folder is not None and isinstance(network, FeatureBackbone):
+        spec = read_run(model.folder).spec
+        if spec is not None and spec.network.freeze:
+            return torch.cat([rows for rows, _ in network_outputs(network, (tensor, {}), call=network.features)])
+    return tensor
 
 
 def in_memory(data: Any, name: str, model: Run) -> Split | None:
