@@ -146,7 +146,7 @@ MISTAKES = {
     broken_image: "Replace it, or use --skip-corrupt to leave such images out",
     unseen_label: 'got "sideways" (1 unseen in 1 of 1 rows)',
     constant_target: '"y" must vary in the training data; got 7 in all of',
-    missing_column: '"wya". Choose from: "x", "y", "way", "amount". Did you mean "way"?',
+    missing_column: 'must have a column "wya"; got only "x", "y", "way", "amount". Did you mean "way"?',
     no_target: "--classes must name a column to predict, or --range; got none in either",
     column_of_a_folder: 'Unknown option for reading "image-folder" "classes"',
     lambda root: ["--data", "nowhere"]: '"nowhere" must be an existing folder or file of data',
