@@ -104,6 +104,14 @@ def test_a_foreign_file_called_like_a_temporary_one_of_tensors_stays(tmp_path, c
     assert names(tmp_path) == [".tmpAbC123", "b.json"]
 
 
+def test_a_folder_of_somebody_else_is_no_leftover(tmp_path):
+    mine = tmp_path / ".hyperproto-mine.part"
+    mine.mkdir()
+    (mine / "notes.txt").write_text("keep me")
+    write_json(tmp_path / "a.json", {})
+    assert [path.name for path in mine.iterdir()] == ["notes.txt"]
+
+
 def test_a_file_that_is_still_written_is_no_leftover(tmp_path):
     with replacing(tmp_path / "a.txt") as first:
         first.write_text("whole")

@@ -138,7 +138,15 @@ def remove_leftovers(folder: Path) -> None:
 
 def _temporary(folder: Path) -> list[Path]:
     """Return our temporary folders, and temporary files of versions that had none."""
-    return [path for path in folder.glob(f"{PREFIX}*{SUFFIX}") if not path.is_symlink()]
+    named = [path for path in folder.glob(f"{PREFIX}*{SUFFIX}") if not path.is_symlink()]
+    return [path for path in named if path.is_file() or (path.is_dir() and _is_ours(path))]
+
+
+def _is_ours(place: Path) -> bool:
+    """Whether a folder has nothing but what is written to temporary ones, and what safetensors leaves there."""
+    with suppress(FileNotFoundError):  # another process may remove it
+        return all(path.name in (LOCK, NEW) or path.name.startswith(".tmp") for path in place.iterdir())
+    return True
 
 
 def _open_folder(path: Path) -> int:
