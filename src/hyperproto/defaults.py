@@ -129,8 +129,8 @@ def choose_loss(num_classes: int, dim: int, *, frozen_with_prior: bool = False) 
     in the data (``frozen_with_prior``), that is all it takes: 1 - cos, or its root where there are more than 8
     classes for a dimension. Without classes it is Equation 1 too.
 
-    Two prototypes lie on one line, where products with outputs of any length do not depend on the angle: cosines
-    would be near 1 or -1 however uncertain the class. ``cosine_softmax`` makes the angle the probability.
+    Two prototypes lie on one line, and products with them use one coordinate of an output alone: cosines would be
+    near 1 or -1 however uncertain the class. ``cosine_softmax`` learns probabilities from the angle.
 
     >>> choose_loss(2, 2)
     ('cosine_softmax', {'scale': 4.0})
