@@ -1,7 +1,8 @@
-"""Measure, print, and write down: ``python -m benchmarks [NAME ...] [--data DIR]``; without a name, all of them.
+"""Measure, print, and write down: ``python -m benchmarks [NAME ...] [--data DIR]``; without a name,
+all of them.
 
-Speeds are ratios against a named peer, both timed in turn in one run. Each benchmark writes a CSV to ``results/``
-whose name says which machine and which torch it was measured with.
+Speeds are ratios against a named peer, both timed in turn in one run. Each benchmark writes a CSV
+to ``results/`` whose name says which machine and which torch it was measured with.
 """
 
 import csv

@@ -1,7 +1,9 @@
-"""Batched crop, flip and normalization against the same for one sample after another, on CIFAR-sized images.
+"""Batched crop, flip and normalization against the same for one sample after another, on
+CIFAR-sized images.
 
-Every peer gets the same draws, and must give the same pixels before it is timed. The per-sample versions do what a
-torch Dataset's ``__getitem__`` would and stack the results; none of them pays for a DataLoader. One thread.
+Every peer gets the same draws, and must give the same pixels before it is timed. The per-sample
+versions do what a torch Dataset's ``__getitem__`` would and stack the results; none of them pays
+for a DataLoader. One thread.
 """
 
 import time
@@ -34,7 +36,9 @@ def by_numpy(image: Image3, top: int, left: int, mirror: bool) -> Tensor:
 
 
 def by_torch(image: Image3, top: int, left: int, mirror: bool) -> Tensor:
-    padded = torch.nn.functional.pad(torch.from_numpy(image), (0, 0, PADDING, PADDING, PADDING, PADDING))
+    padded = torch.nn.functional.pad(
+        torch.from_numpy(image), (0, 0, PADDING, PADDING, PADDING, PADDING)
+    )
     cut = padded[top : top + SIDE, left : left + SIDE]
     cut = cut.flip(1) if mirror else cut
     return cut.float().sub_(torch.from_numpy(SHIFT)).div_(torch.from_numpy(SCALE))
@@ -62,7 +66,9 @@ def measure() -> tuple[str, list[dict[str, object]]]:
     torch.set_num_threads(1)
     try:
         data, images = cifar_like()
-        torch.zeros(2**22)  # once memory of this size was given back, as in training, more comes without page faults
+        torch.zeros(
+            2**22
+        )  # once memory of this size was given back, as in training, more comes without page faults
         rows = [measure_peer(name, peer, data, images) for name, peer in PEERS.items()]
     finally:
         torch.set_num_threads(threads)
@@ -73,9 +79,13 @@ def measure() -> tuple[str, list[dict[str, object]]]:
 
 
 def cifar_like() -> tuple[ImageData, Image3]:
-    images = torch.randint(0, 256, (N, 3, SIDE, SIDE), dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
+    images = torch.randint(
+        0, 256, (N, 3, SIDE, SIDE), dtype=torch.uint8, generator=torch.Generator().manual_seed(0)
+    )
     preprocessing = ImagePreprocessing(SIDE, CIFAR_MEAN, CIFAR_STD)
-    data = ImageData(Split(images, {"class": torch.zeros(N, dtype=torch.int64)}), preprocessing, augment=AUGMENT)
+    data = ImageData(
+        Split(images, {"class": torch.zeros(N, dtype=torch.int64)}), preprocessing, augment=AUGMENT
+    )
     return data, images.permute(0, 2, 3, 1).contiguous().numpy()
 
 
@@ -100,7 +110,9 @@ def measure_peer(
 
     assert torch.equal(ours(), theirs()), f"{name} gives other pixels"
     pairs = [(seconds(ours), seconds(theirs)) for _ in range(ROUNDS)]
-    mine, other = (min(column) for column in zip(*pairs, strict=True))  # the least disturbed round of each
+    mine, other = (
+        min(column) for column in zip(*pairs, strict=True)
+    )  # the least disturbed round of each
     return {
         "peer": name,
         "ours, ms a batch": round(mine * 1e3, 2),

@@ -13,7 +13,9 @@ import hyperproto as hp
 def measure() -> tuple[str, list[dict[str, object]]]:
     folder = os.environ.get("HYPERPROTO_AUTHORS")
     if not folder:
-        return "Authors' prototypes", [{"skipped": "set HYPERPROTO_AUTHORS to the folder of the authors' .npy files"}]
+        return "Authors' prototypes", [
+            {"skipped": "set HYPERPROTO_AUTHORS to the folder of the authors' .npy files"}
+        ]
     rows = []
     for path in sorted(Path(folder).glob("prototypes-*d-*c.npy"), key=shape):
         dim, num_classes = shape(path)

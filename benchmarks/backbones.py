@@ -1,7 +1,9 @@
-"""A training step of each backbone, per input, against one of resnet-8 at 32 px; and both memory formats. One thread.
+"""A training step of each backbone, per input, against one of resnet-8 at 32 px; and both memory
+formats. One thread.
 
-A step is forward, Eq. 1, backward and the optimizer. Small batches keep the large networks to seconds. The clock
-counts the processor time of this process, so that others on the machine disturb it little, and the best round counts.
+A step is forward, Eq. 1, backward and the optimizer. Small batches keep the large networks to
+seconds. The clock counts the processor time of this process, so that others on the machine disturb
+it little, and the best round counts.
 """
 
 import time
@@ -44,11 +46,15 @@ def measure() -> tuple[str, list[dict[str, object]]]:
     )
 
 
-def measure_network(name: str, settings: dict[str, int], shape: tuple[int, ...], batch: int) -> dict[str, object]:
+def measure_network(
+    name: str, settings: dict[str, int], shape: tuple[int, ...], batch: int
+) -> dict[str, object]:
     ours, count = training_step(name, settings, shape, batch, torch.channels_last)
     plain, _ = training_step(name, settings, shape, batch, torch.contiguous_format)
     unit, _ = training_step(*UNIT, torch.channels_last)
-    rounds = [(busy(ours) / batch, busy(plain) / batch, busy(unit) / UNIT[3]) for _ in range(ROUNDS)]
+    rounds = [
+        (busy(ours) / batch, busy(plain) / batch, busy(unit) / UNIT[3]) for _ in range(ROUNDS)
+    ]
     last, contiguous, resnet = (min(column) for column in zip(*rounds, strict=True))
     return {
         "network": name,
@@ -68,7 +74,11 @@ def busy(function: Callable[[], None]) -> float:
 
 
 def training_step(
-    name: str, settings: dict[str, int], shape: tuple[int, ...], batch: int, memory: torch.memory_format
+    name: str,
+    settings: dict[str, int],
+    shape: tuple[int, ...],
+    batch: int,
+    memory: torch.memory_format,
 ) -> tuple[Callable[[], None], int]:
     """Return a step that has been taken once, and how many parameters it trains."""
     torch.manual_seed(0)

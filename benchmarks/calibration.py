@@ -1,9 +1,11 @@
-"""Whether promises hold: calibration error on digits before and after, and coverage over random splits.
+"""Whether promises hold: calibration error on digits before and after, and coverage over random
+splits.
 
-Five networks for each row, each trained on half of the digits (or of scikit-learn's diabetes, for numbers); the other
-half is split at random twenty times into examples to fit on and examples to measure. Coverage is that of sets that
-may be empty, which is what the promise is about, with its standard error over the 100 splits; next to it the one that
-the number of examples gives exactly. "Never empty" is what `predict` gives, and can only hold the truth more often.
+Five networks for each row, each trained on half of the digits (or of scikit-learn's diabetes, for
+numbers); the other half is split at random twenty times into examples to fit on and examples to
+measure. Coverage is that of sets that may be empty, which is what the promise is about, with its
+standard error over the 100 splits; next to it the one that the number of examples gives exactly.
+"Never empty" is what `predict` gives, and can only hold the truth more often.
 """
 
 import math
@@ -38,18 +40,35 @@ def measure() -> tuple[str, list[dict[str, object]]]:
         found = [row for seed in SEEDS for row in splits_of(*outputs(build(), seed), name, seed)]
         rows.append({"output": name, "fitted": "temperature", **summarize(found)})
     found = [row for seed in SEEDS for row in splits_of_numbers(seed)]
-    rows.append({"output": "sphere, D = 3, diabetes (Eq. 7)", "fitted": "interval", **summarize(found)})
-    return "Calibration error, %, and coverage, %, over 20 random splits for each of 5 networks", rows
+    rows.append(
+        {"output": "sphere, D = 3, diabetes (Eq. 7)", "fitted": "interval", **summarize(found)}
+    )
+    return (
+        "Calibration error, %, and coverage, %, over 20 random splits for each of 5 networks",
+        rows,
+    )
 
 
 def outputs(space: hp.OutputSpace, seed: int) -> tuple[np.ndarray, ...]:
     """Return scores and labels of the half of the digits that was not trained on."""
     parts = load_digits(seed=seed)
-    inputs, labels = (torch.cat([getattr(part, key) for part in parts]) for key in ("inputs", "targets"))
-    train, held_out = torch.randperm(len(inputs), generator=torch.Generator().manual_seed(seed)).tensor_split(2)
+    inputs, labels = (
+        torch.cat([getattr(part, key) for part in parts]) for key in ("inputs", "targets")
+    )
+    train, held_out = torch.randperm(
+        len(inputs), generator=torch.Generator().manual_seed(seed)
+    ).tensor_split(2)
     torch.manual_seed(seed)
     network = digit_network(space, size=8, seed=seed)
-    hp.fit(network, space, (inputs[train], labels[train]), epochs=EPOCHS, lr=0.2, reduction="mean", seed=seed)
+    hp.fit(
+        network,
+        space,
+        (inputs[train], labels[train]),
+        epochs=EPOCHS,
+        lr=0.2,
+        reduction="mean",
+        seed=seed,
+    )
     with torch.no_grad():
         scores = space.scores(network.eval()(inputs[held_out]))  # type: ignore[attr-defined]
     return scores.numpy(), labels[held_out].numpy()
@@ -73,7 +92,9 @@ def splits_of(scores: np.ndarray, labels: np.ndarray, name: str, seed: int) -> l
         }
         for coverage in COVERAGES:
             for empty in (True, False):
-                sets = ConformalSets.fit(model.probabilities(scores[fit]), labels[fit], coverage, empty=empty)
+                sets = ConformalSets.fit(
+                    model.probabilities(scores[fit]), labels[fit], coverage, empty=empty
+                )
                 inside = sets.sets(sure)
                 key = f"{coverage}" if empty else f"{coverage} never empty"
                 row[key] = float(inside[np.arange(len(test)), labels[test]].mean())
@@ -90,10 +111,20 @@ def splits_of_numbers(seed: int) -> list[Row]:
     inputs = torch.from_numpy(table.data / table.data.std(axis=0)).float()
     values, rows = torch.from_numpy(table.target).float(), []
     low, high = float(values.min()), float(values.max())
-    train, held_out = torch.randperm(len(inputs), generator=torch.Generator().manual_seed(seed)).tensor_split(2)
+    train, held_out = torch.randperm(
+        len(inputs), generator=torch.Generator().manual_seed(seed)
+    ).tensor_split(2)
     torch.manual_seed(seed)
     space, network = hp.Space(3, hp.Range(low, high)), hp.models.MLP(3, 10, (32,), norm="batch")
-    hp.fit(network, space, (inputs[train], values[train]), epochs=20, lr=0.02, reduction="mean", seed=seed)
+    hp.fit(
+        network,
+        space,
+        (inputs[train], values[train]),
+        epochs=20,
+        lr=0.02,
+        reduction="mean",
+        seed=seed,
+    )
     with torch.no_grad():
         found = space.predict(network.eval()(inputs[held_out])).numpy()  # type: ignore[union-attr]
     truth = values[held_out].numpy()
@@ -103,7 +134,9 @@ def splits_of_numbers(seed: int) -> list[Row]:
         for coverage in COVERAGES:
             interval = ConformalInterval.fit(found[fit], truth[fit], coverage, low=low, high=high)
             ends = interval.intervals(found[test])
-            row[f"{coverage}"] = float(((ends[:, 0] <= truth[test]) & (truth[test] <= ends[:, 1])).mean())
+            row[f"{coverage}"] = float(
+                ((ends[:, 0] <= truth[test]) & (truth[test] <= ends[:, 1])).mean()
+            )
             row[f"{coverage} size"] = float((ends[:, 1] - ends[:, 0]).mean())
             row[f"{coverage} promised"] = promised(coverage, len(fit))
         rows.append(row)
@@ -117,7 +150,9 @@ def promised(coverage: float, n: int) -> float:
 
 def summarize(found: list[Row]) -> dict[str, object]:
     def mean(key: str, factor: float = 100) -> float | str:
-        return round(factor * statistics.mean(row[key] for row in found), 2) if key in found[0] else ""
+        return (
+            round(factor * statistics.mean(row[key] for row in found), 2) if key in found[0] else ""
+        )
 
     row: dict[str, object] = {key: mean(key) for key in ("accuracy", "ECE before", "ECE")}
     row["worst ECE"] = round(100 * max(r["ECE"] for r in found), 2) if "ECE" in found[0] else ""

@@ -1,8 +1,10 @@
-"""CIFAR-100 in five epochs: the paper's loss, cosine softmax and softmax cross-entropy on one small network.
+"""CIFAR-100 in five epochs: the paper's loss, cosine softmax and softmax cross-entropy on one small
+network.
 
-``HYPERPROTO_DATA`` must name the folder with ``cifar-100-binary``. Nine runs (three losses,
-three seeds) are kept in ``runs/cifar100`` and continue where they stopped; with ``HYPERPROTO_ONLY=softmax`` only one
-of the losses is trained, so that several can be trained side by side.
+``HYPERPROTO_DATA`` must name the folder with ``cifar-100-binary``. Nine runs (three losses, three
+seeds) are kept in ``runs/cifar100`` and continue where they stopped; with
+``HYPERPROTO_ONLY=softmax`` only one of the losses is trained, so that several can be trained side
+by side.
 """
 
 import os
@@ -20,10 +22,14 @@ from hyperproto.spaces import OutputSpace
 SEEDS = (0, 1, 2)
 EPOCHS, BATCH = 5, 128
 RUNS = Path("runs/cifar100")
-# rates of one trial each, in the loss's own scale: summed for the paper's loss, the mean for the others
+# rates of one trial each, in the loss's own scale: summed for the paper's loss, the mean for the
+# others
 SPACES = {
     "squared": ("Eq. 1, simplex, D = 100", {"lr": 0.01, "reduction": "sum"}),
-    "cosine-softmax": ("cosine softmax (scale 16), simplex, D = 100", {"lr": 0.1, "reduction": "mean"}),
+    "cosine-softmax": (
+        "cosine softmax (scale 16), simplex, D = 100",
+        {"lr": 0.1, "reduction": "mean"},
+    ),
     "softmax": ("softmax cross-entropy", {"lr": 0.1, "reduction": "mean"}),
 }
 
@@ -47,7 +53,10 @@ def measure() -> tuple[str, list[dict[str, object]]]:
                     **settings,
                 }
             )
-    return f"CIFAR-100, ResNet depth 8 (16/32/64), {EPOCHS} one-cycle epochs, batch {BATCH}, crop and flip", rows
+    return (
+        f"CIFAR-100, ResNet depth 8 (16/32/64), {EPOCHS} one-cycle epochs, batch {BATCH}, crop and flip",
+        rows,
+    )
 
 
 def train(source: Source, name: str, seed: int, settings: dict[str, object]) -> float:

@@ -1,9 +1,11 @@
-"""An epoch of the small ResNet on CIFAR-sized images: ours, the bare step, and a plain loop with a DataLoader.
+"""An epoch of the small ResNet on CIFAR-sized images: ours, the bare step, and a plain loop with a
+DataLoader.
 
-The bare loop has nothing but forward, backward and step on batches that are ready, in the same memory layout; what
-``fit`` adds to it is the loop's own cost, augmentation included. The plain loop is what one writes without a library:
-a Dataset that augments one sample at a time with torch, a DataLoader, the default layout. Peak memory is that of
-training on 50,000 such images, in a process of its own. All the machine's threads; best of the rounds, in turn.
+The bare loop has nothing but forward, backward and step on batches that are ready, in the same
+memory layout; what ``fit`` adds to it is the loop's own cost, augmentation included. The plain loop
+is what one writes without a library: a Dataset that augments one sample at a time with torch, a
+DataLoader, the default layout. Peak memory is that of training on 50,000 such images, in a process
+of its own. All the machine's threads; best of the rounds, in turn.
 """
 
 import subprocess
@@ -39,10 +41,20 @@ def measure() -> tuple[str, list[dict[str, object]]]:
     rounds = [{name: loop() for name, loop in loops.items()} for _ in range(ROUNDS)]
     best = {name: min(times[name] for times in rounds) for name in loops}
     rows: list[dict[str, object]] = [
-        {"loop": name, "ms a step": round(1e3 * taken, 1), "times hp.fit": round(taken / best["hp.fit"], 3)}
+        {
+            "loop": name,
+            "ms a step": round(1e3 * taken, 1),
+            "times hp.fit": round(taken / best["hp.fit"], 3),
+        }
         for name, taken in best.items()
     ]
-    rows.append({"loop": "peak memory of hp.fit, 50,000 images, MB", "ms a step": "", "times hp.fit": peak_memory()})
+    rows.append(
+        {
+            "loop": "peak memory of hp.fit, 50,000 images, MB",
+            "ms a step": "",
+            "times hp.fit": peak_memory(),
+        }
+    )
     return "ResNet depth 8 (16/32/64) on 32 x 32 images, batch 128, crop and flip", rows
 
 
@@ -51,7 +63,9 @@ def images(count: int) -> ImageData:
     pixels = torch.randint(0, 256, (count, 3, 32, 32), dtype=torch.uint8, generator=generator)
     labels = torch.randint(NUM_CLASSES, (count,), generator=generator)
     preprocessing = ImagePreprocessing(32, CIFAR_MEAN, CIFAR_STD)
-    return ImageData(Split(pixels, {"class": labels}), preprocessing, augment=Augment(padding=4, flip=True))
+    return ImageData(
+        Split(pixels, {"class": labels}), preprocessing, augment=Augment(padding=4, flip=True)
+    )
 
 
 def network() -> nn.Module:
@@ -62,7 +76,16 @@ def network() -> nn.Module:
 def fitted(data: ImageData, space: hp.Space) -> float:
     built = network()
     started = time.perf_counter()
-    hp.fit(built, space, data, epochs=1, batch_size=BATCH, schedule="constant", progress=False, **SETTINGS)
+    hp.fit(
+        built,
+        space,
+        data,
+        epochs=1,
+        batch_size=BATCH,
+        schedule="constant",
+        progress=False,
+        **SETTINGS,
+    )
     return (time.perf_counter() - started) / (len(data) // BATCH)
 
 
@@ -107,7 +130,9 @@ class PerSample(Dataset[tuple[Tensor, dict[str, Tensor]]]):
 
 
 def peak_memory() -> int:
-    """Return the peak resident memory in MB of a process that trains on 50,000 images for fifteen seconds."""
+    """Return the peak resident memory in MB of a process that trains on 50,000 images for fifteen
+    seconds.
+    """
     program = (
         "import resource, signal, hyperproto as hp\n"
         "from contextlib import suppress\n"
@@ -119,5 +144,7 @@ def peak_memory() -> int:
         "    fitted(data, space)\n"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1000)\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
     return int(done.stdout.split()[-1])

@@ -1,7 +1,8 @@
-"""A training step of Deep NCM against one of the sphere: the same network, D = 100, one thread, processor time.
+"""A training step of Deep NCM against one of the sphere: the same network, D = 100, one thread,
+processor time.
 
-The paper says that the sphere is cheaper: each example is compared with its own prototype, not with every class mean,
-and prototypes stay where they are.
+The paper says that the sphere is cheaper: each example is compared with its own prototype, not with
+every class mean, and prototypes stay where they are.
 """
 
 import time
@@ -31,7 +32,10 @@ def measure() -> tuple[str, list[dict[str, object]]]:
         rows = [measure_step(name, count) for name in NETWORKS for count in CLASSES]
     finally:
         torch.set_num_threads(threads)
-    return f"A training step of Deep NCM against one of Space, D = {DIM}, batch {BATCH}, one thread", rows
+    return (
+        f"A training step of Deep NCM against one of Space, D = {DIM}, batch {BATCH}, one thread",
+        rows,
+    )
 
 
 def measure_step(name: str, num_classes: int) -> dict[str, object]:
@@ -56,10 +60,16 @@ def measure_step(name: str, num_classes: int) -> dict[str, object]:
     }
 
 
-def step_of(network: nn.Module, space: hp.OutputSpace, inputs: Tensor, labels: Tensor) -> Callable[[], None]:
-    """Return a step as the training loop takes it: forward, backward, down the gradient, and a look at the batch."""
+def step_of(
+    network: nn.Module, space: hp.OutputSpace, inputs: Tensor, labels: Tensor
+) -> Callable[[], None]:
+    """Return a step as the training loop takes it: forward, backward, down the gradient, and a look
+    at the batch.
+    """
     weights = list(network.parameters())
-    optimizer = torch.optim.SGD(weights, lr=1e-6, momentum=0.9, weight_decay=1e-4) if weights else None
+    optimizer = (
+        torch.optim.SGD(weights, lr=1e-6, momentum=0.9, weight_decay=1e-4) if weights else None
+    )
 
     def step() -> None:
         inputs.grad = None

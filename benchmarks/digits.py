@@ -1,4 +1,6 @@
-"""Plain digits, held-out quarter, three seeds: spheres of ten and three dimensions against softmax."""
+"""Plain digits, held-out quarter, three seeds: spheres of ten and three
+dimensions against softmax.
+"""
 
 import statistics
 
@@ -36,7 +38,9 @@ def accuracy(space: hp.OutputSpace, seed: int) -> float:
     torch.manual_seed(seed)
     train, held_out = load_digits(seed=seed)
     network = digit_network(space, size=8, seed=seed)
-    run = hp.fit(network, space, train, valid=held_out, epochs=EPOCHS, lr=0.2, reduction="mean", seed=seed)
+    run = hp.fit(
+        network, space, train, valid=held_out, epochs=EPOCHS, lr=0.2, reduction="mean", seed=seed
+    )
     return run.metrics["accuracy"]
 
 

@@ -1,4 +1,6 @@
-"""How far known codes are from the bound, over K and D: a table, and the plot in docs/images/gaps.png."""
+"""How far known codes are from the bound, over K and D: a table, and the plot in
+docs/images/gaps.png.
+"""
 
 from pathlib import Path
 
@@ -13,7 +15,9 @@ PLOT = Path(__file__).parents[1] / "docs" / "images" / "gaps.png"
 
 
 def measure() -> tuple[str, list[dict[str, object]]]:
-    gaps = np.array([[known_max_cosine(k, d) - separation_bound(k, d) for k in SIZES] for d in DIMS])
+    gaps = np.array(
+        [[known_max_cosine(k, d) - separation_bound(k, d) for k in SIZES] for d in DIMS]
+    )
     draw(gaps)
     shown = [SIZES.index(k) for k in (10, 100, 1000, 10_000, 100_000, 1_000_000)]
     rows = [
@@ -32,7 +36,9 @@ def draw(gaps: np.ndarray) -> None:
     axes.set_xticks(range(0, len(SIZES), 8), [f"{SIZES[i]:,}" for i in range(0, len(SIZES), 8)])
     axes.set_yticks(range(len(DIMS)), [str(d) for d in DIMS])
     axes.set(
-        xlabel="prototypes K", ylabel="dimensions D", title="Best known code minus lower bound, without any search"
+        xlabel="prototypes K",
+        ylabel="dimensions D",
+        title="Best known code minus lower bound, without any search",
     )
     figure.colorbar(image, label="gap in maximum cosine")
     PLOT.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,6 @@
-"""Digits thinned to between 2 and 100 examples a class: balanced accuracy against softmax with the same network."""
+"""Digits thinned to between 2 and 100 examples a class: balanced accuracy against softmax with the
+same network.
+"""
 
 import numpy as np
 import torch
@@ -22,7 +24,9 @@ SPACES = {
 SPACES_BALANCED = {
     "sphere, cosine softmax": lambda w: hp.Space(9, hp.Classes(10, loss=SOFTMAX, class_weight=w)),
     "sphere, Eq. 1": lambda w: hp.Space(9, hp.Classes(10, class_weight=w)),
-    "softmax cross-entropy": lambda w: hp.baselines.ConventionalSpace(hp.Classes(10, class_weight=w)),
+    "softmax cross-entropy": lambda w: hp.baselines.ConventionalSpace(
+        hp.Classes(10, class_weight=w)
+    ),
 }
 
 
@@ -57,7 +61,9 @@ def thinned(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     X, y = load_digits(return_X_y=True)
     X, test, y, true = train_test_split(X, y, test_size=0.4, stratify=y, random_state=seed)
     counts = np.random.default_rng(seed).permutation(COUNTS)
-    kept = np.concatenate([np.flatnonzero(y == label)[:count] for label, count in enumerate(counts)])
+    kept = np.concatenate(
+        [np.flatnonzero(y == label)[:count] for label, count in enumerate(counts)]
+    )
     return X[kept], y[kept], test, true
 
 
@@ -67,7 +73,9 @@ def balanced_accuracy(name: str, weighed: bool, seed: int) -> float:
     space = SPACES_BALANCED[name](weights) if weighed else SPACES[name]()
     scale = Standardizer.fit(X)
     torch.manual_seed(seed)
-    network = create_backbone("mlp", out_dim=space.dim, in_features=64, hidden=[100], norm="layer").double()
+    network = create_backbone(
+        "mlp", out_dim=space.dim, in_features=64, hidden=[100], norm="layer"
+    ).double()
     epochs, batch_size = choose_steps(len(y), "rows")
     settings = {"epochs": epochs, "batch_size": batch_size, "lr": ROW_RATE, "reduction": "mean"}
     hp.fit(network, space, (scale(X), torch.from_numpy(y)), seed=seed, progress=False, **settings)

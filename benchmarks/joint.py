@@ -1,12 +1,14 @@
-"""A class and a number together: the default of ``hyperproto train`` beside two heads of the same network.
+"""A class and a number together: the default of ``hyperproto train`` beside two heads of the same
+network.
 
-Two heads (``--space conventional``) have their own defaults, and then squared error as in the paper, at the best of
-three weights of the number and three rates, for the class and for the number, chosen on the very rows that are
-reported: no search can do better. The sphere has its defaults alone. A weight and rate at which a seed diverges is
-left out. Tables from ``--data`` are split by the seed as ``hyperproto train`` does, ten times, diamonds after drawing
-10,000 of their rows; paintings have their publisher's test part and the features of ``hyperproto reproduce --scale
-head``, from ``runs/features`` or computed there; of rotated MNIST 2,000 images are trained on, once. The constant
-answer is the most frequent class and the median.
+Two heads (``--space conventional``) have their own defaults, and then squared error as in the
+paper, at the best of three weights of the number and three rates, for the class and for the number,
+chosen on the very rows that are reported: no search can do better. The sphere has its defaults
+alone. A weight and rate at which a seed diverges is left out. Tables from ``--data`` are split by
+the seed as ``hyperproto train`` does, ten times, diamonds after drawing 10,000 of their rows;
+paintings have their publisher's test part and the features of ``hyperproto reproduce --scale
+head``, from ``runs/features`` or computed there; of rotated MNIST 2,000 images are trained on,
+once. The constant answer is the most frequent class and the median.
 """
 
 import contextlib
@@ -20,6 +22,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from hyperproto._core.errors import NonFiniteLossError
 from hyperproto.data import describe_data
 from hyperproto.defaults import HEAD
 from hyperproto.models import create_backbone
@@ -31,13 +34,18 @@ from hyperproto.training import fit, train
 from hyperproto.training.build import build_space
 from hyperproto.training.fit import resolve_settings
 from hyperproto.training.outputs import constant_measures
-from hyperproto_runtime.errors import NonFiniteLossError
 
-TABLES = {"mpg": ("origin", "mpg"), "penguins": ("species", "body_mass_g"), "diamonds": ("cut", "price")}
+TABLES = {
+    "mpg": ("origin", "mpg"),
+    "penguins": ("species", "body_mass_g"),
+    "diamonds": ("cut", "price"),
+}
 SEEDS = {"mpg": 10, "penguins": 10, "diamonds": 10, "paintings": 3, "rotated-mnist": 1}
 ROWS, IMAGES = 10_000, 2_000
 HEADS = SpaceSpec(kind="conventional")
-SQUARED = replace(HEADS, loss="squared_cosine")  # as in the paper, whose loss comes with squared errors of numbers
+SQUARED = replace(
+    HEADS, loss="squared_cosine"
+)  # as in the paper, whose loss comes with squared errors of numbers
 SEARCHED = [(weight, rate) for weight in (0.1, 0.5, 0.9) for rate in (0.01, 0.03, 0.1)]
 Measures = dict[str, float]
 
@@ -45,7 +53,9 @@ Measures = dict[str, float]
 def measure() -> tuple[str, list[dict[str, object]]]:
     folder = os.environ.get("HYPERPROTO_DATA")
     if not folder:
-        return "A class and a number", [{"skipped": "set HYPERPROTO_DATA to the folder that holds the data"}]
+        return "A class and a number", [
+            {"skipped": "set HYPERPROTO_DATA to the folder that holds the data"}
+        ]
     rows = []
     for data, seeds in SEEDS.items():
         asked: dict[str, tuple[SpaceSpec, float | None]] = {
@@ -53,7 +63,10 @@ def measure() -> tuple[str, list[dict[str, object]]]:
             "two heads": (HEADS, None),
         }
         for weight, rate in SEARCHED:
-            asked[f"two heads, weight {weight}, rate {rate}"] = replace(SQUARED, task_weight=weight), rate
+            asked[f"two heads, weight {weight}, rate {rate}"] = (
+                replace(SQUARED, task_weight=weight),
+                rate,
+            )
         tried, constant = {}, []
         for name, (space, rate) in asked.items():
             with contextlib.suppress(NonFiniteLossError):
@@ -68,7 +81,8 @@ def measure() -> tuple[str, list[dict[str, object]]]:
         }
         rows += [{"data": data, "space": name, **told(tried[name])} for name in shown]
         rows += [
-            {"data": data, "space": f"{name}: best for {task}", **told(tried[name])} for task, name in best.items()
+            {"data": data, "space": f"{name}: best for {task}", **told(tried[name])}
+            for task, name in best.items()
         ]
         rows.append({"data": data, "space": "constant answer", **told(constant)})
     return "A class and a number together", rows
@@ -89,22 +103,31 @@ def told(runs: list[Measures]) -> dict[str, object]:
     accuracy, error = means(runs)
     spread = [0.0, 0.0]
     if len(runs) > 1:
-        spread = [statistics.stdev(found[name] for found in runs) / len(runs) ** 0.5 for name in names(runs[0])]
+        spread = [
+            statistics.stdev(found[name] for found in runs) / len(runs) ** 0.5
+            for name in names(runs[0])
+        ]
     return {
         "class": names(runs[0])[0],
         "seeds": len(runs),
-        "accuracy, %": f"{accuracy:.1f} ± {100 * spread[0]:.1f}" if len(runs) > 1 else f"{accuracy:.1f}",
+        "accuracy, %": f"{accuracy:.1f} ± {100 * spread[0]:.1f}"
+        if len(runs) > 1
+        else f"{accuracy:.1f}",
         "mean error": f"{error:.4g} ± {spread[1]:.2g}" if len(runs) > 1 else f"{error:.4g}",
     }
 
 
-def run(data: str, folder: Path, space: SpaceSpec, rate: float | None, seed: int) -> tuple[Measures, Measures]:
+def run(
+    data: str, folder: Path, space: SpaceSpec, rate: float | None, seed: int
+) -> tuple[Measures, Measures]:
     """Return what a space measures on a data set's test part, and the constant answer."""
     settings = TrainSettings(seed=seed, lr=rate)
     if data == "paintings":
         return paintings(folder, space, settings)
     if data == "rotated-mnist":
-        described = DataSpec(reader=data, path=str(folder / "mnist"), options={"seed": 0}, train_examples=IMAGES)
+        described = DataSpec(
+            reader=data, path=str(folder / "mnist"), options={"seed": 0}, train_examples=IMAGES
+        )
         return trained(RunSpec(data=described, space=space, train=settings))
     label, number = TABLES[data]
     rows = pd.read_csv(folder / "tables" / f"{data}.csv").dropna(subset=[label, number])
@@ -129,7 +152,12 @@ def paintings(folder: Path, spec: SpaceSpec, settings: TrainSettings) -> tuple[M
     torch.manual_seed(settings.seed)
     network = create_backbone("efficientnet-lite0", out_dim=space.dim, hidden=HEAD).output
     chosen = resolve_settings(settings, space, len(source.train), "images")
-    options = {name: getattr(chosen, name) for name in ("epochs", "batch_size", "lr", "reduction", "weight_decay")}
+    options = {
+        name: getattr(chosen, name)
+        for name in ("epochs", "batch_size", "lr", "reduction", "weight_decay")
+    }
     parts = [(split.inputs, split.targets) for split in (source.train, source.test)]
-    done = fit(network, space, parts[0], valid=parts[1], seed=settings.seed, progress=False, **options)
+    done = fit(
+        network, space, parts[0], valid=parts[1], seed=settings.seed, progress=False, **options
+    )
     return done.metrics, constant_measures(space, source.test.targets)

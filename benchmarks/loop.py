@@ -1,6 +1,8 @@
-"""What the training loop adds to a bare forward, backward, step: on the demo's network, and on one layer.
+"""What the training loop adds to a bare forward, backward, step: on the demo's network, and on one
+layer.
 
-A step of the demo's network takes so long that its scatter hides the loop; a step of one layer shows it.
+A step of the demo's network takes so long that its scatter hides the loop; a step of one layer
+shows it.
 """
 
 import time
@@ -25,10 +27,15 @@ def measure() -> tuple[str, list[dict[str, object]]]:
     space = hp.Space(3, digit=hp.Classes(5), angle=hp.Range(0, 180))
     torch.set_num_threads(1)
     rows = [measure_network(name, build, space, train) for name, build in NETWORKS.items()]
-    return "hp.fit (checks, shuffling and batching included) against a bare loop, one thread, best of five", rows
+    return (
+        "hp.fit (checks, shuffling and batching included) against a bare loop, one thread, best of five",
+        rows,
+    )
 
 
-def measure_network(name: str, build: Callable[[], nn.Module], space: hp.Space, train: Arrays) -> dict[str, object]:
+def measure_network(
+    name: str, build: Callable[[], nn.Module], space: hp.Space, train: Arrays
+) -> dict[str, object]:
     batches = Batches(train, BATCH, shuffle=True).ids(0)
 
     def bare() -> float:
@@ -52,7 +59,9 @@ def measure_network(name: str, build: Callable[[], nn.Module], space: hp.Space, 
 
     bare(), ours()
     pairs = [(ours(), bare()) for _ in range(ROUNDS)]
-    mine, theirs = (min(column) for column in zip(*pairs, strict=True))  # the least disturbed round of each
+    mine, theirs = (
+        min(column) for column in zip(*pairs, strict=True)
+    )  # the least disturbed round of each
     return {
         "network": name,
         "fit, ms a step": round(mine * 1e3, 3),

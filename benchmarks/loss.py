@@ -1,6 +1,8 @@
-"""The fused loss, forward and backward, against torch's cosine_similarity with autograd. One thread.
+"""The fused loss, forward and backward, against torch's cosine_similarity with autograd. One
+thread.
 
-In seconds of one processor, which do not count what else the machine does; a round is several steps of each in turn.
+In seconds of one processor, which do not count what else the machine does; a round is several steps
+of each in turn.
 """
 
 import time
@@ -32,14 +34,18 @@ def measure_many_classes() -> dict[str, object]:
     generator = torch.Generator().manual_seed(0)
     n, dim = 128, 128
     z = torch.randn(n, dim, generator=generator, requires_grad=True)
-    tables = [functional.normalize(torch.randn(k, dim, generator=generator)) for k in (1_000_000, 100)]
+    tables = [
+        functional.normalize(torch.randn(k, dim, generator=generator)) for k in (1_000_000, 100)
+    ]
 
     def step(prototypes: torch.Tensor) -> None:
         z.grad = None
         labels = torch.randint(len(prototypes), (n,), generator=generator)
         squared_cosine_loss(z, prototypes, labels).backward()
 
-    many, few, ratio = compare(lambda: step(tables[0]), lambda: step(tables[1]), rounds=300, clock=time.process_time)
+    many, few, ratio = compare(
+        lambda: step(tables[0]), lambda: step(tables[1]), rounds=300, clock=time.process_time
+    )
     return {
         "batch": n,
         "dim": dim,
@@ -82,7 +88,9 @@ def measure_size(n: int, dim: int) -> list[dict[str, object]]:
     rows = []
     for name, ours in (("squared_cosine_loss", function), ("Space.loss", method)):
         steps = 1 if n > 128 else 10
-        mine, theirs, ratio = compare(repeat(ours, steps), repeat(peer, steps), rounds=150, clock=time.process_time)
+        mine, theirs, ratio = compare(
+            repeat(ours, steps), repeat(peer, steps), rounds=150, clock=time.process_time
+        )
         rows.append(
             {
                 "batch": n,

@@ -1,13 +1,14 @@
 """A million classes: what a training step costs, and exact prediction against faiss.
 
-Labels are fresh in every step, drawn before the clock starts, so that the rows of the prototypes they name are not in
-the cache. Steps and searches on one thread are timed in seconds of one processor, which does not count what else the
-machine does; searches on two by the clock on the wall; the fastest of several rounds of each in turn.
-Memory is what a step adds to what the process
+Labels are fresh in every step, drawn before the clock starts, so that the rows of the prototypes
+they name are not in the cache. Steps and searches on one thread are timed in seconds of one
+processor, which does not count what else the machine does; searches on two by the clock on the
+wall; the fastest of several rounds of each in turn. Memory is what a step adds to what the process
 holds, at its peak, in a process of its own.
 
-The last rows are why there is no graph index for the nearest class: it walks from neighbor to nearer neighbor, and
-well separated prototypes have no neighborhoods, all of them being about equally far from one another.
+The last rows are why there is no graph index for the nearest class: it walks from neighbor to
+nearer neighbor, and well separated prototypes have no neighborhoods, all of them being about
+equally far from one another.
 """
 
 import os
@@ -46,8 +47,13 @@ def measure() -> tuple[str, list[dict[str, object]]]:
     torch.set_num_threads(1)
     try:
         table = unit(MILLION, DIM)
-        rows = [step_row(name, loss, table[:size]) for name, loss in LOSSES.items() for size in SIZES]
-        rows += [*linear_rows(table), *(search_row(table, n, used) for used in (1, 2) for n in ROUNDS)]
+        rows = [
+            step_row(name, loss, table[:size]) for name, loss in LOSSES.items() for size in SIZES
+        ]
+        rows += [
+            *linear_rows(table),
+            *(search_row(table, n, used) for used in (1, 2) for n in ROUNDS),
+        ]
         torch.set_num_threads(1)
         threadpool_limits(1)
         rows += [*(one_row(size) for size in ROW_SIZES), *graph_rows()]
@@ -56,7 +62,9 @@ def measure() -> tuple[str, list[dict[str, object]]]:
     return f"A million classes, D = {DIM}, batch {BATCH}", rows
 
 
-def row(what: str, ours: float, peer: str, theirs: float, ratio: float, unit: str = "µs") -> dict[str, object]:
+def row(
+    what: str, ours: float, peer: str, theirs: float, ratio: float, unit: str = "µs"
+) -> dict[str, object]:
     """Return one line; the ratio is ours over theirs, so that less is better."""
     row: dict[str, object] = {"what": what, "unit": unit, "ours": f"{ours:.4g}"}
     return row | {"peer": peer, "theirs": f"{theirs:.4g}", "ours / theirs": f"{ratio:.3g}"}
@@ -84,11 +92,19 @@ def step_row(name: str, loss: Callable[..., Tensor], table: Tensor) -> dict[str,
     few, rounds = table[:100].clone(), 300
     steps = stepper(loss, table), stepper(loss, few)
     ours, theirs, ratio = compare(*steps, rounds=rounds, clock=time.process_time)
-    return row(f"{name}: a step at K = {len(table):,}", 1e6 * ours, "the same at K = 100", 1e6 * theirs, 1 / ratio)
+    return row(
+        f"{name}: a step at K = {len(table):,}",
+        1e6 * ours,
+        "the same at K = 100",
+        1e6 * theirs,
+        1 / ratio,
+    )
 
 
 def linear_rows(table: Tensor) -> list[dict[str, object]]:
-    """Return the squared loss and a linear layer with cross-entropy at 100,000 classes: time, then memory."""
+    """Return the squared loss and a linear layer with cross-entropy at 100,000 classes: time, then
+    memory.
+    """
     peer = "nn.Linear and cross-entropy"
     ours, theirs, ratio = compare(*linear_steps(), rounds=7, clock=time.process_time)
     what = f"squared cosine: a step at K = {LINEAR_CLASSES:,}, F = {FEATURES}"
@@ -117,12 +133,16 @@ def peak_memory(which: int) -> float:
     """Return by how many MB a step raises the peak of a process that holds both tables already."""
     code = f"from benchmarks.million_classes import added_memory; print(added_memory({which}))"
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_THREADS": "1"}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env
+    )
     return float(done.stdout)
 
 
 def added_memory(which: int) -> float:
-    functional.cross_entropy(nn.Linear(4, 4)(torch.randn(2, 4)), torch.tensor([0, 1])).backward()  # what loads once
+    functional.cross_entropy(
+        nn.Linear(4, 4)(torch.randn(2, 4)), torch.tensor([0, 1])
+    ).backward()  # what loads once
     stepper(SquaredCosine(), unit(10, FEATURES))()
     step = linear_steps()[which]
     Path("/proc/self/clear_refs").write_text("5")  # the peak is now what is in use
@@ -139,7 +159,9 @@ def peak() -> int:
 
 
 def search_row(table: Tensor, n: int, threads: int) -> dict[str, object]:
-    """Return exact search against the faster of faiss's two ways, with and without its matrix product."""
+    """Return exact search against the faster of faiss's two ways, with and without its matrix
+    product.
+    """
     import faiss  # only here: the library does not need it
 
     torch.set_num_threads(threads)
@@ -150,7 +172,9 @@ def search_row(table: Tensor, n: int, threads: int) -> dict[str, object]:
     z = unit(n, table.shape[1], seed=2)
     usual = faiss.cvar.distance_compute_blas_threshold
     ids = index.search(z.numpy(), K_BEST)[1]
-    assert (nearest_prototypes(z, table, K_BEST).ids == torch.from_numpy(ids)).float().mean() > 0.999
+    assert (
+        nearest_prototypes(z, table, K_BEST).ids == torch.from_numpy(ids)
+    ).float().mean() > 0.999
     clock = time.process_time if threads == 1 else time.perf_counter
     ours, theirs = [], []
     for _ in range(ROUNDS[n]):
@@ -165,7 +189,9 @@ def search_row(table: Tensor, n: int, threads: int) -> dict[str, object]:
 
 
 def one_row(num_classes: int) -> dict[str, object]:
-    """Return the prediction of one output against nothing but the product with prototypes in float32."""
+    """Return the prediction of one output against nothing but the product with prototypes in
+    float32.
+    """
     space = hp.Space(DIM, hp.Classes(hp.place(num_classes, DIM, method="random")))
     plain, z = space.prototypes.vectors.float(), unit(1, DIM, seed=2)
     assert space.predict(z) == (z @ plain.mT).argmax()
@@ -176,13 +202,17 @@ def one_row(num_classes: int) -> dict[str, object]:
 
 
 def graph_rows() -> list[dict[str, object]]:
-    """Return how often a graph index finds the nearest of well separated prototypes, and of clustered points."""
+    """Return how often a graph index finds the nearest of well separated prototypes, and of
+    clustered points.
+    """
     import faiss
 
     generator = torch.Generator().manual_seed(3)
     placed = hp.place(GRAPH_CLASSES, DIM).vectors.float()
     centers = torch.randn(300, DIM, generator=generator).repeat(GRAPH_CLASSES // 300, 1)
-    clustered = functional.normalize(centers + 0.5 * torch.randn(GRAPH_CLASSES, DIM, generator=generator))
+    clustered = functional.normalize(
+        centers + 0.5 * torch.randn(GRAPH_CLASSES, DIM, generator=generator)
+    )
     rows = []
     for name, points in (("prototypes", placed), ("points in 300 clusters", clustered)):
         index = faiss.IndexHNSWFlat(DIM, LINKS, faiss.METRIC_INNER_PRODUCT)
@@ -196,5 +226,14 @@ def graph_rows() -> list[dict[str, object]]:
             found = torch.from_numpy(index.search(z.numpy(), 1)[1][:, 0])
             recall = (found == exact).double().mean().item()
             what = f"nearest of {GRAPH_CLASSES:,} {name}, efSearch {effort}"
-            rows.append(row(what, 1.0, f"faiss IndexHNSWFlat, M = {LINKS}", recall, 1 / max(recall, 1e-3), "recall"))
+            rows.append(
+                row(
+                    what,
+                    1.0,
+                    f"faiss IndexHNSWFlat, M = {LINKS}",
+                    recall,
+                    1 / max(recall, 1e-3),
+                    "recall",
+                )
+            )
     return rows

@@ -1,7 +1,9 @@
-"""Cosine softmax over some of a thousand classes against the full sum: accuracy, and the time of the losses alone.
+"""Cosine softmax over some of a thousand classes against the full sum: accuracy, and the time of
+the losses alone.
 
-Clusters overlap, so that about a third of the examples cannot be told apart. The same network, data and steps for
-each; three seeds. The weighting of the losses was chosen with seed 0, test part included, so these are others.
+Clusters overlap, so that about a third of the examples cannot be told apart. The same network, data
+and steps for each; three seeds. The weighting of the losses was chosen with seed 0, test part
+included, so these are others.
 """
 
 import statistics
@@ -41,7 +43,10 @@ def measure() -> tuple[str, list[dict[str, object]]]:
                 "loss forward and backward, µs": round(1e6 * statistics.median(seconds)),
             }
         )
-    return f"Cosine softmax at K = {NUM_CLASSES}, D = {DIM}: {EPOCHS} epochs of an MLP, {len(SEEDS)} seeds", rows
+    return (
+        f"Cosine softmax at K = {NUM_CLASSES}, D = {DIM}: {EPOCHS} epochs of an MLP, {len(SEEDS)} seeds",
+        rows,
+    )
 
 
 def clusters(seed: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -60,7 +65,9 @@ def train(space: Space, seed: int) -> tuple[float, float]:
     """Return the accuracy on the test part in percent, and the seconds of a step's loss."""
     inputs, labels, test_inputs, test_labels = clusters(seed)
     torch.manual_seed(seed)
-    network = nn.Sequential(nn.Linear(INPUTS, 256), nn.ReLU(), nn.Linear(256, 256), nn.ReLU(), nn.Linear(256, DIM))
+    network = nn.Sequential(
+        nn.Linear(INPUTS, 256), nn.ReLU(), nn.Linear(256, 256), nn.ReLU(), nn.Linear(256, DIM)
+    )
     optimizer = torch.optim.Adam(network.parameters(), lr=RATE)
     spent = []
     for _ in range(EPOCHS):

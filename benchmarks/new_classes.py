@@ -1,4 +1,6 @@
-"""Digits 0 to 4 trained, then 5 to 9 added one by one, in every way there is; and training from scratch on all."""
+"""Digits 0 to 4 trained, then 5 to 9 added one by one, in every way there is; and training from
+scratch on all.
+"""
 
 import statistics
 import warnings
@@ -15,7 +17,8 @@ from hyperproto.priors import from_similarity
 
 EPOCHS, SEEDS, FIRST, DIM = 20, (0, 1, 2), 5, 10
 FEW, ALL = 10, 10_000
-# which of the seven segments of a pocket calculator each digit lights: known without seeing any handwriting
+# which of the seven segments of a pocket calculator each digit lights: known without seeing any
+# handwriting
 SEGMENTS = ["1110111", "0010010", "1011101", "1011011", "0111010"]
 SEGMENTS += ["1101011", "1101111", "1010010", "1111111", "1111011"]
 
@@ -69,9 +72,14 @@ def fit(prototypes: hp.Prototypes, train: Arrays, seed: int) -> hp.Run:
     return hp.fit(network, space, data, epochs=EPOCHS, lr=0.2, reduction="mean", seed=seed)
 
 
-def by_examples(run: hp.Run, digit: int, train: Arrays, seed: int, *, how: str, shots: int) -> hp.Run:
+def by_examples(
+    run: hp.Run, digit: int, train: Arrays, seed: int, *, how: str, shots: int
+) -> hp.Run:
     inputs, _ = first(train, digit, shots)
-    seen = [those(train, 0, FIRST), *(first(train, old, shots) for old in range(FIRST, digit))]  # and no others
+    seen = [
+        those(train, 0, FIRST),
+        *(first(train, old, shots) for old in range(FIRST, digit)),
+    ]  # and no others
     replay = tuple(torch.cat(parts) for parts in zip(*seen, strict=True))
     more = {"replay": replay, "seed": seed} if how == "train" else {}
     return quietly(run, inputs, [str(digit)] * len(inputs), how=how, **more)
@@ -99,9 +107,13 @@ def segments() -> Tensor:
 
 
 def likeness(train: Arrays) -> Tensor:
-    """Return cosines of mean training images, centered: what somebody would say who knows how the digits look."""
+    """Return cosines of mean training images, centered: what somebody would say who knows how the
+    digits look.
+    """
     assert isinstance(train.targets, Tensor)
-    means = torch.stack([train.inputs[train.targets == digit].mean(dim=0).flatten() for digit in range(10)])
+    means = torch.stack(
+        [train.inputs[train.targets == digit].mean(dim=0).flatten() for digit in range(10)]
+    )
     unit = hp.sphere.normalize(means - means.mean(dim=0))
     return unit @ unit.T
 
@@ -119,5 +131,9 @@ def first(data: Arrays, digit: int, shots: int) -> tuple[Tensor, Tensor]:
 
 def accuracies(run: hp.Run, held_out: Arrays, known: int) -> tuple[float, float]:
     old = hp.evaluate(run.network, run.space, those(held_out, 0, FIRST))["accuracy"]
-    new = hp.evaluate(run.network, run.space, those(held_out, FIRST, known))["accuracy"] if known > FIRST else 0.0
+    new = (
+        hp.evaluate(run.network, run.space, those(held_out, FIRST, known))["accuracy"]
+        if known > FIRST
+        else 0.0
+    )
     return old, new

@@ -1,17 +1,19 @@
 """Digits of which three were never seen: how well are they told from the seven known ones?
 
-Five seeds, each with other digits held out, the same network, rate and order for every row. Cross-entropy is scored
-by the largest softmax probability and by the energy of its logits, the sphere by the largest cosine alone and by
-`outlier_score`'s default, which looks at the length of the output as well; its form and power were chosen on
-validation parts (`part="valid"`), and everything here is measured on the test part. The last column rejects at a
-stated 5 %: a threshold from one half of the known test digits, applied to the other, over 20 random halves per seed;
-and to the known digits times ten, which are far outside of everything seen.
+Five seeds, each with other digits held out, the same network, rate and order for every row.
+Cross-entropy is scored by the largest softmax probability and by the energy of its logits, the
+sphere by the largest cosine alone and by `outlier_score`'s default, which looks at the length of
+the output as well; its form and power were chosen on validation parts (`part="valid"`), and
+everything here is measured on the test part. The last column rejects at a stated 5 %: a threshold
+from one half of the known test digits, applied to the other, over 20 random halves per seed; and to
+the known digits times ten, which are far outside of everything seen.
 
-Then rows of tables and texts with classes held out, three seeds, the perceptron and everything else by default:
-Banking77 without 17 of its intents and penguins without one species (where ``--data`` has them), wine without one
-cultivar, digits as rows without three. And photographs as ``hyperproto train`` learns a folder of few of them:
-features of a frozen network, of 40 of CIFAR-100's classes 50 to 99, 100 training images each, the other ten unknown.
-They are those of ``hyperproto reproduce --scale head``, from ``runs/features`` or computed there in half an hour.
+Then rows of tables and texts with classes held out, three seeds, the perceptron and everything else
+by default: Banking77 without 17 of its intents and penguins without one species (where ``--data``
+has them), wine without one cultivar, digits as rows without three. And photographs as ``hyperproto
+train`` learns a folder of few of them: features of a frozen network, of 40 of CIFAR-100's classes
+50 to 99, 100 training images each, the other ten unknown. They are those of ``hyperproto reproduce
+--scale head``, from ``runs/features`` or computed there in half an hour.
 """
 
 import os
@@ -44,8 +46,12 @@ from hyperproto.training.fit import kind_of
 
 EPOCHS, SEEDS, HALVES, RATE = 10, range(5), 20, 0.05
 KNOWN, FEATURES = 7, 1280
-Parts = tuple[Tensor, NDArray[np.int64], Tensor, NDArray[np.int64]]  # rows and class ids, to train on and to test
-Answers = tuple[np.ndarray, np.ndarray]  # scores, shape (n, num_classes), and lengths of outputs, shape (n,)
+Parts = tuple[
+    Tensor, NDArray[np.int64], Tensor, NDArray[np.int64]
+]  # rows and class ids, to train on and to test
+Answers = tuple[
+    np.ndarray, np.ndarray
+]  # scores, shape (n, num_classes), and lengths of outputs, shape (n,)
 SPHERE = {"largest cosine": "cosine", "cosine and length": "length"}
 ROWS: dict[str, tuple[Callable[[], hp.OutputSpace], dict[str, str]]] = {
     "sphere, D = 10 (Eq. 1)": (lambda: hp.Space(10, hp.Classes(KNOWN)), SPHERE),
@@ -68,7 +74,10 @@ def measure() -> tuple[str, list[dict[str, object]]]:
             answers = outputs(build(), seed)
             for label, kind in kinds.items():
                 found[label].append(measures(kind, *answers))
-        rows += [{"output space": name, "score": label, **summarize(measured)} for label, measured in found.items()]
+        rows += [
+            {"output space": name, "score": label, **summarize(measured)}
+            for label, measured in found.items()
+        ]
     for data, (load, unknown) in own_data().items():
         for name, kinds in (("sphere", SPHERE), ("softmax", ROWS["softmax cross-entropy"][1])):
             found = {label: [] for label in kinds}
@@ -77,21 +86,33 @@ def measure() -> tuple[str, list[dict[str, object]]]:
                 for label, kind in kinds.items():
                     found[label].append(measures(kind, *answers))
             title = f"{data}: {name}, by default"
-            rows += [{"output space": title, "score": label, **summarize(all_)} for label, all_ in found.items()]
-    return f"Seven known digits, three unknown, five seeds, {EPOCHS} epochs; then other data, three seeds, %", rows
+            rows += [
+                {"output space": title, "score": label, **summarize(all_)}
+                for label, all_ in found.items()
+            ]
+    return (
+        f"Seven known digits, three unknown, five seeds, {EPOCHS} epochs; then other data, three seeds, %",
+        rows,
+    )
 
 
 def own_data() -> dict[str, tuple[Callable[[int], Parts], int]]:
     """Return data by name: how to read them for a seed, and how many classes are held out."""
     found: dict[str, tuple[Callable[[int], Parts], int]] = {
-        "digits as rows": (lambda seed: split_table(*datasets.load_digits(return_X_y=True), seed), 3),
+        "digits as rows": (
+            lambda seed: split_table(*datasets.load_digits(return_X_y=True), seed),
+            3,
+        ),
         "wine": (lambda seed: split_table(*datasets.load_wine(return_X_y=True), seed), 1),
     }
     folder = Path(os.environ.get("HYPERPROTO_DATA", "."))
     if (folder / "tables" / "penguins.csv").is_file():
         table = pd.read_csv(folder / "tables" / "penguins.csv").dropna()
         ids = pd.factorize(table["species"])[0]
-        found["penguins"] = lambda seed: split_table(table.select_dtypes("number").to_numpy(), ids, seed), 1
+        found["penguins"] = (
+            lambda seed: split_table(table.select_dtypes("number").to_numpy(), ids, seed),
+            1,
+        )
     if (folder / "text" / "banking77").is_dir():
         found["Banking77"] = lambda seed: read_banking77(folder / "text" / "banking77"), 17
     if (folder / "cifar-100-binary").is_dir():
@@ -100,7 +121,9 @@ def own_data() -> dict[str, tuple[Callable[[int], Parts], int]]:
 
 
 def split_table(inputs: NDArray[np.float64], ids: NDArray[np.int64], seed: int) -> Parts:
-    train, test, known, asked = train_test_split(inputs, ids, test_size=0.4, random_state=seed, stratify=ids)
+    train, test, known, asked = train_test_split(
+        inputs, ids, test_size=0.4, random_state=seed, stratify=ids
+    )
     scaler = StandardScaler().fit(train)
     first, second = (torch.from_numpy(scaler.transform(part)).float() for part in (train, test))
     return first, known, second, asked
@@ -117,7 +140,9 @@ def read_banking77(folder: Path) -> Parts:
 
 
 def read_features(folder: Path) -> Parts:
-    """Return features of CIFAR-100's classes 50 to 99: the first 100 training images of each, all test images."""
+    """Return features of CIFAR-100's classes 50 to 99: the first 100 training images of each, all
+    test images.
+    """
     cell = at_scale(paper_cell(reader="cifar-100", kind="conventional"), "head")
     source = read_cell_data(cell, Places(data=folder))
     assert source.test is not None
@@ -130,8 +155,12 @@ def read_features(folder: Path) -> Parts:
     return *parts[0], *parts[1]
 
 
-def default_outputs(name: str, parts: Parts, unknown: int, seed: int) -> tuple[np.ndarray, Answers, Answers]:
-    """Return labels of the test rows, -1 for classes held out, and the answers to them and to ten times them."""
+def default_outputs(
+    name: str, parts: Parts, unknown: int, seed: int
+) -> tuple[np.ndarray, Answers, Answers]:
+    """Return labels of the test rows, -1 for classes held out, and the answers to them and to ten
+    times them.
+    """
     train, ids, test, asked = parts
     count = int(ids.max()) + 1
     lookup = np.full(count, -1)
@@ -139,7 +168,11 @@ def default_outputs(name: str, parts: Parts, unknown: int, seed: int) -> tuple[n
     lookup[np.setdiff1d(np.arange(count), held_out)] = np.arange(known := count - unknown)
     kept = lookup[ids] >= 0
     classes = hp.Classes(known, loss="auto")
-    space = hp.Space(choose_dim([known]), classes) if name == "sphere" else hp.baselines.ConventionalSpace(classes)
+    space = (
+        hp.Space(choose_dim([known]), classes)
+        if name == "sphere"
+        else hp.baselines.ConventionalSpace(classes)
+    )
     torch.manual_seed(seed)
     options, network = {}, default_backbone(space.dim, (train.shape[1],), kind_of(train))
     if train.shape[1] == FEATURES:  # as images: what learns on frozen features of them
@@ -148,7 +181,14 @@ def default_outputs(name: str, parts: Parts, unknown: int, seed: int) -> tuple[n
         reduction, lr = choose_rate("free_norm_softmax", "images")
         options = {"epochs": epochs, "batch_size": batch_size, "reduction": reduction, "lr": lr}
     rows = take_rows(train, torch.from_numpy(np.flatnonzero(kept)))
-    hp.fit(network, space, (rows, torch.from_numpy(lookup[ids[kept]])), seed=seed, progress=False, **options)
+    hp.fit(
+        network,
+        space,
+        (rows, torch.from_numpy(lookup[ids[kept]])),
+        seed=seed,
+        progress=False,
+        **options,
+    )
     return lookup[asked], answer(network, space, test), answer(network, space, 10 * test)
 
 
@@ -160,7 +200,9 @@ def answer(network: nn.Module, space: hp.OutputSpace, inputs: Tensor) -> Answers
 
 
 def outputs(space: hp.OutputSpace, seed: int) -> tuple[np.ndarray, Answers, Answers]:
-    """Return labels of the test part, -1 for unknown digits, and the answers to it and to ten times it."""
+    """Return labels of the test part, -1 for unknown digits, and the answers to it and to ten times
+    it.
+    """
     train, held_out = load_digits(seed=seed)
     unknown = np.random.default_rng(seed).choice(10, 10 - KNOWN, replace=False)
     lookup = torch.full((10,), -1)
@@ -178,9 +220,13 @@ def measures(kind: str, labels: np.ndarray, usual: Answers, far: Answers) -> dic
     known, right = labels >= 0, usual[0].argmax(axis=1) == labels
     rejected, rejected_far = [], []
     for half in range(HALVES):
-        fit, test = np.array_split(np.random.default_rng(half).permutation(np.flatnonzero(known)), 2)
+        fit, test = np.array_split(
+            np.random.default_rng(half).permutation(np.flatnonzero(known)), 2
+        )
         longest = float(usual[1][fit].max())
-        outliers, beyond = (outlier_score(*found, kind=kind, longest=longest) for found in (usual, far))
+        outliers, beyond = (
+            outlier_score(*found, kind=kind, longest=longest) for found in (usual, far)
+        )
         rejection = Rejection.fit(outliers[fit], RATE)
         rejected.append(1 - rejection.accept(outliers[test]).mean())
         rejected_far.append(1 - rejection.accept(beyond[known]).mean())

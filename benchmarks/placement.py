@@ -1,4 +1,5 @@
-"""Placement from ten prototypes to a million: time, memory, maximum cosine and bound; and against random draws.
+"""Placement from ten prototypes to a million: time, memory, maximum cosine and bound; and against
+random draws.
 
 Each case runs in a process of its own, so that its peak memory is its own.
 """

@@ -1,8 +1,9 @@
-"""How soon we are where the paper's method is after 10,000 steps: the search alone, and known codes.
+"""How soon we are where the paper's method is after 10,000 steps: the search alone, and known
+codes.
 
-All are timed in one run, on one thread. The paper's method is timed twice: as published, in torch with autograd and
-an optimizer rebuilt at every step (1,000 steps, times ten), and as `place(method="paper")` does it, in numpy. The
-search is one start of ours from random points.
+All are timed in one run, on one thread. The paper's method is timed twice: as published, in torch
+with autograd and an optimizer rebuilt at every step (1,000 steps, times ten), and as
+`place(method="paper")` does it, in numpy. The search is one start of ours from random points.
 """
 
 import time
@@ -22,7 +23,9 @@ EXPONENTS = (16, 64, 256, 1024)
 
 def measure() -> tuple[str, list[dict[str, object]]]:
     torch.set_num_threads(1)
-    seconds_as_published(10, 3, 20)  # the first optimizer loads modules, which must not be counted ten times over
+    seconds_as_published(
+        10, 3, 20
+    )  # the first optimizer loads modules, which must not be counted ten times over
     with one_thread():
         rows = [measure_case(*case) for case in CASES]
     return "At the separation of 10,000 steps of Eq. 5, one thread", rows

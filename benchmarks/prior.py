@@ -1,8 +1,10 @@
-"""Agreement with a prior and separation against the authors' published prototypes with privileged information.
+"""Agreement with a prior and separation against the authors' published prototypes with privileged
+information.
 
-``HYPERPROTO_AUTHORS`` must name the folder that holds their ``sgd-sem`` and ``sem`` folders. The prior is their own
-file of word vectors, ``sem/cifar100-100d-100c.npy``; with ``HYPERPROTO_WORD_VECTORS`` and ``HYPERPROTO_NAMES``
-(vectors such as GloVe's, and the class names, one a line) a second prior is looked up by name.
+``HYPERPROTO_AUTHORS`` must name the folder that holds their ``sgd-sem`` and ``sem`` folders. The
+prior is their own file of word vectors, ``sem/cifar100-100d-100c.npy``; with
+``HYPERPROTO_WORD_VECTORS`` and ``HYPERPROTO_NAMES`` (vectors such as GloVe's, and the class names,
+one a line) a second prior is looked up by name.
 """
 
 import os
@@ -22,19 +24,29 @@ OURS = {"ours": {}, "assignment": {"method": "assign"}, "separation only": {"pri
 def measure() -> tuple[str, list[dict[str, object]]]:
     folder = os.environ.get("HYPERPROTO_AUTHORS")
     if not folder:
-        return "Priors", [{"skipped": "set HYPERPROTO_AUTHORS to the folder with the authors' sgd-sem and sem"}]
+        return "Priors", [
+            {"skipped": "set HYPERPROTO_AUTHORS to the folder with the authors' sgd-sem and sem"}
+        ]
     words = np.load(Path(folder) / "sem" / "cifar100-100d-100c.npy")
     prior = from_vectors(words)
     rows = _rows("their word2vec", Path(folder), prior) + _by_name(Path(folder))
-    return "Separation and agreement with the prior of CIFAR-100's classes: the authors' prototypes and ours", rows
+    return (
+        "Separation and agreement with the prior of CIFAR-100's classes: the authors' prototypes and ours",
+        rows,
+    )
 
 
 def _rows(source: str, folder: Path, prior: Prior) -> list[dict[str, object]]:
     rows = []
     for dim in DIMS:
-        theirs = unit_rows(np.load(folder / "sgd-sem" / f"cifar100-{dim}d-100c.npy").astype(np.float64))
+        theirs = unit_rows(
+            np.load(folder / "sgd-sem" / f"cifar100-{dim}d-100c.npy").astype(np.float64)
+        )
         rows.append(_row(source, dim, "authors", theirs, prior))
-        rows += [_row(source, dim, name, _placed(100, dim, prior, **how), prior) for name, how in OURS.items()]
+        rows += [
+            _row(source, dim, name, _placed(100, dim, prior, **how), prior)
+            for name, how in OURS.items()
+        ]
     return rows
 
 

@@ -1,7 +1,8 @@
-"""How much of a fit on Banking77's words is the data-driven prior, in seconds of one processor, by dimensions.
+"""How much of a fit on Banking77's words is the data-driven prior, in seconds of one processor, by
+dimensions.
 
-``--data DIR`` or ``HYPERPROTO_DATA`` must name the folder with ``text/banking77``. By default the 77 intents form a
-simplex, for which no prior is made.
+``--data DIR`` or ``HYPERPROTO_DATA`` must name the folder with ``text/banking77``. By default the
+77 intents form a simplex, for which no prior is made.
 """
 
 import os

@@ -1,4 +1,6 @@
-"""A step of Equation 6, loss and gradient, against the dense form in torch with autograd, and a K x K product."""
+"""A step of Equation 6, loss and gradient, against the dense form in torch with autograd, and a K x
+K product.
+"""
 
 from collections.abc import Callable
 
@@ -36,7 +38,14 @@ def measure_dense(count: int, dim: int) -> dict[str, object]:
 
 def measure_product(count: int, dim: int) -> dict[str, object]:
     ours, points, similarity = problem(count, dim)
-    return row(count, dim, lambda: ours(points), lambda: similarity @ similarity, "product of K x K matrices", "")
+    return row(
+        count,
+        dim,
+        lambda: ours(points),
+        lambda: similarity @ similarity,
+        "product of K x K matrices",
+        "",
+    )
 
 
 def problem(count: int, dim: int) -> tuple[Ranking, np.ndarray, np.ndarray]:
@@ -45,7 +54,9 @@ def problem(count: int, dim: int) -> tuple[Ranking, np.ndarray, np.ndarray]:
     return Ranking(similarity), random_points(count, dim, 1), similarity
 
 
-def dense_step(points: np.ndarray, similarity: np.ndarray) -> Callable[[], tuple[float, np.ndarray]]:
+def dense_step(
+    points: np.ndarray, similarity: np.ndarray
+) -> Callable[[], tuple[float, np.ndarray]]:
     p, s = torch.from_numpy(points), torch.from_numpy(similarity)
     truth = (s[:, :, None] >= s[:, None, :]).double()
     same = torch.eye(len(p), dtype=torch.bool)
@@ -65,7 +76,12 @@ def dense_step(points: np.ndarray, similarity: np.ndarray) -> Callable[[], tuple
 
 
 def row(
-    count: int, dim: int, ours: Callable[[], object], peer: Callable[[], object], name: str, error: str
+    count: int,
+    dim: int,
+    ours: Callable[[], object],
+    peer: Callable[[], object],
+    name: str,
+    error: str,
 ) -> dict[str, object]:
     mine, theirs, ratio = compare(ours, peer, rounds=15)
     return {

@@ -1,8 +1,9 @@
 """Rotated digits: the joint sphere against the multi-task baseline.
 
-Each space's learning rate, and the weight of the angle where two heads need one, are chosen on the validation part by
-accuracy minus the angle's error as a share of 180 degrees, mean of three seeds, one that diverges counting for
-nothing; then each is trained again with them, with three other seeds, and tested on the held-out quarter.
+Each space's learning rate, and the weight of the angle where two heads need one, are chosen on the
+validation part by accuracy minus the angle's error as a share of 180 degrees, mean of three seeds,
+one that diverges counting for nothing; then each is trained again with them, with three other
+seeds, and tested on the held-out quarter.
 """
 
 import statistics
@@ -20,11 +21,17 @@ def measure() -> tuple[str, list[dict[str, object]]]:
     rows = []
     for name in SPACES:
         settings = [(weight, lr) for weight in WEIGHTS.get(name, (None,)) for lr in RATES]
-        tuned = {each: [trained(name, *each, seed=seed, part="valid") for seed in TRIED] for each in settings}
+        tuned = {
+            each: [trained(name, *each, seed=seed, part="valid") for seed in TRIED]
+            for each in settings
+        }
         best = max(settings, key=lambda each: statistics.mean(map(score, tuned[each])))
         tested = [trained(name, *best, seed=seed, part="test") for seed in SEEDS]
         ended = [measured for measured in tested if measured is not None]
-        accuracies, errors = [100 * accuracy for accuracy, _ in ended], [error for _, error in ended]
+        accuracies, errors = (
+            [100 * accuracy for accuracy, _ in ended],
+            [error for _, error in ended],
+        )
         rows.append(
             {
                 "output space": name,

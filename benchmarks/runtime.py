@@ -1,9 +1,11 @@
-"""Exported models without torch: whether they answer the same, what they take to install, to start and to answer.
+"""Exported models without torch: whether they answer the same, what they take to install, to start
+and to answer.
 
-``--data DIR`` or ``HYPERPROTO_DATA`` must name the folder with ``cifar-100-binary`` and ``text/banking77``. Models
-are trained as the command line does by default (CIFAR-100 on 2,000 images: what is learned is not the point),
-exported, and compared on the whole test set. A virtual environment is made with ``hyperproto-runtime`` alone; times
-are CPU seconds of one thread, which other processes disturb less than a clock.
+``--data DIR`` or ``HYPERPROTO_DATA`` must name the folder with ``cifar-100-binary`` and
+``text/banking77``. Models are trained as the command line does by default (CIFAR-100 on 2,000
+images: what is learned is not the point), exported, and compared on the whole test set. A virtual
+environment is made with ``hyperproto-runtime`` alone; times are CPU seconds of one thread, which
+other processes disturb less than a clock.
 """
 
 import csv
@@ -65,7 +67,7 @@ def answer():
         space.decode(space.predict(network(batch)))
 """
 RUNTIME = """
-from hyperproto_runtime import Predictor
+from hyperproto.runtime import Predictor
 predictor = Predictor({model!r}, threads=1)
 def answer():
     predictor.predict({item})
@@ -75,22 +77,38 @@ def answer():
 def measure() -> tuple[str, list[dict[str, object]]]:
     data = os.environ.get("HYPERPROTO_DATA")
     if not data:
-        return "Without torch", [{"skipped": "set HYPERPROTO_DATA to the folder that holds CIFAR-100 and Banking77"}]
+        return "Without torch", [
+            {"skipped": "set HYPERPROTO_DATA to the folder that holds CIFAR-100 and Banking77"}
+        ]
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as place:
-        rows = [_banking(Path(data), Path(place) / "text"), _cifar(Path(data), Path(place) / "images")]
+        rows = [
+            _banking(Path(data), Path(place) / "text"),
+            _cifar(Path(data), Path(place) / "images"),
+        ]
         small = _environment(Path(place) / "venv")
         for row, kind in zip(rows, ("text", "images"), strict=True):
             row |= _times(Path(place) / kind, kind, small)
             row["install, MB"] = round(_size(Path(place) / "venv") / 1e6)
             row["torch's, MB"] = round(_size(Path(torch.__file__).parent) / 1e6)
-    return "torch and onnxruntime on whole test sets; starting, and answering one input, in CPU time", rows
+    return (
+        "torch and onnxruntime on whole test sets; starting, and answering one input, in CPU time",
+        rows,
+    )
 
 
 def _banking(data: Path, place: Path) -> dict[str, object]:
     folder = data / "text" / "banking77"
-    options: dict[str, Any] = {"text": "text", "classes": ["category"], "test": str(folder / "test.csv")}
-    train(RunSpec(data=describe_data(folder / "train.csv", "table", **options)), place / "run", progress=False)
+    options: dict[str, Any] = {
+        "text": "text",
+        "classes": ["category"],
+        "test": str(folder / "test.csv"),
+    }
+    train(
+        RunSpec(data=describe_data(folder / "train.csv", "table", **options)),
+        place / "run",
+        progress=False,
+    )
     export_run(place / "run", place / "model")
     with (folder / "test.csv").open(encoding="utf-8", newline="") as file:
         texts = [row["text"] for row in csv.DictReader(file)]
@@ -105,7 +123,12 @@ def _banking(data: Path, place: Path) -> dict[str, object]:
 
 
 def _cifar(data: Path, place: Path) -> dict[str, object]:
-    spec = DataSpec(reader="cifar-100", path=str(data / "cifar-100-binary"), train_examples=2000, test_examples=200)
+    spec = DataSpec(
+        reader="cifar-100",
+        path=str(data / "cifar-100-binary"),
+        train_examples=2000,
+        test_examples=200,
+    )
     train(RunSpec(data=spec), place / "run", progress=False)
     test = read_cifar100(data / "cifar-100-binary").test
     assert test is not None
@@ -127,7 +150,9 @@ def _cifar(data: Path, place: Path) -> dict[str, object]:
     return {"data": "CIFAR-100 test"} | _compare(space, "class", torch.cat(outputs), found, place)
 
 
-def _compare(space: Any, task: str, z: torch.Tensor, found: dict[str, Any], place: Path) -> dict[str, object]:
+def _compare(
+    space: Any, task: str, z: torch.Tensor, found: dict[str, Any], place: Path
+) -> dict[str, object]:
     described = json.loads((place / "model" / "model.json").read_text())["tasks"][0]
     with torch.no_grad():
         scores = space.scores_by_task(z)[task].double()
@@ -147,8 +172,14 @@ def _environment(place: Path) -> str:
     python = str(place / "bin" / "python")
     constraints = {**os.environ, "PIP_CONSTRAINT": str(ROOT / "constraints.txt")}
     constraints.pop("PYTHONPATH", None)
-    subprocess.run([python, "-m", "pip", "install", "--quiet", str(ROOT / "runtime")], check=True, env=constraints)
-    subprocess.run([python, "-m", "pip", "uninstall", "--quiet", "--yes", "pip", "setuptools"], check=True)
+    subprocess.run(
+        [python, "-m", "pip", "install", "--quiet", str(ROOT / "runtime")],
+        check=True,
+        env=constraints,
+    )
+    subprocess.run(
+        [python, "-m", "pip", "uninstall", "--quiet", "--yes", "pip", "setuptools"], check=True
+    )
     for path in place.rglob("__pycache__"):
         for file in path.iterdir():
             file.unlink()
@@ -157,14 +188,21 @@ def _environment(place: Path) -> str:
 
 def _times(place: Path, kind: str, small: str) -> dict[str, object]:
     run, model = str(place / "run"), str(place / "model")
-    item = repr([str(place / "one.png")] if kind == "images" else (place / "one.txt").read_text(encoding="utf-8"))
+    item = repr(
+        [str(place / "one.png")]
+        if kind == "images"
+        else (place / "one.txt").read_text(encoding="utf-8")
+    )
     scripts = {
         "runtime": (small, RUNTIME.format(model=model, item=item)),
         "torch": (sys.executable, TORCH.format(run=run, kind=kind, item=item)),
     }
     row: dict[str, object] = {}
     for name, (python, setup) in scripts.items():
-        started = min(_run(python, f"import time\n{setup}\nanswer()\nprint(time.process_time())") for _ in range(3))
+        started = min(
+            _run(python, f"import time\n{setup}\nanswer()\nprint(time.process_time())")
+            for _ in range(3)
+        )
         row[f"{name}: start and answer, s"] = round(float(started), 2)
     for name, (python, setup) in scripts.items():
         spent = json.loads(_run(python, LATENCY.format(setup=setup, rounds=ROUNDS[kind])))["ms"]
@@ -182,4 +220,8 @@ def _run(python: str, code: str) -> str:
 
 
 def _size(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+    return sum(
+        path.stat().st_size
+        for path in folder.rglob("*")
+        if path.is_file() and not path.is_symlink()
+    )

@@ -1,8 +1,10 @@
-"""``hyperproto serve`` under load, on loopback: requests a second and latencies, and a shutdown that loses nothing.
+"""``hyperproto serve`` under load, on loopback: requests a second and latencies, and a shutdown
+that loses nothing.
 
-The model is a classifier of digits, the request one row of 64 numbers by the Open Inference Protocol. Client and
-server share the machine. The peer is the same server's ``/v2/health/live``: HTTP without a model. What
-else the machine does falls on latencies, and not on the processor time that the server takes for a request.
+The model is a classifier of digits, the request one row of 64 numbers by the Open Inference
+Protocol. Client and server share the machine. The peer is the same server's ``/v2/health/live``:
+HTTP without a model. What else the machine does falls on latencies, and not on the processor time
+that the server takes for a request.
 """
 
 import asyncio
@@ -77,7 +79,9 @@ def cpu(server: subprocess.Popen[str]) -> float:
 def batches(port: int) -> tuple[float, float]:
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as reply:
         text = reply.read().decode()
-    rows, runs = (re.search(rf"hyperproto_batch_rows_{part} (\S+)", text)[1] for part in ("sum", "count"))
+    rows, runs = (
+        re.search(rf"hyperproto_batch_rows_{part} (\S+)", text)[1] for part in ("sum", "count")
+    )
     return float(rows), float(runs)
 
 
@@ -85,9 +89,19 @@ def measure() -> tuple[str, list[dict[str, object]]]:
     digits = load_digits()
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "digits"
-        model = HypersphericalClassifier(random_state=0).fit(digits.data[:1500], digits.target[:1500])
+        model = HypersphericalClassifier(random_state=0).fit(
+            digits.data[:1500], digits.target[:1500]
+        )
         model.export(folder, digits.data[1500:])
-        command = [sys.executable, "-m", "hyperproto_runtime", "serve", str(folder), "--port", "0"]
+        command = [
+            sys.executable,
+            "-m",
+            "hyperproto.runtime.cli",
+            "serve",
+            str(folder),
+            "--port",
+            "0",
+        ]
         started = time.perf_counter()
         server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
         try:
@@ -101,8 +115,13 @@ def measure() -> tuple[str, list[dict[str, object]]]:
             server.communicate()
 
 
-async def _measure(port: int, server: subprocess.Popen[str], rows: np.ndarray) -> list[dict[str, object]]:
-    request, bare = post("target", rows[1600]), b"GET /v2/health/live HTTP/1.1\r\nHost: localhost\r\n\r\n"
+async def _measure(
+    port: int, server: subprocess.Popen[str], rows: np.ndarray
+) -> list[dict[str, object]]:
+    request, bare = (
+        post("target", rows[1600]),
+        b"GET /v2/health/live HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    )
     await Load(port, request).run(8, 300, SECONDS)  # warm
     table: list[dict[str, object]] = []
     for connections in CONNECTIONS:

@@ -1,6 +1,7 @@
 """How soon the command line answers, and the library in a new process, against importing torch.
 
-The last rows are seconds of one processor in one new process, each after those before it; the least of five.
+The last rows are seconds of one processor in one new process, each after those before it; the least
+of five.
 """
 
 import subprocess
@@ -36,10 +37,17 @@ lap()
 def first_calls() -> list[dict[str, object]]:
     """Return what a process pays once, in seconds of one processor."""
     runs = [
-        subprocess.run([sys.executable, "-c", FIRST], check=True, capture_output=True, text=True) for _ in range(5)
+        subprocess.run([sys.executable, "-c", FIRST], check=True, capture_output=True, text=True)
+        for _ in range(5)
     ]
-    _, theirs, *ours = (min(times) for times in zip(*(map(float, run.stdout.split()) for run in runs), strict=True))
-    names = ("import hyperproto, after torch", "the first hp.Space(...)", "the first hp.fit(...), one step")
+    _, theirs, *ours = (
+        min(times) for times in zip(*(map(float, run.stdout.split()) for run in runs), strict=True)
+    )
+    names = (
+        "import hyperproto, after torch",
+        "the first hp.Space(...)",
+        "the first hp.fit(...), one step",
+    )
     return [
         {
             "command": name,
@@ -55,7 +63,9 @@ def measure() -> tuple[str, list[dict[str, object]]]:
     rows = []
     for arguments in (["--help"], ["place", "--help"]):
         command = f"import sys; sys.argv = ['hyperproto'] + {arguments}; from hyperproto.cli.main import main; main()"
-        mine, theirs, ratio = compare(lambda c=command: start(c), lambda: start("import torch"), rounds=7)
+        mine, theirs, ratio = compare(
+            lambda c=command: start(c), lambda: start("import torch"), rounds=7
+        )
         rows.append(
             {
                 "command": "hyperproto " + " ".join(arguments),

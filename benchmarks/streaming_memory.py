@@ -1,7 +1,9 @@
-"""Memory and speed of streaming, by the number of files: parent and workers together, shared pages counted once.
+"""Memory and speed of streaming, by the number of files: parent and workers together, shared pages
+counted once.
 
-Each set has its own process. The files are a few hundred JPEGs made on the spot, listed over and over; a pass stops
-after two thousand images, by when the memory has reached its height. Linux only: it reads ``smaps_rollup``.
+Each set has its own process. The files are a few hundred JPEGs made on the spot, listed over and
+over; a pass stops after two thousand images, by when the memory has reached its height. Linux only:
+it reads ``smaps_rollup``.
 """
 
 import json
@@ -20,9 +22,23 @@ def measure() -> tuple[str, list[dict[str, object]]]:
         make_files(Path(folder))
         rows = []
         for n, size in CASES:
-            command = [sys.executable, "-m", "benchmarks.streaming_memory", folder, str(n), str(size)]
-            rows.append(json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout))
-    return f"Streaming JPEGs of 320 x 240 pixels with resized crop and flip, batches of {BATCH}, two workers", rows
+            command = [
+                sys.executable,
+                "-m",
+                "benchmarks.streaming_memory",
+                folder,
+                str(n),
+                str(size),
+            ]
+            rows.append(
+                json.loads(
+                    subprocess.run(command, check=True, capture_output=True, text=True).stdout
+                )
+            )
+    return (
+        f"Streaming JPEGs of 320 x 240 pixels with resized crop and flip, batches of {BATCH}, two workers",
+        rows,
+    )
 
 
 def make_files(folder: Path) -> None:
@@ -44,7 +60,11 @@ def measure_here(folder: Path, n: int, size: int) -> dict[str, object]:
     split = Split(files, {"class": torch.zeros(n, dtype=torch.int64)})
     preprocessing = ImagePreprocessing(size=size, resize=size * 8 // 7)
     data = ImageData(
-        split, preprocessing, augment=Augment(flip=True, resized_crop=(0.08, 1.0)), keep="stream", workers=2
+        split,
+        preprocessing,
+        augment=Augment(flip=True, resized_crop=(0.08, 1.0)),
+        keep="stream",
+        workers=2,
     )
     before, most, started = megabytes(), 0.0, time.perf_counter()
     for number, _ in enumerate(Batches(data, BATCH, shuffle=True).epoch(0)):

@@ -1,7 +1,8 @@
-"""Reading a file of 400,000 word vectors for 100 class names: time against a plain line count, and memory.
+"""Reading a file of 400,000 word vectors for 100 class names: time against a plain line count, and
+memory.
 
-The line count is ``sum(1 for _ in open(path, "rb"))``, timed in turn with the reading. Memory is the peak that
-reading adds to a process of its own, which has imported everything before.
+The line count is ``sum(1 for _ in open(path, "rb"))``, timed in turn with the reading. Memory is
+the peak that reading adds to a process of its own, which has imported everything before.
 """
 
 import gzip
@@ -26,7 +27,9 @@ def measure() -> tuple[str, list[dict[str, object]]]:
 
 
 def write_files(folder: Path) -> tuple[Path, ...]:
-    """Write the same vectors as text and as word2vec's binary, and the text gzipped; a thousand words at a time."""
+    """Write the same vectors as text and as word2vec's binary, and the text gzipped; a thousand
+    words at a time.
+    """
     text, binary = folder / "words.txt", folder / "words.bin"
     rng = np.random.default_rng(0)
     line = "%s " + " ".join(["%.5f"] * DIM) + "\n"
@@ -83,7 +86,9 @@ def added_peak_mb(path: Path) -> float:
 
 
 def peak_mb() -> float:
-    """Return the peak of this process alone; getrusage's would count the process that started it, too."""
+    """Return the peak of this process alone; getrusage's would count the process that started it,
+    too.
+    """
     status = Path("/proc/self/status").read_text()
     return int(status.partition("VmHWM:")[2].split()[0]) * 1024 / 1e6
 

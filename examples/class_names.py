@@ -1,7 +1,8 @@
 """Privileged information: the hundred classes of CIFAR-100 placed by what their names say.
 
-The paper takes word vectors. None are small enough to come along, so this uses the groups that CIFAR-100's publishers
-sorted the names into; ``prior="glove.6B.100d.txt"`` takes word vectors instead.
+The paper takes word vectors. None are small enough to come along, so this uses the groups that
+CIFAR-100's publishers sorted the names into; ``prior="glove.6B.100d.txt"`` takes word vectors
+instead.
 """
 
 import torch
@@ -45,6 +46,8 @@ def kin(prototypes):
 apart = hp.place(names, 10, effort="fast")
 by_name = hp.place(names, 10, prior=taxonomy, effort="fast")
 for title, placed in (("as far apart as possible", apart), ("by the groups", by_name)):
-    print(f"{title}: maximum cosine {placed.certificate.max_cosine:.2f}, of one group {100 * kin(placed):.0f} %")
+    print(
+        f"{title}: maximum cosine {placed.certificate.max_cosine:.2f}, of one group {100 * kin(placed):.0f} %"
+    )
 assert kin(by_name) > 0.35 > 0.1 > kin(apart)
 assert by_name.certificate.max_cosine < apart.certificate.max_cosine + 0.1

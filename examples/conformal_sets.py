@@ -12,11 +12,15 @@ model = HypersphericalClassifier(random_state=0).fit(X[:600], y[:600])
 print(f"one answer: {100 * model.score(X[600:], y[600:]):.1f} % right")
 
 levels, covered, sizes = (0.8, 0.9, 0.95), [], []
-for seed in range(20):  # the promise is one on average, so draw what calibrates and what tests twenty times
+for seed in range(
+    20
+):  # the promise is one on average, so draw what calibrates and what tests twenty times
     rows = np.random.default_rng(seed).permutation(np.arange(600, len(X)))
     held_out, test = rows[:600], rows[600:]
     model.recalibrate(X[held_out], y[held_out])
-    sets = [model.conformal_sets(X[test], coverage=level) for level in levels]  # (n, 10), true for classes in the set
+    sets = [
+        model.conformal_sets(X[test], coverage=level) for level in levels
+    ]  # (n, 10), true for classes in the set
     covered.append([found[np.arange(len(test)), y[test]].mean() for found in sets])
     sizes.append([found.sum(axis=1).mean() for found in sets])
 

@@ -10,7 +10,11 @@ torch.manual_seed(0)
 train, held_out = load_digits()
 space = hp.Space(3, hp.Classes(10, loss=hp.losses.FreeNormSoftmax()))
 network = torch.nn.Sequential(
-    torch.nn.Flatten(), torch.nn.Linear(64, 128), torch.nn.BatchNorm1d(128), torch.nn.ReLU(), torch.nn.Linear(128, 3)
+    torch.nn.Flatten(),
+    torch.nn.Linear(64, 128),
+    torch.nn.BatchNorm1d(128),
+    torch.nn.ReLU(),
+    torch.nn.Linear(128, 3),
 )
 optimizer = torch.optim.Adam(network.parameters(), lr=0.01)
 
@@ -28,7 +32,12 @@ for _ in range(12):
         loss.backward()
         optimizer.step()
 
-print(f"{100 * accuracies[0]:.0f} % at the start, {100 * accuracies[-1]:.0f} % after {len(frames) - 1} epochs")
-print("No ten points on S² have a smaller maximum cosine than", f"{space.prototypes.certificate.bound:.3f},")
+print(
+    f"{100 * accuracies[0]:.0f} % at the start, {100 * accuracies[-1]:.0f} % after {len(frames) - 1} epochs"
+)
+print(
+    "No ten points on S² have a smaller maximum cosine than",
+    f"{space.prototypes.certificate.bound:.3f},",
+)
 print("these have", f"{space.prototypes.certificate.max_cosine:.3f}")
 assert accuracies[-1] > 0.9 > 0.3 > accuracies[0]

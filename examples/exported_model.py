@@ -13,7 +13,7 @@ from hyperproto.estimators import HypersphericalClassifier
 WITHOUT_TORCH = """
 import json, sys
 sys.modules["torch"] = None  # importing it is an error from here on
-from hyperproto_runtime import Predictor
+from hyperproto.runtime import Predictor
 rows = json.load(sys.stdin)
 print(json.dumps([str(name) for name in Predictor(sys.argv[1]).predict(rows)]))
 """
@@ -22,10 +22,14 @@ wine = load_wine(as_frame=True)
 X, X_test, y, y_test = train_test_split(wine.data, wine.target_names[wine.target], random_state=0)
 model = HypersphericalClassifier(random_state=0).fit(X, y)
 with TemporaryDirectory() as folder:
-    report = model.export(f"{folder}/model", X_test)  # compares torch and onnxruntime on these rows first
+    report = model.export(
+        f"{folder}/model", X_test
+    )  # compares torch and onnxruntime on these rows first
     rows = json.dumps(X_test.to_dict("records"))
     command = [sys.executable, "-c", WITHOUT_TORCH, f"{folder}/model"]
-    answers = json.loads(subprocess.run(command, input=rows, capture_output=True, text=True, check=True).stdout)
+    answers = json.loads(
+        subprocess.run(command, input=rows, capture_output=True, text=True, check=True).stdout
+    )
 
 print(report)
 print(answers[:3])

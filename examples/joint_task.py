@@ -1,4 +1,6 @@
-"""A class and a number on one sphere, with missing labels, by the training loop that comes along."""
+"""A class and a number on one sphere, with missing labels, by the training loop
+that comes along.
+"""
 
 import math
 from tempfile import TemporaryDirectory
@@ -15,7 +17,9 @@ train.targets["angle"][::3] = math.nan  # a third of the angles were never writt
 
 space = hp.Space(6, digit=hp.Classes(["2", "3", "4", "5", "7"]), angle=hp.Range(0, 180, margin=0.1))
 with TemporaryDirectory() as folder:
-    run = hp.fit(DigitNet(space.dim), space, train, valid=held_out, epochs=5, lr=0.003, folder=folder)
+    run = hp.fit(
+        DigitNet(space.dim), space, train, valid=held_out, epochs=5, lr=0.003, folder=folder
+    )
     network, loaded = hp.load(folder)
 
 answers = loaded.decode(loaded.predict(network(held_out.inputs[:3])))

@@ -1,4 +1,6 @@
-"""A million classes: placed in seconds, and a training step that does not know how many there are."""
+"""A million classes: placed in seconds, and a training step that does not know
+how many there are.
+"""
 
 import time
 
@@ -13,7 +15,10 @@ def step_time(space, network, steps=20):
     """Return the seconds of a step, the least of several, with new labels in each."""
     optimizer, seconds = torch.optim.SGD(network.parameters(), lr=0.1), []
     for _ in range(steps):
-        inputs, labels = torch.randn(128, 256), torch.randint(space.tasks["target"].num_classes, (128,))
+        inputs, labels = (
+            torch.randn(128, 256),
+            torch.randint(space.tasks["target"].num_classes, (128,)),
+        )
         start = time.perf_counter()
         space(network(inputs), labels).backward()
         optimizer.step()
@@ -24,7 +29,9 @@ def step_time(space, network, steps=20):
 
 start = time.perf_counter()
 million = hp.place(1_000_000, 64, method="codes")
-print(f"placed in {time.perf_counter() - start:.1f} s, maximum cosine {million.certificate.max_cosine:.3f}")
+print(
+    f"placed in {time.perf_counter() - start:.1f} s, maximum cosine {million.certificate.max_cosine:.3f}"
+)
 many, few = hp.Space(64, hp.Classes(million)), hp.Space(64, hp.Classes(100))
 network = torch.nn.Linear(256, 64)
 ratio = step_time(many, network) / step_time(few, network)

@@ -13,7 +13,9 @@ model = HypersphericalClassifier(dim=10, replay=20, random_state=0).fit(X[y < 9]
 friday = model.score(X_test[y_test < 9], y_test[y_test < 9])
 
 # on Monday: a prototype for "9", and a few steps on the ten new examples and the kept ones
-report = model.add_classes(X[y == 9][:10], y[y == 9][:10], new_valid=(X_test[y_test == 9], y_test[y_test == 9]))
+report = model.add_classes(
+    X[y == 9][:10], y[y == 9][:10], new_valid=(X_test[y_test == 9], y_test[y_test == 9])
+)
 monday, new = model.score(X_test[y_test < 9], y_test[y_test < 9]), report.new_accuracy
 
 print(f"the nine digits: {100 * friday:.1f} % on Friday, {100 * monday:.1f} % on Monday")

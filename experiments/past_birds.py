@@ -1,6 +1,8 @@
-"""Beyond the paper: losses by dimensions on frozen features of CUB, on which the default's rule was not chosen.
+"""Beyond the paper: losses by dimensions on frozen features of CUB, on which the default's rule was
+not chosen.
 
-By that rule the loss is 1 - cos up to eight classes per dimension, here 25 dimensions, and its root beyond.
+By that rule the loss is 1 - cos up to eight classes per dimension, here 25 dimensions, and its root
+beyond.
 """
 
 from typing import Any
@@ -9,7 +11,9 @@ from hyperproto.reproduction.cell import WHOLE, Cell, at_scale, paper_cell
 from hyperproto.reproduction.experiment import Entry, Experiment
 from hyperproto.reproduction.rates import with_softmax
 
-BIRDS = paper_cell(reader="cub-200-2011", options=WHOLE, backbone="resnet-3463", dim=200, batch_size=64)
+BIRDS = paper_cell(
+    reader="cub-200-2011", options=WHOLE, backbone="resnet-3463", dim=200, batch_size=64
+)
 DIMS = (50, 25, 20, 10)
 SOFTMAX, PRIOR = "Softmax CE, 200 outputs", "data-driven"
 LOSSES: dict[str, dict[str, Any]] = {
@@ -22,7 +26,9 @@ LOSSES: dict[str, dict[str, Any]] = {
 
 
 def entries(scale: str) -> list[Entry]:
-    """Return the table, at scale "head" alone: 21 cells of 10 s x 5 seeds of one core, 18 minutes."""
+    """Return the table, at scale "head" alone: 21 cells of 10 s x 5 seeds of
+    one core, 18 minutes.
+    """
     if scale not in ("head", "smoke"):
         return []
     softmax = at_scale(with_softmax(BIRDS), "head")  # one run is shown in every column
@@ -30,7 +36,9 @@ def entries(scale: str) -> list[Entry]:
     for row, options in LOSSES.items():
         made += [_entry(row, dim, at_scale(BIRDS.but(dim=dim, **options), "head")) for dim in DIMS]
     if scale == "smoke":
-        return [_entry(entry.row, 3, at_scale(entry.cell, scale).but(lr=0.1)) for entry in made[::12]]
+        return [
+            _entry(entry.row, 3, at_scale(entry.cell, scale).but(lr=0.1)) for entry in made[::12]
+        ]
     return made
 
 

@@ -1,4 +1,6 @@
-"""Beyond the paper: does a quarter of the dimensions suffice? Runs of other tables, next to softmax."""
+"""Beyond the paper: does a quarter of the dimensions suffice? Runs of other tables, next to
+softmax.
+"""
 
 import re
 from collections.abc import Sequence
@@ -13,14 +15,19 @@ from hyperproto.reproduction.grid import Grid
 
 SOFTMAX = "Softmax CE"
 PAPER, PRIOR = "Equation 1, this paper's prototypes", "Equation 1, ours with the data-driven prior"
-DEFAULT, RANK = "Free norm, axes of the prior (the default from scratch)", "Softmax CE behind D learned dimensions"
+DEFAULT, RANK = (
+    "Free norm, axes of the prior (the default from scratch)",
+    "Softmax CE behind D learned dimensions",
+)
 FROZEN = "1 - cos, or its root, order of the prior (the default on frozen features)"
 POWERS = {"D = 25": "1 - cos", "D = 10": "Root of 1 - cos", "D = 5": "Root of 1 - cos"}
 DIMS = (3, 5, 10, 25, 100)
 
 
 def entries(scale: str) -> list[Entry]:
-    """Return what other tables ask for: heads by dimensions, then 25 dimensions from scratch by epochs."""
+    """Return what other tables ask for: heads by dimensions, then 25 dimensions from scratch by
+    epochs.
+    """
     if scale != "head":
         return []
     first, medium = _by_place(table1.entries(scale)), _by_place(table3.entries("medium"))
@@ -28,11 +35,21 @@ def entries(scale: str) -> list[Entry]:
         _by_place(find_experiment(str(Path(__file__).with_name(f"past_{name}.py"))).entries(at))
         for name, at in (("losses", scale), ("short_runs", "cpu"), ("long", "medium"))
     )
-    placed = {(SOFTMAX, f"D = {dim}"): first[table1.SOFTMAX, f"{table1.CIFAR} {dim}"] for dim in DIMS}
+    placed = {
+        (SOFTMAX, f"D = {dim}"): first[table1.SOFTMAX, f"{table1.CIFAR} {dim}"] for dim in DIMS
+    }
     placed |= {(PAPER, f"D = {dim}"): first["This paper", f"{table1.CIFAR} {dim}"] for dim in DIMS}
-    placed |= {(PRIOR, column): entry for (row, column), entry in losses.items() if row == "Equation 1"}
-    placed |= {(DEFAULT, column): entry for (row, column), entry in losses.items() if row.startswith("Free norm,")}
-    placed |= {(DEFAULT, "D = 100"): losses["Free norm", "D = 100"]}  # a simplex, which has no axes to choose
+    placed |= {
+        (PRIOR, column): entry for (row, column), entry in losses.items() if row == "Equation 1"
+    }
+    placed |= {
+        (DEFAULT, column): entry
+        for (row, column), entry in losses.items()
+        if row.startswith("Free norm,")
+    }
+    placed |= {
+        (DEFAULT, "D = 100"): losses["Free norm", "D = 100"]
+    }  # a simplex, which has no axes to choose
     placed |= {(FROZEN, column): losses[row, column] for column, row in POWERS.items()}
     placed |= {(RANK, column): entry for (row, column), entry in losses.items() if row == RANK}
     placed |= {
@@ -44,7 +61,9 @@ def entries(scale: str) -> list[Entry]:
         (DEFAULT, "30 epochs"): medium[table3.DEFAULT, "25"],
         (SOFTMAX, "100 epochs"): longer["Softmax CE", "100 epochs"],
         (PAPER, "100 epochs"): longer["Equation 1, D = 25", "100 epochs"],
-        (DEFAULT, "100 epochs"): longer["Free norm, axes of the data-driven prior, D = 25", "100 epochs"],
+        (DEFAULT, "100 epochs"): longer[
+            "Free norm, axes of the data-driven prior, D = 25", "100 epochs"
+        ],
     }
     seeds = {"5 epochs": 3, "30 epochs": 3, "100 epochs": 1}
     return [
@@ -64,14 +83,28 @@ def draw_shares(grid: Grid, path: Path) -> None:
         "epochs from scratch, D = 25": "{} epochs",
     }
     with new_picture(path, 11, 5) as figure:
-        for axes, (label, column) in zip(figure.subplots(1, 2, sharey=True), panels.items(), strict=True):
-            asked = sorted(int(text) for name in grid.columns for text in re.findall(column.format(r"(\d+)"), name))
+        for axes, (label, column) in zip(
+            figure.subplots(1, 2, sharey=True), panels.items(), strict=True
+        ):
+            asked = sorted(
+                int(text)
+                for name in grid.columns
+                for text in re.findall(column.format(r"(\d+)"), name)
+            )
             for row, color in zip(grid.rows, COLORS, strict=False):
                 found = {x: share(grid, row, column.format(x)) for x in asked}
                 shown = {x: value for x, value in found.items() if value is not None}
                 if shown:
                     means, errors = zip(*shown.values(), strict=True)
-                    axes.errorbar(list(shown), means, yerr=errors, marker="o", color=color, label=row, capsize=2.5)
+                    axes.errorbar(
+                        list(shown),
+                        means,
+                        yerr=errors,
+                        marker="o",
+                        color=color,
+                        label=row,
+                        capsize=2.5,
+                    )
             for x in asked:
                 if share(grid, grid.rows[0], column.format(x)) is None:
                     spot = {"xycoords": ("data", "axes fraction"), "ha": "center", "fontsize": 8}
@@ -84,7 +117,9 @@ def draw_shares(grid: Grid, path: Path) -> None:
         figure.axes[0].set_ylabel("share of softmax's accuracy, %")
         figure.suptitle(grid.experiment.title.partition("?")[0] + "?", fontsize=11)
         lines = {
-            name: line for axes in figure.axes for line, name in zip(*axes.get_legend_handles_labels(), strict=True)
+            name: line
+            for axes in figure.axes
+            for line, name in zip(*axes.get_legend_handles_labels(), strict=True)
         }
         if lines:
             style = {"loc": "outside lower center", "ncols": 2, "fontsize": 8, "frameon": False}
@@ -92,7 +127,9 @@ def draw_shares(grid: Grid, path: Path) -> None:
 
 
 def share(grid: Grid, row: str, column: str) -> tuple[float, float] | None:
-    """Return a row's mean in percent of the first row's in the same column, and its error; None where one lacks."""
+    """Return a row's mean in percent of the first row's in the same column, and its error; None
+    where one lacks.
+    """
     summary, whole = grid.cells.get((row, column)), grid.cells.get((grid.rows[0], column))
     if summary is None or whole is None or not summary.mean or not whole.mean:
         return None

@@ -1,8 +1,10 @@
-"""Beyond the paper: a class and a number on one sphere, done in several ways, next to two heads with a weight.
+"""Beyond the paper: a class and a number on one sphere, done in several ways, next to two heads
+with a weight.
 
-Near the poles of the number the direction of the class is undefined. A margin keeps numbers off the poles; one point
-for both targets (:class:`~hyperproto.spaces.composite.CompositeSpace`) replaces the two targets; free axes give
-the classes more room than they need; and a class loss in which lengths are free has no poles to avoid.
+Near the poles of the number the direction of the class is undefined. A margin keeps numbers off the
+poles; one point for both targets (:class:`~hyperproto.spaces.composite.CompositeSpace`) replaces
+the two targets; free axes give the classes more room than they need; and a class loss in which
+lengths are free has no poles to avoid.
 """
 
 from hyperproto.reproduction import figure_rotated_mnist, table6
@@ -50,7 +52,9 @@ def _rows(data: str) -> dict[str, Cell]:
 
 
 def _trials(data: str) -> dict[str, Cell]:
-    """Return what is measured on held-out images: three weights for two heads, two rates for the sphere."""
+    """Return what is measured on held-out images: three weights for two heads, two rates for the
+    sphere.
+    """
     rows = _rows(data)
     heads = {row: cell for row, cell in rows.items() if cell.run.space.task_weight is not None}
     rates = {f"{row}, rate {lr:g}": rows[row].but(lr=lr) for row in (FREE, POINT) for lr in RATES}
@@ -58,14 +62,20 @@ def _trials(data: str) -> dict[str, Cell]:
 
 
 def entries(scale: str) -> list[Entry]:
-    """Return two measures of each run on each data set, and below them those on held-out images, of one seed."""
+    """Return two measures of each run on each data set, and below them those on held-out images, of
+    one seed.
+    """
     tested = [(data, row, cell) for data in MEASURES for row, cell in _rows(data).items()]
-    tried = [(f"{data} held out", row, cell) for data in MEASURES for row, cell in _trials(data).items()]
+    tried = [
+        (f"{data} held out", row, cell) for data in MEASURES for row, cell in _trials(data).items()
+    ]
     if scale == "smoke":
         kept = (FREE, POINT, HEADS.format(weight=0.5))
         tested, tried = [found for found in tested if found[1] in kept], []
     made = [
-        Entry(row, f"{where}, {what}", at_scale(cell, scale), measure, past=True, num_seeds=num_seeds)
+        Entry(
+            row, f"{where}, {what}", at_scale(cell, scale), measure, past=True, num_seeds=num_seeds
+        )
         for every, num_seeds in ((tested, None), (tried, 1))
         for where, row, cell in every
         for what, measure in MEASURES[where.removesuffix(" held out")].items()

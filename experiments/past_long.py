@@ -19,7 +19,10 @@ def entries(scale: str) -> list[Entry]:
     if scale != "medium":
         return []
     cells = {row: at_scale(cell, scale).but(epochs=EPOCHS) for row, cell in ROWS.items()}
-    return [Entry(row, f"{EPOCHS} epochs", cell, "class/accuracy", past=True) for row, cell in cells.items()]
+    return [
+        Entry(row, f"{EPOCHS} epochs", cell, "class/accuracy", past=True)
+        for row, cell in cells.items()
+    ]
 
 
 EXPERIMENT = Experiment(

@@ -1,4 +1,6 @@
-"""Beyond the paper: do better prototypes make better networks? One network, loss and protocol, many placements."""
+"""Beyond the paper: do better prototypes make better networks? One network, loss and protocol, many
+placements.
+"""
 
 from hyperproto.reproduction.cell import Cell, at_scale, paper_cell
 from hyperproto.reproduction.experiment import Entry, Experiment
@@ -35,12 +37,15 @@ def _cell(row: str, full: Cell, scale: str) -> Cell:
 def entries(scale: str) -> list[Entry]:
     """Return the table; at scale "cpu" half of its 27 cells are those of Tables 1 and 3."""
     return [
-        Entry(row, column, _cell(row, cell.but(prototypes=kind), scale), "class/accuracy", past=True)
+        Entry(
+            row, column, _cell(row, cell.but(prototypes=kind), scale), "class/accuracy", past=True
+        )
         for row, kind in ROWS.items()
         for column, cell in COLUMNS.items()
         if scale != "smoke" or (kind in NEW and cell.run.space.loss == "cauchy_softmax")
         if not (kind == "one-hot" and cell.run.space.dim == 25)
-        # a simplex: search and closed form are the same points, and there is no room to lay anything else out
+        # a simplex: search and closed form are the same points, and there is no room to lay
+        # anything else out
         if not (kind in ("optimized", "projected") and cell.run.space.dim == 100)
     ]
 

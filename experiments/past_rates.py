@@ -1,4 +1,6 @@
-"""How learning rates were chosen at the scales "medium" and "head": a few for every loss, on held-out images."""
+"""How learning rates were chosen at the scales "medium" and "head": a few for every loss, on
+held-out images.
+"""
 
 from hyperproto.reproduction.cell import TUNED, Cell, at_scale
 from hyperproto.reproduction.experiment import ALL, RATES, Entry, Experiment, find_experiment
@@ -8,16 +10,23 @@ TASKS = {"omniart": ("year", "school"), "rotated-mnist": ("digit", "angle")}
 
 
 def entries(scale: str) -> list[Entry]:
-    """Return a row per search: at scale "medium" 37 cells of 2 minutes of one core, at "head" 270 of 18 s or less."""
+    """Return a row per search: at scale "medium" 37 cells of 2 minutes of one core, at "head" 270
+    of 18 s or less.
+    """
     if scale in TUNED:
         tables = [find_experiment(name) for name in ALL[scale] if name != RATES]
         searched = [entry.cell for table in tables for entry in table.entries(scale)]
         made = [_entries(cell) for cell in searched if cell.job == "train"]
-        return list({(entry.row, entry.column): entry for found in made for entry in found}.values())
+        return list(
+            {(entry.row, entry.column): entry for found in made for entry in found}.values()
+        )
     if scale != "smoke":
         return []
     made = [_entries(at_scale(cell, "medium")) for cell, _ in SEARCHED.values()]
-    return [Entry(first.row, first.column, at_scale(first.cell, scale), first.measure) for first, *_ in made]
+    return [
+        Entry(first.row, first.column, at_scale(first.cell, scale), first.measure)
+        for first, *_ in made
+    ]
 
 
 def _entries(cell: Cell) -> list[Entry]:
@@ -27,7 +36,13 @@ def _entries(cell: Cell) -> list[Entry]:
         for task in trial.run.data.tasks or TASKS.get(trial.run.data.reader, ("class",)):
             measure = f"{task}/{'mae' if task in ('year', 'angle') else 'accuracy'}"
             made.append(
-                Entry(f"{_name(trial)}: {measure}", f"rate {trial.run.train.lr:g}", trial, measure, past=True)
+                Entry(
+                    f"{_name(trial)}: {measure}",
+                    f"rate {trial.run.train.lr:g}",
+                    trial,
+                    measure,
+                    past=True,
+                )
             )
     return made
 

@@ -1,8 +1,9 @@
-"""Beyond the paper: five epochs on CIFAR-100, depth 8, and how much of softmax's accuracy a fixed sphere keeps.
+"""Beyond the paper: five epochs on CIFAR-100, depth 8, and how much of softmax's accuracy a fixed
+sphere keeps.
 
-The rows follow one rule, :func:`hyperproto.losses.get_loss`; rates are those that ``past_tuning.py`` found on
-held-out images. The last row is the rule before, with one seed: its test accuracy was seen before the rule was
-changed, on trials that were too short.
+The rows follow one rule, :func:`hyperproto.losses.get_loss`; rates are those that
+``past_tuning.py`` found on held-out images. The last row is the rule before, with one seed: its
+test accuracy was seen before the rule was changed, on trials that were too short.
 """
 
 from dataclasses import replace
@@ -12,7 +13,13 @@ from hyperproto.reproduction.experiment import Entry, Experiment
 
 # depth 8, one cycle, the mean over the batch
 SHORT = paper_cell(
-    reader="cifar-100", backbone="resnet-8", epochs=5, schedule="one-cycle", reduction="mean", lr=0.1, dim=100
+    reader="cifar-100",
+    backbone="resnet-8",
+    epochs=5,
+    schedule="one-cycle",
+    reduction="mean",
+    lr=0.1,
+    dim=100,
 )
 FEW = (25, 10, 5)
 RATE = 0.2
@@ -32,7 +39,8 @@ def _rows() -> list[Entry]:
     cauchy = data_driven.but(loss="cauchy_softmax")
     return [
         *(  # one run is shown in every column
-            _entry(SOFTMAX, f"D = {dim}", normed.but(kind="conventional", dim=None, lr=RATE)) for dim in (100, *FEW)
+            _entry(SOFTMAX, f"D = {dim}", normed.but(kind="conventional", dim=None, lr=RATE))
+            for dim in (100, *FEW)
         ),
         _entry(SPHERE, "D = 100", free.but(prototypes="ours")),
         *(_entry(SPHERE, f"D = {dim}", free.but(prototypes="projected", dim=dim)) for dim in FEW),
@@ -51,7 +59,11 @@ def _entry(row: str, column: str, cell: Cell, num_seeds: int | None = None) -> E
 def entries(scale: str) -> list[Entry]:
     """Return the table; scales "full" and "cpu" are the same, 19 cells of 8 minutes of one core."""
     if scale == "smoke":
-        return [replace(entry, cell=at_scale(entry.cell, "smoke")) for entry in _rows() if entry.num_seeds is None]
+        return [
+            replace(entry, cell=at_scale(entry.cell, "smoke"))
+            for entry in _rows()
+            if entry.num_seeds is None
+        ]
     return _rows()
 
 

@@ -1,9 +1,10 @@
-"""Convert records of cells from format hyperproto.cell/1 (one flat spec) to hyperproto.cell/2 (a nested run).
+"""Convert records of cells from format hyperproto.cell/1 (one flat spec) to hyperproto.cell/2 (a
+nested run).
 
     python results/convert_cells.py [results/cells ...]
 
-A record gets a new address, the hash of its new description; its numbers stay as they are. Records that are of the
-new format already are left alone.
+A record gets a new address, the hash of its new description; its numbers stay as they are. Records
+that are of the new format already are left alone.
 """
 
 import json
@@ -40,7 +41,9 @@ PROTOTYPES = {"optimised": "optimized", "examples": "data-driven"}
 
 def convert_spec(spec: dict[str, Any]) -> Cell:
     """Return the cell of a flat description."""
-    values = {RENAMED.get(name, name): value for name, value in spec.items() if name != "loss_scale"}
+    values = {
+        RENAMED.get(name, name): value for name, value in spec.items() if name != "loss_scale"
+    }
     for name in ("options", "backbone_options", "loss_options"):
         values[name] = dict(values.get(name, ()))
     if spec["loss"] == "softmax":
@@ -56,7 +59,11 @@ def convert_record(record: dict[str, Any]) -> dict[str, Any]:
     """Return a record in the new format."""
     cell = convert_spec(record["spec"])
     known = {"format": FORMAT, "address": cell.address, "cell": asdict(cell)}
-    rest = {"sphere" if name == "look" else name: value for name, value in record.items() if name not in known}
+    rest = {
+        "sphere" if name == "look" else name: value
+        for name, value in record.items()
+        if name not in known
+    }
     return known | {name: value for name, value in rest.items() if name != "spec"}
 
 

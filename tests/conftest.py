@@ -5,7 +5,9 @@ import signal
 import sys
 from types import ModuleType
 
-os.environ["OMP_NUM_THREADS"] = "1"  # before torch is loaded: tests run side by side, and bits depend on threads
+os.environ["OMP_NUM_THREADS"] = (
+    "1"  # before torch is loaded: tests run side by side, and bits depend on threads
+)
 
 import pytest
 import torch
@@ -24,7 +26,9 @@ def generator() -> torch.Generator:
 
 @pytest.fixture(autouse=True)
 def _without_pretrained_weights(monkeypatch) -> None:
-    """Train as where no pretrained weights are installed, so that tests are quick and the same everywhere."""
+    """Train as where no pretrained weights are installed, so that tests are quick and the same
+    everywhere.
+    """
     monkeypatch.setitem(sys.modules, WEIGHTS, None)
 
 
@@ -36,5 +40,7 @@ def pretrained_weights(monkeypatch) -> ModuleType:
 
 
 def pytest_configure() -> None:
-    """Let Ctrl-C interrupt, as in a terminal: some shells start background commands that ignore it."""
+    """Let Ctrl-C interrupt, as in a terminal: some shells start background
+    commands that ignore it.
+    """
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -1,9 +1,11 @@
-"""Convert what earlier versions wrote: ``python tools/convert_runs.py RUN_OR_ESTIMATOR_OR_FILE ...``.
+"""Convert what earlier versions wrote: ``python tools/convert_runs.py RUN_OR_ESTIMATOR_OR_FILE
+...``.
 
-Runs of format hyperproto.run/1 have a flat "recipe" in place of the nested description of a run, and prototypes of
-another format; they and those of format 2 describe networks and spaces with fewer values, and tables in another way,
-and so do estimators of format 2. Weights and checkpoints stay as they are, so an unfinished run can be resumed. Files
-are replaced one by one and the config last, so that it can be started again.
+Runs of format hyperproto.run/1 have a flat "recipe" in place of the nested description of a run,
+and prototypes of another format; they and those of format 2 describe networks and spaces with fewer
+values, and tables in another way, and so do estimators of format 2. Weights and checkpoints stay as
+they are, so an unfinished run can be resumed. Files are replaced one by one and the config last, so
+that it can be started again.
 """
 
 import argparse
@@ -43,13 +45,17 @@ def convert_run(folder: Path) -> None:
     """Rewrite the config and the prototypes of a run of an earlier format."""
     config = read_json(folder / "config.json")
     if config["format"] not in FORMATS:
-        raise SystemExit(f'"{folder}" is of format {config["format"]}; expected {" or ".join(FORMATS)}.')
+        raise SystemExit(
+            f'"{folder}" is of format {config["format"]}; expected {" or ".join(FORMATS)}.'
+        )
     for path in folder.glob("prototypes.*.safetensors"):
         convert_prototypes(path)
     _convert_parts(config)
     network = None if config["network"] is None else stored_network(config["network"], folder)
     space = None if config["space"] is None else stored_space(config["space"], folder)
-    described: Any = describe_run(network, space) if network is not None and space is not None else config  # type: ignore[arg-type]
+    described: Any = (
+        describe_run(network, space) if network is not None and space is not None else config
+    )  # type: ignore[arg-type]
     recipe, preprocessing = config.pop("recipe", None), config["preprocessing"]
     spec = None if recipe is None else nested_spec(recipe).to_dict()
     if spec is not None:
@@ -69,7 +75,9 @@ def convert_run(folder: Path) -> None:
 
 
 def _convert_parts(config: Mapping[str, Any]) -> None:
-    """Add to a network what was left out of its description, and take away what it or losses no longer have."""
+    """Add to a network what was left out of its description, and take away what it or losses no
+    longer have.
+    """
     if config["network"] is not None and config["network"]["name"] == "mlp":
         config["network"].setdefault("norm", "batch")
     if config["network"] is not None and not config["network"].get("small_stem"):
@@ -86,19 +94,30 @@ def _move_size(data: dict[str, Any]) -> None:
 
 
 def convert_prototypes(path: Path) -> None:
-    """Rewrite a prototype file of the first format, which has a header entry for each part; leave others alone."""
+    """Rewrite a prototype file of the first format, which has a header entry for each part; leave
+    others alone.
+    """
     with safe_open(path, framework="pt") as file:
         header = file.metadata() or {}
     if header.get("format") == "hyperproto.prototypes/1":
-        stored = {CERTIFICATE.get(key, key): value for key, value in json.loads(header["certificate"]).items()}
-        about = {"format": PROTOTYPES_FORMAT, "certificate": stored, "names": json.loads(header["names"])}
+        stored = {
+            CERTIFICATE.get(key, key): value
+            for key, value in json.loads(header["certificate"]).items()
+        }
+        about = {
+            "format": PROTOTYPES_FORMAT,
+            "certificate": stored,
+            "names": json.loads(header["names"]),
+        }
         with replacing(path) as temporary:
             save_file(load_file(path), temporary, metadata={"prototypes": json.dumps(about)})
         Prototypes.load(path).save(path)
 
 
 def _convert_preprocessing(values: Mapping[str, Any]) -> Preprocessing:
-    """Return what is done to inputs. A table of numbers had no encoder, and the mean in its gaps."""
+    """Return what is done to inputs. A table of numbers had no encoder, and the
+    mean in its gaps.
+    """
     if values["kind"] != "table":
         return preprocessing_from_dict(values)
     filled = [
@@ -114,7 +133,9 @@ def convert_estimator(folder: Path) -> None:
     """Rewrite the description of an estimator of the second format."""
     described = read_json(folder / "estimator.json")
     if described["format"] != "hyperproto.estimator/2":
-        raise SystemExit(f'"{folder}" is of format {described["format"]}; expected hyperproto.estimator/2.')
+        raise SystemExit(
+            f'"{folder}" is of format {described["format"]}; expected hyperproto.estimator/2.'
+        )
     columns = described.get("encoder")
     described |= {
         "format": ESTIMATOR_FORMAT,
@@ -129,11 +150,19 @@ def nested_spec(recipe: Mapping[str, Any]) -> RunSpec:
     """Return the description of a run that a flat recipe stood for."""
     flat = {"missing" if name == "prior_missing" else name: value for name, value in recipe.items()}
     parts: dict[str, dict[str, Any]] = {}
-    for part, kind in (("network", NetworkSpec), ("space", SpaceSpec), ("train", TrainSettings), ("data", DataSpec)):
+    for part, kind in (
+        ("network", NetworkSpec),
+        ("space", SpaceSpec),
+        ("train", TrainSettings),
+        ("data", DataSpec),
+    ):
         names = {item.name for item in fields(kind)}  # type: ignore[arg-type]  # a dataclass
         parts[part] = {name: value for name, value in flat.items() if name in names}
     space = parts["space"]
-    space |= {"kind": flat.get("space", "sphere"), "loss": LOSSES.get(space.get("loss", ""), "auto")}
+    space |= {
+        "kind": flat.get("space", "sphere"),
+        "loss": LOSSES.get(space.get("loss", ""), "auto"),
+    }
     space["prior"] = "data" if space.get("prior") == "examples" else space.get("prior")
     data = {**flat["data"], "options": dict(flat["data"]["options"]), **parts["data"]}
     _move_size(data)

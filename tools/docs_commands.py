@@ -1,4 +1,6 @@
-"""Write docs/reference/commands.md: every command with its options, from the help that the commands print."""
+"""Write docs/reference/commands.md: every command with its options, from the help that the commands
+print.
+"""
 
 import contextlib
 import io
@@ -34,7 +36,11 @@ def section(verb: str) -> str:
             name, _, rest = line.strip().partition("  ")
             if line.startswith("   "):  # more of the option above
                 rows[-1][1] += " " + line.strip()
-            elif line.startswith(("  -", "  ")) and not name.startswith(("---", "-h,")) and (rest or name[0] in "-["):
+            elif (
+                line.startswith(("  -", "  "))
+                and not name.startswith(("---", "-h,"))
+                and (rest or name[0] in "-[")
+            ):
                 rows.append([name, rest.strip()])
         if rows:
             table = "\n".join(f"| `{name}` | {escape(what)} |" for name, what in rows)

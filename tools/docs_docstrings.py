@@ -1,4 +1,6 @@
-"""For the documentation site: docstrings, which are reStructuredText as numpy's, as the Markdown of the pages."""
+"""For the documentation site: docstrings, which are reStructuredText as numpy's, as the Markdown of
+the pages.
+"""
 
 import re
 import textwrap

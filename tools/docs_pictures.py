@@ -1,4 +1,5 @@
-"""Draw the pictures of the documentation into docs/images: ``python tools/docs_pictures.py [NAME ...]``.
+"""Draw the pictures of the documentation into docs/images: ``python tools/docs_pictures.py [NAME
+...]``.
 
 Most run an example first, and draw what it has measured.
 """
@@ -24,7 +25,12 @@ ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "docs" / "images"
 INK, ACCENT, SECOND, PALE = "#30364a", "#4051b5", "#e4572e", "#c9cede"
 CLASSES = plt.get_cmap("tab10").colors
-plt.rcParams |= {"font.size": 9, "axes.edgecolor": INK, "axes.spines.top": False, "axes.spines.right": False}
+plt.rcParams |= {
+    "font.size": 9,
+    "axes.edgecolor": INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+}
 
 
 def run(path):
@@ -48,7 +54,9 @@ def write(figure, name, colors=64):
 
 
 def losses():
-    """Draw each loss, and its gradient, from its own prototype to that of another class, ten classes, D = 9."""
+    """Draw each loss, and its gradient, from its own prototype to that of another class, ten
+    classes, D = 9.
+    """
     table = hp.place(10, 9).vectors.double()
     own, other = table[0], table[1]
     side = normalize((other - (other @ own) * own)[None])[0]
@@ -62,11 +70,17 @@ def losses():
             "scale 8.2 (default)": hp.losses.CosineSoftmax(),
             "scale 1": hp.losses.CosineSoftmax(scale=1),
         },
-        "free_norm_softmax": {f"|z| = {length}": (hp.losses.FreeNormSoftmax(), length) for length in (5, 2)},
-        "equation_7": {
-            f"r = {r}": lambda z, table, labels, r=r: hp.losses.cosine_loss(z, own.expand_as(z), r) for r in (1, 0)
+        "free_norm_softmax": {
+            f"|z| = {length}": (hp.losses.FreeNormSoftmax(), length) for length in (5, 2)
         },
-        "cauchy_softmax": {"power 4": hp.losses.CauchySoftmax(), "power 2": hp.losses.CauchySoftmax(power=2)},
+        "equation_7": {
+            f"r = {r}": lambda z, table, labels, r=r: hp.losses.cosine_loss(z, own.expand_as(z), r)
+            for r in (1, 0)
+        },
+        "cauchy_softmax": {
+            "power 4": hp.losses.CauchySoftmax(),
+            "power 2": hp.losses.CauchySoftmax(power=2),
+        },
     }
     for name, curves in cards.items():
         figure, (left, right) = plt.subplots(1, 2, figsize=(5.2, 1.9), layout="constrained")
@@ -80,7 +94,12 @@ def losses():
             right.plot(degrees, length * slope.norm(dim=1), color=color)
         target = "upper pole" if name == "equation_7" else "prototype"
         for axis, title in ((left, "loss"), (right, "gradient, times |z|")):
-            axis.set(title=title, xticks=[0, 60, 120, 180], xlabel=f"angle to the {target}, °", ylim=(0, None))
+            axis.set(
+                title=title,
+                xticks=[0, 60, 120, 180],
+                xlabel=f"angle to the {target}, °",
+                ylim=(0, None),
+            )
         if any(curves):
             left.legend(frameon=False, fontsize=8)
         write(figure, f"loss_{name}", 32)
@@ -102,7 +121,14 @@ def globe(axis, points, colors, prototypes, azimuth=35, labels=tuple("0123456789
         axis.plot(ring @ right, ring @ top, color=PALE, linewidth=0.6, zorder=0)
     front = points @ viewer > 0
     for part, size, alpha in ((~front, 4, 0.2), (front, 9, 0.9)):
-        axis.scatter(points[part] @ right, points[part] @ top, s=size, c=colors[part], alpha=alpha, linewidths=0)
+        axis.scatter(
+            points[part] @ right,
+            points[part] @ top,
+            s=size,
+            c=colors[part],
+            alpha=alpha,
+            linewidths=0,
+        )
     for k, prototype in enumerate(prototypes):
         seen = prototype @ viewer > 0
         axis.text(
@@ -123,7 +149,13 @@ def sphere():
     points, labels = normalize(names["z"]).numpy(), names["test"].targets.numpy()
     figure, axes = plt.subplots(1, 2, figsize=(6.4, 3.2), layout="constrained")
     for axis, azimuth in zip(axes, (35, 215), strict=True):
-        globe(axis, points, np.array(CLASSES)[labels], names["space"].prototypes.vectors.numpy(), azimuth)
+        globe(
+            axis,
+            points,
+            np.array(CLASSES)[labels],
+            names["space"].prototypes.vectors.numpy(),
+            azimuth,
+        )
     write(figure, "tutorial_sphere")
 
 
@@ -132,11 +164,16 @@ def digits():
     names = run("digits_on_a_sphere.py")
     labels = names["held_out"].targets.numpy()
     frames = []
-    for epoch, (points, accuracy) in enumerate(zip(names["frames"], names["accuracies"], strict=True)):
+    for epoch, (points, accuracy) in enumerate(
+        zip(names["frames"], names["accuracies"], strict=True)
+    ):
         figure, axis = plt.subplots(figsize=(2.2, 2.4), layout="constrained")
         chosen = slice(0, 120)
         globe(
-            axis, points.numpy()[chosen], np.array(CLASSES)[labels[chosen]], names["space"].prototypes.vectors.numpy()
+            axis,
+            points.numpy()[chosen],
+            np.array(CLASSES)[labels[chosen]],
+            names["space"].prototypes.vectors.numpy(),
         )
         axis.set_title(f"epoch {epoch}: {100 * accuracy:.0f} %")
         figure.canvas.draw()
@@ -147,13 +184,18 @@ def digits():
     palette = frames[-1].quantize(64, method=Image.Quantize.FASTOCTREE)
     frames = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
     durations = [500] * (len(frames) - 1) + [2500]
-    frames[0].save(path, save_all=True, append_images=frames[1:], duration=durations, loop=0, optimize=True)
+    frames[0].save(
+        path, save_all=True, append_images=frames[1:], duration=durations, loop=0, optimize=True
+    )
     print(path.relative_to(ROOT), f"{path.stat().st_size / 1000:.0f} kB")
 
 
 def shapes():
     """Show some pictures of the folder that the second tutorial trains on."""
-    before, (figure, axes) = Path.cwd(), plt.subplots(1, 9, figsize=(6.4, 0.9), layout="constrained")
+    before, (figure, axes) = (
+        Path.cwd(),
+        plt.subplots(1, 9, figsize=(6.4, 0.9), layout="constrained"),
+    )
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         runpy.run_path(str(ROOT / "examples" / "tutorials" / "photos.py"))
@@ -173,10 +215,16 @@ def turned():
     with torch.no_grad():
         points = space.project(names["run"].network(test.inputs)).double().numpy()
     figure, axes = plt.subplots(1, 2, figsize=(6.4, 3.4), layout="constrained")
-    points, prototypes = points[:, [1, 2, 0]], np.pad(space.prototypes["digit"].vectors.numpy(), ((0, 0), (0, 1)))
+    points, prototypes = (
+        points[:, [1, 2, 0]],
+        np.pad(space.prototypes["digit"].vectors.numpy(), ((0, 0), (0, 1))),
+    )
     angles, labels = test.targets["angle"].numpy(), test.targets["digit"].numpy()
     by_angle = plt.get_cmap("viridis")(angles / 180)[:, :3]
-    for axis, colors, title in ((axes[0], by_angle, "angle"), (axes[1], np.array(CLASSES)[labels], "digit")):
+    for axis, colors, title in (
+        (axes[0], by_angle, "angle"),
+        (axes[1], np.array(CLASSES)[labels], "digit"),
+    ):
         globe(axis, points, colors, prototypes, labels=("2", "3", "4", "5", "7"))
         axis.set_title(f"colored by {title}")
     write(figure, "tutorial_class_and_number", 128)
@@ -201,10 +249,17 @@ def uneven():
     found = run("uneven_classes.py")
     figure, axis = plt.subplots(figsize=(5.2, 2.2), layout="constrained")
     places = np.arange(10)
-    for (weight, recall), color, shift in zip(found["recall"].items(), (PALE, ACCENT), (-0.2, 0.2), strict=True):
+    for (weight, recall), color, shift in zip(
+        found["recall"].items(), (PALE, ACCENT), (-0.2, 0.2), strict=True
+    ):
         axis.bar(places + shift, 100 * recall, 0.4, color=color, label=f"class_weight={weight!r}")
     counts = np.bincount(found["y"][found["kept"]])
-    axis.set(xticks=places, xticklabels=counts, xlabel="training examples of the class", ylabel="recall, %")
+    axis.set(
+        xticks=places,
+        xticklabels=counts,
+        xlabel="training examples of the class",
+        ylabel="recall, %",
+    )
     axis.legend(frameon=False, ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1))
     write(figure, "uneven_classes", 32)
 
@@ -231,7 +286,13 @@ def conformal():
     axis.plot([75, 100], [75, 100], color=PALE)
     axis.plot(levels, 100 * found["covered"], "o", color=ACCENT)
     for level, share, size in zip(levels, 100 * found["covered"], found["sizes"], strict=True):
-        axis.annotate(f"{size:.1f} classes", (level, share), xytext=(8, -10), textcoords="offset points", fontsize=8)
+        axis.annotate(
+            f"{size:.1f} classes",
+            (level, share),
+            xytext=(8, -10),
+            textcoords="offset points",
+            fontsize=8,
+        )
     axis.set(xlabel="coverage asked, %", ylabel="covered, %", xlim=(75, 100), ylim=(75, 100))
     write(figure, "conformal_sets", 32)
 
@@ -244,7 +305,9 @@ def monday():
     figure, axis = plt.subplots(figsize=(5.2, 2), layout="constrained")
     recall = [100 * right[truth == digit].mean() for digit in range(10)]
     axis.bar(range(10), recall, color=[PALE] * 9 + [ACCENT])
-    axis.axhline(100 * found["friday"], color=INK, linewidth=0.8, linestyle=":", label="the nine on Friday")
+    axis.axhline(
+        100 * found["friday"], color=INK, linewidth=0.8, linestyle=":", label="the nine on Friday"
+    )
     axis.set(xticks=range(10), xlabel="digit; the last one is new", ylabel="recall on Monday, %")
     axis.legend(frameon=False, loc="lower left")
     write(figure, "new_class_on_monday", 32)
@@ -282,8 +345,12 @@ def joint():
             color=color,
             label="23457"[digit],
         )
-    axis.set(xlabel="true angle, °", ylabel="predicted, °", xticks=[0, 90, 180], yticks=[0, 90, 180])
-    axis.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5), title="digit")
+    axis.set(
+        xlabel="true angle, °", ylabel="predicted, °", xticks=[0, 90, 180], yticks=[0, 90, 180]
+    )
+    axis.legend(
+        frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5), title="digit"
+    )
     write(figure, "joint_task", 48)
 
 
@@ -346,18 +413,53 @@ def building():
         "network": (1, 0, "any nn.Module:\n(n, ...) to (n, D)", "models", PALE),
         "output space": (2, 0, "loss and\npredictions", "spaces, losses", ACCENT),
         "run": (3, 0, "a folder: JSON\nand safetensors", "training", PALE),
-        "afterwards": (4, 0, "evaluate, calibrate,\nadd classes, export", "evaluation, export", PALE),
-        "prototypes": (2, 1, "placed before training,\nwith a certificate", "codes, prototypes", SECOND),
+        "afterwards": (
+            4,
+            0,
+            "evaluate, calibrate,\nadd classes, export",
+            "evaluation, export",
+            PALE,
+        ),
+        "prototypes": (
+            2,
+            1,
+            "placed before training,\nwith a certificate",
+            "codes, prototypes",
+            SECOND,
+        ),
         "prior": (1, 1, "words, taxonomy,\nor the data", "priors", PALE),
     }
     for name, (x, y, what, where, color) in boxes.items():
         white = color != PALE
         axis.add_patch(plt.Rectangle((x - 0.43, y - 0.3), 0.86, 0.6, color=color, linewidth=0))
-        axis.text(x, y + 0.18, name, weight="bold", ha="center", va="center", color="white" if white else INK)
-        axis.text(x, y - 0.1, what, fontsize=7, ha="center", va="center", color="white" if white else INK)
-        axis.text(x, y - 0.38, where, fontsize=7, family="monospace", ha="center", va="center", color=INK)
-    for start, end in (((0, 0), (1, 0)), ((1, 0), (2, 0)), ((2, 0), (3, 0)), ((3, 0), (4, 0)), ((1, 1), (2, 1))):
-        axis.annotate("", (end[0] - 0.43, end[1]), (start[0] + 0.43, start[1]), arrowprops={"arrowstyle": "->"})
+        axis.text(
+            x,
+            y + 0.18,
+            name,
+            weight="bold",
+            ha="center",
+            va="center",
+            color="white" if white else INK,
+        )
+        axis.text(
+            x, y - 0.1, what, fontsize=7, ha="center", va="center", color="white" if white else INK
+        )
+        axis.text(
+            x, y - 0.38, where, fontsize=7, family="monospace", ha="center", va="center", color=INK
+        )
+    for start, end in (
+        ((0, 0), (1, 0)),
+        ((1, 0), (2, 0)),
+        ((2, 0), (3, 0)),
+        ((3, 0), (4, 0)),
+        ((1, 1), (2, 1)),
+    ):
+        axis.annotate(
+            "",
+            (end[0] - 0.43, end[1]),
+            (start[0] + 0.43, start[1]),
+            arrowprops={"arrowstyle": "->"},
+        )
     axis.annotate("", (2, 0.3), (2, 0.56), arrowprops={"arrowstyle": "->"})
     axis.set(xlim=(-0.5, 4.5), ylim=(-0.5, 1.35))
     axis.axis("off")

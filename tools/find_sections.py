@@ -2,10 +2,10 @@
 
     python tools/find_sections.py
 
-A beam search over anchors: a state is a list of anchors and cosines and the points that fit them. It is
-extended by anchors that stand in different relations to the last one, at every cosine that leaves more than
-2D points, and kept while no code known already, or found before, is as good. A few minutes; the seed is
-fixed.
+A beam search over anchors: a state is a list of anchors and cosines and the points that fit them.
+It is extended by anchors that stand in different relations to the last one, at every cosine that
+leaves more than 2D points, and kept while no code known already, or found before, is as good. A few
+minutes; the seed is fixed.
 """
 
 import csv
@@ -25,7 +25,11 @@ from hyperproto.codes.algebra.fields import Integers
 from hyperproto.codes.algebra.registry import TABLE, exact_entries, parents
 from hyperproto.codes.measure import Array, max_cosine
 
-DEPTH, WIDTH, TRIES = 10, 32, 4  # anchors at most; states kept per depth; anchors tried per relation
+DEPTH, WIDTH, TRIES = (
+    10,
+    32,
+    4,
+)  # anchors at most; states kept per depth; anchors tried per relation
 MEASURED = 600  # up to this many points the largest cosine is measured; beyond, the parent's stands
 WORTH = 0.99  # a section must beat what is known by one per cent
 HOPEFUL = 1.02  # and is extended further if it is at most two per cent worse
@@ -51,7 +55,9 @@ class Section:
 def known_cosine(num_points: int, dim: int) -> float:
     """Return the best maximum cosine of the registry without sections."""
     fits = [e for e in exact_entries() if e.num_points >= num_points and e.dim <= dim]
-    return min((entry.max_cosine for entry in (*fits, *family_entries(num_points, dim))), default=1.0)
+    return min(
+        (entry.max_cosine for entry in (*fits, *family_entries(num_points, dim))), default=1.0
+    )
 
 
 def sections_of(parent: Entry, rng: np.random.Generator) -> list[Section]:
@@ -68,11 +74,17 @@ def sections_of(parent: Entry, rng: np.random.Generator) -> list[Section]:
                     fresh[key] = child
         found = _frontier([*found, *fresh.values()])
         ranked = sorted(fresh.values(), key=lambda child: child.max_cosine)
-        beam = [ranked[i] for i in np.unique(np.linspace(0, len(ranked) - 1, WIDTH).astype(int))] if ranked else []
+        beam = (
+            [ranked[i] for i in np.unique(np.linspace(0, len(ranked) - 1, WIDTH).astype(int))]
+            if ranked
+            else []
+        )
     return found
 
 
-def _extensions(state: Section, parent: Entry, points: Array, rng: np.random.Generator) -> Iterator[Section]:
+def _extensions(
+    state: Section, parent: Entry, points: Array, rng: np.random.Generator
+) -> Iterator[Section]:
     """Yield the sections with one anchor more."""
     dim = state.dim - 1
     for anchor in _anchors(state, points, rng):
@@ -86,8 +98,12 @@ def _extensions(state: Section, parent: Entry, points: Array, rng: np.random.Gen
                 continue
             members = state.members[products == value]
             cosines = (*state.cosines, _exactly(float(value)))
-            largest = _exactly(max_cosine(points[members])) if count <= MEASURED else parent.max_cosine
-            yield Section(parent.name, anchors, cosines, members, dim, section_cosine(largest, U, cosines))
+            largest = (
+                _exactly(max_cosine(points[members])) if count <= MEASURED else parent.max_cosine
+            )
+            yield Section(
+                parent.name, anchors, cosines, members, dim, section_cosine(largest, U, cosines)
+            )
 
 
 def section_cosine(max_cosine: float, anchors: Array, cosines: Sequence[float]) -> float:
@@ -97,11 +113,15 @@ def section_cosine(max_cosine: float, anchors: Array, cosines: Sequence[float]) 
 
 
 def _anchors(state: Section, points: Array, rng: np.random.Generator) -> list[int]:
-    """Return points to try as the next anchor: some of each relation to the last anchor, inside and out."""
+    """Return points to try as the next anchor: some of each relation to the last anchor, inside and
+    out.
+    """
     if not state.anchors:
         return [0, len(points) - 1]
     products = (points @ points[state.anchors[-1]]).round(9)
-    chosen: set[int] = set(rng.choice(state.members, min(5 * TRIES, len(state.members)), replace=False).tolist())
+    chosen: set[int] = set(
+        rng.choice(state.members, min(5 * TRIES, len(state.members)), replace=False).tolist()
+    )
     for value in np.unique(products):
         pool = np.flatnonzero(products == value)
         chosen.update(rng.choice(pool, min(TRIES, len(pool)), replace=False).tolist())
@@ -109,7 +129,9 @@ def _anchors(state: Section, points: Array, rng: np.random.Generator) -> list[in
 
 
 def _exactly(value: float) -> float:
-    """Return the number whose square is a fraction with a small denominator, nearest to a rounded cosine."""
+    """Return the number whose square is a fraction with a small denominator, nearest to a rounded
+    cosine.
+    """
     square = Fraction(value * value).limit_denominator(5000)
     return math.copysign(math.sqrt(square), value)
 
@@ -122,7 +144,9 @@ def _is_news(child: Section, found: list[Section], factor: float = WORTH) -> boo
 
 
 def _frontier(sections: list[Section]) -> list[Section]:
-    """Return the sections worth keeping: larger ones first, smaller ones if better by one per cent."""
+    """Return the sections worth keeping: larger ones first, smaller ones if
+    better by one per cent.
+    """
     kept: list[Section] = []
     for item in sorted(sections, key=lambda item: (-len(item.members), item.dim, item.max_cosine)):
         if _is_news(item, kept):
@@ -146,7 +170,9 @@ def write(sections: list[Section]) -> None:
         table.writerow(["parent", "dim", "num_points", "max_cosine", "anchors", "cosines"])
         for item in sorted(sections, key=lambda item: (item.dim, item.max_cosine)):
             anchors, cosines = " ".join(map(str, item.anchors)), " ".join(map(repr, item.cosines))
-            table.writerow([item.parent, item.dim, len(item.members), repr(item.max_cosine), anchors, cosines])
+            table.writerow(
+                [item.parent, item.dim, len(item.members), repr(item.max_cosine), anchors, cosines]
+            )
 
 
 if __name__ == "__main__":

@@ -1,14 +1,17 @@
-"""The comparison everybody makes: ours with its defaults beside what people pick instead, on data of many kinds.
+"""The comparison everybody makes: ours with its defaults beside what people pick instead, on data
+of many kinds.
 
-``python -m benchmarks own_data --data FOLDER``, or ``HYPERPROTO_DATA``. The folder holds ``tables/NAME.csv``,
-``text/banking77/{train,test}.csv``, and as their publishers lay them out ``cifar-100-python``, ``CUB_200_2011`` and
-``omniart``; rows whose files are missing are left out; without a folder there are scikit-learn's own sets.
+``python -m benchmarks own_data --data FOLDER``, or ``HYPERPROTO_DATA``. The folder holds
+``tables/NAME.csv``, ``text/banking77/{train,test}.csv``, and as their publishers lay them out
+``cifar-100-python``, ``CUB_200_2011`` and ``omniart``; rows whose files are missing are left out;
+without a folder there are scikit-learn's own sets.
 
-Each method runs in a process of its own on one thread, and its measures are kept as lines in ``results/own_data``, so
-a run can be stopped at any time and goes on where it was: ``--only ours --again`` measures one method again,
-``--group choose`` only the rows that defaults may be chosen on, ``--rows mpg`` those with that in their name, and
-``--report-only`` prints the table from what there is. Features of images are computed at first need, 20 ms an image,
-and kept in ``FOLDER/features``.
+Each method runs in a process of its own on one thread, and its measures are kept as lines in
+``results/own_data``, so a run can be stopped at any time and goes on where it was: ``--only ours
+--again`` measures one method again, ``--group choose`` only the rows that defaults may be chosen
+on, ``--rows mpg`` those with that in their name, and ``--report-only`` prints the table from what
+there is. Features of images are computed at first need, 20 ms an image, and kept in
+``FOLDER/features``.
 """
 
 import argparse
@@ -47,19 +50,28 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--group", choices=("choose", "report"))
     parser.add_argument("--rows", default="", metavar="PART_OF_NAME")
     parser.add_argument("--only", nargs="+", choices=tuple(METHODS))
-    parser.add_argument("--again", action="store_true", help="measure again what was measured before")
+    parser.add_argument(
+        "--again", action="store_true", help="measure again what was measured before"
+    )
     parser.add_argument("--report-only", action="store_true")
     parser.add_argument("--store", type=Path, default=STORE, metavar="FOLDER")
     return parser.parse_args(arguments)
 
 
-def fill(rows: Iterable[Row], methods: list[str], folder: Path | None, *, again: bool, store: Path) -> None:
+def fill(
+    rows: Iterable[Row], methods: list[str], folder: Path | None, *, again: bool, store: Path
+) -> None:
     """Measure what is missing, each method in a new process that has loaded only what it needs."""
     os.environ.update(ONE_THREAD)
-    with base_process("benchmarks.own_data.job") as light, base_process("hyperproto.estimators") as heavy:
+    with (
+        base_process("benchmarks.own_data.job") as light,
+        base_process("hyperproto.estimators") as heavy,
+    ):
         for row in rows:
             kept = {(result["method"], result["fold"]): result for result in read(row, store)}
-            jobs = {m: [i for i in range(row.repeats) if again or (m, i) not in kept] for m in methods}
+            jobs = {
+                m: [i for i in range(row.repeats) if again or (m, i) not in kept] for m in methods
+            }
             if folder is None and row.needs_folder:
                 print(f"{row.name}: left out, no --data", flush=True)
                 continue
@@ -68,7 +80,9 @@ def fill(rows: Iterable[Row], methods: list[str], folder: Path | None, *, again:
             for method, numbers in jobs.items():
                 base = heavy if method in NEED_TORCH else light
                 try:
-                    results = base.submit(run_forked, row, method, numbers, folder or Path()).result()
+                    results = base.submit(
+                        run_forked, row, method, numbers, folder or Path()
+                    ).result()
                 except FileNotFoundError as missing:
                     print(f"{row.name}: left out, no {missing.filename}", flush=True)
                     break
@@ -79,7 +93,9 @@ def fill(rows: Iterable[Row], methods: list[str], folder: Path | None, *, again:
 
 
 def compute_features(reader: str, folder: Path) -> None:
-    """Compute the features of all images of a data set, as ``hyperproto train`` does, where they are missing."""
+    """Compute the features of all images of a data set, as ``hyperproto train`` does, where they
+    are missing.
+    """
     from hyperproto.spec import DataSpec, NetworkSpec
     from hyperproto.training.build import build_network, build_source, choose_network
     from hyperproto.training.features import freeze
@@ -90,7 +106,12 @@ def compute_features(reader: str, folder: Path) -> None:
     place.mkdir(parents=True, exist_ok=True)
     data = DataSpec(reader=reader, path=str(folder), workers=0)
     spec, source = choose_network(NetworkSpec(), build_source(data))
-    freeze(build_network(spec, source.preprocessing.input_shape, "images", 1, seed=0), source, data, place)
+    freeze(
+        build_network(spec, source.preprocessing.input_shape, "images", 1, seed=0),
+        source,
+        data,
+        place,
+    )
 
 
 def base_process(module: str) -> ProcessPoolExecutor:
@@ -113,7 +134,9 @@ def read(row: Row, store: Path = STORE) -> list[Result]:
 
 
 def write(row: Row, results: Iterable[Result], store: Path) -> None:
-    """Write the lines of a row, by method and fold, so that only what changed differs; never half of them."""
+    """Write the lines of a row, by method and fold, so that only what changed differs; never half
+    of them.
+    """
     store.mkdir(parents=True, exist_ok=True)
     order = list(METHODS)
     lines = sorted(results, key=lambda result: (order.index(result["method"]), result["fold"]))

@@ -17,7 +17,8 @@ Result = dict[str, Any]
 
 
 def run(row: Row, method: str, number: int, folder: Path) -> Result:
-    """Return the measures of a fold by name, seconds of the processor, and the peak of the whole process in MB.
+    """Return the measures of a fold by name, seconds of the processor, and the peak of the whole
+    process in MB.
 
     Where the method does not apply, there are no measures.
     """
@@ -54,7 +55,8 @@ def warm_up(method: str) -> None:
 
 
 def judge(wanted: Values, answers: Values) -> Result:
-    """Return the accuracy in percent, the mean absolute error and R², each error with its own standard error.
+    """Return the accuracy in percent, the mean absolute error and R², each error with its own
+    standard error.
 
     That standard error, over the test examples, counts where all repeats share one test set.
     """
@@ -63,7 +65,10 @@ def judge(wanted: Values, answers: Values) -> Result:
         right = 100.0 * (answers["class"] == wanted["class"])
         found |= {"accuracy": right.mean(), "accuracy error": right.std() / len(right) ** 0.5}
     if "number" in wanted:
-        off, spread = np.abs(answers["number"] - wanted["number"]), wanted["number"] - wanted["number"].mean()
+        off, spread = (
+            np.abs(answers["number"] - wanted["number"]),
+            wanted["number"] - wanted["number"].mean(),
+        )
         found |= {"mae": off.mean(), "mae error": off.std() / len(off) ** 0.5}
         found["r2"] = 1 - np.square(off).sum() / np.square(spread).sum()
     return {name: float(f"{value:.6g}") for name, value in found.items()}

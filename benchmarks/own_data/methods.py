@@ -1,8 +1,9 @@
-"""The methods: ours with its defaults, and what people pick instead, with the settings of one who knows how to.
+"""The methods: ours with its defaults, and what people pick instead, with the settings of one who
+knows how to.
 
-Every method trains on a :class:`~benchmarks.own_data.rows.Fold` by ``fit(inputs, targets)`` and answers by
-``predict(inputs)``, targets and answers by name. What needs torch is imported only where it is used, so that the
-memory of a peer is its own.
+Every method trains on a :class:`~benchmarks.own_data.rows.Fold` by ``fit(inputs, targets)`` and
+answers by ``predict(inputs)``, targets and answers by name. What needs torch is imported only where
+it is used, so that the memory of a peer is its own.
 """
 
 import contextlib
@@ -25,8 +26,11 @@ from sklearn.svm import SVC, LinearSVC
 
 from benchmarks.own_data.rows import Fold, Images, Values
 
-MANY_ROWS = 10_000  # from here on a perceptron stops early, as scikit-learn's boosting does by itself
-MANY_PAIRS = 25_000  # of rows and classes; with more, a linear support vector machine takes minutes on features
+MANY_ROWS = (
+    10_000  # from here on a perceptron stops early, as scikit-learn's boosting does by itself
+)
+# of rows and classes; with more, a linear support vector machine takes minutes on features
+MANY_PAIRS = 25_000
 COMPONENTS = 100
 PLAIN_NUMBER_RATES = (0.01, 0.03, 0.1, 0.3)
 MOST_CATEGORIES = 200  # of a column that boosting gets
@@ -42,17 +46,26 @@ def split_dates(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def is_date(column: Any) -> bool:
-    return bool(column.dtype.kind not in "biuf" and column.dropna().astype(str).str.match(r"\d{4}-\d\d-\d\d").all())
+    return bool(
+        column.dtype.kind not in "biuf"
+        and column.dropna().astype(str).str.match(r"\d{4}-\d\d-\d\d").all()
+    )
 
 
 def table_columns(table: pd.DataFrame) -> ColumnTransformer:
-    """Return what makes numbers of a table: medians for missing ones, a column per frequent category, scaled."""
+    """Return what makes numbers of a table: medians for missing ones, a column per frequent
+    category, scaled.
+    """
     dates = [name for name, column in table.items() if is_date(column)]
     categories = [
-        name for name in make_column_selector(dtype_include=["object", "string", "bool"])(table) if name not in dates
+        name
+        for name in make_column_selector(dtype_include=["object", "string", "bool"])(table)
+        if name not in dates
     ]
     numbers = [name for name in table if name not in (*dates, *categories)]
-    encoder = OneHotEncoder(handle_unknown="infrequent_if_exist", min_frequency=2, sparse_output=False)
+    encoder = OneHotEncoder(
+        handle_unknown="infrequent_if_exist", min_frequency=2, sparse_output=False
+    )
     return ColumnTransformer(
         [
             ("numbers", make_pipeline(SimpleImputer(strategy="median"), StandardScaler()), numbers),
@@ -70,7 +83,9 @@ def prepare(fold: Fold) -> Any:
     """Return the steps in front of a peer that sees numbers of about one size."""
     if fold.kind == "images":
         return make_pipeline(FunctionTransformer(features_of), StandardScaler())
-    return table_columns(fold.train) if fold.kind == "table" else "passthrough"  # TF-IDF has rows of length 1
+    return (
+        table_columns(fold.train) if fold.kind == "table" else "passthrough"
+    )  # TF-IDF has rows of length 1
 
 
 def features_of(images: Images) -> Any:
@@ -89,7 +104,8 @@ class OnePerTarget:
 
     def fit(self, inputs: Any, targets: Values) -> None:
         self.models = {
-            name: make_pipeline(self.steps, self.build(name)).fit(inputs, values) for name, values in targets.items()
+            name: make_pipeline(self.steps, self.build(name)).fit(inputs, values)
+            for name, values in targets.items()
         }
 
     def predict(self, inputs: Any) -> Values:
@@ -97,17 +113,24 @@ class OnePerTarget:
 
 
 def constant(fold: Fold) -> Any:
-    models = {"class": DummyClassifier(strategy="most_frequent"), "number": DummyRegressor(strategy="median")}
+    models = {
+        "class": DummyClassifier(strategy="most_frequent"),
+        "number": DummyRegressor(strategy="median"),
+    }
     return OnePerTarget(fold, models.__getitem__)
 
 
 def linear(fold: Fold) -> Any:
     logistic = LogisticRegression(C=10 if fold.kind == "text" else 1, max_iter=1000)
-    return OnePerTarget(fold, {"class": logistic, "number": RidgeCV(np.logspace(-2, 4, 13))}.__getitem__)
+    return OnePerTarget(
+        fold, {"class": logistic, "number": RidgeCV(np.logspace(-2, 4, 13))}.__getitem__
+    )
 
 
 def support_vectors(fold: Fold) -> Any:
-    """A linear machine, for classes; on features of images only where there are few rows and classes."""
+    """A linear machine, for classes; on features of images only where there are few rows and
+    classes.
+    """
     if set(fold.train_targets) != {"class"}:
         return None
     pairs = fold.train.shape[0] * len(np.unique(fold.train_targets["class"]))
@@ -117,18 +140,25 @@ def support_vectors(fold: Fold) -> Any:
 
 
 def pixels(fold: Fold) -> Any:
-    """Radial basis functions on principal components of pixels: what people take without pretrained weights."""
+    """Radial basis functions on principal components of pixels: what people take without pretrained
+    weights.
+    """
     if fold.kind != "images" or set(fold.train_targets) != {"class"}:
         return None
     steps = make_pipeline(
-        FunctionTransformer(pixels_of), PCA(min(COMPONENTS, len(fold.train)), random_state=fold.seed)
+        FunctionTransformer(pixels_of),
+        PCA(min(COMPONENTS, len(fold.train)), random_state=fold.seed),
     )
     return OnePerTarget(fold, {"class": SVC(C=10)}.__getitem__, steps)
 
 
 def perceptron(fold: Fold) -> Any:
     early = fold.kind != "text" and fold.train.shape[0] > MANY_ROWS
-    settings = {"max_iter": 15 if fold.kind == "text" else 200, "early_stopping": early, "random_state": fold.seed}
+    settings = {
+        "max_iter": 15 if fold.kind == "text" else 200,
+        "early_stopping": early,
+        "random_state": fold.seed,
+    }
     models = {
         "class": MLPClassifier((100,), **settings),
         "number": TransformedTargetRegressor(
@@ -145,14 +175,22 @@ def boosting(fold: Fold) -> Any:
         "class": HistGradientBoostingClassifier(**settings),
         "number": HistGradientBoostingRegressor(**settings),
     }
-    leave_out = [] if fold.kind != "table" else [n for n, c in fold.train.items() if is_long_list(c)]
+    leave_out = (
+        [] if fold.kind != "table" else [n for n, c in fold.train.items() if is_long_list(c)]
+    )
     steps = FunctionTransformer(as_categories, kw_args={"leave_out": leave_out})
     return OnePerTarget(fold, models.__getitem__, steps) if fold.kind == "table" else None
 
 
 def is_long_list(column: Any) -> bool:
-    """Whether these are words of which most occur rarely, such as names; boosting takes 255 categories at most."""
-    return bool(column.dtype.kind not in "biuf" and not is_date(column) and column.nunique() > MOST_CATEGORIES)
+    """Whether these are words of which most occur rarely, such as names; boosting takes 255
+    categories at most.
+    """
+    return bool(
+        column.dtype.kind not in "biuf"
+        and not is_date(column)
+        and column.nunique() > MOST_CATEGORIES
+    )
 
 
 def as_categories(table: pd.DataFrame, leave_out: list[str]) -> pd.DataFrame:
@@ -164,15 +202,18 @@ def as_categories(table: pd.DataFrame, leave_out: list[str]) -> pd.DataFrame:
     return pd.concat([rest, split_dates(table[dates])], axis=1)
 
 
-def fit_plain(build: Callable[[], Any], space: Any, inputs: Any, known: dict[str, Any], settings: Any) -> Any:
-    """Return a network trained without a sphere: for a plain number at the best of four rates on a tenth of the rows.
+def fit_plain(
+    build: Callable[[], Any], space: Any, inputs: Any, known: dict[str, Any], settings: Any
+) -> Any:
+    """Return a network trained without a sphere: for a plain number at the best of four rates on a
+    tenth of the rows.
 
     No one rate is good for all data: where some diverge, others have hardly begun to learn.
     """
     import torch
 
     import hyperproto as hp
-    from hyperproto_runtime.errors import NonFiniteLossError
+    from hyperproto._core.errors import NonFiniteLossError
 
     def train(rows: Any, lr: float | None) -> Any:
         torch.manual_seed(settings.seed)
@@ -198,7 +239,9 @@ def fit_plain(build: Callable[[], Any], space: Any, inputs: Any, known: dict[str
 
 
 class SameNetwork:
-    """The network that ours takes, trained in the same way, with a logit per class and a plain number."""
+    """The network that ours takes, trained in the same way, with a logit per class and a plain
+    number.
+    """
 
     def __init__(self, fold: Fold) -> None:
         self.seed, self.kind = fold.seed, fold.kind
@@ -213,7 +256,9 @@ class SameNetwork:
         from hyperproto.training.fit import kind_of, resolve_settings
 
         encoded = self.columns.fit_transform(inputs)
-        binned = encoded.shape[0] >= ROWS_PER_BIN * FEWEST_BINS  # as ours are; columns are on one scale already
+        binned = (
+            encoded.shape[0] >= ROWS_PER_BIN * FEWEST_BINS
+        )  # as ours are; columns are on one scale already
         how = "global" if hasattr(encoded, "tocsr") else "binned" if binned else "none"
         self.scaling = Standardizer.fit(encoded, how=how)
         rows = self.scaling(encoded.astype(np.float32))
@@ -229,7 +274,9 @@ class SameNetwork:
     def predict(self, inputs: Any) -> Values:
         from hyperproto.training.outputs import stack_outputs
 
-        outputs = stack_outputs(self.network, self.scaling(self.columns.transform(inputs).astype(np.float32)))
+        outputs = stack_outputs(
+            self.network, self.scaling(self.columns.transform(inputs).astype(np.float32))
+        )
         return self.tasks.decode(self.space.predict(outputs))
 
 
@@ -243,12 +290,16 @@ class Tasks:
         if "class" in targets:
             self.asked["class"] = hp.Classes(len(self.classes))
         if "number" in targets:
-            self.asked["number"] = hp.Range(float(targets["number"].min()), float(targets["number"].max()))
+            self.asked["number"] = hp.Range(
+                float(targets["number"].min()), float(targets["number"].max())
+            )
 
     def encode(self, targets: Values) -> dict[str, Any]:
         import torch
 
-        known = targets | ({"class": np.searchsorted(self.classes, targets["class"])} if "class" in targets else {})
+        known = targets | (
+            {"class": np.searchsorted(self.classes, targets["class"])} if "class" in targets else {}
+        )
         return {name: torch.as_tensor(values) for name, values in known.items()}
 
     def decode(self, answers: dict[str, Any]) -> Values:
@@ -266,11 +317,17 @@ class Ours:
         from hyperproto import estimators
 
         if len(targets) == 2:
-            self.model = estimators.HypersphericalMultiTask(random_state=self.seed).fit(inputs, pd.DataFrame(targets))
+            self.model = estimators.HypersphericalMultiTask(random_state=self.seed).fit(
+                inputs, pd.DataFrame(targets)
+            )
         elif "class" in targets:
-            self.model = estimators.HypersphericalClassifier(random_state=self.seed).fit(inputs, targets["class"])
+            self.model = estimators.HypersphericalClassifier(random_state=self.seed).fit(
+                inputs, targets["class"]
+            )
         else:
-            self.model = estimators.HypersphericalRegressor(random_state=self.seed).fit(inputs, targets["number"])
+            self.model = estimators.HypersphericalRegressor(random_state=self.seed).fit(
+                inputs, targets["number"]
+            )
         self.names = list(targets)
 
     def predict(self, inputs: Any) -> Values:
@@ -281,7 +338,9 @@ class Ours:
 
 
 class Head:
-    """What ``hyperproto train`` trains on the features of images, on a sphere or, for comparison, without one."""
+    """What ``hyperproto train`` trains on the features of images, on a sphere or, for comparison,
+    without one.
+    """
 
     def __init__(self, fold: Fold, kind: str | None) -> None:
         self.seed, self.kind = fold.seed, kind
@@ -298,18 +357,24 @@ class Head:
         self.tasks = Tasks(targets)
         known, features = self.tasks.encode(targets), torch.from_numpy(inputs.features)
         described = {
-            name: Labels(tuple(map(str, self.tasks.classes))) if name == "class" else Bounds(task.low, task.high)
+            name: Labels(tuple(map(str, self.tasks.classes)))
+            if name == "class"
+            else Bounds(task.low, task.high)
             for name, task in self.tasks.asked.items()
         }
         prepared = ImagePreprocessing(128)
         source = Source("features", Split(features, known), None, described, prepared)
-        loss = "auto" if self.kind is None else "squared_cosine"  # without a sphere: squared error, as for tables
+        loss = (
+            "auto" if self.kind is None else "squared_cosine"
+        )  # without a sphere: squared error, as for tables
         self.space = build_space(SpaceSpec(kind=self.kind, loss=loss), source, seed=self.seed)
         spec = NetworkSpec(backbone=PRETRAINED, freeze=True)
         settings = TrainSettings(weight_decay=HEAD_DECAY, seed=self.seed)
 
         def build() -> Any:  # the rest is frozen
-            return build_network(spec, prepared.input_shape, "images", self.space.dim, seed=self.seed).output
+            return build_network(
+                spec, prepared.input_shape, "images", self.space.dim, seed=self.seed
+            ).output
 
         if self.kind == "conventional":
             self.network = fit_plain(build, self.space, features, known, settings)

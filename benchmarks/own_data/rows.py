@@ -1,11 +1,14 @@
-"""The data: texts, tables and images as people have them, each row of the comparison with its target or targets.
+"""The data: texts, tables and images as people have them, each row of the comparison with its
+target or targets.
 
-``choose`` rows are those that defaults may be chosen on, ``report`` rows those that say how good they are. Rows that
-come with a test set of their own are measured on it, texts with three seeds and images with one; all others in five
-folds, of which three do for taxis and one for diamonds, of which there are more.
+``choose`` rows are those that defaults may be chosen on, ``report`` rows those that say how good
+they are. Rows that come with a test set of their own are measured on it, texts with three seeds and
+images with one; all others in five folds, of which three do for taxis and one for diamonds, of
+which there are more.
 
-Images are what ``hyperproto train`` makes of a folder of them: features of a pretrained network, computed once for
-each data set and kept in ``FOLDER/features``. Their pixels are read by whoever does without.
+Images are what ``hyperproto train`` makes of a folder of them: features of a pretrained network,
+computed once for each data set and kept in ``FOLDER/features``. Their pixels are read by whoever
+does without.
 """
 
 import pickle
@@ -32,7 +35,9 @@ PIXELS = 32  # per side, of the images whose pixels are taken as they are
 
 @dataclass(frozen=True)
 class Images:
-    """Images by their features, shape (n, features), and by ids that ``read`` turns into (n, 3, PIXELS, PIXELS)."""
+    """Images by their features, shape (n, features), and by ids that ``read`` turns into (n, 3,
+    PIXELS, PIXELS).
+    """
 
     features: NDArray[np.float32]
     ids: NDArray[Any]
@@ -50,7 +55,9 @@ class Images:
 
 
 class Loaded(NamedTuple):
-    """Inputs, targets by name, and which examples are the publisher's test set, where there is one."""
+    """Inputs, targets by name, and which examples are the publisher's test set,
+    where there is one.
+    """
 
     inputs: Any
     targets: Values
@@ -92,16 +99,24 @@ def load_fold(row: Row, folder: Path, number: int) -> Fold:
         trained, answered = list(folds)[number]
     else:
         trained, answered = np.flatnonzero(~test), np.flatnonzero(test)
-    parts = [inputs.iloc[ids] if row.kind == "table" else inputs[ids] for ids in (trained, answered)]
+    parts = [
+        inputs.iloc[ids] if row.kind == "table" else inputs[ids] for ids in (trained, answered)
+    ]
     if row.kind == "text":
-        words = TfidfVectorizer(sublinear_tf=True, ngram_range=(1, 2 if "bigrams" in row.name else 1))
+        words = TfidfVectorizer(
+            sublinear_tf=True, ngram_range=(1, 2 if "bigrams" in row.name else 1)
+        )
         parts = [words.fit_transform(parts[0]), words.transform(parts[1])]
-    known, wanted = ({name: values[ids] for name, values in targets.items()} for ids in (trained, answered))
+    known, wanted = (
+        {name: values[ids] for name, values in targets.items()} for ids in (trained, answered)
+    )
     return Fold(row.kind, parts[0], known, parts[1], wanted, seed=number)
 
 
 def read_banking77(folder: Path, *, official: bool) -> Loaded:
-    parts = [pd.read_csv(folder / "text" / "banking77" / f"{part}.csv") for part in ("train", "test")]
+    parts = [
+        pd.read_csv(folder / "text" / "banking77" / f"{part}.csv") for part in ("train", "test")
+    ]
     table = pd.concat(parts) if official else parts[0]
     test = np.arange(len(table)) >= len(parts[0])
     return Loaded(
@@ -114,7 +129,9 @@ def read_banking77(folder: Path, *, official: bool) -> Loaded:
 def read_table(
     folder: Path, *, file: str, label: str | None, number: str | None, drop: tuple[str, ...] = ()
 ) -> Loaded:
-    """Read a CSV file as it is; rows without a target are left out, and columns that give the target away."""
+    """Read a CSV file as it is; rows without a target are left out, and columns that give the
+    target away.
+    """
     wanted = [name for name in (label, number) if name is not None]
     table = pd.read_csv(folder / "tables" / f"{file}.csv").dropna(subset=wanted, ignore_index=True)
     return Loaded(table.drop(columns=[*wanted, *drop]), _targets(table, label, number))
@@ -125,10 +142,16 @@ def read_sklearn(folder: Path, *, load: Callable[..., Any], task: str) -> Loaded
     return Loaded(found.data, {task: found.target.to_numpy()})
 
 
-def read_features(folder: Path, reader: str) -> tuple[NDArray[np.float32], Values, NDArray[np.bool_]]:
-    """Return the features of all images, their targets by name, and which are the publisher's test set."""
+def read_features(
+    folder: Path, reader: str
+) -> tuple[NDArray[np.float32], Values, NDArray[np.bool_]]:
+    """Return the features of all images, their targets by name, and which are the publisher's test
+    set.
+    """
     found = load_file(folder / "features" / reader / "features.safetensors")
-    parts = [{name: found[f"{part}.{name}"] for name in _names(found)} for part in ("train", "test")]
+    parts = [
+        {name: found[f"{part}.{name}"] for name in _names(found)} for part in ("train", "test")
+    ]
     targets = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     features = np.concatenate([found["train"], found["test"]])
     return features, targets, np.arange(len(features)) >= len(found["train"])
@@ -152,7 +175,9 @@ def _read_cifar100(folder: Path, ids: NDArray[Any]) -> NDArray[np.uint8]:
     parts = []
     for name in ("train", "test"):
         with (folder / "cifar-100-python" / name).open("rb") as file:
-            parts.append(pickle.load(file, encoding="bytes")[b"data"].reshape(-1, 3, PIXELS, PIXELS))
+            parts.append(
+                pickle.load(file, encoding="bytes")[b"data"].reshape(-1, 3, PIXELS, PIXELS)
+            )
     return np.concatenate(parts)[ids]
 
 
@@ -172,7 +197,10 @@ def read_paintings(folder: Path, *, label: str | None, number: str | None) -> Lo
     features, targets, test = read_features(folder, "omniart")
     root, ids = folder / "omniart", []
     for part in ("train", "test"):
-        ids += [str(root / part / f"{i}.jpg") for i in pd.read_csv(root / f"{part}_complete.csv")["omni_id"]]
+        ids += [
+            str(root / part / f"{i}.jpg")
+            for i in pd.read_csv(root / f"{part}_complete.csv")["omni_id"]
+        ]
     asked = {"class": label, "number": number}
     images = Images(features, np.array(ids, dtype=object), _read_images)
     return Loaded(images, {name: targets[target] for name, target in asked.items() if target}, test)
@@ -190,7 +218,9 @@ def _read_images(files: NDArray[Any]) -> NDArray[np.uint8]:
         with Image.open(file) as image:
             side = min(image.size)
             left, top = (image.width - side) // 2, (image.height - side) // 2
-            square = image.convert("RGB").resize((PIXELS, PIXELS), box=(left, top, left + side, top + side))
+            square = image.convert("RGB").resize(
+                (PIXELS, PIXELS), box=(left, top, left + side, top + side)
+            )
         images[i] = np.asarray(square).transpose(2, 0, 1)
     return images
 
@@ -202,7 +232,9 @@ def _table_rows(
     found = []
     for targets in ((label, None), (None, number), (label, number)):
         load = partial(read_table, file=file, label=targets[0], number=targets[1], drop=drop)
-        found.append(Row(f"{file}: {' and '.join(t for t in targets if t)}", group, "table", load, repeats))
+        found.append(
+            Row(f"{file}: {' and '.join(t for t in targets if t)}", group, "table", load, repeats)
+        )
     return found
 
 
@@ -220,16 +252,31 @@ def _cifar_row(group: Any, first: int, count: int, each: int) -> Row:
 def _text_row(group: Any, terms: str) -> Row:
     official = group == "report"
     name = f"Banking77{'' if official else ', training part'}, {terms}"
-    return Row(name, group, "text", partial(read_banking77, official=official), SEEDS if official else FOLDS)
+    return Row(
+        name,
+        group,
+        "text",
+        partial(read_banking77, official=official),
+        SEEDS if official else FOLDS,
+    )
 
 
 def _painting_row(*targets: str) -> Row:
-    label, number = ("school" if "style" in targets else None), ("year" if "year" in targets else None)
+    label, number = (
+        ("school" if "style" in targets else None),
+        ("year" if "year" in targets else None),
+    )
     load = partial(read_paintings, label=label, number=number)
-    return Row(f"paintings: {' and '.join(targets)}", "report", "images", load, repeats=1, reader="omniart")
+    return Row(
+        f"paintings: {' and '.join(targets)}", "report", "images", load, repeats=1, reader="omniart"
+    )
 
 
-TAXI_MONEY = ("total", "tip", "tolls")  # the total is the sum of the others, and only cards record a tip
+TAXI_MONEY = (
+    "total",
+    "tip",
+    "tolls",
+)  # the total is the sum of the others, and only cards record a tip
 TITANIC = partial(read_table, file="titanic", label="survived", number=None, drop=("alive",))
 ROWS = [  # from fast to slow
     _text_row("choose", "words"),

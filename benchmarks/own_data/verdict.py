@@ -1,8 +1,9 @@
 """The table: every method on every row, and what must be said about ours.
 
-Ours is *level* where it is at least as good as the best peer, within one standard error. It is *behind* where it
-falls short of any peer by more than 1.5 points of accuracy or 3 % of an error, or by more than one standard error if
-that is more. It is *slow* where a fit takes more than twice the processor time of the perceptron.
+Ours is *level* where it is at least as good as the best peer, within one standard error. It is
+*behind* where it falls short of any peer by more than 1.5 points of accuracy or 3 % of an error, or
+by more than one standard error if that is more. It is *slow* where a fit takes more than twice the
+processor time of the perceptron.
 """
 
 from collections.abc import Sequence
@@ -42,17 +43,24 @@ class Score:
 
 def score(row: Row, measure: str, results: Sequence[Result]) -> Score:
     values = np.array([result[measure] for result in results])
-    if row.repeats < FOLDS:  # seeds share a test set, and what counts is how many examples it has; folds do not
+    if (
+        row.repeats < FOLDS
+    ):  # seeds share a test set, and what counts is how many examples it has; folds do not
         tests = len(values) if row.kind == "table" else 1
         error = float(np.mean([result[f"{measure} error"] for result in results])) / tests**0.5
     else:
         error = float(values.std(ddof=1) / len(values) ** 0.5) if len(values) > 1 else 0.0
-    costs = [float(np.median([result[cost] for result in results])) for cost in ("fit", "predict", "memory")]
+    costs = [
+        float(np.median([result[cost] for result in results]))
+        for cost in ("fit", "predict", "memory")
+    ]
     return Score(float(values.mean()), error, *costs, count=len(values))
 
 
 def table(results: Sequence[Result]) -> list[dict[str, object]]:
-    """Return a line for each row and measure of which there is anything from ours and from a peer."""
+    """Return a line for each row and measure of which there is anything from
+    ours and from a peer.
+    """
     lines = []
     for row in ROWS:
         mine = [result for result in results if result["row"] == row.name]
@@ -109,11 +117,17 @@ def judge(measure: str, ours: Score, peers: dict[str, Score]) -> str:
 
 def summary(lines: Sequence[dict[str, object]]) -> str:
     verdicts = [str(line["verdict"]) for line in lines]
-    level, behind, slow = (sum(word in verdict for verdict in verdicts) for word in ("level", "behind", "slow"))
+    level, behind, slow = (
+        sum(word in verdict for verdict in verdicts) for word in ("level", "behind", "slow")
+    )
     return f"level with the best peer in {level} of {len(lines)} lines, behind one in {behind}, slow in {slow}"
 
 
 def markdown(lines: Sequence[dict[str, object]]) -> str:
     """Return the table in Markdown."""
-    rows = [list(lines[0]), ["---"] * len(lines[0]), *([str(value) for value in line.values()] for line in lines)]
+    rows = [
+        list(lines[0]),
+        ["---"] * len(lines[0]),
+        *([str(value) for value in line.values()] for line in lines),
+    ]
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)

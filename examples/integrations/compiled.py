@@ -16,7 +16,9 @@ def step(inputs, labels):
 
 plain = step(inputs, labels)
 plain_gradient = torch.autograd.grad(plain, network.weight)[0]
-compiled = torch.compile(step, fullgraph=True)(inputs, labels)  # one graph: nothing in the loss breaks it
+compiled = torch.compile(step, fullgraph=True)(
+    inputs, labels
+)  # one graph: nothing in the loss breaks it
 gradient = torch.autograd.grad(compiled, network.weight)[0]
 print(plain.item(), compiled.item())
 assert torch.allclose(plain, compiled, rtol=1e-4)

@@ -23,7 +23,9 @@ class BertOnASphere(PreTrainedModel):
     def forward(self, input_ids, labels=None, **_):
         z = self.point(self.bert(input_ids).last_hidden_state.mean(dim=1))
         loss = None if labels is None else self.space(z, labels)
-        return SequenceClassifierOutput(loss=loss, logits=self.space.scores(z))  # cosines: their argmax is the class
+        return SequenceClassifierOutput(
+            loss=loss, logits=self.space.scores(z)
+        )  # cosines: their argmax is the class
 
 
 torch.manual_seed(0)
@@ -32,7 +34,12 @@ tokens = torch.randint(10, 50, (400, 8))
 tokens[:, ::2] = labels[:, None] + 1  # every other word tells the class
 rows = [{"input_ids": row, "labels": label} for row, label in zip(tokens, labels, strict=True)]
 config = BertConfig(
-    vocab_size=50, hidden_size=32, num_hidden_layers=1, num_attention_heads=2, intermediate_size=64, num_labels=4
+    vocab_size=50,
+    hidden_size=32,
+    num_hidden_layers=1,
+    num_attention_heads=2,
+    intermediate_size=64,
+    num_labels=4,
 )
 with TemporaryDirectory() as folder:
     trainer = Trainer(
@@ -50,7 +57,9 @@ with TemporaryDirectory() as folder:
         ),
         train_dataset=rows[:300],
         eval_dataset=rows[300:],
-        compute_metrics=lambda found: {"accuracy": np.mean(found.predictions.argmax(1) == found.label_ids)},
+        compute_metrics=lambda found: {
+            "accuracy": np.mean(found.predictions.argmax(1) == found.label_ids)
+        },
     )
     trainer.train()
     measured = trainer.evaluate()

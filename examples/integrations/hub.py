@@ -9,10 +9,14 @@ import hyperproto as hp
 
 
 class SphereNet(torch.nn.Module, PyTorchModelHubMixin):
-    def __init__(self, names: list[str], dim: int = 3, width: int = 32):  # plain values: they become config.json
+    def __init__(
+        self, names: list[str], dim: int = 3, width: int = 32
+    ):  # plain values: they become config.json
         super().__init__()
         self.space = hp.Space(dim, hp.Classes(names))
-        self.network = torch.nn.Sequential(torch.nn.Linear(8, width), torch.nn.ReLU(), torch.nn.Linear(width, dim))
+        self.network = torch.nn.Sequential(
+            torch.nn.Linear(8, width), torch.nn.ReLU(), torch.nn.Linear(width, dim)
+        )
 
     def forward(self, inputs):
         return self.space.decode(self.space.predict(self.network(inputs)))

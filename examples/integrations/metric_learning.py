@@ -9,12 +9,17 @@ from hyperproto.data import load_digits
 
 torch.manual_seed(0)
 train, test = load_digits()
-loss_func = hp.Space(9, hp.Classes(10))  # in place of losses.NormalizedSoftmaxLoss(10, 9), and without its weights
+loss_func = hp.Space(
+    9, hp.Classes(10)
+)  # in place of losses.NormalizedSoftmaxLoss(10, 9), and without its weights
 sampler = MPerClassSampler(train.targets, m=8, length_before_new_iter=len(train.targets))
 loader = DataLoader(TensorDataset(train.inputs, train.targets), batch_size=80, sampler=sampler)
 
 network = torch.nn.Sequential(
-    torch.nn.Flatten(), torch.nn.Linear(64, 128), torch.nn.ReLU(), torch.nn.Linear(128, loss_func.dim)
+    torch.nn.Flatten(),
+    torch.nn.Linear(64, 128),
+    torch.nn.ReLU(),
+    torch.nn.Linear(128, loss_func.dim),
 )
 optimizer = torch.optim.Adam(network.parameters(), lr=0.01)
 for _ in range(5):

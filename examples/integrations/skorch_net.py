@@ -13,17 +13,22 @@ torch.manual_seed(0)
 X, y = load_digits(return_X_y=True)
 X = (X / 16).astype("float32")
 space = hp.Space(5, hp.Classes(10))
-decide = copy.deepcopy(space).scores  # of a copy that stays on the CPU: skorch moves its criterion, but not outputs
+decide = copy.deepcopy(
+    space
+).scores  # of a copy that stays on the CPU: skorch moves its criterion, but not outputs
 
 
 def network(width=64):
-    return torch.nn.Sequential(torch.nn.Linear(64, width), torch.nn.ReLU(), torch.nn.Linear(width, space.dim))
+    return torch.nn.Sequential(
+        torch.nn.Linear(64, width), torch.nn.ReLU(), torch.nn.Linear(width, space.dim)
+    )
 
 
 net = NeuralNetClassifier(
     network,
     criterion=space,
-    predict_nonlinearity=decide,  # without it skorch would take the largest of five outputs for a class
+    # without it skorch would take the largest of five outputs for a class
+    predict_nonlinearity=decide,
     optimizer=torch.optim.Adam,
     lr=0.01,
     max_epochs=8,
@@ -35,7 +40,9 @@ print(search.best_params_, f"{100 * search.best_score_:.1f} %")
 
 
 class SphereClassifier(NeuralNetClassifier):
-    """A net whose criterion, built by skorch from its arguments, also decides: it cannot be forgotten."""
+    """A net whose criterion, built by skorch from its arguments, also decides: it cannot be
+    forgotten.
+    """
 
     def predict(self, inputs):
         return self.criterion_.predict(self.forward(inputs, device=self.device)).cpu().numpy()

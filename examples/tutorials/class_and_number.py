@@ -1,4 +1,6 @@
-"""A class and a number together: which digit it is, and by how much it was turned, from one point on one sphere."""
+"""A class and a number together: which digit it is, and by how much it was turned, from one point
+on one sphere.
+"""
 
 import math
 

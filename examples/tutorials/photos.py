@@ -1,4 +1,6 @@
-"""Draw a small folder of pictures, sorted by class, to train on: circles, squares and triangles of any color."""
+"""Draw a small folder of pictures, sorted by class, to train on: circles, squares and triangles of
+any color.
+"""
 
 from pathlib import Path
 
@@ -8,7 +10,9 @@ from PIL import Image, ImageDraw
 SHAPES = {
     "circle": lambda draw, x, y, r, color: draw.ellipse([x - r, y - r, x + r, y + r], fill=color),
     "square": lambda draw, x, y, r, color: draw.rectangle([x - r, y - r, x + r, y + r], fill=color),
-    "triangle": lambda draw, x, y, r, color: draw.polygon([(x - r, y + r), (x + r, y + r), (x, y - r)], fill=color),
+    "triangle": lambda draw, x, y, r, color: draw.polygon(
+        [(x - r, y + r), (x + r, y + r), (x, y - r)], fill=color
+    ),
 }
 
 rng = np.random.default_rng(0)

@@ -1,4 +1,6 @@
-"""The sphere in your own loop: handwritten digits, a network with three outputs, and no output layer to learn."""
+"""The sphere in your own loop: handwritten digits, a network with three outputs, and no output
+layer to learn.
+"""
 
 import torch
 
@@ -14,7 +16,10 @@ space = hp.Space(3, hp.Classes(10))
 print(space.prototypes)
 
 network = torch.nn.Sequential(
-    torch.nn.Linear(64, 128), torch.nn.BatchNorm1d(128), torch.nn.ReLU(), torch.nn.Linear(128, space.dim)
+    torch.nn.Linear(64, 128),
+    torch.nn.BatchNorm1d(128),
+    torch.nn.ReLU(),
+    torch.nn.Linear(128, space.dim),
 )
 optimizer = torch.optim.Adam(network.parameters(), lr=0.01)
 for epoch in range(20):

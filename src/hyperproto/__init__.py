@@ -82,7 +82,11 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'hyperproto' has no attribute {name!r}")
     home = next((home for home, names in _HOMES.items() if name in names), "")
-    found = getattr(import_module(f"hyperproto.{home}"), name) if home else import_module(f"hyperproto.{name}")
+    found = (
+        getattr(import_module(f"hyperproto.{home}"), name)
+        if home
+        else import_module(f"hyperproto.{name}")
+    )
     globals()[name] = found  # the next time nobody asks here
     return found
 

@@ -1,11 +1,12 @@
 """The one place that chooses every default: pure functions of plain numbers.
 
-The command line, the estimators, ``hp.fit`` and ``loss="auto"`` all ask here, so the same data get the same sphere,
-the same loss and the same schedule whichever way they come in. The values for images did best in recorded runs
-(``past_tuning``, ``past_short_runs`` and ``past_joint`` in ``experiments``). Those for tables and texts, and for a
-class and a number together, rest on five folds of ``python -m benchmarks own_data --group choose``, those for tables
-of 4,000 rows or more on other public ones (``docs/explanation/results.md``); its other rows say how good they are.
-Imports nothing, so that anything can ask.
+The command line, the estimators, ``hp.fit`` and ``loss="auto"`` all ask here, so the same data get
+the same sphere, the same loss and the same schedule whichever way they come in. The values for
+images did best in recorded runs (``past_tuning``, ``past_short_runs`` and ``past_joint`` in
+``experiments``). Those for tables and texts, and for a class and a number together, rest on five
+folds of ``python -m benchmarks own_data --group choose``, those for tables of 4,000 rows or more on
+other public ones (``docs/explanation/results.md``); its other rows say how good they are. Imports
+nothing, so that anything can ask.
 """
 
 import math
@@ -14,21 +15,35 @@ from typing import Any, Literal
 
 InputKind = Literal["rows", "binned rows", "sparse rows", "images"]
 
-MAX_CLASS_AXES = 256  # of one class task: with more, prototypes are hardly better separated and steps cost more
-NUMBER_AXES = 8  # of a number by itself: on a circle an output on the wrong side cannot get around the poles
+MAX_CLASS_AXES = (
+    256  # of one class task: with more, prototypes are hardly better separated and steps cost more
+)
+NUMBER_AXES = (
+    8  # of a number by itself: on a circle an output on the wrong side cannot get around the poles
+)
 MAX_CLASSES_OF_SUM = 10_000  # beyond, a sum over all classes costs more than a small network
 MAX_CLASSES_OF_PRIOR = 4000  # a prior holds a number for every pair of classes
-MARGIN = 0.1  # where classes and numbers share a sphere: near a pole classes are too close to each other
+MARGIN = (
+    0.1  # where classes and numbers share a sphere: near a pole classes are too close to each other
+)
 MOMENTUM, SCHEDULE = 0.9, "one-cycle"
 IMAGE_SIZE = 224  # pixels per side, of photographs
 PHOTO_CROP = (0.08, 1.0)  # shares of the area of a photograph, as for ImageNet
 SMALL_IMAGE = 64  # pixels up to which nothing of an image is cut off but by a shift
 PRETRAINED = "efficientnet-lite0"  # the network whose weights the extra "pretrained" brings
 MAX_PER_CLASS = 1000  # images, from which on a network is trained from scratch
-HEAD, HEAD_DECAY = (512,), 0.003  # hidden layers between frozen features and the output, and their weight decay
-TWO_CLASS_SCALE = 4.0  # of cosines in the softmax of two classes: probabilities from 0.0003 to 0.9997
-MAX_PER_AXIS = 8  # classes on frozen features: with more of them a far class must count for still less
-FINE_TUNING = 0.001  # of the usual rate, where a network starts from weights that it would lose at a higher one
+HEAD, HEAD_DECAY = (
+    (512,),
+    0.003,
+)  # hidden layers between frozen features and the output, and their weight decay
+TWO_CLASS_SCALE = (
+    4.0  # of cosines in the softmax of two classes: probabilities from 0.0003 to 0.9997
+)
+MAX_PER_AXIS = (
+    8  # classes on frozen features: with more of them a far class must count for still less
+)
+# of the usual rate, where a network starts from weights that it would lose at a higher one
+FINE_TUNING = 0.001
 # of training altogether, however few the examples
 MIN_STEPS = {"images": 60, "rows": 300, "binned rows": 300, "sparse rows": 300}
 BATCHES: dict[InputKind, tuple[int, int]] = {
@@ -39,37 +54,64 @@ BATCHES: dict[InputKind, tuple[int, int]] = {
 }
 MANY_ROWS = 20_000  # of binned ones, from which on batches are twice as large
 HIDDEN, BINNED_HIDDEN = (100,), (100, 100)  # layers of a perceptron
-TEXT_COLUMNS, TEXT_DROPOUT = 1000, 0.5  # of its hidden values, where rows are sparse with more columns than that
-HEAVY_TAILS = 0.3  # of a column's standard deviation: where the median distance from the median is less
-# bins of a column of a dense table: a few from 4,000 rows on, and no more than give so many columns altogether
+TEXT_COLUMNS, TEXT_DROPOUT = (
+    1000,
+    0.5,
+)  # of its hidden values, where rows are sparse with more columns than that
+HEAVY_TAILS = (
+    0.3  # of a column's standard deviation: where the median distance from the median is less
+)
+# bins of a column of a dense table: a few from 4,000 rows on, and no more than give so many columns
+# altogether
 ROWS_PER_BIN, FEWEST_BINS, MOST_BINS, MOST_BIN_COLUMNS = 1000, 4, 12, 500
-HELD_OUT = 0.2  # share of a user's own data to measure on, where there is no test part: a usual choice
-VALIDATION_FRACTION = 0.1  # of an estimator's rows, for early stopping or calibration, as scikit-learn's perceptron
+HELD_OUT = (
+    0.2  # share of a user's own data to measure on, where there is no test part: a usual choice
+)
+VALIDATION_FRACTION = (
+    0.1  # of an estimator's rows, for early stopping or calibration, as scikit-learn's perceptron
+)
 # through a network at once outside of training: more gains nothing, and images need the memory
 INFERENCE_BATCH_SIZE, INFERENCE_ROWS = 512, 4096
-COVERAGE, REJECTED = 0.9, 0.05  # of sets and intervals; share of known inputs that a threshold calls unknown
+COVERAGE, REJECTED = (
+    0.9,
+    0.05,
+)  # of sets and intervals; share of known inputs that a threshold calls unknown
 PATIENCE = 10  # epochs without improvement after which an estimator stops early
 REPLAY_PER_CLASS = 20  # examples of each old class that are trained on next to those of new ones
 UNFITTED_SCALE = 10.0  # of cosines in a softmax, where neither the loss nor a calibration gives one
-LENGTH_POWER = 0.2  # of |z| in an outlier score; chosen on digits with three classes left out; 0.1 to 0.3 are as good
-PARTIAL_FIT_RATE = 0.3  # of the learning rate, in ``partial_fit``: its passes have no schedule in which it would fall
+# of |z| in an outlier score; chosen on digits with three classes left out; 0.1 to 0.3 are as good
+LENGTH_POWER = 0.2
+# of the learning rate, in ``partial_fit``: its passes have no schedule in which it would fall
+PARTIAL_FIT_RATE = 0.3
 
 # The paper's rate is for a sum over the batch; the others are for a mean.
 SUM_RATE = 0.01
-MEAN_RATES = {"cosine_softmax": 0.2, "sampled_cosine_softmax": 0.2, "free_norm_softmax": 0.2, "power_cosine": 1.0}
+MEAN_RATES = {
+    "cosine_softmax": 0.2,
+    "sampled_cosine_softmax": 0.2,
+    "free_norm_softmax": 0.2,
+    "power_cosine": 1.0,
+}
 COMPOSITE_RATE, JOINT_RATE, OTHER_RATE = 0.3, 0.1, 0.1
 # tables, large ones and texts, by a softmax over the classes or for numbers alone
 ROW_RATE, BINNED_RATE, SPARSE_RATE = 0.1, 0.2, 0.3
-ROW_LOSSES = ("free_norm_softmax", "cosine_softmax", "squared_cosine", "absolute")  # that have those rates
-# of the squared error of a plain number, which no sphere bounds (at 0.1 it diverges), and of its absolute error
+ROW_LOSSES = (
+    "free_norm_softmax",
+    "cosine_softmax",
+    "squared_cosine",
+    "absolute",
+)  # that have those rates
+# of the squared error of a plain number, which no sphere bounds (at 0.1 it diverges), and of its
+# absolute error
 PLAIN_NUMBER_RATES = {"conventional": 0.01, "conventional, absolute": 0.03}
 
 
 def choose_dim(class_counts: Sequence[int], num_ranges: int = 0, *, separate: bool = False) -> int:
-    """Return the axes of a sphere: K - 1 for each task of K classes, from 2 to 256, and one for each number.
+    """Return the axes of a sphere: K - 1 for each task of K classes, from 2 to 256, and one for
+    each number.
 
-    K - 1 axes hold the simplex, in which all classes are equally far apart. Numbers alone get seven more, and each
-    number eight where it has a sphere of its own.
+    K - 1 axes hold the simplex, in which all classes are equally far apart. Numbers alone get seven
+    more, and each number eight where it has a sphere of its own.
 
     >>> choose_dim([10]), choose_dim([2]), choose_dim([1000]), choose_dim([40], 1), choose_dim([], 1)
     (9, 2, 256, 40, 8)
@@ -82,8 +124,11 @@ def choose_dim(class_counts: Sequence[int], num_ranges: int = 0, *, separate: bo
     return sum(min(max(2, count - 1), MAX_CLASS_AXES) for count in class_counts) + numbers
 
 
-def choose_space(class_counts: Sequence[int], num_ranges: int, dim: int | None) -> Literal["sphere", "spheres"]:
-    """Return whether tasks share a sphere: all but classes next to numbers, where there are axes to separate them.
+def choose_space(
+    class_counts: Sequence[int], num_ranges: int, dim: int | None
+) -> Literal["sphere", "spheres"]:
+    """Return whether tasks share a sphere: all but classes next to numbers, where there are axes to
+    separate them.
 
     On a shared sphere the number decides how much room classes have, and both lose by it.
 
@@ -96,7 +141,8 @@ def choose_space(class_counts: Sequence[int], num_ranges: int, dim: int | None) 
 
 
 def choose_number_loss(class_loss: str) -> Literal["squared", "absolute"]:
-    """Return the loss of a number: the absolute error, which is what people measure, with a default class loss.
+    """Return the loss of a number: the absolute error, which is what people measure, with a default
+    class loss.
 
     A class loss that is given by name, such as the paper's, comes with the paper's squared error.
 
@@ -107,12 +153,16 @@ def choose_number_loss(class_loss: str) -> Literal["squared", "absolute"]:
 
 
 def class_axes(class_counts: Sequence[int], num_ranges: int, dim: int) -> int:
-    """Return the axes that are left for the largest class task; each of the others gets its simplex first."""
+    """Return the axes that are left for the largest class task; each of the others gets its simplex
+    first.
+    """
     others = sorted(class_counts)[:-1]
     return max(1, dim - num_ranges - sum(max(2, count - 1) for count in others))
 
 
-def choose_loss(num_classes: int, dim: int, *, frozen_with_prior: bool = False) -> tuple[str, dict[str, Any]]:
+def choose_loss(
+    num_classes: int, dim: int, *, frozen_with_prior: bool = False
+) -> tuple[str, dict[str, Any]]:
     """Return the name and the options of the loss for K classes in D dimensions.
 
     =====================  =====================  =====================  ====================
@@ -122,15 +172,17 @@ def choose_loss(num_classes: int, dim: int, *, frozen_with_prior: bool = False) 
     D < K - 1              ``free_norm_softmax``  ``power_cosine``       ``power_cosine``
     =====================  =====================  =====================  ====================
 
-    Classes must compete, and an output must be able to say that it does not know: products with outputs of any
-    length do both, at every D. Beyond 10,000 classes a step must not cost more with every class. From D = K - 1 on
-    prototypes form a simplex, all others are equally far away, and Equation 1 is enough; with fewer dimensions a far
-    class must not count for more than a near one. On good features, with neighbors on the sphere that are neighbors
-    in the data (``frozen_with_prior``), that is all it takes: 1 - cos, or its root where there are more than 8
+    Classes must compete, and an output must be able to say that it does not know: products with
+    outputs of any length do both, at every D. Beyond 10,000 classes a step must not cost more with
+    every class. From D = K - 1 on prototypes form a simplex, all others are equally far away, and
+    Equation 1 is enough; with fewer dimensions a far class must not count for more than a near one.
+    On good features, with neighbors on the sphere that are neighbors in the data
+    (``frozen_with_prior``), that is all it takes: 1 - cos, or its root where there are more than 8
     classes for a dimension. Without classes it is Equation 1 too.
 
-    Two prototypes lie on one line, and products with them use one coordinate of an output alone: cosines would be
-    near 1 or -1 however uncertain the class. ``cosine_softmax`` learns probabilities from the angle.
+    Two prototypes lie on one line, and products with them use one coordinate of an output alone:
+    cosines would be near 1 or -1 however uncertain the class. ``cosine_softmax`` learns
+    probabilities from the angle.
 
     >>> choose_loss(2, 2)
     ('cosine_softmax', {'scale': 4.0})
@@ -148,27 +200,40 @@ def choose_loss(num_classes: int, dim: int, *, frozen_with_prior: bool = False) 
         return "free_norm_softmax", {}
     if is_simplex:
         return "squared_cosine", {}
-    return "power_cosine", {"q": 1.0 if frozen_with_prior and num_classes <= MAX_PER_AXIS * dim else 0.5}
+    return "power_cosine", {
+        "q": 1.0 if frozen_with_prior and num_classes <= MAX_PER_AXIS * dim else 0.5
+    }
 
 
-def uses_prior(class_counts: Sequence[int], num_ranges: int, dim: int, loss: str, *, frozen: bool = False) -> bool:
-    """Return whether to place prototypes by a data-driven prior: where the one class task has no room for a simplex.
+def uses_prior(
+    class_counts: Sequence[int], num_ranges: int, dim: int, loss: str, *, frozen: bool = False
+) -> bool:
+    """Return whether to place prototypes by a data-driven prior: where the one class task has no
+    room for a simplex.
 
-    Fixed points in few dimensions are hard to reach from where the data put the classes, unless neighbors on the
-    sphere are neighbors in the data. From scratch, the losses of angles alone did not gain from it.
+    Fixed points in few dimensions are hard to reach from where the data put the classes, unless
+    neighbors on the sphere are neighbors in the data. From scratch, the losses of angles alone did
+    not gain from it.
 
     >>> [uses_prior([100], ranges, dim, "free_norm_softmax") for ranges, dim in ((0, 99), (0, 10), (1, 10))]
     [False, True, False]
     """
     alone = len(class_counts) == 1 and not num_ranges
-    gains = frozen or loss in ("auto", "free_norm_softmax")  # which is what "auto" is for so many classes
+    gains = frozen or loss in (
+        "auto",
+        "free_norm_softmax",
+    )  # which is what "auto" is for so many classes
     return alone and gains and dim + 1 < class_counts[0] <= MAX_CLASSES_OF_PRIOR
 
 
-def choose_prior_method(num_classes: int, dim: int, *, frozen: bool = False) -> Literal["auto", "project"]:
-    """Return how prototypes follow a data-driven prior: by its axes where there is no room for a simplex.
+def choose_prior_method(
+    num_classes: int, dim: int, *, frozen: bool = False
+) -> Literal["auto", "project"]:
+    """Return how prototypes follow a data-driven prior: by its axes where there is no room for a
+    simplex.
 
-    Features that do not change are learned from best where only the order of its similarities is kept (Equation 6).
+    Features that do not change are learned from best where only the order of its similarities is
+    kept (Equation 6).
 
     >>> choose_prior_method(100, 10), choose_prior_method(100, 10, frozen=True), choose_prior_method(100, 99)
     ('project', 'auto', 'auto')
@@ -177,11 +242,16 @@ def choose_prior_method(num_classes: int, dim: int, *, frozen: bool = False) -> 
 
 
 def choose_margin(kind: str, loss: str, *, has_classes: bool) -> float:
-    """Return how far numbers stay from the poles: 0.1 where they share a sphere with classes, else 0.
+    """Return how far numbers stay from the poles: 0.1 where they share a sphere with classes, else
+    0.
 
     Equation 1 goes without, as in the paper. ``kind`` is that of the space.
     """
-    return MARGIN if kind == "composite" or (kind == "sphere" and has_classes and loss != "squared_cosine") else 0.0
+    return (
+        MARGIN
+        if kind == "composite" or (kind == "sphere" and has_classes and loss != "squared_cosine")
+        else 0.0
+    )
 
 
 def choose_rate(
@@ -197,8 +267,8 @@ def choose_rate(
     Parameters
     ----------
     loss : str
-        The name of a class loss, "absolute" for numbers alone, or "composite", "conventional" or "conventional,
-        absolute" for those spaces.
+        The name of a class loss, "absolute" for numbers alone, or "composite", "conventional" or
+        "conventional, absolute" for those spaces.
     inputs : {"rows", "binned rows", "sparse rows", "images"}
         What the network gets; rows are binned where :func:`choose_bins` says so.
     reduction : {"sum", "mean"}, optional
@@ -229,9 +299,10 @@ def choose_rate(
 def choose_steps(num_examples: int, inputs: InputKind) -> tuple[int, int]:
     """Return the number of epochs and the batch size.
 
-    Images come in batches of 128, for 20 epochs; rows of a table in equal batches of at most 64, for 15, or 128 where
-    they are binned and 256 from 20,000 on; sparse ones of at most 256, for 10: a step changes every weight, however
-    few entries its rows have. There are more epochs where that would be fewer than 60 steps, or 300 of rows.
+    Images come in batches of 128, for 20 epochs; rows of a table in equal batches of at most 64,
+    for 15, or 128 where they are binned and 256 from 20,000 on; sparse ones of at most 256, for 10:
+    a step changes every weight, however few entries its rows have. There are more epochs where that
+    would be fewer than 60 steps, or 300 of rows.
 
     >>> choose_steps(50_000, "images"), choose_steps(1437, "rows"), choose_steps(142, "rows")
     ((20, 128), (15, 63), (100, 48))
@@ -249,8 +320,9 @@ def choose_steps(num_examples: int, inputs: InputKind) -> tuple[int, int]:
 def choose_weight_decay(num_examples: int, inputs: InputKind, num_classes: int = 1) -> float:
     """Return the weight decay: for images the paper's, for rows the more the fewer they are.
 
-    Like a prior over the weights it counts as much as two examples, within bounds; six where there are only numbers,
-    whose noise a network follows sooner. ``num_classes`` are those of the largest class task, 0 where there is none.
+    Like a prior over the weights it counts as much as two examples, within bounds; six where there
+    are only numbers, whose noise a network follows sooner. ``num_classes`` are those of the largest
+    class task, 0 where there is none.
 
     >>> [choose_weight_decay(n, "rows") for n in (100, 1000, 50_000)], choose_weight_decay(1000, "rows", 0)
     ([0.006, 0.002, 0.0001], 0.006)
@@ -263,10 +335,14 @@ def choose_weight_decay(num_examples: int, inputs: InputKind, num_classes: int =
     return 1e-4 if inputs == "images" else min(most, max(1e-4, examples / num_examples))
 
 
-def choose_scaling(standardize: str, *, sparse: bool) -> Literal["binned", "robust", "columns", "global", "none"]:
-    """Return how the columns of a table are scaled: each by itself, or where they are sparse all by one number.
+def choose_scaling(
+    standardize: str, *, sparse: bool
+) -> Literal["binned", "robust", "columns", "global", "none"]:
+    """Return how the columns of a table are scaled: each by itself, or where they are sparse all by
+    one number.
 
-    The columns of a sparse table, such as counts of words, are of one kind, and rare ones would grow the largest.
+    The columns of a sparse table, such as counts of words, are of one kind, and rare ones would
+    grow the largest.
 
     >>> choose_scaling("auto", sparse=False), choose_scaling("auto", sparse=True), choose_scaling("none", sparse=True)
     ('binned', 'global', 'none')
@@ -277,9 +353,11 @@ def choose_scaling(standardize: str, *, sparse: bool) -> Literal["binned", "robu
 
 
 def choose_bins(num_rows: int, num_columns: int) -> int:
-    """Return the bins of each column of numbers in a dense table: one for every 1,000 rows, 12 at most.
+    """Return the bins of each column of numbers in a dense table: one for every 1,000 rows, 12 at
+    most.
 
-    With fewer than 4,000 rows there are none, nor where a table is so wide that bins would be most of the work.
+    With fewer than 4,000 rows there are none, nor where a table is so wide that bins would be most
+    of the work.
 
     >>> [choose_bins(rows, 7) for rows in (3000, 6000, 50_000)], choose_bins(50_000, 784)
     ([0, 6, 12], 0)
@@ -289,23 +367,31 @@ def choose_bins(num_rows: int, num_columns: int) -> int:
 
 
 def choose_new_class_settings(num_examples: int, inputs: InputKind) -> dict[str, Any]:
-    """Return how to train classes that are added: batches of 32, since so few examples make too few larger ones.
+    """Return how to train classes that are added: batches of 32, since so few examples make too few
+    larger ones.
 
-    10 epochs do, more where those are fewer than 300 steps. On sparse rows a higher rate forgets the old classes, of
-    which a replay has few words.
+    10 epochs do, more where those are fewer than 300 steps. On sparse rows a higher rate forgets
+    the old classes, of which a replay has few words.
 
     >>> choose_new_class_settings(320, "images")
     {'epochs': 30, 'lr': 0.1, 'batch_size': 32, 'reduction': 'mean'}
     """
     epochs = max(10, math.ceil(MIN_STEPS["rows"] / math.ceil(num_examples / 32)))
-    return {"epochs": epochs, "lr": 0.03 if inputs == "sparse rows" else 0.1, "batch_size": 32, "reduction": "mean"}
+    return {
+        "epochs": epochs,
+        "lr": 0.03 if inputs == "sparse rows" else 0.1,
+        "batch_size": 32,
+        "reduction": "mean",
+    }
 
 
 def choose_image_size(side: float) -> tuple[int, int | None]:
-    """Return the height and width that a network gets, and the shorter side before the center is cut out.
+    """Return the height and width that a network gets, and the shorter side before the center is
+    cut out.
 
-    ``side`` is the median shorter side of the images. Small ones stay as they are (None: nothing is cut off), since
-    enlarging them multiplies the work and adds no detail; photographs are scaled to 224 pixels at most.
+    ``side`` is the median shorter side of the images. Small ones stay as they are (None: nothing is
+    cut off), since enlarging them multiplies the work and adds no detail; photographs are scaled to
+    224 pixels at most.
 
     >>> choose_image_size(32), choose_image_size(100), choose_image_size(1200)
     ((32, None), (100, 114), (224, 256))
@@ -317,31 +403,43 @@ def choose_image_size(side: float) -> tuple[int, int | None]:
 def choose_augment(size: int, *, is_cut: bool) -> dict[str, Any]:
     """Return how training images are varied, by the names of ``hyperproto.data.Augment``.
 
-    Small images, of which nothing is cut off, are shifted by an eighth of their size; of photographs, whose center is
-    cut out otherwise, random parts are scaled.
+    Small images, of which nothing is cut off, are shifted by an eighth of their size; of
+    photographs, whose center is cut out otherwise, random parts are scaled.
 
     >>> choose_augment(32, is_cut=False), choose_augment(224, is_cut=True)
     ({'padding': 4, 'flip': True}, {'resized_crop': (0.08, 1.0), 'flip': True})
     """
-    return {**({"resized_crop": PHOTO_CROP} if is_cut else {"padding": max(1, size // 8)}), "flip": True}
+    return {
+        **({"resized_crop": PHOTO_CROP} if is_cut else {"padding": max(1, size // 8)}),
+        "flip": True,
+    }
 
 
-def uses_pretrained(num_images: int, num_classes: int, channels: int, size: int | None = None) -> bool:
-    """Return whether to take a pretrained network and train only its last layers, where its weights are installed.
+def uses_pretrained(
+    num_images: int, num_classes: int, channels: int, size: int | None = None
+) -> bool:
+    """Return whether to take a pretrained network and train only its last layers, where its weights
+    are installed.
 
-    So it is for color images of which there are fewer than 1,000 per class, where training from scratch is worse and
-    slower. Numbers without classes count as ten classes. A ``size`` that the user chose must suit such a network.
+    So it is for color images of which there are fewer than 1,000 per class, where training from
+    scratch is worse and slower. Numbers without classes count as ten classes. A ``size`` that the
+    user chose must suit such a network.
 
     >>> uses_pretrained(2000, 20, 3), uses_pretrained(50_000, 10, 3), uses_pretrained(1500, 10, 1)
     (True, False, False)
     >>> uses_pretrained(2000, 20, 3, size=96), uses_pretrained(2000, 20, 3, size=32)
     (True, False)
     """
-    return channels == 3 and num_images < MAX_PER_CLASS * (num_classes or 10) and (size or IMAGE_SIZE) > SMALL_IMAGE
+    return (
+        channels == 3
+        and num_images < MAX_PER_CLASS * (num_classes or 10)
+        and (size or IMAGE_SIZE) > SMALL_IMAGE
+    )
 
 
 def choose_backbone(shape: Sequence[int], inputs: InputKind = "rows") -> tuple[str, dict[str, Any]]:
-    """Return the name and the options of a network for inputs of a shape: a start that suits a small machine.
+    """Return the name and the options of a network for inputs of a shape: a start that suits a
+    small machine.
 
     ====================================  =======================
     input                                 network
@@ -355,7 +453,8 @@ def choose_backbone(shape: Sequence[int], inputs: InputKind = "rows") -> tuple[s
     larger                                ``resnet-3463-small``
     ====================================  =======================
 
-    The residual ones have ``feature_norm=True``, so that outputs do not start out in nearly one direction.
+    The residual ones have ``feature_norm=True``, so that outputs do not start out in nearly one
+    direction.
 
     >>> choose_backbone((3, 32, 32))
     ('resnet-8', {'channels': 3, 'feature_norm': True})

@@ -1,7 +1,9 @@
-"""Runs on Hugging Face's Hub: ``save_pretrained``, ``from_pretrained`` and ``push_to_hub``, with a model card.
+"""Runs on Hugging Face's Hub: ``save_pretrained``, ``from_pretrained`` and ``push_to_hub``, with a
+model card.
 
-What is published is the folder of a run without what only training needs, and a ``README.md``. ``ModelHubMixin`` is
-not behind it: that deletes ``config.json`` where it saves, and passes what a downloaded one says to a constructor.
+What is published is the folder of a run without what only training needs, and a ``README.md``.
+``ModelHubMixin`` is not behind it: that deletes ``config.json`` where it saves, and passes what a
+downloaded one says to a constructor.
 """
 
 import json
@@ -13,18 +15,29 @@ from typing import Any
 
 from huggingface_hub import HfApi, ModelCardData, snapshot_download
 
+from hyperproto._core.errors import MissingDataError
 from hyperproto._core.files import as_path, filling
 from hyperproto.data.preprocessing import TablePreprocessing
 from hyperproto.evaluation.run_data import open_run, run_preprocessing
 from hyperproto.spaces import Classes
 from hyperproto.training.run import describe_measures
-from hyperproto_runtime.errors import MissingDataError
 
-FILES = ("config.json", "prototypes.*.safetensors", "epochs.jsonl", "metrics.json", "calibration.json")
+FILES = (
+    "config.json",
+    "prototypes.*.safetensors",
+    "epochs.jsonl",
+    "metrics.json",
+    "calibration.json",
+)
 WEIGHTS = ("last.safetensors", "best.safetensors")
 FETCHING = {"revision", "token", "cache_dir", "local_files_only"}
 MOST_NAMES = 100  # of classes, in a card
-PIPELINES = ("image-classification", "text-classification", "tabular-classification", "tabular-regression")
+PIPELINES = (
+    "image-classification",
+    "text-classification",
+    "tabular-classification",
+    "tabular-regression",
+)
 CARD = """# A hyperspherical prototype network
 
 Network `{network}`, outputs of dimension {dim}. To use it:
@@ -41,7 +54,8 @@ Calibration: {calibration}.
 
 
 class HubModel:
-    """A stored run to publish, or one that was published: ``network, space = HubModel.from_pretrained("you/name")``.
+    """A stored run to publish, or one that was published: ``network, space =
+    HubModel.from_pretrained("you/name")``.
 
     Parameters
     ----------
@@ -63,7 +77,8 @@ class HubModel:
 
     @classmethod
     def from_pretrained(cls, name: str | Path, **options: Any) -> "HubModel":
-        """Read a model from a folder or, where there is none of that name, from a repository of the Hub.
+        """Read a model from a folder or, where there is none of that name, from a repository of the
+        Hub.
 
         ``revision``, ``token``, ``cache_dir`` and ``local_files_only`` are those of
         ``huggingface_hub.snapshot_download``; ``network`` is that of the class.
@@ -72,7 +87,9 @@ class HubModel:
         folder = as_path(name)
         if not folder.is_dir():
             try:
-                folder = Path(snapshot_download(str(name), allow_patterns=[*FILES, *WEIGHTS], **fetching))
+                folder = Path(
+                    snapshot_download(str(name), allow_patterns=[*FILES, *WEIGHTS], **fetching)
+                )
             except (OSError, ValueError) as error:
                 rule = "be a folder, or a repository of the Hub that can be read"
                 raise MissingDataError(f'"{name}"', rule, str(error).partition("\n")[0]) from error
@@ -80,16 +97,24 @@ class HubModel:
         return cls(folder, which="best" if has_best and not has_last else "last", **options)
 
     def save_pretrained(self, folder: str | Path) -> None:
-        """Write weights, prototypes, description and card to a folder, which must be new or empty."""
+        """Write weights, prototypes, description and card to a folder, which
+        must be new or empty.
+        """
         with filling(folder, "config.json") as place:
             for pattern in (*FILES, f"{self.which}.safetensors"):
                 for path in self.record.folder.glob(pattern):
-                    if pattern != "calibration.json" or self.calibration is not None:  # else it is of other weights
+                    if (
+                        pattern != "calibration.json" or self.calibration is not None
+                    ):  # else it is of other weights
                         shutil.copyfile(path, place / path.name)
             (place / "README.md").write_text(self.card(), encoding="utf-8")
 
-    def push_to_hub(self, repo_id: str, *, private: bool | None = None, token: str | None = None) -> str:
-        """Upload what :meth:`save_pretrained` writes, to a repository that is made if need be; return its address."""
+    def push_to_hub(
+        self, repo_id: str, *, private: bool | None = None, token: str | None = None
+    ) -> str:
+        """Upload what :meth:`save_pretrained` writes, to a repository that is made if need be;
+        return its address.
+        """
         api = HfApi(token=token)
         with TemporaryDirectory() as place:
             self.save_pretrained(Path(place) / "model")
@@ -98,19 +123,33 @@ class HubModel:
         return str(address)
 
     def card(self) -> str:
-        """Return the model card as Markdown: measures, calibration, and each task with classes and certificate."""
+        """Return the model card as Markdown: measures, calibration, and each task with classes and
+        certificate.
+        """
         record, fitted = self.record, self.calibration
-        measures = record.best["valid"] if self.which == "best" and record.best else record.metrics or {}
-        written = describe_measures({name: value for name, value in measures.items() if value is not None})
-        told = f"fitted on {fitted.examples} examples, {describe_measures(fitted.measures)}" if fitted else "none"
+        measures = (
+            record.best["valid"] if self.which == "best" and record.best else record.metrics or {}
+        )
+        written = describe_measures(
+            {name: value for name, value in measures.items() if value is not None}
+        )
+        told = (
+            f"fitted on {fitted.examples} examples, {describe_measures(fitted.measures)}"
+            if fitted
+            else "none"
+        )
         network = (record.config["network"] or {}).get("name", type(self.network).__name__)
-        text = CARD.format(network=network, dim=self.space.dim, measures=written or "nothing", calibration=told)
+        text = CARD.format(
+            network=network, dim=self.space.dim, measures=written or "nothing", calibration=told
+        )
         tag, tags = self._pipeline(), ["hyperspherical-prototypes"]
         data = ModelCardData(library_name="hyperproto", pipeline_tag=tag, tags=tags).to_yaml()
         return f"---\n{data}\n---\n\n{text}" + "".join(map(self._task, self.space.tasks))
 
     def _pipeline(self) -> str | None:
-        """Return what the Hub calls such a model: only where it has one task, and says what its inputs are."""
+        """Return what the Hub calls such a model: only where it has one task, and says what its
+        inputs are.
+        """
         if self.record.preprocessing is None or len(self.space.tasks) > 1:
             return None
         stored, (task,) = run_preprocessing(self.record), self.space.tasks.values()
@@ -128,4 +167,6 @@ class HubModel:
         listed = ", ".join(names[:MOST_NAMES] + ["..."] * (len(names) > MOST_NAMES))
         text = f"\n## Task `{name}`\n\n{task.num_classes} classes{listed and ': ' + listed}.\n"
         certificate = placed and json.dumps(placed.certificate.to_dict(), indent=2)
-        return text + (f"\nCertificate of the prototypes:\n\n```json\n{certificate}\n```\n" if placed else "")
+        return text + (
+            f"\nCertificate of the prototypes:\n\n```json\n{certificate}\n```\n" if placed else ""
+        )

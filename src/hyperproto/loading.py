@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Any
 
+from hyperproto._core.errors import InputError
 from hyperproto._core.files import whole
 from hyperproto.training import load as load_run
-from hyperproto_runtime.errors import InputError
 
 
 def load(folder: str | Path, **options: Any) -> Any:
@@ -16,7 +16,8 @@ def load(folder: str | Path, **options: Any) -> Any:
     folder : path
         What :func:`hyperproto.fit` wrote, or the ``save`` of an estimator.
     **options
-        For a run: ``which="last" | "best"``, ``network=``, ``space=``; see :func:`hyperproto.training.load`.
+        For a run: ``which="last" | "best"``, ``network=``, ``space=``; see
+        :func:`hyperproto.training.load`.
 
     Returns
     -------
@@ -27,7 +28,9 @@ def load(folder: str | Path, **options: Any) -> Any:
         return load_run(folder, **options)
     if options:
         got = ", ".join(options)
-        raise InputError("Options", f'be left out for "{folder}", an estimator, which is loaded whole', got)
+        raise InputError(
+            "Options", f'be left out for "{folder}", an estimator, which is loaded whole', got
+        )
     from hyperproto.estimators.store import load_estimator
 
     return load_estimator(folder)

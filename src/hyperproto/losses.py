@@ -1,9 +1,11 @@
-r"""The losses of class tasks: the one loss of the paper, others to choose from, and the one table of their names.
+r"""The losses of class tasks: the one loss of the paper, others to choose from, and the one table
+of their names.
 
-The paper's is :math:`(\text{target} - \cos\theta)^2`, with its closed-form gradient. Classification asks for a cosine
-of 1 to the class prototype (Equation 1), regression for a cosine of r to the upper pole (Equation 7). In a
-cross-entropy over prototypes classes compete, at a cost that grows with their number unless they are sampled.
-Everything is checked by shape and dtype only, so that nothing here waits for a device or breaks a compiled graph.
+The paper's is :math:`(\text{target} - \cos\theta)^2`, with its closed-form gradient. Classification
+asks for a cosine of 1 to the class prototype (Equation 1), regression for a cosine of r to the
+upper pole (Equation 7). In a cross-entropy over prototypes classes compete, at a cost that grows
+with their number unless they are sampled. Everything is checked by shape and dtype only, so that
+nothing here waits for a device or breaks a compiled graph.
 """
 
 import math
@@ -17,9 +19,9 @@ from torch import Tensor
 from torch.nn import functional
 
 from hyperproto._core.checks import check_finite_number, check_integer, check_output_width, choose
+from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto.defaults import choose_loss
 from hyperproto.sphere import normalize, working_dtype
-from hyperproto_runtime.errors import InputError, InputTypeError
 
 __all__ = [
     "LOSSES",
@@ -41,7 +43,11 @@ __all__ = [
 ]
 
 Reduction: TypeAlias = Literal["mean", "sum", "none"]
-REDUCTIONS: dict[str, Callable[[Tensor], Tensor]] = {"mean": torch.mean, "sum": torch.sum, "none": torch.Tensor.clone}
+REDUCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "mean": torch.mean,
+    "sum": torch.sum,
+    "none": torch.Tensor.clone,
+}
 DOUBT = 0.001  # what an output at its prototype may leave to the other classes
 
 
@@ -53,7 +59,8 @@ def cosine_loss(z: Tensor, points: Tensor, target: Tensor | float) -> Tensor:
     Parameters
     ----------
     z : Tensor, shape (n, dim)
-        Network outputs, any length. A zero row has cosine 0 and gradient 0; a non-finite row gives NaN.
+        Network outputs, any length. A zero row has cosine 0 and gradient 0; a non-finite row gives
+        NaN.
     points : Tensor, shape (n, dim) or (dim,)
         Unit vectors, fixed: no gradient flows into them.
     target : float or Tensor, shape (n,)
@@ -79,7 +86,9 @@ def cosine_loss(z: Tensor, points: Tensor, target: Tensor | float) -> Tensor:
     return _squared_error(z, points, None, target)
 
 
-def _squared_error(z: Tensor, points: Tensor, labels: Tensor | None, target: Tensor | float) -> Tensor:
+def _squared_error(
+    z: Tensor, points: Tensor, labels: Tensor | None, target: Tensor | float
+) -> Tensor:
     if not torch.compiler.is_compiling() and torch._C._are_functorch_transforms_active():
         # torch.func.grad, vmap and the like follow these operations, but no function of our own
         wide = z.to(working_dtype(z.dtype))
@@ -90,7 +99,9 @@ def _squared_error(z: Tensor, points: Tensor, labels: Tensor | None, target: Ten
 
 
 def can_read(x: Tensor) -> bool:
-    """Return whether reading a value costs little and breaks nothing: on a CPU, in no graph and no torch.func."""
+    """Return whether reading a value costs little and breaks nothing: on a CPU, in no graph and no
+    torch.func.
+    """
     in_graph = torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active()
     return x.is_cpu and not in_graph
 
@@ -104,23 +115,36 @@ def _in_vmap() -> bool:
 
 
 class _CosineLoss(torch.autograd.Function):
-    """Forward and backward in six passes over ``z``, and few fresh buffers: on a CPU those cost more than sums."""
+    """Forward and backward in six passes over ``z``, and few fresh buffers: on a CPU those cost
+    more than sums.
+    """
 
     @staticmethod
-    def forward(ctx: Any, z: Tensor, points: Tensor, labels: Tensor | None, target: Tensor | float) -> Tensor:
-        wide = working_dtype(z.dtype)  # compared first: converting takes longer, even where nothing is done
+    def forward(
+        ctx: Any, z: Tensor, points: Tensor, labels: Tensor | None, target: Tensor | float
+    ) -> Tensor:
+        wide = working_dtype(
+            z.dtype
+        )  # compared first: converting takes longer, even where nothing is done
         scaled = z if z.dtype == wide else z.to(wide)
         rows = points if labels is None else points.index_select(0, labels)
         rows = rows if rows.dtype == wide else rows.to(wide)
         limits, scale, norm = torch.finfo(wide), None, None
-        if z.shape[0] and can_read(z):  # on a CPU reading the norms is free, and tells whether rows can be squared
+        if z.shape[0] and can_read(
+            z
+        ):  # on a CPU reading the norms is free, and tells whether rows can be squared
             norm = torch.linalg.vector_norm(scaled, dim=1)
             smallest, largest = torch.aminmax(norm)
-            norm = norm if smallest.item() > limits.tiny**0.4 and largest.item() < limits.max**0.4 else None
+            norm = (
+                norm
+                if smallest.item() > limits.tiny**0.4 and largest.item() < limits.max**0.4
+                else None
+            )
         if norm is None:
-            # The squares of 1e-20 and 1e20 leave float32, so each row is divided by its largest entry. Zero rows are
-            # divided by infinity and get norm 1, so that their cosine and their gradient are 0. The reciprocal of a
-            # large entry would be a denormal number, which may count as zero.
+            # The squares of 1e-20 and 1e20 leave float32, so each row is divided by its largest
+            # entry. Zero rows are divided by infinity and get norm 1, so that their cosine and
+            # their gradient are 0. The reciprocal of a large entry would be a denormal number,
+            # which may count as zero.
             peak = scaled.abs().amax(dim=1)
             scale = peak.masked_fill(peak < limits.tiny, torch.inf)
             scaled = scaled / scale.unsqueeze(1)
@@ -135,7 +159,9 @@ class _CosineLoss(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad_loss: Tensor) -> tuple[Tensor, None, None, None]:
         z, rows, scaled, cosine, error, scale, norm = ctx.saved_tensors
-        if torch.is_grad_enabled():  # create_graph=True: the same formula, in operations autograd can follow
+        if (
+            torch.is_grad_enabled()
+        ):  # create_graph=True: the same formula, in operations autograd can follow
             return grad_loss.unsqueeze(1) * cosine_loss_grad(z, rows, ctx.target), None, None, None
         # Equation 2: -2 (t - cos) (p - cos u) / |z|, with u = scaled / norm and |z| = norm * scale
         along_point = (grad_loss * error).div_(norm).mul_(2)
@@ -147,7 +173,8 @@ class _CosineLoss(torch.autograd.Function):
 
 
 def cosine_loss_grad(z: Tensor, points: Tensor, target: Tensor | float) -> Tensor:
-    r"""Return the gradient of :func:`cosine_loss` with respect to ``z``, in closed form. Shape (n, dim).
+    r"""Return the gradient of :func:`cosine_loss` with respect to ``z``, in closed form. Shape (n,
+    dim).
 
     .. math:: \frac{d}{dz} (t - \cos\theta)^2
         = 2 (t - \cos\theta) \Bigl( \frac{\cos\theta \; z}{|z|^2} - \frac{p}{|z|\,|p|} \Bigr)
@@ -161,20 +188,24 @@ def cosine_loss_grad(z: Tensor, points: Tensor, target: Tensor | float) -> Tenso
     return grad.to(z.dtype)
 
 
-def squared_cosine_loss(z: Tensor, prototypes: Tensor, labels: Tensor, *, reduction: Reduction = "mean") -> Tensor:
+def squared_cosine_loss(
+    z: Tensor, prototypes: Tensor, labels: Tensor, *, reduction: Reduction = "mean"
+) -> Tensor:
     r"""Pull each output toward the prototype of its class, by angle alone.
 
     .. math:: \mathcal{L}_c = \sum_{i=1}^{n} \bigl(1 - \cos\theta_{z_i,\,p_{y_i}}\bigr)^2
 
-    Equation 1 of [1]_; :func:`squared_cosine_grad` is its gradient, Equation 2. The loss ignores the length of
-    ``z``, so the gradient at ``z`` is orthogonal to ``z``, and its cost does not depend on the number of classes.
+    Equation 1 of [1]_; :func:`squared_cosine_grad` is its gradient, Equation 2. The loss ignores
+    the length of ``z``, so the gradient at ``z`` is orthogonal to ``z``, and its cost does not
+    depend on the number of classes.
 
     Parameters
     ----------
     z : Tensor, shape (n, dim)
         Network outputs, any length; a zero row has cosine 0 and gradient 0.
     prototypes : Tensor, shape (num_classes, dim)
-        Unit-norm rows, fixed during training; rows are cast to the precision of ``z`` once gathered.
+        Unit-norm rows, fixed during training; rows are cast to the precision of ``z`` once
+        gathered.
     labels : Tensor of integers, shape (n,)
         Class of each output, in ``[0, num_classes)``.
     reduction : {"mean", "sum", "none"}, default "mean"
@@ -199,29 +230,38 @@ def squared_cosine_loss(z: Tensor, prototypes: Tensor, labels: Tensor, *, reduct
         raise InputError("prototypes", "have shape (num_classes, dim)", tuple(prototypes.shape))
     check_output_width(z, prototypes.shape[1])
     check_labels(labels, len(z))
-    return choose(reduction, REDUCTIONS, what="reduction")(SquaredCosine()(z, prototypes, labels.long()))
+    return choose(reduction, REDUCTIONS, what="reduction")(
+        SquaredCosine()(z, prototypes, labels.long())
+    )
 
 
 def squared_cosine_grad(z: Tensor, prototypes: Tensor, labels: Tensor) -> Tensor:
     """Return Equation 2, the gradient of the summed :func:`squared_cosine_loss`. Shape (n, dim)."""
-    return cosine_loss_grad(z, prototypes.index_select(0, labels.long()).to(working_dtype(z.dtype)), 1.0)
+    return cosine_loss_grad(
+        z, prototypes.index_select(0, labels.long()).to(working_dtype(z.dtype)), 1.0
+    )
 
 
 class ClassLoss(ABC):
-    """How wrong outputs are about their classes, given fixed prototypes. Losses are frozen dataclasses of numbers."""
+    """How wrong outputs are about their classes, given fixed prototypes. Losses are frozen
+    dataclasses of numbers.
+    """
 
     name: ClassVar[str]
     """What options and stored files call it."""
 
     @abstractmethod
     def __call__(self, z: Tensor, prototypes: Tensor, labels: Tensor) -> Tensor:
-        """Return the loss of each row, shape (n,), for outputs (n, dim), unit prototypes (K, dim) and ids (n,).
+        """Return the loss of each row, shape (n,), for outputs (n, dim), unit prototypes (K, dim)
+        and ids (n,).
 
         Of probabilities, shape (n, K), in place of ids it is the expected loss, over all classes.
         """
 
     def cosine_scale(self, num_classes: int) -> float | None:
-        """Return what the loss multiplies cosines by in its softmax, None for a loss that does not."""
+        """Return what the loss multiplies cosines by in its softmax, None for a
+        loss that does not.
+        """
         return None
 
 
@@ -234,7 +274,9 @@ class SquaredCosine(ClassLoss):
     def __call__(self, z: Tensor, prototypes: Tensor, labels: Tensor) -> Tensor:
         """Return the loss of each row, shape (n,)."""
         if prototypes.requires_grad:
-            raise InputError("prototypes", "be fixed", "a tensor that requires a gradient", "Detach it.")
+            raise InputError(
+                "prototypes", "be fixed", "a tensor that requires a gradient", "Detach it."
+            )
         if labels.is_floating_point():
             return PowerCosine(q=2, floor=0)(z, prototypes, labels)
         return _squared_error(z, prototypes, labels, 1.0)
@@ -242,7 +284,8 @@ class SquaredCosine(ClassLoss):
 
 @dataclass(frozen=True)
 class PowerCosine(ClassLoss):
-    r"""Equation 1 with another exponent: the target ``cos(z, p_y) = 1``, and how much a far miss counts.
+    r"""Equation 1 with another exponent: the target ``cos(z, p_y) = 1``, and how much a far miss
+    counts.
 
     .. math:: \ell_i = \bigl(1 + \varepsilon - \cos\theta_{z_i,\,p_{y_i}}\bigr)^q
 
@@ -272,7 +315,9 @@ class PowerCosine(ClassLoss):
         u = normalize(z.to(working_dtype(z.dtype)))
         if labels.is_floating_point():
             with torch.autocast(z.device.type, enabled=False):
-                terms = (1 + self.floor - u @ prototypes.to(u.dtype).mT).clamp_min(self.floor) ** self.q
+                terms = (1 + self.floor - u @ prototypes.to(u.dtype).mT).clamp_min(
+                    self.floor
+                ) ** self.q
             return (terms * labels).sum(dim=1)
         cosine = (u * prototypes.index_select(0, labels).to(u.dtype)).sum(dim=1)
         return (1 + self.floor - cosine).clamp_min(self.floor) ** self.q
@@ -280,19 +325,24 @@ class PowerCosine(ClassLoss):
 
 def check_labels(labels: Tensor, n: int, *, name: str = "labels") -> None:
     """Check shape and dtype of class labels, not their values."""
-    if labels.dtype.is_floating_point or labels.dtype in (torch.bool, torch.complex64, torch.complex128):
+    if labels.dtype.is_floating_point or labels.dtype in (
+        torch.bool,
+        torch.complex64,
+        torch.complex128,
+    ):
         raise InputTypeError(name, "be class ids of an integer dtype", labels.dtype)
     if labels.shape != (n,):
         raise InputError(name, f"have shape ({n},), one per row of `z`", tuple(labels.shape))
 
 
 def simplex_scale(num_classes: int) -> float:
-    r"""Return the smallest scale of cosines at which a perfect output is certain of its class, to one decimal.
+    r"""Return the smallest scale of cosines at which a perfect output is certain of its class, to
+    one decimal.
 
     .. math:: s = \frac{K-1}{K} \ln \frac{(K-1)(1-e)}{e}, \qquad e = 0.001
 
-    With a smaller scale even an output at its prototype has a large loss: an unscaled softmax over 100 cosines cannot
-    give a class more than 2.7 %.
+    With a smaller scale even an output at its prototype has a large loss: an unscaled softmax over
+    100 cosines cannot give a class more than 2.7 %.
 
     >>> simplex_scale(100), simplex_scale(2), simplex_scale(1)
     (11.4, 3.5, 1.0)
@@ -304,7 +354,9 @@ def simplex_scale(num_classes: int) -> float:
 
 
 def cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
-    """Return the cross-entropy of each row, shape (n,), for class ids (n,) or probabilities (n, num_classes)."""
+    """Return the cross-entropy of each row, shape (n,), for class ids (n,) or probabilities (n,
+    num_classes).
+    """
     labels = labels.to(logits.dtype) if labels.is_floating_point() else labels
     return functional.cross_entropy(logits, labels, reduction="none")
 
@@ -325,9 +377,11 @@ class SoftmaxLoss(ClassLoss):
 
 @dataclass(frozen=True)
 class CosineSoftmax(SoftmaxLoss):
-    """Cross-entropy over scaled cosines to all prototypes; learns faster, at a cost that grows with K.
+    """Cross-entropy over scaled cosines to all prototypes; learns faster, at a cost that grows with
+    K.
 
-    differs from paper: its own cosine softmax (55.5 % on CIFAR-100) has no scale, ``CosineSoftmax(scale=1)``.
+    differs from paper: its own cosine softmax (55.5 % on CIFAR-100) has no scale,
+    ``CosineSoftmax(scale=1)``.
 
     Parameters
     ----------
@@ -358,10 +412,10 @@ class FreeNormSoftmax(SoftmaxLoss):
 
     .. math:: p(k \mid z) = \frac{\exp(g \, z \cdot p_k)}{\sum_j \exp(g \, z \cdot p_j)}
 
-    Since :math:`z \cdot p_k = |z| \cos\theta_{z,k}` this is :class:`CosineSoftmax` with the length as the scale of
-    each output: short where the network is in doubt, long where it is certain. A cosine has no way to say "I do not
-    know". The class is still the nearest prototype by angle, and nothing in the output layer is learned. The cost
-    grows with the number of classes.
+    Since :math:`z \cdot p_k = |z| \cos\theta_{z,k}` this is :class:`CosineSoftmax` with the length
+    as the scale of each output: short where the network is in doubt, long where it is certain. A
+    cosine has no way to say "I do not know". The class is still the nearest prototype by angle, and
+    nothing in the output layer is learned. The cost grows with the number of classes.
 
     Parameters
     ----------
@@ -383,15 +437,16 @@ class FreeNormSoftmax(SoftmaxLoss):
 
 @dataclass(frozen=True)
 class CauchySoftmax(SoftmaxLoss):
-    r"""Cross-entropy of classes whose likelihood falls off as a power of the distance, as Cauchy's does.
+    r"""Cross-entropy of classes whose likelihood falls off as a power of the distance, as Cauchy's
+    does.
 
     .. math:: p(k \mid z) = \frac{(1 + \varepsilon - \cos\theta_{z,k})^{-\beta}}
         {\sum_j (1 + \varepsilon - \cos\theta_{z,j})^{-\beta}}
 
-    With :math:`\varepsilon = (1-\rho)^2 / 2\rho` and :math:`\beta = D - 1` these are the spherical Cauchy densities
-    around the prototypes (Kato and McCullagh, 2020). Where cross-entropy over scaled cosines knows of a doubtful
-    output only the mean of its prototypes, a power keeps the nearest ones and forgets the rest. The cost grows with
-    the number of classes.
+    With :math:`\varepsilon = (1-\rho)^2 / 2\rho` and :math:`\beta = D - 1` these are the spherical
+    Cauchy densities around the prototypes (Kato and McCullagh, 2020). Where cross-entropy over
+    scaled cosines knows of a doubtful output only the mean of its prototypes, a power keeps the
+    nearest ones and forgets the rest. The cost grows with the number of classes.
 
     Parameters
     ----------
@@ -418,7 +473,8 @@ class CauchySoftmax(SoftmaxLoss):
 
 @dataclass(frozen=True)
 class SampledCosineSoftmax(CosineSoftmax):
-    r"""Cross-entropy over scaled cosines to the classes of the batch and some others, for all that there are.
+    r"""Cross-entropy over scaled cosines to the classes of the batch and some others, for all that
+    there are.
 
     .. math:: \ell_i = -\log \frac{e^{s \cos\theta_{i,y_i}}}{\sum_{k \in B \cup N} w_{ik} e^{s \cos\theta_{i,k}}}
 
@@ -432,7 +488,8 @@ class SampledCosineSoftmax(CosineSoftmax):
     scale : float, optional
         s (default: that of :class:`CosineSoftmax` for the number of classes).
     negatives : int, default 0
-        How many others to draw in each step, from torch's generator; 0 compares the classes of the batch only.
+        How many others to draw in each step, from torch's generator; 0 compares the classes of the
+        batch only.
 
     Examples
     --------
@@ -453,14 +510,20 @@ class SampledCosineSoftmax(CosineSoftmax):
         """Return the loss of each row, shape (n,)."""
         if labels.is_floating_point():
             advice = "Take hp.losses.CosineSoftmax, over all of them."
-            raise InputError("Targets of a loss over some classes", "be class ids", "probabilities", advice)
+            raise InputError(
+                "Targets of a loss over some classes", "be class ids", "probabilities", advice
+            )
         if _in_vmap():
             advice = "Give it the whole batch, or take hp.losses.CosineSoftmax."
-            raise InputError("A loss over the classes of a batch", "be called outside torch.vmap", advice=advice)
+            raise InputError(
+                "A loss over the classes of a batch", "be called outside torch.vmap", advice=advice
+            )
         wide, num_classes = z.to(working_dtype(z.dtype)), len(prototypes)
         batch, column = torch.unique(labels, return_inverse=True)
         others = self._draw_others(batch, num_classes)
-        rows = prototypes.index_select(0, torch.cat([batch, others])).to(wide.dtype)  # (|B| + |N|, dim)
+        rows = prototypes.index_select(0, torch.cat([batch, others])).to(
+            wide.dtype
+        )  # (|B| + |N|, dim)
         weights = rows.new_zeros(len(rows))  # logarithms of w for the rows of other classes
         if len(others):
             weights[len(batch) :] = math.log((num_classes - len(batch)) / len(others))
@@ -475,16 +538,27 @@ class SampledCosineSoftmax(CosineSoftmax):
         """Return the ids of distinct classes that are not in the batch."""
         if self.negatives >= num_classes:
             drawn = torch.arange(num_classes, device=batch.device)
-        else:  # on the CPU: the same classes on every device, and a stored run holds the state of that generator
+        else:
+            # on the CPU: the same classes on every device, and a stored run holds the state of that
+            # generator
             drawn = torch.randint(num_classes, (self.negatives,)).to(batch.device)
         distinct: Tensor = torch.unique(drawn)
-        position = torch.searchsorted(batch, distinct).clamp_max(len(batch) - 1)  # both are sorted; isin takes longer
+        position = torch.searchsorted(batch, distinct).clamp_max(
+            len(batch) - 1
+        )  # both are sorted; isin takes longer
         return distinct[batch[position] != distinct]
 
 
 LOSSES: dict[str, type[ClassLoss]] = {
     loss.name: loss
-    for loss in (SquaredCosine, CosineSoftmax, FreeNormSoftmax, PowerCosine, CauchySoftmax, SampledCosineSoftmax)
+    for loss in (
+        SquaredCosine,
+        CosineSoftmax,
+        FreeNormSoftmax,
+        PowerCosine,
+        CauchySoftmax,
+        SampledCosineSoftmax,
+    )
 }
 
 
@@ -510,7 +584,8 @@ def get_loss(name: str, **options: Any) -> ClassLoss:
     Parameters
     ----------
     name : str
-        A key of ``LOSSES``, or "auto": :func:`hyperproto.defaults.choose_loss` chooses once there are prototypes.
+        A key of ``LOSSES``, or "auto": :func:`hyperproto.defaults.choose_loss` chooses once there
+        are prototypes.
     **options
         Arguments of the loss.
 

@@ -1,6 +1,8 @@
-"""Measures of predictions that scikit-learn does not have, as pure functions. Rows without a label do not count.
+"""Measures of predictions that scikit-learn does not have, as pure functions. Rows without a label
+do not count.
 
-The paper's two are a sum and a count each, so that parts of a data set can be added up in the training loop.
+The paper's two are a sum and a count each, so that parts of a data set can be added up in the
+training loop.
 """
 
 from collections.abc import Sequence
@@ -10,13 +12,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from hyperproto._core.arrays import Numbers, Values, to_numbers
 from hyperproto._core.checks import check_finite_number, check_integer
-from hyperproto_runtime.arrays import Numbers, Values, to_numbers
-from hyperproto_runtime.errors import InputError, arg
+from hyperproto._core.errors import InputError, arg
 
 
 def accuracy_terms(predicted: Tensor, labels: Tensor) -> tuple[float, int]:
-    """Return how many class ids are right, and how many labels are there (not -1). Both of one shape.
+    """Return how many class ids are right, and how many labels are there (not -1). Both of one
+    shape.
 
     Of probabilities, with one more axis, the label is the most likely class.
     """
@@ -26,23 +29,30 @@ def accuracy_terms(predicted: Tensor, labels: Tensor) -> tuple[float, int]:
 
 
 def most_likely(labels: Tensor) -> Tensor:
-    """Return class ids as they are, and of probabilities, shape (..., num_classes), the first largest; -1 of NaN."""
+    """Return class ids as they are, and of probabilities, shape (..., num_classes), the first
+    largest; -1 of NaN.
+    """
     if not labels.is_floating_point():
         return labels
     return labels.nan_to_num().argmax(dim=-1).masked_fill(labels.isnan().any(dim=-1), -1)
 
 
 def absolute_error_terms(predicted: Tensor, values: Tensor) -> tuple[float, int]:
-    """Return the sum of distances to the values that are there (not NaN), and their number. Both shape (n,)."""
+    """Return the sum of distances to the values that are there (not NaN), and their number. Both
+    shape (n,).
+    """
     present = ~values.isnan()
-    errors = (predicted.cpu().double() - values.cpu().double()).abs()  # on the CPU: not every device has float64
+    errors = (
+        predicted.cpu().double() - values.cpu().double()
+    ).abs()  # on the CPU: not every device has float64
     return float(errors[present.cpu()].sum()), int(present.sum())
 
 
 def count_classes(
     predicted: Tensor, labels: Tensor, num_classes: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return support, recall and precision of each class, NaN where it has no example or was never predicted.
+    """Return support, recall and precision of each class, NaN where it has no example or was never
+    predicted.
 
     As scikit-learn's ``precision_recall_fscore_support``, also where no label is there.
 
@@ -52,7 +62,9 @@ def count_classes(
     """
     present = labels >= 0
     counted = (labels[present], predicted[present], labels[present & (predicted == labels)])
-    support, answers, right = (torch.bincount(ids, minlength=num_classes).numpy() for ids in counted)
+    support, answers, right = (
+        torch.bincount(ids, minlength=num_classes).numpy() for ids in counted
+    )
     with np.errstate(invalid="ignore"):
         return support, right / support, right / answers
 
@@ -60,16 +72,21 @@ def count_classes(
 def confusion_pairs(predicted: Tensor, labels: Tensor, *, most: int) -> list[tuple[int, int, int]]:
     """Return the most frequent mistakes as (label, predicted, how often), the most frequent first.
 
-    Memory grows with the examples, while a confusion matrix grows with the square of the classes. Equals are in the
-    order of their ids.
+    Memory grows with the examples, while a confusion matrix grows with the square of the classes.
+    Equals are in the order of their ids.
 
     >>> confusion_pairs(torch.tensor([1, 1, 0, 2]), torch.tensor([0, 0, 1, 2]), most=5)
     [(0, 1, 2), (1, 0, 1)]
     """
     wrong = (labels >= 0) & (predicted != labels)
-    pairs, counts = torch.unique(torch.stack([labels[wrong], predicted[wrong]], dim=1), dim=0, return_counts=True)
+    pairs, counts = torch.unique(
+        torch.stack([labels[wrong], predicted[wrong]], dim=1), dim=0, return_counts=True
+    )
     order = torch.sort(counts, descending=True, stable=True).indices[:most]
-    return [(*pair, count) for pair, count in zip(pairs[order].tolist(), counts[order].tolist(), strict=True)]
+    return [
+        (*pair, count)
+        for pair, count in zip(pairs[order].tolist(), counts[order].tolist(), strict=True)
+    ]
 
 
 def top_accuracy(top: Tensor, labels: Tensor) -> float:
@@ -92,9 +109,11 @@ def top_accuracy(top: Tensor, labels: Tensor) -> float:
 
 
 def error_quantiles(predicted: Tensor, values: Tensor, levels: Sequence[float]) -> list[float]:
-    """Return quantiles of the absolute error, in the unit of the values; NaN where no value is there.
+    """Return quantiles of the absolute error, in the unit of the values; NaN where no value is
+    there.
 
-    The quantile at level q is the smallest error that a share of at least q does not exceed; it did occur.
+    The quantile at level q is the smallest error that a share of at least q does not exceed; it did
+    occur.
 
     >>> error_quantiles(torch.tensor([1.0, 2.0, 3.0, 9.0]), torch.tensor([0.0, 0.0, 0.0, 0.0]), [0.5, 0.95])
     [2.0, 9.0]
@@ -109,12 +128,13 @@ def error_quantiles(predicted: Tensor, values: Tensor, levels: Sequence[float]) 
 
 
 def calibration_error(confidence: Values, right: Values, *, bins: int = 15) -> float:
-    r"""Return the expected calibration error: how far the confidence of predictions is from how often they are right.
+    r"""Return the expected calibration error: how far the confidence of predictions is from how
+    often they are right.
 
     .. math:: \mathrm{ECE} = \sum_b \frac{n_b}{n} \bigl| \mathrm{acc}_b - \mathrm{conf}_b \bigr|
 
-    Guo et al., "On Calibration of Modern Neural Networks", ICML 2017. Even of a perfect model it is above 0 for
-    finite n, since the shares in the bins scatter.
+    Guo et al., "On Calibration of Modern Neural Networks", ICML 2017. Even of a perfect model it is
+    above 0 for finite n, since the shares in the bins scatter.
 
     Parameters
     ----------
@@ -130,9 +150,13 @@ def calibration_error(confidence: Values, right: Values, *, bins: int = 15) -> f
     """
     stated, hits = to_numbers(confidence, "confidence", ndim=1), to_numbers(right, "right", ndim=1)
     if stated.shape != hits.shape:
-        raise InputError("right", f"be as many as {arg('confidence')}", f"{len(hits)} and {len(stated)}")
+        raise InputError(
+            "right", f"be as many as {arg('confidence')}", f"{len(hits)} and {len(stated)}"
+        )
     edges = np.linspace(0, 1, check_integer(bins, "bins", at_least=1) + 1)
-    place = np.clip(np.searchsorted(edges, stated, side="left") - 1, 0, bins - 1)  # a bin includes its upper edge
+    place = np.clip(
+        np.searchsorted(edges, stated, side="left") - 1, 0, bins - 1
+    )  # a bin includes its upper edge
     return float(np.abs(np.bincount(place, weights=hits - stated)).sum() / len(stated))
 
 
@@ -165,7 +189,8 @@ def measure_open_set(known: Values, unknown: Values, right: Values) -> dict[str,
 
 
 def false_positive_rate_at(known: Values, unknown: Values, *, rate: float = 0.95) -> float:
-    """Return the share of unknown inputs accepted by the smallest threshold that accepts ``rate`` of the known ones.
+    """Return the share of unknown inputs accepted by the smallest threshold that accepts ``rate``
+    of the known ones.
 
     Known inputs are the positive ones here, as in the literature; that is "FPR at 95 % TPR".
 
@@ -175,24 +200,35 @@ def false_positive_rate_at(known: Values, unknown: Values, *, rate: float = 0.95
     check_finite_number(rate, "rate", above=0, at_most=1)
     inside = to_numbers(known, "known", ndim=1)
     rank = int(np.ceil(rate * len(inside) - 1e-9))
-    return float((to_numbers(unknown, "unknown", ndim=1) <= np.sort(inside)[max(rank, 1) - 1]).mean())
+    return float(
+        (to_numbers(unknown, "unknown", ndim=1) <= np.sort(inside)[max(rank, 1) - 1]).mean()
+    )
 
 
 def open_set_classification_rate(known: Values, unknown: Values, right: Values) -> float:
-    """Return the share of known inputs accepted and right, averaged over the share of unknown inputs accepted.
+    """Return the share of known inputs accepted and right, averaged over the share of unknown
+    inputs accepted.
 
-    The area under the OSCR curve of Dhamija et al., "Reducing Network Agnostophobia", NeurIPS 2018; at most the
-    accuracy, which it reaches where every unknown input has a larger score than every known one. Equals count half.
+    The area under the OSCR curve of Dhamija et al., "Reducing Network Agnostophobia", NeurIPS 2018;
+    at most the accuracy, which it reaches where every unknown input has a larger score than every
+    known one. Equals count half.
 
     >>> open_set_classification_rate([0.1, 0.4], [0.3, 0.9], [True, True])
     0.75
     """
     from sklearn.metrics import roc_auc_score
 
-    inside, hits = to_numbers(known, "known", ndim=1), to_numbers(right, "right", ndim=1).astype(bool)
+    inside, hits = (
+        to_numbers(known, "known", ndim=1),
+        to_numbers(right, "right", ndim=1).astype(bool),
+    )
     if hits.shape != inside.shape:
         raise InputError("right", f"be as many as {arg('known')}", f"{len(hits)} and {len(inside)}")
-    return float(roc_auc_score(*_detection(inside[hits], unknown)) * hits.mean()) if hits.any() else 0.0
+    return (
+        float(roc_auc_score(*_detection(inside[hits], unknown)) * hits.mean())
+        if hits.any()
+        else 0.0
+    )
 
 
 def _detection(known: Values, unknown: Values) -> tuple[NDArray[np.int64], Numbers]:

@@ -11,13 +11,14 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Self
 
 from hyperproto._core.checks import check_finite_number, check_integer
+from hyperproto._core.errors import InputError, arg
+from hyperproto._core.schema import check_choices, from_plain
 from hyperproto.defaults import INFERENCE_BATCH_SIZE, MOMENTUM
-from hyperproto_runtime.errors import InputError, arg
-from hyperproto_runtime.schema import check_choices, from_plain
 
 
 def one_cycle(progress: float) -> float:
-    """Rise linearly over the first quarter, then fall to zero along a half cosine; suits short budgets.
+    """Rise linearly over the first quarter, then fall to zero along a half cosine; suits short
+    budgets.
 
     >>> [round(one_cycle(p), 3) for p in (0, 0.25, 0.625, 1)]
     [0.04, 1.0, 0.5, 0.0]
@@ -46,28 +47,42 @@ SCHEDULES: dict[str, Callable[[float], float]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class TrainSettings:
-    """Stochastic gradient descent, in full. None lets :mod:`hyperproto.defaults` choose by the space and the data."""
+    """Stochastic gradient descent, in full. None lets :mod:`hyperproto.defaults` choose by the
+    space and the data.
+    """
 
     epochs: int | None = None
-    """Passes over the training data (default: 20 for images, 15 for tables, 10 for texts; more of few data)."""
+    """Passes over the training data (default: 20 for images, 15 for tables, 10 for texts; more of
+    few data).
+    """
 
     batch_size: int | None = None
-    """Examples per step, of all processes together (default: 128 for images, 64 for tables, 256 for texts)."""
+    """Examples per step, of all processes together (default: 128 for images, 64 for tables, 256 for
+    texts).
+    """
 
     lr: float | None = None
-    """Learning rate at the peak of the schedule (default: 0.01 to 1, by the loss and the inputs)."""
+    """Learning rate at the peak of the schedule (default: 0.01 to 1, by the
+    loss and the inputs).
+    """
 
     momentum: float = MOMENTUM
     """Momentum of stochastic gradient descent."""
 
     weight_decay: float | None = None
-    """Weight decay of stochastic gradient descent (default: 0.0001 for images, up to 0.02 for few rows)."""
+    """Weight decay of stochastic gradient descent (default: 0.0001 for images, up to 0.02 for few
+    rows).
+    """
 
     schedule: Literal["one-cycle", "paper", "constant"] | None = None
-    """How the learning rate changes; "paper" divides it by ten after 40 % and 80 % (default: one-cycle)."""
+    """How the learning rate changes; "paper" divides it by ten after 40 % and 80 % (default:
+    one-cycle).
+    """
 
     reduction: Literal["sum", "mean"] | None = None
-    """How the losses of a batch become one (default: the sum for the paper's squared cosine loss, else the mean)."""
+    """How the losses of a batch become one (default: the sum for the paper's squared cosine loss,
+    else the mean).
+    """
 
     seed: int = 0
     """Seed of the weights, the order of examples, and what is drawn from the data."""
@@ -82,10 +97,18 @@ class TrainSettings:
     """The validation measure that compares epochs, such as style/accuracy (default: the first)."""
 
     mixed_precision: Literal["no", "bf16", "fp16"] | None = None
-    """Precision of the network's computations (default: bf16 on a GPU that has it, else full precision)."""
+    """Precision of the network's computations (default: bf16 on a GPU that has it, else full
+    precision).
+    """
 
     def __post_init__(self) -> None:
-        for name, least in (("epochs", 1), ("batch_size", 1), ("seed", 0), ("accumulate", 1), ("patience", 1)):
+        for name, least in (
+            ("epochs", 1),
+            ("batch_size", 1),
+            ("seed", 0),
+            ("accumulate", 1),
+            ("patience", 1),
+        ):
             self._check(name, check_integer, at_least=least)
         self._check("lr", check_finite_number, above=0)
         self._check("momentum", check_finite_number, at_least=0)
@@ -176,7 +199,9 @@ class DataSpec(LoadingSpec):
     """Use this many test examples, each class in proportion (default: all)."""
 
     valid_examples: int | None = None
-    """Validate on this many of the training examples instead of the test data, each class in proportion."""
+    """Validate on this many of the training examples instead of the test data, each class in
+    proportion.
+    """
 
     image_size: int | None = None
     """Pixels per side that the network gets (default: as the reader says)."""
@@ -188,7 +213,9 @@ class DataSpec(LoadingSpec):
         check_choices(self)
         check_finite_number(self.valid_share, "valid_share", at_least=0)
         if self.valid_share >= 1:
-            raise InputError("valid_share", "be less than 1, a share of the training data", self.valid_share)
+            raise InputError(
+                "valid_share", "be less than 1, a share of the training data", self.valid_share
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,22 +223,27 @@ class NetworkSpec:
     """Which network."""
 
     backbone: str | None = None
-    """The network: resnet-32, timm:resnet18, ... (default: by the shape of inputs): docs/reference/backbones.md."""
+    """The network: resnet-32, timm:resnet18, ... (default: by the shape of inputs):
+    docs/reference/backbones.md.
+    """
 
     backbone_options: dict[str, Any] = field(default_factory=dict)
     """Its options, such as depth=8 width=32."""
 
     weights: str | None = None
-    """Weights to start from: "pretrained", a file, or a run, whose network learns other data, prepared as its own;
-    or "none" (default: pretrained and frozen, where they are installed and there are fewer than 1,000 images per
-    class)."""
+    """Weights to start from: "pretrained", a file, or a run, whose network learns other data,
+    prepared as its own; or "none" (default: pretrained and frozen, where they are installed and
+    there are fewer than 1,000 images per class).
+    """
 
     freeze: bool = False
     """Compute features once by pretrained weights, and train only the last layers on them."""
 
     def __post_init__(self) -> None:
         if self.freeze and self.weights == "none":
-            raise InputError("freeze", f"be left out with {arg('weights', 'none')}, which leaves nothing to keep")
+            raise InputError(
+                "freeze", f"be left out with {arg('weights', 'none')}, which leaves nothing to keep"
+            )
         if self.backbone_options and self.backbone is None:
             raise InputError("backbone_options", f"come with a named {arg('backbone')}")
 
@@ -221,31 +253,44 @@ class SphereSpec:
     """The kind of space, and axes, loss and prototypes of a sphere."""
 
     kind: Literal["sphere", "spheres", "composite", "conventional", "deep-ncm"] | None = None
-    """One sphere; one for each task; one point for a class and a number together; softmax and squared error; or class
-    means (default: one sphere, or one for each task where there are classes and numbers)."""
+    """One sphere; one for each task; one point for a class and a number together; softmax and
+    squared error; or class means (default: one sphere, or one for each task where there are classes
+    and numbers).
+    """
 
     dim: int | None = None
-    """Dimensions of the sphere (default: K - 1 for K classes, at most 256, and 8 for each number)."""
+    """Dimensions of the sphere (default: K - 1 for K classes, at most 256, and
+    8 for each number).
+    """
 
     loss: str = "auto"
-    """Loss of classes on the sphere: squared_cosine (the paper's), cosine_softmax, free_norm_softmax, cauchy_softmax,
-    power_cosine, sampled_cosine_softmax, or auto, by the numbers of classes and dimensions."""
+    """Loss of classes on the sphere: squared_cosine (the paper's), cosine_softmax,
+    free_norm_softmax, cauchy_softmax, power_cosine, sampled_cosine_softmax, or auto, by the numbers
+    of classes and dimensions.
+    """
 
     margin: float | None = None
-    """Keeps numbers away from the poles (default: 0.1 where they share a sphere with classes, else 0)."""
+    """Keeps numbers away from the poles (default: 0.1 where they share a sphere with classes, else
+    0).
+    """
 
     prototypes: str | None = None
     """A file of placed prototypes, from hyperproto place -o FILE."""
 
     prior: str | None = None
-    """Place prototypes by what is known about the classes: a file of word vectors, a taxonomy, ... (see hyperproto
-    place); "data", by how similar the training examples are; or "none" (default: data, where D < K - 1)."""
+    """Place prototypes by what is known about the classes: a file of word vectors, a taxonomy, ...
+    (see hyperproto place); "data", by how similar the training examples are; or "none" (default:
+    data, where D < K
+    - 1).
+    """
 
     missing: Literal["error", "free"] = "error"
     """What to do with classes that the prior does not know: stop, or place them without it."""
 
     class_weight: Literal["balanced"] | None = None
-    """Weigh classes in the loss by how rare they are in the training data (default: all examples alike)."""
+    """Weigh classes in the loss by how rare they are in the training data (default: all examples
+    alike).
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -270,10 +315,15 @@ class SpaceSpec(SphereSpec):
     def __post_init__(self) -> None:
         check_choices(self)
         if self.prototypes and self.prior not in (None, "none"):
-            raise InputError("prior", f"be left out where {arg('prototypes')} are placed already", f'"{self.prior}"')
+            raise InputError(
+                "prior",
+                f"be left out where {arg('prototypes')} are placed already",
+                f'"{self.prior}"',
+            )
         if self.kind == "conventional" and (self.prototypes or self.prior or self.dim):
             raise InputError(
-                f"{arg('prototypes')}, {arg('prior')} and {arg('dim')}", "be left out of a conventional space"
+                f"{arg('prototypes')}, {arg('prior')} and {arg('dim')}",
+                "be left out of a conventional space",
             )
 
 
@@ -294,5 +344,7 @@ class RunSpec:
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Rebuild what :meth:`to_dict` described."""
         if not isinstance(values, Mapping) or not isinstance(values.get("data"), Mapping):
-            raise InputError("A description of a run", "say which data it is about", f"{values!r:.100}")
+            raise InputError(
+                "A description of a run", "say which data it is about", f"{values!r:.100}"
+            )
         return from_plain(cls, values)

@@ -1,15 +1,15 @@
 """Shelf 1: the sphere S^(D-1). Directions, cosines and random points, as pure functions on tensors.
 
-Lengths never matter here. A row is divided by its largest entry before its norm is taken, so every row whose
-largest entry is a normal number of its dtype has a direction, from 1e-38 to 3e38 in float32. Smaller rows count
-as zero: they keep no direction, and their cosine to anything is 0.
+Lengths never matter here. A row is divided by its largest entry before its norm is taken, so every
+row whose largest entry is a normal number of its dtype has a direction, from 1e-38 to 3e38 in
+float32. Smaller rows count as zero: they keep no direction, and their cosine to anything is 0.
 """
 
 import torch
 from torch import Tensor
 
 from hyperproto._core.checks import check_integer
-from hyperproto_runtime.errors import InputTypeError
+from hyperproto._core.errors import InputTypeError
 
 
 def working_dtype(dtype: torch.dtype) -> torch.dtype:
@@ -18,7 +18,9 @@ def working_dtype(dtype: torch.dtype) -> torch.dtype:
     >>> working_dtype(torch.bfloat16), working_dtype(torch.float64)
     (torch.float32, torch.float64)
     """
-    return dtype if dtype == torch.float32 else torch.promote_types(dtype, torch.float32)  # which takes longer
+    return (
+        dtype if dtype == torch.float32 else torch.promote_types(dtype, torch.float32)
+    )  # which takes longer
 
 
 def normalize(x: Tensor) -> Tensor:
@@ -72,6 +74,8 @@ def sample_uniform(
     dtype: torch.dtype | None = None,
     device: torch.device | str | None = None,
 ) -> Tensor:
-    """Return ``n`` points uniform on S^(dim-1): normalized Gaussians [Muller1959]. Shape (n, dim)."""
+    """Return ``n`` points uniform on S^(dim-1): normalized Gaussians
+    [Muller1959]. Shape (n, dim).
+    """
     check_integer(dim, "dim", at_least=1)
     return normalize(torch.randn(n, dim, generator=generator, dtype=dtype, device=device))

@@ -14,5 +14,7 @@ def test_every_file_of_the_map_exists():
     shown = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
     names = re.findall(r"`([\w/]+(?:\.py|\.md|/))`", shown)
     assert len(names) > 20
-    missing = [name for name in names if not (PACKAGE / name).exists() and not (ROOT / name).exists()]
+    missing = [
+        name for name in names if not (PACKAGE / name).exists() and not (ROOT / name).exists()
+    ]
     assert missing == ["table8.py"]  # the one to write

@@ -20,9 +20,9 @@ from hyperproto.estimators.store import Description, Features
 from hyperproto.evaluation import ClassChange, add_classes, confidence
 from hyperproto.hub import HubModel
 from hyperproto.reproduction.cell import Record
+from hyperproto.runtime import model, tables
+from hyperproto.runtime.images import ImagePreprocessing
 from hyperproto.training import run
-from hyperproto_runtime import model, tables
-from hyperproto_runtime.images import ImagePreprocessing
 from tests.evaluation.conftest import write_numbers
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "files.md").read_text(encoding="utf-8")
@@ -30,13 +30,26 @@ TOLD = set(re.findall(r"`([^`\n]+)`", re.sub(r"```.*?```", "", PAGE, flags=re.DO
 STORED = {
     "Prototypes": (Certificate, PriorAgreement),
     "A run": (
-        *(spec.DataSpec, spec.NetworkSpec, spec.SpaceSpec, spec.TrainSettings, spec.RunSpec, run.RunConfig),
+        *(
+            spec.DataSpec,
+            spec.NetworkSpec,
+            spec.SpaceSpec,
+            spec.TrainSettings,
+            spec.RunSpec,
+            run.RunConfig,
+        ),
         *(run.EpochRecord, run.EpochTime, ClassChange, ImagePreprocessing, confidence.Calibration),
         *(confidence.ClassCalibration, confidence.Temperature, confidence.Rejection),
         *(confidence.ConformalSets, confidence.ConformalInterval),
     ),
     "An estimator": (Description, Features, hp.data.Standardizer),
-    "An exported model": (model.Model, model.InputForm, model.TaskForm, model.FileForm, tables.ColumnCode),
+    "An exported model": (
+        model.Model,
+        model.InputForm,
+        model.TaskForm,
+        model.FileForm,
+        tables.ColumnCode,
+    ),
     "Records and reports": (Record,),
 }
 NAMED = {"params", "versions", "measures", "valid", "options", "backbone_options", "files", "loss"}
@@ -51,7 +64,9 @@ def test_a_section_has_every_field_that_is_stored(title):
 
 
 def keys(value, inside=""):
-    """Return the keys of what a JSON file holds, but for those that are names of tasks, measures and so on."""
+    """Return the keys of what a JSON file holds, but for those that are names of tasks, measures
+    and so on.
+    """
     if isinstance(value, list):
         return {key for one in value for key in keys(one, inside)}
     if not isinstance(value, dict):
@@ -90,4 +105,8 @@ def test_every_file_and_key_that_is_written_is_told(tmp_path, monkeypatch):
         assert set(next(csv.reader(file))) - {"side/2/probability"} <= told
     assert keys(json.loads((tmp_path / "answers.json").read_text())) <= TOLD
     with safe_open("placed.safetensors", "pt") as file:
-        assert {*file.keys(), *file.metadata(), *keys(json.loads(file.metadata()["prototypes"]))} <= TOLD
+        assert {
+            *file.keys(),
+            *file.metadata(),
+            *keys(json.loads(file.metadata()["prototypes"])),
+        } <= TOLD

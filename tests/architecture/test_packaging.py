@@ -11,7 +11,9 @@ RELATIVE = re.compile(r"\]\((?!https?:|#)([^)#]+)")
 def test_links_of_the_readme_lead_to_the_repository():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     shown = readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    for change in project["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]["substitutions"]:
+    for change in project["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"][
+        "substitutions"
+    ]:
         shown = re.sub(change["pattern"], change["replacement"], shown)
     assert RELATIVE.search(readme)
     assert not RELATIVE.search(shown)

@@ -1,8 +1,10 @@
-"""Damage every kind of file, read it, and count what happens: ``python -m tests.attack [KIND ...] --seed S -n N``.
+"""Damage every kind of file, read it, and count what happens: ``python -m tests.attack [KIND ...]
+--seed S -n N``.
 
-Anything but success or a sentence of ours is a failure, and is printed with the command that repeats it. A case may
-take 10 seconds and 2 GB; cases run in a process of their own, which is replaced when it dies. The kinds ``kill-...``,
-``full-...`` and ``two-...`` break off what writes files, as ``kills.py`` says; ``--kills`` of them are shared out.
+Anything but success or a sentence of ours is a failure, and is printed with the command that
+repeats it. A case may take 10 seconds and 2 GB; cases run in a process of their own, which is
+replaced when it dies. The kinds ``kill-...``, ``full-...`` and ``two-...`` break off what writes
+files, as ``kills.py`` says; ``--kills`` of them are shared out.
 """
 
 import argparse
@@ -23,9 +25,15 @@ from pathlib import Path
 SECONDS, MEMORY = 10, 2 << 30
 
 
-def run_cases(kind: str, seed: int, cases: range, keep: Path | None = None) -> tuple[Counter[str], dict[str, str]]:
+def run_cases(
+    kind: str, seed: int, cases: range, keep: Path | None = None
+) -> tuple[Counter[str], dict[str, str]]:
     """Return counts by outcome, and the first case of each failure."""
-    from tests.attack.kills import TARGETS, WAYS, attack  # also all that is read, before processes are forked
+    from tests.attack.kills import (  # also all that is read, before processes are forked
+        TARGETS,
+        WAYS,
+        attack,
+    )
 
     way, _, name = kind.partition("-")
     if way in WAYS and name in TARGETS:
@@ -60,14 +68,18 @@ def _start(
     kind: str, seed: int, cases: range, good: Path, keep: Path | None
 ) -> tuple[multiprocessing.Process, Connection]:
     ours, theirs = multiprocessing.Pipe(duplex=False)
-    process = multiprocessing.get_context("fork").Process(target=_work, args=(kind, seed, cases, good, keep, theirs))
+    process = multiprocessing.get_context("fork").Process(
+        target=_work, args=(kind, seed, cases, good, keep, theirs)
+    )
     process.start()
     theirs.close()
     return process, ours
 
 
-def _work(kind: str, seed: int, cases: range, good: Path, keep: Path | None, replies: Connection) -> None:
-    from hyperproto_runtime.errors import HyperprotoError
+def _work(
+    kind: str, seed: int, cases: range, good: Path, keep: Path | None, replies: Connection
+) -> None:
+    from hyperproto._core.errors import HyperprotoError
     from tests.attack.kinds import KINDS
     from tests.attack.mutate import damage
 
@@ -81,7 +93,9 @@ def _work(kind: str, seed: int, cases: range, good: Path, keep: Path | None, rep
         whole.mkdir()
         path = target.write(whole)
         if kind != "npz":  # which is not supported
-            target.read(shutil.copytree(whole, good / "tried"), good / "tried" / path.relative_to(whole))
+            target.read(
+                shutil.copytree(whole, good / "tried"), good / "tried" / path.relative_to(whole)
+            )
         marker.write_text(str(path.relative_to(whole)))
     name = marker.read_text()
     content = (good / "files" / name).read_bytes()
@@ -105,7 +119,12 @@ def _work(kind: str, seed: int, cases: range, good: Path, keep: Path | None, rep
                 file = at.tb_frame.f_code.co_filename
                 where = f"{Path(file).name}:{at.tb_lineno}" if "hyperproto/" in file else where
                 at = at.tb_next
-            replies.send(("refused" if ours else "fault", f"{type(error).__name__} at {where}: {str(error)[:100]!r}"))
+            replies.send(
+                (
+                    "refused" if ours else "fault",
+                    f"{type(error).__name__} at {where}: {str(error)[:100]!r}",
+                )
+            )
             if keep is not None and not ours:
                 raise
         shutil.rmtree(folder, ignore_errors=True)
@@ -116,9 +135,13 @@ def main() -> int:
     parser.add_argument("kinds", nargs="*", metavar="KIND", help="of file (default: all)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("-n", type=int, default=1000, help="cases of each kind")
-    parser.add_argument("--kills", type=int, default=50, help="processes to kill, where all kinds are tried")
+    parser.add_argument(
+        "--kills", type=int, default=50, help="processes to kill, where all kinds are tried"
+    )
     parser.add_argument("--case", type=int, help="repeat one case")
-    parser.add_argument("--keep", type=Path, help="folder to keep the damaged files of that case in")
+    parser.add_argument(
+        "--keep", type=Path, help="folder to keep the damaged files of that case in"
+    )
     parser.add_argument("--jobs", type=int, default=2)
     args = parser.parse_args()
     os.environ["OMP_NUM_THREADS"] = "1"
@@ -138,7 +161,16 @@ def main() -> int:
 
     def attack(kind: str) -> int:
         cases = str(breaks.get(kind, args.n))
-        command = [sys.executable, "-m", "tests.attack", kind, "--seed", str(args.seed), "-n", cases]
+        command = [
+            sys.executable,
+            "-m",
+            "tests.attack",
+            kind,
+            "--seed",
+            str(args.seed),
+            "-n",
+            cases,
+        ]
         done = subprocess.run(command, check=False, capture_output=True, text=True)
         print(done.stdout + done.stderr, end="", flush=True)
         return done.returncode

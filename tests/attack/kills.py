@@ -1,8 +1,10 @@
-"""Break off what writes files: by SIGKILL at any call to the file system, on a full disk, or by a second process.
+"""Break off what writes files: by SIGKILL at any call to the file system, on a full disk, or by a
+second process.
 
-The same call is made again, as people do. It must succeed, and leave the bytes that an unbroken one leaves and no
-other file. A call is counted where Python opens, creates, renames, removes or syncs something below its folder, and
-where safetensors writes, which it does without Python: there, half of the file is written, or nothing.
+The same call is made again, as people do. It must succeed, and leave the bytes that an unbroken one
+leaves and no other file. A call is counted where Python opens, creates, renames, removes or syncs
+something below its folder, and where safetensors writes, which it does without Python: there, half
+of the file is written, or nothing.
 """
 
 import contextlib
@@ -29,15 +31,24 @@ import safetensors.torch
 import torch
 
 import hyperproto as hp
+from hyperproto._core.errors import HyperprotoError
 from hyperproto.cli.main import main as command_line
 from hyperproto.estimators import HypersphericalClassifier
 from hyperproto.evaluation import calibrate_run
 from hyperproto.training import RunSpec, SpaceSpec, TrainSettings, train
-from hyperproto_runtime.errors import HyperprotoError
 
 from .kinds import COLUMNS, _numbers, _training, describe_data
 
-EVENTS = {"open", "os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.chmod", "os.link", "os.truncate"}
+EVENTS = {
+    "open",
+    "os.rename",
+    "os.remove",
+    "os.mkdir",
+    "os.rmdir",
+    "os.chmod",
+    "os.link",
+    "os.truncate",
+}
 WAYS = ("kill", "full", "two")
 TIMES = "times.jsonl"  # differ between equal runs
 
@@ -53,7 +64,9 @@ class Target:
 @cache
 def _model(epochs: int) -> Any:
     x, y = _training()
-    return HypersphericalClassifier(epochs=epochs, calibrate=True, replay=4, random_state=0).fit(x, y[:, 0])
+    return HypersphericalClassifier(epochs=epochs, calibrate=True, replay=4, random_state=0).fit(
+        x, y[:, 0]
+    )
 
 
 @cache
@@ -82,14 +95,23 @@ def _add(folder: Path, how: str) -> None:
     new = torch.randn(6, 3, generator=torch.Generator().manual_seed(0)) + 4
     old = torch.randn(20, 3, generator=torch.Generator().manual_seed(1)), torch.arange(20) % 2
     more: dict[str, Any] = {"replay": old, "epochs": 2, "progress": False} if how == "train" else {}
-    hp.evaluation.add_classes(folder / "run", new, ["new"] * 6, how=how, folder=folder / "more", **more)
+    hp.evaluation.add_classes(
+        folder / "run", new, ["new"] * 6, how=how, folder=folder / "more", **more
+    )
 
 
 def _small_run(folder: Path) -> None:
     inputs = torch.randn(40, 3, generator=torch.Generator().manual_seed(1))
     space = hp.Space(3, hp.Classes(["old", "other"]))
     network = hp.models.create_backbone("mlp", out_dim=3, in_features=3)
-    hp.fit(network, space, (inputs, torch.arange(40) % 2), epochs=1, folder=folder / "run", progress=False)
+    hp.fit(
+        network,
+        space,
+        (inputs, torch.arange(40) % 2),
+        epochs=1,
+        folder=folder / "run",
+        progress=False,
+    )
 
 
 def _place(folder: Path) -> None:
@@ -133,7 +155,9 @@ class Trap:
             self.strike(torn=torn, takes_space=event in ("open", "os.mkdir"))
 
     def strike(self, *, torn: str | None = None, takes_space: bool = True) -> None:
-        """Count a call; at the one chosen die, with half a line where one is appended, or fail from it on."""
+        """Count a call; at the one chosen die, with half a line where one is appended, or fail from
+        it on.
+        """
         self.calls += 1
         if self.way == "full" and self.calls >= self.at and takes_space:
             raise OSError(28, "No space left on device")
@@ -144,23 +168,31 @@ class Trap:
             os.kill(os.getpid(), signal.SIGKILL)
 
     def write(self, serialize: Any, tensors: Any, path: Any, **more: Any) -> None:
-        """Write a file of tensors; where chosen, leave half of it, as a crash does, or meet a limit."""
+        """Write a file of tensors; where chosen, leave half of it, as a crash does, or meet a
+        limit.
+        """
         if self.calls + 1 >= self.at and self.way == "full":
             limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-            resource.setrlimit(resource.RLIMIT_FSIZE, (10, limits[1]))  # the nearest to a full disk there is
+            resource.setrlimit(
+                resource.RLIMIT_FSIZE, (10, limits[1])
+            )  # the nearest to a full disk there is
             try:
                 serialize(tensors, path, **more)
             finally:
                 resource.setrlimit(resource.RLIMIT_FSIZE, limits)
         elif self.calls + 1 == self.at:
-            beside = Path(path).with_name(".tmpA1b2C3")  # where safetensors writes before it renames
+            beside = Path(path).with_name(
+                ".tmpA1b2C3"
+            )  # where safetensors writes before it renames
             serialize(tensors, beside, **more)
             os.truncate(beside, beside.stat().st_size // 2 if self.at % 2 else 0)
         serialize(tensors, path, **more)
         self.strike()
 
 
-def _child(call: Callable[[Path], Any], folder: Path, at: int | None, way: str, reply: Connection) -> None:
+def _child(
+    call: Callable[[Path], Any], folder: Path, at: int | None, way: str, reply: Connection
+) -> None:
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
@@ -169,11 +201,15 @@ def _child(call: Callable[[Path], Any], folder: Path, at: int | None, way: str, 
         call(folder)
         reply.send(("done", 0 if trap is None else trap.calls))
     except BaseException as error:
-        ours = isinstance(error, HyperprotoError) or (isinstance(error, SystemExit) and error.code == 2)
+        ours = isinstance(error, HyperprotoError) or (
+            isinstance(error, SystemExit) and error.code == 2
+        )
         reply.send(("refused" if ours else "fault", f"{type(error).__name__}: {str(error)[:150]}"))
 
 
-def run(call: Callable[[Path], Any], folder: Path, *traps: int | None, way: str = "kill") -> list[tuple[str, Any]]:
+def run(
+    call: Callable[[Path], Any], folder: Path, *traps: int | None, way: str = "kill"
+) -> list[tuple[str, Any]]:
     """Make a call in one process for each trap, all at once; return how each ended."""
     fork, started = multiprocessing.get_context("fork"), []
     for at in traps or (None,):
@@ -195,7 +231,10 @@ def run(call: Callable[[Path], Any], folder: Path, *traps: int | None, way: str 
 
 def contents(folder: Path) -> dict[str, bytes]:
     found = [path for path in folder.rglob("*") if path.name != TIMES]
-    return {str(path.relative_to(folder)): path.read_bytes() if path.is_file() else b"" for path in found}
+    return {
+        str(path.relative_to(folder)): path.read_bytes() if path.is_file() else b""
+        for path in found
+    }
 
 
 def attack(name: str, way: str, seed: int, cases: range) -> tuple[Counter[str], dict[str, str]]:
@@ -225,11 +264,15 @@ def attack(name: str, way: str, seed: int, cases: range) -> tuple[Counter[str], 
             wrong = [text for end, text in ends if end in ("fault", "hang")]
             again = run(target.call, folder)[0]
             same = contents(folder) == expected
-            if again[0] != "done" and not (same and again[0] == "refused"):  # refused: it was complete already
+            if again[0] != "done" and not (
+                same and again[0] == "refused"
+            ):  # refused: it was complete already
                 wrong.append(f"then {again[1]}")
             elif not same:
                 found = contents(folder)
-                names = sorted(n for n in found.keys() | expected.keys() if found.get(n) != expected.get(n))
+                names = sorted(
+                    n for n in found.keys() | expected.keys() if found.get(n) != expected.get(n)
+                )
                 wrong.append(f"then other bytes: {names}")
             outcome = "failure" if wrong else " and ".join(sorted(end for end, _ in ends))
             counts[outcome] += 1

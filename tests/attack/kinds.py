@@ -18,10 +18,15 @@ from scipy import sparse
 from sklearn.base import clone
 
 import hyperproto as hp
+from hyperproto._core.errors import HyperprotoError
 from hyperproto.cli.place import read_classes
 from hyperproto.data import read_source, training_data
 from hyperproto.data.readers import describe_data
-from hyperproto.estimators import HypersphericalClassifier, HypersphericalMultiTask, HypersphericalRegressor
+from hyperproto.estimators import (
+    HypersphericalClassifier,
+    HypersphericalMultiTask,
+    HypersphericalRegressor,
+)
 from hyperproto.evaluation import calibrate_run, export_run, list_runs, predict_files
 from hyperproto.hub import HubModel
 from hyperproto.models import create_backbone, load_weights
@@ -30,12 +35,11 @@ from hyperproto.reproduction.cell import FORMAT, paper_cell, write_record
 from hyperproto.reproduction.experiment import Entry, Experiment
 from hyperproto.reproduction.grid import make_grid
 from hyperproto.reproduction.reports import to_markdown
+from hyperproto.runtime import Predictor
+from hyperproto.runtime.cli import predict_files as predict_exported
+from hyperproto.runtime.cli import read_table
 from hyperproto.training import NetworkSpec, RunSpec, SpaceSpec, TrainSettings, resume_run, train
 from hyperproto.training.folder import stored_spec
-from hyperproto_runtime import Predictor
-from hyperproto_runtime.cli import predict_files as predict_exported
-from hyperproto_runtime.cli import read_table
-from hyperproto_runtime.errors import HyperprotoError
 from tests.data import layouts
 
 NAMES = ("cat", "dog", "bird")
@@ -44,7 +48,9 @@ COLUMNS: dict[str, Any] = {"classes": ["side"], "ranges": ["height"]}
 
 @dataclass(frozen=True)
 class Kind:
-    """``write`` fills a folder and returns the file to damage; ``read`` is given the folder and a damaged file."""
+    """``write`` fills a folder and returns the file to damage; ``read`` is given the folder and a
+    damaged file.
+    """
 
     write: Callable[[Path], Path]
     read: Callable[[Path, Path], Any]
@@ -73,7 +79,11 @@ def _names_beside(folder: Path) -> Path:
 
 
 def _prior(folder: Path, path: Path) -> None:
-    as_prior(str(path.with_suffix(".npy") if path.suffix == ".txt" and path.stem == "words" else path), NAMES, 3)
+    as_prior(
+        str(path.with_suffix(".npy") if path.suffix == ".txt" and path.stem == "words" else path),
+        NAMES,
+        3,
+    )
 
 
 def _npy_matrix(folder: Path, path: Path) -> None:
@@ -99,7 +109,11 @@ def _layout(write: Callable[[Path], Path], name: str) -> Callable[[Path], Path]:
 
 
 def _source(folder: Path, path: Path, **options: Any) -> None:
-    place = path if path.suffix in (".csv", ".tsv", ".parquet") and "omniart" not in str(path) else folder
+    place = (
+        path
+        if path.suffix in (".csv", ".tsv", ".parquet") and "omniart" not in str(path)
+        else folder
+    )
     inner = [below for below in folder.iterdir() if below.is_dir()] if place == folder else []
     source = read_source(inner[0] if len(inner) == 1 else place, **options)
     for split in (source.train, source.test):
@@ -113,7 +127,9 @@ def _numbers(folder: Path, *, ending: str = ".csv") -> Path:
         [a, b, ("red", "green", "blue")[i % 3], f"2020-01-{i + 1:02}", ("left", "right")[i % 2], i]
         for i, (a, b) in enumerate(rng.normal(size=(24, 2)).round(3).tolist())
     ]
-    path = layouts.write_csv(folder / "numbers.csv", ["a", "b", "word", "day", "side", "height"], rows)
+    path = layouts.write_csv(
+        folder / "numbers.csv", ["a", "b", "word", "day", "side", "height"], rows
+    )
     if ending == ".tsv":
         text = path.read_text().replace(",", "\t")
         path.rename(path.with_suffix(ending)).write_text(text)
@@ -139,7 +155,9 @@ def _taxonomy(folder: Path, path: Path) -> None:
 
 
 def _prototypes(folder: Path) -> Path:
-    hp.place(NAMES, 3, prior={"pet": ["cat", "dog"], "wild": ["bird"]}, effort="fast").save(folder / "p.safetensors")
+    hp.place(NAMES, 3, prior={"pet": ["cat", "dog"], "wild": ["bird"]}, effort="fast").save(
+        folder / "p.safetensors"
+    )
     return folder / "p.safetensors"
 
 
@@ -149,7 +167,10 @@ def _load_prototypes(folder: Path, path: Path) -> None:
     found.save(folder / "again.safetensors")
 
 
-def _run(name: str, *, space: SpaceSpec = SpaceSpec(dim=3), **options: Any) -> Callable[[Path], Path]:  # noqa: B008
+PLAIN_SPACE = SpaceSpec(dim=3)
+
+
+def _run(name: str, *, space: SpaceSpec = PLAIN_SPACE, **options: Any) -> Callable[[Path], Path]:
     """Write a calibrated run of two epochs, whose data are beside it."""
 
     def write(folder: Path) -> Path:
@@ -194,11 +215,15 @@ def _epochs(path: Path) -> float:
 
 
 def _simple(model: Any, prepare: Callable[[Any], Any], *, copies: int = 1) -> Kind:
-    """Return the description of an estimator of one column, fitted and used with inputs that are prepared."""
+    """Return the description of an estimator of one column, fitted and used with inputs that are
+    prepared.
+    """
 
     def write(folder: Path) -> Path:
         x = np.repeat(_training()[0], copies, axis=0)
-        clone(model).fit(prepare(x), x[:, 0] if hasattr(model, "bounds") else x[:, 0] > 0).save(folder / "model")
+        clone(model).fit(prepare(x), x[:, 0] if hasattr(model, "bounds") else x[:, 0] > 0).save(
+            folder / "model"
+        )
         return folder / "model" / "estimator.json"
 
     def read(folder: Path, path: Path) -> None:
@@ -218,9 +243,14 @@ def _add_to_estimator(folder: Path, path: Path) -> None:
 
 def _image_run(folder: Path) -> Path:
     _image("PNG")(folder / "data")
-    data, network = describe_data(folder / "data", "image-folder"), NetworkSpec(backbone="resnet-8", weights="none")
+    data, network = (
+        describe_data(folder / "data", "image-folder"),
+        NetworkSpec(backbone="resnet-8", weights="none"),
+    )
     settings = TrainSettings(epochs=1, batch_size=4)
-    train(RunSpec(data=data, network=network, space=SpaceSpec(dim=3), train=settings), folder / "run")
+    train(
+        RunSpec(data=data, network=network, space=SpaceSpec(dim=3), train=settings), folder / "run"
+    )
     return folder / "run" / "config.json"
 
 
@@ -234,7 +264,9 @@ def _estimator(name: str, *, several: bool = False) -> Callable[[Path], Path]:
         model: Any = HypersphericalMultiTask(epochs=2, calibrate=True, hidden=(4,), random_state=0)
         if not several:
             model, y = (
-                HypersphericalClassifier(epochs=2, calibrate=True, reject=0.2, replay=4, random_state=0),
+                HypersphericalClassifier(
+                    epochs=2, calibrate=True, reject=0.2, replay=4, random_state=0
+                ),
                 y[:, 0],
             )
         model.fit(_with_words(x) if several else x, y).save(folder / "model")
@@ -245,11 +277,15 @@ def _estimator(name: str, *, several: bool = False) -> Callable[[Path], Path]:
 
 def _training() -> tuple[Any, Any]:
     x = np.random.default_rng(0).normal(size=(60, 3))
-    return x, np.stack([np.where(x[:, 0] > 0, "up", "down").astype(object), x[:, 1].astype(object)], axis=1)
+    return x, np.stack(
+        [np.where(x[:, 0] > 0, "up", "down").astype(object), x[:, 1].astype(object)], axis=1
+    )
 
 
 def _with_words(x: Any) -> Any:
-    return pyarrow.table({"a": x[:, 0], "b": x[:, 1], "word": np.where(x[:, 2] > 0, "red", "green")})
+    return pyarrow.table(
+        {"a": x[:, 0], "b": x[:, 1], "word": np.where(x[:, 2] > 0, "red", "green")}
+    )
 
 
 def _use_estimator(folder: Path, path: Path) -> None:
@@ -263,7 +299,9 @@ def _use_estimator(folder: Path, path: Path) -> None:
 
 
 def _model(name: str) -> Callable[[Path], Path]:
-    """Write an exported model of a table with words; its graph and prototypes are those that its JSON describes."""
+    """Write an exported model of a table with words; its graph and prototypes are those that its
+    JSON describes.
+    """
 
     def write(folder: Path) -> Path:
         x, y = _training()
@@ -278,7 +316,10 @@ def _use_model(folder: Path, path: Path) -> None:
     if path.name != "model.json":  # as if whoever damaged it had corrected the sums
         described = json.loads((folder / "model" / "model.json").read_bytes())
         content = path.read_bytes()
-        described["files"][path.name] = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+        described["files"][path.name] = {
+            "bytes": len(content),
+            "sha256": hashlib.sha256(content).hexdigest(),
+        }
         (folder / "model" / "model.json").write_text(json.dumps(described))
     predictor = Predictor(folder / "model", threads=1)
     predictor.answer(_with_words(_training()[0]))
@@ -317,8 +358,13 @@ def _frozen_run(folder: Path) -> Path:
     _image("PNG")(folder / "data")
     torch.save(create_backbone("resnet-8", out_dim=3).state_dict(), folder / "w.pt")
     network = NetworkSpec(backbone="resnet-8", weights=str(folder / "w.pt"), freeze=True)
-    data, settings = describe_data(folder / "data", "image-folder"), TrainSettings(epochs=1, batch_size=4)
-    train(RunSpec(data=data, network=network, space=SpaceSpec(dim=3), train=settings), folder / "run")
+    data, settings = (
+        describe_data(folder / "data", "image-folder"),
+        TrainSettings(epochs=1, batch_size=4),
+    )
+    train(
+        RunSpec(data=data, network=network, space=SpaceSpec(dim=3), train=settings), folder / "run"
+    )
     return folder / "run" / "features.safetensors"
 
 
@@ -352,8 +398,18 @@ TABLE = Experiment("table", "A table", lambda scale: [Entry("ours", "3", CELL, "
 def _record(folder: Path) -> Path:
     measures = {"class/accuracy": 0.5}
     epochs = [{"epoch": 0, "loss": 1.0, "lr": 0.1, "valid": measures}]
-    record = {"format": FORMAT, "address": CELL.address, "cell": asdict(CELL), "state": "done", "epochs": epochs}
-    write_record(folder, "table", record | {"measures": measures, "protocol": {"test": 10}, "times": {"epochs": []}})
+    record = {
+        "format": FORMAT,
+        "address": CELL.address,
+        "cell": asdict(CELL),
+        "state": "done",
+        "epochs": epochs,
+    }
+    write_record(
+        folder,
+        "table",
+        record | {"measures": measures, "protocol": {"test": 10}, "times": {"epochs": []}},
+    )
     return folder / "cells" / "table" / f"{CELL.address}.json"
 
 
@@ -382,7 +438,8 @@ KINDS: dict[str, Kind] = {
     "npy-vectors": Kind(_npy(np.eye(3, 4, dtype=np.float32)), _prior),
     "npy-names": Kind(_names_beside, _prior),
     "npz": Kind(
-        _npy(np.eye(3, 4), zipped=True), lambda folder, path: (_npy_matrix(folder, path), _prior(folder, path))
+        _npy(np.eye(3, 4), zipped=True),
+        lambda folder, path: (_npy_matrix(folder, path), _prior(folder, path)),
     ),
     "class-names": Kind(_bytes("classes.txt", "\n".join(NAMES).encode()), _classes),
     "csv": Kind(_numbers, _table),
@@ -403,11 +460,18 @@ KINDS: dict[str, Kind] = {
     "cifar": Kind(_layout(layouts.write_cifar100_binary, "train.bin"), _source),
     "cifar-names": Kind(_layout(layouts.write_cifar100_binary, "fine_label_names.txt"), _source),
     "tiny-imagenet": Kind(_layout(layouts.write_tiny_imagenet, "words.txt"), _source),
-    "tiny-imagenet-val": Kind(_layout(layouts.write_tiny_imagenet, "val/val_annotations.txt"), _source),
+    "tiny-imagenet-val": Kind(
+        _layout(layouts.write_tiny_imagenet, "val/val_annotations.txt"), _source
+    ),
     "cub": Kind(_layout(layouts.write_cub200, "image_class_labels.txt"), _source),
     "omniart": Kind(_layout(layouts.write_omniart, "train_complete.csv"), _source),
-    "image-table": Kind(layouts.write_painting_table, partial(_source, image="path", classes=["style"])),
-    **{f"image-{kind.lower()}": Kind(_image(kind), partial(_source, reader="image-folder")) for kind in IMAGES},
+    "image-table": Kind(
+        layouts.write_painting_table, partial(_source, image="path", classes=["style"])
+    ),
+    **{
+        f"image-{kind.lower()}": Kind(_image(kind), partial(_source, reader="image-folder"))
+        for kind in IMAGES
+    },
     "vectors-text": Kind(_bytes("v.txt", _vectors()), _prior),
     "vectors-word2vec": Kind(_bytes("v.vec", _vectors(header=True)), _prior),
     "vectors-binary": Kind(_bytes("v.bin", _vectors(binary=True)), _prior),
@@ -421,7 +485,12 @@ KINDS: dict[str, Kind] = {
         for kind in ("spheres", "composite", "conventional")
     },
     "run-deep-ncm": Kind(
-        _run("config.json", space=SpaceSpec(kind="deep-ncm", dim=3, mean="online"), ranges=[], columns=["a", "b"]),
+        _run(
+            "config.json",
+            space=SpaceSpec(kind="deep-ncm", dim=3, mean="online"),
+            ranges=[],
+            columns=["a", "b"],
+        ),
         _use_run,
     ),
     "run-image": Kind(_image_run, _use_image_run),
@@ -430,10 +499,20 @@ KINDS: dict[str, Kind] = {
     **{f"estimator-{name}": Kind(_estimator(name), _use_estimator) for name in ESTIMATOR},
     "estimator-several": Kind(_estimator("estimator.json", several=True), _use_estimator),
     "estimator-number": _simple(HypersphericalRegressor(epochs=2, random_state=0), lambda x: x),
-    "estimator-sparse": _simple(HypersphericalClassifier(epochs=2, random_state=0), sparse.csr_array),
-    "estimator-binned": _simple(HypersphericalClassifier(epochs=1, random_state=0), lambda x: x, copies=70),
-    "estimator-table": _simple(HypersphericalClassifier(epochs=2, random_state=0), lambda x: _with_words(x)),
-    **{f"add-{name}": Kind(_estimator(name), _add_to_estimator) for name in ESTIMATOR if name != "last.safetensors"},
+    "estimator-sparse": _simple(
+        HypersphericalClassifier(epochs=2, random_state=0), sparse.csr_array
+    ),
+    "estimator-binned": _simple(
+        HypersphericalClassifier(epochs=1, random_state=0), lambda x: x, copies=70
+    ),
+    "estimator-table": _simple(
+        HypersphericalClassifier(epochs=2, random_state=0), lambda x: _with_words(x)
+    ),
+    **{
+        f"add-{name}": Kind(_estimator(name), _add_to_estimator)
+        for name in ESTIMATOR
+        if name != "last.safetensors"
+    },
     **{f"model-{name}": Kind(_model(name), _use_model) for name in MODEL},
     "model-image": Kind(_run_model(_image_run), _predict_model),
     "model-text": Kind(_run_model(_run("config.json", text="word")), _predict_model),

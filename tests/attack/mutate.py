@@ -89,7 +89,9 @@ def _safetensors(content: bytes, draw: random.Random) -> bytes:
 
 
 def _change(value: Any, draw: random.Random) -> Any:
-    """Change one part, at any depth: another value, one less, one more, or one under another name."""
+    """Change one part, at any depth: another value, one less, one more, or one
+    under another name.
+    """
     if not isinstance(value, dict | list) or not value or draw.random() < 0.15:
         return draw.choice(ODD_VALUES) if draw.random() < 0.9 else [value]
     keys = sorted(value) if isinstance(value, dict) else range(len(value))

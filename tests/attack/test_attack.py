@@ -17,7 +17,9 @@ def test_a_damaged_file_is_read_or_refused_in_a_sentence(kind):
     assert sum(counts.values()) == 12
 
 
-@pytest.mark.parametrize("kind", ["run-config.json", "run-checkpoint.safetensors", "estimator-estimator.json"])
+@pytest.mark.parametrize(
+    "kind", ["run-config.json", "run-checkpoint.safetensors", "estimator-estimator.json"]
+)
 def test_a_damaged_model_is_loaded_or_refused_in_a_sentence(kind):
     counts, failures = run_cases(kind, seed=1, cases=range(6))
     assert not failures, failures

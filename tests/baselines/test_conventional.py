@@ -26,7 +26,9 @@ def test_one_hot_prototypes_are_axes():
 def test_softmax_is_the_slow_cross_entropy():
     z, labels = outputs(6, 4), torch.tensor([0, 1, 2, 3, 3, 0])
     expected = mean(map(slow.cross_entropy, z.tolist(), labels.tolist()))
-    assert ConventionalSpace(Classes(4)).loss(z, labels).item() == pytest.approx(expected, rel=1e-12)
+    assert ConventionalSpace(Classes(4)).loss(z, labels).item() == pytest.approx(
+        expected, rel=1e-12
+    )
 
 
 @pytest.mark.parametrize("scale", [1.0, 16.0])
@@ -34,7 +36,10 @@ def test_softmax_over_cosines_is_the_slow_one_with_and_without_a_scale(scale):
     placed = place(5, 3)
     z, labels = outputs(6, 3), torch.tensor([0, 1, 2, 3, 4, 0])
     pairs = zip(z.tolist(), labels.tolist(), strict=True)
-    expected = mean(slow.cosine_cross_entropy(row, placed.vectors.tolist(), label, scale) for row, label in pairs)
+    expected = mean(
+        slow.cosine_cross_entropy(row, placed.vectors.tolist(), label, scale)
+        for row, label in pairs
+    )
     space = Space(3, Classes(placed, loss=CosineSoftmax(scale)))
     assert space.loss(z, labels).item() == pytest.approx(expected, rel=1e-10)
 
@@ -77,8 +82,12 @@ def test_a_wider_number_is_a_linear_layer_on_its_axes():
     assert space.dim == 5
     weight, bias = space.heads[1].layer.weight[0].tolist(), space.heads[1].layer.bias.item()
     z, years = outputs(4, 5), [0.0, 2.5, 5.0, 10.0]
-    numbers = [sum(w * x for w, x in zip(weight, row[2:], strict=True)) + bias for row in z.tolist()]
-    expected = mean(slow.squared_error(n, y, 0, 10, clamp=False)[0] for n, y in zip(numbers, years, strict=True))
+    numbers = [
+        sum(w * x for w, x in zip(weight, row[2:], strict=True)) + bias for row in z.tolist()
+    ]
+    expected = mean(
+        slow.squared_error(n, y, 0, 10, clamp=False)[0] for n, y in zip(numbers, years, strict=True)
+    )
     targets = {"style": torch.zeros(4, dtype=torch.int64), "year": torch.tensor(years)}
     losses = space.losses(z, targets)
     assert losses["year"].item() == pytest.approx(expected, rel=1e-10)
@@ -113,7 +122,9 @@ def test_the_weight_goes_to_the_sphere_as_well():
     tasks = {"style": Classes(["a", "b", "c"], weight=7.0), "year": Range(0, 1, margin=0.1)}
     z = outputs(3, 4)
     targets = {"style": torch.tensor([0, 1, 2]), "year": torch.tensor([0.0, 0.5, 1.0])}
-    plain = Space(4, {"style": Classes(["a", "b", "c"]), "year": Range(0, 1, margin=0.1)}).losses(z, targets)
+    plain = Space(4, {"style": Classes(["a", "b", "c"]), "year": Range(0, 1, margin=0.1)}).losses(
+        z, targets
+    )
     found = Space(4, weigh_tasks(tasks, 0.2)).losses(z, targets)
     torch.testing.assert_close(found["style"], 0.8 * plain["style"])
     torch.testing.assert_close(found["year"], 0.2 * plain["year"])
@@ -129,7 +140,10 @@ def test_options_survive_being_written_down():
 
 
 def test_bad_arguments_get_a_sentence():
-    with pytest.raises(ValueError, match='Unknown clamp "trian". Choose from: "test", "train". Did you mean "train"'):
+    with pytest.raises(
+        ValueError,
+        match='Unknown clamp "trian". Choose from: "test", "train". Did you mean "train"',
+    ):
         ConventionalSpace(Range(0, 1), clamp="trian")
     with pytest.raises(ValueError, match="`width` must be at least 1; got 0"):
         ConventionalSpace(Range(0, 1), width=0)

@@ -13,7 +13,9 @@ FORMS = ("condensation", "decay", "online")
 
 
 def batches(count=7, n=9, dim=3, classes=4, *, seed=0):
-    """Yield outputs that drift away from zero, with some labels missing and classes absent from some batches."""
+    """Yield outputs that drift away from zero, with some labels missing and classes absent from
+    some batches.
+    """
     generator = torch.Generator().manual_seed(seed)
     for index in range(count):
         labels = torch.randint(-1, classes - index % 2, (n,), generator=generator)
@@ -27,7 +29,9 @@ def test_means_loss_and_predictions_equal_the_slow_version(mean):
     space, slow = DeepNCM(3, Classes(4), mean=mean, **options), SlowDeepNCM(4, 3, mean, **options)
     for z, labels in batches():
         rows = z.tolist()
-        assert float(space.loss(z, labels)) == pytest.approx(slow.loss(rows, labels.tolist()), rel=1e-10)
+        assert float(space.loss(z, labels)) == pytest.approx(
+            slow.loss(rows, labels.tolist()), rel=1e-10
+        )
         space.observe(z, labels)
         slow.observe(rows, labels.tolist())
         torch.testing.assert_close(space.means, torch.tensor(slow.means(), dtype=torch.float64))
@@ -46,7 +50,10 @@ def test_the_three_forms_differ():
 
 
 def test_condensing_never_is_the_online_mean():
-    online, condensed = DeepNCM(3, Classes(4), mean="online"), DeepNCM(3, Classes(4), condense_every=100)
+    online, condensed = (
+        DeepNCM(3, Classes(4), mean="online"),
+        DeepNCM(3, Classes(4), condense_every=100),
+    )
     for z, labels in batches():
         online.observe(z, labels)
         condensed.observe(z, labels)
@@ -100,7 +107,9 @@ def test_class_and_task_weights_count():
         space.observe(z, labels)
     rows = plain.losses(z, labels, reduction="none")
     weights = torch.tensor([1.0, 3.0], dtype=torch.float64)[labels]
-    torch.testing.assert_close(weighted.loss(z, labels), 0.5 * (rows * weights).sum() / weights.sum())
+    torch.testing.assert_close(
+        weighted.loss(z, labels), 0.5 * (rows * weights).sum() / weights.sum()
+    )
 
 
 @pytest.mark.parametrize("mean", FORMS)
@@ -124,12 +133,37 @@ def test_its_state_is_saved_and_goes_on_to_the_same_bits(mean):
     ("arguments", "options", "kind", "sentence"),
     [
         ((3, Range(0, 1)), {}, ValueError, "one class task and no other; got Range"),
-        ((3, {"a": Classes(2), "b": Classes(2)}), {}, ValueError, "one class task and no other; got Classes"),
-        ((3, {"a": Classes(2), "b": Range(0, 1)}), {}, ValueError, "one class task and no other; got Classes.*Range"),
+        (
+            (3, {"a": Classes(2), "b": Classes(2)}),
+            {},
+            ValueError,
+            "one class task and no other; got Classes",
+        ),
+        (
+            (3, {"a": Classes(2), "b": Range(0, 1)}),
+            {},
+            ValueError,
+            "one class task and no other; got Classes.*Range",
+        ),
         ((0, Classes(2)), {}, ValueError, "`dim` must be at least 1; got 0"),
-        ((3, Classes(2)), {"mean": "decayed"}, ValueError, 'form of class means "decayed".*Did you mean "decay"'),
-        ((3, Classes(2)), {"decay": 1.5}, ValueError, "`decay` must be finite and at least 0 and at most 1"),
-        ((3, Classes(2)), {"condense_every": 0}, ValueError, "`condense_every` must be at least 1; got 0"),
+        (
+            (3, Classes(2)),
+            {"mean": "decayed"},
+            ValueError,
+            'form of class means "decayed".*Did you mean "decay"',
+        ),
+        (
+            (3, Classes(2)),
+            {"decay": 1.5},
+            ValueError,
+            "`decay` must be finite and at least 0 and at most 1",
+        ),
+        (
+            (3, Classes(2)),
+            {"condense_every": 0},
+            ValueError,
+            "`condense_every` must be at least 1; got 0",
+        ),
         ((3, 5), {}, TypeError, r"A task must be hp.Classes\(...\)"),
     ],
 )
@@ -144,4 +178,6 @@ def test_outputs_that_are_not_finite_get_a_sentence_in_prediction():
 
 
 def test_it_says_what_it_is():
-    assert "2 classes: a, b; online of class means" in repr(DeepNCM(2, Classes(["a", "b"]), mean="online"))
+    assert "2 classes: a, b; online of class means" in repr(
+        DeepNCM(2, Classes(["a", "b"]), mean="online")
+    )

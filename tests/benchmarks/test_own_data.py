@@ -1,4 +1,6 @@
-"""The comparison on people's own data: its folds, its methods on scikit-learn's sets, and its verdicts."""
+"""The comparison on people's own data: its folds, its methods on scikit-learn's sets, and its
+verdicts.
+"""
 
 import re
 from pathlib import Path
@@ -23,7 +25,14 @@ def score(mean: float, error: float = 0.5, fit: float = 1.0) -> Score:
 
 def result(method: str, accuracy: float, fold: int = 0) -> dict[str, object]:
     costs = {"fit": 1.0, "predict": 0.1, "memory": 100}
-    return {"row": "wine", "method": method, "fold": fold, "accuracy": accuracy, "accuracy error": 1.0, **costs}
+    return {
+        "row": "wine",
+        "method": method,
+        "fold": fold,
+        "accuracy": accuracy,
+        "accuracy error": 1.0,
+        **costs,
+    }
 
 
 def test_folds_answer_every_example_once():
@@ -33,7 +42,9 @@ def test_folds_answer_every_example_once():
     assert len({tuple(row) for fold in folds for row in fold.test.to_numpy()}) == 178
 
 
-@pytest.mark.parametrize("method", ["ours", "linear", "support vectors", "perceptron", "same network"])
+@pytest.mark.parametrize(
+    "method", ["ours", "linear", "support vectors", "perceptron", "same network"]
+)
 def test_every_method_learns_wine(method):
     found = run(WINE, method, 0, Path())
     assert found["accuracy"] > 90
@@ -49,7 +60,11 @@ def test_a_constant_answer_is_the_commonest_class_or_the_median():
 
 
 def test_a_method_that_does_not_apply_has_no_measure():
-    assert run(DIABETES, "support vectors", 0, Path()) == {"row": "diabetes", "method": "support vectors", "fold": 0}
+    assert run(DIABETES, "support vectors", 0, Path()) == {
+        "row": "diabetes",
+        "method": "support vectors",
+        "fold": 0,
+    }
 
 
 @pytest.mark.parametrize(
@@ -70,38 +85,63 @@ def test_verdicts(measure, ours, perceptron, verdict):
 
 
 def test_results_are_kept_and_become_a_line(tmp_path):
-    kept = [result("linear", 95.0, 1), result("linear", 97.0), result("ours", 90.0, 1), result("ours", 92.0)]
+    kept = [
+        result("linear", 95.0, 1),
+        result("linear", 97.0),
+        result("ours", 90.0, 1),
+        result("ours", 92.0),
+    ]
     write(WINE, kept, tmp_path)
     stored = read(WINE, tmp_path)
-    assert [(r["method"], r["fold"]) for r in stored] == [("ours", 0), ("ours", 1), ("linear", 0), ("linear", 1)]
+    assert [(r["method"], r["fold"]) for r in stored] == [
+        ("ours", 0),
+        ("ours", 1),
+        ("linear", 0),
+        ("linear", 1),
+    ]
     (line,) = table(stored)
     assert line["ours"] == "91.0 ± 1.0"
     assert line["verdict"] == "short of logistic or ridge; behind logistic or ridge (unfinished)"
 
 
 def test_folds_have_examples_of_their_own_and_seeds_share_theirs():
-    taxis, texts = (next(row for row in ROWS if row.name == name) for name in ("taxis: payment", "Banking77, words"))
+    taxis, texts = (
+        next(row for row in ROWS if row.name == name)
+        for name in ("taxis: payment", "Banking77, words")
+    )
     three = [result("ours", 90.0, fold) for fold in range(3)]
     assert rate(taxis, "accuracy", three).error == pytest.approx(3**-0.5)
     assert rate(texts, "accuracy", three).error == 1
 
 
-@pytest.mark.parametrize(("group", "page"), [("report", "README.md"), ("choose", "docs/explanation/results.md")])
+@pytest.mark.parametrize(
+    ("group", "page"), [("report", "README.md"), ("choose", "docs/explanation/results.md")]
+)
 def test_documents_show_what_was_measured(group, page):
     root = Path(__file__).parents[2]
     lines = table([result for row in ROWS for result in read(row)])
     text = (root / page).read_text(encoding="utf-8")
     shown = [line.split("|")[1:-1] for line in text.splitlines() if line.startswith("| ")]
     found = {cells[0].strip(): [cell.strip() for cell in cells[1:]] for cells in shown}
-    finished = [line for line in lines if line["group"] == group and "unfinished" not in line["verdict"]]
+    finished = [
+        line for line in lines if line["group"] == group and "unfinished" not in line["verdict"]
+    ]
     assert finished
     if group == "report":
-        level, behind = (sum(word in line["verdict"] for line in finished) for word in ("level", "behind"))
-        counted = f"Ours is level in {level} of {len(finished)} lines and behind in {behind or 'none'}."
+        level, behind = (
+            sum(word in line["verdict"] for line in finished) for word in ("level", "behind")
+        )
+        counted = (
+            f"Ours is level in {level} of {len(finished)} lines and behind in {behind or 'none'}."
+        )
         assert counted in re.sub(r"\s+", " ", text)
     for line in finished:
         ours, best, same, constant, verdict = found[f"{line['data']}; {line['measure']}"]
-        assert [ours, same, constant] == [line["ours"], line["same network, no sphere"], line["constant"]]
+        assert [ours, same, constant] == [
+            line["ours"],
+            line["same network, no sphere"],
+            line["constant"],
+        ]
         peer = next(name for name in line if best.startswith(name))
         assert best == f"{peer} {line[peer]}"
         assert verdict == line["verdict"]

@@ -9,12 +9,22 @@ ROOT = Path(__file__).parents[2]
 def test_the_page_has_the_measured_numbers():
     (path,) = (ROOT / "results").glob("joint-*.csv")
     page = (ROOT / "docs" / "reference" / "baselines.md").read_text(encoding="utf-8")
-    lines = {line.split("|")[1].strip(): line for line in page.splitlines() if line.startswith("| ")}
+    lines = {
+        line.split("|")[1].strip(): line for line in page.splitlines() if line.startswith("| ")
+    }
     with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    assert {row["data"] for row in rows} == {"mpg", "penguins", "diamonds", "paintings", "rotated-mnist"}
+    assert {row["data"] for row in rows} == {
+        "mpg",
+        "penguins",
+        "diamonds",
+        "paintings",
+        "rotated-mnist",
+    }
     for row in rows:
-        assert f"| {row['accuracy, %']} % / {row['mean error']} |" in lines[row["data"]], row["space"]
+        assert f"| {row['accuracy, %']} % / {row['mean error']} |" in lines[row["data"]], row[
+            "space"
+        ]
 
 
 def test_the_page_on_training_has_what_a_folder_of_images_gets():

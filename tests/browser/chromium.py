@@ -1,4 +1,6 @@
-"""Chromium as a person uses it: opens a page, types, clicks and drops files; over its debugging pipe."""
+"""Chromium as a person uses it: opens a page, types, clicks and drops files; over its debugging
+pipe.
+"""
 
 import json
 import os
@@ -6,9 +8,22 @@ import shutil
 import subprocess
 import time
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
-FLAGS += ["--disable-component-update", "--disable-sync", "--window-size=1100,800", "--remote-debugging-pipe"]
+CHROMIUM = (
+    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+)
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+]
+FLAGS += [
+    "--disable-component-update",
+    "--disable-sync",
+    "--window-size=1100,800",
+    "--remote-debugging-pipe",
+]
 
 
 class Browser:
@@ -24,11 +39,15 @@ class Browser:
 
         command = [CHROMIUM, *FLAGS, f"--user-data-dir={profile}"]
         fds = (3, 4, here[0], there[1])
-        self._process = subprocess.Popen(command, preexec_fn=connect, pass_fds=fds, stderr=subprocess.DEVNULL)
+        self._process = subprocess.Popen(
+            command, preexec_fn=connect, pass_fds=fds, stderr=subprocess.DEVNULL
+        )
         os.close(here[0]), os.close(there[1])
         self._number, self._session, self._rest = 0, None, b""
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
-        self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)[
+            "sessionId"
+        ]
 
     def close(self):
         self._process.kill()
@@ -53,7 +72,9 @@ class Browser:
 
     def run(self, script):
         """Return what a script says in the page."""
-        reply = self.call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
+        reply = self.call(
+            "Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True
+        )
         assert "exceptionDetails" not in reply, reply["exceptionDetails"]
         return reply["result"].get("value")
 

@@ -16,7 +16,9 @@ from tests.evaluation.conftest import image_run  # noqa: F401  # fixture
 from tests.report.test_placement import STRANGE, prior
 from tests.report.test_sphere_view import make_view
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+CHROMIUM = (
+    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+)
 FLAGS = [
     "--headless",
     "--no-sandbox",
@@ -33,7 +35,9 @@ FLAGS = [
 
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: install it (Debian: apt-get install chromium)"),
+    pytest.mark.skipif(
+        CHROMIUM is None, reason="no Chromium here: install it (Debian: apt-get install chromium)"
+    ),
 ]
 
 
@@ -58,7 +62,9 @@ def visit(address, profile, *flags):
 def test_the_page_draws_the_sphere_and_shows_the_point_it_is_asked_for(tmp_path):
     write_sphere_page(make_view(), tmp_path / "sphere.html", title="A sphere")
     page = visit(f"file://{tmp_path}/sphere.html#point=37", tmp_path / "profile")
-    assert re.search(r'id="class">&lt;b&gt;<', page)  # 37 % 3 == 1, and its name is text, not markup
+    assert re.search(
+        r'id="class">&lt;b&gt;<', page
+    )  # 37 % 3 == 1, and its name is text, not markup
     assert re.search(r'id="number">point 37<', page)
     assert re.search(r'id="value">angle in degrees: 96.5<', page)
     column, row = 37 % 32, 37 // 32
@@ -74,12 +80,16 @@ def test_what_lies_behind_the_sphere_is_pale_and_the_pointer_finds_what_is_in_fr
     for place, seen in ((near, True), (-near, False)):
         points = place + 0.02 * np.random.default_rng(0).normal(size=(200, 3))
         points /= np.linalg.norm(points, axis=1, keepdims=True)
-        view = SphereView(points, np.ones(200, dtype=int), np.array([[1.0, 0], [-1, 0]]), ("a", "b"))
+        view = SphereView(
+            points, np.ones(200, dtype=int), np.array([[1.0, 0], [-1, 0]]), ("a", "b")
+        )
         write_sphere_page(view, tmp_path / "sphere.html", title="Depth")
         page = (tmp_path / "sphere.html").read_text()
         (tmp_path / "sphere.html").write_text(page.replace("</body>", MOVE_THE_POINTER + "</body>"))
         address, picture = f"file://{tmp_path}/sphere.html", tmp_path / "picture.png"
-        assert ("<title>pointed at<" in visit(address, tmp_path / "profile", f"--screenshot={picture}")) == seen
+        assert (
+            "<title>pointed at<" in visit(address, tmp_path / "profile", f"--screenshot={picture}")
+        ) == seen
         middle = np.array(Image.open(picture).convert("RGB").crop((300, 200, 450, 450))).astype(int)
         strong = np.abs(middle - [0xE6, 0x9F, 0x00]).max(axis=2) < 60
         assert (strong.sum() > 200) == seen
@@ -104,7 +114,9 @@ def test_the_report_of_a_run_draws_every_figure(tmp_path, image_run):  # noqa: F
     write_run_page(image_run.folder, tmp_path / "page.html", image_run.data)
     page = visit(f"file://{tmp_path}/page.html", tmp_path / "profile")
     assert page.count('class="js-plotly-plot"') + page.count('js-plotly-plot"') >= 4
-    assert page.count('class="plot-container plotly"') == 4  # loss, accuracy, reliability, confusion
+    assert (
+        page.count('class="plot-container plotly"') == 4
+    )  # loss, accuracy, reliability, confusion
     assert "heatmaplayer" in page
     assert page.count("<figure>") > 0
 
@@ -116,13 +128,17 @@ def test_the_page_of_a_placement_shows_the_neighbors_of_the_class_it_is_asked_fo
     page = visit(f"file://{tmp_path}/placed.html#class=%3Cb%3E&search=FIG", tmp_path / "profile")
     assert re.search(r'id="class">&lt;b&gt;<', page)  # a name is text, not markup
     assert re.search(r'id="shared">5 of 5 shared<', page)
-    first = re.search(r'<ol id="prior"><li><span class="shared">(.*?)</span><span>(.*?)</span>', page)
+    first = re.search(
+        r'<ol id="prior"><li><span class="shared">(.*?)</span><span>(.*?)</span>', page
+    )
     assert first.groups() == ("@FIGURE@", "0.900")
     assert re.search(r'<ol id="placement-list">(<li>.*?</li>){5}</ol>', page)
     rows = re.search(r'<tbody id="rows">(.*?)</tbody>', page).group(1)
     assert rows.count("<tr") == 6
     assert rows.count('<tr hidden="">') == 5  # the search leaves one
-    assert "gl-canvas" in page or "gl-container" in page or 'class="scatterlayer' in page  # plotly drew
+    assert (
+        "gl-canvas" in page or "gl-container" in page or 'class="scatterlayer' in page
+    )  # plotly drew
 
 
 def test_the_page_of_a_placement_works_without_a_prior(tmp_path):

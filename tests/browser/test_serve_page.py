@@ -9,7 +9,9 @@ from tests.serve.test_server import running
 
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: install it (Debian: apt-get install chromium)"),
+    pytest.mark.skipif(
+        CHROMIUM is None, reason="no Chromium here: install it (Debian: apt-get install chromium)"
+    ),
 ]
 STRANGE = ("<img src=x onerror=document.title='broken'>", "b&amp;c")
 ANSWER = "document.querySelector('.answer')?.textContent"
@@ -36,9 +38,13 @@ def test_a_dropped_image_is_answered_with_its_confidence_neighbors_and_place(bro
             browser.call("Input.dispatchDragEvent", type=kind, x=x, y=y, data=files)
         assert browser.wait(ANSWER) in STRANGE  # text, not markup
         assert browser.run("document.title") == "model"
-        assert "% (not calibrated)" in browser.run("document.querySelector('.note:not(#about)').textContent")
+        assert "% (not calibrated)" in browser.run(
+            "document.querySelector('.note:not(#about)').textContent"
+        )
         assert browser.run("document.querySelectorAll('tbody tr').length") == 2
-        names = browser.run("[...document.querySelectorAll('#sphere text')].map(node => node.textContent)")
+        names = browser.run(
+            "[...document.querySelectorAll('#sphere text')].map(node => node.textContent)"
+        )
         assert names[-1] == "this input"
         assert len(names) == 3
         assert browser.run("!document.getElementById('preview').hidden")
@@ -53,14 +59,18 @@ def test_a_dropped_image_is_answered_with_its_confidence_neighbors_and_place(bro
 @pytest.mark.parametrize(
     ("kind", "fields", "body"),
     [
-        ("table", {"[data-column='0']": "30", "[data-column='1']": "clerk"}, {"age": 30, "job": "clerk"}),
+        (
+            "table",
+            {"[data-column='0']": "30", "[data-column='1']": "clerk"},
+            {"age": 30, "job": "clerk"},
+        ),
         ("text", {"#text": "sweet and red"}, "sweet and red"),
         ("rows", {"#row": "1, 2 3\n4;5"}, [[1, 2, 3, 4, 5]]),
         ("named", {"[data-column='0']": "1.5", "[data-column='1']": "-2"}, [[1.5, -2]]),
     ],
 )
 def test_a_row_or_a_text_is_typed_and_answered(browser, tmp_path, kind, fields, body):
-    from hyperproto_runtime import Predictor
+    from hyperproto.runtime import Predictor
 
     folder = write_model(tmp_path / "model", kind)
     with running(folder) as (_, port):
@@ -70,5 +80,7 @@ def test_a_row_or_a_text_is_typed_and_answered(browser, tmp_path, kind, fields, 
             browser.run(f'document.querySelector("{selector}").focus()')
             browser.call("Input.insertText", text=text)
         browser.run("document.getElementById('send').click()")
-        assert browser.wait(ANSWER) == Predictor(folder).answer(body)[0]["predictions"]["kind"]["name"]
+        assert (
+            browser.wait(ANSWER) == Predictor(folder).answer(body)[0]["predictions"]["kind"]["name"]
+        )
         assert "interval: -∞ to ∞" in browser.run("document.getElementById('answers').textContent")

@@ -38,17 +38,24 @@ def test_evaluate_prints_quantiles_and_finds_its_own_data(capsys, table_run):  #
 
 
 def test_evaluate_prints_json(capsys, image_run):  # noqa: F811
-    code, out, _ = run(capsys, "evaluate", str(image_run.folder), "--data", str(image_run.data), "--json")
+    code, out, _ = run(
+        capsys, "evaluate", str(image_run.folder), "--data", str(image_run.data), "--json"
+    )
     assert code == 0
     assert json.loads(out)["measures"] == image_run.run.metrics
 
 
 def test_predict_prints_a_table_csv_and_json(capsys, image_run, tmp_path):  # noqa: F811
-    files = [str(image_run.data / "test" / "dark"), str(image_run.data / "test" / "light" / "0.png")]
+    files = [
+        str(image_run.data / "test" / "dark"),
+        str(image_run.data / "test" / "light" / "0.png"),
+    ]
     code, out, err = run(capsys, "predict", str(image_run.folder), *files)
     assert (code, err) == (0, "")
     assert "  cosine 0." in out
-    code, out, _ = run(capsys, "predict", str(image_run.folder), *files, "--format", "csv", "--top", "1")
+    code, out, _ = run(
+        capsys, "predict", str(image_run.folder), *files, "--format", "csv", "--top", "1"
+    )
     rows = list(csv.DictReader(io.StringIO(out)))
     assert [row["file"] for row in rows] == [f"{files[0]}/{i}.png" for i in range(5)] + files[1:]
     assert all(-1 <= float(row["class/cosine"]) <= 1 for row in rows)
@@ -65,24 +72,52 @@ def test_predict_writes_rows_of_a_table_as_csv(capsys, table_run, tmp_path):  # 
     code, _, _ = run(capsys, "predict", str(table_run.folder), str(table_run.data), "-o", str(path))
     assert code == 0
     rows = list(csv.DictReader(io.StringIO(path.read_text())))
-    assert list(rows[0]) == ["file", "row", "side", "side/cosine", "side/2", "side/2/cosine", "height"]
+    assert list(rows[0]) == [
+        "file",
+        "row",
+        "side",
+        "side/cosine",
+        "side/2",
+        "side/2/cosine",
+        "height",
+    ]
     assert len(rows) == 40
     path.write_text("mine")
-    code, _, err = run(capsys, "predict", str(table_run.folder), str(table_run.data), "-o", str(path))
+    code, _, err = run(
+        capsys, "predict", str(table_run.folder), str(table_run.data), "-o", str(path)
+    )
     assert code == 2
     assert f'--output must be a new file; got "{path}". --overwrite replaces it.' in err
     assert path.read_text() == "mine"
-    run(capsys, "predict", str(table_run.folder), str(table_run.data), "-o", str(path), "--overwrite")
+    run(
+        capsys,
+        "predict",
+        str(table_run.folder),
+        str(table_run.data),
+        "-o",
+        str(path),
+        "--overwrite",
+    )
     assert len(path.read_text().splitlines()) == 41
 
 
 @pytest.fixture
 def calibrated(capsys, table_run, tmp_path):  # noqa: F811
-    """A copy of a run that may be written to, calibrated on its own test part as somebody types it."""
+    """A copy of a run that may be written to, calibrated on its own test part
+    as somebody types it.
+    """
     folder = shutil.copytree(table_run.folder, tmp_path / "run")
     data = write_numbers(tmp_path / "held.csv", n=60, seed=7)
     code, out, err = run(
-        capsys, "calibrate", str(folder), "--data", str(data), "--coverage", "0.8", "--reject", "0.2"
+        capsys,
+        "calibrate",
+        str(folder),
+        "--data",
+        str(data),
+        "--coverage",
+        "0.8",
+        "--reject",
+        "0.2",
     )
     assert (code, err) == (0, "")
     assert "Calibrated on 60 examples" in out
@@ -91,10 +126,19 @@ def calibrated(capsys, table_run, tmp_path):  # noqa: F811
     return folder, data
 
 
-def test_a_calibrated_run_is_evaluated_with_its_promises_and_with_unknown_rows(capsys, calibrated, tmp_path):
+def test_a_calibrated_run_is_evaluated_with_its_promises_and_with_unknown_rows(
+    capsys, calibrated, tmp_path
+):
     folder, data = calibrated
     (tmp_path / "strange.csv").write_text("a,b\n0,0\n0.01,0\n")
-    arguments = ("evaluate", str(folder), "--data", str(data), "--unknown", str(tmp_path / "strange.csv"))
+    arguments = (
+        "evaluate",
+        str(folder),
+        "--data",
+        str(data),
+        "--unknown",
+        str(tmp_path / "strange.csv"),
+    )
     code, out, err = run(capsys, *arguments)
     assert (code, err) == (0, "")
     for words in (
@@ -123,12 +167,24 @@ def test_a_run_that_is_not_calibrated_says_so(capsys, table_run):  # noqa: F811
 
 def test_predict_writes_no_class_that_a_spreadsheet_would_run(capsys, tmp_path):
     formula = "=cmd|' /C calc'!A0"
-    table = write_csv(tmp_path / "t.csv", ["a", "side"], [[i, (formula, "cat")[i % 2]] for i in range(20)])
+    table = write_csv(
+        tmp_path / "t.csv", ["a", "side"], [[i, (formula, "cat")[i % 2]] for i in range(20)]
+    )
     data = describe_data(table, "table", classes=["side"])
-    train(RunSpec(data=data, train=TrainSettings(epochs=1, batch_size=8)), tmp_path / "run", progress=False)
-    code, _, _ = run(capsys, "predict", str(tmp_path / "run"), str(table), "-o", str(tmp_path / "found.csv"))
+    train(
+        RunSpec(data=data, train=TrainSettings(epochs=1, batch_size=8)),
+        tmp_path / "run",
+        progress=False,
+    )
+    code, _, _ = run(
+        capsys, "predict", str(tmp_path / "run"), str(table), "-o", str(tmp_path / "found.csv")
+    )
     assert code == 0
-    cells = [cell for row in csv.reader((tmp_path / "found.csv").read_text().splitlines()) for cell in row]
+    cells = [
+        cell
+        for row in csv.reader((tmp_path / "found.csv").read_text().splitlines())
+        for cell in row
+    ]
     assert f"'{formula}" in cells
     assert formula not in cells
 
@@ -139,11 +195,24 @@ def test_a_calibrated_run_predicts_probabilities_sets_intervals_and_unknown(caps
     assert code == 0
     rows = list(csv.DictReader(io.StringIO(out)))
     assert list(rows[0]) == [
-        *("file", "row", "side", "side/cosine", "side/probability", "side/set", "height", "height/low", "height/high")
+        *(
+            "file",
+            "row",
+            "side",
+            "side/cosine",
+            "side/probability",
+            "side/set",
+            "height",
+            "height/low",
+            "height/high",
+        )
     ]
     assert {row["side"] for row in rows} == {"left", "right", "unknown"}
     assert {row["side/set"] for row in rows} <= {"left", "right", "left | right", "right | left"}
-    assert all(float(row["height/low"]) <= float(row["height"]) <= float(row["height/high"]) for row in rows)
+    assert all(
+        float(row["height/low"]) <= float(row["height"]) <= float(row["height/high"])
+        for row in rows
+    )
 
 
 def test_a_table_on_the_screen_has_a_column_per_task_and_a_line_per_class(capsys, calibrated):
@@ -179,11 +248,22 @@ def test_mistakes_print_one_sentence_in_the_words_of_the_command_line(capsys, im
     (data / "dark" / "0.png").write_bytes(b"")
     cases = {
         ("evaluate", folder): "does not know its data. Say where it is: --data PATH",
-        ("evaluate", folder, "--data", str(data)): "give --unseen missing to leave those labels out",
+        (
+            "evaluate",
+            folder,
+            "--data",
+            str(data),
+        ): "give --unseen missing to leave those labels out",
         ("evaluate", str(tmp_path)): 'must hold a run; got no "config.json"',
         ("predict", folder, str(data)): "use --skip-corrupt to leave such images out",
         ("predict", folder): "at least one file",
-        ("predict", folder, str(data), "-o", str(tmp_path / "found.txt")): "must end in .csv or .json",
+        (
+            "predict",
+            folder,
+            str(data),
+            "-o",
+            str(tmp_path / "found.txt"),
+        ): "must end in .csv or .json",
         ("runs", str(tmp_path / "none")): "must be a folder of runs",
     }
     for arguments, sentence in cases.items():

@@ -65,11 +65,16 @@ def test_an_unknown_verb_gets_one_sentence_with_the_nearest(capsys):
     assert err.endswith('Did you mean "train"?\n')
 
 
-@pytest.mark.parametrize("words", [["--classes", "a", "--classes", "b"], ["--classes=a", "--classes=b"]])
+@pytest.mark.parametrize(
+    "words", [["--classes", "a", "--classes", "b"], ["--classes=a", "--classes=b"]]
+)
 def test_a_list_in_two_parts_is_refused_for_only_the_last_would_count(capsys, words):
     code, _, err = run(capsys, "train", "--data", "birds.csv", *words)
     assert code == 2
-    assert err == "hyperproto: --classes must be given once; got it 2 times. List all after one: --classes A B.\n"
+    assert (
+        err
+        == "hyperproto: --classes must be given once; got it 2 times. List all after one: --classes A B.\n"
+    )
 
 
 def test_the_command_alone_shows_the_three_most_common(capsys):
@@ -102,14 +107,27 @@ def test_train_stores_a_run_that_loads(capsys, tmp_path):
 
 
 def test_train_knows_the_joint_task(capsys):
-    code, out, _ = run(capsys, "train", "--data", "rotated-digits", "--dim", "3", "--epochs", "1", "--margin", "0.1")
+    code, out, _ = run(
+        capsys,
+        "train",
+        "--data",
+        "rotated-digits",
+        "--dim",
+        "3",
+        "--epochs",
+        "1",
+        "--margin",
+        "0.1",
+    )
     assert code == 0
     assert "digit/accuracy" in out
     assert "angle/mae" in out
 
 
 def test_the_installed_command_works():
-    done = subprocess.run([sys.executable, "-m", "hyperproto.cli.main", "--version"], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "hyperproto.cli.main", "--version"], capture_output=True, text=True
+    )
     assert done.stdout == f"hyperproto {__version__}\n"
 
 

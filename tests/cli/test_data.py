@@ -29,7 +29,9 @@ def test_check_reads_a_table_with_and_without_its_targets(capsys, tmp_path):
     assert code == 0
     assert "style" in out
     assert "--classes COLUMN" in out
-    code, out, _ = run(capsys, "data", "check", path, "--image", "path", "--classes", "style", "--range", "year")
+    code, out, _ = run(
+        capsys, "data", "check", path, "--image", "path", "--classes", "style", "--range", "year"
+    )
     assert code == 0
     assert "2 classes: baroque, cubism" in out
     assert "a number from" in out
@@ -51,7 +53,10 @@ def test_check_names_an_image_that_is_a_web_page(capsys, tmp_path):
     [
         ([], "got none"),
         (["--reader", "cub-200"], 'Did you mean "cub-200-2011"'),
-        (["--reader", "cifar-100"], "the publisher has it at https://www.cs.toronto.edu/~kriz/cifar.html"),
+        (
+            ["--reader", "cifar-100"],
+            "the publisher has it at https://www.cs.toronto.edu/~kriz/cifar.html",
+        ),
         (["--reader", "mnist", "--classes", "a"], "name columns of a table"),
     ],
 )

@@ -70,7 +70,9 @@ def test_place_leaves_no_axis_empty_where_asked(capsys, tmp_path):
     assert code == 0
     used = Prototypes.load(padded).used_axes
     assert f"{used} of 25 in use, the others empty" in out
-    code, out, _ = run(capsys, "place", "100", "25", "--every-axis", "--effort", "fast", "-o", str(full))
+    code, out, _ = run(
+        capsys, "place", "100", "25", "--every-axis", "--effort", "fast", "-o", str(full)
+    )
     assert code == 0
     assert used < 25 == Prototypes.load(full).used_axes
     assert "in use" not in out
@@ -109,7 +111,9 @@ def test_place_with_names_and_a_prior_reports_both_sides(tmp_path, capsys, vecto
 
 
 def test_sweep_goes_over_weights(capsys, vectors):
-    code, out, _ = run(capsys, "sweep", NAMES, "3", "--prior", vectors, "--effort", "fast", "--json")
+    code, out, _ = run(
+        capsys, "sweep", NAMES, "3", "--prior", vectors, "--effort", "fast", "--json"
+    )
     assert code == 0
     rows = json.loads(out)
     assert [row["label"] for row in rows][:2] == ["separation only", "assignment"]
@@ -133,10 +137,16 @@ def test_compare_goes_over_dimensions(capsys):
         (["place", "3", "1"], "D must be at least 2; got 1"),
         (["place", "30", "3", "--method", "papr"], 'Did you mean "paper"?'),
         (["place", "3", "3", "-o", "/no/such/folder/p"], '"/no/such/folder" must be a folder'),
-        (["place", "cats", "3"], 'CLASSES must be a number, a file with one name per line, .*; got "cats"'),
+        (
+            ["place", "cats", "3"],
+            'CLASSES must be a number, a file with one name per line, .*; got "cats"',
+        ),
         (["place", "5", "3", "--prior-weight", "2"], "--prior must be given with --prior-weight"),
         (["place", "cat,dog,ox", "3", "--prior", "nowhere.txt"], "nowhere.txt"),
-        (["place", "3", "3", "--prior-weight", "x"], "--prior-weight must be a number or auto; got x"),
+        (
+            ["place", "3", "3", "--prior-weight", "x"],
+            "--prior-weight must be a number or auto; got x",
+        ),
         (["extend", "nowhere", "3"], 'No prototype file at "nowhere"'),
         (["compare", "4", "--dims", "1"], "--dims must be at least 2; got 1"),
     ],

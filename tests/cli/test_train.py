@@ -23,7 +23,17 @@ from tests.data import layouts
 from tests.training.test_spec import numbers_table
 
 ROOT = Path(__file__).parents[2]
-SMALL = ["--backbone", "resnet", "--backbone-options", "depth=8", "width=4", "--size", "32", "--epochs", "1"]
+SMALL = [
+    "--backbone",
+    "resnet",
+    "--backbone-options",
+    "depth=8",
+    "width=4",
+    "--size",
+    "32",
+    "--epochs",
+    "1",
+]
 SMALL += ["--workers", "0", "--batch-size", "4"]
 
 
@@ -35,7 +45,17 @@ def somewhere(tmp_path, monkeypatch):
 
 def test_a_table_of_images_with_a_class_and_a_number(capsys, tmp_path):
     layouts.write_painting_table(tmp_path)
-    command = ["train", "--data", "paintings.csv", "--image", "path", "--classes", "style", "--range", "year"]
+    command = [
+        "train",
+        "--data",
+        "paintings.csv",
+        "--image",
+        "path",
+        "--classes",
+        "style",
+        "--range",
+        "year",
+    ]
     code, out, err = run(capsys, *command, "--bounds", "year=1500:1900", *SMALL)
     assert (code, err) == (0, "")
     assert "paintings: 8 examples to train on, 2 to measure on; resnet with" in out
@@ -65,21 +85,29 @@ def test_a_table_of_words_and_one_of_text(capsys, tmp_path, options):
     words = {"sweet": ["apple", "pear"], "fast": ["car", "train"]}
     rows = [[f"one {words[kind][n % 2]}", n % 2 == 0, kind] for n in range(20) for kind in words]
     layouts.write_csv(tmp_path / "things.csv", ["about", "even", "kind"], rows)
-    code, _, err = run(capsys, "train", "--table", "things.csv", "--classes", "kind", *options, "--epochs", "20")
+    code, _, err = run(
+        capsys, "train", "--table", "things.csv", "--classes", "kind", *options, "--epochs", "20"
+    )
     assert (code, err) == (0, "")
     new = [["one apple", "True"], ["one train", "False"], ["the plane", "maybe"], ["", ""]]
     layouts.write_csv(tmp_path / "new.csv", ["about", "even"], new)
     code, out, _ = run(capsys, "predict", "runs/things-1", "new.csv", "--format", "json")
     assert code == 0
     assert [row["predictions"]["kind"]["name"] for row in json.loads(out)][:2] == ["sweet", "fast"]
-    layouts.write_csv(tmp_path / "other.csv", ["about", "even", "kind"], [rows[0], rows[3], ["a plane", "", "fast"]])
+    layouts.write_csv(
+        tmp_path / "other.csv",
+        ["about", "even", "kind"],
+        [rows[0], rows[3], ["a plane", "", "fast"]],
+    )
     code, out, _ = run(capsys, "evaluate", "runs/things-1", "--data", "other.csv", "--json")
     assert code == 0, "categories and words are those of the run, not those of the other table"
 
 
 def test_a_folder_of_images(capsys, tmp_path):
     layouts.write_image_folder(tmp_path / "pets")
-    code, out, _ = run(capsys, "train", "--data", "pets", *SMALL, "--space", "conventional", "--held-out", "0.4")
+    code, out, _ = run(
+        capsys, "train", "--data", "pets", *SMALL, "--space", "conventional", "--held-out", "0.4"
+    )
     assert code == 0
     assert "pets: 6 examples to train on, 4 to measure on" in out
     assert "softmax and squared error in 2 dimensions" in out
@@ -87,14 +115,36 @@ def test_a_folder_of_images(capsys, tmp_path):
 
 def test_a_published_data_set_trained_as_in_the_paper(capsys, tmp_path):
     layouts.write_cifar100_binary(tmp_path)
-    command = ["train", "--data", ".", "--reader", "cifar-100-uneven", "--reader-options", "least=2", "most=4"]
+    command = [
+        "train",
+        "--data",
+        ".",
+        "--reader",
+        "cifar-100-uneven",
+        "--reader-options",
+        "least=2",
+        "most=4",
+    ]
     code, out, _ = run(
-        capsys, *command, "--loss", "squared_cosine", "--schedule", "paper", "--epochs", "1", "--backbone", "resnet-8"
+        capsys,
+        *command,
+        "--loss",
+        "squared_cosine",
+        "--schedule",
+        "paper",
+        "--epochs",
+        "1",
+        "--backbone",
+        "resnet-8",
     )
     assert code == 0
     assert "cifar-100-uneven: 9 examples" in out
     record = read_run("runs/cifar-100-uneven-1")
-    assert (record.settings["schedule"], record.settings["epochs"], record.settings["lr"]) == ("paper", 1, 0.01)
+    assert (record.settings["schedule"], record.settings["epochs"], record.settings["lr"]) == (
+        "paper",
+        1,
+        0.01,
+    )
     assert record.config["network"]["depth"] == 8
     assert record.spec.data.options == {"least": 2, "most": 4, "seed": 0}
 
@@ -151,7 +201,13 @@ MISTAKES = {
     column_of_a_folder: 'Unknown option for reading "image-folder" "classes"',
     lambda root: ["--data", "nowhere"]: '"nowhere" must be an existing folder or file of data',
     lambda root: ["pets"]: '"pets" must come after an option. hyperproto train --data pets',
-    lambda root: ["--backbone", "mlp", "--backbone-options", "hidden=8", "in_features=64"]: "`hidden` must be a list",
+    lambda root: [
+        "--backbone",
+        "mlp",
+        "--backbone-options",
+        "hidden=8",
+        "in_features=64",
+    ]: "`hidden` must be a list",
     wrong_size: "--size must be at least 1; got 0",
     lambda root: ["--epochs", "0"]: "--epochs must be at least 1; got 0",
     lambda root: [
@@ -168,7 +224,10 @@ MISTAKES = {
         "--batch-size",
         "3",
     ]: "--batch-size must be left out with --resume, which reads it from the run",
-    lambda root: ["--bounds", "year=1"]: '--bounds must be COLUMN=LOW:HIGH, such as year=1500:1900; got "year=1"',
+    lambda root: [
+        "--bounds",
+        "year=1",
+    ]: '--bounds must be COLUMN=LOW:HIGH, such as year=1500:1900; got "year=1"',
     lambda root: [
         "--backbone",
         "mlp",
@@ -193,10 +252,15 @@ def test_a_mistake_prints_one_sentence_and_leaves_nothing_behind(capsys, tmp_pat
 
 
 def test_unseen_labels_and_corrupt_images_are_left_out_where_asked(capsys, tmp_path):
-    assert run(capsys, "train", *unseen_label(tmp_path), "--unseen", "missing", "--epochs", "1")[0] == 0
+    assert (
+        run(capsys, "train", *unseen_label(tmp_path), "--unseen", "missing", "--epochs", "1")[0]
+        == 0
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("always")
-        code, out, err = run(capsys, "train", *broken_image(tmp_path), "--skip-corrupt", "--held-out", "0")
+        code, out, err = run(
+            capsys, "train", *broken_image(tmp_path), "--skip-corrupt", "--held-out", "0"
+        )
     assert code == 0
     assert "pets: 9 examples to train on, nothing to measure on" in out
     assert "Nothing to measure on, so no measures" in out
@@ -207,8 +271,20 @@ def test_unseen_labels_and_corrupt_images_are_left_out_where_asked(capsys, tmp_p
 
 def test_a_run_is_resumed_where_its_data_were_moved(capsys, tmp_path):
     numbers_table(tmp_path)
-    command = ["train", "--data", "numbers.csv", "--classes", "way", "--range", "amount", "-o", "run"]
-    assert run(capsys, *command, "--epochs", "2", "--patience", "1", "--monitor", "amount/mae")[0] == 0
+    command = [
+        "train",
+        "--data",
+        "numbers.csv",
+        "--classes",
+        "way",
+        "--range",
+        "amount",
+        "-o",
+        "run",
+    ]
+    assert (
+        run(capsys, *command, "--epochs", "2", "--patience", "1", "--monitor", "amount/mae")[0] == 0
+    )
     Path("numbers.csv").rename("moved.csv")
     code, _, err = run(capsys, "train", "--resume", "run")
     assert code == 2
@@ -225,7 +301,9 @@ def test_digits_are_trained_stored_and_resumed_like_everything_else(capsys):
 
 def test_ctrl_c_says_by_which_command_to_go_on(capsys, tmp_path, monkeypatch):
     monkeypatch.setattr(Loop, "_validate", lambda self: signal.raise_signal(signal.SIGINT) or {})
-    code, _, err = run(capsys, "train", "--epochs", "2", "--dim", "3", "--folder", str(tmp_path / "mine"))
+    code, _, err = run(
+        capsys, "train", "--epochs", "2", "--dim", "3", "--folder", str(tmp_path / "mine")
+    )
     assert code == 130
     command = f"hyperproto train --resume {tmp_path / 'mine'}"
     assert err == f"hyperproto: Stopped after epoch 1. Continue with resume=True, or: {command}\n"
@@ -233,16 +311,34 @@ def test_ctrl_c_says_by_which_command_to_go_on(capsys, tmp_path, monkeypatch):
 
 def test_two_processes_train_as_one_does(capsys, tmp_path):
     numbers_table(tmp_path)
-    command = ["train", "--data", "numbers.csv", "--classes", "way", "--range", "amount", "--epochs", "1"]
+    command = [
+        "train",
+        "--data",
+        "numbers.csv",
+        "--classes",
+        "way",
+        "--range",
+        "amount",
+        "--epochs",
+        "1",
+    ]
     command += ["--batch-size", "10"]
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    launch = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node=2", f"--master_port={port}"]
+    launch = [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--nproc_per_node=2",
+        f"--master_port={port}",
+    ]
     paths = os.pathsep.join([str(ROOT / "src"), *sys.path])
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": paths}
     command = [*launch, "-m", "hyperproto.cli.main", *command]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=240, cwd=tmp_path)
+    done = subprocess.run(
+        command, env=environment, capture_output=True, text=True, timeout=240, cwd=tmp_path
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("Measured:") == 1
     assert [path.name for path in Path("runs").iterdir()] == ["numbers-1"]
@@ -267,23 +363,40 @@ def write_things(path, kinds, rows=40):
     """Write a table of two numbers and a word, and classes that follow from the first number."""
     generator = torch.Generator().manual_seed(0)
     values = torch.randn(rows, 2, generator=generator).tolist()
-    cells = [[f"{x:.3f}", f"{y:.3f}", "ab"[y > 0], kinds[int(x > 0) + int(x > 1)]] for x, y in values]
+    cells = [
+        [f"{x:.3f}", f"{y:.3f}", "ab"[y > 0], kinds[int(x > 0) + int(x > 1)]] for x, y in values
+    ]
     return layouts.write_csv(path, ["x", "y", "word", "kind"], cells)
 
 
 def test_a_run_is_trained_longer_and_that_to_the_same_bits(capsys, tmp_path, monkeypatch):
     write_things(tmp_path / "things.csv", ["low", "mid", "high"])
-    command = ["train", "--table", "things.csv", "--classes", "kind", "--batch-size", "8", "--epochs", "2"]
+    command = [
+        "train",
+        "--table",
+        "things.csv",
+        "--classes",
+        "kind",
+        "--batch-size",
+        "8",
+        "--epochs",
+        "2",
+    ]
     for name in ("whole", "cut"):
         assert run(capsys, *command, "-o", name)[0] == 0
     first = read_run("whole").history
     assert run(capsys, "train", "--resume", "whole", "--epochs", "5")[0] == 0
     assert read_run("whole").finished
-    assert run(capsys, "train", "--resume", "whole", "--epochs", "5")[1].startswith("whole is finished: 5 epochs")
+    assert run(capsys, "train", "--resume", "whole", "--epochs", "5")[1].startswith(
+        "whole is finished: 5 epochs"
+    )
     history, steps = read_run("whole").history, 4
     assert history[:2] == first
     peak = read_run("whole").settings["lr"]
-    expected = [peak * SCHEDULES["one-cycle"](((epoch + 1) * steps - 1) / (5 * steps)) for epoch in range(2, 5)]
+    expected = [
+        peak * SCHEDULES["one-cycle"](((epoch + 1) * steps - 1) / (5 * steps))
+        for epoch in range(2, 5)
+    ]
     assert [record["lr"] for record in history[2:]] == pytest.approx(expected)
     end_epoch = Loop._save
     calls = []
@@ -310,8 +423,32 @@ def test_a_run_is_trained_longer_and_that_to_the_same_bits(capsys, tmp_path, mon
 def test_the_network_of_a_run_learns_another_table(capsys, tmp_path):
     write_things(tmp_path / "things.csv", ["low", "mid", "high"])
     write_things(tmp_path / "others.csv", ["a", "b", "b"], rows=20)
-    assert run(capsys, "train", "--table", "things.csv", "--classes", "kind", "-o", "first", "--epochs", "3")[0] == 0
-    command = ["train", "--table", "others.csv", "--classes", "kind", "--from", "first", "--epochs", "1"]
+    assert (
+        run(
+            capsys,
+            "train",
+            "--table",
+            "things.csv",
+            "--classes",
+            "kind",
+            "-o",
+            "first",
+            "--epochs",
+            "3",
+        )[0]
+        == 0
+    )
+    command = [
+        "train",
+        "--table",
+        "others.csv",
+        "--classes",
+        "kind",
+        "--from",
+        "first",
+        "--epochs",
+        "1",
+    ]
     code, out, err = run(capsys, *command, "--lr", "1e-9", "-o", "second")
     assert (code, err) == (0, "")
     assert 'The network of "' in out
@@ -322,7 +459,9 @@ def test_the_network_of_a_run_learns_another_table(capsys, tmp_path):
     old, new = (load_file(f"{name}/last.safetensors") for name in ("first", "second"))
     torch.testing.assert_close(new["network.layers.0.weight"], old["network.layers.0.weight"])
     assert run(capsys, *command, "-o", "third")[0] == 0
-    assert read_run("third").settings["lr"] == before["settings"]["lr"], "rows learn at the usual rate"
+    assert read_run("third").settings["lr"] == before["settings"]["lr"], (
+        "rows learn at the usual rate"
+    )
     layouts.write_image_folder(tmp_path / "pets")
     code, _, err = run(capsys, "train", "--data", "pets", "--from", "first", "--held-out", "0.4")
     assert code == 2

@@ -7,7 +7,13 @@ from hypothesis import strategies as st
 
 from hyperproto.codes.algebra.registry import best_entry
 from hyperproto.codes.best import ZOO, best_code, from_zoo, known_code, known_max_cosine
-from hyperproto.codes.certificate import EXACT_POINTS, PROVED, Certificate, certify, separation_bound
+from hyperproto.codes.certificate import (
+    EXACT_POINTS,
+    PROVED,
+    Certificate,
+    certify,
+    separation_bound,
+)
 from hyperproto.codes.measure import max_cosine, random_points, sampled_max_cosine, separation
 
 
@@ -35,12 +41,20 @@ def test_known_optima_are_reached_to_1e_9(num_points, dim, optimum):
 
 @pytest.mark.parametrize(
     ("num_points", "dim", "at_most"),
-    [(100, 25, 0.0910), (200, 25, 0.1667), (200, 50, 0.0750), (1000, 64, 0.1001), (10_000, 128, 0.125)],
+    [
+        (100, 25, 0.0910),
+        (200, 25, 0.1667),
+        (200, 50, 0.0750),
+        (1000, 64, 0.1001),
+        (10_000, 128, 0.125),
+    ],
 )
 def test_structured_codes_reach_the_targets_at_once(num_points, dim, at_most):
     assert known_max_cosine(num_points, dim) <= at_most
     code = known_code(num_points, dim)
-    assert code.certificate.max_cosine == pytest.approx(known_max_cosine(num_points, dim), abs=1e-12)
+    assert code.certificate.max_cosine == pytest.approx(
+        known_max_cosine(num_points, dim), abs=1e-12
+    )
     if num_points <= 1000:
         products = code.points @ code.points.T
         np.fill_diagonal(products, -1)
@@ -78,7 +92,9 @@ def test_more_effort_is_never_worse_than_what_is_known():
 
 def test_the_k_d_tree_measures_what_the_tiles_measure():
     points = random_points(3000, 4, 0)
-    nearest = max(float((points[i] @ np.delete(points, i, axis=0).T).max()) for i in range(0, 3000, 100))
+    nearest = max(
+        float((points[i] @ np.delete(points, i, axis=0).T).max()) for i in range(0, 3000, 100)
+    )
     assert max_cosine(points) >= nearest - 1e-12
     assert max_cosine(points) == pytest.approx(1 - separation(points).min)
     assert sampled_max_cosine(points, 3000, seed=0) == pytest.approx(max_cosine(points), abs=1e-12)
@@ -133,7 +149,14 @@ def test_what_is_not_stored_is_none():
 
 
 def test_a_certificate_is_read_without_what_another_version_adds():
-    agreement = {"prior": "words", "weight": 1.0, "loss": 0.5, "ranked_by_margin": 0.8, "spearman": 0.7, "clear": 0.9}
+    agreement = {
+        "prior": "words",
+        "weight": 1.0,
+        "loss": 0.5,
+        "ranked_by_margin": 0.8,
+        "spearman": 0.7,
+        "clear": 0.9,
+    }
     stored = known_code(3, 2).certificate.to_dict() | {"prior_agreement": agreement, "kendall": 0.6}
     read = Certificate.from_dict(stored)
     assert (read.max_cosine, read.prior_agreement.spearman) == (stored["max_cosine"], 0.7)

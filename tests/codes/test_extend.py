@@ -19,11 +19,17 @@ def test_the_gradient_with_fixed_points_is_that_of_the_value(exponent):
 def test_starts_do_not_know_each_other():
     fixed, points = random_points(5, 3, 0), random_points(8, 3, 1).reshape(4, 2, 3)
     together = SmoothMaxWithFixedPoints(fixed, 4, 2, exponent=4)(points.reshape(-1))
-    alone = [SmoothMaxWithFixedPoints(fixed, 1, 2, exponent=4)(start.reshape(-1)) for start in points]
+    alone = [
+        SmoothMaxWithFixedPoints(fixed, 1, 2, exponent=4)(start.reshape(-1)) for start in points
+    ]
     assert together[0] == pytest.approx(sum(value for value, _ in alone))
-    np.testing.assert_allclose(together[1], np.concatenate([gradient for _, gradient in alone]), atol=1e-14)
+    np.testing.assert_allclose(
+        together[1], np.concatenate([gradient for _, gradient in alone]), atol=1e-14
+    )
     whole = [max_cosine(np.concatenate([fixed[:0], start])) for start in points]
-    assert (SmoothMaxWithFixedPoints(fixed, 4, 2).largest_cosines(points) >= np.array(whole) - 1e-15).all()
+    assert (
+        SmoothMaxWithFixedPoints(fixed, 4, 2).largest_cosines(points) >= np.array(whole) - 1e-15
+    ).all()
 
 
 @pytest.mark.parametrize(

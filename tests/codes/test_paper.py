@@ -5,7 +5,13 @@ import pytest
 
 import hyperproto as hp
 from hyperproto.codes import measure
-from hyperproto.codes.measure import max_cosine, nearest_neighbors, random_points, row_blocks, unit_rows
+from hyperproto.codes.measure import (
+    max_cosine,
+    nearest_neighbors,
+    random_points,
+    row_blocks,
+    unit_rows,
+)
 from hyperproto.codes.paper import authors_steps, paper_descent, separation_gradient
 from hyperproto.codes.ranking import Ranking
 from tests.reference.dense_ranking import dense_ranking
@@ -34,7 +40,9 @@ def test_gradient_of_equation_5_matches_finite_differences():
     step = 1e-6
     ahead, _ = separation_gradient(points + step * direction)
     behind, _ = separation_gradient(points - step * direction)
-    assert (ahead - behind) / (2 * step) == pytest.approx(float((gradient * direction).sum()), rel=1e-7)
+    assert (ahead - behind) / (2 * step) == pytest.approx(
+        float((gradient * direction).sum()), rel=1e-7
+    )
 
 
 def test_descent_separates_and_keeps_unit_rows():
@@ -46,7 +54,10 @@ def test_descent_separates_and_keeps_unit_rows():
 
 @pytest.mark.parametrize("weight", [1.0, 0.3])
 def test_a_step_descends_equation_5_plus_the_weight_times_equation_6(weight):
-    start, similarity = random_points(7, 4, seed=2), np.corrcoef(np.random.default_rng(1).normal(size=(7, 9)))
+    start, similarity = (
+        random_points(7, 4, seed=2),
+        np.corrcoef(np.random.default_rng(1).normal(size=(7, 9))),
+    )
     members = np.arange(7)
     ranking = Ranking(similarity, members)
     moved = paper_descent(7, 4, seed=2, ranking=ranking, members=members, weight=weight, steps=1)
@@ -56,7 +67,9 @@ def test_a_step_descends_equation_5_plus_the_weight_times_equation_6(weight):
 
 def test_no_steps_give_the_random_start_and_a_seed_fixes_every_bit():
     np.testing.assert_array_equal(paper_descent(9, 3, seed=5, steps=0), random_points(9, 3, seed=5))
-    np.testing.assert_array_equal(paper_descent(9, 3, seed=5, steps=20), paper_descent(9, 3, seed=5, steps=20))
+    np.testing.assert_array_equal(
+        paper_descent(9, 3, seed=5, steps=20), paper_descent(9, 3, seed=5, steps=20)
+    )
 
 
 def test_unit_rows_normalizes():

@@ -27,7 +27,10 @@ def test_loss_and_gradient_equal_the_dense_form_with_ties(count, dim):
 def test_gradient_equals_the_dense_form_where_points_gather_at_two_poles():
     poles = np.where(np.arange(60) % 2, 1.0, -1.0)[:, None] * [1.0, 0.0, 0.0]
     points = unit_rows(poles + 0.01 * random_points(60, 3, 1))
-    gradient, expected = Ranking(points @ points.T)(points)[1], dense_ranking(points, points @ points.T)[1]
+    gradient, expected = (
+        Ranking(points @ points.T)(points)[1],
+        dense_ranking(points, points @ points.T)[1],
+    )
     assert np.linalg.norm(gradient - expected) < 1e-6 * np.linalg.norm(expected)
 
 
@@ -47,7 +50,9 @@ def test_gradient_is_the_slope_of_the_loss():
     asked, points = similarity(20, 4), random_points(20, 5, 5)
     direction = np.random.default_rng(6).standard_normal(points.shape)
     ranking, step = Ranking(asked), 1e-5
-    numeric = (ranking(points + step * direction)[0] - ranking(points - step * direction)[0]) / (2 * step)
+    numeric = (ranking(points + step * direction)[0] - ranking(points - step * direction)[0]) / (
+        2 * step
+    )
     assert np.vdot(ranking(points)[1], direction) == pytest.approx(numeric, rel=1e-6)
 
 
@@ -73,7 +78,9 @@ def test_rows_of_anchors_sum_to_the_loss_over_all():
     losses = [part(points) for part in parts]
     share = [part.triplets for part in parts]
     whole, gradient = Ranking(asked)(points)
-    assert whole == pytest.approx(sum(s * value for s, (value, _) in zip(share, losses, strict=True)) / sum(share))
+    assert whole == pytest.approx(
+        sum(s * value for s, (value, _) in zip(share, losses, strict=True)) / sum(share)
+    )
     combined = sum(s * g for s, (_, g) in zip(share, losses, strict=True)) / sum(share)
     np.testing.assert_allclose(gradient, combined, atol=1e-12)
 

@@ -92,7 +92,9 @@ def test_errors_in_a_worker_reach_the_caller():
 
 
 def test_results_come_in_the_order_of_the_tasks():
-    assert list(run_tasks([(pow, (2, k)) for k in range(20)], workers=2)) == [2**k for k in range(20)]
+    assert list(run_tasks([(pow, (2, k)) for k in range(20)], workers=2)) == [
+        2**k for k in range(20)
+    ]
 
 
 def test_workers_have_one_thread_for_linear_algebra():
@@ -143,7 +145,9 @@ def test_ctrl_c_ends_the_search_and_its_workers(tmp_path):
 
 
 def test_efforts_grow_with_their_names_and_shrink_with_size():
-    fast, balanced, thorough = (Effort.named(name, 100, 10) for name in ("fast", "balanced", "thorough"))
+    fast, balanced, thorough = (
+        Effort.named(name, 100, 10) for name in ("fast", "balanced", "thorough")
+    )
     assert fast.starts < balanced.starts < thorough.starts
     assert Effort.named("thorough", 2000, 128).starts < thorough.starts
     with pytest.raises(ValueError, match=r'Unknown effort "thoruogh".*Did you mean "thorough"'):

@@ -3,11 +3,24 @@ import pytest
 
 from hyperproto.codes.certificate import simplex
 from hyperproto.codes.measure import max_cosine, random_points, unit_rows
-from hyperproto.codes.smooth_max import Memory, SmoothMax, contacts, descend, largest_cosine, minimize, polish
+from hyperproto.codes.smooth_max import (
+    Memory,
+    SmoothMax,
+    contacts,
+    descend,
+    largest_cosine,
+    minimize,
+    polish,
+)
 
 
 def naive(points, p):
-    total = sum((1 - a @ b) ** -float(p) for i, a in enumerate(points) for j, b in enumerate(points) if i != j)
+    total = sum(
+        (1 - a @ b) ** -float(p)
+        for i, a in enumerate(points)
+        for j, b in enumerate(points)
+        if i != j
+    )
     return np.log(total) / p
 
 
@@ -53,7 +66,9 @@ def test_coinciding_points_give_finite_numbers():
     assert np.isfinite(gradient).all()
 
 
-@pytest.mark.parametrize(("num_points", "dim", "cosine"), [(4, 3, -1 / 3), (16, 5, 0.2), (27, 6, 0.25)])
+@pytest.mark.parametrize(
+    ("num_points", "dim", "cosine"), [(4, 3, -1 / 3), (16, 5, 0.2), (27, 6, 0.25)]
+)
 def test_the_lowest_exponent_finds_sharp_codes(num_points, dim, cosine):
     smooth = SmoothMax(num_points, dim)
     ends = [
@@ -89,13 +104,19 @@ def test_minimise_solves_rosenbrock():
         a, b = 1 - x[0], x[1] - x[0] ** 2
         return a * a + 100 * b * b, np.array([-2 * a - 400 * x[0] * b, 200 * b])
 
-    np.testing.assert_allclose(minimize(rosenbrock, np.array([-1.2, 1.0]), iterations=200), [1, 1], atol=1e-6)
+    np.testing.assert_allclose(
+        minimize(rosenbrock, np.array([-1.2, 1.0]), iterations=200), [1, 1], atol=1e-6
+    )
 
 
 def antiprism():
-    """Return the square antiprism whose edges all have the same length: the optimum for K = 8, D = 3."""
+    """Return the square antiprism whose edges all have the same length: the optimum for K = 8, D =
+    3.
+    """
     cosine = (2 * np.sqrt(2) - 1) / 7
-    radius = np.sqrt(1 - cosine)  # the angle between corners of a square is 90 degrees: c = 1 - radius^2
+    radius = np.sqrt(
+        1 - cosine
+    )  # the angle between corners of a square is 90 degrees: c = 1 - radius^2
     angles = np.arange(8) * np.pi / 4
     height = np.sqrt(1 - radius**2) * (-1.0) ** np.arange(8)
     return np.stack([radius * np.cos(angles), radius * np.sin(angles), height], axis=1), cosine

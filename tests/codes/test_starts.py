@@ -8,7 +8,9 @@ from hyperproto.codes.search import adapt_code, deepest_holes, drop_points, inse
 
 @pytest.mark.parametrize(("have", "have_dim"), [(10, 4), (12, 4), (8, 4), (10, 6), (13, 3)])
 def test_adapted_codes_have_the_size_asked_for(have, have_dim):
-    points = adapt_code(random_points(have, have_dim, 0), 10, 4, np.random.default_rng(0), noise=0.01)
+    points = adapt_code(
+        random_points(have, have_dim, 0), 10, 4, np.random.default_rng(0), noise=0.01
+    )
     assert points.shape == (10, 4)
     np.testing.assert_allclose(np.linalg.norm(points, axis=1), 1, atol=1e-14)
 

@@ -14,6 +14,7 @@ import pytest
 import torch
 
 import hyperproto as hp
+from hyperproto._core.errors import HyperprotoError, InputError, StorageError
 from hyperproto._core.files import (
     append_json_line,
     filling,
@@ -27,12 +28,11 @@ from hyperproto._core.files import (
 from hyperproto.data import read_source
 from hyperproto.evaluation import calibrate_run, list_runs
 from hyperproto.models import create_backbone, load_weights
+from hyperproto.runtime.cli import read_table
+from hyperproto.runtime.images import ImagePreprocessing, decode
 from hyperproto.training import resume_run
 from hyperproto.training.checkpoint import read_checkpoint
 from hyperproto.training.folder import take_folder
-from hyperproto_runtime.cli import read_table
-from hyperproto_runtime.errors import HyperprotoError, InputError, StorageError
-from hyperproto_runtime.images import ImagePreprocessing, decode
 
 
 def killed(work):
@@ -80,7 +80,9 @@ def test_the_next_file_removes_what_a_killed_process_left(tmp_path):
 def test_an_empty_file_that_a_library_left_beside_a_temporary_one_is_removed_too(tmp_path):
     def work():
         with replacing(tmp_path / "a.safetensors") as temporary:
-            temporary.with_name(".tmpAbC123").touch()  # as safetensors does before it writes the first byte
+            temporary.with_name(
+                ".tmpAbC123"
+            ).touch()  # as safetensors does before it writes the first byte
             os.kill(os.getpid(), signal.SIGKILL)
 
     killed(work)
@@ -148,7 +150,12 @@ def test_a_full_disk_gets_a_sentence_and_leaves_the_old_file(tmp_path):
     path = tmp_path / "p.safetensors"
     hp.place(3, 2).save(path)
     before = path.read_bytes()
-    with full_disk(), pytest.raises(StorageError, match=r"written \(File too large\); got a disk with .* Make room"):
+    with (
+        full_disk(),
+        pytest.raises(
+            StorageError, match=r"written \(File too large\); got a disk with .* Make room"
+        ),
+    ):
         hp.place(4, 3).save(path)
     with full_disk(), pytest.raises(StorageError, match="File too large"):
         write_json(path, torch.arange(30).tolist())
@@ -168,9 +175,14 @@ def test_what_is_wrong_with_another_file_is_not_taken_for_a_full_disk(tmp_path):
 
 def test_a_folder_belongs_to_one_process_at_a_time(tmp_path):
     with owning(tmp_path):
-        code = os.waitstatus_to_exitcode(os.waitpid(start(lambda: owning(tmp_path).__enter__()), 0)[1])
+        code = os.waitstatus_to_exitcode(
+            os.waitpid(start(lambda: owning(tmp_path).__enter__()), 0)[1]
+        )
     assert code == 1
-    assert os.waitstatus_to_exitcode(os.waitpid(start(lambda: owning(tmp_path).__enter__()), 0)[1]) == 0
+    assert (
+        os.waitstatus_to_exitcode(os.waitpid(start(lambda: owning(tmp_path).__enter__()), 0)[1])
+        == 0
+    )
 
 
 def start(work):
@@ -185,11 +197,22 @@ def start(work):
     return process
 
 
-CALLS = {"open", "os.rename", "os.remove", "os.mkdir", "os.chmod", "os.rmdir", "shutil.rmtree", "shutil.copyfile"}
+CALLS = {
+    "open",
+    "os.rename",
+    "os.remove",
+    "os.mkdir",
+    "os.chmod",
+    "os.rmdir",
+    "shutil.rmtree",
+    "shutil.copyfile",
+}
 
 
 def killed_at(call, work):
-    """Do something in a process that is killed at its n-th call of the file system; return whether it was."""
+    """Do something in a process that is killed at its n-th call of the file system; return whether
+    it was.
+    """
 
     def hook(event, args):
         nonlocal call
@@ -217,7 +240,11 @@ def fill(folder, files, *, overwrite):
 
 
 def held(folder):
-    return {path.name: path.read_text() for path in whole(folder, "closing.json").iterdir() if path.is_file()}
+    return {
+        path.name: path.read_text()
+        for path in whole(folder, "closing.json").iterdir()
+        if path.is_file()
+    }
 
 
 @pytest.mark.parametrize("overwrite", [False, True])
@@ -233,7 +260,11 @@ def test_a_folder_that_is_filled_is_whole_at_every_moment(tmp_path, overwrite):
             fill(folder, old, overwrite=False)
         was_killed = killed_at(call, partial(fill, folder, new, overwrite=overwrite))
         if overwrite:
-            found = {name: text for name, text in held(folder).items() if name in {"closing.json", *before, *after}}
+            found = {
+                name: text
+                for name, text in held(folder).items()
+                if name in {"closing.json", *before, *after}
+            }
             seen.append(found.keys() & {"b", "c"})
             assert found in (before, after), call
         if was_killed:
@@ -267,12 +298,19 @@ def test_filling_a_folder_removes_no_file_of_the_user_and_fails_without_a_trace(
         fill(tmp_path / "model", {"a": "new"}, overwrite=False)
     killed_at(5, partial(fill, tmp_path / "model", {"a": "new"}, overwrite=True))
     with pytest.raises(ValueError, match="must be new or empty"):
-        fill(tmp_path / "model", {"a": "new"}, overwrite=False)  # that is not the call that was killed
+        fill(
+            tmp_path / "model", {"a": "new"}, overwrite=False
+        )  # that is not the call that was killed
     (tmp_path / "model" / "thesis.tex").write_text("mine")
     with pytest.raises(ValueError, match="must be new or empty"):
         fill(tmp_path / "model", {"a": "new"}, overwrite=True)
     assert held(tmp_path / "model").items() >= {"a": "old", "thesis.tex": "mine"}.items()
-    with full_disk(), pytest.raises(StorageError, match=r"written \(File too large\); got a disk with .* Make room"):
+    with (
+        full_disk(),
+        pytest.raises(
+            StorageError, match=r"written \(File too large\); got a disk with .* Make room"
+        ),
+    ):
         fill(tmp_path / "other", {"a": "new" * 50}, overwrite=False)
     assert names(tmp_path) == ["model"]
 
@@ -290,7 +328,9 @@ READERS = {
 @pytest.mark.parametrize("name", READERS)
 def test_a_pipe_is_not_waited_for(tmp_path, name):
     os.mkfifo(tmp_path / name)
-    process = start(lambda: (signal.alarm(10), READERS[name](tmp_path / name)))  # which ends what does not return
+    process = start(
+        lambda: (signal.alarm(10), READERS[name](tmp_path / name))
+    )  # which ends what does not return
     assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 1
     with pytest.raises(InputError, match=f'{name}" must be a file; got a pipe or a device'):
         READERS[name](tmp_path / name)
@@ -313,7 +353,9 @@ USES = {
     "weights": lambda path: load_weights(create_backbone("resnet-8", out_dim=3), path),
     "list_runs": lambda path: list(list_runs(path)),
     "resume": resume_run,
-    "fit": lambda path: hp.fit(torch.nn.Linear(2, 3), hp.Space(3, hp.Classes(3)), TINY, epochs=1, folder=path),
+    "fit": lambda path: hp.fit(
+        torch.nn.Linear(2, 3), hp.Space(3, hp.Classes(3)), TINY, epochs=1, folder=path
+    ),
     "calibrate": calibrate_run,
 }
 TINY = (torch.eye(3)[:, :2], torch.arange(3))

@@ -3,14 +3,27 @@ from dataclasses import dataclass
 
 import pytest
 
+from hyperproto._core.errors import HyperprotoError
+from hyperproto._core.schema import from_plain
 from hyperproto.data.preprocessing import ImagePreprocessing, preprocessing_from_dict
 from hyperproto.spec import DataSpec, NetworkSpec, RunSpec, TrainSettings
-from hyperproto_runtime.errors import HyperprotoError
-from hyperproto_runtime.schema import from_plain
 
-RUN = RunSpec(data=DataSpec(reader="table", path="/t.csv", options={"classes": ["a"]}, tasks=("a",)))
-COLUMN = {"name": "a", "kind": "number", "fill": [0.0], "gaps": True, "categories": [], "buckets": 0}
-TABLE = {"kind": "table", "encoder": {"columns": [COLUMN]}, "scaling": {"mean": [0.0, 1.0], "scale": [1.0, 2.0]}}
+RUN = RunSpec(
+    data=DataSpec(reader="table", path="/t.csv", options={"classes": ["a"]}, tasks=("a",))
+)
+COLUMN = {
+    "name": "a",
+    "kind": "number",
+    "fill": [0.0],
+    "gaps": True,
+    "categories": [],
+    "buckets": 0,
+}
+TABLE = {
+    "kind": "table",
+    "encoder": {"columns": [COLUMN]},
+    "scaling": {"mean": [0.0, 1.0], "scale": [1.0, 2.0]},
+}
 IMAGES = {"kind": "images", "size": 32, "mean": [0.5], "std": [0.5], "resize": None}
 STRANGE = [None, True, -1, 10**30, 1e999, "text", "", [], [[]], {}, {"a": 1}, [None]]
 
@@ -25,7 +38,11 @@ def places(values, path=()):
 
 @pytest.mark.parametrize(
     ("plain", "build"),
-    [(RUN.to_dict(), RunSpec.from_dict), (TABLE, preprocessing_from_dict), (IMAGES, preprocessing_from_dict)],
+    [
+        (RUN.to_dict(), RunSpec.from_dict),
+        (TABLE, preprocessing_from_dict),
+        (IMAGES, preprocessing_from_dict),
+    ],
     ids=["run", "table", "images"],
 )
 def test_every_value_of_a_wrong_kind_is_our_own_error(plain, build):
@@ -54,7 +71,9 @@ def test_every_value_of_a_wrong_kind_is_our_own_error(plain, build):
 def test_what_comes_out_is_typed():
     assert RunSpec.from_dict(RUN.to_dict()) == RUN
     assert preprocessing_from_dict(IMAGES) == ImagePreprocessing(32, (0.5,), (0.5,))
-    made = from_plain(RunSpec, {"data": {"reader": "digits"}, "train": {"epochs": 3}, "network": NetworkSpec()})
+    made = from_plain(
+        RunSpec, {"data": {"reader": "digits"}, "train": {"epochs": 3}, "network": NetworkSpec()}
+    )
     assert (made.train, made.data.tasks) == (TrainSettings(epochs=3), ())
 
 
@@ -63,12 +82,21 @@ def test_what_comes_out_is_typed():
     [
         ([], "A RunSpec must be described by its fields; got list"),
         ({}, "`data` must be given for a RunSpec"),
-        ({"data": {"reader": "digits"}, "train": []}, "A TrainSettings must be described by its fields; got list"),
+        (
+            {"data": {"reader": "digits"}, "train": []},
+            "A TrainSettings must be described by its fields; got list",
+        ),
         ({"data": {"reader": 3}}, "`reader` must be text; got 3"),
         ({"data": {"reader": "digits", "tasks": "ab"}}, "`tasks` must be a list; got 'ab'"),
         ({"data": {"reader": "digits", "keep": ["memory"]}}, "Unknown keep .*Choose from"),
-        ({"data": {"reader": "digits", "skip_corrupt": 1}}, "`skip_corrupt` must be true or false; got 1"),
-        ({"data": {"reader": "digits"}, "trian": {}}, 'Unknown field of RunSpec "trian".*Did you mean "train"'),
+        (
+            {"data": {"reader": "digits", "skip_corrupt": 1}},
+            "`skip_corrupt` must be true or false; got 1",
+        ),
+        (
+            {"data": {"reader": "digits"}, "trian": {}},
+            'Unknown field of RunSpec "trian".*Did you mean "train"',
+        ),
     ],
 )
 def test_the_error_names_the_field(values, sentence):

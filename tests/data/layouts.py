@@ -1,7 +1,7 @@
 """Tiny copies of each data set in its publisher's layout, for every test that reads one.
 
-Each ``write_...`` fills a folder and returns what the readers are pointed at. Images are noise around a brightness of
-their class, so that a few steps of training learn something.
+Each ``write_...`` fills a folder and returns what the readers are pointed at. Images are noise
+around a brightness of their class, so that a few steps of training learn something.
 """
 
 import csv
@@ -25,7 +25,9 @@ def labels_for(n: int, num_classes: int) -> np.ndarray:
     return np.arange(n) % num_classes
 
 
-def noise(labels: np.ndarray, num_classes: int, size: int, channels: int = 3, seed: int = 0) -> np.ndarray:
+def noise(
+    labels: np.ndarray, num_classes: int, size: int, channels: int = 3, seed: int = 0
+) -> np.ndarray:
     """Return images, shape (n, channels, size, size), of uint8, brighter for later classes."""
     level = 40 + 160 * np.asarray(labels) // max(1, num_classes - 1)
     spread = np.random.default_rng(seed).integers(-40, 41, (len(labels), channels, size, size))
@@ -59,7 +61,9 @@ def idx(values: np.ndarray) -> bytes:
     return bytes((0, 0, 8, values.ndim)) + shape + values.astype(np.uint8).tobytes()
 
 
-def write_mnist(root: Path, *, train: int = 40, test: int = 20, gzipped: bool = True, mark: str = "-") -> Path:
+def write_mnist(
+    root: Path, *, train: int = 40, test: int = 20, gzipped: bool = True, mark: str = "-"
+) -> Path:
     folder = root / "mnist"
     folder.mkdir(parents=True)
     for stem, n, seed in (("train", train, 0), ("t10k", test, 1)):
@@ -68,7 +72,9 @@ def write_mnist(root: Path, *, train: int = 40, test: int = 20, gzipped: bool = 
         for kind, values in (("images", images), ("labels", labels)):
             content = idx(values)
             name = f"{stem}-{kind}{mark}idx{values.ndim}-ubyte"
-            (folder / (name + ".gz" * gzipped)).write_bytes(gzip.compress(content) if gzipped else content)
+            (folder / (name + ".gz" * gzipped)).write_bytes(
+                gzip.compress(content) if gzipped else content
+            )
     return folder
 
 
@@ -91,7 +97,12 @@ def write_tiny_imagenet(root: Path, *, train: int = 4, val: int = 2) -> Path:
 
 def write_cub200(root: Path, *, per_class: int = 4) -> Path:
     folder = root / "CUB_200_2011"
-    lines: dict[str, list[str]] = {"images": [], "image_class_labels": [], "train_test_split": [], "classes": []}
+    lines: dict[str, list[str]] = {
+        "images": [],
+        "image_class_labels": [],
+        "train_test_split": [],
+        "classes": [],
+    }
     number = 0
     for k, bird in enumerate(BIRDS):
         lines["classes"].append(f"{k + 1} {bird}")
@@ -107,7 +118,9 @@ def write_cub200(root: Path, *, per_class: int = 4) -> Path:
     return folder
 
 
-def write_omniart(root: Path, *, train: int = 8, test: int = 4, schools: tuple[str, ...] = SCHOOLS) -> Path:
+def write_omniart(
+    root: Path, *, train: int = 8, test: int = 4, schools: tuple[str, ...] = SCHOOLS
+) -> Path:
     folder = root / "omniart"
     first = 1
     for part, n in (("train", train), ("test", test)):
@@ -117,7 +130,11 @@ def write_omniart(root: Path, *, train: int = 8, test: int = 4, schools: tuple[s
             save_image(folder / part / f"{first + i}.jpg", pixels)
             year = 1600 + 50 * i
             rows.append([first + i, year, year // 100 + 1, schools[labels[i]], "Somebody, A."])
-        write_csv(folder / f"{part}_complete.csv", ["omni_id", "creation_year", "century", "school", "artist"], rows)
+        write_csv(
+            folder / f"{part}_complete.csv",
+            ["omni_id", "creation_year", "century", "school", "artist"],
+            rows,
+        )
         first += n
     return folder
 
@@ -130,7 +147,9 @@ def write_csv(path: Path, header: list[str], rows: list[list[object]]) -> Path:
     return path
 
 
-def write_image_folder(root: Path, *, classes: tuple[str, ...] = ("cat", "dog"), per_class: int = 5) -> Path:
+def write_image_folder(
+    root: Path, *, classes: tuple[str, ...] = ("cat", "dog"), per_class: int = 5
+) -> Path:
     """Write a folder with a subfolder for each class."""
     for k, name in enumerate(classes):
         for i, pixels in enumerate(noise(np.full(per_class, k), len(classes), 24)):
@@ -144,6 +163,10 @@ def write_painting_table(root: Path, *, n: int = 10) -> Path:
     for i, pixels in enumerate(noise(labels_for(n, 2), 2, 24)):
         save_image(root / "images" / f"{i}.png", pixels)
         rows.append(
-            [f"images/{i}.png", ("baroque", "cubism")[i % 2] if i != 3 else "", 1600 + 30 * i if i != 4 else ""]
+            [
+                f"images/{i}.png",
+                ("baroque", "cubism")[i % 2] if i != 3 else "",
+                1600 + 30 * i if i != 4 else "",
+            ]
         )
     return write_csv(root / "paintings.csv", ["path", "style", "year"], rows)

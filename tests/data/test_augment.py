@@ -5,7 +5,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hyperproto.data import Augment
-from hyperproto.data.augment import augmented, center, crop, flip, normalize, random_box, scale_boxes, uniforms
+from hyperproto.data.augment import (
+    augmented,
+    center,
+    crop,
+    flip,
+    normalize,
+    random_box,
+    scale_boxes,
+    uniforms,
+)
 from tests.reference import augment as reference
 
 
@@ -45,7 +54,9 @@ def test_scaling_boxes_equals_interpolation_pixel_by_pixel():
     got = scale_boxes(pixels, boxes, 7)
     for i in range(5):
         exact = reference.scale_box(pixels[i], boxes[i], 7)
-        assert np.abs(got[i] - exact).max() <= 0.501  # rounded to whole levels, and float32 on the way
+        assert (
+            np.abs(got[i] - exact).max() <= 0.501
+        )  # rounded to whole levels, and float32 on the way
 
 
 def test_scaling_the_whole_image_to_its_size_changes_nothing():
@@ -76,7 +87,9 @@ def test_an_image_comes_out_the_same_whatever_batch_it_is_in(augment, monkeypatc
 def test_padding_moves_images_evenly_and_half_of_them_are_mirrored():
     marked = np.zeros((4000, 5, 5, 1), dtype=np.uint8)
     marked[:, 2, 2], marked[:, 2, 3] = 1, 2
-    moved = augmented(marked, Augment(padding=1, flip=True), 5, seed=0, epoch=0, samples=np.arange(4000))[..., 0]
+    moved = augmented(
+        marked, Augment(padding=1, flip=True), 5, seed=0, epoch=0, samples=np.arange(4000)
+    )[..., 0]
     places = np.stack((moved == 1).nonzero()[1:])
     counts = np.bincount(places[0] * 5 + places[1], minlength=25).reshape(5, 5)
     assert np.count_nonzero(counts) == 9
@@ -87,9 +100,13 @@ def test_padding_moves_images_evenly_and_half_of_them_are_mirrored():
 
 def test_resized_crops_cover_the_shares_asked_for():
     ramp = np.broadcast_to(np.arange(64, dtype=np.uint8)[None, :, None, None], (500, 64, 64, 1))
-    got = augmented(ramp, Augment(resized_crop=(0.25, 0.25)), 16, seed=0, epoch=0, samples=np.arange(500))[..., 0, 0]
+    got = augmented(
+        ramp, Augment(resized_crop=(0.25, 0.25)), 16, seed=0, epoch=0, samples=np.arange(500)
+    )[..., 0, 0]
     heights = (got[:, -1].astype(int) - got[:, 0]) * 16 / 15
-    assert heights.min() > 32 * np.sqrt(3 / 4) - 2  # a quarter of the area is half the side, by 3/4 to 4/3
+    assert (
+        heights.min() > 32 * np.sqrt(3 / 4) - 2
+    )  # a quarter of the area is half the side, by 3/4 to 4/3
     assert heights.max() < 32 * np.sqrt(4 / 3) + 2
     assert heights.std() > 1
     assert got.min() < 4
@@ -118,7 +135,10 @@ def test_normalized_pixels_are_float32_channels_last():
     ("settings", "sentence"),
     [
         ({"padding": -1}, "`padding` must be at least 0; got -1"),
-        ({"padding": 4, "resized_crop": (0.1, 1.0)}, "`padding` must be 0 with `resized_crop`.* Choose one"),
+        (
+            {"padding": 4, "resized_crop": (0.1, 1.0)},
+            "`padding` must be 0 with `resized_crop`.* Choose one",
+        ),
         ({"whole": True}, "`whole` must be left out without `resized_crop`"),
         ({"resized_crop": (0.1, 1.0), "at_test": True}, "`at_test` must come with whole=True"),
         ({"resized_crop": (0.5, 0.2)}, "0 < smallest <= largest <= 1; got"),
@@ -142,7 +162,9 @@ def test_draws_are_uniform():
     assert draws.min() >= 0
     assert draws.max() < 1
     for column in draws.T:
-        assert column.mean() == pytest.approx(1 / 2, abs=5 * np.sqrt(1 / 12 / N))  # five standard errors
+        assert column.mean() == pytest.approx(
+            1 / 2, abs=5 * np.sqrt(1 / 12 / N)
+        )  # five standard errors
         assert column.var() == pytest.approx(1 / 12, abs=5 * np.sqrt(1 / 180 / N))
         counts, _ = np.histogram(column, bins=100, range=(0, 1))
         assert ((counts - N / 100) ** 2 / (N / 100)).sum() < 99 + 5 * np.sqrt(2 * 99)  # chi-squared
@@ -153,7 +175,9 @@ def test_neighboring_samples_epochs_seeds_and_columns_are_uncorrelated():
     limit = 5 / np.sqrt(N)
     assert correlation(draws[1:, 0], draws[:-1, 0]) < limit
     assert correlation(draws[:, 0], draws[:, 1]) < limit
-    assert correlation(draws[1:, 0], draws[:-1, 1]) < limit  # a sample's next number is not its neighbor's first
+    assert (
+        correlation(draws[1:, 0], draws[:-1, 1]) < limit
+    )  # a sample's next number is not its neighbor's first
     assert correlation(draws[:, 0], uniforms(0, 1, np.arange(N), 3)[:, 0]) < limit
     assert correlation(draws[:, 0], uniforms(1, 0, np.arange(N), 3)[:, 0]) < limit
     assert len(np.unique(draws)) == draws.size
@@ -182,9 +206,21 @@ def test_draws_stay_what_they_are_from_release_to_release():
 
 
 def test_a_random_box_is_torchvisions_for_the_same_numbers():
-    """Area, aspect, then place, all by the formulas of RandomResizedCrop.get_params, one attempt after another."""
-    draws = [0.2, 0.7, 0.0, 0.9, 0.5, 0.25, 0.5, *[0.5] * 16]  # top, left, mirror, then pairs of area and aspect
-    # 200 x 50: a square of 91 % of the area is 95 high and does not fit; the next, of 31 %, is 56; then 54 %: 73; ...
+    """Area, aspect, then place, all by the formulas of RandomResizedCrop.get_params, one attempt
+    after another.
+    """
+    draws = [
+        0.2,
+        0.7,
+        0.0,
+        0.9,
+        0.5,
+        0.25,
+        0.5,
+        *[0.5] * 16,
+    ]  # top, left, mirror, then pairs of area and aspect
+    # 200 x 50: a square of 91 % of the area is 95 high and does not fit; the next, of 31 %, is 56;
+    # then 54 %: 73; ...
     assert random_box(200, 50, draws, (0.08, 1.0)) == ((200 - 67) // 2, 0, (200 - 67) // 2 + 67, 50)
     # on 100 x 100 the first fits: 0.08 + 0.92 x 0.9 of the area, aspect 1
     side = round((100 * 100 * (0.08 + 0.92 * 0.9)) ** 0.5)
@@ -195,7 +231,10 @@ def test_a_random_box_is_torchvisions_for_the_same_numbers():
 @pytest.mark.parametrize(("width", "height"), [(200, 50), (50, 200), (64, 64), (300, 200), (1, 1)])
 def test_random_boxes_lie_within_the_image_and_reach_its_ends(width, height):
     boxes = np.array(
-        [random_box(width, height, row, (0.08, 1.0)) for row in uniforms(0, 0, range(2000), 23).tolist()]
+        [
+            random_box(width, height, row, (0.08, 1.0))
+            for row in uniforms(0, 0, range(2000), 23).tolist()
+        ]
     )
     left, top, right, bottom = boxes.T
     assert (left >= 0).all()

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import torch
 
+from hyperproto._core.schema import from_plain
 from hyperproto.data import (
     Arrays,
     Augment,
@@ -17,8 +18,7 @@ from hyperproto.data import (
     TablePreprocessing,
     training_data,
 )
-from hyperproto_runtime.schema import from_plain
-from hyperproto_runtime.tables import ColumnCode, TableEncoder
+from hyperproto.runtime.tables import ColumnCode, TableEncoder
 
 NUMBERS = TableEncoder(tuple(ColumnCode(name, "number", (0.0,)) for name in "abc"))
 TABLE = TablePreprocessing(NUMBERS, Standardizer(mean=(1.0, 10.0, 5.0), scale=(2.0, 5.0, 1.0)))
@@ -40,21 +40,29 @@ def test_infinity_in_a_table_is_left_for_the_check_of_inputs():
 
 def test_pixels_become_images_with_their_options():
     split = Split(torch.zeros(4, 3, 8, 8, dtype=torch.uint8), {"class": torch.arange(4)})
-    data = training_data(split, ImagePreprocessing(size=8), Augment(flip=True), keep="stream", workers=0)
+    data = training_data(
+        split, ImagePreprocessing(size=8), Augment(flip=True), keep="stream", workers=0
+    )
     assert isinstance(data, ImageData)
     assert (data.augment, data.keep, data.workers) == (Augment(flip=True), "stream", 0)
 
 
 def test_a_table_that_does_not_fit_is_refused(tmp_path):
-    with pytest.raises(ValueError, match=r"Rows of a table must have shape \(n, 3\), one per column; got \(2, 4\)"):
+    with pytest.raises(
+        ValueError, match=r"Rows of a table must have shape \(n, 3\), one per column; got \(2, 4\)"
+    ):
         training_data(Split(torch.zeros(2, 4), {}), TABLE)
-    with pytest.raises(TypeError, match="must be rows of numbers for TablePreprocessing; got image files"):
+    with pytest.raises(
+        TypeError, match="must be rows of numbers for TablePreprocessing; got image files"
+    ):
         training_data(Split(ImageFiles((tmp_path / "a.jpg",)), {}), TABLE)
 
 
 def test_arrays_can_be_entered_in_the_middle_of_an_epoch():
     batches = Batches(Arrays(torch.arange(10.0), torch.arange(10)), 3, shuffle=True, seed=2)
-    whole, rest = ([targets.tolist() for _, targets in batches.epoch(4, start=start)] for start in (0, 2))
+    whole, rest = (
+        [targets.tolist() for _, targets in batches.epoch(4, start=start)] for start in (0, 2)
+    )
     assert rest == whole[2:]
 
 
@@ -79,7 +87,9 @@ def test_a_training_batch_too_small_for_every_process_is_left_out():
     assert len(Batches(data, 9, shuffle=True, world=2)) == 2
     assert len(Batches(data, 9, shuffle=True, world=2, least=2)) == 1  # two rows and one
     assert len(Batches(data, 100, shuffle=True)) == 1
-    assert len(Batches(Arrays(torch.ones(6), torch.ones(6)), 5, shuffle=True)) == 1  # one alone has no variance
+    assert (
+        len(Batches(Arrays(torch.ones(6), torch.ones(6)), 5, shuffle=True)) == 1
+    )  # one alone has no variance
 
 
 def test_the_standardizer_agrees_with_scikit_learn_and_is_stored_as_plain_values():
@@ -104,7 +114,9 @@ def test_columns_of_zeros_and_ones_stay_as_they_are():
 def test_heavy_tails_are_bent_and_nothing_else():
     rng = np.random.default_rng(0)
     normal = rng.normal(size=(500, 4))
-    rows = np.column_stack([np.exp(2 * normal[:, 0]), normal[:, 1], rng.uniform(size=500), normal[:, 2] > 1])
+    rows = np.column_stack(
+        [np.exp(2 * normal[:, 0]), normal[:, 1], rng.uniform(size=500), normal[:, 2] > 1]
+    )
     fitted, plain = Standardizer.fit(rows, how="robust"), Standardizer.fit(rows)
     assert [bend > 0 for bend in fitted.bend] == [True, False, False, False]
     scaled = fitted(rows).numpy()
@@ -119,7 +131,8 @@ def test_a_weight_bends_as_repeated_rows_do():
     rng = np.random.default_rng(1)
     rows, weight = np.exp(2 * rng.normal(size=(60, 2))), rng.integers(0, 4, 60)
     weighed, repeated = (
-        Standardizer.fit(*given, how="robust") for given in ((rows, weight), (rows.repeat(weight, 0),))
+        Standardizer.fit(*given, how="robust")
+        for given in ((rows, weight), (rows.repeat(weight, 0),))
     )
     assert weighed.bend == repeated.bend
     np.testing.assert_allclose(weighed(rows).numpy(), repeated(rows).numpy(), atol=1e-9)
@@ -130,4 +143,6 @@ def test_the_standardizer_takes_channels_of_images():
     scaled = Standardizer.fit(images)(images)
     assert scaled.dtype == torch.float32
     torch.testing.assert_close(scaled.mean((0, 2, 3)), torch.zeros(3), atol=1e-6, rtol=0)
-    torch.testing.assert_close(scaled.var((0, 2, 3), correction=0), torch.ones(3), atol=1e-5, rtol=0)
+    torch.testing.assert_close(
+        scaled.var((0, 2, 3), correction=0), torch.ones(3), atol=1e-5, rtol=0
+    )

@@ -3,9 +3,9 @@ import os
 import pytest
 import torch
 
+from hyperproto._core.errors import InputError
 from hyperproto.data import read_cifar100, read_uneven_cifar100
 from hyperproto.data.readers import read_source
-from hyperproto_runtime.errors import InputError
 from tests.data.layouts import COARSE, COARSE_OF, FINE, cifar_part, write_cifar100_binary
 
 
@@ -24,7 +24,9 @@ def test_it_is_read_from_its_folder_or_the_one_that_holds_it(tmp_path):
     check_small_copy(read_cifar100(tmp_path))
 
 
-@pytest.mark.parametrize("name", ["cifar-100-python", "cifar-100-python.tar.gz", "cifar-100-binary.tar.gz"])
+@pytest.mark.parametrize(
+    "name", ["cifar-100-python", "cifar-100-python.tar.gz", "cifar-100-binary.tar.gz"]
+)
 def test_another_form_says_to_get_the_binary_version(tmp_path, name):
     (tmp_path / name).touch()
     for path in (tmp_path, tmp_path / name):
@@ -51,7 +53,9 @@ def test_the_papers_preprocessing_comes_along(tmp_path):
 def test_a_truncated_bin_is_a_sentence(tmp_path):
     folder = write_cifar100_binary(tmp_path)
     (folder / "train.bin").write_bytes((folder / "train.bin").read_bytes()[:-100])
-    with pytest.raises(ValueError, match="got 36,788 bytes, 11 records and 2,974 over. It is cut short"):
+    with pytest.raises(
+        ValueError, match="got 36,788 bytes, 11 records and 2,974 over. It is cut short"
+    ):
         read_cifar100(folder)
     (folder / "train.bin").write_bytes(b"")
     with pytest.raises(ValueError, match="got 0 bytes"):
@@ -66,9 +70,7 @@ def test_labels_without_a_name_are_a_sentence(tmp_path):
 
 
 def test_a_missing_data_set_says_where_the_publisher_has_it(tmp_path):
-    sentence = (
-        r"Nothing is downloaded for you: the publisher has it at https://www.cs.toronto.edu/~kriz/cifar.html; put"
-    )
+    sentence = r"Nothing is downloaded for you: the publisher has it at https://www.cs.toronto.edu/~kriz/cifar.html; put"
     with pytest.raises(FileNotFoundError, match=sentence):
         read_cifar100(tmp_path)
     with pytest.raises(ValueError, match='Unknown classes of CIFAR-100 "fin".*Did you mean "fine"'):
@@ -91,14 +93,20 @@ def test_the_uneven_data_set_grows_linearly_over_the_classes(tmp_path):
 def test_the_uneven_choice_depends_on_the_seed_alone(tmp_path):
     path = write_cifar100_binary(tmp_path, train=60)
     source = read_cifar100(path)
-    one, same, other = (read_uneven_cifar100(path, seed=seed, least=2, most=12).train for seed in (1, 1, 2))
+    one, same, other = (
+        read_uneven_cifar100(path, seed=seed, least=2, most=12).train for seed in (1, 1, 2)
+    )
     assert torch.equal(one.inputs, same.inputs)
     assert not torch.equal(one.inputs, other.inputs)
     originals = {
         image.numpy().tobytes(): label
-        for image, label in zip(source.train.inputs, source.train.targets["class"].tolist(), strict=True)
+        for image, label in zip(
+            source.train.inputs, source.train.targets["class"].tolist(), strict=True
+        )
     }
-    assert [originals[image.numpy().tobytes()] for image in one.inputs] == one.targets["class"].tolist()
+    assert [originals[image.numpy().tobytes()] for image in one.inputs] == one.targets[
+        "class"
+    ].tolist()
     assert len({image.numpy().tobytes() for image in one.inputs}) == len(one)  # none is taken twice
 
 
@@ -121,5 +129,7 @@ def test_a_pipe_in_place_of_a_file_does_not_wait_for_ever(tmp_path):
     folder = write_cifar100_binary(tmp_path)
     (folder / "train.bin").unlink()
     os.mkfifo(folder / "train.bin")
-    with pytest.raises(InputError, match="must hold records of 3,074 bytes, 100,000 at most; got 0 bytes"):
+    with pytest.raises(
+        InputError, match="must hold records of 3,074 bytes, 100,000 at most; got 0 bytes"
+    ):
         read_cifar100(folder)

@@ -18,7 +18,9 @@ def test_digits_are_split_without_overlap_and_completely():
     assert 0 <= train.inputs.min() < train.inputs.max() <= 1
     assert set(train.targets.tolist()) == set(range(10))
     fit, valid = load_digits(seed=3, part="valid")
-    assert torch.equal(torch.cat([fit.inputs, valid.inputs]), train.inputs)  # the test quarter stays aside
+    assert torch.equal(
+        torch.cat([fit.inputs, valid.inputs]), train.inputs
+    )  # the test quarter stays aside
     with pytest.raises(ValueError, match='Unknown part of the digits "tset"'):
         load_digits(part="tset")
 
@@ -44,7 +46,9 @@ def test_a_quarter_turn_counter_clockwise_is_rot90():
     torch.testing.assert_close(rotate(images, torch.zeros(2)), images, atol=1e-5, rtol=0)
 
 
-@pytest.mark.parametrize(("gzipped", "mark"), [(True, "-"), (False, "-"), (False, "."), (True, ".")])
+@pytest.mark.parametrize(
+    ("gzipped", "mark"), [(True, "-"), (False, "-"), (False, "."), (True, ".")]
+)
 def test_the_four_files_are_read_gzipped_or_not(tmp_path, gzipped, mark):
     folder = write_mnist(tmp_path, gzipped=gzipped, mark=mark)
     for path in (folder, tmp_path):
@@ -68,7 +72,10 @@ def test_torchvisions_folder_is_found(tmp_path):
         (lambda held: gzip.compress(gzip.decompress(held)[:-5]), "It is cut short"),
         (lambda held: held[:-20], "must be a complete gzip file"),
         (lambda held: b"<html>", "must be a complete gzip file"),
-        (lambda held: gzip.compress(b"<html></html>and more"), "must be an idx file of bytes in 3 dimensions"),
+        (
+            lambda held: gzip.compress(b"<html></html>and more"),
+            "must be an idx file of bytes in 3 dimensions",
+        ),
         (lambda held: gzip.compress(idx(np.zeros((3, 28, 28)))), "got 3 images and 40 labels"),
     ],
 )
@@ -80,14 +87,18 @@ def test_a_broken_file_is_a_sentence(tmp_path, change, sentence):
 
 
 def test_a_label_that_is_no_digit_is_a_sentence(tmp_path):
-    (write_mnist(tmp_path) / "t10k-labels-idx1-ubyte.gz").write_bytes(gzip.compress(idx(np.arange(20))))
+    (write_mnist(tmp_path) / "t10k-labels-idx1-ubyte.gz").write_bytes(
+        gzip.compress(idx(np.arange(20)))
+    )
     with pytest.raises(ValueError, match=r"must be digits; got 10 for image 10 \(10 of 20\)"):
         read_mnist(tmp_path)
 
 
 def test_a_missing_file_says_where_the_publisher_has_it(tmp_path):
     (write_mnist(tmp_path) / "train-images-idx3-ubyte.gz").unlink()
-    with pytest.raises(FileNotFoundError, match='"train-images-idx3-ubyte.gz" missing.*yann.lecun.com'):
+    with pytest.raises(
+        FileNotFoundError, match='"train-images-idx3-ubyte.gz" missing.*yann.lecun.com'
+    ):
         read_mnist(tmp_path)
 
 
@@ -101,7 +112,9 @@ def test_rotated_digits_are_rotated_by_the_angle_of_their_label(tmp_path):
     assert angles.dtype == torch.float64
     assert 0 <= angles.min() < angles.max() < 180
     assert rotated.train.targets["digit"].tolist() == [0, 1, 2, 3, 4] * 4
-    chosen = source.train.inputs[torch.isin(source.train.targets["digit"], torch.tensor([2, 3, 4, 5, 7]))]
+    chosen = source.train.inputs[
+        torch.isin(source.train.targets["digit"], torch.tensor([2, 3, 4, 5, 7]))
+    ]
     assert torch.equal(rotated.train.inputs, rotate(chosen.float(), angles.float()).round().byte())
 
 
@@ -116,12 +129,16 @@ def test_the_rotations_depend_on_the_seed_alone(tmp_path):
 def test_a_small_file_that_unpacks_to_a_huge_one_is_refused_early(tmp_path):
     folder = write_mnist(tmp_path)
     path = next(folder.glob("train-images*"))
-    header = gzip.decompress(path.read_bytes())[:16] if path.suffix == ".gz" else path.read_bytes()[:16]
+    header = (
+        gzip.decompress(path.read_bytes())[:16] if path.suffix == ".gz" else path.read_bytes()[:16]
+    )
     bomb = folder / f"{path.name.removesuffix('.gz')}.gz"
     path.unlink()
     bomb.write_bytes(gzip.compress(header + bytes(50_000_000), compresslevel=9))
     tracemalloc.start()
-    with pytest.raises(ValueError, match="bytes for shape .* after its header, 268,435,456 at most; got more"):
+    with pytest.raises(
+        ValueError, match="bytes for shape .* after its header, 268,435,456 at most; got more"
+    ):
         read_mnist(tmp_path)
     assert tracemalloc.get_traced_memory()[1] < 5_000_000
     tracemalloc.stop()

@@ -8,11 +8,10 @@ import pytest
 from PIL import Image
 
 import hyperproto
-import hyperproto_runtime
 from hyperproto.data import ImagePreprocessing
 from hyperproto.data.image_files import ImageFiles, find_corrupt
-from hyperproto_runtime.images import EXTENSIONS, CorruptImageError
-from hyperproto_runtime.images import decode as decode_channels_last
+from hyperproto.runtime.images import EXTENSIONS, CorruptImageError
+from hyperproto.runtime.images import decode as decode_channels_last
 
 RGB = ImagePreprocessing(size=16)
 GREY = ImagePreprocessing(size=16, mean=(0.5,), std=(0.5,))
@@ -56,7 +55,9 @@ def test_a_photograph_is_turned_upright(tmp_path):
     exif = Image.Exif()
     exif[0x0112] = 6  # the camera was held a quarter turn clockwise
     ramp().save(tmp_path / "a.png", exif=exif)
-    assert np.array_equal(decode(tmp_path / "a.png", RGB), np.asarray(ramp().rotate(-90)).transpose(2, 0, 1))
+    assert np.array_equal(
+        decode(tmp_path / "a.png", RGB), np.asarray(ramp().rotate(-90)).transpose(2, 0, 1)
+    )
 
 
 @pytest.mark.parametrize("mode", ["1", "L", "P", "CMYK", "RGBA", "LA", "I;16", "YCbCr"])
@@ -65,7 +66,11 @@ def test_any_kind_of_pixel_becomes_rgb_or_gray(tmp_path, mode, preprocessing):
     gray = np.full((16, 16), 255, dtype=np.uint8)
     gray[:8] = 0
     image = Image.fromarray(gray)
-    image = Image.fromarray(gray.astype(np.uint16) * 257) if mode == "I;16" else image.convert("RGB").convert(mode)
+    image = (
+        Image.fromarray(gray.astype(np.uint16) * 257)
+        if mode == "I;16"
+        else image.convert("RGB").convert(mode)
+    )
     image.save(tmp_path / ("a.tif" if mode in ("CMYK", "YCbCr") else "a.png"))
     got = decode(next(tmp_path.iterdir()), preprocessing)
     assert got.shape == (preprocessing.channels, 16, 16)
@@ -85,7 +90,9 @@ def test_what_is_transparent_becomes_white(tmp_path):
 
 @pytest.mark.parametrize("mode", ["RGBA", "P", "LA", "I;16", "CMYK"])
 @pytest.mark.parametrize("preprocessing", [RGB, GREY], ids=["rgb", "gray"])
-def test_an_image_that_is_converted_in_strips_is_the_same(tmp_path, monkeypatch, mode, preprocessing):
+def test_an_image_that_is_converted_in_strips_is_the_same(
+    tmp_path, monkeypatch, mode, preprocessing
+):
     noise = np.random.default_rng(0).integers(0, 256, (50, 40, 4), dtype=np.uint8)
     image = Image.fromarray(noise)
     if mode == "I;16":
@@ -95,13 +102,13 @@ def test_an_image_that_is_converted_in_strips_is_the_same(tmp_path, monkeypatch,
     path = tmp_path / ("a.tif" if mode == "CMYK" else "a.png")
     image.save(path, **({"transparency": 3} if mode == "P" else {}))
     whole = decode(path, preprocessing)
-    monkeypatch.setattr("hyperproto_runtime.images.STRIP", 7 * 40)
+    monkeypatch.setattr("hyperproto.runtime.images.STRIP", 7 * 40)
     assert np.array_equal(decode(path, preprocessing), whole)
 
 
 PEAK = """
 import sys
-from hyperproto_runtime.images import ImagePreprocessing, decode
+from hyperproto.runtime.images import ImagePreprocessing, decode
 def peak():
     return 1024 * int(open("/proc/self/status").read().partition("VmHWM:")[2].split()[0])
 before = peak()
@@ -110,12 +117,16 @@ print(peak() - before)
 """
 
 
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads the peak of memory from /proc")
+@pytest.mark.skipif(
+    not Path("/proc/self/status").exists(), reason="reads the peak of memory from /proc"
+)
 def test_a_large_image_with_transparency_takes_few_bytes_for_each_pixel(tmp_path):
     path = tmp_path / "a.png"
     Image.new("P", (4096, 4096)).save(path, transparency=0)
     assert path.stat().st_size < 2**15
-    run = subprocess.run([sys.executable, "-c", PEAK, str(path)], capture_output=True, text=True, check=True)
+    run = subprocess.run(
+        [sys.executable, "-c", PEAK, str(path)], capture_output=True, text=True, check=True
+    )
     assert int(run.stdout) < 9 * 4096**2  # 1 as it is stored, 4 in RGB; converted at once, 17
 
 
@@ -138,7 +149,10 @@ CORRUPT = {
         b"version https://git-lfs.github.com/spec/v1\noid sha256:0",
         "a file of no known format .it starts with b'version https://git-lfs",
     ),
-    "noise.png": (b"\x00\x01\x02\x03nothing anyone knows", "a file of no known format .it starts with"),
+    "noise.png": (
+        b"\x00\x01\x02\x03nothing anyone knows",
+        "a file of no known format .it starts with",
+    ),
     "broken.png": (
         encoded("png")[:200] + b"\xff" * 3000 + encoded("png")[3200:],
         "a file that (cannot be decoded|is cut short)",
@@ -150,32 +164,42 @@ CORRUPT = {
 def test_a_file_that_is_no_image_is_named_with_what_it_is(tmp_path, name):
     content, sentence = CORRUPT[name]
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(CorruptImageError, match=f'{name}" must be an image; got ({sentence}).* skip_corrupt=True'):
+    with pytest.raises(
+        CorruptImageError, match=f'{name}" must be an image; got ({sentence}).* skip_corrupt=True'
+    ):
         decode(tmp_path / name, RGB)
 
 
 def test_a_missing_file_is_not_a_corrupt_one(tmp_path):
-    with pytest.raises(FileNotFoundError, match='gone.jpg" must be an image file that can be opened: No such file'):
+    with pytest.raises(
+        FileNotFoundError, match='gone.jpg" must be an image file that can be opened: No such file'
+    ):
         decode(tmp_path / "gone.jpg", RGB)
 
 
 def test_more_pixels_than_can_be_meant_get_a_sentence(tmp_path, monkeypatch):
     ramp(40, 40).save(tmp_path / "bomb.png")
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 100)
-    with pytest.raises(CorruptImageError, match='bomb.png" must be an image; got .*exceeds limit of 200 pixels'):
+    with pytest.raises(
+        CorruptImageError, match='bomb.png" must be an image; got .*exceeds limit of 200 pixels'
+    ):
         decode(tmp_path / "bomb.png", RGB)
 
 
 POSTSCRIPT = b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 4 4\n%%EndComments\nshowpage\n%%EOF\n"
 
 
-def test_an_image_that_would_start_another_program_is_refused_whatever_its_name(tmp_path, monkeypatch):
+def test_an_image_that_would_start_another_program_is_refused_whatever_its_name(
+    tmp_path, monkeypatch
+):
     def started(*args, **kwargs):
         raise AssertionError("Ghostscript was started")
 
     monkeypatch.setattr("PIL.EpsImagePlugin.Ghostscript", started)
     (tmp_path / "photo.jpg").write_bytes(POSTSCRIPT)
-    with pytest.raises(CorruptImageError, match="of no known format \\(it starts with b'%!PS-Adobe"):
+    with pytest.raises(
+        CorruptImageError, match="of no known format \\(it starts with b'%!PS-Adobe"
+    ):
         decode(tmp_path / "photo.jpg", RGB)
     assert list(find_corrupt(ImageFiles([tmp_path / "photo.jpg"]))) == [0]
 
@@ -191,7 +215,7 @@ def test_an_image_is_read_by_its_content_among_the_formats_of_our_extensions(tmp
 
 
 def test_images_are_opened_in_one_place_only():
-    places = (Path(package.__file__).parent for package in (hyperproto, hyperproto_runtime))
+    places = (Path(package.__file__).parent for package in (hyperproto,))
     files = [path for place in places for path in place.rglob("*.py")]
     opened = [path.name for path in files if "Image.open(" in path.read_text(encoding="utf-8")]
     assert opened == ["images.py"]

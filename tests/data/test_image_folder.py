@@ -10,7 +10,9 @@ from tests.data.layouts import write_image_folder
 
 
 def test_each_class_gives_its_share_to_the_held_out_part(tmp_path):
-    source = read_image_folder(write_image_folder(tmp_path / "pets", classes=("dog", "cat", "ape"), per_class=10))
+    source = read_image_folder(
+        write_image_folder(tmp_path / "pets", classes=("dog", "cat", "ape"), per_class=10)
+    )
     assert source.name == "pets"
     assert source.targets["class"].names == ("ape", "cat", "dog")
     assert torch.bincount(source.train.targets["class"]).tolist() == [8, 8, 8]
@@ -24,7 +26,9 @@ def test_each_class_gives_its_share_to_the_held_out_part(tmp_path):
 
 def test_the_split_depends_on_the_seed_alone(tmp_path):
     folder = write_image_folder(tmp_path, per_class=10)
-    one, same, other = (list(read_image_folder(folder, seed=seed).test.inputs) for seed in (1, 1, 2))
+    one, same, other = (
+        list(read_image_folder(folder, seed=seed).test.inputs) for seed in (1, 1, 2)
+    )
     assert one == same
     assert one != other
     assert read_image_folder(folder, held_out=0).test is None
@@ -48,9 +52,14 @@ def test_train_and_test_folders_are_taken_as_they_are(tmp_path):
 def test_a_test_class_that_training_never_saw_is_a_sentence(tmp_path):
     write_image_folder(tmp_path / "train")
     write_image_folder(tmp_path / "test", classes=("dog", "eel"))
-    with pytest.raises(ValueError, match=r'must be among the 2 classes .*"eel" \(1 unseen in 5 of 10 rows\)'):
+    with pytest.raises(
+        ValueError, match=r'must be among the 2 classes .*"eel" \(1 unseen in 5 of 10 rows\)'
+    ):
         read_image_folder(tmp_path)
-    assert read_image_folder(tmp_path, unseen="missing").test.targets["class"].tolist() == [1] * 5 + [-1] * 5
+    assert (
+        read_image_folder(tmp_path, unseen="missing").test.targets["class"].tolist()
+        == [1] * 5 + [-1] * 5
+    )
 
 
 def test_a_class_of_trains_is_a_class(tmp_path):
@@ -92,7 +101,9 @@ def test_the_size_comes_from_the_images(tmp_path, width, height, size, resize):
     (tmp_path / "cat" / "broken.png").write_bytes(b"none")
     source = read_image_folder(tmp_path)
     assert (source.preprocessing.size, source.preprocessing.resize) == (size, resize)
-    assert source.note.startswith(f"Images are {size} x {size} pixels for the network: the shorter side")
+    assert source.note.startswith(
+        f"Images are {size} x {size} pixels for the network: the shorter side"
+    )
     assert (source.augment.resized_crop is None) == (resize is None)
     larger = resized(source, 2 * size)
     assert (larger.preprocessing.size, larger.note) == (2 * size, "")
@@ -104,7 +115,9 @@ def test_folders_that_cannot_work_are_a_sentence(tmp_path):
     with pytest.raises(ValueError, match="must hold a subfolder for each class"):
         read_image_folder(tmp_path)
     write_image_folder(tmp_path, classes=("cat",))
-    with pytest.raises(ValueError, match='must hold two subfolders or more, one for each class; got only "cat"'):
+    with pytest.raises(
+        ValueError, match='must hold two subfolders or more, one for each class; got only "cat"'
+    ):
         read_image_folder(tmp_path)
     (tmp_path / "empty").mkdir()
     with pytest.raises(ValueError, match='empty" must hold images; got none'):

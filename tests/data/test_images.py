@@ -5,7 +5,15 @@ import pytest
 import torch
 from PIL import Image
 
-from hyperproto.data import Augment, Batches, ImageData, ImageFiles, ImagePreprocessing, Split, as_dataset
+from hyperproto.data import (
+    Augment,
+    Batches,
+    ImageData,
+    ImageFiles,
+    ImagePreprocessing,
+    Split,
+    as_dataset,
+)
 from hyperproto.data.augment import normalize
 
 PREPROCESSING = ImagePreprocessing(size=8, resize=10)
@@ -27,7 +35,9 @@ def files(tmp_path):
 
 def pixels_split(n=11, side=10, channels=3):
     generator = torch.Generator().manual_seed(0)
-    images = torch.randint(0, 256, (n, channels, side, side), dtype=torch.uint8, generator=generator)
+    images = torch.randint(
+        0, 256, (n, channels, side, side), dtype=torch.uint8, generator=generator
+    )
     return Split(images, {"class": torch.arange(n)})
 
 
@@ -39,13 +49,17 @@ def same(ours, others):
 
 
 @pytest.mark.parametrize("workers", [0, 1, 3])
-@pytest.mark.parametrize("augment", [AUGMENT, Augment(resized_crop=(0.3, 1))], ids=["crop", "resized crop"])
+@pytest.mark.parametrize(
+    "augment", [AUGMENT, Augment(resized_crop=(0.3, 1))], ids=["crop", "resized crop"]
+)
 def test_streaming_gives_the_pixels_that_memory_gives(files, workers, augment):
     memory = ImageData(files, PREPROCESSING, augment=augment, keep="memory")
     streamed = ImageData(files, PREPROCESSING, augment=augment, keep="stream", workers=workers)
     assert (memory.keep, streamed.keep) == ("memory", "stream")
     for epoch in range(2):
-        ours, others = (Batches(data, 4, shuffle=True, seed=3).epoch(epoch) for data in (memory, streamed))
+        ours, others = (
+            Batches(data, 4, shuffle=True, seed=3).epoch(epoch) for data in (memory, streamed)
+        )
         same(list(ours), list(others))
 
 
@@ -61,7 +75,9 @@ def test_processes_and_batch_sizes_do_not_change_an_image():
         }
 
     alone = by_class(Batches(data, 4, shuffle=True, seed=1))
-    shared = by_class(*(Batches(data, 6, shuffle=True, seed=1, rank=rank, world=2) for rank in range(2)))
+    shared = by_class(
+        *(Batches(data, 6, shuffle=True, seed=1, rank=rank, world=2) for rank in range(2))
+    )
     assert len(alone) == len(shared) == 11
     assert all(torch.equal(alone[label], shared[label]) for label in alone)
 
@@ -117,7 +133,9 @@ def test_an_epoch_can_be_entered_in_the_middle(files, keep):
 @pytest.mark.parametrize("workers", [0, 2])
 def test_a_process_without_examples_gets_an_empty_batch(workers):
     for keep in ("memory", "stream"):
-        data = ImageData(pixels_split(n=5), PREPROCESSING, augment=AUGMENT, keep=keep, workers=workers)
+        data = ImageData(
+            pixels_split(n=5), PREPROCESSING, augment=AUGMENT, keep=keep, workers=workers
+        )
         *_, (inputs, targets) = Batches(data, 4, shuffle=False, rank=1, world=2).epoch()
         assert inputs.shape == (0, 3, 8, 8)
         assert targets["class"].shape == (0,)
@@ -134,10 +152,14 @@ def test_streaming_leaves_the_chance_of_the_network_alone(files):
 
 def test_auto_keeps_in_memory_what_fits(files, monkeypatch):
     assert ImageData(files, PREPROCESSING).keep == "memory"
-    monkeypatch.setattr("psutil.virtual_memory", lambda: SimpleNamespace(available=4 * 11 * 300 - 1))
+    monkeypatch.setattr(
+        "psutil.virtual_memory", lambda: SimpleNamespace(available=4 * 11 * 300 - 1)
+    )
     assert ImageData(files, PREPROCESSING).keep == "stream"
     assert ImageData(pixels_split(), PREPROCESSING).keep == "memory"  # it is there already
-    with pytest.raises(ValueError, match='Unknown way to keep images "memroy".*Did you mean "memory"'):
+    with pytest.raises(
+        ValueError, match='Unknown way to keep images "memroy".*Did you mean "memory"'
+    ):
         ImageData(files, PREPROCESSING, keep="memroy")
 
 
@@ -158,24 +180,29 @@ class TestCorrupt:
         files.inputs[4].write_bytes(b"<html>quota exceeded</html>")
         files.inputs[7].write_bytes(files.inputs[7].read_bytes()[:200])
 
-    @pytest.mark.parametrize("options", [{"keep": "memory"}, {"keep": "stream", "workers": 2}], ids=str)
+    @pytest.mark.parametrize(
+        "options", [{"keep": "memory"}, {"keep": "stream", "workers": 2}], ids=str
+    )
     def test_the_first_is_named(self, files, options):
         self.damage(files)
-        sentence = (
-            r'^"\S+4.jpg" must be an image; got a file of no known format .it starts with .*quota.*=True to leave'
-        )
+        sentence = r'^"\S+4.jpg" must be an image; got a file of no known format .it starts with .*quota.*=True to leave'
         with pytest.raises(ValueError, match=sentence):
             list(Batches(ImageData(files, PREPROCESSING, **options), 4, shuffle=False).epoch())
 
     @pytest.mark.parametrize("keep", ["memory", "stream"])
     def test_they_are_left_out_when_asked_and_change_no_other(self, files, keep):
         ids = torch.tensor([i for i in range(11) if i not in (4, 7)])
-        whole = ImageData(files, PREPROCESSING, augment=AUGMENT, keep="memory").batch(ids, seed=0, epoch=0)
+        whole = ImageData(files, PREPROCESSING, augment=AUGMENT, keep="memory").batch(
+            ids, seed=0, epoch=0
+        )
         self.damage(files)
         with pytest.warns(
-            UserWarning, match=r'2 of 11 images cannot be read and are left out; the first is "\S+4.jpg"'
+            UserWarning,
+            match=r'2 of 11 images cannot be read and are left out; the first is "\S+4.jpg"',
         ):
-            data = ImageData(files, PREPROCESSING, augment=AUGMENT, keep=keep, workers=1, skip_corrupt=True)
+            data = ImageData(
+                files, PREPROCESSING, augment=AUGMENT, keep=keep, workers=1, skip_corrupt=True
+            )
         assert [path.name for path in data.skipped] == ["4.jpg", "7.png"]
         assert len(data) == 9
         assert data.targets["class"].tolist() == ids.tolist()
@@ -185,16 +212,27 @@ class TestCorrupt:
         for path in files.inputs:
             path.write_bytes(b"")
         with pytest.raises(
-            ValueError, match=r"None of the 11 images can be read. The first, \S+0.jpg., is an empty file"
+            ValueError,
+            match=r"None of the 11 images can be read. The first, \S+0.jpg., is an empty file",
         ):
             ImageData(files, PREPROCESSING, skip_corrupt=True)
 
     def test_a_missing_file_is_never_skipped(self, files):
         files.inputs[2].unlink()
-        with pytest.raises(FileNotFoundError, match=r'2.jpg" must be an image file that can be opened: No such file'):
+        with pytest.raises(
+            FileNotFoundError,
+            match=r'2.jpg" must be an image file that can be opened: No such file',
+        ):
             ImageData(files, PREPROCESSING, keep="memory", skip_corrupt=True)
-        with pytest.raises(FileNotFoundError, match=r'2.jpg" must be an image file that can be opened: No such file'):
-            list(ImageData(files, PREPROCESSING, keep="stream", workers=1).batches([torch.arange(11)]))
+        with pytest.raises(
+            FileNotFoundError,
+            match=r'2.jpg" must be an image file that can be opened: No such file',
+        ):
+            list(
+                ImageData(files, PREPROCESSING, keep="stream", workers=1).batches(
+                    [torch.arange(11)]
+                )
+            )
 
 
 def test_pixels_of_another_size_are_scaled_and_their_middle_kept():
@@ -209,17 +247,23 @@ def test_what_cannot_be_images_is_refused():
     split = pixels_split()
     with pytest.raises(TypeError, match=r"must be uint8, 0 to 255; got torch.float32"):
         ImageData(Split(split.inputs.float(), {}), PREPROCESSING)
-    with pytest.raises(ValueError, match=r"must have shape \(n, 1, height, width\).*got \(11, 3, 10, 10\)"):
+    with pytest.raises(
+        ValueError, match=r"must have shape \(n, 1, height, width\).*got \(11, 3, 10, 10\)"
+    ):
         ImageData(split, ImagePreprocessing(size=8, mean=(0.5,), std=(0.5,)))
     with pytest.raises(ValueError, match="`resize` must be at least `size`; got 8 and 16"):
         ImageData(split, ImagePreprocessing(size=16, resize=8))
-    with pytest.raises(ValueError, match="The side of images must be at most 4,096 pixels; got 24,000"):
+    with pytest.raises(
+        ValueError, match="The side of images must be at most 4,096 pixels; got 24,000"
+    ):
         ImagePreprocessing(size=24_000)
     with pytest.raises(ValueError, match="at least one example; got none"):
         ImageData(pixels_split(n=0), PREPROCESSING)
     with pytest.raises(ValueError, match="`workers` must be at least 0; got -1"):
         ImageData(split, PREPROCESSING, workers=-1)
-    with pytest.raises(ValueError, match="`seed` must be given together with `epoch`, or neither; got 3 and None"):
+    with pytest.raises(
+        ValueError, match="`seed` must be given together with `epoch`, or neither; got 3 and None"
+    ):
         ImageData(split, PREPROCESSING).batch(torch.arange(2), seed=3)
 
 
@@ -248,13 +292,17 @@ def test_crops_of_whole_images_reach_the_ends_that_the_middle_square_lacks(wide)
     shares, ids = (0.08, 1.0), torch.arange(60)
     reach = {}
     for whole in (False, True):
-        data = ImageData(wide, preprocessing, augment=Augment(resized_crop=shares, whole=whole), workers=0)
+        data = ImageData(
+            wide, preprocessing, augment=Augment(resized_crop=shares, whole=whole), workers=0
+        )
         red = data.pixels(ids, seed=0, epoch=0)[..., 0]
         assert red.shape == (60, 16, 16)
         reach[whole] = int(red.min()), int(red.max())
         assert np.array_equal(red, data.pixels(ids, seed=0, epoch=0)[..., 0])
         assert not np.array_equal(red, data.pixels(ids, seed=0, epoch=1)[..., 0])
-        assert np.array_equal(data.pixels(ids), ImageData(wide, preprocessing, workers=0).pixels(ids))  # the center
+        assert np.array_equal(
+            data.pixels(ids), ImageData(wide, preprocessing, workers=0).pixels(ids)
+        )  # the center
     assert reach[False][0] > 50
     assert reach[False][1] < 205
     assert reach[True][0] < 30
@@ -264,7 +312,10 @@ def test_crops_of_whole_images_reach_the_ends_that_the_middle_square_lacks(wide)
 def test_the_authors_crops_vary_test_images_too_always_in_the_same_way(wide):
     augment = Augment(resized_crop=(0.08, 1.0), flip=True, whole=True, at_test=True)
     data = ImageData(
-        wide, ImagePreprocessing(16, mean=(0.0,) * 3, std=(1.0,) * 3, resize=20), augment=augment, workers=0
+        wide,
+        ImagePreprocessing(16, mean=(0.0,) * 3, std=(1.0,) * 3, resize=20),
+        augment=augment,
+        workers=0,
     )
     ids = torch.arange(60)
     found = data.pixels(ids)

@@ -7,14 +7,16 @@ import numpy as np
 import pytest
 import torch
 
+from hyperproto._core.schema import from_plain
 from hyperproto.data import Standardizer, TablePreprocessing
-from hyperproto_runtime.schema import from_plain
-from hyperproto_runtime.tables import TableEncoder
+from hyperproto.runtime.tables import TableEncoder
 
 THREE = (0.5, 0.5, 0.5)
 
 
-@pytest.mark.parametrize(("center", "bend"), [((), (0.5, 0.0)), ((1.0,), ()), ((1.0,), (0.5,)), (THREE, THREE)])
+@pytest.mark.parametrize(
+    ("center", "bend"), [((), (0.5, 0.0)), ((1.0,), ()), ((1.0,), (0.5,)), (THREE, THREE)]
+)
 def test_tails_are_bent_in_all_columns_or_in_none(center, bend):
     fitting = Standardizer((0.0, 0.0), (1.0, 1.0), (0.0, 0.0), (0.5, 0.0))
     assert fitting.check_width(2) is fitting
@@ -25,7 +27,9 @@ def test_tails_are_bent_in_all_columns_or_in_none(center, bend):
 def many_rows(count=5000):
     rng = np.random.default_rng(0)
     ties = np.where(rng.random(count) < 0.8, 3.0, rng.normal(size=count))
-    return np.column_stack([rng.normal(size=count), rng.random(count) > 0.5, ties, rng.integers(0, 3, count)])
+    return np.column_stack(
+        [rng.normal(size=count), rng.random(count) > 0.5, ties, rng.integers(0, 3, count)]
+    )
 
 
 def test_bins_say_how_far_a_number_is_through_each():
@@ -47,7 +51,9 @@ def test_bins_have_about_equal_counts_and_ties_share_one():
     assert three == (0.0, 1.0, 2.0)
     width = fitted.out_width(4)
     assert fitted(rows).shape == (5000, width)
-    torch.testing.assert_close(fitted(rows)[:, :4], Standardizer.fit(rows, how="robust")(rows).float())
+    torch.testing.assert_close(
+        fitted(rows)[:, :4], Standardizer.fit(rows, how="robust")(rows).float()
+    )
     assert from_plain(Standardizer, json.loads(json.dumps(asdict(fitted)))) == fitted
 
 
@@ -63,7 +69,10 @@ def test_a_linear_model_of_bins_turns_at_every_knot():
 
 
 def test_a_weight_bins_as_repeated_rows_do():
-    rows, weight = many_rows(9000), np.random.default_rng(1).permutation(np.arange(9000) % 3)  # 6,000 rows count
+    rows, weight = (
+        many_rows(9000),
+        np.random.default_rng(1).permutation(np.arange(9000) % 3),
+    )  # 6,000 rows count
     weighed = Standardizer.fit(rows, weight.astype(float), how="binned")
     kept, twice = rows[weight > 0], weight[weight > 0]
     least = Standardizer.fit(kept, twice.astype(float), how="binned")

@@ -5,10 +5,10 @@ import math
 import pytest
 import torch
 
+from hyperproto._core.errors import InputError, MissingDataError
 from hyperproto.data import ImageFiles, read_cub200, read_omniart, read_tiny_imagenet
 from hyperproto.data.source import resized
 from hyperproto.spaces import tasks_for
-from hyperproto_runtime.errors import InputError, MissingDataError
 from tests.data.layouts import write_csv, write_cub200, write_omniart, write_tiny_imagenet
 
 
@@ -42,7 +42,9 @@ def test_tiny_imagenet_names_what_is_missing_or_strange(tmp_path):
     with pytest.raises(FileNotFoundError, match=r'val_9.JPEG" \(1 of 7 missing\)'):
         read_tiny_imagenet(folder)
     annotations.unlink()
-    with pytest.raises(FileNotFoundError, match='"val/val_annotations.txt" missing.*cs231n.stanford.edu'):
+    with pytest.raises(
+        FileNotFoundError, match='"val/val_annotations.txt" missing.*cs231n.stanford.edu'
+    ):
         read_tiny_imagenet(folder)
     annotations.write_text(held)
     for image in (folder / "train" / "n01" / "images").iterdir():
@@ -55,7 +57,11 @@ def test_cub_keeps_the_official_split_and_order(tmp_path):
     folder = write_cub200(tmp_path)
     for path in (folder, tmp_path):
         source = read_cub200(path)
-        assert source.targets["class"].names == ("Black footed Albatross", "Crested Auklet", "Groove billed Ani")
+        assert source.targets["class"].names == (
+            "Black footed Albatross",
+            "Crested Auklet",
+            "Groove billed Ani",
+        )
         assert (len(source.train), len(source.test)) == (6, 6)
         assert source.train.targets["class"].tolist() == [0, 0, 1, 1, 2, 2]
         assert names_of(source.train)[:2] == [
@@ -86,9 +92,7 @@ def test_cub_with_a_broken_list_is_a_sentence(tmp_path, file, change, sentence):
 
 
 def test_cub_says_what_goes_where(tmp_path):
-    sentence = (
-        'CUB-200-2011 not found in .*"images", "images.txt".*vision.caltech.edu.*put the unpacked "CUB_200_2011/"'
-    )
+    sentence = 'CUB-200-2011 not found in .*"images", "images.txt".*vision.caltech.edu.*put the unpacked "CUB_200_2011/"'
     with pytest.raises(FileNotFoundError, match=sentence):
         read_cub200(tmp_path)
 
@@ -124,7 +128,11 @@ HEADER = ["omni_id", "creation_year", "century", "school", "artist"]
 
 def test_a_school_or_year_beyond_the_training_data(tmp_path):
     folder = write_omniart(tmp_path)
-    write_csv(folder / "test_complete.csv", HEADER, [[9, 1400, 14, "Dutch", ""], [10, "", 19, "Flemish", ""]])
+    write_csv(
+        folder / "test_complete.csv",
+        HEADER,
+        [[9, 1400, 14, "Dutch", ""], [10, "", 19, "Flemish", ""]],
+    )
     sentence = r'"school" in "test_complete.csv" must be among the 2 classes .*"Flemish" \(1 unseen in 1 of 2 rows\)'
     with pytest.raises(ValueError, match=sentence):
         read_omniart(folder)
@@ -139,14 +147,22 @@ def test_a_school_or_year_beyond_the_training_data(tmp_path):
 def test_omniart_names_a_missing_column_and_image(tmp_path):
     folder = write_omniart(tmp_path)
     write_csv(folder / "train_complete.csv", ["omni_id", "year", "school"], [[1, 1600, "Dutch"]])
-    with pytest.raises(ValueError, match='train_complete.csv" must have a column "creation_year"; got only'):
+    with pytest.raises(
+        ValueError, match='train_complete.csv" must have a column "creation_year"; got only'
+    ):
         read_omniart(folder)
-    write_csv(folder / "train_complete.csv", HEADER, [[1, 1600, 17, "Dutch", ""], [77, 1700, 18, "French", ""]])
+    write_csv(
+        folder / "train_complete.csv",
+        HEADER,
+        [[1, 1600, 17, "Dutch", ""], [77, 1700, 18, "French", ""]],
+    )
     with pytest.raises(FileNotFoundError, match='got no .*77.jpg"'):
         read_omniart(folder)
 
 
-@pytest.mark.parametrize(("line", "sentence"), [("", "must list the classes"), ("n" * 400, "train/nnn.*images")])
+@pytest.mark.parametrize(
+    ("line", "sentence"), [("", "must list the classes"), ("n" * 400, "train/nnn.*images")]
+)
 def test_a_list_of_no_classes_or_of_impossible_ones_gets_a_sentence(tmp_path, line, sentence):
     folder = write_tiny_imagenet(tmp_path)
     (folder / "wnids.txt").write_text(line)
@@ -157,6 +173,8 @@ def test_a_list_of_no_classes_or_of_impossible_ones_gets_a_sentence(tmp_path, li
 def test_a_listed_image_whose_name_is_too_long_is_missing(tmp_path):
     folder = write_cub200(tmp_path)
     lines = (folder / "images.txt").read_text().splitlines()
-    (folder / "images.txt").write_text("\n".join([lines[0].replace(".jpg", f"{'x' * 400}.jpg"), *lines[1:]]) + "\n")
+    (folder / "images.txt").write_text(
+        "\n".join([lines[0].replace(".jpg", f"{'x' * 400}.jpg"), *lines[1:]]) + "\n"
+    )
     with pytest.raises(MissingDataError, match="1 of .* missing"):
         read_cub200(folder)

@@ -16,7 +16,9 @@ WRITERS = {
 
 
 def test_every_source_has_a_small_copy():
-    assert set(WRITERS) == {name for name, reader in READERS.items() if name not in BUILT_IN and not reader.variant}
+    assert set(WRITERS) == {
+        name for name, reader in READERS.items() if name not in BUILT_IN and not reader.variant
+    }
 
 
 @pytest.mark.parametrize("name", WRITERS)
@@ -24,7 +26,9 @@ def test_a_layout_is_known_by_its_files(tmp_path, name):
     assert detect(WRITERS[name](tmp_path)) == name
 
 
-@pytest.mark.parametrize("name", [name for name in WRITERS if name not in ("table", "image-folder")])
+@pytest.mark.parametrize(
+    "name", [name for name in WRITERS if name not in ("table", "image-folder")]
+)
 def test_a_published_layout_is_found_in_the_folder_that_holds_it(tmp_path, name):
     WRITERS[name](tmp_path)
     assert detect(tmp_path) == name
@@ -46,7 +50,9 @@ def test_two_data_sets_in_one_place_must_be_told_apart(tmp_path):
 def test_nothing_known_is_a_sentence(tmp_path):
     with pytest.raises(ValueError, match="must hold data of a known layout; got none"):
         detect(tmp_path)
-    with pytest.raises(FileNotFoundError, match="must be an existing folder or file of data. Check the path"):
+    with pytest.raises(
+        FileNotFoundError, match="must be an existing folder or file of data. Check the path"
+    ):
         detect(tmp_path / "nowhere")
     (tmp_path / "notes.txt").write_text("")
     with pytest.raises(ValueError, match="must hold data of a known layout"):

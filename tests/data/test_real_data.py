@@ -1,7 +1,8 @@
 """The readers on the publishers' own files: ``HYPERPROTO_DATA=FOLDER make test-data``.
 
-FOLDER holds the data sets as their publishers lay them out; those that are not there are skipped. Copies may be
-smaller than the original, so only CIFAR-100, MNIST and the split of CUB are held to the published counts.
+FOLDER holds the data sets as their publishers lay them out; those that are not there are skipped.
+Copies may be smaller than the original, so only CIFAR-100, MNIST and the split of CUB are held to
+the published counts.
 """
 
 import os
@@ -54,7 +55,9 @@ def test_cifar100():
     assert source.targets["class"].names[:3] == ("apple", "aquarium_fish", "baby")
     assert list(source.targets["class"].names) == sorted(source.targets["class"].names)
     mean = source.train.inputs.sum((0, 2, 3), dtype=torch.int64).double() / (50_000 * 32 * 32 * 255)
-    torch.testing.assert_close(mean, torch.tensor(source.preprocessing.mean).double(), atol=1e-3, rtol=0)
+    torch.testing.assert_close(
+        mean, torch.tensor(source.preprocessing.mean).double(), atol=1e-3, rtol=0
+    )
     assert source.train.targets["class"][:5].tolist() == [19, 29, 0, 11, 1]
     assert read_cifar100(FOLDER, classes="coarse").targets["class"].num_classes == 20
 

@@ -45,7 +45,16 @@ def test_a_draw_takes_as_many_of_each_class_as_it_is_asked_for():
 
 def test_draws_are_those_of_the_recorded_cells():
     # Recorded runs depend on these rows, so they must never change.
-    assert draw_rows(LABELS, 8, seed=derive_seed(0, "thin out", "train")).tolist() == [0, 3, 5, 11, 16, 17, 20, 22]
+    assert draw_rows(LABELS, 8, seed=derive_seed(0, "thin out", "train")).tolist() == [
+        0,
+        3,
+        5,
+        11,
+        16,
+        17,
+        20,
+        22,
+    ]
     kept, out = hold_out_rows([LABELS], 24, share=0.25, seed=3)
     assert out.tolist() == [2, 4, 7, 13, 16, 21]
     assert sorted(kept.tolist() + out.tolist()) == list(range(24))

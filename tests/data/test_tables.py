@@ -10,17 +10,22 @@ import torch
 from pyarrow import parquet
 from sklearn.feature_extraction.text import TfidfVectorizer
 
+from hyperproto._core.errors import InputError
 from hyperproto.data import TablePreprocessing, read_table
 from hyperproto.data.preprocessing import is_sparse, preprocessing_from_dict
 from hyperproto.data.readers import describe_source
 from hyperproto.data.source import hold_out_rows
 from hyperproto.data.table_files import describe_columns, read_columns
+from hyperproto.runtime.images import ImagePreprocessing, decode
 from hyperproto.spaces import tasks_for
-from hyperproto_runtime.errors import InputError
-from hyperproto_runtime.images import ImagePreprocessing, decode
 from tests.data.layouts import save_image, write_csv, write_painting_table
 
-PEOPLE = [["60", "1.6", "a", "30"], ["70", "", "b", "40"], ["80", "1.8", "a", ""], ["90", "2.0", "", "60"]]
+PEOPLE = [
+    ["60", "1.6", "a", "30"],
+    ["70", "", "b", "40"],
+    ["80", "1.8", "a", ""],
+    ["90", "2.0", "", "60"],
+]
 HEADER = ["weight", "height", "group", "age"]
 
 
@@ -46,7 +51,9 @@ def test_a_table_of_images_with_empty_cells(tmp_path):
 
 
 def test_a_table_may_name_images_anywhere_and_what_is_none_is_refused(tmp_path):
-    """As SECURITY.md says: absolute paths, ``..`` and links are followed, what is there is decoded as an image."""
+    """As SECURITY.md says: absolute paths, ``..`` and links are followed, what is there is decoded
+    as an image.
+    """
     inside, outside = tmp_path / "inside", tmp_path / "outside"
     inside.mkdir()
     for index in range(3):
@@ -54,7 +61,10 @@ def test_a_table_may_name_images_anywhere_and_what_is_none_is_refused(tmp_path):
     (inside / "link.png").symlink_to(outside / "2.png")
     rows = [[str(outside / "0.png"), "a"], ["../outside/1.png", "b"], ["link.png", "a"]]
     source = read_table(
-        write_csv(inside / "t.csv", ["path", "side"], rows), image="path", classes=["side"], held_out=0
+        write_csv(inside / "t.csv", ["path", "side"], rows),
+        image="path",
+        classes=["side"],
+        held_out=0,
     )
     found = [decode(path, ImagePreprocessing(8)).max() for path in source.train.inputs]
     assert found == [0, 10, 20]
@@ -70,7 +80,9 @@ def test_a_table_of_numbers_is_standardized_by_its_training_rows(tmp_path):
     assert source.preprocessing.scaling.mean == pytest.approx((75, 1.8, 0))
     assert source.preprocessing.scaling.scale == pytest.approx((math.sqrt(125), math.sqrt(0.02), 1))
     assert source.train.inputs.dtype == torch.float32
-    assert source.train.inputs[1].tolist() == pytest.approx([70, 1.8, 1])  # the median, and that it was empty
+    assert source.train.inputs[1].tolist() == pytest.approx(
+        [70, 1.8, 1]
+    )  # the median, and that it was empty
     assert source.augment is None
     one = read_table(write_people(tmp_path), columns=["weight"], ranges=["age"], held_out=0)
     assert one.train.inputs.shape == (4, 1)
@@ -78,7 +90,9 @@ def test_a_table_of_numbers_is_standardized_by_its_training_rows(tmp_path):
 
 def test_a_column_that_never_varies_divides_by_one(tmp_path):
     path = write_people(tmp_path, [["60", "1", "a", "3"], ["60", "2", "b", "4"]])
-    assert read_table(path, ranges=["age"], columns=["weight"], held_out=0).preprocessing.scaling.scale == (1.0,)
+    assert read_table(
+        path, ranges=["age"], columns=["weight"], held_out=0
+    ).preprocessing.scaling.scale == (1.0,)
 
 
 def test_bounds_and_names_come_from_training_and_the_test_table_is_scored_against_them(tmp_path):
@@ -89,40 +103,79 @@ def test_bounds_and_names_come_from_training_and_the_test_table_is_scored_agains
     assert source.test.targets["age"][0] == 99
     assert (source.targets["age"].low, source.targets["age"].high) == (30, 60)
     tasks_for(source.targets)["age"].check(source.test.targets["age"], "age")
-    given = read_table(write_people(tmp_path), ranges=["age"], columns=["weight"], bounds={"age": (0, 100)})
+    given = read_table(
+        write_people(tmp_path), ranges=["age"], columns=["weight"], bounds={"age": (0, 100)}
+    )
     assert (given.targets["age"].low, given.targets["age"].high) == (0, 100)
 
 
 def test_labels_that_training_never_saw_are_a_sentence_and_a_choice(tmp_path):
-    test = write_people(tmp_path, [["1", "1", "c", "9"], ["1", "1", "d", "9"], ["1", "1", "c", "9"]], "test.csv")
-    sentence = (
-        r'"group" in .*test.csv" must be among the 2 classes of the training data; got "c", "d" \(2 unseen in 3'
+    test = write_people(
+        tmp_path, [["1", "1", "c", "9"], ["1", "1", "d", "9"], ["1", "1", "c", "9"]], "test.csv"
     )
+    sentence = r'"group" in .*test.csv" must be among the 2 classes of the training data; got "c", "d" \(2 unseen in 3'
     with pytest.raises(ValueError, match=sentence):
         read_table(write_people(tmp_path), classes=["group"], test=test)
-    source = read_table(write_people(tmp_path), classes=["group"], columns=["age"], test=test, unseen="missing")
+    source = read_table(
+        write_people(tmp_path), classes=["group"], columns=["age"], test=test, unseen="missing"
+    )
     assert source.test.targets["group"].tolist() == [-1, -1, -1]
     with pytest.raises(ValueError, match='Unknown rule for unseen labels "drop"'):
-        read_table(write_people(tmp_path), classes=["group"], columns=["age"], test=test, unseen="drop")
+        read_table(
+            write_people(tmp_path), classes=["group"], columns=["age"], test=test, unseen="drop"
+        )
 
 
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
         ({}, 'name a column to predict.*has the columns "weight", "height", "group", "age"'),
-        ({"classes": ["groop"]}, 'people.csv" must have a column "groop"; got only .*Did you mean "group"'),
+        (
+            {"classes": ["groop"]},
+            'people.csv" must have a column "groop"; got only .*Did you mean "group"',
+        ),
         ({"ranges": ["age"], "image": "path"}, 'must have a column "path"; got only'),
         ({"ranges": ["age"], "columns": ["age"]}, 'got "age" 2 times'),
-        ({"ranges": ["age"], "columns": ["weight"], "image": "group"}, "`columns` must be left out with `image`"),
-        ({"ranges": ["age"], "columns": ["weight"], "text": "group"}, "`columns` must be left out with `text`"),
-        ({"ranges": ["age"], "text": "weight", "image": "group"}, "`text` must be left out with `image`"),
-        ({"ranges": ["group"]}, 'Column "group" of .* must hold finite numbers or empty cells; got "a" in row 1'),
-        ({"ranges": ["age"], "bounds": {"weight": (0, 1)}}, '`bounds` must be for columns of `ranges`; got "weight"'),
-        ({"ranges": ["age"], "columns": ["weight"], "bounds": {"age": (1, 1)}}, "`low` must be less than `high`"),
-        ({"ranges": ["age"], "image": "height"}, "must name an image in every row; got None in row 2"),
-        ({"ranges": ["age"], "image": "group"}, "must name an image in every row; got None in row 4"),
-        ({"ranges": ["age"], "image": "weight"}, 'Every image listed in .*60" \\(4 of 4 missing\\)'),
-        ({"ranges": ["age", "height", "weight"], "classes": ["group"]}, "must have a column to learn from"),
+        (
+            {"ranges": ["age"], "columns": ["weight"], "image": "group"},
+            "`columns` must be left out with `image`",
+        ),
+        (
+            {"ranges": ["age"], "columns": ["weight"], "text": "group"},
+            "`columns` must be left out with `text`",
+        ),
+        (
+            {"ranges": ["age"], "text": "weight", "image": "group"},
+            "`text` must be left out with `image`",
+        ),
+        (
+            {"ranges": ["group"]},
+            'Column "group" of .* must hold finite numbers or empty cells; got "a" in row 1',
+        ),
+        (
+            {"ranges": ["age"], "bounds": {"weight": (0, 1)}},
+            '`bounds` must be for columns of `ranges`; got "weight"',
+        ),
+        (
+            {"ranges": ["age"], "columns": ["weight"], "bounds": {"age": (1, 1)}},
+            "`low` must be less than `high`",
+        ),
+        (
+            {"ranges": ["age"], "image": "height"},
+            "must name an image in every row; got None in row 2",
+        ),
+        (
+            {"ranges": ["age"], "image": "group"},
+            "must name an image in every row; got None in row 4",
+        ),
+        (
+            {"ranges": ["age"], "image": "weight"},
+            'Every image listed in .*60" \\(4 of 4 missing\\)',
+        ),
+        (
+            {"ranges": ["age", "height", "weight"], "classes": ["group"]},
+            "must have a column to learn from",
+        ),
     ],
 )
 def test_a_choice_that_cannot_work_is_a_sentence(tmp_path, options, sentence):
@@ -141,10 +194,19 @@ def test_a_choice_that_cannot_work_is_a_sentence(tmp_path, options, sentence):
             [["1", "1", "a", ""], ["2", "1", "b", ""]],
             '"age" must hold numbers in the training data; got empty cells only',
         ),
-        ([["1", "1", "a", "3"], ["2", "1", "a", "4"]], '"group" must name two classes or more .* got only "a"'),
+        (
+            [["1", "1", "a", "3"], ["2", "1", "a", "4"]],
+            '"group" must name two classes or more .* got only "a"',
+        ),
         ([["1", "1", "", "3"], ["2", "1", "", "4"]], "got only empty cells"),
-        ([["1", "", "a", "3"], ["2", "", "b", "4"]], 'Column "height" of .* must hold a value; got empty cells only'),
-        ([["1", "1", "a", "3"], ["inf", "1", "b", "4"]], 'Column "weight" of .* got "inf" in row 2'),
+        (
+            [["1", "", "a", "3"], ["2", "", "b", "4"]],
+            'Column "height" of .* must hold a value; got empty cells only',
+        ),
+        (
+            [["1", "1", "a", "3"], ["inf", "1", "b", "4"]],
+            'Column "weight" of .* got "inf" in row 2',
+        ),
     ],
 )
 def test_a_column_that_cannot_work_is_a_sentence(tmp_path, rows, sentence):
@@ -154,7 +216,9 @@ def test_a_column_that_cannot_work_is_a_sentence(tmp_path, rows, sentence):
 
 def test_a_constant_target_is_fine_with_bounds_of_ones_own(tmp_path):
     path = write_people(tmp_path, [["1", "1", "a", "50"], ["2", "1", "b", "50"]])
-    source = read_table(path, columns=["weight"], ranges=["age"], bounds={"age": (0, 100)}, held_out=0)
+    source = read_table(
+        path, columns=["weight"], ranges=["age"], bounds={"age": (0, 100)}, held_out=0
+    )
     assert source.targets["age"].high == 100
 
 
@@ -209,7 +273,9 @@ def test_parquet_is_read_like_csv(tmp_path):
 
 def test_a_parquet_file_that_repeats_rows_without_end_is_refused_before_it_is_read(tmp_path):
     rows = 3_000_000
-    parquet.write_table(pyarrow.table({"x": pyarrow.repeat(0, rows)}), tmp_path / "t.parquet", compression="zstd")
+    parquet.write_table(
+        pyarrow.table({"x": pyarrow.repeat(0, rows)}), tmp_path / "t.parquet", compression="zstd"
+    )
     with pytest.raises(
         ValueError,
         match=r"must have at most 1,000,000 cells and 8 per byte of the file; got 3,000,000 in [\d,]+ bytes",
@@ -219,12 +285,21 @@ def test_a_parquet_file_that_repeats_rows_without_end_is_refused_before_it_is_re
 
 HOSTILE = {
     "a long text in every row": (
-        lambda: {"x": pyarrow.DictionaryArray.from_arrays(pyarrow.array([0] * 50_000, "int32"), ["x" * 100_000])},
+        lambda: {
+            "x": pyarrow.DictionaryArray.from_arrays(
+                pyarrow.array([0] * 50_000, "int32"), ["x" * 100_000]
+            )
+        },
         "must take at most .* bytes",
     ),
-    "rows for a bit each": (lambda: {"x": pyarrow.repeat(True, 6_000_000)}, "must have at most 1,000,000 cells"),
+    "rows for a bit each": (
+        lambda: {"x": pyarrow.repeat(True, 6_000_000)},
+        "must have at most 1,000,000 cells",
+    ),
     "lists": (
-        lambda: {"x": pyarrow.FixedSizeListArray.from_arrays(pyarrow.repeat(0, 1_000_000), 1_000_000)},
+        lambda: {
+            "x": pyarrow.FixedSizeListArray.from_arrays(pyarrow.repeat(0, 1_000_000), 1_000_000)
+        },
         r"must hold one value in each cell; got .*list",
     ),
 }
@@ -240,7 +315,9 @@ def test_a_small_parquet_file_does_not_take_all_memory(tmp_path, case):
 
 def test_parquet_that_repeats_within_reason_is_read(tmp_path):
     few = pyarrow.array(["a class of a long name", "another", None] * 100_000).dictionary_encode()
-    parquet.write_table(pyarrow.table({"x": few, "y": pyarrow.repeat(1.5, len(few))}), tmp_path / "t.parquet")
+    parquet.write_table(
+        pyarrow.table({"x": few, "y": pyarrow.repeat(1.5, len(few))}), tmp_path / "t.parquet"
+    )
     found = read_columns(tmp_path / "t.parquet")
     assert found["x"].cells[:3] == ["a class of a long name", "another", None]
     assert found["y"].cells[-1] == 1.5
@@ -256,7 +333,9 @@ def test_parquet_text_that_is_not_utf8_is_a_sentence(tmp_path):
 def test_parquet_names_that_are_not_utf8_and_dates_beyond_the_calendar_are_sentences(tmp_path):
     dates = pyarrow.table({"day": pyarrow.array([2**30], pyarrow.int32()).cast(pyarrow.date32())})
     parquet.write_table(dates, tmp_path / "t.parquet")
-    with pytest.raises(ValueError, match='Column "day" .* must hold dates of the years 1 to 9999; got another'):
+    with pytest.raises(
+        ValueError, match='Column "day" .* must hold dates of the years 1 to 9999; got another'
+    ):
         read_columns(tmp_path / "t.parquet")["day"].values  # noqa: B018
     content = (tmp_path / "t.parquet").read_bytes()
     (tmp_path / "t.parquet").write_bytes(content.replace(b"day", b"\xe2ay"))
@@ -315,20 +394,28 @@ def test_cells_are_those_of_the_csv_module(tmp_path, content):
 
 def test_cells_that_say_that_nothing_is_known_are_empty(tmp_path):
     rows = [["1", "a"], ["2", "NA"], ["3", "nan"], ["4", "b"], ["NaN", "N/A"], ["null", "nap"]]
-    source = read_table(write_csv(tmp_path / "t.csv", ["x", "kind"], rows), classes=["kind"], held_out=0)
+    source = read_table(
+        write_csv(tmp_path / "t.csv", ["x", "kind"], rows), classes=["kind"], held_out=0
+    )
     assert source.targets["kind"].names == ("a", "b", "nap")
     assert source.train.targets["kind"].tolist() == [0, -1, -1, 1, -1, 2]
     assert source.train.inputs[:, 1].tolist() == [0] * 4 + [1] * 2
 
 
 def test_numbers_beyond_bounds_of_ones_own_are_counted_aloud(tmp_path):
-    path = write_csv(tmp_path / "t.csv", ["x", "age"], [["1", age] for age in ("5", "30", "40", "", "50")])
-    with pytest.warns(UserWarning, match='3 of 4 values of "age" lie beyond its bounds, 0 to 20, and count as'):
+    path = write_csv(
+        tmp_path / "t.csv", ["x", "age"], [["1", age] for age in ("5", "30", "40", "", "50")]
+    )
+    with pytest.warns(
+        UserWarning, match='3 of 4 values of "age" lie beyond its bounds, 0 to 20, and count as'
+    ):
         read_table(path, ranges=["age"], bounds={"age": (0, 20)}, held_out=0)
 
 
 def write_reviews(root, rows=40):
-    """Write a table with two columns that name the row, one of sentences, two of amounts, and one of classes."""
+    """Write a table with two columns that name the row, one of sentences, two of amounts, and one
+    of classes.
+    """
     header = ["id", "ticket", "review", "price", "stock", "kind", "day"]
     cells = [
         [i, f"T-{i}", f"this is number {i}", i / 7, i * i, "ab"[i % 2], f"2020-01-{i % 28 + 1:02}"]
@@ -340,12 +427,17 @@ def write_reviews(root, rows=40):
 def test_amounts_are_no_classes(tmp_path):
     path = write_reviews(tmp_path)
     with pytest.raises(
-        InputError, match='"price" must name classes, not amounts; got 40 .* ranges=price predicts it'
+        InputError,
+        match='"price" must name classes, not amounts; got 40 .* ranges=price predicts it',
     ):
         read_table(path, classes=["price"], columns=["kind"])
-    with pytest.warns(UserWarning, match='"stock" has 40 different values in 40 rows, .* ranges=stock predicts it'):
+    with pytest.warns(
+        UserWarning, match='"stock" has 40 different values in 40 rows, .* ranges=stock predicts it'
+    ):
         read_table(path, classes=["stock"], columns=["kind"])
-    with pytest.warns(UserWarning, match='"ticket" has 40 different values .* Is it what to predict'):
+    with pytest.warns(
+        UserWarning, match='"ticket" has 40 different values .* Is it what to predict'
+    ):
         read_table(path, classes=["ticket"], columns=["kind"])
 
 
@@ -354,8 +446,12 @@ def test_columns_that_teach_nothing_are_named(tmp_path):
         source = read_table(write_reviews(tmp_path), classes=["kind"])
     found = [str(warning.message) for warning in seen]
     assert [message.split()[0] for message in found] == ['"id"', '"ticket"', '"review"']
-    assert found[0].endswith("counts the rows one by one. " + (advice := found[1].partition("nothing. ")[2]))
-    assert advice == "Leave it out where it only names the row: `columns` lists those to learn from."
+    assert found[0].endswith(
+        "counts the rows one by one. " + (advice := found[1].partition("nothing. ")[2])
+    )
+    assert (
+        advice == "Leave it out where it only names the row: `columns` lists those to learn from."
+    )
     assert found[2].endswith("text=review learns from its words, and from nothing else.")
     named = "6 columns: numbers in id, price, stock; categories in ticket, review; dates in day"
     assert source.note == f"Learns from {named}."
@@ -374,17 +470,30 @@ def test_numbers_are_read_as_float64(tmp_path):
     path = write_csv(tmp_path / "t.csv", ["x"], [["1.5"], [""], [" -2e-3 "], ["1_000"], ["nan"]])
     values = read_columns(path)["x"].numbers()
     assert values.dtype == torch.float64
-    assert [None if math.isnan(value) else value for value in values.tolist()] == [1.5, None, -0.002, 1000.0, None]
+    assert [None if math.isnan(value) else value for value in values.tolist()] == [
+        1.5,
+        None,
+        -0.002,
+        1000.0,
+        None,
+    ]
 
 
 def test_columns_of_words_are_encoded_as_the_training_rows_have_them(tmp_path):
-    rows = [["60", "1.6", "a", "30"], ["70", "", "b", "40"], ["80", "1.8", "a", "50"], ["90", "2.0", "b", "60"]]
+    rows = [
+        ["60", "1.6", "a", "30"],
+        ["70", "", "b", "40"],
+        ["80", "1.8", "a", "50"],
+        ["90", "2.0", "b", "60"],
+    ]
     test = write_people(tmp_path, [["1", "", "c", "30"], ["2", "2", "b", "40"]], "test.csv")
     source = read_table(write_people(tmp_path, rows), ranges=["age"], test=test)
     columns = ("weight", "height", "height is empty", "group=a", "group=b")
     assert source.preprocessing.encoder.outputs == columns
     assert source.preprocessing.encoder.names == ("weight", "height", "group")
-    torch.testing.assert_close(source.test.inputs, torch.tensor([[1, 1.8, 1, 0, 0], [2, 2, 0, 0, 1]]))
+    torch.testing.assert_close(
+        source.test.inputs, torch.tensor([[1, 1.8, 1, 0, 0], [2, 2, 0, 0, 1]])
+    )
     again = preprocessing_from_dict(json.loads(json.dumps(source.preprocessing.to_dict())))
     assert again == source.preprocessing
     scaled = again.standardize(source.train.inputs)
@@ -394,7 +503,9 @@ def test_columns_of_words_are_encoded_as_the_training_rows_have_them(tmp_path):
 
 def test_words_of_a_text_stay_sparse_and_are_weighted_as_scikit_learn_does(tmp_path):
     texts = ["a red apple", "a green apple", "the red red car", "the green car", ""]
-    path = write_csv(tmp_path / "texts.csv", ["text", "kind"], [[text, len(text) > 12] for text in texts])
+    path = write_csv(
+        tmp_path / "texts.csv", ["text", "kind"], [[text, len(text) > 12] for text in texts]
+    )
     source = read_table(path, text="text", classes=["kind"], held_out=0)
     rows = source.train.inputs
     assert is_sparse(rows)

@@ -9,14 +9,17 @@ from hyperproto.estimators import HypersphericalClassifier, HypersphericalMultiT
 from hyperproto.evaluation.new_classes import push_apart
 from hyperproto.sphere import normalize
 
-# on so few rows a mean may lie near an old class: what that costs is warned of, and here it is no news
+# on so few rows a mean may lie near an old class: what that costs is warned of, and here it is no
+# news
 pytestmark = pytest.mark.filterwarnings("ignore:The old classes lost")
 SETTINGS = {"epochs": 12, "random_state": 0}
 
 
 @pytest.fixture
 def five_kinds():
-    """Two hundred rows around five centres, and the names of the centres; "bee" and "fox" come later."""
+    """Two hundred rows around five centres, and the names of the centres; "bee" and "fox" come
+    later.
+    """
     draw = np.random.default_rng(0)
     ids = np.arange(200) % 5
     X = 4 * draw.normal(size=(5, 6))[ids] + draw.normal(size=(200, 6))
@@ -27,12 +30,16 @@ def five_kinds():
 def three_first(five_kinds):
     X, y = five_kinds
     old = ~np.isin(y, ["bee", "fox"])
-    model = HypersphericalClassifier(dim=6, loss="cosine_softmax", replay=5, **SETTINGS).fit(X[old], y[old])
+    model = HypersphericalClassifier(dim=6, loss="cosine_softmax", replay=5, **SETTINGS).fit(
+        X[old], y[old]
+    )
     return model, X, y, old
 
 
 def marks(model):
-    return dict(zip(model.classes_.tolist(), model.space_.prototypes["target"].vectors, strict=True))
+    return dict(
+        zip(model.classes_.tolist(), model.space_.prototypes["target"].vectors, strict=True)
+    )
 
 
 @pytest.mark.parametrize(("how", "at_least"), [("mean", 0.4), ("train", 0.9)])
@@ -70,7 +77,9 @@ def test_new_points_part_from_others_and_each_other():
     others, points = torch.eye(4)[:2], torch.tensor([[1.0, 0.1, 0.1, 0.0], [1.0, 0.1, 0.2, 0.1]])
     every = torch.cat([others, moved := push_apart(normalize(points), others)])
     assert (every @ every.mT - torch.eye(4)).max() < 0.01
-    nearness = moved @ normalize(points).mT  # each is nearer to its own examples, though the two are nearly one class
+    nearness = (
+        moved @ normalize(points).mT
+    )  # each is nearer to its own examples, though the two are nearly one class
     assert nearness[0, 0] > nearness[0, 1]
     assert nearness[1, 1] > nearness[1, 0]
     far = -others
@@ -131,12 +140,20 @@ def test_confidence_is_fitted_again_when_classes_came(five_kinds, tmp_path):
     assert back.replay_.targets["target"].tolist() == model.replay_.targets["target"].tolist()
 
 
-@pytest.mark.parametrize(("dtype", "new"), [(np.int16, 300), (object, "bee"), (str, "bumblebee"), (float, 1.5)])
+@pytest.mark.parametrize(
+    ("dtype", "new"), [(np.int16, 300), (object, "bee"), (str, "bumblebee"), (float, 1.5)]
+)
 def test_classes_of_any_dtype_may_come(three_kinds, dtype, new):
     X, names = three_kinds
-    y = names.astype(dtype) if dtype in (str, object) else np.searchsorted(["ant", "bee", "cat"], names).astype(dtype)
+    y = (
+        names.astype(dtype)
+        if dtype in (str, object)
+        else np.searchsorted(["ant", "bee", "cat"], names).astype(dtype)
+    )
     model = HypersphericalClassifier(**SETTINGS).fit(X[names != "bee"], y[names != "bee"])
-    model.add_classes(X[names == "bee"], np.array([new] * 30, dtype=object if dtype is object else None))
+    model.add_classes(
+        X[names == "bee"], np.array([new] * 30, dtype=object if dtype is object else None)
+    )
     assert model.classes_.tolist() == sorted([*y[names != "bee"][:2].tolist(), new])
     assert (model.predict(X[names == "bee"]) == new).mean() > 0.5
 
@@ -160,13 +177,17 @@ def test_what_cannot_be_is_answered_by_a_sentence(three_first):
     model, X, y, old = three_first
     with pytest.raises(ValueError, match="New classes must not be known already; got 'ant'"):
         model.add_classes(X, y)
-    with pytest.raises(ValueError, match=r"of the same kind as the old ones, such as 'ant' \(<U3\); got int64"):
+    with pytest.raises(
+        ValueError, match=r"of the same kind as the old ones, such as 'ant' \(<U3\); got int64"
+    ):
         model.add_classes(X[~old], np.arange(80))
     with pytest.raises(ValueError, match='Unknown class "cow". Choose from: "ant", "cat", "dog"'):
         model.remove_classes(["cow"])
     with pytest.raises(ValueError, match="must differ after they are renamed"):
         model.rename_classes({"ant": "cat"})
     without = HypersphericalClassifier(epochs=1).fit(X[old], y[old])
-    with pytest.raises(ValueError, match='`replay` must be examples .* of the old classes for how="train"'):
+    with pytest.raises(
+        ValueError, match='`replay` must be examples .* of the old classes for how="train"'
+    ):
         without.add_classes(X[~old], y[~old], how="train")
     assert model.classes_.tolist() == ["ant", "cat", "dog"]

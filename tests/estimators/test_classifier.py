@@ -34,7 +34,9 @@ def test_classes_come_back_in_the_dtype_they_came_in(three_kinds, dtype):
 def test_a_pipeline_a_grid_search_and_cross_validation_take_it(three_kinds):
     X, y = three_kinds
     pipeline = make_pipeline(MinMaxScaler(), HypersphericalClassifier(random_state=0))
-    search = GridSearchCV(pipeline, {"hypersphericalclassifier__hidden": [(), (20,)]}, cv=2).fit(X, y)
+    search = GridSearchCV(pipeline, {"hypersphericalclassifier__hidden": [(), (20,)]}, cv=2).fit(
+        X, y
+    )
     assert search.best_score_ > 0.8
     assert cross_val_score(clone(pipeline), X, y, cv=3).min() > 0.8
     as_features = make_pipeline(
@@ -71,18 +73,23 @@ def test_balanced_weights_help_a_rare_class():
     y = np.repeat(["common", "rare"], [190, 10])
     recall = {
         weight: (
-            HypersphericalClassifier(class_weight=weight, random_state=0).fit(X, y).predict(X[190:]) == "rare"
+            HypersphericalClassifier(class_weight=weight, random_state=0).fit(X, y).predict(X[190:])
+            == "rare"
         ).mean()
         for weight in (None, "balanced")
     }
     assert recall["balanced"] > recall[None]
-    listed = HypersphericalClassifier(class_weight={"common": 10 / 19, "rare": 10}, random_state=0).fit(X, y)
+    listed = HypersphericalClassifier(
+        class_weight={"common": 10 / 19, "rare": 10}, random_state=0
+    ).fit(X, y)
     assert (listed.predict(X[190:]) == "rare").mean() == recall["balanced"]
 
 
 def test_early_stopping_keeps_the_weights_of_the_best_epoch(three_kinds):
     X, y = three_kinds
-    model = HypersphericalClassifier(early_stopping=True, patience=2, epochs=50, random_state=0).fit(X, y)
+    model = HypersphericalClassifier(
+        early_stopping=True, patience=2, epochs=50, random_state=0
+    ).fit(X, y)
     assert model.n_iter_ < 50
     scores = [record["valid"]["target/accuracy"] for record in model.history_]
     assert scores.index(max(scores)) == len(scores) - 3
@@ -114,9 +121,13 @@ def test_images_go_through_a_convolutional_network():
 
 def test_confidence_is_fitted_on_rows_that_were_held_out(three_kinds):
     X, y = three_kinds
-    model = HypersphericalClassifier(calibrate=True, reject=0.2, validation_fraction=0.3, random_state=0).fit(X, y)
+    model = HypersphericalClassifier(
+        calibrate=True, reject=0.2, validation_fraction=0.3, random_state=0
+    ).fit(X, y)
     assert len(model.held_out_["target"].norms) == 27
-    assert model.calibrations_["target"].rejection.rate == 0.2  # of so few rows no scale is better than the usual
+    assert (
+        model.calibrations_["target"].rejection.rate == 0.2
+    )  # of so few rows no scale is better than the usual
     assert 0 < model.calibration_error_ < 0.3
     np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)
     answers = model.predict(np.concatenate([X, 0 * X[:1]]))
@@ -130,7 +141,9 @@ def test_confidence_is_fitted_on_rows_that_were_held_out(three_kinds):
 
 def test_rows_far_outside_of_the_training_data_are_rejected():
     X, y = load_wine(return_X_y=True)
-    model = HypersphericalClassifier(reject=0.05, validation_fraction=0.4, random_state=0).fit(X[::2], y[::2])
+    model = HypersphericalClassifier(reject=0.05, validation_fraction=0.4, random_state=0).fit(
+        X[::2], y[::2]
+    )
     assert (model.predict(X[1::2]) == -1).mean() < 0.15
     for far in (10 * X, -10 * X, X * np.where(np.arange(13), 1, 100)):
         assert (model.predict(far) == -1).mean() > 0.98
@@ -147,9 +160,13 @@ def test_wrong_settings_are_answered_by_a_sentence_at_fit(three_kinds):
         HypersphericalClassifier(backbone="resnet-8").fit(X, y)
     with pytest.raises(ValueError, match=r"at least two classes; got one class, 0\.0\."):
         HypersphericalClassifier().fit(X, np.zeros(90))
-    with pytest.raises(ValueError, match=r"images of shape \(n, channels, height, width\); got \(90, 2, 2\)"):
+    with pytest.raises(
+        ValueError, match=r"images of shape \(n, channels, height, width\); got \(90, 2, 2\)"
+    ):
         HypersphericalClassifier().fit(X.reshape(90, 2, 2), y)
-    with pytest.raises(ValueError, match="must be fitted to held-out data; got none. Fit with calibrate=True"):
+    with pytest.raises(
+        ValueError, match="must be fitted to held-out data; got none. Fit with calibrate=True"
+    ):
         HypersphericalClassifier(epochs=1).fit(X, y).conformal_sets(X)
     with pytest.raises(ValueError, match="`sample_weight` must be at least 0"):
         HypersphericalClassifier(epochs=1).fit(X, y, sample_weight=-np.ones(90))
@@ -159,9 +176,13 @@ def test_no_class_is_called_what_unknown_inputs_are_called(three_kinds):
     X, y = three_kinds
     named, numbered = np.where(y == "ant", "unknown", y), np.where(y == "ant", -1, 1)
     for labels, settings in ((named, {}), (numbered, {}), (y, {"unknown_label": "bee"})):
-        with pytest.raises(ValueError, match="`unknown_label` must be none of the classes for `reject`"):
+        with pytest.raises(
+            ValueError, match="`unknown_label` must be none of the classes for `reject`"
+        ):
             HypersphericalClassifier(reject=0.1, **settings).fit(X, labels)
-    HypersphericalClassifier(epochs=1).fit(X, named)  # where nothing is rejected it is a class like any other
+    HypersphericalClassifier(epochs=1).fit(
+        X, named
+    )  # where nothing is rejected it is a class like any other
     with pytest.raises(TypeError, match="`unknown_label` must be one label"):
         HypersphericalClassifier(reject=0.3, unknown_label=[[]], random_state=0).fit(X, numbered)
     other = HypersphericalClassifier(reject=0.3, unknown_label=0, random_state=0).fit(X, numbered)
@@ -177,14 +198,19 @@ def test_no_class_is_called_what_unknown_inputs_are_called(three_kinds):
 def test_two_negative_weights_do_not_make_a_positive_one(three_kinds):
     X, y = three_kinds
     with pytest.raises(ValueError, match="`sample_weight` must be at least 0"):
-        HypersphericalClassifier(class_weight=dict.fromkeys(y, -1)).fit(X, y, sample_weight=-np.ones(90))
+        HypersphericalClassifier(class_weight=dict.fromkeys(y, -1)).fit(
+            X, y, sample_weight=-np.ones(90)
+        )
     with pytest.raises(ValueError, match="`class_weight` must be at least 0"):
         HypersphericalClassifier(class_weight=dict.fromkeys(y, -1)).fit(X, y)
 
 
 def test_one_hidden_layer_may_be_a_bare_number():
     X, y = load_wine(return_X_y=True)
-    models = [HypersphericalClassifier(hidden=hidden, epochs=2, random_state=0).fit(X, y) for hidden in (50, (50,))]
+    models = [
+        HypersphericalClassifier(hidden=hidden, epochs=2, random_state=0).fit(X, y)
+        for hidden in (50, (50,))
+    ]
     assert list(models[0].network_.config["hidden"]) == [50]
     np.testing.assert_array_equal(models[0].predict_proba(X), models[1].predict_proba(X))
     with pytest.raises(ValueError, match="hidden"):
@@ -193,8 +219,12 @@ def test_one_hidden_layer_may_be_a_bare_number():
 
 def test_too_few_held_out_rows_for_a_promise_are_said():
     X, y = load_wine(return_X_y=True)
-    with pytest.warns(UserWarning, match="19 held-out rows are needed, got 18: reject=0.05 rejects nothing"):
-        model = HypersphericalClassifier(calibrate=True, reject=0.05, epochs=1, random_state=0).fit(X, y)
+    with pytest.warns(
+        UserWarning, match="19 held-out rows are needed, got 18: reject=0.05 rejects nothing"
+    ):
+        model = HypersphericalClassifier(calibrate=True, reject=0.05, epochs=1, random_state=0).fit(
+            X, y
+        )
     with pytest.warns(UserWarning, match="with coverage=0.95 every class is in every set"):
         assert model.conformal_sets(X[:5], coverage=0.95).all()
     assert model.conformal_sets(X[:5], coverage=0.9).shape == (5, 3)
@@ -205,6 +235,8 @@ def test_probabilities_of_two_classes_are_those_of_the_angle():
     train, test = slice(None, None, 2), slice(1, None, 2)
     losses = {}
     for loss in ("auto", "free_norm_softmax"):
-        model = HypersphericalClassifier(loss=loss, random_state=0).fit(inputs[train], labels[train])
+        model = HypersphericalClassifier(loss=loss, random_state=0).fit(
+            inputs[train], labels[train]
+        )
         losses[loss] = log_loss(labels[test], model.predict_proba(inputs[test]))
     assert losses["auto"] < losses["free_norm_softmax"] / 2

@@ -21,7 +21,11 @@ def test_classes_and_numbers_are_learned_together(mixed):
     X, y = mixed
     model = HypersphericalMultiTask(random_state=0).fit(X, y)
     assert model.tasks_ == ["classes", "number", "classes"]
-    assert [None if c is None else c.tolist() for c in model.classes_] == [["down", "up"], None, [0, 1, 2]]
+    assert [None if c is None else c.tolist() for c in model.classes_] == [
+        ["down", "up"],
+        None,
+        [0, 1, 2],
+    ]
     assert model.space_.separate
     assert model.space_.dim == 2 + 8 + 2
     answers = model.predict(X)
@@ -45,7 +49,9 @@ def test_numbers_alone_come_back_as_floats(mixed):
 def test_what_a_column_is_can_be_said(mixed):
     X, _ = mixed
     ages = np.stack([np.arange(150) % 2, np.round(20 + 5 * X[:, 0])], axis=1).astype(int)
-    model = HypersphericalMultiTask(tasks=["classes", "number"], epochs=3, random_state=0).fit(X, ages)
+    model = HypersphericalMultiTask(tasks=["classes", "number"], epochs=3, random_state=0).fit(
+        X, ages
+    )
     assert model.tasks_ == ["classes", "number"]
     with pytest.raises(ValueError, match="each of the 2 columns is; got 1"):
         HypersphericalMultiTask(tasks=["classes"]).fit(X, ages)
@@ -55,8 +61,13 @@ def test_what_a_column_is_can_be_said(mixed):
 
 def test_sets_and_intervals_by_column(mixed):
     X, y = mixed
-    model = HypersphericalMultiTask(calibrate=True, validation_fraction=0.3, random_state=0).fit(X, y)
-    assert {name: sets.shape for name, sets in model.conformal_sets(X).items()} == {"0": (150, 2), "2": (150, 3)}
+    model = HypersphericalMultiTask(calibrate=True, validation_fraction=0.3, random_state=0).fit(
+        X, y
+    )
+    assert {name: sets.shape for name, sets in model.conformal_sets(X).items()} == {
+        "0": (150, 2),
+        "2": (150, 3),
+    }
     assert {name: ends.shape for name, ends in model.predict_interval(X).items()} == {"1": (150, 2)}
 
 

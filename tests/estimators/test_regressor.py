@@ -10,7 +10,9 @@ def test_numbers_are_read_off_as_cosines_to_the_pole(a_slope):
     assert model.score(X, y) > 0.9
     assert model.bounds_ == (y.min(), y.max())
     low, high = model.bounds_
-    np.testing.assert_allclose(model.predict(X), (low + high) / 2 + model.cosines(X) * (high - low) / 2)
+    np.testing.assert_allclose(
+        model.predict(X), (low + high) / 2 + model.cosines(X) * (high - low) / 2
+    )
     np.testing.assert_allclose(model.transform(X)[:, 0], model.cosines(X), atol=1e-9)
 
 
@@ -29,7 +31,9 @@ def test_a_constant_is_learned():
 
 def test_intervals_hold_the_truth_about_as_often_as_stated(a_slope):
     X, y = a_slope
-    model = HypersphericalRegressor(calibrate=True, validation_fraction=0.4, random_state=0).fit(X, y)
+    model = HypersphericalRegressor(calibrate=True, validation_fraction=0.4, random_state=0).fit(
+        X, y
+    )
     ends = model.predict_interval(X, coverage=0.8)
     assert ((ends[:, 0] <= y) & (y <= ends[:, 1])).mean() > 0.6
     assert (ends[:, 1] - ends[:, 0]).max() < np.ptp(y)
@@ -49,6 +53,8 @@ def test_partial_fit_goes_on_and_takes_numbers_beyond_the_first_bounds(a_slope):
 
 def test_early_stopping_goes_by_the_error(a_slope):
     X, y = a_slope
-    model = HypersphericalRegressor(early_stopping=True, patience=3, epochs=200, random_state=0).fit(X, y)
+    model = HypersphericalRegressor(
+        early_stopping=True, patience=3, epochs=200, random_state=0
+    ).fit(X, y)
     assert model.n_iter_ < 200
     assert "target/mae" in model.history_[0]["valid"]

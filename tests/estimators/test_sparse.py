@@ -28,7 +28,9 @@ def test_rows_are_taken_and_joined_as_of_a_dense_tensor():
     ids = torch.tensor([5, 5, 0, 119])
     assert torch.equal(take_rows(rows, ids).to_dense(), dense[ids])
     assert torch.equal(take_rows(rows, slice(3, 9)).to_dense(), dense[3:9])
-    assert torch.equal(join_rows([rows, take_rows(rows, ids)]).to_dense(), torch.cat([dense, dense[ids]]))
+    assert torch.equal(
+        join_rows([rows, take_rows(rows, ids)]).to_dense(), torch.cat([dense, dense[ids]])
+    )
 
 
 def test_the_first_layer_gives_sparse_rows_the_outputs_and_gradients_of_dense_ones():
@@ -47,10 +49,16 @@ def test_the_first_layer_gives_sparse_rows_the_outputs_and_gradients_of_dense_on
 @pytest.mark.parametrize("options", [{}, {"calibrate": True, "early_stopping": True, "replay": 3}])
 def test_a_sparse_table_answers_as_the_same_table_dense(options):
     X, y = words()
-    options = options | {"backbone": lambda out_dim, shape: MLP(out_dim, shape[0])}  # by default they differ
+    options = options | {
+        "backbone": lambda out_dim, shape: MLP(out_dim, shape[0])
+    }  # by default they differ
     sparsely = HypersphericalClassifier(random_state=0, epochs=8, **options).fit(X, y)
-    same = {name: getattr(sparsely.settings_, name) for name in ("batch_size", "lr", "weight_decay")}
-    densely = HypersphericalClassifier(random_state=0, epochs=8, standardize="global", **same, **options)
+    same = {
+        name: getattr(sparsely.settings_, name) for name in ("batch_size", "lr", "weight_decay")
+    }
+    densely = HypersphericalClassifier(
+        random_state=0, epochs=8, standardize="global", **same, **options
+    )
     densely.fit(X.toarray(), y)
     np.testing.assert_allclose(sparsely.cosines(X), densely.cosines(X.toarray()), atol=1e-6)
     np.testing.assert_allclose(sparsely.cosines(X.toarray()), densely.cosines(X), atol=1e-6)

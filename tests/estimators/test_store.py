@@ -8,7 +8,11 @@ import pytest
 from safetensors.torch import load_file, save_file
 
 import hyperproto as hp
-from hyperproto.estimators import HypersphericalClassifier, HypersphericalMultiTask, HypersphericalRegressor
+from hyperproto.estimators import (
+    HypersphericalClassifier,
+    HypersphericalMultiTask,
+    HypersphericalRegressor,
+)
 
 
 @pytest.fixture
@@ -24,17 +28,27 @@ def test_a_saved_classifier_comes_back_to_the_same_bits(classifier, three_kinds,
     back = hp.load(tmp_path / "model")
     assert type(back) is HypersphericalClassifier
     assert back.get_params() == classifier.get_params()
-    for method in ("predict_proba", "decision_function", "transform", "outlier_score", "conformal_sets"):
+    for method in (
+        "predict_proba",
+        "decision_function",
+        "transform",
+        "outlier_score",
+        "conformal_sets",
+    ):
         np.testing.assert_array_equal(getattr(back, method)(X), getattr(classifier, method)(X))
     assert back.predict(X).tolist() == classifier.predict(X).tolist()
     assert back.partial_fit(X, y).n_iter_ == classifier.n_iter_ + 1
 
 
-@pytest.mark.parametrize("labels", [[3, 1, 2], [-1.0, 1.0, 2.0], [False, True, True], ["é", "", "a b"]])
+@pytest.mark.parametrize(
+    "labels", [[3, 1, 2], [-1.0, 1.0, 2.0], [False, True, True], ["é", "", "a b"]]
+)
 @pytest.mark.parametrize("as_object", [False, True])
 def test_class_names_of_any_dtype_come_back(three_kinds, tmp_path, labels, as_object):
     X, names = three_kinds
-    y = np.array(labels, dtype=object if as_object else None)[np.unique(names, return_inverse=True)[1]]
+    y = np.array(labels, dtype=object if as_object else None)[
+        np.unique(names, return_inverse=True)[1]
+    ]
     if as_object and not isinstance(labels[0], str):
         y = y.astype(str).astype(object)
     model = HypersphericalClassifier(epochs=1, class_weight={y[0]: 2.0}, random_state=0).fit(X, y)
@@ -47,7 +61,9 @@ def test_class_names_of_any_dtype_come_back(three_kinds, tmp_path, labels, as_ob
 
 def test_regressors_and_several_tasks_come_back(a_slope, tmp_path):
     X, y = a_slope
-    regressor = HypersphericalRegressor(epochs=3, calibrate=True, random_state=0).fit(X.astype("float32"), y)
+    regressor = HypersphericalRegressor(epochs=3, calibrate=True, random_state=0).fit(
+        X.astype("float32"), y
+    )
     regressor.save(tmp_path / "number")
     back = hp.load(tmp_path / "number")
     assert back.bounds_ == regressor.bounds_
@@ -92,14 +108,24 @@ def test_pickle_and_joblib_work_too(classifier, three_kinds, tmp_path):
 @pytest.mark.parametrize(
     ("said", "sentence"),
     [
-        ("hyperproto.estimator/1", r"format hyperproto.estimator/3; got hyperproto.estimator/1. Fit it again"),
-        ("something else", "must be an estimator of format hyperproto.estimator/3; got something else"),
+        (
+            "hyperproto.estimator/1",
+            r"format hyperproto.estimator/3; got hyperproto.estimator/1. Fit it again",
+        ),
+        (
+            "something else",
+            "must be an estimator of format hyperproto.estimator/3; got something else",
+        ),
     ],
 )
 def test_a_file_of_another_version_says_so(classifier, tmp_path, said, sentence):
     classifier.save(tmp_path / "model")
     path = tmp_path / "model" / "estimator.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"format": said, "versions": {"hyperproto": "9.9"}}))
+    path.write_text(
+        json.dumps(
+            json.loads(path.read_text()) | {"format": said, "versions": {"hyperproto": "9.9"}}
+        )
+    )
     with pytest.raises(ValueError, match=sentence):
         hp.load(tmp_path / "model")
 
@@ -110,7 +136,9 @@ def test_a_damaged_file_gets_a_sentence(classifier, tmp_path):
     whole = json.loads(path.read_text())
     for missing in ("columns", "network", "space", "inputs", "calibrations"):
         path.write_text(json.dumps({key: value for key, value in whole.items() if key != missing}))
-        with pytest.raises(ValueError, match=f"must be complete and unchanged .`{missing}` must be given"):
+        with pytest.raises(
+            ValueError, match=f"must be complete and unchanged .`{missing}` must be given"
+        ):
             hp.load(tmp_path / "model")
     path.write_text(json.dumps(whole | {"class": "Popen"}))
     with pytest.raises(ValueError, match='Unknown estimator "Popen"'):
@@ -121,8 +149,12 @@ def test_what_cannot_be_saved_is_said_before_anything_is_written(three_kinds, tm
     import torch
 
     X, y = three_kinds
-    own = HypersphericalClassifier(backbone=lambda dim, shape: torch.nn.Linear(shape[0], dim), epochs=1).fit(X, y)
-    with pytest.raises(ValueError, match="must be one of hyperproto.models to be saved; got Linear"):
+    own = HypersphericalClassifier(
+        backbone=lambda dim, shape: torch.nn.Linear(shape[0], dim), epochs=1
+    ).fit(X, y)
+    with pytest.raises(
+        ValueError, match="must be one of hyperproto.models to be saved; got Linear"
+    ):
         own.save(tmp_path / "model")
     assert not (tmp_path / "model").exists()
 
@@ -150,7 +182,9 @@ def test_an_estimator_that_was_saved_may_be_overwritten_and_nothing_else(three_k
     (tmp_path / "model" / "notes.txt").write_text("mine")
     with pytest.raises(ValueError, match="must be new or empty"):
         first.save(tmp_path / "model", overwrite=True)
-    np.testing.assert_array_equal(hp.load(tmp_path / "model").predict_proba(X), second.predict_proba(X))
+    np.testing.assert_array_equal(
+        hp.load(tmp_path / "model").predict_proba(X), second.predict_proba(X)
+    )
 
 
 def test_training_tells_how_it_goes_where_asked(three_kinds, capfd):
@@ -166,7 +200,10 @@ def test_training_tells_how_it_goes_where_asked(three_kinds, capfd):
 
 def test_overwriting_removes_only_files_of_an_estimator(classifier, tmp_path):
     for model, files in {
-        "a description of another kind": {"estimator.json": '{"mine": 1}', "last.safetensors": "mine"},
+        "a description of another kind": {
+            "estimator.json": '{"mine": 1}',
+            "last.safetensors": "mine",
+        },
         "prototypes of the user": {"prototypes.mine.safetensors": "mine"},
         "more prototypes than it has": {"prototypes.7.safetensors": "mine"},
     }.items():
@@ -189,16 +226,23 @@ def test_an_estimator_is_there_until_the_new_one_is(classifier, three_kinds, tmp
     monkeypatch.setattr("hyperproto.training.checkpoint.save_file", raise_full_disk)
     with pytest.raises(OSError, match="No space left on device"):
         second.save(tmp_path / "model", overwrite=True)
-    np.testing.assert_array_equal(hp.load(tmp_path / "model").predict_proba(X), classifier.predict_proba(X))
+    np.testing.assert_array_equal(
+        hp.load(tmp_path / "model").predict_proba(X), classifier.predict_proba(X)
+    )
     monkeypatch.undo()
     monkeypatch.setattr("hyperproto._core.files.shutil.copyfile", raise_full_disk)
     with pytest.raises(OSError, match="No space left on device"):
         second.save(tmp_path / "model", overwrite=True)
-    np.testing.assert_array_equal(hp.load(tmp_path / "model").predict_proba(X), second.predict_proba(X))
+    np.testing.assert_array_equal(
+        hp.load(tmp_path / "model").predict_proba(X), second.predict_proba(X)
+    )
     monkeypatch.undo()
     second.save(tmp_path / "model", overwrite=True)
     second.save(tmp_path / "fresh")
-    contents = [{path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} for name in ("model", "fresh")]
+    contents = [
+        {path.name: path.read_bytes() for path in (tmp_path / name).iterdir()}
+        for name in ("model", "fresh")
+    ]
     assert contents[0] == contents[1]
 
 
@@ -238,7 +282,9 @@ def _mix_kinds(described):
 def test_parts_of_a_file_that_do_not_fit_each_other_are_named(tmp_path, damage, sentence):
     X = np.random.default_rng(0).normal(size=(40, 3))
     y = np.stack([(X[:, 0] > 0).astype(object), X[:, 1].astype(object)], axis=1)
-    HypersphericalMultiTask(epochs=1, calibrate=True, random_state=0).fit(X, y).save(tmp_path / "model")
+    HypersphericalMultiTask(epochs=1, calibrate=True, random_state=0).fit(X, y).save(
+        tmp_path / "model"
+    )
     path = tmp_path / "model" / "estimator.json"
     described = json.loads(path.read_text())
     damage(described)
@@ -250,7 +296,9 @@ def test_parts_of_a_file_that_do_not_fit_each_other_are_named(tmp_path, damage, 
 @pytest.mark.parametrize("name", ["held_out.safetensors", "replay.safetensors"])
 def test_stored_labels_of_classes_that_are_not_there_are_refused(three_kinds, tmp_path, name):
     X, y = three_kinds
-    HypersphericalClassifier(epochs=1, replay=2, calibrate=True, random_state=0).fit(X, y).save(tmp_path / "model")
+    HypersphericalClassifier(epochs=1, replay=2, calibrate=True, random_state=0).fit(X, y).save(
+        tmp_path / "model"
+    )
     tensors = load_file(tmp_path / "model" / name)
     tensors["targets.0"][0] = 2**40
     save_file(tensors, tmp_path / "model" / name)

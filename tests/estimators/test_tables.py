@@ -10,17 +10,30 @@ import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 import hyperproto as hp
+from hyperproto._core.errors import InputError
+from hyperproto._core.schema import from_plain
 from hyperproto.data.preprocessing import Standardizer, TablePreprocessing
 from hyperproto.data.readers import describe_data
 from hyperproto.data.tables import read_table
-from hyperproto.estimators import HypersphericalClassifier, HypersphericalMultiTask, HypersphericalRegressor
+from hyperproto.estimators import (
+    HypersphericalClassifier,
+    HypersphericalMultiTask,
+    HypersphericalRegressor,
+)
+from hyperproto.runtime.tables import MOST_CATEGORIES, ColumnCode, TableEncoder, frame_columns
 from hyperproto.spec import RunSpec, TrainSettings
 from hyperproto.training import read_run, train
-from hyperproto_runtime.errors import InputError
-from hyperproto_runtime.schema import from_plain
-from hyperproto_runtime.tables import MOST_CATEGORIES, ColumnCode, TableEncoder, frame_columns
 
-PARTS = ["size", "size is empty", "color=blue", "color=red", "old", "seen day", "seen weekday", "seen hour"]
+PARTS = [
+    "size",
+    "size is empty",
+    "color=blue",
+    "color=red",
+    "old",
+    "seen day",
+    "seen weekday",
+    "seen hour",
+]
 
 
 @pytest.fixture
@@ -38,13 +51,17 @@ def test_each_kind_of_column_becomes_numbers(frame):
     assert list(encoder.outputs) == PARTS
     day = (pd.Timestamp("2024-01-03 13:30") - pd.Timestamp("1970-01-01")) / pd.Timedelta(days=1)
     found = encoder.encode(frame_columns(frame))[0]
-    np.testing.assert_allclose(found, [np.nanmedian(frame["size"]), 1, 0, 0, 1, day, 2, 13])  # green occurs once
+    np.testing.assert_allclose(
+        found, [np.nanmedian(frame["size"]), 1, 0, 0, 1, day, 2, 13]
+    )  # green occurs once
     again = from_plain(TableEncoder, json.loads(json.dumps(asdict(encoder))))
     assert again == encoder
 
 
 def test_durations_are_seconds():
-    frame = pd.DataFrame({"took": pd.to_timedelta([90, 30, None, 60], unit="s"), "kind": list("abab")})
+    frame = pd.DataFrame(
+        {"took": pd.to_timedelta([90, 30, None, 60], unit="s"), "kind": list("abab")}
+    )
     arrow = pyarrow.Table.from_pandas(frame)
     for table in (frame, arrow):
         encoder = TableEncoder.fit(frame_columns(table))
@@ -66,7 +83,8 @@ def test_plain_arrays_hold_finite_numbers(kind):
     words[0, 0] = "red"
     for values in (words, words.tolist(), np.array([["red", "blue"]] * 20)):
         with pytest.raises(
-            InputError, match="^`X` must hold numbers; got 'red'. Words may be in tables with named columns"
+            InputError,
+            match="^`X` must hold numbers; got 'red'. Words may be in tables with named columns",
         ):
             kind(epochs=1).fit(values, y)
     with pytest.raises(InputError, match="^`X` must hold numbers; got 'red'"):
@@ -83,14 +101,22 @@ def test_very_many_categories_are_hashed():
 
 
 def test_categories_of_pandas_stay_categories_where_they_look_like_numbers():
-    frame = pd.DataFrame({"code": pd.Categorical([1, 2, 1, 2]), "count": pd.array([1, None, 3, 4], dtype="Int64")})
+    frame = pd.DataFrame(
+        {"code": pd.Categorical([1, 2, 1, 2]), "count": pd.array([1, None, 3, 4], dtype="Int64")}
+    )
     encoder = TableEncoder.fit(frame_columns(frame))
     assert encoder.outputs == ("code=1", "code=2", "count", "count is empty")
 
 
-@pytest.mark.parametrize("kind", [HypersphericalClassifier, HypersphericalRegressor, HypersphericalMultiTask])
+@pytest.mark.parametrize(
+    "kind", [HypersphericalClassifier, HypersphericalRegressor, HypersphericalMultiTask]
+)
 def test_estimators_take_tables_and_keep_how_when_saved(kind, frame, tmp_path):
-    y = (frame["color"] == "red").astype(float if kind is HypersphericalRegressor else str).to_numpy()
+    y = (
+        (frame["color"] == "red")
+        .astype(float if kind is HypersphericalRegressor else str)
+        .to_numpy()
+    )
     model = kind(random_state=0).fit(frame, y)
     assert model.score(frame, y) > 0.9
     model.save(tmp_path / "model")
@@ -105,11 +131,15 @@ def test_estimators_take_tables_and_keep_how_when_saved(kind, frame, tmp_path):
 def test_what_training_has_not_seen_is_handled(frame):
     y = frame["color"].to_numpy()
     model = HypersphericalClassifier(random_state=0).fit(frame, y)
-    other = frame.assign(color="green", size=np.nan, more=1)[["more", "seen", "old", "color", "size"]]
+    other = frame.assign(color="green", size=np.nan, more=1)[
+        ["more", "seen", "old", "color", "size"]
+    ]
     assert set(model.predict(other)) <= {"red", "blue"}  # in another order, with a column too many
     with pytest.raises(ValueError, match='must have a column "old"'):
         model.predict(frame.drop(columns="old"))
-    with pytest.raises(ValueError, match="Column \"size\" must hold finite numbers.*'big' in row 1"):
+    with pytest.raises(
+        ValueError, match="Column \"size\" must hold finite numbers.*'big' in row 1"
+    ):
         model.predict(frame.assign(size="big"))
     with pytest.raises(TypeError, match="must be a table with named columns"):
         model.predict(np.zeros((3, 4)))
@@ -117,7 +147,9 @@ def test_what_training_has_not_seen_is_handled(frame):
 
 def test_many_rows_are_binned_and_learn_what_has_thresholds(tmp_path):
     draw = np.random.default_rng(0)
-    frame = pd.DataFrame({"size": draw.random(4800) * 9, "color": draw.choice(["red", "blue"], 4800)})
+    frame = pd.DataFrame(
+        {"size": draw.random(4800) * 9, "color": draw.choice(["red", "blue"], 4800)}
+    )
     y = np.where(frame["size"].astype(int) % 3 == 1, "middle", "side")
     model = HypersphericalClassifier(epochs=3, replay=2, random_state=0).fit(frame[:4000], y[:4000])
     assert [len(knots) for knots in model.inputs_.knots] == [5, 0, 0]
@@ -138,7 +170,9 @@ def test_many_rows_are_binned_and_learn_what_has_thresholds(tmp_path):
 
 def test_many_rows_are_binned_in_the_same_way_on_the_command_line(tmp_path):
     draw = np.random.default_rng(0)
-    frame = pd.DataFrame({"size": draw.normal(size=4000).astype(np.float32), "age": draw.integers(0, 90, 4000)})
+    frame = pd.DataFrame(
+        {"size": draw.normal(size=4000).astype(np.float32), "age": draw.integers(0, 90, 4000)}
+    )
     kind = np.where(frame["size"] > 0, "big", "small")
     frame.assign(kind=kind).to_csv(tmp_path / "t.csv", index=False)
     spec = describe_data(tmp_path / "t.csv", classes=["kind"], held_out=0.0)
@@ -148,13 +182,17 @@ def test_many_rows_are_binned_in_the_same_way_on_the_command_line(tmp_path):
     stored = read_run(tmp_path / "run")
     assert stored.settings == {**model.settings_.to_dict(), "seed": 0}
     knots = stored.preprocessing["scaling"]["knots"]
-    np.testing.assert_allclose(np.concatenate(knots), np.concatenate(model.inputs_.knots), rtol=1e-6)
+    np.testing.assert_allclose(
+        np.concatenate(knots), np.concatenate(model.inputs_.knots), rtol=1e-6
+    )
 
 
 def test_a_table_of_numbers_alone_is_taken_as_it_is():
     frame = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 2)), columns=["a", "b"])
     y = (frame["a"] > 0).to_numpy()
-    one, other = (HypersphericalClassifier(random_state=0).fit(X, y) for X in (frame, frame.to_numpy()))
+    one, other = (
+        HypersphericalClassifier(random_state=0).fit(X, y) for X in (frame, frame.to_numpy())
+    )
     assert one.encoder_ is None
     np.testing.assert_array_equal(one.cosines(frame), other.cosines(frame.to_numpy()))
 
@@ -163,7 +201,9 @@ WORDS = [f"word{index}" for index in range(1200)]
 
 
 def write_texts(path):
-    """Write a table of texts with more different words than there are rows, and return the texts and their kinds."""
+    """Write a table of texts with more different words than there are rows, and return the texts
+    and their kinds.
+    """
     draw = np.random.default_rng(0)
     kinds = draw.choice(["a", "b", "c"], 120)
     texts = [f"{' '.join(draw.choice(WORDS, 30))} {kind}{kind}" for kind in kinds]
@@ -185,7 +225,9 @@ def test_a_text_gets_the_same_network_and_settings_on_the_command_line(tmp_path)
 
 def test_numbers_with_gaps_are_the_same_inputs_on_the_command_line(tmp_path):
     draw = np.random.default_rng(0)
-    frame = pd.DataFrame({"size": draw.normal(size=80).round(3), "age": draw.integers(0, 90, 80).astype(float)})
+    frame = pd.DataFrame(
+        {"size": draw.normal(size=80).round(3), "age": draw.integers(0, 90, 80).astype(float)}
+    )
     kind = np.where(frame["size"] > 0, "big", "small")
     frame.loc[::7, "age"] = np.nan
     frame.assign(kind=kind).to_csv(tmp_path / "t.csv", index=False)
@@ -194,7 +236,9 @@ def test_numbers_with_gaps_are_the_same_inputs_on_the_command_line(tmp_path):
     assert source.preprocessing.encoder == model.encoder_
     assert source.preprocessing.encoder.outputs == ("size", "age", "age is empty")
     mine, theirs = source.preprocessing.scaling, model.inputs_
-    np.testing.assert_allclose([mine.mean, mine.scale], [theirs.mean, theirs.scale], rtol=1e-6)  # read as float32
+    np.testing.assert_allclose(
+        [mine.mean, mine.scale], [theirs.mean, theirs.scale], rtol=1e-6
+    )  # read as float32
 
 
 @pytest.mark.parametrize(
@@ -223,8 +267,14 @@ def test_a_stored_text_is_the_only_column_and_only_divided():
 def test_free_text_as_a_column_warns_and_alone_gets_a_sentence():
     texts = pd.Series([f"this is message number {i}" for i in range(40)])
     y = np.arange(40) % 2
-    with pytest.warns(UserWarning, match='^"said" says something else in nearly every row.*TfidfVectorizer'):
-        HypersphericalClassifier(epochs=1).fit(pd.DataFrame({"said": texts, "size": np.arange(40) % 7}), y)
+    with pytest.warns(
+        UserWarning, match='^"said" says something else in nearly every row.*TfidfVectorizer'
+    ):
+        HypersphericalClassifier(epochs=1).fit(
+            pd.DataFrame({"said": texts, "size": np.arange(40) % 7}), y
+        )
     for given in (texts, list(texts)):
-        with pytest.raises(ValueError, match="must be a table of numbers.* got texts.*TfidfVectorizer"):
+        with pytest.raises(
+            ValueError, match="must be a table of numbers.* got texts.*TfidfVectorizer"
+        ):
             HypersphericalClassifier().fit(given, y)

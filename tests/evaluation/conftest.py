@@ -41,7 +41,10 @@ def write_numbers(path: Path, *, n: int = 40, seed: int = 0, beyond: float | Non
     """Write a table: two columns to learn from, a class and a number to predict."""
     rng = np.random.default_rng(seed)
     a, b = rng.normal(size=(2, n)).round(3)
-    lines = [f"{x},{y},{'right' if x > 0 else 'left'},{10 * np.tanh(y):.3f}" for x, y in zip(a, b, strict=True)]
+    lines = [
+        f"{x},{y},{'right' if x > 0 else 'left'},{10 * np.tanh(y):.3f}"
+        for x, y in zip(a, b, strict=True)
+    ]
     if beyond is not None:
         lines[-1] = lines[-1].rpartition(",")[0] + f",{beyond}"
     path.write_text("\n".join(["a,b,side,height", *lines]) + "\n")

@@ -8,7 +8,12 @@ import torch
 import hyperproto as hp
 from hyperproto.evaluation import Calibration, calibrate_run, evaluate_run, open_run, predict_files
 from hyperproto.evaluation.calibrate import fit_calibration
-from hyperproto.evaluation.confidence import ClassCalibration, ConformalInterval, Temperature, uncalibrated
+from hyperproto.evaluation.confidence import (
+    ClassCalibration,
+    ConformalInterval,
+    Temperature,
+    uncalibrated,
+)
 from hyperproto.metrics import calibration_error
 from tests.evaluation.conftest import write_images, write_numbers
 from tests.training.conftest import make_blobs, make_network
@@ -23,7 +28,9 @@ def images(image_run, tmp_path):
 
 @pytest.fixture
 def table(table_run, tmp_path):
-    return shutil.copytree(table_run.folder, tmp_path / "run"), write_numbers(tmp_path / "held.csv", n=60, seed=7)
+    return shutil.copytree(table_run.folder, tmp_path / "run"), write_numbers(
+        tmp_path / "held.csv", n=60, seed=7
+    )
 
 
 def test_a_calibration_is_written_and_read_back(table):
@@ -60,7 +67,9 @@ def test_the_calibration_error_without_a_calibration_is_that_of_cosines_times_te
     cosines = space.scores(network(inputs))["side"].detach().double()
     sure, predicted = torch.softmax(10 * cosines, dim=1).max(dim=1)
     expected = calibration_error(sure, predicted == targets)
-    assert evaluate_run(folder, data).tasks["side"].confidence.calibration_error == pytest.approx(expected, abs=1e-6)
+    assert evaluate_run(folder, data).tasks["side"].confidence.calibration_error == pytest.approx(
+        expected, abs=1e-6
+    )
 
 
 def test_predictions_of_a_calibrated_run_have_confidence(table):
@@ -81,7 +90,9 @@ def test_predictions_of_a_calibrated_run_have_confidence(table):
         assert side["name"] == ("unknown" if side["unknown"] else side["top"][0]["name"])
         unknown += side["unknown"]
         assert height["low"] <= height["value"] <= height["high"]
-        assert height["low"] == pytest.approx(max(height["value"] - interval.radius, interval.low), abs=1e-4)
+        assert height["low"] == pytest.approx(
+            max(height["value"] - interval.radius, interval.low), abs=1e-4
+        )
     assert 0 < unknown <= 0.2 * 60
 
 
@@ -91,15 +102,23 @@ def test_evaluation_measures_the_promises(table, tmp_path):
     found = evaluate_run(folder, data)
     assert (found.calibrated, found.fitted_here) == (True, True)
     sets, intervals = (found.tasks[name].confidence for name in ("side", "height"))
-    assert (sets.stated_coverage, sets.stated_rejection, intervals.stated_coverage) == (0.8, 0.2, 0.8)
+    assert (sets.stated_coverage, sets.stated_rejection, intervals.stated_coverage) == (
+        0.8,
+        0.2,
+        0.8,
+    )
     assert sets.coverage >= 0.8  # on what it was fitted on
     assert 1 <= sets.set_size <= 2
-    assert sets.rejection == pytest.approx(11 / 60)  # 61 * 0.8 = 48.8: the 49th of 60 scores is let in still
+    assert sets.rejection == pytest.approx(
+        11 / 60
+    )  # 61 * 0.8 = 48.8: the 49th of 60 scores is let in still
     assert 48 / 60 <= intervals.coverage <= 49 / 60 + 1e-9  # the 49th may be lost to rounding
     other = evaluate_run(folder, write_numbers(tmp_path / "other.csv", n=30, seed=9))
     assert (other.calibrated, other.fitted_here) == (True, False)
     assert (
-        json.loads(json.dumps(other.to_dict(), allow_nan=False))["tasks"]["side"]["confidence"]["stated_coverage"]
+        json.loads(json.dumps(other.to_dict(), allow_nan=False))["tasks"]["side"]["confidence"][
+            "stated_coverage"
+        ]
         == 0.8
     )
 
@@ -165,7 +184,12 @@ def test_a_calibration_for_other_weights_or_of_another_form_is_refused(table):
 def test_a_calibration_written_before_confidence_was_shared_is_read():
     """As the first version of the format has it, infinity as null."""
     sets = {"kind": "conformal_sets", "threshold": None, "coverage": 0.8, "empty": False}
-    side = {"kind": "classes", "model": {"kind": "temperature", "scale": 3.5}, "sets": sets, "outlier": "length"}
+    side = {
+        "kind": "classes",
+        "model": {"kind": "temperature", "scale": 3.5},
+        "sets": sets,
+        "outlier": "length",
+    }
     stored = {
         "format": "hyperproto.calibration/1",
         "origin": {"data": "held", "split": "all", "which": "last", "weights": "0"},
@@ -173,7 +197,13 @@ def test_a_calibration_written_before_confidence_was_shared_is_read():
         "measures": {"side/ece": 0.1, "side/ece_before": None},
         "tasks": {
             "side": {**side, "rejection": {"kind": "rejection", "threshold": -0.5, "rate": 0.1}},
-            "height": {"kind": "conformal_interval", "radius": 3.2, "coverage": 0.8, "low": -10.0, "high": 10.0},
+            "height": {
+                "kind": "conformal_interval",
+                "radius": 3.2,
+                "coverage": 0.8,
+                "low": -10.0,
+                "high": 10.0,
+            },
         },
     }
     found = Calibration.from_dict(stored)
@@ -192,13 +222,17 @@ def test_mistakes_get_a_sentence(table, image_run, tmp_path):
         calibrate_run(folder, data, coverage=90)
     with pytest.raises(ValueError, match="Data to calibrate on must have targets; got none"):
         calibrate_run(folder, (torch.zeros(3, 2), {}))
-    with pytest.raises(FileNotFoundError, match="must be a folder of images, or a table; got nothing"):
+    with pytest.raises(
+        FileNotFoundError, match="must be a folder of images, or a table; got nothing"
+    ):
         evaluate_run(folder, data, unknown=tmp_path / "none")
     assert not (folder / "calibration.json").exists()
     blobs = make_blobs(20)
     numbers = (blobs.inputs, blobs.targets["size"])
     space = hp.Space(3, hp.Range(-5, 5))
-    with pytest.raises(ValueError, match="`reject` must be left out where all tasks are numbers; got 0.1"):
+    with pytest.raises(
+        ValueError, match="`reject` must be left out where all tasks are numbers; got 0.1"
+    ):
         fit_calibration(make_network(), space, numbers, reject=0.1)
     missing = (blobs.inputs, torch.full((20,), torch.nan))
     with pytest.raises(ValueError, match='must have labels for "target"; got none'):
@@ -231,7 +265,9 @@ def test_bare_probabilities_have_the_scale_of_their_loss():
 def test_numbers_get_intervals_within_their_bounds():
     blobs = make_blobs(40)
     space = hp.Space(3, hp.Range(-5, 5))
-    found = fit_calibration(make_network(), space, (blobs.inputs, blobs.targets["size"])).tasks["target"]
+    found = fit_calibration(make_network(), space, (blobs.inputs, blobs.targets["size"])).tasks[
+        "target"
+    ]
     assert isinstance(found, ConformalInterval)
     assert (found.low, found.high) == (-5, 5)
 
@@ -243,10 +279,14 @@ def _inputs(path, network, space, folder):
     rows = torch.tensor([[float(cell) for cell in line[:2]] for line in lines])
     scaling = {name: torch.tensor(values) for name, values in preprocessing["scaling"].items()}
     inputs = (rows - scaling["mean"]) / scaling["scale"]
-    return inputs, space.encode({"side": [line[2] for line in lines], "height": [0.0] * len(lines)})["side"]
+    return inputs, space.encode(
+        {"side": [line[2] for line in lines], "height": [0.0] * len(lines)}
+    )["side"]
 
 
 def test_no_class_of_a_run_is_called_what_rejected_inputs_are_called():
     space, network = hp.Space(3, hp.Classes(["known", "unknown", "other"])), make_network()
-    with pytest.raises(ValueError, match='"target" must have no class called "unknown", the answer of `reject`'):
+    with pytest.raises(
+        ValueError, match='"target" must have no class called "unknown", the answer of `reject`'
+    ):
         fit_calibration(network, space, make_blobs(), reject=0.1)

@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 import hyperproto as hp
+from hyperproto._core.errors import NonFiniteLossError
 from hyperproto.data import Arrays, read_table, training_data
 from hyperproto.evaluation import Finding, examine_run, open_run
 from hyperproto.evaluation import findings as checks
@@ -16,7 +17,6 @@ from hyperproto.evaluation.doctor import split_outputs
 from hyperproto.evaluation.findings import Evidence, SplitOutputs
 from hyperproto.models import create_backbone
 from hyperproto.training import DataSpec, RunSpec, read_run
-from hyperproto_runtime.errors import NonFiniteLossError
 from tests.cli.test_cli import run as run_verb
 
 NAMES = ["left", "middle", "right"]
@@ -29,14 +29,32 @@ def write_table(path, *, n=90, clip=None, noise=0.0, seed=0):
     a, b = (kinds - 1) * 3 + rng.normal(size=n) * 0.3, rng.uniform(-1, 1, size=n)
     labels = np.where(rng.uniform(size=n) < noise, rng.integers(0, 3, n), kinds)
     heights = b if clip is None else b.clip(-clip, clip)
-    lines = [f"{x:.4f},{y:.4f},{NAMES[k]},{h:.4f}" for x, y, k, h in zip(a, b, labels, heights, strict=True)]
+    lines = [
+        f"{x:.4f},{y:.4f},{NAMES[k]},{h:.4f}"
+        for x, y, k, h in zip(a, b, labels, heights, strict=True)
+    ]
     path.write_text("\n".join(["a,b,side,height", *lines]) + "\n")
     return path
 
 
-def train(folder, path, *, network=None, space=None, epochs=30, lr=0.02, classes=True, ranges=True, **options):
+def train(
+    folder,
+    path,
+    *,
+    network=None,
+    space=None,
+    epochs=30,
+    lr=0.02,
+    classes=True,
+    ranges=True,
+    **options,
+):
     """Train a run that knows its data."""
-    columns = {"classes": ["side"] if classes else [], "ranges": ["height"] if ranges else [], "columns": ["a", "b"]}
+    columns = {
+        "classes": ["side"] if classes else [],
+        "ranges": ["height"] if ranges else [],
+        "columns": ["a", "b"],
+    }
     source = read_table(path, **columns)
     torch.manual_seed(0)
     dim = 4 if space is None else space.dim
@@ -70,7 +88,9 @@ def names(findings):
 def altered(healthy, losses):
     """A record of a run with these losses."""
     record = read_run(healthy)
-    record.history[:] = [{"epoch": i, "loss": loss, "lr": 0.5, "valid": {}} for i, loss in enumerate(losses)]
+    record.history[:] = [
+        {"epoch": i, "loss": loss, "lr": 0.5, "valid": {}} for i, loss in enumerate(losses)
+    ]
     return Evidence(record, hp.load(healthy).space)
 
 
@@ -99,8 +119,12 @@ def test_without_data_what_could_not_be_checked_is_listed_with_the_reason(health
 def test_a_relu_before_the_sphere_is_found(tmp_path):
     torch.manual_seed(3)
     network = nn.Sequential(nn.Linear(2, 4), nn.ReLU())
-    folder = train(tmp_path / "run", write_table(tmp_path / "data.csv"), network=network, lr=1e-6, epochs=1)
-    findings = examine_run(open_run(folder, network=nn.Sequential(nn.Linear(2, 4), nn.ReLU()))).findings
+    folder = train(
+        tmp_path / "run", write_table(tmp_path / "data.csv"), network=network, lr=1e-6, epochs=1
+    )
+    findings = examine_run(
+        open_run(folder, network=nn.Sequential(nn.Linear(2, 4), nn.ReLU()))
+    ).findings
     relu = next(finding for finding in findings if finding.name == "a ReLU before the sphere")
     assert relu.severity == "error"
     assert relu.evidence["least"] == 0
@@ -111,7 +135,9 @@ def test_collapsed_outputs_and_classes_never_predicted_are_found(tmp_path):
     network = create_backbone("mlp", out_dim=4, in_features=2, hidden=[4])
     with torch.no_grad():
         list(network.modules())[-1].bias.copy_(torch.tensor([100.0, 10, 10, 10]))
-    folder = train(tmp_path / "run", write_table(tmp_path / "data.csv"), network=network, lr=1e-7, epochs=1)
+    folder = train(
+        tmp_path / "run", write_table(tmp_path / "data.csv"), network=network, lr=1e-7, epochs=1
+    )
     findings = examine_run(folder).findings
     collapse = next(finding for finding in findings if finding.name == "collapsed outputs")
     assert collapse.evidence["mean_length"] > 0.99
@@ -124,7 +150,9 @@ def test_collapsed_outputs_and_classes_never_predicted_are_found(tmp_path):
 def test_outputs_that_have_no_reason_to_differ_are_not_collapsed(healthy):
     z = torch.ones(10, 4, dtype=torch.float64)
     same = {"side": torch.zeros(10, dtype=torch.int64), "height": torch.full((10,), 0.5)}
-    seen = Evidence(read_run(healthy), hp.load(healthy).space, (SplitOutputs("train", z, same, same),))
+    seen = Evidence(
+        read_run(healthy), hp.load(healthy).space, (SplitOutputs("train", z, same, same),)
+    )
     assert list(checks.collapsed_outputs(seen)) == []
 
 
@@ -151,7 +179,9 @@ def test_outputs_that_are_not_finite_are_counted(healthy):
     assert finding.evidence == {"zero": 0.0, "not_finite": 1.0, "outputs": 10.0}
 
 
-@pytest.mark.parametrize(("classes", "dim", "severity"), [(10, 2, "error"), (30, 3, "warning"), (10, 3, "note")])
+@pytest.mark.parametrize(
+    ("classes", "dim", "severity"), [(10, 2, "error"), (30, 3, "warning"), (10, 3, "note")]
+)
 def test_a_dimension_too_small_for_the_classes_is_found(healthy, classes, dim, severity):
     prototypes = hp.place(classes, dim, method="random")  # the bound is the same as for any other
     seen = Evidence(read_run(healthy), hp.Space(dim, hp.Classes(prototypes)))
@@ -162,15 +192,21 @@ def test_a_dimension_too_small_for_the_classes_is_found(healthy, classes, dim, s
 
 
 def test_prototypes_closer_together_than_they_need_be_are_found(healthy):
-    vectors = torch.tensor([[1.0, 0, 0, 0], [0.99, 0.141067, 0, 0], [0, 0, 1, 0]], dtype=torch.float64)
+    vectors = torch.tensor(
+        [[1.0, 0, 0, 0], [0.99, 0.141067, 0, 0], [0, 0, 1, 0]], dtype=torch.float64
+    )
     prototypes = hp.Prototypes.from_tensor(hp.sphere.normalize(vectors), method="by hand")
     seen = Evidence(read_run(healthy), hp.Space(4, hp.Classes(prototypes)))
     assert names(checks.dimension_too_small(seen)) == ["prototypes badly separated"]
 
 
 def test_targets_piling_up_at_a_bound_are_found(tmp_path):
-    folder = train(tmp_path / "run", write_table(tmp_path / "data.csv", clip=0.5), classes=False, epochs=1)
-    finding = next(finding for finding in examine_run(folder).findings if finding.name == "targets at a bound")
+    folder = train(
+        tmp_path / "run", write_table(tmp_path / "data.csv", clip=0.5), classes=False, epochs=1
+    )
+    finding = next(
+        finding for finding in examine_run(folder).findings if finding.name == "targets at a bound"
+    )
     assert 0.1 < finding.evidence["at_low"] < 0.5
     assert 0.1 < finding.evidence["at_high"] < 0.5
     assert "margin" in finding.advice
@@ -180,7 +216,9 @@ def test_a_gap_between_train_and_test_is_found(tmp_path):
     network = create_backbone("mlp", out_dim=4, in_features=2, hidden=[128])
     path = write_table(tmp_path / "data.csv", noise=1.0, n=40)
     folder = train(tmp_path / "run", path, network=network, ranges=False, epochs=15, lr=0.3)
-    finding = next(finding for finding in examine_run(folder).findings if finding.name == "train/test gap")
+    finding = next(
+        finding for finding in examine_run(folder).findings if finding.name == "train/test gap"
+    )
     assert finding.evidence["train"] > finding.evidence["test"] + 0.15
 
 
@@ -192,7 +230,9 @@ def test_a_gap_in_the_error_of_a_number_is_measured_by_its_range(healthy, predic
         SplitOutputs("train", z, values, values),
         SplitOutputs("test", z, {"height": torch.full((9,), predicted)}, values),
     )
-    assert len(list(checks.train_test_gap(Evidence(read_run(healthy), space, parts)))) == (predicted > 0)
+    assert len(list(checks.train_test_gap(Evidence(read_run(healthy), space, parts)))) == (
+        predicted > 0
+    )
 
 
 @pytest.mark.parametrize(
@@ -237,8 +277,12 @@ def test_the_command_says_what_is_wrong_and_what_was_checked(capsys, healthy, tm
     assert (code, err) == (0, "")
     assert out.startswith("Nothing found.\nChecked for a loss that is not finite")
     constant = r"\(a constant answer [\d.]+"
-    assert re.search(rf"\nOn t\w+ data: side/accuracy [\d.]+ % {constant} %\)  height/mae [\d.]+ {constant}", out)
-    folder = train(tmp_path / "run", write_table(tmp_path / "data.csv", clip=0.5), classes=False, epochs=1)
+    assert re.search(
+        rf"\nOn t\w+ data: side/accuracy [\d.]+ % {constant} %\)  height/mae [\d.]+ {constant}", out
+    )
+    folder = train(
+        tmp_path / "run", write_table(tmp_path / "data.csv", clip=0.5), classes=False, epochs=1
+    )
     code, out, _ = run_verb(capsys, "doctor", str(folder))
     assert "warning: targets at a bound\n  height:" in out
     code, out, _ = run_verb(capsys, "doctor", str(folder), "--json")
@@ -248,9 +292,19 @@ def test_the_command_says_what_is_wrong_and_what_was_checked(capsys, healthy, tm
 
 
 def test_the_command_without_data_says_so(capsys, tmp_path):
-    inputs, labels = torch.randn(12, 2, generator=torch.Generator().manual_seed(0)), torch.arange(12) % 3
+    inputs, labels = (
+        torch.randn(12, 2, generator=torch.Generator().manual_seed(0)),
+        torch.arange(12) % 3,
+    )
     network = create_backbone("mlp", out_dim=4, in_features=2, hidden=[4])
-    hp.fit(network, hp.Space(4, hp.Classes(3)), (inputs, labels), epochs=1, folder=tmp_path / "run", progress=False)
+    hp.fit(
+        network,
+        hp.Space(4, hp.Classes(3)),
+        (inputs, labels),
+        epochs=1,
+        folder=tmp_path / "run",
+        progress=False,
+    )
     code, out, _ = run_verb(capsys, "doctor", str(tmp_path / "run"))
     assert code == 0
     assert "Not checked, without outputs: zero norms" in out

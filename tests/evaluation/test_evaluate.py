@@ -15,7 +15,9 @@ from tests.evaluation.conftest import write_images, write_numbers
 from tests.training.conftest import make_network
 
 
-def test_measures_are_those_of_training_to_the_bit_and_the_uneven_batch_counts_once(image_run, table_run):
+def test_measures_are_those_of_training_to_the_bit_and_the_uneven_batch_counts_once(
+    image_run, table_run
+):
     for trained in (image_run, table_run):
         found = evaluate_run(trained.folder, trained.valid)
         assert found.measures == trained.run.metrics
@@ -56,7 +58,10 @@ def test_rows_it_was_validated_on_are_no_training_data(tmp_path):
     path = write_numbers(tmp_path / "numbers.csv")
     data = DataSpec(reader="table", path=str(path), options={"classes": ["side"]}, valid_share=0.25)
     run = train(RunSpec(data=data, train=TrainSettings(epochs=1)), tmp_path / "run")
-    counts = {part: evaluate_run(tmp_path / "run", split=part).examples for part in ("train", "test", "all")}
+    counts = {
+        part: evaluate_run(tmp_path / "run", split=part).examples
+        for part in ("train", "test", "all")
+    }
     assert counts == {"train": read_run(run.folder).config["data"]["train"], "test": 8, "all": 40}
     assert counts["train"] == 24
 
@@ -72,10 +77,15 @@ def test_other_data_without_a_test_part_is_evaluated_whole(image_run, table_run,
     assert (found.split, found.examples) == ("all", 15)
     held_out = evaluate_run(image_run.folder, images, split="test")
     assert (held_out.split, held_out.examples) == ("test", 3)
-    assert evaluate_run(table_run.folder, write_numbers(tmp_path / "more.csv", n=11, seed=5)).examples == 11
+    assert (
+        evaluate_run(table_run.folder, write_numbers(tmp_path / "more.csv", n=11, seed=5)).examples
+        == 11
+    )
 
 
-def test_data_of_a_single_class_or_number_is_evaluated_by_what_the_run_knows(image_run, table_run, tmp_path):
+def test_data_of_a_single_class_or_number_is_evaluated_by_what_the_run_knows(
+    image_run, table_run, tmp_path
+):
     found = evaluate_run(image_run.folder, write_images(tmp_path / "light", ("light",), n=4))
     assert [row.support for row in found.tasks["class"].classes] == [0, 0, 4]
     (tmp_path / "one.csv").write_text("a,b,side,height\n0.5,0.1,right,3\n0.4,0.2,right,3\n")
@@ -88,7 +98,9 @@ def test_data_of_a_single_class_or_number_is_evaluated_by_what_the_run_knows(ima
 def test_the_rule_for_unseen_classes_reaches_every_reader_that_has_one():
     for reader in ("table", "image-folder", "omniart"):
         assert _unseen_option(reader, "missing") == {"unseen": "missing"}
-    assert _unseen_option("cifar-100", "missing") == _unseen_option("rotated-mnist", "missing") == {}
+    assert (
+        _unseen_option("cifar-100", "missing") == _unseen_option("rotated-mnist", "missing") == {}
+    )
 
 
 def test_a_value_beyond_the_bounds_is_scored_as_it_is(table_run, tmp_path):
@@ -108,7 +120,11 @@ def test_training_scores_validation_values_beyond_the_bounds_too(tmp_path):
     inputs = torch.randn(12, 4, generator=torch.Generator().manual_seed(0))
     values = torch.linspace(-1, 1, 12)
     run = hp.fit(
-        make_network(2), hp.Space(2, hp.Range(-1, 1)), (inputs, values), valid=(inputs, values + 9), epochs=1
+        make_network(2),
+        hp.Space(2, hp.Range(-1, 1)),
+        (inputs, values),
+        valid=(inputs, values + 9),
+        epochs=1,
     )
     assert run.metrics["mae"] > 7
     with pytest.raises(ValueError, match="must lie in"):
@@ -129,18 +145,30 @@ def test_classes_are_matched_by_name_and_not_by_position(image_run, tmp_path):
     folder = tmp_path / "some"
     for kind in ("gray", "light"):
         shutil.copytree(image_run.data / "test" / kind, folder / kind)
-    whole, some = evaluate_run(image_run.folder, image_run.data), evaluate_run(image_run.folder, folder)
-    kept = {row.name: (row.support, row.recall) for row in whole.tasks["class"].classes if row.name != "dark"}
-    assert {row.name: (row.support, row.recall) for row in some.tasks["class"].classes if row.support} == kept
+    whole, some = (
+        evaluate_run(image_run.folder, image_run.data),
+        evaluate_run(image_run.folder, folder),
+    )
+    kept = {
+        row.name: (row.support, row.recall)
+        for row in whole.tasks["class"].classes
+        if row.name != "dark"
+    }
+    assert {
+        row.name: (row.support, row.recall) for row in some.tasks["class"].classes if row.support
+    } == kept
     assert math.isnan(some.tasks["class"].classes[0].recall)
 
 
 def test_a_class_the_run_does_not_know_is_named_or_left_out(image_run, tmp_path):
     folder = write_images(tmp_path / "more", ("dark", "purple", "light"), n=3)
-    with pytest.raises(ValueError, match=r'among the 3 classes of the training data; got "purple" \(1 unseen'):
+    with pytest.raises(
+        ValueError, match=r'among the 3 classes of the training data; got "purple" \(1 unseen'
+    ):
         evaluate_run(image_run.folder, folder)
     with pytest.raises(
-        ValueError, match=r'in the data must be among the 3 classes of the training data; got "purple" \(1 unseen'
+        ValueError,
+        match=r'in the data must be among the 3 classes of the training data; got "purple" \(1 unseen',
     ):
         evaluate_run(image_run.folder, read_image_folder(folder))
     found = evaluate_run(image_run.folder, folder, unseen="missing").tasks["class"]
@@ -148,14 +176,22 @@ def test_a_class_the_run_does_not_know_is_named_or_left_out(image_run, tmp_path)
 
 
 def test_data_of_another_kind_gets_a_sentence(image_run, table_run, tmp_path):
-    with pytest.raises(ValueError, match='must have a target "side" of kind "classes", as the run does; got "'):
+    with pytest.raises(
+        ValueError, match='must have a target "side" of kind "classes", as the run does; got "'
+    ):
         evaluate_run(table_run.folder, image_run.source)
-    with pytest.raises(ValueError, match='Unknown split of the data "tset". Choose from: "test", "train", "all"'):
+    with pytest.raises(
+        ValueError, match='Unknown split of the data "tset". Choose from: "test", "train", "all"'
+    ):
         evaluate_run(image_run.folder, image_run.data, split="tset")
     without = read_image_folder(write_images(tmp_path / "more"), held_out=0)
-    with pytest.raises(ValueError, match="must have a test split; got none. Choose split=train or split=all"):
+    with pytest.raises(
+        ValueError, match="must have a test split; got none. Choose split=train or split=all"
+    ):
         evaluate_run(image_run.folder, without, split="test")
-    with pytest.raises(ValueError, match="must know which column of a table has its images; got none"):
+    with pytest.raises(
+        ValueError, match="must know which column of a table has its images; got none"
+    ):
         evaluate_run(image_run.folder, table_run.data)
     with pytest.raises(ValueError, match="must have targets"):
         evaluate_run(table_run.folder, (torch.zeros(2, 2), {}))
@@ -165,7 +201,8 @@ def test_an_unreadable_image_is_named_or_left_out(image_run, tmp_path):
     folder = write_images(tmp_path / "more", n=2)
     (folder / "gray" / "1.png").write_bytes(b"<html>404")
     with pytest.raises(
-        ValueError, match=r'gray/1.png" must be an image; got a file of no known format .it starts with b.<html>404'
+        ValueError,
+        match=r'gray/1.png" must be an image; got a file of no known format .it starts with b.<html>404',
     ):
         evaluate_run(image_run.folder, folder)
     found = evaluate_run(image_run.folder, folder, skip_corrupt=True)
@@ -214,14 +251,18 @@ def test_one_unnamed_task_is_matched_to_one_named_one(tmp_path, image_run):
 
 def test_bias_has_the_sign_of_guessing_too_large_and_values_at_the_bounds_are_not_beyond_them():
     values = torch.tensor([0.0, 10.0, 10.5, -0.5, math.nan])
-    found = report_task(hp.Range(0, 10), TaskPredictions(torch.tensor([1.0, 12.0, 10.5, 2.5, 100.0]), values))
+    found = report_task(
+        hp.Range(0, 10), TaskPredictions(torch.tensor([1.0, 12.0, 10.5, 2.5, 100.0]), values)
+    )
     assert (found.labels, found.missing) == (4, 1)
     assert found.bias == pytest.approx(1.5)
     assert found.beyond == pytest.approx(0.5)
 
 
 def test_a_report_without_any_label_has_no_accuracy():
-    found = report_task(hp.Classes(3), TaskPredictions(torch.tensor([0, 1]), torch.tensor([-1, -1])))
+    found = report_task(
+        hp.Classes(3), TaskPredictions(torch.tensor([0, 1]), torch.tensor([-1, -1]))
+    )
     assert (found.labels, found.missing) == (0, 2)
     assert math.isnan(found.mean_class_accuracy)
     assert all(math.isnan(row.recall) for row in found.classes)

@@ -9,7 +9,13 @@ import torch
 
 import hyperproto as hp
 from hyperproto.data import Split
-from hyperproto.evaluation import add_classes, evaluate_run, list_runs, remove_classes, rename_classes
+from hyperproto.evaluation import (
+    add_classes,
+    evaluate_run,
+    list_runs,
+    remove_classes,
+    rename_classes,
+)
 from hyperproto.evaluation.class_examples import draw_replay
 from hyperproto.evaluation.new_classes import mean_directions, push_apart
 from hyperproto.models import create_backbone
@@ -50,10 +56,16 @@ FEW = blobs([3, 4], 5, seed=2)
 def test_a_class_at_the_mean_of_its_examples_needs_no_training(run):
     weights = {name: value.clone() for name, value in run.network.state_dict().items()}
     made, report = add_classes(
-        run, FEW[0], named(FEW[1]), old_valid=OLD_VALID, new_valid=(NEW_VALID[0], named(NEW_VALID[1]))
+        run,
+        FEW[0],
+        named(FEW[1]),
+        old_valid=OLD_VALID,
+        new_valid=(NEW_VALID[0], named(NEW_VALID[1])),
     )
     assert made.network is run.network
-    assert all(torch.equal(weights[name], value) for name, value in made.network.state_dict().items())
+    assert all(
+        torch.equal(weights[name], value) for name, value in made.network.state_dict().items()
+    )
     assert made.space.prototypes.names == (*OLD, *NEW)
     assert torch.equal(made.space.prototypes.vectors[:3], run.space.prototypes.vectors)
     assert run.space.prototypes.num_classes == 3  # the old run is not touched
@@ -90,9 +102,13 @@ def test_training_moves_means_apart_and_replays_old_examples(run, tmp_path):
         folder=tmp_path / "new",
         **SETTINGS,
     )
-    assert all(torch.equal(weights[name], value) for name, value in run.network.state_dict().items())
+    assert all(
+        torch.equal(weights[name], value) for name, value in run.network.state_dict().items()
+    )
     assert made.space.prototypes.certificate.max_cosine < 1e-4  # the means themselves are nearer
-    assert made.space.prototypes.certificate.method.endswith("2 moved apart from the mean of examples")
+    assert made.space.prototypes.certificate.method.endswith(
+        "2 moved apart from the mean of examples"
+    )
     assert torch.equal(made.space.prototypes.vectors[:3], run.space.prototypes.vectors)
     assert report.new_accuracy > 0.8
     assert report.old_after > 0.9
@@ -131,7 +147,9 @@ def test_a_class_of_which_nothing_was_seen_lies_where_outputs_go(run):
     similarity[3, :3] = similarity[:3, 3] = [0.8, 0.5, 0.2]
     made, _ = add_classes(run, names=["d"], how="prior", prior=similarity, old_valid=OLD_VALID)
     points = made.space.prototypes.vectors
-    weights = torch.softmax(torch.tensor([0.3, 0.0, -0.3]).double() / 0.06**0.5, dim=0)  # a deviation of sqrt(.06)
+    weights = torch.softmax(
+        torch.tensor([0.3, 0.0, -0.3]).double() / 0.06**0.5, dim=0
+    )  # a deviation of sqrt(.06)
     torch.testing.assert_close(points[3], hp.sphere.normalize((weights @ points[:3])[None])[0])
     with pytest.raises(ValueError, match="to it, all are equally like new class 0"):
         add_classes(run, names=["d"], how="prior", prior=np.full((4, 4), 0.1), old_valid=OLD_VALID)
@@ -139,7 +157,9 @@ def test_a_class_of_which_nothing_was_seen_lies_where_outputs_go(run):
 
 def test_a_loss_of_old_accuracy_is_said_aloud(run):
     lookalikes = blobs([0], 5, seed=3)[0]  # the "new" class is an old one
-    with pytest.warns(UserWarning, match=r"The old classes lost \d+\.\d points of accuracy: 100.0 % before") as seen:
+    with pytest.warns(
+        UserWarning, match=r"The old classes lost \d+\.\d points of accuracy: 100.0 % before"
+    ) as seen:
         _, report = add_classes(run, lookalikes, ["d"] * 5, old_valid=OLD_VALID)
     assert seen[0].filename == __file__
     assert report.lost > 0.01
@@ -152,14 +172,21 @@ def test_the_report_says_what_was_measured_on(run):
     assert (blind.old_before, blind.old_after, blind.lost) == (None, None, None)
     assert "not measured: pass examples of them as old_valid" in blind.notes[0]
     assert "New classes are measured on the very examples given." in blind.notes
-    _, again = add_classes(run, FEW[0], named(FEW[1]), how="train", replay=OLD_VALID, epochs=4, **SETTINGS)
-    assert "Old classes are measured on what could be replayed, which may have been trained on." in again.notes
+    _, again = add_classes(
+        run, FEW[0], named(FEW[1]), how="train", replay=OLD_VALID, epochs=4, **SETTINGS
+    )
+    assert (
+        "Old classes are measured on what could be replayed, which may have been trained on."
+        in again.notes
+    )
 
 
 @pytest.mark.parametrize("form", ["folder", "pair"])
 def test_a_changed_run_is_stored_and_loads_again(run, tmp_path, form):
     given = run.folder if form == "folder" else (run.network, run.space)
-    _, report = add_classes(given, FEW[0], named(FEW[1]), new_valid=FEW, names=NEW, folder=tmp_path / "r" / "new")
+    _, report = add_classes(
+        given, FEW[0], named(FEW[1]), new_valid=FEW, names=NEW, folder=tmp_path / "r" / "new"
+    )
     network, space = hp.load(tmp_path / "r" / "new")
     assert space.prototypes.names == (*OLD, *NEW)
     assert hp.evaluate(network, space, FEW)["accuracy"] == pytest.approx(report.new_accuracy)
@@ -200,7 +227,9 @@ def test_other_tasks_stay_as_they_are():
     assert report.new_examples == 10
     fewer, _ = remove_classes(made, ["b"], task="kind")
     assert fewer.space.tasks["kind"].class_weight == (1, 3, 2, 2)
-    with pytest.raises(ValueError, match='must name one of several class tasks; got none. There are "kind", "side"'):
+    with pytest.raises(
+        ValueError, match='must name one of several class tasks; got none. There are "kind", "side"'
+    ):
         add_classes(run, FEW[0], named(FEW[1]))
 
 
@@ -237,7 +266,10 @@ def test_a_replay_holds_so_many_of_each_class_and_no_unlabeled_one():
         ({"how": "men"}, 'Unknown way to add classes "men".*Did you mean "mean"'),
         ({"how": "train"}, '`replay` must be examples .* of the old classes for how="train"'),
         ({"lr": 0.1}, 'must be left out for how="mean", which trains nothing; got lr'),
-        ({"how": "prior"}, '`prior` must be given for how="prior", and only for it; got how="prior"'),
+        (
+            {"how": "prior"},
+            '`prior` must be given for how="prior", and only for it; got how="prior"',
+        ),
         ({"labels": ["a"] * 10}, "New classes must be new"),
         (
             {"labels": ["d"] * 9 + ["a"], "names": ["d"]},
@@ -245,8 +277,14 @@ def test_a_replay_holds_so_many_of_each_class_and_no_unlabeled_one():
             "Examples of old classes go into `replay`",
         ),
         ({"labels": FEW[1]}, "`labels` must be names, as the old classes have names; got 3"),
-        ({"labels": None}, "`labels` must be given where `names` does not list the new classes; got neither"),
-        ({"names": ["d", "e", "f"]}, "agree on a direction; got 0 examples without one for new class 2"),
+        (
+            {"labels": None},
+            "`labels` must be given where `names` does not list the new classes; got neither",
+        ),
+        (
+            {"names": ["d", "e", "f"]},
+            "agree on a direction; got 0 examples without one for new class 2",
+        ),
         (
             {"inputs": None},
             '`inputs` must be examples of the new classes for how="mean"; got none. .* use how="prior"',
@@ -264,8 +302,14 @@ def test_what_cannot_be_gets_a_sentence(run, options, sentence):
 
 
 def test_only_a_sphere_takes_new_classes():
-    with pytest.raises(TypeError, match="must be a sphere with fixed prototypes; got ConventionalSpace"):
-        add_classes((torch.nn.Linear(6, 3), hp.baselines.ConventionalSpace(hp.Classes(OLD))), FEW[0], named(FEW[1]))
+    with pytest.raises(
+        TypeError, match="must be a sphere with fixed prototypes; got ConventionalSpace"
+    ):
+        add_classes(
+            (torch.nn.Linear(6, 3), hp.baselines.ConventionalSpace(hp.Classes(OLD))),
+            FEW[0],
+            named(FEW[1]),
+        )
 
 
 def test_a_change_of_classes_that_was_cut_off_may_be_made_again(run, tmp_path):
@@ -278,7 +322,9 @@ def test_a_change_of_classes_that_was_cut_off_may_be_made_again(run, tmp_path):
         process = os.fork()
         if process == 0:
             sys.addaudithook(
-                lambda event, args: os._exit(9) if event == "os.rename" and name in str(args[1]) else None
+                lambda event, args: (
+                    os._exit(9) if event == "os.rename" and name in str(args[1]) else None
+                )
             )
             torch.set_num_threads(1)
             add_classes(run, FEW[0], named(FEW[1]), folder=folder)
@@ -292,20 +338,29 @@ def test_a_change_of_classes_that_was_cut_off_may_be_made_again(run, tmp_path):
             hp.load(tmp_path / name)
         add(tmp_path / name)
         assert files(tmp_path / name) == files(tmp_path / "whole")
-    with pytest.raises(ValueError, match="must be new or empty; got one with files. Choose another.$"):
+    with pytest.raises(
+        ValueError, match="must be new or empty; got one with files. Choose another.$"
+    ):
         add(tmp_path / "whole")
 
 
 @pytest.mark.filterwarnings("ignore:The old classes lost")
 def test_image_files_are_prepared_as_the_run_was_trained(image_run):
     files = sorted((image_run.data / "test" / "dark").glob("*.png"))
-    prepared = torch.stack([image_run.valid[row][0] for row in range(len(files))])  # "dark" is the first class
-    replay = (sorted((image_run.data / "train" / "gray").glob("*.png")), {"class": torch.ones(5, dtype=torch.int64)})
+    prepared = torch.stack(
+        [image_run.valid[row][0] for row in range(len(files))]
+    )  # "dark" is the first class
+    replay = (
+        sorted((image_run.data / "train" / "gray").glob("*.png")),
+        {"class": torch.ones(5, dtype=torch.int64)},
+    )
     labels = ["night"] * len(files)
     found, report = add_classes(image_run.folder, files, labels, old_valid=replay)
     wanted, _ = add_classes(image_run.folder, prepared, labels)
     assert torch.equal(*(made.space.prototypes["class"].vectors for made in (found, wanted)))
     assert report.old_examples == 5
     pair = (image_run.run.network, image_run.run.space)
-    with pytest.raises(TypeError, match="must be numbers for a model that has no folder; got paths"):
+    with pytest.raises(
+        TypeError, match="must be numbers for a model that has no folder; got paths"
+    ):
         add_classes(pair, files, labels)

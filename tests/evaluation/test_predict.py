@@ -12,7 +12,11 @@ from tests.training.conftest import make_blobs, make_network
 
 @pytest.mark.parametrize("batch_size", [1, 7, 20, 100])
 def test_every_example_is_answered_once_in_order_whatever_the_batch(batch_size):
-    space, network, blobs = hp.Space(3, kind=hp.Classes(3), size=hp.Range(-1, 1)), make_network(), make_blobs(20)
+    space, network, blobs = (
+        hp.Space(3, kind=hp.Classes(3), size=hp.Range(-1, 1)),
+        make_network(),
+        make_blobs(20),
+    )
     tasks, measures = predict_split(network, space, blobs, batch_size=batch_size)
     with torch.no_grad():
         whole = space.predict(network(blobs.inputs))
@@ -24,8 +28,13 @@ def test_every_example_is_answered_once_in_order_whatever_the_batch(batch_size):
 
 def test_the_best_classes_are_those_of_a_full_sort_and_begin_with_the_prediction():
     prototypes = hp.place(40, 4, method="random")
-    space, z = hp.Space(4, hp.Classes(prototypes)), torch.randn(9, 4, generator=torch.Generator().manual_seed(0))
-    tasks, _ = predict_split(torch.nn.Identity(), space, (z, torch.zeros(9, dtype=torch.int64)), top=5)
+    space, z = (
+        hp.Space(4, hp.Classes(prototypes)),
+        torch.randn(9, 4, generator=torch.Generator().manual_seed(0)),
+    )
+    tasks, _ = predict_split(
+        torch.nn.Identity(), space, (z, torch.zeros(9, dtype=torch.int64)), top=5
+    )
     answers = tasks["target"]
     scores = space.scores(z)
     assert answers.top.shape == (9, 5)
@@ -35,7 +44,10 @@ def test_the_best_classes_are_those_of_a_full_sort_and_begin_with_the_prediction
 
 def test_of_very_many_classes_no_score_for_every_pair_is_made(monkeypatch):
     space = hp.Space(4, hp.Classes(hp.place(40, 4, method="random")))
-    data = torch.randn(9, 4, generator=torch.Generator().manual_seed(0)), torch.zeros(9, dtype=torch.int64)
+    data = (
+        torch.randn(9, 4, generator=torch.Generator().manual_seed(0)),
+        torch.zeros(9, dtype=torch.int64),
+    )
     few = predict_split(torch.nn.Identity(), space, data, top=5)[0]["target"]
     monkeypatch.setattr("hyperproto.spaces.space.MANY_SCORES", 300)
     monkeypatch.setattr("hyperproto.spaces.space.PrototypeHead.scores", None)
@@ -55,7 +67,9 @@ def test_equal_scores_never_put_another_class_before_the_prediction():
 
 def test_the_mode_of_the_network_is_put_back_and_no_gradient_kept():
     network = make_network().train()
-    tasks, measures = predict_split(network, hp.Space(3, size=hp.Range(-1, 1)), (torch.randn(5, 4), {}))
+    tasks, measures = predict_split(
+        network, hp.Space(3, size=hp.Range(-1, 1)), (torch.randn(5, 4), {})
+    )
     assert network.training
     assert not tasks["size"].predicted.requires_grad
     assert measures == {}
@@ -74,14 +88,18 @@ def test_images_get_names_and_cosines_as_the_network_gives_them(image_run):
         names = image_run.source.targets["class"].names
         best = cosines.sort(descending=True)
         assert [guess["name"] for guess in answer["top"]] == [names[i] for i in best.indices[:2]]
-        assert [guess["cosine"] for guess in answer["top"]] == pytest.approx(best.values[:2].tolist(), abs=1e-5)
+        assert [guess["cosine"] for guess in answer["top"]] == pytest.approx(
+            best.values[:2].tolist(), abs=1e-5
+        )
         assert (answer["name"], answer["cosine"]) == tuple(answer["top"][0].values())
     right = sum(row["predictions"]["class"]["name"] in row["file"] for row in found.rows)
     assert right / 15 == image_run.run.metrics["class/accuracy"]
 
 
 def test_a_folder_stands_for_the_images_in_it_and_below(image_run):
-    found = predict_files(image_run.folder, [image_run.data / "test", image_run.data / "train" / "dark" / "3.png"])
+    found = predict_files(
+        image_run.folder, [image_run.data / "test", image_run.data / "train" / "dark" / "3.png"]
+    )
     assert len(found.rows) == 16
     assert found.rows[0]["file"].endswith("test/dark/0.png")
     assert found.rows[-1]["file"].endswith("train/dark/3.png")
@@ -97,7 +115,10 @@ def test_rows_of_a_table_get_names_and_numbers(table_run):
     found = predict_files(table_run.folder, [table_run.data])
     assert [row["row"] for row in found.rows] == list(range(1, 41))
     network, space = hp.load(table_run.folder)
-    rows = [[float(cell) for cell in line.split(",")[:2]] for line in table_run.data.read_text().splitlines()[1:]]
+    rows = [
+        [float(cell) for cell in line.split(",")[:2]]
+        for line in table_run.data.read_text().splitlines()[1:]
+    ]
     inputs = table_run.source.preprocessing.standardize(torch.tensor(rows))
     expected = space.decode(space.predict(network(inputs)))
     answers = [row["predictions"] for row in found.rows]
@@ -121,10 +142,13 @@ def test_mistakes_get_a_sentence(image_run, table_run, tmp_path):
     with pytest.raises(ValueError, match="must hold images; got none"):
         predict_files(image_run.folder, [tmp_path])
     with pytest.raises(
-        ValueError, match='numbers.csv" must be an image or a folder of images, as the run takes images; got a table'
+        ValueError,
+        match='numbers.csv" must be an image or a folder of images, as the run takes images; got a table',
     ):
         predict_files(image_run.folder, [table_run.data])
-    with pytest.raises(ValueError, match='0.png" must be a table .* with columns a, b; got another file'):
+    with pytest.raises(
+        ValueError, match='0.png" must be a table .* with columns a, b; got another file'
+    ):
         predict_files(table_run.folder, [image_run.data / "test" / "dark" / "0.png"])
     (tmp_path / "short.csv").write_text("a\n1\n")
     with pytest.raises(ValueError, match='short.csv" must have a column "b"; got only "a"'):
@@ -140,7 +164,10 @@ def test_a_corrupt_image_is_named_or_left_out(image_run, tmp_path):
     assert len(found.rows) == 5
     assert found.skipped == (folder / "dark" / "0.png",)
     whole = predict_files(image_run.folder, [folder / "dark" / "1.png"])
-    assert found.rows[0]["predictions"]["class"]["name"] == whole.rows[0]["predictions"]["class"]["name"]
+    assert (
+        found.rows[0]["predictions"]["class"]["name"]
+        == whole.rows[0]["predictions"]["class"]["name"]
+    )
 
 
 def test_a_softmax_run_has_scores_that_are_not_cosines(tmp_path, image_run):

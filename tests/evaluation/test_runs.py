@@ -18,7 +18,9 @@ def shelf(tmp_path, image_run, table_run):
     damage = {
         "no-json": "{",
         "list": "[]",
-        "strange": json.dumps({"format": "hyperproto.run/3", "network": 3, "space": [], "settings": {"epochs": 1}}),
+        "strange": json.dumps(
+            {"format": "hyperproto.run/3", "network": 3, "space": [], "settings": {"epochs": 1}}
+        ),
         "deep": "[" * 100_000,
     }
     for name, text in damage.items():
@@ -35,12 +37,18 @@ def test_good_runs_say_what_they_are(shelf, image_run):
     assert set(rows) == {"images", "old/table", "cut", "no-json", "list", "strange", "deep"}
     images = rows["images"]
     assert (images.state, images.epochs, images.total_epochs) == ("finished", 4, 4)
-    assert (images.network, images.space, images.data) == ("digit-net", "sphere 3, squared_cosine", "15 examples")
+    assert (images.network, images.space, images.data) == (
+        "digit-net",
+        "sphere 3, squared_cosine",
+        "15 examples",
+    )
     assert images.last == image_run.run.metrics
     assert images.best == image_run.run.best["valid"]
     assert images.seconds > 0
     assert rows["old/table"].data == "table numbers.csv"
-    assert rows["old/table"].space == "sphere 3, squared_cosine"  # of the class: a number has no loss by name
+    assert (
+        rows["old/table"].space == "sphere 3, squared_cosine"
+    )  # of the class: a number has no loss by name
 
 
 def test_an_interrupted_run_counts_the_epochs_that_ended(shelf, image_run):

@@ -33,10 +33,14 @@ def test_every_page_is_in_the_menu_and_every_entry_is_a_page():
         return (
             [part]
             if isinstance(part, str)
-            else [x for y in (part.values() if isinstance(part, dict) else part) for x in entries(y)]
+            else [
+                x for y in (part.values() if isinstance(part, dict) else part) for x in entries(y)
+            ]
         )
 
-    found = {str(path.relative_to(DOCS)) for path in [*PAGES, *GENERATED] if path.is_relative_to(DOCS)}
+    found = {
+        str(path.relative_to(DOCS)) for path in [*PAGES, *GENERATED] if path.is_relative_to(DOCS)
+    }
     assert sorted(entries(nav)) == sorted(found)
 
 
@@ -53,7 +57,11 @@ def test_every_verb_and_option_that_a_page_shows_exists(capsys):
         with pytest.raises(SystemExit):
             main([verb, "--help"])
         options[verb] = set(re.findall(r"--[\w-]+", capsys.readouterr().out))
-    shown = [line for page in PAGES for line in re.findall(r"hyperproto (\w+)([^\n`#]*)", page.read_text())]
+    shown = [
+        line
+        for page in PAGES
+        for line in re.findall(r"hyperproto (\w+)([^\n`#]*)", page.read_text())
+    ]
     assert sum(verb in VERBS for verb, _ in shown) > 50
     for verb, rest in shown:
         if verb in VERBS:
@@ -62,9 +70,13 @@ def test_every_verb_and_option_that_a_page_shows_exists(capsys):
 
 def test_extras_are_installed_by_one_spelling_and_exist():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    runtime = tomllib.loads((ROOT / "runtime" / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    runtime = tomllib.loads((ROOT / "runtime" / "pyproject.toml").read_text(encoding="utf-8"))[
+        "project"
+    ]
     known = {f"'.[{extra}]'" for extra in project["optional-dependencies"]} | {"./runtime"}
     known |= {f"'./runtime[{extra}]'" for extra in runtime["optional-dependencies"]}
-    shown = re.findall(r"pip install ([^\s`]+)", "\n".join(page.read_text(encoding="utf-8") for page in PAGES))
+    shown = re.findall(
+        r"pip install ([^\s`]+)", "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
+    )
     assert len(shown) > 8
     assert set(shown) <= known

@@ -20,14 +20,18 @@ README = ROOT / "README.md"
 
 
 def photos(folder):
-    """Write the folder of photographs that pages speak of, and what calibrates and what is unknown next to it."""
+    """Write the folder of photographs that pages speak of, and what calibrates and what is unknown
+    next to it.
+    """
     write_images(folder / "photos" / "train", n=20)
     write_images(folder / "photos" / "test", n=6, seed=1)
     write_images(folder / "calibration", n=30, seed=2)
     (folder / "strangers").mkdir()
     rng = np.random.default_rng(0)
     for i in range(12):
-        Image.fromarray(rng.integers(0, 256, (8, 8, 3), dtype=np.uint8)).save(folder / "strangers" / f"{i}.png")
+        Image.fromarray(rng.integers(0, 256, (8, 8, 3), dtype=np.uint8)).save(
+            folder / "strangers" / f"{i}.png"
+        )
 
 
 def trained(folder):
@@ -49,7 +53,9 @@ def tables(folder):
 
 
 def every_layout(folder):
-    """Write the data that the reference reads: photographs, tables, and a little of each published data set."""
+    """Write the data that the reference reads: photographs, tables, and a little of each published
+    data set.
+    """
     photos(folder)
     tables(folder)
     for write in ("cifar100_binary", "mnist", "tiny_imagenet", "cub200", "omniart"):
@@ -73,9 +79,24 @@ def own_parts(folder):
 
 
 def word_vectors(folder):
-    names = ["apple", "pear", "plum", "shark", "ray", "trout", "oak", "pine", "maple", "bus", "train", "tank"]
+    names = [
+        "apple",
+        "pear",
+        "plum",
+        "shark",
+        "ray",
+        "trout",
+        "oak",
+        "pine",
+        "maple",
+        "bus",
+        "train",
+        "tank",
+    ]
     rng = np.random.default_rng(0)
-    lines = (f"{name} " + " ".join(f"{value:.3f}" for value in rng.normal(size=20)) for name in names)
+    lines = (
+        f"{name} " + " ".join(f"{value:.3f}" for value in rng.normal(size=20)) for name in names
+    )
     (folder / "glove.6B.100d.txt").write_text("\n".join(lines))
     (folder / "classes.txt").write_text("\n".join(names))
     write_images(folder / "photos", names, n=2)
@@ -83,7 +104,10 @@ def word_vectors(folder):
 
 
 PREPARE = {
-    "explanation/learning.md": lambda _: {"images": torch.randn(400, 1, 8, 8), "labels": torch.arange(400) % 100},
+    "explanation/learning.md": lambda _: {
+        "images": torch.randn(400, 1, 8, 8),
+        "labels": torch.arange(400) % 100,
+    },
     "explanation/priors.md": word_vectors,
     "how-to/confidence.md": trained,
     "how-to/data.md": every_layout,
@@ -135,7 +159,8 @@ TOLD = [str(page.relative_to(DOCS)) for page in PAGES if page.is_relative_to(DOC
 RUN = [
     name
     for name in TOLD
-    if not name.startswith("tutorials/") and any(block.runs for block in blocks(DOCS / name, "python", "console"))
+    if not name.startswith("tutorials/")
+    and any(block.runs for block in blocks(DOCS / name, "python", "console"))
 ]
 
 
@@ -147,7 +172,11 @@ def test_the_python_and_the_commands_of_a_page_run(name, tmp_path, monkeypatch, 
         request.getfixturevalue("pretrained_weights")
     torch.manual_seed(0)
     names = PREPARE.get(name, lambda _: {})(tmp_path) or {}
-    with warnings.catch_warnings(), patch.dict(hp.losses.LOSSES), patch.dict(hp.data.READERS):  # pages add some
+    with (
+        warnings.catch_warnings(),
+        patch.dict(hp.losses.LOSSES),
+        patch.dict(hp.data.READERS),
+    ):  # pages add some
         warnings.filterwarnings("ignore", message="The old classes lost")
         run(name, names)
     CHECK.get(name, lambda _: None)(names)
@@ -188,7 +217,12 @@ def test_the_other_examples_of_the_readme_run(tmp_path, monkeypatch):
     both = {"digit": torch.arange(40) % 5, "angle": torch.linspace(0, 180, 40)}
     names = {"hp": hp, "z": z, "labels": torch.arange(6) % 5, "degrees": torch.linspace(0, 180, 6)}
     names |= {"network": torch.nn.Linear(4, 3), "inputs": torch.randn(40, 4), "targets": both}
-    names |= {"x": torch.randn(40, 4), "y": both, "X": table + 5 * np.eye(4)[classes], "new": table[:5]}
+    names |= {
+        "x": torch.randn(40, 4),
+        "y": both,
+        "X": table + 5 * np.eye(4)[classes],
+        "new": table[:5],
+    }
     two, three, four = blocks(README)[1:]
     exec(two.code, names)
     exec(three.code, names)
@@ -217,19 +251,27 @@ def test_every_tutorial_shows_its_script_and_what_it_prints(tmp_path, monkeypatc
         shown = "\n".join(block.code for block in blocks(page) if not block.reason)
         code = script.read_text(encoding="utf-8")
         without_docstring = code.split('"""', 2)[2]
-        assert [*filter(None, shown.splitlines())] == [*filter(None, without_docstring.splitlines())], page.name
+        assert [*filter(None, shown.splitlines())] == [
+            *filter(None, without_docstring.splitlines())
+        ], page.name
         exec(compile(code, script.name, "exec"), {"__name__": "__main__"})
         printed = capsys.readouterr().out
         if page.stem == "photos":
             continue  # its text blocks are commands, below
-        told = "\n".join(re.findall(r"```text\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL))
+        told = "\n".join(
+            re.findall(r"```text\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+        )
         assert alike(printed, told), (page.name, printed, told)
 
 
-def test_the_commands_of_the_tutorial_on_photos_run(pretrained_weights, tmp_path, monkeypatch, capsys):
+def test_the_commands_of_the_tutorial_on_photos_run(
+    pretrained_weights, tmp_path, monkeypatch, capsys
+):
     monkeypatch.chdir(tmp_path)
     exec((ROOT / "examples" / "tutorials" / "photos.py").read_text(encoding="utf-8"), {})
-    commands = re.findall(r"^\$ hyperproto (.*)", (DOCS / "tutorials" / "photos.md").read_text("utf-8"), re.MULTILINE)
+    commands = re.findall(
+        r"^\$ hyperproto (.*)", (DOCS / "tutorials" / "photos.md").read_text("utf-8"), re.MULTILINE
+    )
     assert [line.split()[0] for line in commands] == ["data", "train", "evaluate", "predict"]
     for line in commands:
         main(line.split())

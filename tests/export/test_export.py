@@ -9,18 +9,22 @@ from PIL import Image
 from scipy import sparse
 
 import hyperproto as hp
+from hyperproto._core.errors import InputError, StorageError
 from hyperproto.baselines import ConventionalSpace, DeepNCM
 from hyperproto.cli.main import main
 from hyperproto.data import ImagePreprocessing, Standardizer
 from hyperproto.data.readers import describe_data
-from hyperproto.estimators import HypersphericalClassifier, HypersphericalMultiTask, HypersphericalRegressor
+from hyperproto.estimators import (
+    HypersphericalClassifier,
+    HypersphericalMultiTask,
+    HypersphericalRegressor,
+)
 from hyperproto.evaluation import calibrate_run, export_run, predict_files
 from hyperproto.export import export_model, folder
 from hyperproto.models import create_backbone
 from hyperproto.runtime import Predictor
 from hyperproto.spec import NetworkSpec, RunSpec, TrainSettings
 from hyperproto.training import train
-from hyperproto_runtime.errors import InputError, StorageError
 from tests.core.test_files import full_disk
 from tests.data import layouts
 
@@ -31,11 +35,15 @@ SIDE, HEIGHT = np.where(X[:, 0] > 0, 3, 7), 5 * X[:, 2]
 
 
 def close(found, wanted, within=1e-5):
-    np.testing.assert_allclose(np.asarray(found, dtype=float), np.asarray(wanted, dtype=float), atol=within, rtol=0)
+    np.testing.assert_allclose(
+        np.asarray(found, dtype=float), np.asarray(wanted, dtype=float), atol=within, rtol=0
+    )
 
 
 def test_a_classifier_keeps_labels_probabilities_sets_outliers_and_rejections(tmp_path):
-    model = HypersphericalClassifier(epochs=3, calibrate=True, reject=0.3, random_state=0).fit(X, SIDE)
+    model = HypersphericalClassifier(epochs=3, calibrate=True, reject=0.3, random_state=0).fit(
+        X, SIDE
+    )
     exported = model.export(tmp_path / "model", X)
     assert exported.difference < 1e-6
     assert exported.rows == len(X)
@@ -49,8 +57,12 @@ def test_a_classifier_keeps_labels_probabilities_sets_outliers_and_rejections(tm
         close(predictor.outlier_score(rows), model.outlier_score(rows))
     close(predictor.transform(X), model.transform(X))
     for coverage in (0.9, 0.5):
-        assert np.array_equal(predictor.conformal_sets(X, coverage), model.conformal_sets(X, coverage))
-    with pytest.raises(InputError, match=r"`coverage` must be one that the model was exported with: 0.9, 0.5"):
+        assert np.array_equal(
+            predictor.conformal_sets(X, coverage), model.conformal_sets(X, coverage)
+        )
+    with pytest.raises(
+        InputError, match=r"`coverage` must be one that the model was exported with: 0.9, 0.5"
+    ):
         predictor.conformal_sets(X, 0.42)
     with pytest.raises(InputError, match=r"must predict numbers"):
         predictor.intervals(X)
@@ -60,7 +72,12 @@ def test_a_classifier_keeps_labels_probabilities_sets_outliers_and_rejections(tm
 
 def test_a_full_disk_is_a_sentence_and_leaves_no_folder(tmp_path):
     model = HypersphericalClassifier(epochs=1, random_state=0).fit(X, SIDE)
-    with full_disk(), pytest.raises(StorageError, match=r"written \(File too large\); got a disk with .* Make room"):
+    with (
+        full_disk(),
+        pytest.raises(
+            StorageError, match=r"written \(File too large\); got a disk with .* Make room"
+        ),
+    ):
         model.export(tmp_path / "model", X)
     assert not any(tmp_path.iterdir())
 
@@ -103,10 +120,17 @@ def test_a_table_with_words_dates_and_gaps_is_given_as_rows(tmp_path):
 
 
 def test_a_run_of_the_command_line_predicts_files_as_before(tmp_path, capsys):
-    rows = [[a, ("red", "green")[i % 2], ("left", "right")[i % 2], i] for i, a in enumerate(X[:40, 0].round(3))]
+    rows = [
+        [a, ("red", "green")[i % 2], ("left", "right")[i % 2], i]
+        for i, a in enumerate(X[:40, 0].round(3))
+    ]
     table = layouts.write_csv(tmp_path / "t.csv", ["a", "word", "side", "height"], rows)
     data = describe_data(table, "table", classes=["side"], ranges=["height"])
-    train(RunSpec(data=data, train=TrainSettings(epochs=2, batch_size=8)), tmp_path / "run", progress=False)
+    train(
+        RunSpec(data=data, train=TrainSettings(epochs=2, batch_size=8)),
+        tmp_path / "run",
+        progress=False,
+    )
     main(["export", str(tmp_path / "run"), "-o", str(tmp_path / "bare")])
     assert "It is not calibrated: " in capsys.readouterr().out
     main(["predict", str(tmp_path / "bare"), str(table), "--format", "csv", "--top", "1"])
@@ -120,14 +144,28 @@ def test_a_run_of_the_command_line_predicts_files_as_before(tmp_path, capsys):
     answers = Predictor(tmp_path / "model").answer(pyarrow.Table.from_pylist(_cells(rows)))
     for mine, theirs in zip(answers, predict_files(tmp_path / "run", [table]).rows, strict=True):
         side, wanted = mine["predictions"]["side"], theirs["predictions"]["side"]
-        assert (side["name"], side["set"], side["unknown"]) == (wanted["name"], wanted["set"], wanted["unknown"])
+        assert (side["name"], side["set"], side["unknown"]) == (
+            wanted["name"],
+            wanted["set"],
+            wanted["unknown"],
+        )
         close([side["probability"], side["cosine"]], [wanted["probability"], wanted["cosine"]])
         for part in ("value", "low", "high"):
             close(mine["predictions"]["height"][part], theirs["predictions"]["height"][part], 1e-4)
     with pytest.raises(SystemExit):
         main(["export", str(tmp_path / "run"), "-o", str(tmp_path / "model")])
     assert "must be new or empty" in capsys.readouterr().err
-    main(["export", str(tmp_path / "run"), "-o", str(tmp_path / "model"), "--overwrite", "--data", str(table)])
+    main(
+        [
+            "export",
+            str(tmp_path / "run"),
+            "-o",
+            str(tmp_path / "model"),
+            "--overwrite",
+            "--data",
+            str(table),
+        ]
+    )
     assert "on 40 rows" in capsys.readouterr().out
 
 
@@ -138,7 +176,10 @@ def _cells(rows):
 def test_texts_and_image_files(tmp_path):
     texts = [f"{('a red', 'the green')[i % 2]} apple no {i % 5}" for i in range(30)]
     table = layouts.write_csv(tmp_path / "t.csv", ["text", "kind"], [[t, t[:3]] for t in texts])
-    spec = RunSpec(data=describe_data(table, "table", text="text", classes=["kind"]), train=TrainSettings(epochs=2))
+    spec = RunSpec(
+        data=describe_data(table, "table", text="text", classes=["kind"]),
+        train=TrainSettings(epochs=2),
+    )
     train(spec, tmp_path / "run", progress=False)
     export_run(tmp_path / "run", tmp_path / "text")
     found = Predictor(tmp_path / "text").answer(texts)
@@ -151,7 +192,9 @@ def test_texts_and_image_files(tmp_path):
         Image.fromarray(pixels[index].transpose(1, 2, 0)).resize((90, 70)).save(path)
     network = NetworkSpec(backbone="resnet-8", weights="none")
     spec = RunSpec(
-        data=describe_data(tmp_path / "photos"), network=network, train=TrainSettings(epochs=1, batch_size=4)
+        data=describe_data(tmp_path / "photos"),
+        network=network,
+        train=TrainSettings(epochs=1, batch_size=4),
     )
     train(spec, tmp_path / "photo-run", progress=False)
     export_run(tmp_path / "photo-run", tmp_path / "images")
@@ -179,7 +222,9 @@ def test_a_run_of_fit_in_any_space(tmp_path, space):
     x = torch.randn(40, 5)
     targets = {"kind": torch.arange(40) % 4, "size": torch.linspace(0, 9, 40)}
     targets = {name: targets[name] for name in space.tasks}
-    run = hp.fit(create_backbone("mlp", out_dim=space.dim, in_features=5), space, (x, targets), epochs=2)
+    run = hp.fit(
+        create_backbone("mlp", out_dim=space.dim, in_features=5), space, (x, targets), epochs=2
+    )
     run.export(tmp_path / "model", x)
     predictor = Predictor(tmp_path / "model")
     with torch.no_grad():
@@ -190,7 +235,9 @@ def test_a_run_of_fit_in_any_space(tmp_path, space):
     if "size" in space.tasks:
         close(found["size"], wanted["size"], 1e-4)
     close(predictor.scores(x.numpy())["kind"], scores)
-    assert (predictor.answer(x[:1].numpy())[0]["point"] is None) == (space.kind in ("conventional", "deep-ncm"))
+    assert (predictor.answer(x[:1].numpy())[0]["point"] is None) == (
+        space.kind in ("conventional", "deep-ncm")
+    )
 
 
 def test_a_model_that_disagrees_is_not_written(tmp_path, monkeypatch):
@@ -226,10 +273,14 @@ def test_the_graph_scales_as_training_does():
     heavy = np.column_stack([np.exp(2 * X[:, 0]), X[:, 1]])
     bent = Standardizer.fit(heavy, how="robust")
     assert bent.bend[0] > 0
-    torch.testing.assert_close(preparation(bent, 2, torch.float64)(torch.from_numpy(heavy)), bent(heavy))
+    torch.testing.assert_close(
+        preparation(bent, 2, torch.float64)(torch.from_numpy(heavy)), bent(heavy)
+    )
     binned = Standardizer.fit(np.exp(2 * RNG.normal(size=(4000, 2))), how="binned")
     assert len(binned.bins[0]) == 8
-    assert torch.equal(preparation(binned, 2, torch.float32)(torch.from_numpy(heavy)), binned(heavy))
+    assert torch.equal(
+        preparation(binned, 2, torch.float32)(torch.from_numpy(heavy)), binned(heavy)
+    )
     images = ImagePreprocessing(4, mean=(0.1, 0.5, 0.3), std=(0.2, 0.3, 0.4))
     pixels = RNG.integers(0, 256, size=(2, 4, 4, 3), dtype=np.uint8)
     found = preparation(images, 4, torch.float32)(torch.from_numpy(pixels))
@@ -239,5 +290,9 @@ def test_the_graph_scales_as_training_does():
 def test_what_is_said_of_a_task_that_the_space_lacks_is_refused(tmp_path):
     space, network = hp.Space(3, kind=hp.Classes(4)), torch.nn.Linear(5, 3)
     for option in ("calibrations", "about"):
-        with pytest.raises(InputError, match='^Unknown task of the space "class". Choose from: "kind".'):
-            export_model(tmp_path / "model", network, space, torch.randn(4, 5), **{option: {"class": {}}})
+        with pytest.raises(
+            InputError, match='^Unknown task of the space "class". Choose from: "kind".'
+        ):
+            export_model(
+                tmp_path / "model", network, space, torch.randn(4, 5), **{option: {"class": {}}}
+            )

@@ -8,12 +8,12 @@ import pytest
 import torch
 
 import hyperproto as hp
+from hyperproto._core.errors import InputError, StorageError
 from hyperproto.evaluation import calibrate_run
 from hyperproto.hub import HubModel
 from hyperproto.models import create_backbone
 from hyperproto.spec import DataSpec, RunSpec, TrainSettings
 from hyperproto.training import train
-from hyperproto_runtime.errors import InputError, StorageError
 from tests.core.test_files import full_disk
 
 ROWS = torch.randn(60, 4, generator=torch.Generator().manual_seed(0))
@@ -59,12 +59,19 @@ def test_the_card_says_what_is_known(run):
 
 
 def test_a_full_disk_is_a_sentence_and_leaves_no_folder(run, tmp_path):
-    with full_disk(), pytest.raises(StorageError, match=r"written \(File too large\); got a disk with .* Make room"):
+    with (
+        full_disk(),
+        pytest.raises(
+            StorageError, match=r"written \(File too large\); got a disk with .* Make room"
+        ),
+    ):
         HubModel(run).save_pretrained(tmp_path / "model")
     assert not any(tmp_path.iterdir())
 
 
-TABLE = "words,age,pet,size\n" + "".join(f"soft fur {i % 3},{i % 7},pet{i % 3},{i % 5}\n" for i in range(60))
+TABLE = "words,age,pet,size\n" + "".join(
+    f"soft fur {i % 3},{i % 7},pet{i % 3},{i % 5}\n" for i in range(60)
+)
 
 
 @pytest.mark.parametrize(
@@ -113,8 +120,13 @@ def test_pushing_uploads_what_is_saved(run, monkeypatch):
             uploaded[repo_id] = {path.name for path in Path(folder_path).iterdir()}
 
     monkeypatch.setattr("hyperproto.hub.HfApi", Api)
-    assert HubModel(run).push_to_hub("you/pets", private=True, token="secret") == "https://huggingface.co/you/pets"
-    assert {"README.md", "config.json", "last.safetensors", "prototypes.0.safetensors"} <= uploaded["you/pets"]
+    assert (
+        HubModel(run).push_to_hub("you/pets", private=True, token="secret")
+        == "https://huggingface.co/you/pets"
+    )
+    assert {"README.md", "config.json", "last.safetensors", "prototypes.0.safetensors"} <= uploaded[
+        "you/pets"
+    ]
 
 
 def test_what_is_not_there_gets_a_sentence(tmp_path):

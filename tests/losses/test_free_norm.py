@@ -5,9 +5,9 @@ import torch
 from torch.nn import functional
 
 import hyperproto as hp
+from hyperproto._core.errors import InputError
 from hyperproto.losses import get_loss
 from hyperproto.sphere import normalize
-from hyperproto_runtime.errors import InputError
 
 
 def batch(generator, n=7, num_classes=5, dim=4):
@@ -20,7 +20,9 @@ def test_it_is_cosine_softmax_with_the_length_as_scale(generator):
     z, prototypes, labels = batch(generator)
     rows = hp.losses.FreeNormSoftmax(gain=1.5)(z, prototypes, labels)
     for row, one, label in zip(rows, z, labels, strict=True):
-        alone = hp.losses.CosineSoftmax(scale=1.5 * float(one.norm()))(one[None], prototypes, label[None])
+        alone = hp.losses.CosineSoftmax(scale=1.5 * float(one.norm()))(
+            one[None], prototypes, label[None]
+        )
         torch.testing.assert_close(row[None], alone)
 
 
@@ -60,7 +62,9 @@ def test_half_precision_is_summed_in_single(dtype, generator):
     half = z.to(dtype).requires_grad_()
     with torch.autocast("cpu", dtype=torch.bfloat16):
         rows = hp.losses.FreeNormSoftmax()(half, prototypes.float(), labels)
-    torch.testing.assert_close(rows, hp.losses.FreeNormSoftmax()(half.float(), prototypes.float(), labels))
+    torch.testing.assert_close(
+        rows, hp.losses.FreeNormSoftmax()(half.float(), prototypes.float(), labels)
+    )
     rows.sum().backward()
     assert half.grad.dtype == dtype
 
@@ -79,13 +83,17 @@ def test_half_precision_is_summed_in_single(dtype, generator):
 def test_one_rule_chooses_where_nobody_does(num_classes, dim, loss):
     assert get_loss("auto").choose(num_classes, dim) == loss
     z, prototypes, labels = torch.randn(3, 4), torch.eye(4), torch.arange(3)
-    assert torch.equal(get_loss("auto")(z, prototypes, labels), hp.losses.FreeNormSoftmax()(z, prototypes, labels))
+    assert torch.equal(
+        get_loss("auto")(z, prototypes, labels), hp.losses.FreeNormSoftmax()(z, prototypes, labels)
+    )
 
 
 def test_classes_take_a_loss_by_name_or_let_the_library_choose():
     assert hp.Classes(5).loss == hp.losses.SquaredCosine()
     assert hp.Classes(5, loss="power_cosine").loss == hp.losses.PowerCosine()
-    assert hp.Space(3, hp.Classes(5, loss="auto")).tasks["target"].loss == hp.losses.FreeNormSoftmax()
+    assert (
+        hp.Space(3, hp.Classes(5, loss="auto")).tasks["target"].loss == hp.losses.FreeNormSoftmax()
+    )
     with pytest.raises(ValueError, match='Unknown loss "power". Choose from'):
         hp.Classes(5, loss="power")
 

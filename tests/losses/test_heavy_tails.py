@@ -7,9 +7,9 @@ import torch
 from torch.nn import functional
 
 import hyperproto as hp
+from hyperproto._core.errors import InputError
 from hyperproto.losses import LOSSES, CauchySoftmax, PowerCosine, SquaredCosine
 from hyperproto.sphere import normalize
-from hyperproto_runtime.errors import InputError
 
 
 def batch(n, num_classes, dim, generator):
@@ -28,8 +28,13 @@ def slow_cauchy(z, prototypes, label, power, width):
 def test_cauchy_softmax_is_its_formula(generator):
     z, prototypes, labels = batch(9, 5, 4, generator)
     rows = CauchySoftmax(power=3.0, width=0.1)(z, prototypes, labels)
-    slow = [slow_cauchy(row, prototypes, int(k), 3.0, 0.1) for row, k in zip(z.detach(), labels, strict=True)]
-    torch.testing.assert_close(rows.detach(), torch.tensor(slow, dtype=torch.float64), rtol=1e-12, atol=1e-12)
+    slow = [
+        slow_cauchy(row, prototypes, int(k), 3.0, 0.1)
+        for row, k in zip(z.detach(), labels, strict=True)
+    ]
+    torch.testing.assert_close(
+        rows.detach(), torch.tensor(slow, dtype=torch.float64), rtol=1e-12, atol=1e-12
+    )
 
 
 def test_a_power_of_two_is_the_paper_up_to_the_floor(generator):
@@ -62,13 +67,17 @@ def test_nothing_is_infinite_at_the_prototype_or_opposite_it(loss):
 def expected_best(loss, posterior, prototypes):
     """Return the class nearest to where the expected loss of an uncertain output is least."""
     u = normalize(
-        torch.randn(64, prototypes.shape[1], dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+        torch.randn(
+            64, prototypes.shape[1], dtype=torch.float64, generator=torch.Generator().manual_seed(0)
+        )
     )
     u.requires_grad_()
     optimizer = torch.optim.Adam([u], lr=0.05)
     for _ in range(150):
         optimizer.zero_grad()
-        every = torch.stack([loss(u, prototypes, torch.full((len(u),), k)) for k in range(len(prototypes))], dim=1)
+        every = torch.stack(
+            [loss(u, prototypes, torch.full((len(u),), k)) for k in range(len(prototypes))], dim=1
+        )
         expected = (every * posterior).sum(dim=1)
         expected.sum().backward()
         optimizer.step()
@@ -78,7 +87,9 @@ def expected_best(loss, posterior, prototypes):
 
 def test_an_uncertain_output_points_at_the_most_probable_class_where_the_square_does_not():
     prototypes = hp.place(12, 3, effort="fast", workers=1).vectors
-    nearest = (prototypes @ prototypes[0]).argsort()  # the least probable mass sits where it is farthest
+    nearest = (
+        prototypes @ prototypes[0]
+    ).argsort()  # the least probable mass sits where it is farthest
     posterior = torch.zeros(12, dtype=torch.float64)
     posterior[0], posterior[nearest[:5]] = 0.45, 0.11
     assert expected_best(SquaredCosine(), posterior, prototypes) != 0

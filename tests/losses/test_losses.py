@@ -35,7 +35,9 @@ def slow_loss(z, prototypes, labels):
     return total
 
 
-SIZES = pytest.mark.parametrize(("n", "num_classes", "dim"), [(7, 4, 3), (5, 2, 10), (1, 2, 2), (64, 10, 128)])
+SIZES = pytest.mark.parametrize(
+    ("n", "num_classes", "dim"), [(7, 4, 3), (5, 2, 10), (1, 2, 2), (64, 10, 128)]
+)
 
 
 @SIZES
@@ -54,7 +56,9 @@ def test_autograd_matches_equation_2(n, num_classes, dim, generator):
     cosine = (z.detach() * p).sum(dim=1, keepdim=True) / norm
     equation_2 = 2 * (1 - cosine) * (cosine * z.detach() / norm**2 - p / norm)
     torch.testing.assert_close(z.grad, equation_2, atol=1e-12, rtol=1e-12)
-    torch.testing.assert_close(z.grad, squared_cosine_grad(z.detach(), prototypes, labels), atol=1e-12, rtol=1e-12)
+    torch.testing.assert_close(
+        z.grad, squared_cosine_grad(z.detach(), prototypes, labels), atol=1e-12, rtol=1e-12
+    )
 
 
 def test_gradient_and_second_gradient_agree_with_differences(generator):
@@ -157,7 +161,8 @@ def test_views_and_an_empty_batch_work(generator):
     wide, prototypes, labels = batch(6, 3, 8, generator)
     p = normalize(prototypes[:, 2:5])
     torch.testing.assert_close(
-        squared_cosine_loss(wide[:, 2:5], p, labels), squared_cosine_loss(wide[:, 2:5].contiguous(), p, labels)
+        squared_cosine_loss(wide[:, 2:5], p, labels),
+        squared_cosine_loss(wide[:, 2:5].contiguous(), p, labels),
     )
     assert squared_cosine_loss(wide[:0], prototypes, labels[:0], reduction="none").shape == (0,)
 
@@ -173,31 +178,51 @@ def test_cosine_softmax_is_cross_entropy_over_scaled_cosines(generator):
 
 def test_wrong_shapes_and_types_get_a_sentence(generator):
     z, prototypes, labels = batch(6, 3, 4, generator)
-    with pytest.raises(ValueError, match=r"`z` must have shape \(n, 4\) to match the space; got \(6, 5\)"):
+    with pytest.raises(
+        ValueError, match=r"`z` must have shape \(n, 4\) to match the space; got \(6, 5\)"
+    ):
         squared_cosine_loss(torch.ones(6, 5), prototypes, labels)
-    with pytest.raises(ValueError, match=r"`labels` must have shape \(6,\), one per row of `z`; got \(5,\)"):
+    with pytest.raises(
+        ValueError, match=r"`labels` must have shape \(6,\), one per row of `z`; got \(5,\)"
+    ):
         squared_cosine_loss(z, prototypes, labels[:5])
-    with pytest.raises(TypeError, match="`labels` must be class ids of an integer dtype; got torch.float32"):
+    with pytest.raises(
+        TypeError, match="`labels` must be class ids of an integer dtype; got torch.float32"
+    ):
         squared_cosine_loss(z, prototypes, labels.float())
     with pytest.raises(TypeError, match="`z` must be floating point; got torch.int64"):
         squared_cosine_loss(torch.ones(6, 4, dtype=torch.int64), prototypes, labels)
-    with pytest.raises(ValueError, match='Unknown reduction "avg". Choose from: "mean", "sum", "none"'):
+    with pytest.raises(
+        ValueError, match='Unknown reduction "avg". Choose from: "mean", "sum", "none"'
+    ):
         squared_cosine_loss(z, prototypes, labels, reduction="avg")
     with pytest.raises(ValueError, match="`prototypes` must be fixed"):
         squared_cosine_loss(z, prototypes.requires_grad_(), labels)
-    with pytest.raises(ValueError, match=r"`points` must have the shape of `z`, \(n, dim\), or \(dim,\); got \(3,\)"):
+    with pytest.raises(
+        ValueError,
+        match=r"`points` must have the shape of `z`, \(n, dim\), or \(dim,\); got \(3,\)",
+    ):
         cosine_loss(z, torch.ones(3), 1.0)
-    with pytest.raises(ValueError, match=r"`target` must be a number or have shape \(6,\); got \(6, 1\)"):
+    with pytest.raises(
+        ValueError, match=r"`target` must be a number or have shape \(6,\); got \(6, 1\)"
+    ):
         cosine_loss(z, torch.ones(4), torch.ones(6, 1))
-    with pytest.raises(ValueError, match=r"`prototypes` must have shape \(num_classes, dim\); got \(4,\)"):
+    with pytest.raises(
+        ValueError, match=r"`prototypes` must have shape \(num_classes, dim\); got \(4,\)"
+    ):
         squared_cosine_loss(z, torch.ones(4), labels)
 
 
-@pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")  # which torch.func itself calls
+@pytest.mark.filterwarnings(
+    "ignore:.*torch.jit.script:DeprecationWarning"
+)  # which torch.func itself calls
 @pytest.mark.parametrize("loss", [name for name in LOSSES if name != "sampled_cosine_softmax"])
 def test_losses_can_be_transformed_by_torch_func(loss):
     generator = torch.Generator().manual_seed(0)
-    z, labels = torch.randn(4, 3, generator=generator, dtype=torch.float64), torch.tensor([0, 3, 2, 4])
+    z, labels = (
+        torch.randn(4, 3, generator=generator, dtype=torch.float64),
+        torch.tensor([0, 3, 2, 4]),
+    )
     space = hp.Space(3, hp.Classes(5, loss=loss))
 
     def total(z):
@@ -208,12 +233,17 @@ def test_losses_can_be_transformed_by_torch_func(loss):
     torch.testing.assert_close(torch.func.grad(total)(z), expected)
     rows = torch.func.vmap(lambda row, label: space.loss(row[None], label[None]))(z, labels)
     torch.testing.assert_close(rows, space.loss(z, labels, reduction="none"))
-    torch.testing.assert_close(torch.func.hessian(total)(z), torch.autograd.functional.hessian(total, z))
+    torch.testing.assert_close(
+        torch.func.hessian(total)(z), torch.autograd.functional.hessian(total, z)
+    )
 
 
 def test_ranges_can_be_transformed_by_torch_func():
     space = hp.Space(3, hp.Range(0, 1))
-    z, target = torch.randn(4, 3, generator=torch.Generator().manual_seed(0)), torch.tensor([0.0, 0.3, 0.5, 1.0])
+    z, target = (
+        torch.randn(4, 3, generator=torch.Generator().manual_seed(0)),
+        torch.tensor([0.0, 0.3, 0.5, 1.0]),
+    )
     leaf = z.clone().requires_grad_()
     (expected,) = torch.autograd.grad(space.loss(leaf, target), leaf)
     torch.testing.assert_close(torch.func.grad(lambda z: space.loss(z, target))(z), expected)

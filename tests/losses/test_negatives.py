@@ -10,7 +10,9 @@ from hyperproto.sphere import normalize
 
 
 def points(n, dim=4, *, seed=0):
-    return normalize(torch.randn(n, dim, generator=torch.Generator().manual_seed(seed), dtype=torch.float64))
+    return normalize(
+        torch.randn(n, dim, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    )
 
 
 def naive(z, prototypes, labels, weights, scale):
@@ -37,11 +39,16 @@ def test_the_batch_alone_lets_each_of_its_other_classes_stand_for_its_share_of_a
 def test_a_batch_of_every_class_is_the_full_sum():
     z, prototypes = points(6, seed=1), points(6)
     labels = torch.tensor([5, 4, 3, 2, 1, 0])
-    assert torch.allclose(SampledCosineSoftmax()(z, prototypes, labels), CosineSoftmax()(z, prototypes, labels))
+    assert torch.allclose(
+        SampledCosineSoftmax()(z, prototypes, labels), CosineSoftmax()(z, prototypes, labels)
+    )
 
 
 def test_a_batch_of_one_class_asks_for_nothing():
-    assert SampledCosineSoftmax()(points(2, seed=1), points(6), torch.tensor([3, 3])).tolist() == [0, 0]
+    assert SampledCosineSoftmax()(points(2, seed=1), points(6), torch.tensor([3, 3])).tolist() == [
+        0,
+        0,
+    ]
 
 
 def test_with_every_class_as_a_negative_the_sum_is_the_full_one():
@@ -92,7 +99,11 @@ def test_a_space_trains_with_it_and_keeps_it_in_its_config():
     assert z.grad[0].abs().sum() > 0
     assert z.grad[1].abs().sum() == 0  # its label is missing
     described = space.to_dict()
-    assert described["tasks"][0]["loss"] == {"name": "sampled_cosine_softmax", "scale": 8.0, "negatives": 3}
+    assert described["tasks"][0]["loss"] == {
+        "name": "sampled_cosine_softmax",
+        "scale": 8.0,
+        "negatives": 3,
+    }
     again = space_from_dict(described, {"target": space.prototypes})
     assert again.tasks["target"].loss == loss
 
@@ -115,7 +126,9 @@ def test_a_mistake_is_answered_with_a_sentence(options, sentence):
 
 def test_under_vmap_a_sentence_says_what_to_do_instead():
     loss, z, prototypes = SampledCosineSoftmax(negatives=2), points(4, seed=1), points(30)
-    with pytest.raises(ValueError, match=r"must be called outside torch.vmap. Give it the whole batch"):
+    with pytest.raises(
+        ValueError, match=r"must be called outside torch.vmap. Give it the whole batch"
+    ):
         torch.func.vmap(lambda row, label: loss(row[None], prototypes, label[None]))(z, LABELS)
     whole = torch.func.grad(lambda z: SampledCosineSoftmax()(z, prototypes, LABELS).sum())(z)
     assert whole.shape == z.shape

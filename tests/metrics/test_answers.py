@@ -17,7 +17,9 @@ from hyperproto.metrics import (
 )
 
 ANSWERS = st.lists(st.tuples(st.integers(0, 4), st.integers(-1, 4)), max_size=30)
-NUMBERS = st.lists(st.tuples(st.integers(-50, 50), st.one_of(st.none(), st.integers(-50, 50))), max_size=25)
+NUMBERS = st.lists(
+    st.tuples(st.integers(-50, 50), st.one_of(st.none(), st.integers(-50, 50))), max_size=25
+)
 
 
 def split(answers):
@@ -27,12 +29,16 @@ def split(answers):
 
 def split_numbers(pairs):
     predicted = torch.tensor([p for p, _ in pairs], dtype=torch.float64)
-    return predicted, torch.tensor([math.nan if v is None else v for _, v in pairs], dtype=torch.float64)
+    return predicted, torch.tensor(
+        [math.nan if v is None else v for _, v in pairs], dtype=torch.float64
+    )
 
 
 def test_missing_labels_do_not_count():
     assert accuracy_terms(torch.tensor([0, 1, 2, 2]), torch.tensor([0, 2, 2, -1])) == (2, 3)
-    assert absolute_error_terms(torch.tensor([1.0, 5.0, 9.0]), torch.tensor([2.0, math.nan, 6.0])) == (4, 2)
+    assert absolute_error_terms(
+        torch.tensor([1.0, 5.0, 9.0]), torch.tensor([2.0, math.nan, 6.0])
+    ) == (4, 2)
     assert accuracy_terms(torch.tensor([0]), torch.tensor([-1])) == (0, 0)
 
 
@@ -50,8 +56,12 @@ def test_counts_agree_with_counting_one_by_one(answers):
 def test_counts_agree_with_scikit_learn():
     rng = np.random.default_rng(0)
     predicted, labels = rng.integers(6, size=(2, 200))
-    support, recall, precision = count_classes(torch.from_numpy(predicted), torch.from_numpy(labels), 7)
-    expected = precision_recall_fscore_support(labels, predicted, labels=np.arange(7), zero_division=np.nan)
+    support, recall, precision = count_classes(
+        torch.from_numpy(predicted), torch.from_numpy(labels), 7
+    )
+    expected = precision_recall_fscore_support(
+        labels, predicted, labels=np.arange(7), zero_division=np.nan
+    )
     np.testing.assert_array_equal(precision[:6], expected[0][:6])
     np.testing.assert_array_equal(recall[:6], expected[1][:6])
     np.testing.assert_array_equal(support, expected[3])
@@ -64,7 +74,10 @@ def test_pairs_agree_with_a_matrix(answers, most):
     for predicted, label in answers:
         if label >= 0 and label != predicted:
             matrix[label, predicted] = matrix.get((label, predicted), 0) + 1
-    slow = sorted(((*pair, count) for pair, count in matrix.items()), key=lambda row: (-row[2], row[0], row[1]))
+    slow = sorted(
+        ((*pair, count) for pair, count in matrix.items()),
+        key=lambda row: (-row[2], row[0], row[1]),
+    )
     assert confusion_pairs(*split(answers), most=most) == slow[:most]
 
 
@@ -86,7 +99,9 @@ def test_a_quantile_is_the_smallest_error_that_covers_its_share(pairs, level):
     if not errors:
         assert math.isnan(found)
         return
-    covers = [e for e in errors if sum(other <= e for other in errors) >= level * len(errors) - 1e-6]
+    covers = [
+        e for e in errors if sum(other <= e for other in errors) >= level * len(errors) - 1e-6
+    ]
     assert found == min(covers)
 
 

@@ -5,13 +5,13 @@ from scipy.integrate import trapezoid
 from scipy.special import softmax
 from sklearn.metrics import average_precision_score, roc_auc_score, roc_curve
 
+from hyperproto._core.errors import InputError
 from hyperproto.metrics import (
     calibration_error,
     false_positive_rate_at,
     measure_open_set,
     open_set_classification_rate,
 )
-from hyperproto_runtime.errors import InputError
 
 
 def draw_probabilities(n: int = 200, num_classes: int = 4, seed: int = 0):
@@ -22,7 +22,9 @@ def draw_probabilities(n: int = 200, num_classes: int = 4, seed: int = 0):
 def error_of(probabilities, labels, **options):
     """The calibration error of the most probable class."""
     probabilities = np.asarray(probabilities)
-    return calibration_error(probabilities.max(axis=1), probabilities.argmax(axis=1) == labels, **options)
+    return calibration_error(
+        probabilities.max(axis=1), probabilities.argmax(axis=1) == labels, **options
+    )
 
 
 def slow_error(probabilities, labels, bins):
@@ -96,7 +98,9 @@ def test_the_open_set_rate_is_the_area_under_its_curve(ties):
     thresholds = [-np.inf, *np.unique([*known, *unknown])]
     correct = [((known <= t) & right).mean() for t in thresholds]
     let_in = [(unknown <= t).mean() for t in thresholds]
-    assert open_set_classification_rate(known, unknown, right) == pytest.approx(trapezoid(correct, let_in))
+    assert open_set_classification_rate(known, unknown, right) == pytest.approx(
+        trapezoid(correct, let_in)
+    )
 
 
 def test_perfect_scores_reach_their_ends():
@@ -111,11 +115,15 @@ def test_no_score_tells_nothing():
 
 
 def test_mistakes_are_named():
-    with pytest.raises(InputError, match=r"`unknown` must have shape \(n,\) with at least one row; got \(0,\)"):
+    with pytest.raises(
+        InputError, match=r"`unknown` must have shape \(n,\) with at least one row; got \(0,\)"
+    ):
         measure_open_set([1.0], np.zeros(0), [True])
     with pytest.raises(InputError, match="`right` must be as many as `known`; got 1 and 2"):
         open_set_classification_rate([1.0, 2.0], [3.0], [True])
-    with pytest.raises(InputError, match="`rate` must be finite and greater than 0 and at most 1; got 95"):
+    with pytest.raises(
+        InputError, match="`rate` must be finite and greater than 0 and at most 1; got 95"
+    ):
         false_positive_rate_at([1.0], [1.0], rate=95)
     with pytest.raises(InputError, match="`bins` must be at least 1; got 0"):
         calibration_error([1.0], [True], bins=0)

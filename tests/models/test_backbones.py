@@ -1,4 +1,6 @@
-"""What holds for every backbone: shapes, rebuilding, gradients, memory formats, and how outputs start."""
+"""What holds for every backbone: shapes, rebuilding, gradients, memory formats, and how outputs
+start.
+"""
 
 import json
 import math
@@ -69,30 +71,43 @@ def test_the_config_as_json_rebuilds_the_network(name, settings, shape):
     assert list(twin.state_dict()) == list(network.state_dict())
     twin.load_state_dict(network.state_dict())
     with torch.no_grad():
-        torch.testing.assert_close(twin(inputs_of(shape)), network(inputs_of(shape)), rtol=0, atol=0)
+        torch.testing.assert_close(
+            twin(inputs_of(shape)), network(inputs_of(shape)), rtol=0, atol=0
+        )
 
 
 @every_quick_case
 def test_every_weight_gets_a_gradient(name, settings, shape):
     network = build(name, settings).double()
     network(inputs_of(shape, n=4).double()).square().sum().backward()
-    silent = [key for key, weight in network.named_parameters() if weight.grad is None or not weight.grad.any()]
-    # a bias right before a batch norm changes nothing, up to rounding: those of DigitNet may be silent
+    silent = [
+        key
+        for key, weight in network.named_parameters()
+        if weight.grad is None or not weight.grad.any()
+    ]
+    # a bias right before a batch norm changes nothing, up to rounding: those of DigitNet may be
+    # silent
     assert not [key for key in silent if not key.endswith("bias")]
 
 
-@pytest.mark.parametrize(("name", "settings", "shape"), [case for case in QUICK if len(case[2]) == 3])
+@pytest.mark.parametrize(
+    ("name", "settings", "shape"), [case for case in QUICK if len(case[2]) == 3]
+)
 def test_channels_last_changes_neither_outputs_nor_gradients(name, settings, shape):
     network = build(name, settings).double()
     inputs = inputs_of(shape, n=4).double()
     outputs, gradient = outputs_and_gradient(network, inputs)
     network.to(memory_format=torch.channels_last)
-    again, gradient_again = outputs_and_gradient(network, inputs.contiguous(memory_format=torch.channels_last))
+    again, gradient_again = outputs_and_gradient(
+        network, inputs.contiguous(memory_format=torch.channels_last)
+    )
     torch.testing.assert_close(again, outputs)
     torch.testing.assert_close(gradient_again, gradient)
 
 
-def outputs_and_gradient(network: Backbone, inputs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+def outputs_and_gradient(
+    network: Backbone, inputs: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
     network.zero_grad()
     outputs = network(inputs)
     outputs.square().sum().backward()
@@ -108,7 +123,9 @@ def test_inputs_are_left_as_they_are(name, settings, shape):
     torch.testing.assert_close(inputs, before, rtol=0, atol=0)
 
 
-@pytest.mark.parametrize(("name", "shape"), [("resnet-8", (3, 16, 16)), ("densenet-small", (3, 16, 16))])
+@pytest.mark.parametrize(
+    ("name", "shape"), [("resnet-8", (3, 16, 16)), ("densenet-small", (3, 16, 16))]
+)
 def test_the_last_layer_is_linear_so_outputs_of_both_signs_come_out(name, shape):
     z = build(name, {})(inputs_of(shape, n=8))
     assert (z < 0).any()
@@ -165,5 +182,7 @@ def test_a_perceptron_normalized_by_layer_treats_each_row_by_itself(generator):
     network = create_backbone("mlp", out_dim=2, in_features=3, hidden=[5], norm="layer").double()
     rows = torch.randn(4, 3, generator=generator, dtype=torch.float64)
     torch.testing.assert_close(network(rows)[:1], network(rows[:1]))
-    with pytest.raises(ValueError, match='Unknown norm "batsh". Choose from: "batch", "layer", "none"'):
+    with pytest.raises(
+        ValueError, match='Unknown norm "batsh". Choose from: "batch", "layer", "none"'
+    ):
         create_backbone("mlp", out_dim=2, in_features=3, norm="batsh")

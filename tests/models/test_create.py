@@ -3,7 +3,15 @@
 import pytest
 import torch
 
-from hyperproto.models import MLP, DenseNet, DigitNet, ResNet, ResNet3463, create_backbone, default_backbone
+from hyperproto.models import (
+    MLP,
+    DenseNet,
+    DigitNet,
+    ResNet,
+    ResNet3463,
+    create_backbone,
+    default_backbone,
+)
 from hyperproto.spec import NetworkSpec
 from hyperproto.training.build import build_network
 
@@ -16,7 +24,9 @@ def test_an_unknown_backbone_gets_a_suggestion():
 
 
 def test_an_unknown_or_missing_setting_gets_a_sentence():
-    with pytest.raises(ValueError, match='Unknown setting of "resnet-8" "dept".*Did you mean "depth"'):
+    with pytest.raises(
+        ValueError, match='Unknown setting of "resnet-8" "dept".*Did you mean "depth"'
+    ):
         create_backbone("resnet-8", out_dim=3, dept=14)
     with pytest.raises(ValueError, match='`in_features` must be given for the backbone "mlp"'):
         create_backbone("mlp", out_dim=3)
@@ -73,25 +83,37 @@ def test_a_shape_that_is_no_row_and_no_image_gets_a_sentence(shape):
         default_backbone(5, shape)
 
 
-@pytest.mark.parametrize("network", [ResNet(3, depth=8, width=2), ResNet3463(3, width=1), DenseNet(3, [1], growth=2)])
+@pytest.mark.parametrize(
+    "network", [ResNet(3, depth=8, width=2), ResNet3463(3, width=1), DenseNet(3, [1], growth=2)]
+)
 def test_grey_images_into_a_network_for_rgb_get_a_sentence(network):
-    with pytest.raises(ValueError, match=r"must have 3 \(RGB\) channels.*got 1 \(gray\). Build.*channels=1"):
+    with pytest.raises(
+        ValueError, match=r"must have 3 \(RGB\) channels.*got 1 \(gray\). Build.*channels=1"
+    ):
         network(torch.zeros(2, 1, 32, 32))
-    with pytest.raises(TypeError, match="`images` must be floating point; got torch.uint8. Call .float"):
+    with pytest.raises(
+        TypeError, match="`images` must be floating point; got torch.uint8. Call .float"
+    ):
         network(torch.zeros(2, 3, 32, 32, dtype=torch.uint8))
-    with pytest.raises(ValueError, match=r"`images` must have shape \(n, 3, height, width\); got \(3, 32, 32\)"):
+    with pytest.raises(
+        ValueError, match=r"`images` must have shape \(n, 3, height, width\); got \(3, 32, 32\)"
+    ):
         network(torch.zeros(3, 32, 32))
 
 
 def test_images_of_a_size_that_cannot_work_get_a_sentence():
     with pytest.raises(ValueError, match="must be 8 x 8 pixels for this network; got 28 x 28"):
         DigitNet(3)(torch.zeros(2, 1, 28, 28))
-    with pytest.raises(ValueError, match="must be at least 4 pixels high and wide for this network; got 3 x 9"):
+    with pytest.raises(
+        ValueError, match="must be at least 4 pixels high and wide for this network; got 3 x 9"
+    ):
         DenseNet(3, [1, 1, 1], growth=2)(torch.zeros(2, 3, 3, 9))
 
 
 def test_rows_of_another_length_get_a_sentence():
-    with pytest.raises(ValueError, match=r"`rows` must have shape \(n, 4\) for this network; got \(2, 5\)"):
+    with pytest.raises(
+        ValueError, match=r"`rows` must have shape \(n, 4\) for this network; got \(2, 5\)"
+    ):
         MLP(3, 4)(torch.zeros(2, 5))
     with pytest.raises(TypeError, match="`rows` must be floating point; got torch.int64"):
         MLP(3, 4)(torch.zeros(2, 4, dtype=torch.int64))
@@ -104,7 +126,10 @@ def test_rows_of_another_length_get_a_sentence():
         (lambda: ResNet(3, depth=2), "`depth` must be at least 8; got 2"),
         (lambda: ResNet(3, depth=8, width=0), "`width` must be at least 1; got 0"),
         (lambda: ResNet(3, depth=8, channels=0), "`channels` must be at least 1; got 0"),
-        (lambda: ResNet(3, depth=8, shortcut="conv3"), 'Unknown shortcut "conv3".*Did you mean "conv3x3"'),
+        (
+            lambda: ResNet(3, depth=8, shortcut="conv3"),
+            'Unknown shortcut "conv3".*Did you mean "conv3x3"',
+        ),
         (lambda: ResNet3463(3, width=0), "`width` must be at least 1; got 0"),
         (lambda: DenseNet(3, blocks=[]), "`blocks` must hold at least one number of layers"),
         (lambda: DenseNet(3, blocks=[2, 0]), "`blocks` must be at least 1; got 0"),

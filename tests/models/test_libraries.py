@@ -13,7 +13,11 @@ from hyperproto.models import create_backbone
 
 
 class TinyNet(nn.Module):
-    pretrained_cfg: ClassVar = {"mean": [0.1, 0.2, 0.3], "std": [1, 2, 3], "url": "https://example.org"}
+    pretrained_cfg: ClassVar = {
+        "mean": [0.1, 0.2, 0.3],
+        "std": [1, 2, 3],
+        "url": "https://example.org",
+    }
 
     def __init__(self, channels: int, num_classes: int) -> None:
         super().__init__()
@@ -26,7 +30,9 @@ class TinyNet(nn.Module):
 
 @pytest.fixture
 def torchvision(monkeypatch) -> list[tuple]:
-    """Put a torchvision in place that knows one classifier and one detector; return the calls it gets."""
+    """Put a torchvision in place that knows one classifier and one detector; return the calls it
+    gets.
+    """
     calls = []
     package, models = ModuleType("torchvision"), ModuleType("torchvision.models")
 
@@ -34,7 +40,9 @@ def torchvision(monkeypatch) -> list[tuple]:
         calls.append((name, settings))
         return TinyNet(3, settings.get("num_classes", 1000))
 
-    models.list_models = lambda module=None: ["resnet18"] if module is models else ["resnet18", "ssd300_vgg16"]
+    models.list_models = lambda module=None: (
+        ["resnet18"] if module is models else ["resnet18", "ssd300_vgg16"]
+    )
     models.get_model = get_model
     package.models = models
     monkeypatch.setitem(sys.modules, "torchvision", package)
@@ -77,7 +85,15 @@ def test_a_timm_model_comes_by_name_untrained_and_with_any_channels(timm):
 def test_a_run_with_a_library_network_loads_again(tmp_path):
     network, space = create_backbone("timm:resnet18", out_dim=3), hp.Space(3, hp.Classes(4))
     images, labels = torch.rand(8, 3, 4, 4), torch.arange(8) % 4
-    hp.fit(network, space, (images, labels), epochs=1, batch_size=4, folder=tmp_path / "run", progress=False)
+    hp.fit(
+        network,
+        space,
+        (images, labels),
+        epochs=1,
+        batch_size=4,
+        folder=tmp_path / "run",
+        progress=False,
+    )
     again = hp.load(tmp_path / "run").network
     with torch.no_grad():
         torch.testing.assert_close(again(images), network.eval()(images))
@@ -87,7 +103,10 @@ def test_a_run_with_a_library_network_loads_again(tmp_path):
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
-        ("torchvision:resnet19", 'Unknown model of torchvision "resnet19".*Did you mean "resnet18"'),
+        (
+            "torchvision:resnet19",
+            'Unknown model of torchvision "resnet19".*Did you mean "resnet18"',
+        ),
         ("torchvision:ssd300_vgg16", 'Unknown model of torchvision "ssd300_vgg16"'),
         ("timm:hf-hub:someone/resnet18", 'Unknown model of timm "hf-hub:someone/resnet18"'),
         ("timm:local-dir:/tmp/model", 'Unknown model of timm "local-dir:/tmp/model"'),
@@ -102,13 +121,17 @@ def test_only_the_libraries_own_classifiers_can_be_named(name, sentence):
 @pytest.mark.parametrize("setting", ["weights", "pretrained", "checkpoint_path"])
 def test_nothing_but_numbers_is_passed_on(setting, torchvision, timm):
     for library in ("torchvision", "timm"):
-        with pytest.raises(ValueError, match=f'Unknown setting of "{library}:resnet18" "{setting}"'):
+        with pytest.raises(
+            ValueError, match=f'Unknown setting of "{library}:resnet18" "{setting}"'
+        ):
             create_backbone(f"{library}:resnet18", out_dim=3, **{setting: "anything"})
     assert not torchvision + timm
 
 
 def test_torchvision_takes_three_channels_only():
-    with pytest.raises(ValueError, match="`channels` must be 3 for the models of torchvision; got 1"):
+    with pytest.raises(
+        ValueError, match="`channels` must be 3 for the models of torchvision; got 1"
+    ):
         create_backbone("torchvision:resnet18", out_dim=3, channels=1)
 
 
@@ -116,7 +139,8 @@ def test_torchvision_takes_three_channels_only():
 def test_a_missing_library_is_answered_by_what_to_type(library, monkeypatch):
     monkeypatch.setitem(sys.modules, library, None)  # as if it were not installed
     with pytest.raises(
-        ImportError, match=rf'"{library}:resnet18" needs {library}.*pip install "hyperproto\[vision\]"'
+        ImportError,
+        match=rf'"{library}:resnet18" needs {library}.*pip install "hyperproto\[vision\]"',
     ):
         create_backbone(f"{library}:resnet18", out_dim=3)
 
@@ -148,15 +172,22 @@ def test_a_head_takes_the_place_of_the_last_layer_and_is_rebuilt_by_its_config()
 
 @pytest.mark.parametrize(
     ("name", "asked"),
-    [("torchvision:resnet18", {"weights": "DEFAULT"}), ("timm:resnet18", {"pretrained": True, "in_chans": 3})],
+    [
+        ("torchvision:resnet18", {"weights": "DEFAULT"}),
+        ("timm:resnet18", {"pretrained": True, "in_chans": 3}),
+    ],
 )
 @pytest.mark.parametrize("hidden", [None, [7]])
-def test_pretrained_weights_are_the_librarys_except_for_the_output(name, asked, hidden, torchvision, timm):
+def test_pretrained_weights_are_the_librarys_except_for_the_output(
+    name, asked, hidden, torchvision, timm
+):
     network = create_backbone(name, out_dim=5, hidden=hidden)
     drawn = {key: value.clone() for key, value in network.state_dict().items()}
     network.load_pretrained()
     assert (torchvision + timm)[-1] == ("resnet18", asked)
-    changed = {key for key, value in network.state_dict().items() if not torch.equal(value, drawn[key])}
+    changed = {
+        key for key, value in network.state_dict().items() if not torch.equal(value, drawn[key])
+    }
     assert changed == {"network.body.weight", "network.body.bias"}
 
 
@@ -170,7 +201,9 @@ def test_a_network_without_a_linear_layer_cannot_be_split(timm, monkeypatch):
     monkeypatch.setattr(sys.modules["timm"], "create_model", lambda *_, **__: nn.Conv2d(3, 5, 8))
     network = create_backbone("timm:resnet18", out_dim=5)
     assert network(torch.rand(2, 3, 8, 8)).shape[:2] == (2, 5)
-    with pytest.raises(ValueError, match='"timm:resnet18" must end in a linear layer to be split there; got none'):
+    with pytest.raises(
+        ValueError, match='"timm:resnet18" must end in a linear layer to be split there; got none'
+    ):
         network.features(torch.rand(2, 3, 8, 8))
 
 
@@ -183,8 +216,9 @@ def test_a_library_that_does_not_load_is_answered_by_a_sentence(error, monkeypat
     def fail(_):
         raise error
 
-    monkeypatch.setattr("hyperproto_runtime.errors.import_module", fail)
+    monkeypatch.setattr("hyperproto._core.errors.import_module", fail)
     with pytest.raises(
-        ImportError, match=r'"timm:resnet18" needs timm, which is installed but does not load: (op|no x)'
+        ImportError,
+        match=r'"timm:resnet18" needs timm, which is installed but does not load: (op|no x)',
     ):
         create_backbone("timm:resnet18", out_dim=3)

@@ -15,7 +15,9 @@ def linear(inputs: int, outputs: int) -> int:
 
 
 def resnet(blocks: int, out_dim: int, shortcut: int) -> int:
-    """Sum up stem, stages of 16, 32 and 64 channels, shortcuts with a kernel (0: none), and the linear layer."""
+    """Sum up stem, stages of 16, 32 and 64 channels, shortcuts with a kernel (0: none), and the
+    linear layer.
+    """
     total = conv(3, 16) + 2 * blocks * conv(16, 16) + linear(64, out_dim)
     for inputs, outputs in ((16, 32), (32, 64)):
         total += conv(inputs, outputs) + (2 * blocks - 1) * conv(outputs, outputs)
@@ -47,27 +49,41 @@ def dense(blocks: tuple[int, ...], growth: int, out_dim: int) -> int:
 
 
 CASES = [
-    # stem 464 + stage 16: 23,360 + stage 32: 88,192 + stage 64: 351,488 + shortcuts 4,672 and 18,560 + linear 6,500
+    # stem 464 + stage 16: 23,360 + stage 32: 88,192 + stage 64: 351,488 + shortcuts 4,672 and
+    # 18,560 + linear 6,500
     ("resnet-32", {}, 493_236, resnet(5, 100, 3)),  # the paper's, 0.493 M
     ("resnet-20", {}, 298_804, resnet(3, 100, 3)),
     ("resnet-14", {"shortcut": "conv1x1"}, 181_108, resnet(2, 100, 1)),
     ("resnet-8", {}, 104_372, resnet(1, 100, 3)),
-    # 21,797,672 of ResNet-34 for 1,000 classes, less its last layer of 513,000, plus 512 x 100 + 100
+    # 21,797,672 of ResNet-34 for 1,000 classes, less its last layer of 513,000, plus 512 x 100 +
+    # 100
     ("resnet-3463", {}, 21_335_972, 21_797_672 - linear(512, 1000) + linear(512, 100)),
     ("resnet-3463", {"width": 64}, 21_335_972, four_stages(64, 100)),
     ("resnet-3463-small", {}, 1_348_148, four_stages(16, 100)),
     ("densenet-121", {}, 7_048_548, dense((6, 12, 24, 16), 32, 100)),  # about 7 M
     ("densenet-small", {}, 188_092, dense((6, 6, 6), 12, 100)),
-    # 4,652,008 of EfficientNet-Lite0 for 1,000 classes, less its last layer; a hidden layer with its norm, the output
+    # 4,652,008 of EfficientNet-Lite0 for 1,000 classes, less its last layer; a hidden layer with
+    # its norm, the output
     (
         "efficientnet-lite0",
         {},
         4_079_204,
         4_652_008 - linear(1280, 1000) + linear(1280, 512) + 2 * 512 + linear(512, 100),
     ),
-    # 9 x 32 + 32 and 64, 9 x 32 x 64 + 64 and 128, (64 x 4 x 4) x 128 + 128 and 256, 128 x 100 + 100
-    ("digit-net", {}, 163_364, 320 + 64 + 18_496 + 128 + linear(1024, 128) + 256 + linear(128, 100)),
-    ("rotated-mnist", {}, 1_637_924, 320 + 64 + 18_496 + 128 + linear(12_544, 128) + 256 + linear(128, 100)),
+    # 9 x 32 + 32 and 64, 9 x 32 x 64 + 64 and 128, (64 x 4 x 4) x 128 + 128 and 256, 128 x 100 +
+    # 100
+    (
+        "digit-net",
+        {},
+        163_364,
+        320 + 64 + 18_496 + 128 + linear(1024, 128) + 256 + linear(128, 100),
+    ),
+    (
+        "rotated-mnist",
+        {},
+        1_637_924,
+        320 + 64 + 18_496 + 128 + linear(12_544, 128) + 256 + linear(128, 100),
+    ),
     ("mlp", {"in_features": 64}, 16_800, linear(64, 100) + 200 + linear(100, 100)),
 ]
 

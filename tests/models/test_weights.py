@@ -52,7 +52,15 @@ def test_an_output_of_another_width_stays_as_drawn(tmp_path):
 def test_the_weights_of_a_run_fill_in_a_network(tmp_path):
     trained = build(out_dim=3, seed=1)
     data = torch.rand(8, 3, 8, 8), torch.arange(8) % 4
-    hp.fit(trained, hp.Space(3, hp.Classes(4)), data, epochs=1, batch_size=4, folder=tmp_path / "run", progress=False)
+    hp.fit(
+        trained,
+        hp.Space(3, hp.Classes(4)),
+        data,
+        epochs=1,
+        batch_size=4,
+        folder=tmp_path / "run",
+        progress=False,
+    )
     network = build()
     load_weights(network, tmp_path / "run" / "last.safetensors")
     assert same_body(network, trained)
@@ -82,13 +90,19 @@ def test_a_file_that_would_run_code_is_refused(tmp_path, capsys):
     assert capsys.readouterr().out == ""
 
 
-@pytest.mark.parametrize(("name", "content"), [("w.safetensors", b"no"), ("w.pt", b""), ("w.pt", b"no")])
+@pytest.mark.parametrize(
+    ("name", "content"), [("w.safetensors", b"no"), ("w.pt", b""), ("w.pt", b"no")]
+)
 def test_a_file_that_is_not_weights_gets_a_sentence(name, content, tmp_path):
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(ValueError, match="must be a state dict, as safetensors or torch.save writes it; got"):
+    with pytest.raises(
+        ValueError, match="must be a state dict, as safetensors or torch.save writes it; got"
+    ):
         load_weights(build(), tmp_path / name)
 
 
 def test_a_missing_file_gets_a_sentence(tmp_path):
-    with pytest.raises(FileNotFoundError, match='absent.pt" must be a file of weights; got no such file'):
+    with pytest.raises(
+        FileNotFoundError, match='absent.pt" must be a file of weights; got no such file'
+    ):
         load_weights(build(), tmp_path / "absent.pt")

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto.priors import Prior, as_prior, from_similarity, from_vectors
-from hyperproto_runtime.errors import InputError, InputTypeError
 
 NAMES = ("cat", "dog", "fox")
 TABLE = np.array([[1.0, 0.0, 2.0, 1.0], [1.0, 0.5, 2.0, 0.0], [0.0, 3.0, 0.5, 0.0]])
@@ -17,7 +17,9 @@ TREE = {"cat": "pet", "dog": "pet", "pet": "animal", "fox": "animal"}
 
 def vector_file(folder: Path) -> Path:
     path = folder / "words.txt"
-    path.write_text("".join(f"{n} {' '.join(map(str, row))}\n" for n, row in zip(NAMES, TABLE, strict=True)))
+    path.write_text(
+        "".join(f"{n} {' '.join(map(str, row))}\n" for n, row in zip(NAMES, TABLE, strict=True))
+    )
     return path
 
 
@@ -56,7 +58,9 @@ def test_vectors_in_any_form_give_one_prior(tmp_path, kind):
 
 
 def csv_file(folder: Path) -> Path:
-    (folder / "tree.csv").write_text("".join(f"{child},{parent}\n" for child, parent in TREE.items()))
+    (folder / "tree.csv").write_text(
+        "".join(f"{child},{parent}\n" for child, parent in TREE.items())
+    )
     return folder / "tree.csv"
 
 
@@ -74,12 +78,16 @@ def test_a_nested_dict_is_a_taxonomy():
 
 def test_the_rows_of_a_data_frame_are_aligned_by_their_labels():
     pandas = pytest.importorskip("pandas")
-    similarity = pandas.DataFrame([[1, 0.9, 0.2], [0.9, 1, 0.1], [0.2, 0.1, 1]], index=NAMES, columns=NAMES)
+    similarity = pandas.DataFrame(
+        [[1, 0.9, 0.2], [0.9, 1, 0.1], [0.2, 0.1, 1]], index=NAMES, columns=NAMES
+    )
     expected = as_prior(similarity.to_numpy(), NAMES, 3).similarity
     shuffled = similarity.loc[["fox", "cat", "dog"], ["dog", "fox", "cat"]]
     np.testing.assert_array_equal(as_prior(shuffled, NAMES, 3).similarity, expected)
     vectors = pandas.DataFrame(TABLE, index=NAMES).loc[["fox", "cat", "dog"]]
-    np.testing.assert_allclose(as_prior(vectors, NAMES, 3).similarity, from_vectors(TABLE).similarity)
+    np.testing.assert_allclose(
+        as_prior(vectors, NAMES, 3).similarity, from_vectors(TABLE).similarity
+    )
     with pytest.raises(InputError, match='1 of 3 are not in it: "bus"'):
         as_prior(similarity, ("cat", "dog", "bus"), 3)
     with pytest.raises(InputError, match="must name its rows and columns alike"):
@@ -88,17 +96,26 @@ def test_the_rows_of_a_data_frame_are_aligned_by_their_labels():
 
 def test_distances_are_not_taken_for_similarities():
     distances = np.array([[0.0, 1.0, 2.0], [1.0, 0.0, 3.0], [2.0, 3.0, 0.0]])
-    with pytest.raises(InputError, match="got zeros on the diagonal, as distances have. Negate distances"):
+    with pytest.raises(
+        InputError, match="got zeros on the diagonal, as distances have. Negate distances"
+    ):
         as_prior(distances, NAMES, 3)
     assert as_prior(-distances, NAMES, 3).similarity[0, 1] == -1
 
 
 def test_arrays_need_no_names(tmp_path):
-    for prior in (TABLE, from_vectors(TABLE).similarity, array_file(tmp_path), from_vectors(TABLE, NAMES)):
+    for prior in (
+        TABLE,
+        from_vectors(TABLE).similarity,
+        array_file(tmp_path),
+        from_vectors(TABLE, NAMES),
+    ):
         assert as_prior(prior, None, 3).num_classes == 3
 
 
-@pytest.mark.parametrize("prior", [TABLE, TABLE @ TABLE.T, from_vectors(TABLE)], ids=["vectors", "matrix", "prior"])
+@pytest.mark.parametrize(
+    "prior", [TABLE, TABLE @ TABLE.T, from_vectors(TABLE)], ids=["vectors", "matrix", "prior"]
+)
 @pytest.mark.parametrize("names", [None, ("a", "b", "c", "d")])
 def test_a_prior_for_another_number_of_classes_is_told(prior, names):
     with pytest.raises(InputError, match="must be for the 4 classes to place; got one for 3"):
@@ -107,9 +124,13 @@ def test_a_prior_for_another_number_of_classes_is_told(prior, names):
 
 def test_a_prior_for_other_classes_is_told():
     asked = ("cat", "dog", "bus")
-    with pytest.raises(InputError, match='1 of 3 are not in it: "bus". It is for "cat", "dog", "fox"'):
+    with pytest.raises(
+        InputError, match='1 of 3 are not in it: "bus". It is for "cat", "dog", "fox"'
+    ):
         as_prior(from_similarity(TABLE @ TABLE.T, NAMES), asked, 3)
-    with pytest.raises(InputError, match='Every class must be in the vectors; 1 of 3 are not: "bus"'):
+    with pytest.raises(
+        InputError, match='Every class must be in the vectors; 1 of 3 are not: "bus"'
+    ):
         as_prior(dict(zip(NAMES, TABLE, strict=True)), asked, 3)
     with pytest.raises(InputError, match="none of the 2 is in the vectors"):
         as_prior(dict(zip(NAMES, TABLE, strict=True)), ("bus", "tram"), 2)
@@ -122,19 +143,28 @@ def test_a_prior_can_be_used_for_some_of_its_classes():
 
 
 def test_a_square_array_of_vectors_is_pointed_to_its_constructor():
-    with pytest.raises(InputError, match="must be symmetric; .*priors.from_vectors for one vector per class"):
+    with pytest.raises(
+        InputError, match="must be symmetric; .*priors.from_vectors for one vector per class"
+    ):
         as_prior(np.array([[1.0, 2.0], [0.0, 1.0]]), None, 2)
 
 
 def test_what_needs_names_asks_for_them(tmp_path):
     for prior in ({"cat": [1.0]}, TREE, vector_file(tmp_path), "wordnet"):
-        with pytest.raises(InputError, match="looked up by class name; got only the number of classes"):
+        with pytest.raises(
+            InputError, match="looked up by class name; got only the number of classes"
+        ):
             as_prior(prior, None, 3)
 
 
 def test_missing_is_passed_on(tmp_path):
     asked = ("cat", "dog", "bus")
-    for prior in (TREE, csv_file(tmp_path), vector_file(tmp_path), dict(zip(NAMES, TABLE, strict=True))):
+    for prior in (
+        TREE,
+        csv_file(tmp_path),
+        vector_file(tmp_path),
+        dict(zip(NAMES, TABLE, strict=True)),
+    ):
         assert as_prior(prior, asked, 3, missing="free").known.tolist() == [True, True, False]
     with pytest.raises(InputError, match="Unknown choice for missing classes"):
         as_prior(TABLE, None, 3, missing="skip")

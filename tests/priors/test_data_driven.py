@@ -5,14 +5,16 @@ import pytest
 import torch
 
 import hyperproto as hp
+from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto.priors import data_driven, from_data
 from hyperproto.priors.data_driven import discriminant_means, patch_features
-from hyperproto_runtime.errors import InputError, InputTypeError
 
 
 def clusters(generator, centers, each=40):
     labels = torch.arange(len(centers)).repeat_interleave(each)
-    return centers[labels] + 0.3 * torch.randn(len(labels), centers.shape[1], generator=generator), labels
+    return centers[labels] + 0.3 * torch.randn(
+        len(labels), centers.shape[1], generator=generator
+    ), labels
 
 
 def test_near_classes_are_similar(generator):
@@ -28,11 +30,15 @@ def test_scatter_is_made_round(generator):
     # along the second axis classes differ by much less, but there they hardly scatter
     centers = torch.tensor([[1.0, 0.0], [-1.0, 0.0], [1.0, 0.5], [-1.0, 0.5]], dtype=torch.float64)
     labels = torch.arange(4).repeat_interleave(500)
-    noise = torch.randn(2000, 2, generator=generator, dtype=torch.float64) * torch.tensor([1.0, 0.1])
+    noise = torch.randn(2000, 2, generator=generator, dtype=torch.float64) * torch.tensor(
+        [1.0, 0.1]
+    )
     means = discriminant_means(centers[labels] + noise, labels)
     first, second = (abs(means[i] - means[j]).max() for i, j in ((0, 1), (0, 2)))
     assert first == pytest.approx(2.0, rel=0.2)  # in standard deviations
-    assert second == pytest.approx(0.5 / (0.9 * 0.1**2 + 0.1 * 0.505) ** 0.5, rel=0.2)  # shrunk toward a ball
+    assert second == pytest.approx(
+        0.5 / (0.9 * 0.1**2 + 0.1 * 0.505) ** 0.5, rel=0.2
+    )  # shrunk toward a ball
 
 
 def test_columns_are_brought_to_one_scale(generator):
@@ -62,7 +68,9 @@ def test_a_class_in_the_very_middle_is_free():
 
 
 def test_it_is_a_prior_for_placement(generator):
-    centers = torch.tensor([[4.0, 0, 0], [4.0, 1.5, 0], [-4.0, 0, 1.5], [-4.0, 0, 0], [0, 6.0, 0], [0, 6.0, 1.5]])
+    centers = torch.tensor(
+        [[4.0, 0, 0], [4.0, 1.5, 0], [-4.0, 0, 1.5], [-4.0, 0, 0], [0, 6.0, 0], [0, 6.0, 1.5]]
+    )
     prior = from_data(*clusters(generator, centers))
     placed = hp.place(6, 3, prior=prior, effort="fast", workers=1)
     cosines = placed.vectors @ placed.vectors.T
@@ -74,7 +82,9 @@ def test_images_are_told_apart_by_their_patches(generator):
     stripes = torch.arange(24).remainder(4).lt(2).float().expand(24, 24)
     patterns = torch.stack([stripes, stripes.T, 0.9 * stripes])
     labels = torch.arange(3).repeat_interleave(30)
-    images = (patterns[labels].unsqueeze(1) + 0.2 * torch.rand(90, 1, 24, 24, generator=generator)) * 200
+    images = (
+        patterns[labels].unsqueeze(1) + 0.2 * torch.rand(90, 1, 24, 24, generator=generator)
+    ) * 200
     prior = from_data(images.to(torch.uint8), labels)
     assert prior.similarity[0, 2] > prior.similarity[0, 1]
     assert "patches" in prior.source
@@ -87,7 +97,9 @@ def test_patches_do_not_depend_on_how_images_are_batched(generator, monkeypatch)
     torch.testing.assert_close(patch_features(images), features, atol=1e-4, rtol=0)
     monkeypatch.undo()
     assert features.isfinite().all()
-    torch.testing.assert_close(features.mean(dim=0), torch.zeros(features.shape[1]), atol=1e-4, rtol=0)
+    torch.testing.assert_close(
+        features.mean(dim=0), torch.zeros(features.shape[1]), atol=1e-4, rtol=0
+    )
     assert torch.equal(features, patch_features(images))
 
 
@@ -139,7 +151,12 @@ def test_cosines_are_those_of_scikit_learn(generator):
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
     x, labels = clusters(generator, torch.randn(6, 10, generator=generator))
-    model = LinearDiscriminantAnalysis(solver="eigen", shrinkage=0.1).fit(x.double().numpy(), labels.numpy())
-    theirs, ours = (model.means_ - model.means_.mean(axis=0)) @ model.scalings_, discriminant_means(x, labels)
+    model = LinearDiscriminantAnalysis(solver="eigen", shrinkage=0.1).fit(
+        x.double().numpy(), labels.numpy()
+    )
+    theirs, ours = (
+        (model.means_ - model.means_.mean(axis=0)) @ model.scalings_,
+        discriminant_means(x, labels),
+    )
     unit = [means / np.linalg.norm(means, axis=1, keepdims=True) for means in (ours, theirs)]
     np.testing.assert_allclose(unit[0] @ unit[0].T, unit[1] @ unit[1].T, atol=1e-5)

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
+from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto.priors import from_taxonomy
 from hyperproto.priors.taxonomy import ancestors, check_taxonomy, path_similarity
-from hyperproto_runtime.errors import InputError, InputTypeError
 
 #                 thing
 #        animal          vehicle
@@ -33,8 +33,12 @@ MAKERS = {
     "pairs": lambda _: EDGES,
     "mapping": lambda _: dict(EDGES),
     "csv": lambda p: as_file(p, "\n".join(",".join(e) for e in EDGES)),
-    "csv with header": lambda p: as_file(p, "child,parent\n" + "\n".join(",".join(e) for e in EDGES)),
-    "csv, parent first": lambda p: as_file(p, "Parent;Class\n" + "\n".join(";".join(e[::-1]) for e in EDGES)),
+    "csv with header": lambda p: as_file(
+        p, "child,parent\n" + "\n".join(",".join(e) for e in EDGES)
+    ),
+    "csv, parent first": lambda p: as_file(
+        p, "Parent;Class\n" + "\n".join(";".join(e[::-1]) for e in EDGES)
+    ),
     "csv with root, spaces and blank lines": lambda p: as_file(
         p, "\ufeffthing,\n\n" + "\n".join(" , ".join(e) for e in EDGES)
     ),
@@ -51,12 +55,16 @@ def test_similarity_falls_with_the_steps_between_two_classes(tmp_path, kind):
 
 
 def test_names_not_in_the_taxonomy_are_listed_or_free():
-    with pytest.raises(InputError, match=r'taxonomy; 1 of 2 are not: "dogg"\. Did you mean "dog"\?.*missing="free"'):
+    with pytest.raises(
+        InputError, match=r'taxonomy; 1 of 2 are not: "dogg"\. Did you mean "dog"\?.*missing="free"'
+    ):
         from_taxonomy(EDGES, ("cat", "dogg"))
     prior = from_taxonomy(EDGES, ("cat", "zebra", "dog"), missing="free")
     assert prior.known.tolist() == [True, False, True]
     np.testing.assert_allclose(prior.similarity[0], [1, 0, 1 / 3])
-    with pytest.raises(InputError, match="`names` must be given: a taxonomy is looked up by class name"):
+    with pytest.raises(
+        InputError, match="`names` must be given: a taxonomy is looked up by class name"
+    ):
         from_taxonomy(EDGES, None)
 
 
@@ -74,21 +82,26 @@ def test_a_cycle_is_named(extra, cycle):
 
 
 def test_two_roots_are_named():
-    with pytest.raises(InputError, match=r'must have one root; the taxonomy has 2: "thing", "food"\. Give them'):
+    with pytest.raises(
+        InputError, match=r'must have one root; the taxonomy has 2: "thing", "food"\. Give them'
+    ):
         from_taxonomy([*EDGES, ("soup", "food")], ("cat", "dog"))
 
 
 def test_a_name_of_two_nodes_is_told():
     edges = [*EDGES, ("Cat", "vehicle")]
     with pytest.raises(
-        InputError, match='must be at one place in a taxonomy; the taxonomy has "CAT" at 2: "cat", "Cat"'
+        InputError,
+        match='must be at one place in a taxonomy; the taxonomy has "CAT" at 2: "cat", "Cat"',
     ):
         from_taxonomy(edges, ("CAT", "dog"))
     assert from_taxonomy(edges, ("cat", "Cat")).notes == ()
 
 
 def test_faulty_files_are_told(tmp_path):
-    with pytest.raises(InputError, match='must have two columns, child and parent; line 2 has 3: "a", "b", "c"'):
+    with pytest.raises(
+        InputError, match='must have two columns, child and parent; line 2 has 3: "a", "b", "c"'
+    ):
         from_taxonomy(as_file(tmp_path, "x,y\na,b,c\n"), ("x", "y"))
     with pytest.raises(InputError, match="must have a row for each child and its parent; got none"):
         from_taxonomy(as_file(tmp_path, "child,parent\n"), ("x", "y"))
@@ -97,7 +110,9 @@ def test_faulty_files_are_told(tmp_path):
         from_taxonomy(tmp_path / "tree.csv", ("x", "y"))
     with pytest.raises(FileNotFoundError, match="No taxonomy at .*no CSV file of child,parent"):
         from_taxonomy(tmp_path / "none.csv", ("x", "y"))
-    with pytest.raises(InputTypeError, match=r"must be pairs \(child, parent\) of names; pair 1 is 7"):
+    with pytest.raises(
+        InputTypeError, match=r"must be pairs \(child, parent\) of names; pair 1 is 7"
+    ):
         from_taxonomy([("a", "b"), 7], ("a", "b"))
 
 

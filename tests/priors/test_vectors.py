@@ -4,9 +4,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto.priors import from_vectors
 from hyperproto.priors.vectors import joined_key, match_words, possible_words
-from hyperproto_runtime.errors import InputError, InputTypeError
 
 WORDS = {"maple": [1.0, 0.0], "tree": [1.0, 1.0], "fox": [0.0, 2.0]}
 
@@ -46,7 +46,9 @@ class OldVectors:
 @pytest.mark.parametrize("kind", [dict, KeyedVectors, Model, OldVectors])
 def test_a_dict_and_gensims_objects_are_looked_up_by_name(kind):
     prior = from_vectors(kind(WORDS), ("maple_tree", "Fox"))
-    assert prior.similarity[0, 1] == pytest.approx(0.5 / np.hypot(1, 0.5))  # (1, 0.5) against (0, 2)
+    assert prior.similarity[0, 1] == pytest.approx(
+        0.5 / np.hypot(1, 0.5)
+    )  # (1, 0.5) against (0, 2)
     with pytest.raises(InputError, match='1 of 2 are not: "oak_tree". "oak_tree" lacks "oak"'):
         from_vectors(kind(WORDS), ("oak_tree", "fox"))
 
@@ -63,7 +65,9 @@ def test_a_tensor_gives_what_an_array_gives(dtype):
         from_vectors(table).similarity, from_vectors(table.detach().double().numpy()).similarity
     )
     dictionary = {"a": table[0], "b": table[1]}
-    np.testing.assert_array_equal(from_vectors(dictionary, ("a", "b")).similarity, from_vectors(table).similarity)
+    np.testing.assert_array_equal(
+        from_vectors(dictionary, ("a", "b")).similarity, from_vectors(table).similarity
+    )
 
 
 def test_the_caller_keeps_his_array():
@@ -102,28 +106,44 @@ def test_a_zero_vector_names_the_class():
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_what_is_not_finite_names_the_class(bad):
     table = np.array([[1.0, 0.0], [0.0, bad]])
-    with pytest.raises(InputError, match="must be finite; that of class 1 contains NaN or infinity"):
+    with pytest.raises(
+        InputError, match="must be finite; that of class 1 contains NaN or infinity"
+    ):
         from_vectors(table)
     with pytest.raises(InputError, match='that of class "b" contains NaN or infinity'):
         from_vectors(table, ("a", "b"))
 
 
 def test_faulty_vectors_are_told():
-    with pytest.raises(InputError, match='`vectors` must have one dimension; "maple" has 2 numbers and "oak" has 3'):
+    with pytest.raises(
+        InputError, match='`vectors` must have one dimension; "maple" has 2 numbers and "oak" has 3'
+    ):
         from_vectors(WORDS | {"oak": [1, 2, 3]}, ("maple", "oak"))
-    with pytest.raises(InputError, match=r'The vector of "oak" must be one row of numbers; got shape \(1, 2\)'):
+    with pytest.raises(
+        InputError, match=r'The vector of "oak" must be one row of numbers; got shape \(1, 2\)'
+    ):
         from_vectors(WORDS | {"oak": [[1, 2]]}, ("maple", "oak"))
-    with pytest.raises(InputTypeError, match='The vector of "oak" must be numbers in rows of one length; got'):
+    with pytest.raises(
+        InputTypeError, match='The vector of "oak" must be numbers in rows of one length; got'
+    ):
         from_vectors(WORDS | {"oak": ["a", "b"]}, ("maple", "oak"))
     with pytest.raises(InputTypeError, match="`vectors` must be numbers in rows of one length"):
         from_vectors([[1, 2], [3]])
-    with pytest.raises(InputError, match=r"`vectors` must be a matrix with one row per class; got shape \(2,\)"):
+    with pytest.raises(
+        InputError, match=r"`vectors` must be a matrix with one row per class; got shape \(2,\)"
+    ):
         from_vectors(np.ones(2))
-    with pytest.raises(InputError, match="`names` must name each of the 2 classes of the prior; got 3"):
+    with pytest.raises(
+        InputError, match="`names` must name each of the 2 classes of the prior; got 3"
+    ):
         from_vectors(np.eye(2), ("a", "b", "c"))
-    with pytest.raises(InputError, match="`names` must be given: a vector is looked up by class name"):
+    with pytest.raises(
+        InputError, match="`names` must be given: a vector is looked up by class name"
+    ):
         from_vectors(WORDS)
-    with pytest.raises(InputError, match='Unknown choice for missing classes "fre".*Did you mean "free"'):
+    with pytest.raises(
+        InputError, match='Unknown choice for missing classes "fre".*Did you mean "free"'
+    ):
         from_vectors(WORDS, ("maple",), missing="fre")
 
 
@@ -146,7 +166,11 @@ def test_equal_vectors_are_equally_similar_to_every_other():
         ("lawn/mower", {"lawnmower", "lawn", "mower"}, ("lawnmower",)),
         ("new_york", {"New_York"}, ("New_York",)),
         ("sweet pepper", {"sweet", "Pepper"}, ("sweet", "Pepper")),
-        ("001.Black_footed_Albatross", {"black", "footed", "albatross"}, ("black", "footed", "albatross")),
+        (
+            "001.Black_footed_Albatross",
+            {"black", "footed", "albatross"},
+            ("black", "footed", "albatross"),
+        ),
         ("maple_tree", {"maple"}, ()),
         ("glasses", {"glass"}, ()),
         ("_", {"maple"}, ()),
@@ -178,4 +202,10 @@ def test_no_word_is_asked_for_that_a_reader_leaves_out(parts, separator, vocabul
 
 @given(words)
 def test_names_differing_in_case_and_separators_have_one_key(parts):
-    assert len({joined_key(s.join(parts).lower()) for s in "_- /"} | {joined_key("_".join(parts).upper())}) == 1
+    assert (
+        len(
+            {joined_key(s.join(parts).lower()) for s in "_- /"}
+            | {joined_key("_".join(parts).upper())}
+        )
+        == 1
+    )

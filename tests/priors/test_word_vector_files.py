@@ -3,10 +3,15 @@ import gzip
 import numpy as np
 import pytest
 
+from hyperproto._core.errors import InputError
 from hyperproto.priors import from_vectors
-from hyperproto_runtime.errors import InputError
 
-VECTORS = {"the": [0.0, 1.0, -2.5], "cat": [1.0, 0.5, 0.0], "dog": [1.0, 0.0, 1e-3], "fish": [-1.0, 0.25, 3.0]}
+VECTORS = {
+    "the": [0.0, 1.0, -2.5],
+    "cat": [1.0, 0.5, 0.0],
+    "dog": [1.0, 0.0, 1e-3],
+    "fish": [-1.0, 0.25, 3.0],
+}
 NAMES = ("dog", "cat_fish", "the")
 
 
@@ -71,7 +76,9 @@ def test_a_long_file_is_read_across_blocks(tmp_path):
     rng = np.random.default_rng(0)
     table = rng.standard_normal((6000, 40)).astype("<f4")
     text = "".join(f"w{i} {' '.join(map(str, row))}\n" for i, row in enumerate(table.tolist()))
-    binary = b"6000 40\n" + b"".join(b"w%d " % i + row.tobytes() + b"\n" for i, row in enumerate(table))
+    binary = b"6000 40\n" + b"".join(
+        b"w%d " % i + row.tobytes() + b"\n" for i, row in enumerate(table)
+    )
     names = ("w0", "w3000", "w5999")
     expected = [[cosine(a, b) for b in table[[0, 3000, 5999]]] for a in table[[0, 3000, 5999]]]
     for path in (write(tmp_path, text), write(tmp_path, binary, "words.bin")):
@@ -81,9 +88,13 @@ def test_a_long_file_is_read_across_blocks(tmp_path):
 
 def test_names_not_in_the_vectors_are_listed(tmp_path):
     path = write(tmp_path, lines())
-    with pytest.raises(InputError, match=r'must be in the word vectors words.txt; 2 of 3 are not: "cat_fsh"'):
+    with pytest.raises(
+        InputError, match=r'must be in the word vectors words.txt; 2 of 3 are not: "cat_fsh"'
+    ):
         from_vectors(path, ("cat_fsh", "dog", "zebra"))
-    with pytest.raises(InputError, match=r'"cat_fsh" lacks "fsh"\. Rename them, or use missing="free"'):
+    with pytest.raises(
+        InputError, match=r'"cat_fsh" lacks "fsh"\. Rename them, or use missing="free"'
+    ):
         from_vectors(path, ("cat_fsh", "dog", "zebra"))
     many = tuple(f"x{i}" for i in range(12))
     with pytest.raises(InputError, match=r'12 of 13 are not: "x0", .*"x9" and 2 more\.'):
@@ -108,7 +119,9 @@ def test_a_file_that_knows_none_of_the_classes_is_an_error_even_so(tmp_path):
 @pytest.mark.parametrize(("fault", "count"), [("dog 1.0 0.0", 2), ("dog 1.0 0.0 1 2", 4)])
 def test_a_needed_line_of_the_wrong_dimension_is_named(tmp_path, fault, count):
     path = write(tmp_path, lines().replace("dog 1.0 0.0 0.001", fault))
-    with pytest.raises(InputError, match=rf'must have 3 numbers per line, .*; line 3 \("dog"\) has {count}\.'):
+    with pytest.raises(
+        InputError, match=rf'must have 3 numbers per line, .*; line 3 \("dog"\) has {count}\.'
+    ):
         from_vectors(path, ("cat", "dog"))
     assert from_vectors(path, ("the", "cat")).known.all()
 
@@ -134,7 +147,9 @@ def test_a_needed_word_among_the_numbers_is_named(tmp_path):
 @pytest.mark.parametrize("kept", [-1, -20, 4 + 4 + 3])
 def test_a_binary_file_cut_short_is_told(tmp_path, kept):
     path = write(tmp_path, raw(newline=b"")[:kept], "words.bin")
-    with pytest.raises(InputError, match=r"must have 4 words with 3 float32 .* it ends after \d. It is cut short"):
+    with pytest.raises(
+        InputError, match=r"must have 4 words with 3 float32 .* it ends after \d. It is cut short"
+    ):
         from_vectors(path, ("the", "cat"))
 
 
@@ -164,14 +179,20 @@ def test_a_file_that_holds_no_vectors_is_told(tmp_path, content):
 
 
 def test_a_pickle_is_not_read(tmp_path):
-    with pytest.raises(InputError, match="got a zip or pickle file. Write it with gensim's save_word2vec_format"):
+    with pytest.raises(
+        InputError, match="got a zip or pickle file. Write it with gensim's save_word2vec_format"
+    ):
         from_vectors(write(tmp_path, b"\x80\x04\x95" + b"x" * 50, "model.kv"), ("cat", "dog"))
 
 
 def test_a_missing_file_and_missing_names_are_told(tmp_path):
-    with pytest.raises(FileNotFoundError, match="No word vectors at .*Nothing is downloaded for you"):
+    with pytest.raises(
+        FileNotFoundError, match="No word vectors at .*Nothing is downloaded for you"
+    ):
         from_vectors(tmp_path / "glove.txt", ("cat", "dog"))
-    with pytest.raises(InputError, match="a word vector is looked up by class name; got only the number"):
+    with pytest.raises(
+        InputError, match="a word vector is looked up by class name; got only the number"
+    ):
         from_vectors(write(tmp_path, lines()), None)
 
 
@@ -201,14 +222,19 @@ def test_faulty_arrays_are_told(tmp_path):
     path = tmp_path / "words.npy"
     np.save(path, np.ones((4, 3)))
     (tmp_path / "words.txt").write_text("a\nb\n")
-    with pytest.raises(InputError, match='words.txt" must name each of the 4 rows of "words.npy", .* got 2'):
+    with pytest.raises(
+        InputError, match='words.txt" must name each of the 4 rows of "words.npy", .* got 2'
+    ):
         from_vectors(path, ("a", "b"))
     path.write_bytes(path.read_bytes()[:-8])
-    with pytest.raises(InputError, match=r"must be a readable .npy file of numbers .*It may be cut short"):
+    with pytest.raises(
+        InputError, match=r"must be a readable .npy file of numbers .*It may be cut short"
+    ):
         from_vectors(path, ("a", "b"))
     np.save(path, np.ones(4))
     with pytest.raises(
-        InputError, match=r"must contain one matrix of numbers, a row for each word or class; got shape \(4,\)"
+        InputError,
+        match=r"must contain one matrix of numbers, a row for each word or class; got shape \(4,\)",
     ):
         from_vectors(path, ("a", "b"))
 

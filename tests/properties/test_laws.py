@@ -43,7 +43,8 @@ def test_rotating_everything_changes_nothing(seed, dim):
     z, prototypes, labels, generator = draw(seed, 5, dim)
     turn = random_rotation(dim, generator)
     torch.testing.assert_close(
-        squared_cosine_loss(z @ turn, prototypes @ turn, labels), squared_cosine_loss(z, prototypes, labels)
+        squared_cosine_loss(z @ turn, prototypes @ turn, labels),
+        squared_cosine_loss(z, prototypes, labels),
     )
 
 
@@ -52,7 +53,9 @@ def test_the_gradient_is_orthogonal_to_the_output(seed, dim, exponent):
     z, prototypes, labels, _ = draw(seed, 5, dim)
     z = (z * 10.0**exponent).requires_grad_()
     squared_cosine_loss(z, prototypes, labels, reduction="sum").backward()
-    along = (z.grad * z.detach()).sum(dim=1)  # the gradient shrinks as 1/|z|, so this is free of scale
+    along = (z.grad * z.detach()).sum(
+        dim=1
+    )  # the gradient shrinks as 1/|z|, so this is free of scale
     torch.testing.assert_close(along, torch.zeros_like(along), atol=1e-13, rtol=0)
     length = z.detach().norm(dim=1, keepdim=True)
     closed = squared_cosine_grad(z.detach(), prototypes, labels)

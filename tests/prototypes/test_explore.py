@@ -14,7 +14,8 @@ def test_the_bound_is_public_and_checked():
 
 
 @pytest.mark.parametrize(
-    ("classes", "wished", "dim"), [(100, 0.0, 50), (100, -1 / 99, 99), (240, 0.5, 8), (5, 0.5, 2), (100, 1 / 11, 22)]
+    ("classes", "wished", "dim"),
+    [(100, 0.0, 50), (100, -1 / 99, 99), (240, 0.5, 8), (5, 0.5, 2), (100, 1 / 11, 22)],
 )
 def test_the_smallest_dimension_is_found(classes, wished, dim):
     found = hp.suggest_dim(classes, max_cosine=wished)
@@ -34,11 +35,15 @@ def test_a_dimension_is_suggested_without_a_search(monkeypatch):
 
 
 def test_impossible_wishes_get_a_sentence():
-    with pytest.raises(ValueError, match=r"`max_cosine` must lie in \[-0.111111, 1\) for 10 classes; got -0.2"):
+    with pytest.raises(
+        ValueError, match=r"`max_cosine` must lie in \[-0.111111, 1\) for 10 classes; got -0.2"
+    ):
         hp.suggest_dim(10, max_cosine=-0.2)
 
 
 def test_comparing_dimensions_puts_ours_between_the_bound_and_the_paper():
     for row in compare_dims(20, (2, 4, 10), effort="fast"):
         assert row.bound - 1e-12 <= row.ours <= row.paper + 1e-12
-        assert row.dim == 2 or row.paper < row.random  # on the circle Eq. 5 leaves coinciding points together
+        assert (
+            row.dim == 2 or row.paper < row.random
+        )  # on the circle Eq. 5 leaves coinciding points together

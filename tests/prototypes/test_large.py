@@ -27,11 +27,15 @@ print(json.dumps([peaks, placed.vectors.nbytes, certificate, str(placed.vectors.
 
 
 def run(path, what):
-    done = subprocess.run([sys.executable, "-c", SCRIPT, str(path), what], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, str(path), what], capture_output=True, text=True, check=True
+    )
     return json.loads(done.stdout)
 
 
-def test_two_hundred_thousand_prototypes_are_placed_saved_and_loaded_without_a_second_copy(tmp_path):
+def test_two_hundred_thousand_prototypes_are_placed_saved_and_loaded_without_a_second_copy(
+    tmp_path,
+):
     (before, placed, saved), size, certificate, dtype, total = run(tmp_path / "p", "save")
     assert dtype == "torch.float32"
     assert certificate["max_cosine"] <= 0.25

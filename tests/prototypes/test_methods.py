@@ -7,15 +7,28 @@ from hyperproto.codes.joint import auto_weight, spectral_layout, target_cosine
 from hyperproto.prototypes import methods
 from hyperproto.prototypes.explore import sweep_prior_weight
 
-NAMES = ["cat", "dog", "wolf", "car", "bus", "truck", "oak", "pine", "rose", "tulip", "apple", "pear"]
+NAMES = [
+    "cat",
+    "dog",
+    "wolf",
+    "car",
+    "bus",
+    "truck",
+    "oak",
+    "pine",
+    "rose",
+    "tulip",
+    "apple",
+    "pear",
+]
 
 
 def vectors(count=12, groups=4, seed=0):
     """Classes in groups: a shared direction, and one of their own."""
     rng = np.random.default_rng(seed)
-    return rng.standard_normal((groups, 10))[np.arange(count) * groups // count] + 0.7 * rng.standard_normal(
-        (count, 10)
-    )
+    return rng.standard_normal((groups, 10))[
+        np.arange(count) * groups // count
+    ] + 0.7 * rng.standard_normal((count, 10))
 
 
 def cosines(rows):
@@ -59,7 +72,9 @@ def test_assignment_keeps_the_separation_of_the_code_and_means_more(prior):
     none, assigned = place(prior, prior_weight=0), place(prior, method="assign")
     assert assigned.certificate.max_cosine == none.certificate.max_cosine
     assert assigned.certificate.prior_agreement.loss < none.certificate.prior_agreement.loss
-    assert {tuple(row) for row in assigned.vectors.tolist()} == {tuple(row) for row in none.vectors.tolist()}
+    assert {tuple(row) for row in assigned.vectors.tolist()} == {
+        tuple(row) for row in none.vectors.tolist()
+    }
 
 
 def test_projection_keeps_the_axes_of_the_prior_and_parts_what_is_too_near(prior):
@@ -96,7 +111,9 @@ def test_on_a_circle_projection_is_the_weighed_placement(prior):
 
 
 def test_assignment_of_a_simplex_says_that_it_means_nothing(prior):
-    assert "no assignment can mean anything" in place(prior, dim=11, method="assign").certificate.note
+    assert (
+        "no assignment can mean anything" in place(prior, dim=11, method="assign").certificate.note
+    )
 
 
 def test_paper_sums_both_equations_with_weight_one(prior, monkeypatch):
@@ -179,7 +196,10 @@ def test_many_classes_are_ranked_by_sampled_anchors_and_it_says_so(monkeypatch):
     [
         ({"prior_weight": -1.0}, "prior_weight"),
         ({"prior_weight": "heavy"}, '`prior_weight` must be a number from 0 on, or "auto"'),
-        ({"prior_weight": 2.0, "method": "project"}, "with method=.project., which has no Equation 6"),
+        (
+            {"prior_weight": 2.0, "method": "project"},
+            "with method=.project., which has no Equation 6",
+        ),
         ({"method": "random"}, "be left out of random placement"),
         ({"method": "assing"}, 'Did you mean "assign"'),
     ],
@@ -205,7 +225,9 @@ def test_a_sweep_holds_separation_only_assignment_and_auto(prior):
     labels = [label for label, _ in rows]
     assert labels[:2] == ["separation only", "assignment"]
     assert labels.count("auto") == 1
-    swept = [placed.certificate for _, placed in rows if placed.certificate.prior_agreement.weight > 0]
+    swept = [
+        placed.certificate for _, placed in rows if placed.certificate.prior_agreement.weight > 0
+    ]
     assert swept[0].max_cosine < swept[-1].max_cosine
     assert swept[0].prior_agreement.ranked_by_margin < swept[-1].prior_agreement.ranked_by_margin
 

@@ -6,7 +6,7 @@ import torch
 from threadpoolctl import threadpool_limits
 
 from hyperproto import place
-from hyperproto_runtime.errors import InputError
+from hyperproto._core.errors import InputError
 
 
 @pytest.mark.parametrize(("classes", "dim"), [(2, 2), (3, 2), (4, 3), (10, 9), (10, 30), (100, 99)])
@@ -47,7 +47,8 @@ def test_the_papers_method_separates_better_than_chance():
     paper, chance = place(50, 5, method="paper"), place(50, 5, method="random")
     assert paper.certificate.max_cosine < chance.certificate.max_cosine - 0.2
     assert "Eq. 5" in paper.certificate.method
-    # it descends even where a closed form is known, and ends near it: a fixed rate keeps it swinging
+    # it descends even where a closed form is known, and ends near it: a fixed rate keeps it
+    # swinging
     assert place(4, 3, method="paper").certificate.max_cosine == pytest.approx(-1 / 3, abs=0.05)
 
 
@@ -59,7 +60,8 @@ def test_the_papers_method_takes_the_steps_of_the_authors_files():
     assert default.certificate.method == "paper (Eq. 5, 1,000 steps)"
     assert place(4, 3, method="paper").certificate.method == "paper (Eq. 5, 10,000 steps)"
     with pytest.raises(
-        ValueError, match='`steps` must be left out unless method="paper" descends step by step; got 3'
+        ValueError,
+        match='`steps` must be left out unless method="paper" descends step by step; got 3',
     ):
         place(4, 3, steps=3)
     with pytest.raises(ValueError, match="`steps` must be"):
@@ -91,7 +93,11 @@ def test_the_number_of_threads_and_workers_changes_nothing():
         ((3, 1), ValueError, "`dim` must be at least 2; got 1"),
         ((3.5, 2), TypeError, "`classes` must be a whole number; got 3.5"),
         ((True, 2), TypeError, "`classes` must be a whole number; got True"),
-        (("cats", 2), TypeError, '`classes` must be a number or a list of names; got one string, "cats"'),
+        (
+            ("cats", 2),
+            TypeError,
+            '`classes` must be a number or a list of names; got one string, "cats"',
+        ),
     ],
 )
 def test_impossible_requests_get_a_sentence(arguments, kind, sentence):
@@ -105,9 +111,13 @@ def test_an_unknown_method_gets_a_suggestion():
 
 
 @pytest.mark.parametrize(
-    ("classes", "dim"), [(2**63, 3), (10**30, 3), (3, 2**40), (10**12, 128), (10**9, 3), (3, 2**31), (10**5, 10**5)]
+    ("classes", "dim"),
+    [(2**63, 3), (10**30, 3), (3, 2**40), (10**12, 128), (10**9, 3), (3, 2**31), (10**5, 10**5)],
 )
 def test_what_no_memory_holds_is_said_before_it_is_allocated(classes, dim, monkeypatch):
     monkeypatch.setattr("psutil.virtual_memory", lambda: SimpleNamespace(available=16e9))
-    with pytest.raises(InputError, match=r"classes x dim must fit into the 16 GB of memory that are free; got .* GB"):
+    with pytest.raises(
+        InputError,
+        match=r"classes x dim must fit into the 16 GB of memory that are free; got .* GB",
+    ):
         place(classes, dim)

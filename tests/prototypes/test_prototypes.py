@@ -36,25 +36,37 @@ def test_large_sets_are_float32():
 
     certificate = Certificate(1.0, 0.0, False, "", "test", None)
     assert Prototypes.from_code(Code(points.numpy(), certificate)).vectors.dtype == torch.float32
-    assert Prototypes.from_code(Code(points[:-1].numpy(), certificate)).vectors.dtype == torch.float64
+    assert (
+        Prototypes.from_code(Code(points[:-1].numpy(), certificate)).vectors.dtype == torch.float64
+    )
 
 
 def test_separation_is_table_2():
     separation = Prototypes.one_hot(100).separation()
-    assert (separation.min, separation.mean, separation.max) == (1.0, 1.0, 1.0)  # the paper's one-hot row
+    assert (separation.min, separation.mean, separation.max) == (
+        1.0,
+        1.0,
+        1.0,
+    )  # the paper's one-hot row
     circle = place(4, 2).separation()
     assert (circle.min, circle.mean, circle.max) == pytest.approx((1, 4 / 3, 2))
 
 
 def test_one_hot_needs_a_dimension_per_class():
     assert Prototypes.one_hot(3, 5).vectors.shape == (3, 5)
-    with pytest.raises(ValueError, match="at least the number of classes, 5, for one-hot prototypes; got 3"):
+    with pytest.raises(
+        ValueError, match="at least the number of classes, 5, for one-hot prototypes; got 3"
+    ):
         Prototypes.one_hot(5, 3)
 
 
 def test_random_is_fixed_by_its_seed():
-    assert torch.equal(place(5, 3, seed=1, method="random").vectors, place(5, 3, seed=1, method="random").vectors)
-    assert not torch.equal(place(5, 3, seed=1, method="random").vectors, place(5, 3, seed=2, method="random").vectors)
+    assert torch.equal(
+        place(5, 3, seed=1, method="random").vectors, place(5, 3, seed=1, method="random").vectors
+    )
+    assert not torch.equal(
+        place(5, 3, seed=1, method="random").vectors, place(5, 3, seed=2, method="random").vectors
+    )
 
 
 def test_save_and_load_are_exact(tmp_path):
@@ -101,7 +113,10 @@ def test_a_truncated_file_gets_a_sentence(tmp_path):
 def test_a_foreign_file_gets_a_sentence(tmp_path):
     path = tmp_path / "weights.safetensors"
     save_file({"weight": torch.ones(2)}, path)
-    with pytest.raises(ValueError, match="must be a prototype file of format hyperproto.prototypes/2; got no format"):
+    with pytest.raises(
+        ValueError,
+        match="must be a prototype file of format hyperproto.prototypes/2; got no format",
+    ):
         Prototypes.load(path)
     path.write_text(json.dumps({"hello": 1}))
     with pytest.raises(ValueError, match="must be a readable prototype file"):

@@ -20,7 +20,9 @@ def cosine_cross_entropy(z, prototypes, label, scale):
 
 
 def squared_error(output, value, low, high, *, clamp):
-    """Return the loss of one number and its slope in the output, clamped to 0..1 in training or not."""
+    """Return the loss of one number and its slope in the output, clamped to 0..1 in training or
+    not.
+    """
     wished = (value - low) / (high - low)
     held = min(max(output, 0.0), 1.0) if clamp else output
     inside = not clamp or 0 <= output <= 1
@@ -34,7 +36,9 @@ def multi_task(logits, label, output, value, low, high, weight):
 
 
 def principal_axes(table, dim):
-    """Return coordinates along the eigenvectors of the covariance; of an axis either direction may come."""
+    """Return coordinates along the eigenvectors of the covariance; of an axis either direction may
+    come.
+    """
     centred = np.array(table, dtype=np.float64)
     for column in range(centred.shape[1]):
         centred[:, column] -= centred[:, column].mean()

@@ -1,4 +1,6 @@
-"""Deep NCM one example at a time: every output that counts is kept in a list, and means are taken of the lists."""
+"""Deep NCM one example at a time: every output that counts is kept in a list, and means are taken
+of the lists.
+"""
 
 import math
 
@@ -29,7 +31,9 @@ class SlowDeepNCM:
             self.kept = [[_average(outputs, self.dim)] if outputs else [] for outputs in self.kept]
 
     def loss(self, outputs, labels):
-        """Return the mean cross-entropy of the softmax over negative squared distances; -1 is a missing label."""
+        """Return the mean cross-entropy of the softmax over negative squared distances; -1 is a
+        missing label.
+        """
         terms = []
         for z, label in zip(outputs, labels, strict=True):
             if label >= 0:
@@ -46,7 +50,11 @@ class SlowDeepNCM:
 
 
 def _average(outputs, dim):
-    return [sum(z[axis] for z in outputs) / len(outputs) for axis in range(dim)] if outputs else [0.0] * dim
+    return (
+        [sum(z[axis] for z in outputs) / len(outputs) for axis in range(dim)]
+        if outputs
+        else [0.0] * dim
+    )
 
 
 def _squared_distance(a, b):

@@ -1,7 +1,8 @@
-"""Every number that the paper's tables print, and the protocol of each row, written down a second time.
+"""Every number that the paper's tables print, and the protocol of each row, written down a second
+time.
 
-Transcribed from the paper: mean and standard deviation where it has one, "-" where a place is empty. Rows and columns
-have the names under which the library reports them.
+Transcribed from the paper: mean and standard deviation where it has one, "-" where a place is
+empty. Rows and columns have the names under which the library reports them.
 """
 
 TABLES = {
@@ -91,7 +92,8 @@ def printed_table(name):
     return found
 
 
-# section 3, and what the paper says about each row; a number is read off one axis unless the column says otherwise
+# section 3, and what the paper says about each row; a number is read off one axis unless the column
+# says otherwise
 SECTION_3 = {
     "kind": "sphere",
     "loss": "squared_cosine",
@@ -106,13 +108,23 @@ SECTION_3 = {
 }
 ONE_HOT, WORD2VEC, PAPER = ({"prototypes": kind} for kind in ("one-hot", "word2vec", "paper"))
 SOFTMAX = {"kind": "conventional", "prototypes": None, "dim": None, "reduction": "mean"}
-# the script has batch 64 for large images, at which ResNet-32 means blocks 3, 4, 6, 3; Table 6 has rate 1e-3
+# the script has batch 64 for large images, at which ResNet-32 means blocks 3, 4, 6, 3; Table 6 has
+# rate 1e-3
 BIRDS = {"batch_size": 64, "backbone": "resnet-3463", "reader": "cub-200-2011"}
 PAINTINGS = {"batch_size": 64, "backbone": "resnet-3463", "reader": "omniart"}
-SQUARED = {"kind": "conventional", "prototypes": None, "dim": None, "clamp": "train", "reduction": "sum"}
+SQUARED = {
+    "kind": "conventional",
+    "prototypes": None,
+    "dim": None,
+    "clamp": "train",
+    "reduction": "sum",
+}
 ROWS = {
     "table1": {"One-hot": ONE_HOT, "Word2vec": WORD2VEC, "This paper": PAPER},
-    "table3": {"Hyperspherical prototypes": PAPER, "w/ privileged info": {"prototypes": "paper-prior"}},
+    "table3": {
+        "Hyperspherical prototypes": PAPER,
+        "w/ privileged info": {"prototypes": "paper-prior"},
+    },
     "table4": {
         "Softmax CE": SOFTMAX,
         "This paper": PAPER,
@@ -140,7 +152,12 @@ COLUMNS = {
         "CIFAR-100, 2 to 200": {"reader": "cifar-100-uneven"},
         "CUB-200, ~30": BIRDS,
     },
-    "table5": {"S1 1e-2": {"lr": 0.01}, "S1 1e-3": {"lr": 0.001}, "S2 1e-2": {"lr": 0.01}, "S2 1e-3": {"lr": 0.001}},
+    "table5": {
+        "S1 1e-2": {"lr": 0.01},
+        "S1 1e-3": {"lr": 0.001},
+        "S2 1e-2": {"lr": 0.01},
+        "S2 1e-3": {"lr": 0.001},
+    },
     "table6": {f"{w:.2f}": {"task_weight": w} for w in (0.01, 0.1, 0.25, 0.5, 0.9)},
 }
 

@@ -65,7 +65,9 @@ def test_ties_come_in_the_order_of_the_classes_and_are_marked():
 
 
 def test_neighbors_of_both_sides_and_what_they_share():
-    vectors = np.eye(6) + 0.5 * np.eye(6)[[1, 0, 4, 5, 2, 3]]  # cat and dog are near; car with oak, bus with elm
+    vectors = (
+        np.eye(6) + 0.5 * np.eye(6)[[1, 0, 4, 5, 2, 3]]
+    )  # cat and dog are near; car with oak, bus with elm
     found = find_neighbors(placed(vectors), prior(), 1)
     assert (found["prior"][0], found["placement"][0]) == ([[1, 0.9]], [[1, 0.8]])
     assert (found["prior"][2][0][0], found["placement"][2][0][0]) == (3, 4)
@@ -74,14 +76,18 @@ def test_neighbors_of_both_sides_and_what_they_share():
 
 
 def test_a_class_outside_the_prior_has_no_neighbors_there():
-    found = find_neighbors(placed(directions(6, 4)), prior([True, False, True, True, True, True]), 5)
+    found = find_neighbors(
+        placed(directions(6, 4)), prior([True, False, True, True, True, True]), 5
+    )
     assert found["prior"][1] is None
     assert all(i != 1 for near in found["prior"] if near for i, _ in near)
     assert any(i == 1 for near in found["placement"] for i, _ in near)
 
 
 def test_mistakes_are_explained():
-    with pytest.raises(ValueError, match="`prior` must be for the 6 classes that were placed; got one for 5"):
+    with pytest.raises(
+        ValueError, match="`prior` must be for the 6 classes that were placed; got one for 5"
+    ):
         find_neighbors(placed(directions(6, 4)), from_similarity(np.eye(5)), 2)
     with pytest.raises(ValueError, match="`k` must be at least 1"):
         find_neighbors(placed(directions(6, 4)), None, 0)
@@ -93,7 +99,9 @@ def data_of(page: str) -> dict:
 
 def test_the_page_carries_everything_it_needs(tmp_path):
     prototypes = hp.place(STRANGE, 5, method="random")
-    prototypes = replace(prototypes, certificate=replace(prototypes.certificate, note="From <words>."))
+    prototypes = replace(
+        prototypes, certificate=replace(prototypes.certificate, note="From <words>.")
+    )
     path = tmp_path / "placed.html"
     write_placement_page(prototypes, path, title="A & <B>", prior=prior(), k=2)
     page = path.read_text()

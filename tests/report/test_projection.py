@@ -12,7 +12,9 @@ def directions(count: int, dim: int, seed: int = 0) -> np.ndarray:
 
 def flock(groups: int = 6, each: int = 5, dim: int = 20) -> np.ndarray:
     """Classes in tight groups: a picture that keeps neighbors must keep these."""
-    near = np.repeat(directions(groups, dim), each, axis=0) + 0.1 * directions(groups * each, dim, seed=1)
+    near = np.repeat(directions(groups, dim), each, axis=0) + 0.1 * directions(
+        groups * each, dim, seed=1
+    )
     return near / np.linalg.norm(near, axis=1, keepdims=True)
 
 
@@ -31,7 +33,10 @@ def test_more_dimensions_are_projected_and_the_sentence_carries_the_error():
     assert projection.points.shape == (30, 2)
     assert not projection.is_exact
     assert f"off by {projection.error:.0f}° on average" in projection.sentence
-    assert f"{projection.neighbors_kept:.0%} are among its 5 nearest here (by chance 17%)" in projection.sentence
+    assert (
+        f"{projection.neighbors_kept:.0%} are among its 5 nearest here (by chance 17%)"
+        in projection.sentence
+    )
 
 
 def test_the_error_is_the_mean_difference_of_angle_and_distance():
@@ -84,12 +89,16 @@ def test_many_classes_are_drawn_along_principal_axes(monkeypatch):
     tall = np.column_stack([polygon(30), 1e-3 * directions(30, 4)])
     projection = project(tall)
     assert "along its principal axes, measured on 10 of them" in projection.sentence
-    assert np.allclose(np.linalg.norm(projection.points, axis=1).std(), 0, atol=0.01)  # the polygon again
+    assert np.allclose(
+        np.linalg.norm(projection.points, axis=1).std(), 0, atol=0.01
+    )  # the polygon again
     assert projection.neighbors_kept == 1
 
 
 def test_mistakes_are_explained():
     with pytest.raises(ValueError, match="`dim` must be 2 or 3"):
         project(np.eye(4), 4)
-    with pytest.raises(ValueError, match=r"`vectors` must be finite, of shape .*; got shape \(3,\)"):
+    with pytest.raises(
+        ValueError, match=r"`vectors` must be finite, of shape .*; got shape \(3,\)"
+    ):
         project(np.ones(3))

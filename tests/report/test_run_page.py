@@ -1,4 +1,6 @@
-"""The page of a run: the numbers of its evaluation, its own inputs, and nothing that a name could inject."""
+"""The page of a run: the numbers of its evaluation, its own inputs, and nothing that a name could
+inject.
+"""
 
 import csv
 import html
@@ -25,7 +27,11 @@ def sections(page: str) -> dict[str, str]:
     return dict(re.findall(r"<section><h2>(.*?)</h2>(.*?)(?=<section>|<footer>)", page, re.DOTALL))
 
 
-def test_the_page_of_images_shows_measures_and_mistakes_with_their_pictures(capsys, image_run, tmp_path):  # noqa: F811
+def test_the_page_of_images_shows_measures_and_mistakes_with_their_pictures(
+    capsys,
+    image_run,  # noqa: F811
+    tmp_path,
+):
     path = tmp_path / "page.html"
     words = ("report", str(image_run.folder), "--data", str(image_run.data), "-o", str(path))
     code, out, err = run(capsys, *words)
@@ -49,11 +55,16 @@ def test_rows_of_a_table_are_shown_as_the_file_has_them(table_run, tmp_path):  #
     found = write_run_page(table_run.folder, tmp_path / "page.html")
     part = sections((tmp_path / "page.html").read_text())["height"]
     rows = list(csv.DictReader(table_run.data.read_text().splitlines()))
-    shown = re.findall(r"row (\d+)</div><table><tbody>(.*?)</tbody></table><figcaption>(.*?)</figcaption>", part)
+    shown = re.findall(
+        r"row (\d+)</div><table><tbody>(.*?)</tbody></table><figcaption>(.*?)</figcaption>", part
+    )
     assert len(shown) == min(run_page.MISTAKES, found.examples)
     for number, cells, words in shown:
         row = rows[int(number) - 1]
-        assert dict(re.findall(r"<th>(.*?)</th><td>(.*?)</td>", cells)) == {"a": row["a"], "b": row["b"]}
+        assert dict(re.findall(r"<th>(.*?)</th><td>(.*?)</td>", cells)) == {
+            "a": row["a"],
+            "b": row["b"],
+        }
         assert f"<b>true</b> {float(row['height']):.4g}<br>" in words
 
 
@@ -65,7 +76,10 @@ def text_run(tmp_path_factory):
         out = csv.writer(file)
         out.writerow(["words", "kind"])
         out.writerows(
-            [(f"{EVIL} {'sun' if i % 2 else 'rain'} {i % 7} " + "long " * 200, f"<b>{i % 3}") for i in range(60)]
+            [
+                (f"{EVIL} {'sun' if i % 2 else 'rain'} {i % 7} " + "long " * 200, f"<b>{i % 3}")
+                for i in range(60)
+            ]
         )
     options = {"text": "words", "classes": ["kind"]}
     source = read_table(root / "texts.csv", **options)
@@ -109,8 +123,12 @@ def test_many_classes_have_no_matrix_and_few_rows(image_run, tmp_path, monkeypat
 
 
 def test_the_worst_mistakes_are_the_surest_wrong_ones_and_the_largest_errors():
-    sure = hp.evaluation.confidence.Confidence(probabilities=np.array([[0.5], [0.9], [0.99], [0.6], [0.95]]))
-    found = TaskPredictions(torch.tensor([0, 1, 1, 0, 1]), torch.tensor([1, 0, 1, -1, 0]), confidence=sure)
+    sure = hp.evaluation.confidence.Confidence(
+        probabilities=np.array([[0.5], [0.9], [0.99], [0.6], [0.95]])
+    )
+    found = TaskPredictions(
+        torch.tensor([0, 1, 1, 0, 1]), torch.tensor([1, 0, 1, -1, 0]), confidence=sure
+    )
     assert run_page._worst(found).tolist() == [4, 1, 0]
     numbers = TaskPredictions(torch.tensor([1.0, 5.0, 2.0]), torch.tensor([1.5, torch.nan, -3.0]))
     assert run_page._worst(numbers).tolist() == [2, 0]

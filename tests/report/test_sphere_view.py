@@ -6,10 +6,10 @@ import pytest
 from PIL import Image
 
 import hyperproto as hp
+from hyperproto._core.errors import require
 from hyperproto.codes.certificate import polygon
 from hyperproto.report import SphereView, draw_sphere, write_sphere_page
 from hyperproto.report.sphere_view import _figure
-from hyperproto_runtime.errors import require
 
 
 def make_view(n: int = 70) -> SphereView:
@@ -33,7 +33,9 @@ def test_the_pole_points_up():
     with pytest.raises(ValueError, match="`points` must lie on S²"):
         SphereView(np.ones((2, 4)), np.zeros(2, dtype=int), np.ones((1, 2)), ("a",))
     with pytest.raises(ValueError, match="`values` must be as many as the 2 points; got 3"):
-        SphereView(np.ones((2, 3)), np.zeros(2, dtype=int), np.ones((1, 2)), ("a",), values=np.ones(3))
+        SphereView(
+            np.ones((2, 3)), np.zeros(2, dtype=int), np.ones((1, 2)), ("a",), values=np.ones(3)
+        )
 
 
 def test_prototypes_off_the_equator_turn_as_the_points_do():
@@ -75,7 +77,9 @@ def test_the_legend_has_a_cloud_for_each_class_and_all_points_are_in_one():
 def test_the_page_keeps_every_epoch_and_the_certificate(tmp_path):
     placed = hp.place(["a", "b", "</script>"], 3)
     points = np.stack([np.eye(3), placed.vectors.numpy()])
-    view = SphereView(points, np.arange(3), placed.vectors.numpy(), placed.names, certificate=placed.certificate)
+    view = SphereView(
+        points, np.arange(3), placed.vectors.numpy(), placed.names, certificate=placed.certificate
+    )
     write_sphere_page(view, tmp_path / "sphere.html", title="Epochs")
     page = (tmp_path / "sphere.html").read_text()
     facts = json.loads(re.search(r"const data = (.*);\n", page).group(1))
@@ -86,5 +90,7 @@ def test_the_page_keeps_every_epoch_and_the_certificate(tmp_path):
 
 
 def test_a_missing_extra_is_answered_by_the_line_to_type(monkeypatch):
-    with pytest.raises(ImportError, match=r'Drawing needs no_such_plotter.*pip install "hyperproto\[plots\]"'):
+    with pytest.raises(
+        ImportError, match=r'Drawing needs no_such_plotter.*pip install "hyperproto\[plots\]"'
+    ):
         require("no_such_plotter", extra="plots", purpose="Drawing")

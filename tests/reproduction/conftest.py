@@ -1,4 +1,6 @@
-"""Every data set in small, word vectors of the authors' layout, and folders for records and runs."""
+"""Every data set in small, word vectors of the authors' layout, and folders for
+records and runs.
+"""
 
 import numpy as np
 import pytest
@@ -23,7 +25,9 @@ def write_authors(root):
 
 @pytest.fixture(scope="session")
 def small_places(tmp_path_factory):
-    """All data, read by every test; records and placements are shared, as they are between tables."""
+    """All data, read by every test; records and placements are shared, as they
+    are between tables.
+    """
     root = tmp_path_factory.mktemp("reproduce")
     data = root / "data"
     for write in (

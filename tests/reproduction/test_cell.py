@@ -1,4 +1,6 @@
-"""Cells are addressed by their content, and the full ones are the paper's protocol to the letter."""
+"""Cells are addressed by their content, and the full ones are the paper's
+protocol to the letter.
+"""
 
 import json
 from dataclasses import asdict, replace
@@ -6,14 +8,21 @@ from dataclasses import asdict, replace
 import pytest
 import torch
 
-from hyperproto.data import Augment, ImagePreprocessing, read_cifar100, read_cub200, read_omniart, read_tiny_imagenet
+from hyperproto._core.errors import InputError
+from hyperproto.data import (
+    Augment,
+    ImagePreprocessing,
+    read_cifar100,
+    read_cub200,
+    read_omniart,
+    read_tiny_imagenet,
+)
 from hyperproto.prototypes import place
 from hyperproto.reproduction.cell import Cell, at_scale, paper_cell
 from hyperproto.reproduction.experiment import SEEDS, find_experiment
 from hyperproto.reproduction.placements import cell_prototypes
 from hyperproto.spec import SCHEDULES
 from hyperproto.training.build import build_network
-from hyperproto_runtime.errors import InputError
 from tests.reproduction.helpers import NAMES, find
 
 WHOLE = ("cifar-100-uneven", "cub-200-2011")  # of which the cpu scale takes all training images
@@ -39,8 +48,17 @@ def test_an_address_is_fixed_by_the_content_and_nothing_else():
     assert cell.address == paper_cell(prototypes="paper", dim=100, epochs=250).address
     assert cell.address == "1299943c7522c0c2"  # of records that exist: must not move
     placed = {"placement_steps": 1_000}, {"placement_seed": 1}, {"draw": 2}, {"head": 2}
-    changes = ({"dim": 50}, {"seed": 1}, {"scale": "cpu"}, {"lr": 0.1}, {"backbone_options": {"width": 4}}, *placed)
-    assert len({cell.address, *(cell.but(**change).address for change in changes)}) == 1 + len(changes)
+    changes = (
+        {"dim": 50},
+        {"seed": 1},
+        {"scale": "cpu"},
+        {"lr": 0.1},
+        {"backbone_options": {"width": 4}},
+        *placed,
+    )
+    assert len({cell.address, *(cell.but(**change).address for change in changes)}) == 1 + len(
+        changes
+    )
 
 
 def test_a_cell_survives_json():
@@ -55,7 +73,10 @@ def test_a_cell_survives_json():
     ("values", "sentence"),
     [
         ({"dim": 3, "kind": "spher"}, 'Unknown kind "spher".* Did you mean "sphere"'),
-        ({"dim": 3, "prototypes": "onehot"}, 'Unknown prototypes "onehot".* Did you mean "one-hot"'),
+        (
+            {"dim": 3, "prototypes": "onehot"},
+            'Unknown prototypes "onehot".* Did you mean "one-hot"',
+        ),
         ({"dim": 3, "epoch": 3}, 'Unknown field of a run "epoch".* Did you mean "epochs"'),
         ({}, '`dim` must be given for a cell of space "sphere"'),
     ],
@@ -68,20 +89,33 @@ def test_a_wrong_cell_is_answered_by_a_sentence(values, sentence):
 def test_an_unknown_entry_of_a_record_is_answered():
     values = asdict(paper_cell(dim=3))
     values["run"]["train"]["epoch"] = 3
-    with pytest.raises(InputError, match='Unknown field of TrainSettings "epoch".* Did you mean "epochs"'):
+    with pytest.raises(
+        InputError, match='Unknown field of TrainSettings "epoch".* Did you mean "epochs"'
+    ):
         Cell.from_dict(values)
 
 
 def test_full_cells_have_the_settings_of_section_3():
     entries = [entry for name in TRAINED for entry in find(name).entries("full")]
-    past = {cell.address for entry in entries if entry.past for cell in entry.cells(range(3)).values()}
+    past = {
+        cell.address for entry in entries if entry.past for cell in entry.cells(range(3)).values()
+    }
     for cell in full_cells():
         if cell.job == "constant":
             continue
         train, data = cell.run.train, cell.run.data
-        assert (train.epochs, train.schedule, train.momentum, train.weight_decay) == (250, "paper", 0.9, 1e-4)
-        assert cell.run.train.batch_size == (64 if cell.run.data.reader in ("cub-200-2011", "omniart") else 128)
-        assert (data.first_classes, data.train_examples, data.test_examples, data.image_size) == (None,) * 4
+        assert (train.epochs, train.schedule, train.momentum, train.weight_decay) == (
+            250,
+            "paper",
+            0.9,
+            1e-4,
+        )
+        assert cell.run.train.batch_size == (
+            64 if cell.run.data.reader in ("cub-200-2011", "omniart") else 128
+        )
+        assert (data.first_classes, data.train_examples, data.test_examples, data.image_size) == (
+            None,
+        ) * 4
         assert cell.run.data.augment
         if cell.address not in past and cell.run.data.reader != "omniart":
             assert cell.run.train.lr == 0.01
@@ -99,7 +133,9 @@ def test_there_are_three_seeds_and_all_cells_have_them():
     assert SEEDS["full"] == (0, 1, 2)
     for name in TRAINED:
         cells = [cell for cell in find(name).cells("full") if cell.job == "train"]
-        assert [sum(cell.seed == seed for cell in cells) for seed in range(3)] == [len(cells) / 3] * 3
+        assert [sum(cell.seed == seed for cell in cells) for seed in range(3)] == [
+            len(cells) / 3
+        ] * 3
 
 
 @pytest.mark.parametrize(
@@ -112,9 +148,13 @@ def test_there_are_three_seeds_and_all_cells_have_them():
 )
 def test_networks_have_the_papers_numbers_of_weights(data, network, out_dim, millions):
     cell = next(
-        cell for cell in full_cells() if cell.run.network.backbone == network and cell.run.data.reader == data
+        cell
+        for cell in full_cells()
+        if cell.run.network.backbone == network and cell.run.data.reader == data
     )
-    preprocessing = ImagePreprocessing(224 if network == "resnet-3463" else 32, mean=(0.5,) * 3, std=(1.0,) * 3)
+    preprocessing = ImagePreprocessing(
+        224 if network == "resnet-3463" else 32, mean=(0.5,) * 3, std=(1.0,) * 3
+    )
     with torch.device("meta"):
         made = build_network(cell.run.network, preprocessing.input_shape, "images", out_dim, seed=0)
     weights = sum(parameter.numel() for parameter in made.parameters())
@@ -138,7 +178,10 @@ def test_networks_stand_where_the_paper_has_them():
 
 def test_images_are_standardized_as_the_authors_scripts_do(small_places):
     read = {reader: reader(small_places.data).preprocessing for reader in READ}
-    cifar, imagenet = ((0.507, 0.487, 0.441), (0.267, 0.256, 0.276)), ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
+    cifar, imagenet = (
+        ((0.507, 0.487, 0.441), (0.267, 0.256, 0.276)),
+        ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)),
+    )
     expected = [cifar, imagenet, imagenet, imagenet]
     assert [(found.mean, found.std) for found in read.values()] == expected
 
@@ -152,9 +195,13 @@ def test_augmentation_is_the_papers(small_places):
         assert source.augment == resized
         assert source.preprocessing.size == 224
         assert read(small_places.data, crops="whole").augment == replace(resized, whole=True)
-        assert read(small_places.data, crops="authors").augment == replace(resized, whole=True, at_test=True)
+        assert read(small_places.data, crops="authors").augment == replace(
+            resized, whole=True, at_test=True
+        )
     large = [
-        cell for cell in full_cells() if cell.job == "train" and cell.run.data.reader in ("omniart", "cub-200-2011")
+        cell
+        for cell in full_cells()
+        if cell.job == "train" and cell.run.data.reader in ("omniart", "cub-200-2011")
     ]
     assert {cell.run.data.options["crops"] for cell in large} == {"whole"}
 
@@ -174,20 +221,33 @@ def test_cells_of_the_cpu_scale_say_so_and_are_smaller():
 
 
 def test_the_cpu_scale_takes_twenty_minutes_by_the_arithmetic_of_scales():
-    """2 seeds on 2 cores: a name's cells of one seed, one after the other, at the seconds a cell noted there."""
-    seconds = {"cifar-100": 31, "imagenet-200": 31, "cifar-100-uneven": 38, "cub-200-2011": 78, "omniart": 37}
+    """2 seeds on 2 cores: a name's cells of one seed, one after the other, at the seconds a cell
+    noted there.
+    """
+    seconds = {
+        "cifar-100": 31,
+        "imagenet-200": 31,
+        "cifar-100-uneven": 38,
+        "cub-200-2011": 78,
+        "omniart": 37,
+    }
     for name in TRAINED:
         every = find(name).cells("cpu")
         cells = [cell for cell in every if cell.seed == 0 and cell.job == "train"]
         total = sum(
-            57 if "dense" in cell.run.network.backbone else seconds.get(cell.run.data.reader, 150) for cell in cells
+            57 if "dense" in cell.run.network.backbone else seconds.get(cell.run.data.reader, 150)
+            for cell in cells
         )
         assert total <= 20 * 60, name
 
 
 def test_tables_share_the_cells_they_have_in_common():
-    first, third = ({cell.address for cell in find(name).cells("full")} for name in ("table1", "table3"))
-    assert len(first & third) == 3 * 9  # 10, 25 and 100 dimensions; the paper's placement, ours, the authors'
+    first, third = (
+        {cell.address for cell in find(name).cells("full")} for name in ("table1", "table3")
+    )
+    assert (
+        len(first & third) == 3 * 9
+    )  # 10, 25 and 100 dimensions; the paper's placement, ours, the authors'
 
 
 @pytest.mark.parametrize(
@@ -208,16 +268,30 @@ def test_the_papers_prototypes_take_the_steps_of_the_authors_files(reader, dim, 
 def test_a_descent_of_10_000_steps_is_kept_apart_from_one_of_1_000():
     longer = {entry.row: entry.cell for entry in find("past-prototypes").entries("cpu")}
     assert longer["Equation 5, 10,000 steps"].placement_steps == 10_000
-    entries = [entry for entry in find_experiment("table1").entries("full") if entry.column == "CIFAR-100 100"]
+    entries = [
+        entry
+        for entry in find_experiment("table1").entries("full")
+        if entry.column == "CIFAR-100 100"
+    ]
     full = {entry.row: entry.cell for entry in entries}
     assert full["This paper"].placement_steps == 1_000
 
 
 def test_at_scale_medium_every_image_is_used_and_every_seed_places_anew(tmp_path):
-    cell = at_scale(paper_cell(reader="cifar-100", backbone="resnet-32", dim=100, prototypes="paper"), "medium")
+    cell = at_scale(
+        paper_cell(reader="cifar-100", backbone="resnet-32", dim=100, prototypes="paper"), "medium"
+    )
     data, train = cell.run.data, cell.run.train
-    assert (data.train_examples, data.test_examples, data.valid_examples, data.image_size) == (None, None, None, 16)
-    assert (cell.run.network.backbone, cell.run.network.backbone_options) == ("resnet-8", {"feature_norm": True})
+    assert (data.train_examples, data.test_examples, data.valid_examples, data.image_size) == (
+        None,
+        None,
+        None,
+        16,
+    )
+    assert (cell.run.network.backbone, cell.run.network.backbone_options) == (
+        "resnet-8",
+        {"feature_norm": True},
+    )
     assert (train.epochs, train.lr, train.schedule, train.batch_size) == (30, None, "paper", 128)
     assert [cell.with_seed(seed).placement_seed for seed in range(3)] == [0, 1, 2]
     assert cell.but(prototypes="one-hot").with_seed(2).placement_seed == 0

@@ -3,12 +3,12 @@
 import pytest
 import torch
 
+from hyperproto._core.errors import InputError
 from hyperproto.data import Bounds, Labels, Source, Split
 from hyperproto.reproduction.cell import paper_cell
 from hyperproto.reproduction.experiment import constant_entries
 from hyperproto.reproduction.run_cell import read_cell_data, run_cell
 from hyperproto.training.build import draw_in_proportion
-from hyperproto_runtime.errors import InputError
 
 
 def make_split(labels):
@@ -32,12 +32,20 @@ def test_draws_are_those_that_the_records_were_made_with():
     assert draw(split, known, 8, "thin out", "train").tolist() == [11, 12, 16, 23, 26, 33, 34, 37]
     assert draw(split, known, 6, "held out").tolist() == [4, 7, 10, 17, 29, 34]
     numbers = Split(split.inputs, {"year": split.targets["class"].float()})
-    assert draw(numbers, {"year": Bounds(0, 3)}, 5, "thin out", "test").tolist() == [6, 7, 12, 13, 35]
+    assert draw(numbers, {"year": Bounds(0, 3)}, 5, "thin out", "test").tolist() == [
+        6,
+        7,
+        12,
+        13,
+        35,
+    ]
 
 
 def test_enough_is_left_alone(small_places):
     whole = read_cell_data(paper_cell(dim=3), small_places)
-    assert len(read_cell_data(paper_cell(dim=3, train_examples=10_000), small_places).train) == len(whole.train)
+    assert len(read_cell_data(paper_cell(dim=3, train_examples=10_000), small_places).train) == len(
+        whole.train
+    )
     few = read_cell_data(paper_cell(dim=3, train_examples=4, test_examples=3), small_places).train
     assert len(few) == 4
     labels = {
@@ -45,7 +53,9 @@ def test_enough_is_left_alone(small_places):
         for image, label in zip(whole.train.inputs, whole.train.targets["class"], strict=True)
     }
     assert len(labels) == len(whole.train)
-    assert [labels[image.numpy().tobytes()] for image in few.inputs] == few.targets["class"].tolist()  # each its own
+    assert [labels[image.numpy().tobytes()] for image in few.inputs] == few.targets[
+        "class"
+    ].tolist()  # each its own
 
 
 def test_a_smaller_image_has_a_smaller_crop(small_places):
@@ -67,7 +77,10 @@ def test_held_out_images_are_measured_on_and_not_trained_on(small_places):
 
 def test_only_the_wanted_tasks_are_kept_of_the_same_images(small_places):
     both = paper_cell(reader="omniart", dim=3, image_size=16, train_examples=6, test_examples=3)
-    year, all_targets = read_cell_data(both.but(tasks=("year",)), small_places), read_cell_data(both, small_places)
+    year, all_targets = (
+        read_cell_data(both.but(tasks=("year",)), small_places),
+        read_cell_data(both, small_places),
+    )
     assert list(year.targets) == list(year.train.targets) == ["year"]
     assert len(all_targets.targets) == 2
     for part in ("train", "test"):
@@ -78,7 +91,9 @@ def test_only_the_wanted_tasks_are_kept_of_the_same_images(small_places):
 
 def test_a_constant_answer_is_the_median_and_the_commonest_class(small_places):
     source = read_cell_data(paper_cell(reader="omniart", dim=3), small_places)
-    record = run_cell(constant_entries("omniart", "full", {"year": "year/mae"})[0].cell, small_places)
+    record = run_cell(
+        constant_entries("omniart", "full", {"year": "year/mae"})[0].cell, small_places
+    )
     years, styles = source.train.targets["year"], source.train.targets["school"]
     errors = (source.test.targets["year"] - years.quantile(0.5)).abs()
     right = source.test.targets["school"] == torch.bincount(styles).argmax()

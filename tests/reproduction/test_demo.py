@@ -30,12 +30,17 @@ def test_pictures_show_the_images_the_network_saw(small):
     views = []
     for name in demo.SPACES:
         outputs = []
-        run, held = demo.train_digits(demo.make_space(name), epochs=2, lr=0.1, seed=3, outputs=outputs)
+        run, held = demo.train_digits(
+            demo.make_space(name), epochs=2, lr=0.1, seed=3, outputs=outputs
+        )
         assert len(outputs) == 2
         views.append(demo._view(run, held, outputs, 3))
     assert views[2] is None
     pictures = torch.from_numpy(views[0].images) / 255
     assert len(pictures) == len(held)
     shrunk = pictures.unfold(1, 3, 3).unfold(2, 3, 3).mean(dim=(3, 4))
-    matched = [float((a * b).sum() / (a.norm() * b.norm())) for a, b in zip(shrunk, held.inputs[:, 0], strict=True)]
+    matched = [
+        float((a * b).sum() / (a.norm() * b.norm()))
+        for a, b in zip(shrunk, held.inputs[:, 0], strict=True)
+    ]
     assert min(matched) > 0.8

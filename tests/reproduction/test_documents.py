@@ -1,4 +1,6 @@
-"""The numbers that documents quote are those of the records and tables in ``results``, each by its row and column."""
+"""The numbers that documents quote are those of the records and tables in ``results``, each by its
+row and column.
+"""
 
 import csv
 import re
@@ -8,8 +10,12 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 REPORTS = ROOT / "results" / "reports"
-# what explanation/reproduction.md says, after its report: <row | column> is a mean, <row | column>± with its error
-QUOTES = [line.split(": ", 1) for line in Path(__file__).with_name("quotes.txt").read_text("utf-8").splitlines()]
+# what explanation/reproduction.md says, after its report: <row | column> is a mean, <row | column>±
+# with its error
+QUOTES = [
+    line.split(": ", 1)
+    for line in Path(__file__).with_name("quotes.txt").read_text("utf-8").splitlines()
+]
 ROOT_LOSS, RANK = "Root of 1 - cos", "Softmax CE behind D learned dimensions"
 YEAR, STYLE = "Creation year (MAE): ", "Art style (accuracy): "
 
@@ -27,7 +33,9 @@ def cells():
 
 
 def rendered(report, template, found):
-    """Return a template with its numbers, in the style of the documents: no zero before the point of an error."""
+    """Return a template with its numbers, in the style of the documents: no zero before the point
+    of an error.
+    """
 
     def number(match):
         mean, error = found[report, match[1], match[2]]
@@ -62,7 +70,11 @@ DEFAULTS = {
 def test_the_default_on_frozen_features_keeps_its_share_and_is_near_the_best():
     found, text = cells(), document("docs/explanation/reproduction.md")
     for dim, (row, least) in DEFAULTS.items():
-        means = {key[1]: mean for key, (mean, _) in found.items() if key[0] == "past-losses-head" and key[2] == dim}
+        means = {
+            key[1]: mean
+            for key, (mean, _) in found.items()
+            if key[0] == "past-losses-head" and key[2] == dim
+        }
         softmax, learned = means.pop(SOFTMAX), means.pop(RANK, None)
         assert means[row] >= least * softmax
         assert means[row] >= max(means.values()) - 1
@@ -73,8 +85,15 @@ def test_the_default_on_frozen_features_keeps_its_share_and_is_near_the_best():
 
 def test_the_range_of_styles_and_the_two_fates_are_the_records():
     found, text = cells(), document("docs/explanation/reproduction.md")
-    rows = [f"{STYLE}{row}" for row in ("This paper", "MTL baseline", "MTL baseline, clamped only at test")]
-    styles = [mean for (report, row, _), (mean, _) in found.items() if report == "table6-cpu" and row in rows]
+    rows = [
+        f"{STYLE}{row}"
+        for row in ("This paper", "MTL baseline", "MTL baseline, clamped only at test")
+    ]
+    styles = [
+        mean
+        for (report, row, _), (mean, _) in found.items()
+        if report == "table6-cpu" and row in rows
+    ]
     assert f"{min(styles):.1f} to {max(styles):.1f} % in these rows" in text
     mean, error = found["table6-cpu", f"{YEAR}MTL baseline", "0.90"]
     seeds = [f"{mean + sign * error / 2**0.5:.0f}" for sign in (-1, 1)]  # of two, from their spread
@@ -111,8 +130,18 @@ DEFAULT = "Free norm, data-driven prior, its axes kept"
     [
         ("CIFAR-100, 5 epochs, 3 seeds: D = 100", SHORT, "D = 100", (FREE, SOFTMAX)),
         ("the same at D = 25, a quarter", SHORT, "D = 25", (FREE, SOFTMAX)),
-        ("paper's Table 1", FIRST, "CIFAR-100 100", ("This paper", "Our placement", "One-hot", "Word2vec", TABLE4)),
-        ("on frozen features at D = 25, a data", THIRD, "25", ("Our placement, data-driven prior", TABLE4, WITHOUT)),
+        (
+            "paper's Table 1",
+            FIRST,
+            "CIFAR-100 100",
+            ("This paper", "Our placement", "One-hot", "Word2vec", TABLE4),
+        ),
+        (
+            "on frozen features at D = 25, a data",
+            THIRD,
+            "25",
+            ("Our placement, data-driven prior", TABLE4, WITHOUT),
+        ),
         (
             "the same from scratch, 30",
             "table1-medium",
@@ -131,7 +160,12 @@ DEFAULT = "Free norm, data-driven prior, its axes kept"
             "25",
             (DEFAULT, "Our placement, data-driven prior", TABLE4, WITHOUT),
         ),
-        ("year with style", SIXTH, "no weight", (f"{YEAR}This paper", f"{YEAR}{HEADS}", f"{YEAR}constant answer")),
+        (
+            "year with style",
+            SIXTH,
+            "no weight",
+            (f"{YEAR}This paper", f"{YEAR}{HEADS}", f"{YEAR}constant answer"),
+        ),
     ],
 )
 def test_readme_quotes_the_records(start, report, column, rows):
@@ -141,7 +175,10 @@ def test_readme_quotes_the_records(start, report, column, rows):
 
 
 def test_readme_and_the_page_of_results_quote_the_benchmarks():
-    auroc = {(row["output space"], row["score"]): row["AUROC"].split()[0] for row in benchmark("open_set")}
+    auroc = {
+        (row["output space"], row["score"]): row["AUROC"].split()[0]
+        for row in benchmark("open_set")
+    }
     scored = [
         ("sphere, D = 10 (Eq. 1)", "cosine and length"),
         ("sphere, D = 10, cosine softmax", "cosine and length"),
@@ -150,7 +187,10 @@ def test_readme_and_the_page_of_results_quote_the_benchmarks():
     expected = [f"{float(auroc[key]):.1f}" for key in scored]
     assert re.findall(r"\d\d\.\d", readme("unknown digits")) == expected
     energy = f"{float(auroc['softmax cross-entropy', 'energy']):.1f}"
-    assert re.findall(r"\d\d\.\d", row_of("docs/explanation/results.md", "unknown inputs")) == [*expected, energy]
+    assert re.findall(r"\d\d\.\d", row_of("docs/explanation/results.md", "unknown inputs")) == [
+        *expected,
+        energy,
+    ]
     faster = {(row["batch"], row["ours"]): row["times faster"] for row in benchmark("loss")}
     quoted = re.findall(r"\d+\.\d+", readme("the loss alone"))
     fused = "squared_cosine_loss"
@@ -167,9 +207,14 @@ def test_readme_and_the_page_of_results_quote_the_benchmarks():
     text = document("docs/explanation/results.md")
     assert f"{took['Space.loss']} µs against {took[fused]} at batch 1024" in text
     small = {
-        row["ours"]: row["times faster"] for row in benchmark("loss") if (row["batch"], row["dim"]) == ("128", "25")
+        row["ours"]: row["times faster"]
+        for row in benchmark("loss")
+        if (row["batch"], row["dim"]) == ("128", "25")
     }
-    assert f"{small[fused]} times as fast by itself and {small['Space.loss'].lstrip('0')} times through" in text
+    assert (
+        f"{small[fused]} times as fast by itself and {small['Space.loss'].lstrip('0')} times through"
+        in text
+    )
     better = [row["better"] for row in benchmark("authors_prototypes")]
     assert f"better in all {len(better)}" in readme("separation")
     assert set(better) == {"True"}
@@ -179,14 +224,21 @@ def test_readme_and_the_page_of_results_quote_a_million_classes():
     found = {row["what"]: row for row in benchmark("million_classes")}
     steps = {what: float(row["ours / theirs"]) for what, row in found.items()}
     nearest = "10 nearest of 1,000,000: outputs {}, threads {}"
-    step, linear = f"{steps['squared cosine: a step at K = 1,000,000']:.2f}", found[f"{LINEAR}, F = 64"]
+    step, linear = (
+        f"{steps['squared cosine: a step at K = 1,000,000']:.2f}",
+        found[f"{LINEAR}, F = 64"],
+    )
     slower = f"{float(linear['theirs']) / float(linear['ours']):.0f}"
     assert re.findall(r"\d\.\d\d|\d{3}(?= times)", readme("time of a step")) == [step, slower]
-    assert re.findall(r"\d\.\d\d|\d{3}(?= times)", row_of("docs/explanation/results.md", "a step at 1,000,000")) == [
+    assert re.findall(
+        r"\d\.\d\d|\d{3}(?= times)", row_of("docs/explanation/results.md", "a step at 1,000,000")
+    ) == [
         step,
         slower,
     ]
-    expected = [f"{steps[nearest.format(*case)]:.1f}" for case in ((1, 1), (128, 1), (128, 2), (1, 2))]
+    expected = [
+        f"{steps[nearest.format(*case)]:.1f}" for case in ((1, 1), (128, 1), (128, 2), (1, 2))
+    ]
     assert re.findall(r"\d+\.\d", readme("the 10 nearest")) == expected
     assert re.findall(r"\d+\.\d", row_of("docs/explanation/results.md", "the 10 nearest")) == [
         *expected[:2],
@@ -212,7 +264,9 @@ def test_readme_and_the_page_of_results_quote_the_digits():
     ]
     paper, point, heads = rows
     assert re.findall(r"\d+\.\d", readme("rotated digits on S²")) == [*point, *heads]
-    assert re.findall(r"\d+\.\d", row_of("docs/explanation/results.md", "rotated digits on S²")) == [
+    assert re.findall(
+        r"\d+\.\d", row_of("docs/explanation/results.md", "rotated digits on S²")
+    ) == [
         *point,
         *paper,
         *heads,
@@ -231,17 +285,29 @@ def test_readme_and_the_page_of_results_quote_the_digits():
 
 
 def test_the_page_of_results_quotes_cifar_100():
-    means = {row["output space"].partition(" ")[0]: row["test accuracy, mean %"] for row in benchmark("cifar100")}
+    means = {
+        row["output space"].partition(" ")[0]: row["test accuracy, mean %"]
+        for row in benchmark("cifar100")
+    }
     expected = [f"{float(means[name]):.1f}" for name in ("Eq.", "cosine", "softmax")]
-    assert re.findall(r"\d\d\.\d", row_of("docs/explanation/results.md", "CIFAR-100 in five epochs")) == expected
+    assert (
+        re.findall(r"\d\d\.\d", row_of("docs/explanation/results.md", "CIFAR-100 in five epochs"))
+        == expected
+    )
     found = cells()
     shown = [f"{found[SHORT, FREE, f'D = {dim}'][0]:.1f}" for dim in (100, 25, 10, 5)]
     softmax = f"{found[SHORT, SOFTMAX, 'D = 100'][0]:.1f}"
-    assert re.findall(r"\d\d\.\d", row_of("docs/explanation/results.md", "the same with normalized")) == [
+    assert re.findall(
+        r"\d\d\.\d", row_of("docs/explanation/results.md", "the same with normalized")
+    ) == [
         *shown,
         softmax,
     ]
-    errors = {row["output"]: row["ECE"] for row in benchmark("calibration") if row["fitted"] == "temperature"}
+    errors = {
+        row["output"]: row["ECE"]
+        for row in benchmark("calibration")
+        if row["fitted"] == "temperature"
+    }
     assert re.findall(r"\d\.\d", row_of("docs/explanation/results.md", "expected calibration")) == [
         f"{float(errors[name]):.1f}" for name in ("sphere, D = 10 (Eq. 1)", "softmax cross-entropy")
     ]
@@ -258,13 +324,17 @@ def test_the_page_of_exports_quotes_the_runtime():
 
 
 def test_equation_6_by_dimension_is_as_the_documents_say():
-    """By the loss itself the authors' prototypes are better at D = 50 and 100, on their own word vectors."""
+    """By the loss itself the authors' prototypes are better at D = 50 and 100, on their own word
+    vectors.
+    """
     found = {
         (row["prior"][:5], int(row["D"]), row["prototypes"]): float(row["Eq. 6"])
         for row in benchmark("prior")
         if row["prototypes"] in ("authors", "ours")
     }
-    theirs = [key[:2] for key in found if key[2] == "authors" and found[key] < found[(*key[:2], "ours")]]
+    theirs = [
+        key[:2] for key in found if key[2] == "authors" and found[key] < found[(*key[:2], "ours")]
+    ]
     assert theirs == [("their", 50), ("their", 100)]
     for name in ("results.md", "priors.md"):
         text = (ROOT / "docs" / "explanation" / name).read_text(encoding="utf-8")

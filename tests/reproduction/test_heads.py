@@ -1,4 +1,6 @@
-"""Scale "head": a head of two layers on features that are computed once for all cells of a data set."""
+"""Scale "head": a head of two layers on features that are computed once for all cells of a data
+set.
+"""
 
 from dataclasses import astuple, replace
 
@@ -23,8 +25,17 @@ HEAD = at_scale(FULL, "head")
 
 def test_a_cell_is_a_frozen_network_and_a_protocol_of_its_own():
     network, train = HEAD.run.network, HEAD.run.train
-    assert (network.backbone, network.weights, network.freeze) == ("efficientnet-lite0", "pretrained", True)
-    assert (train.epochs, train.batch_size, train.schedule, train.reduction) == (10, 256, "one-cycle", "mean")
+    assert (network.backbone, network.weights, network.freeze) == (
+        "efficientnet-lite0",
+        "pretrained",
+        True,
+    )
+    assert (train.epochs, train.batch_size, train.schedule, train.reduction) == (
+        10,
+        256,
+        "one-cycle",
+        "mean",
+    )
     assert train.lr is None
     assert HEAD.run.data.train_examples is HEAD.run.data.test_examples is None
     assert HEAD.but(lr=0.3).address == "1acbc28ae90143c1"  # of records that exist: must not move
@@ -53,9 +64,13 @@ def test_protocols_are_pinned():
 
 def test_the_head_is_512_hidden_units_with_dropout():
     """They are not part of an address: records are of these."""
-    network = build_network(replace(HEAD.run.network, weights=None), (3, 128, 128), "images", 100, seed=0)
+    network = build_network(
+        replace(HEAD.run.network, weights=None), (3, 128, 128), "images", 100, seed=0
+    )
     layers = list(network.output.modules())
-    assert [(layer.in_features, layer.out_features) for layer in layers if isinstance(layer, nn.Linear)] == [
+    assert [
+        (layer.in_features, layer.out_features) for layer in layers if isinstance(layer, nn.Linear)
+    ] == [
         (1280, 512),
         (512, 100),
     ]
@@ -64,9 +79,13 @@ def test_the_head_is_512_hidden_units_with_dropout():
 
 def test_scarce_data_have_ten_images_of_a_class():
     entries = [
-        entry for entry in find_experiment("table4").entries("head") if entry.column == "CIFAR-100, 10 a class"
+        entry
+        for entry in find_experiment("table4").entries("head")
+        if entry.column == "CIFAR-100, 10 a class"
     ]
-    assert {(entry.cell.run.data.train_examples, entry.cell.run.train.epochs) for entry in entries} == {(1_000, 40)}
+    assert {
+        (entry.cell.run.data.train_examples, entry.cell.run.train.epochs) for entry in entries
+    } == {(1_000, 40)}
     assert {entry.paper for entry in entries} == {None}
     assert len(entries) == 4
 
@@ -78,17 +97,25 @@ def test_a_cut_off_run_leaves_complete_entries():
 
 
 def test_free_norm_is_tried_on_both_data_driven_placements():
-    asked = {(entry.row, entry.column): entry.cell.run.space for entry in find("past-losses").entries("head")}
+    asked = {
+        (entry.row, entry.column): entry.cell.run.space
+        for entry in find("past-losses").entries("head")
+    }
     for dim in (25, 10, 5):
-        spaces = [asked[row, f"D = {dim}"] for row in ("Free norm", "Free norm, axes of the prior kept")]
+        spaces = [
+            asked[row, f"D = {dim}"] for row in ("Free norm", "Free norm, axes of the prior kept")
+        ]
         assert [space.prototypes for space in spaces] == ["data-driven", "projected"]
         assert {(space.loss, space.dim) for space in spaces} == {("free_norm_softmax", dim)}
 
 
 def test_no_place_needs_a_file_that_the_authors_do_not_have():
-    entries = [entry for name in ALL["head"][:-1] for entry in find_experiment(name).entries("head")]
+    entries = [
+        entry for name in ALL["head"][:-1] for entry in find_experiment(name).entries("head")
+    ]
     dims = {
-        kind: {e.cell.run.space.dim for e in entries if e.cell.run.space.prototypes == kind} for kind in PROTOTYPES
+        kind: {e.cell.run.space.dim for e in entries if e.cell.run.space.prototypes == kind}
+        for kind in PROTOTYPES
     }
     assert dims["word2vec"] == {10, 25, 100}
     assert dims["authors"] == {25, 100}  # not the 46 styles in 46 dimensions
@@ -98,7 +125,8 @@ def test_no_place_needs_a_file_that_the_authors_do_not_have():
 def test_a_task_alone_has_the_dimensions_it_has_next_to_the_other():
     cells = {entry.row: entry.cell for entry in find_experiment("table6").entries("head")}
     year, style = (
-        cells[f"{group}: This paper, this task alone"] for group in ("Creation year (MAE)", "Art style (accuracy)")
+        cells[f"{group}: This paper, this task alone"]
+        for group in ("Creation year (MAE)", "Art style (accuracy)")
     )
     assert (year.run.data.tasks, year.run.space.dim) == (("year",), 47)
     assert (style.run.data.tasks, style.run.space.dim) == (("school",), 46)
@@ -122,12 +150,20 @@ def clusters(monkeypatch, small_places):
         ids = torch.arange(count) % 3
         return Split(centers[ids] + torch.randn(count, 1280, generator=generator), {"class": ids})
 
-    source = Source("clusters", split(300), split(90), {"class": Labels(("a", "b", "c"))}, ImagePreprocessing(128))
+    source = Source(
+        "clusters",
+        split(300),
+        split(90),
+        {"class": Labels(("a", "b", "c"))},
+        ImagePreprocessing(128),
+    )
     monkeypatch.setattr(module, "_read_features", lambda *_: source)
     return small_places
 
 
-@pytest.mark.parametrize("cell", [HEAD.but(prototypes="ours", dim=2), at_scale(with_softmax(FULL), "head")])
+@pytest.mark.parametrize(
+    "cell", [HEAD.but(prototypes="ours", dim=2), at_scale(with_softmax(FULL), "head")]
+)
 def test_a_head_learns_what_features_say(cell, clusters, tmp_path):
     cell = cell.but(lr=0.3, epochs=8, batch_size=50)
     places = replace(clusters, runs=tmp_path)
@@ -147,28 +183,40 @@ def test_features_are_computed_once_for_all_cells(small_places, tmp_path, monkey
     source = read_cell_data(cell, places)
     assert (tuple(source.train.inputs.shape), len(source.test)) == ((12, 1280), 6)
     module._read_features.cache_clear()
-    monkeypatch.setattr("hyperproto.training.features._compute", lambda *_: pytest.fail("computed again"))
+    monkeypatch.setattr(
+        "hyperproto.training.features._compute", lambda *_: pytest.fail("computed again")
+    )
     again = read_cell_data(cell.but(train_examples=9, seed=1), places)
     assert len(again.train) == 9
-    assert set(map(tuple, again.test.inputs.tolist())) == set(map(tuple, source.test.inputs.tolist()))
+    assert set(map(tuple, again.test.inputs.tolist())) == set(
+        map(tuple, source.test.inputs.tolist())
+    )
 
 
 def test_a_record_of_numbers_knows_how_their_errors_vary(monkeypatch, small_places, tmp_path):
-    """The standard deviation of |error| over the test images; a mean without it has no error of its own."""
+    """The standard deviation of |error| over the test images; a mean without it has no error of its
+    own.
+    """
     generator = torch.Generator().manual_seed(0)
 
     def split(count):
         years = torch.rand(count, generator=generator) * 100 + 1_800
         return Split(torch.randn(count, 1280, generator=generator), {"year": years})
 
-    source = Source("years", split(60), split(40), {"year": Bounds(1_800, 1_900)}, ImagePreprocessing(128))
+    source = Source(
+        "years", split(60), split(40), {"year": Bounds(1_800, 1_900)}, ImagePreprocessing(128)
+    )
     monkeypatch.setattr(module, "_read_features", lambda *_: source)
     monkeypatch.setattr(module, "_read", lambda *_: source)
-    cell = at_scale(paper_cell(reader="omniart", tasks=("year",), dim=3), "head").but(lr=0.3, epochs=2, tasks=())
+    cell = at_scale(paper_cell(reader="omniart", tasks=("year",), dim=3), "head").but(
+        lr=0.3, epochs=2, tasks=()
+    )
     places = replace(small_places, runs=tmp_path)
     measures = run_cell(cell, places)["measures"]
     years = source.test.targets["year"].double()
-    assert (years - 1_850).abs().std() / 3 < measures["year/mae_std"] < 3 * (years - 1_850).abs().std()
+    assert (
+        (years - 1_850).abs().std() / 3 < measures["year/mae_std"] < 3 * (years - 1_850).abs().std()
+    )
     constant = run_cell(cell.but(job="constant"), places)["measures"]
     errors = (years - source.train.targets["year"].double().quantile(0.5)).abs()
     assert constant == pytest.approx(
@@ -176,11 +224,15 @@ def test_a_record_of_numbers_knows_how_their_errors_vary(monkeypatch, small_plac
     )
 
 
-def test_the_first_cell_of_a_data_set_computes_the_features_that_the_others_read(tmp_path, monkeypatch):
+def test_the_first_cell_of_a_data_set_computes_the_features_that_the_others_read(
+    tmp_path, monkeypatch
+):
     """Two cells at a time would compute the same features twice."""
     rounds = []
     monkeypatch.setattr(
-        runner, "_run_tasks", lambda tasks, jobs, dask: rounds.append([task[1][1] for task in tasks]) or ()
+        runner,
+        "_run_tasks",
+        lambda tasks, jobs, dask: rounds.append([task[1][1] for task in tasks]) or (),
     )
     heads = [HEAD.but(lr=0.3, seed=seed) for seed in range(3)]
     uneven = HEAD.but(reader="cifar-100-uneven", lr=0.3)

@@ -55,10 +55,19 @@ def wait_until(happened, seconds=100):
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are looked up in /proc")
-def test_ctrl_c_ends_all_processes_at_checkpoints_and_the_same_command_goes_on(small_places, tmp_path):
+def test_ctrl_c_ends_all_processes_at_checkpoints_and_the_same_command_goes_on(
+    small_places, tmp_path
+):
     own = tmp_path / "own.py"
     own.write_text(OWN)
-    folders = ["--data", small_places.data, "--results", tmp_path / "results", "--runs", tmp_path / "runs"]
+    folders = [
+        "--data",
+        small_places.data,
+        "--results",
+        tmp_path / "results",
+        "--runs",
+        tmp_path / "runs",
+    ]
     running = start([own, "--scale", "smoke", "--jobs", 2, *folders])
     cells = tmp_path / "runs" / "cells"
     wait_until(lambda: list(cells.glob("*/epochs.jsonl")))
@@ -66,7 +75,9 @@ def test_ctrl_c_ends_all_processes_at_checkpoints_and_the_same_command_goes_on(s
     _, told = running.communicate(timeout=100)
     assert running.returncode == 130
     assert "Traceback" not in told
-    sentence = r"hyperproto: Interrupted with [012] of 3 cells ended; run the same command again to go on"
+    sentence = (
+        r"hyperproto: Interrupted with [012] of 3 cells ended; run the same command again to go on"
+    )
     assert re.match(sentence, told.splitlines()[-1])
     wait_until(lambda: not alive_in(running.pid), 10)
     assert list(cells.glob("*/checkpoint.safetensors"))
@@ -75,7 +86,10 @@ def test_ctrl_c_ends_all_processes_at_checkpoints_and_the_same_command_goes_on(s
     experiment = find_experiment(str(own))
     run_experiment(experiment, "smoke", straight, jobs=1)
     run_experiment(
-        experiment, "smoke", replace(straight, results=tmp_path / "results", runs=tmp_path / "runs"), jobs=1
+        experiment,
+        "smoke",
+        replace(straight, results=tmp_path / "results", runs=tmp_path / "runs"),
+        jobs=1,
     )
     for cell in experiment.cells("smoke"):
         resumed = find_record(tmp_path / "results", cell)

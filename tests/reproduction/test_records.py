@@ -1,4 +1,6 @@
-"""The records that are committed are found by the tables, and say what they said before they were converted."""
+"""The records that are committed are found by the tables, and say what they said before they were
+converted.
+"""
 
 import json
 import runpy
@@ -45,7 +47,9 @@ def test_every_name_has_a_report():
 
 def test_no_file_is_left_that_no_report_writes():
     pictures = {"": (), "sphere": ("-1", "-2")}
-    made = {f"{name}-{scale}{suffix}" for name, scale in REPORTED for suffix in (".md", ".csv", ".tex")}
+    made = {
+        f"{name}-{scale}{suffix}" for name, scale in REPORTED for suffix in (".md", ".csv", ".tex")
+    }
     for name, scale in REPORTED:
         parts = pictures.get(find(name).figure, ("",))
         made |= {f"{name}-{scale}{part}{suffix}" for part in parts for suffix in (".png", ".svg")}
@@ -53,14 +57,18 @@ def test_no_file_is_left_that_no_report_writes():
 
 
 def test_no_record_is_left_of_what_no_table_asks_for():
-    """Such as those of 10,000 steps of descent where the authors' files show 1,000, or of images drawn otherwise."""
+    """Such as those of 10,000 steps of descent where the authors' files show 1,000, or of images
+    drawn otherwise.
+    """
     asked = {cell.address for name, scale in REPORTED for cell in find(name).cells(scale, RESULTS)}
     assert {path.stem for path in CELLS} <= asked
 
 
 @pytest.mark.parametrize(("name", "scale"), REPORTED)
 def test_every_table_finds_its_records_and_reports_the_committed_numbers(name, scale):
-    """The reports were compared with those of the first format when records were converted: the same numbers."""
+    """The reports were compared with those of the first format when records were converted: the
+    same numbers.
+    """
     experiment = find(name)
     cells = experiment.cells(scale, RESULTS)
     lacking = [cell for cell in cells if find_record(RESULTS, cell, name) is None]
@@ -88,7 +96,13 @@ def test_a_record_of_the_first_format_is_converted(tmp_path):
         "seed": 1,
         "scale": "cpu",
     }
-    before = {"format": "hyperproto.cell/1", "address": "0" * 16, "spec": spec, "measures": {"a": 1.0}, "look": None}
+    before = {
+        "format": "hyperproto.cell/1",
+        "address": "0" * 16,
+        "spec": spec,
+        "measures": {"a": 1.0},
+        "look": None,
+    }
     (tmp_path / "own").mkdir()
     (tmp_path / "own" / f"{before['address']}.json").write_text(json.dumps(before))
     convert = runpy.run_path(str(RESULTS / "convert_cells.py"))["convert_folder"]

@@ -27,7 +27,12 @@ def make_experiment(figure=""):
         Entry("Ours", "never", paper_cell(dim=4, prototypes="ours"), "class/accuracy", past=True),
     ]
     return Experiment(
-        "own", "Own", lambda scale: entries, figure=figure, compare=("One-hot | & <b>",), notes=("A note.",)
+        "own",
+        "Own",
+        lambda scale: entries,
+        figure=figure,
+        compare=("One-hot | & <b>",),
+        notes=("A note.",),
     )
 
 
@@ -67,7 +72,11 @@ def test_a_verdict_is_printed_with_the_difference(results):
     for cell, value in ((OURS, 0.55), (THEIRS, 0.45)):
         known = {"format": FORMAT, "state": "done", "epochs": [], "protocol": {}, "sphere": None}
         cell = cell.but(seed=2)
-        values = {"address": cell.address, "cell": asdict(cell), "measures": {"class/accuracy": value}}
+        values = {
+            "address": cell.address,
+            "cell": asdict(cell),
+            "measures": {"class/accuracy": value},
+        }
         write_record(results, "own", known | values)
     assert '- "Ours" against "One-hot | & <b>": 3 %: better (+7.7).' in to_markdown(make(results))
 
@@ -76,7 +85,11 @@ def test_every_row_that_ties_for_the_best_is_bold(results):
     for seed in (0, 1):
         cell = THEIRS.but(seed=seed)
         known = {"format": FORMAT, "state": "done", "epochs": [], "protocol": {}, "sphere": None}
-        values = {"address": cell.address, "cell": asdict(cell), "measures": {"class/accuracy": VALUES["ours", seed]}}
+        values = {
+            "address": cell.address,
+            "cell": asdict(cell),
+            "measures": {"class/accuracy": VALUES["ours", seed]},
+        }
         write_record(results, "own", known | values)
     assert to_markdown(make(results)).count("**52.0 ± 2.8 [2 of 3 seeds]**") == 2
 
@@ -92,7 +105,12 @@ def test_what_was_not_run_is_said_and_the_papers_value_never_stands_in(tmp_path)
 def test_csv_has_numbers_in_full(results):
     first, second, third = csv.DictReader(io.StringIO(to_csv(make(results))))
     assert float(first["mean"]) == pytest.approx(45.5)
-    assert [first[key] for key in ("paper_mean", "paper_std", "seeds", "seeds_asked")] == ["62.1", "0.1", "2", "3"]
+    assert [first[key] for key in ("paper_mean", "paper_std", "seeds", "seeds_asked")] == [
+        "62.1",
+        "0.1",
+        "2",
+        "3",
+    ]
     assert second["beyond_the_paper"] == "True"
     assert (float(second["difference"]), second["verdict"]) == (pytest.approx(6.5), "")
     assert len(second["cells"].split()) == 2
@@ -132,11 +150,15 @@ def test_columns_stand_in_the_order_of_the_fullest_row(tmp_path):
     assert grid.columns[4:] == tuple(f"ImageNet-200 {dim}" for dim in (25, 50, 100, 200))
 
 
-def test_without_the_package_that_draws_numbers_are_reported_all_the_same(results, tmp_path, monkeypatch):
+def test_without_the_package_that_draws_numbers_are_reported_all_the_same(
+    results, tmp_path, monkeypatch
+):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     _, written = write_report(make_experiment("curves"), "full", results, tmp_path / "reports")
     assert {path.suffix for path in written} == {".md", ".csv", ".tex"}
-    assert "No pictures: Drawing a picture needs matplotlib" in written[0].read_text(encoding="utf-8")
+    assert "No pictures: Drawing a picture needs matplotlib" in written[0].read_text(
+        encoding="utf-8"
+    )
 
 
 @pytest.mark.parametrize("figure", ["", "curves"])
@@ -148,22 +170,46 @@ def test_nothing_is_drawn_without_records(figure, tmp_path):
 def test_shares_of_softmax_are_drawn_and_what_was_not_run_is_said(tmp_path):
     experiment = find("past-dimensions")
     entries = {(entry.row, entry.column): entry for entry in experiment.entries("head")}
-    for row, value in (("Softmax CE", 0.5), ("Free norm, axes of the prior (the default from scratch)", 0.4)):
+    for row, value in (
+        ("Softmax CE", 0.5),
+        ("Free norm, axes of the prior (the default from scratch)", 0.4),
+    ):
         for cell in entries[row, "5 epochs"].cells(()).values():
-            record = {"format": FORMAT, "address": cell.address, "cell": asdict(cell), "state": "done", "epochs": []}
-            write_record(tmp_path, "own", record | {"protocol": {}, "measures": {"class/accuracy": value}})
+            record = {
+                "format": FORMAT,
+                "address": cell.address,
+                "cell": asdict(cell),
+                "state": "done",
+                "epochs": [],
+            }
+            write_record(
+                tmp_path, "own", record | {"protocol": {}, "measures": {"class/accuracy": value}}
+            )
     grid, written = write_report(experiment, "head", tmp_path, tmp_path / "reports")
     share = experiment.figure.__globals__["share"]
-    assert share(grid, "Free norm, axes of the prior (the default from scratch)", "5 epochs") == pytest.approx(
-        (80, 0)
-    )
+    assert share(
+        grid, "Free norm, axes of the prior (the default from scratch)", "5 epochs"
+    ) == pytest.approx((80, 0))
     assert share(grid, "Softmax CE", "30 epochs") is None
     drawn = re.findall(r"<text[^>]*>([^<]+)</text>", written[-1].read_text(encoding="utf-8"))
     assert drawn.count("not run") == 5 + 2  # every number of dimensions, 30 and 100 epochs
-    assert {"Softmax CE", "share of softmax's accuracy, %", "Does a quarter of the dimensions suffice?"} <= set(drawn)
+    assert {
+        "Softmax CE",
+        "share of softmax's accuracy, %",
+        "Does a quarter of the dimensions suffice?",
+    } <= set(drawn)
 
 
 def test_the_picture_of_dimensions_asks_for_nothing_that_other_tables_do_not():
-    places = {"head": ("past-losses", "table1"), "medium": ("table3", "past-long"), "cpu": ("past-short-runs",)}
-    known = {e.cell.address for scale in places for name in places[scale] for e in find(name).entries(scale)}
+    places = {
+        "head": ("past-losses", "table1"),
+        "medium": ("table3", "past-long"),
+        "cpu": ("past-short-runs",),
+    }
+    known = {
+        e.cell.address
+        for scale in places
+        for name in places[scale]
+        for e in find(name).entries(scale)
+    }
     assert {entry.cell.address for entry in find("past-dimensions").entries("head")} <= known

@@ -5,17 +5,24 @@ import sys
 
 import pytest
 
+from hyperproto._core.errors import InputError
 from hyperproto._version import __version__
 from hyperproto.cli.main import main
 from hyperproto.cli.reproduce import Reproduce
 from hyperproto.reproduction import runner
-from hyperproto_runtime.errors import InputError
 from tests.data import layouts
 from tests.reproduction.helpers import FURTHER
 
 
 def test_the_idea_is_drawn_from_nothing(tmp_path, capsys):
-    folders = ["--results", str(tmp_path / "results"), "--runs", str(tmp_path / "runs"), "--jobs", "1"]
+    folders = [
+        "--results",
+        str(tmp_path / "results"),
+        "--runs",
+        str(tmp_path / "runs"),
+        "--jobs",
+        "1",
+    ]
     main(["reproduce", "figure-idea", *folders])
     out = capsys.readouterr().out
     assert "[2/2]" in out
@@ -30,18 +37,50 @@ def test_the_idea_is_drawn_from_nothing(tmp_path, capsys):
 
 def test_rotated_mnist_shows_the_sphere(tmp_path, capsys):
     layouts.write_mnist(tmp_path / "data")
-    folders = ["--results", str(tmp_path / "results"), "--runs", str(tmp_path / "runs"), "--jobs", "1"]
-    main(["reproduce", "figure-rotated-mnist", "--scale", "smoke", "--data", str(tmp_path / "data"), *folders])
+    folders = [
+        "--results",
+        str(tmp_path / "results"),
+        "--runs",
+        str(tmp_path / "runs"),
+        "--jobs",
+        "1",
+    ]
+    main(
+        [
+            "reproduce",
+            "figure-rotated-mnist",
+            "--scale",
+            "smoke",
+            "--data",
+            str(tmp_path / "data"),
+            *folders,
+        ]
+    )
     assert "[5/5]" in capsys.readouterr().out
     written = {path.name for path in (tmp_path / "results" / "reports").iterdir()}
     stem = "figure-rotated-mnist-smoke"
-    assert {f"{stem}-1.png", f"{stem}-1.svg", f"{stem}-1-sphere.html", f"{stem}.md", f"{stem}.tex"} <= written
-    assert "images" in (tmp_path / "results" / "reports" / f"{stem}-1-sphere.html").read_text(encoding="utf-8")
+    assert {
+        f"{stem}-1.png",
+        f"{stem}-1.svg",
+        f"{stem}-1-sphere.html",
+        f"{stem}.md",
+        f"{stem}.tex",
+    } <= written
+    assert "images" in (tmp_path / "results" / "reports" / f"{stem}-1-sphere.html").read_text(
+        encoding="utf-8"
+    )
 
 
 def test_a_dry_run_prints_cells_and_runs_nothing(tmp_path, capsys):
     layouts.write_mnist(tmp_path / "data")
-    folders = ["--results", str(tmp_path / "results"), "--runs", str(tmp_path / "runs"), "--jobs", "2"]
+    folders = [
+        "--results",
+        str(tmp_path / "results"),
+        "--runs",
+        str(tmp_path / "runs"),
+        "--jobs",
+        "2",
+    ]
     arguments = ["--scale", "smoke", "--data", str(tmp_path / "data"), "--dry-run"]
     main(["reproduce", "figure-rotated-mnist", *arguments, *folders])
     out = capsys.readouterr().out
@@ -62,7 +101,14 @@ def test_what_is_done_is_reported_and_what_failed_is_named(failing, tmp_path, ca
         return run(cell, places)
 
     monkeypatch.setattr(runner, "run_cell", run_or_fail)
-    folders = ["--results", str(tmp_path / "results"), "--runs", str(tmp_path / "runs"), "--jobs", "1"]
+    folders = [
+        "--results",
+        str(tmp_path / "results"),
+        "--runs",
+        str(tmp_path / "runs"),
+        "--jobs",
+        "1",
+    ]
     with pytest.raises(SystemExit, match="1"):
         main(["reproduce", "table2", "--scale", "smoke", *folders])
     told = capsys.readouterr()
@@ -75,7 +121,10 @@ def test_what_is_done_is_reported_and_what_failed_is_named(failing, tmp_path, ca
 
 def test_the_module_is_the_command():
     told = subprocess.run(
-        [sys.executable, "-m", "hyperproto", "--version"], capture_output=True, text=True, check=True
+        [sys.executable, "-m", "hyperproto", "--version"],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert told.stdout == f"hyperproto {__version__}\n"
 
@@ -99,7 +148,10 @@ def test_cells_left_out_are_counted(tmp_path, capsys):
             ["reproduce", "table1", "--report-only", "--results", "nowhere"],
             "or run hyperproto reproduce table1 --scale cpu --data DIR first.",
         ),
-        (["reproduce", "table1", "--data", "nowhere"], '--data must exist; got "nowhere". Check the path.'),
+        (
+            ["reproduce", "table1", "--data", "nowhere"],
+            '--data must exist; got "nowhere". Check the path.',
+        ),
     ],
 )
 def test_mistakes_are_answered_by_a_sentence(arguments, sentence, capsys):
@@ -110,5 +162,7 @@ def test_mistakes_are_answered_by_a_sentence(arguments, sentence, capsys):
 
 def test_an_experiment_without_records_is_run_by_its_path(tmp_path):
     path = str(FURTHER / "past_losses.py")
-    with pytest.raises(InputError, match=f"or run hyperproto reproduce {path} --scale head --data DIR first"):
+    with pytest.raises(
+        InputError, match=f"or run hyperproto reproduce {path} --scale head --data DIR first"
+    ):
         Reproduce(path, scale="head", results=tmp_path, report_only=True).run()

@@ -6,21 +6,26 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from hyperproto._core.errors import InputError, MissingExtraError
 from hyperproto.reproduction.cell import find_record, paper_cell
 from hyperproto.reproduction.experiment import Entry, Experiment, find_experiment
 from hyperproto.reproduction.placements import Places
 from hyperproto.reproduction.runner import make_plan
-from hyperproto_runtime.errors import InputError, MissingExtraError
 from tests.reproduction.helpers import comparable, run_experiment
 
 
 def two_placements():
     """Return an experiment of two cells that train nothing."""
-    cells = [paper_cell(job="separation", first_classes=k, dim=3, prototypes="ours", scale="smoke") for k in (3, 4)]
+    cells = [
+        paper_cell(job="separation", first_classes=k, dim=3, prototypes="ours", scale="smoke")
+        for k in (3, 4)
+    ]
     return Experiment(
         "own",
         "Own",
-        lambda scale: [Entry(str(s.run.data.first_classes), "min", s, "separation/min") for s in cells],
+        lambda scale: [
+            Entry(str(s.run.data.first_classes), "min", s, "separation/min") for s in cells
+        ],
         num_seeds=1,
     )
 
@@ -46,7 +51,10 @@ def test_the_authors_sizes_are_told_apart(small_places, tmp_path):
     table = find_experiment("table2")
     theirs = ("authors", "word2vec")
     only = replace(
-        table, entries=lambda scale: [e for e in table.entries(scale) if e.cell.run.space.prototypes in theirs]
+        table,
+        entries=lambda scale: [
+            e for e in table.entries(scale) if e.cell.run.space.prototypes in theirs
+        ],
     )
     places = replace(small_places, results=tmp_path)
     assert {outcome.state for outcome in run_experiment(only, "smoke", places, jobs=1)} == {"done"}
@@ -63,7 +71,9 @@ def test_processes_give_the_records_of_one(places, tmp_path):
     run_experiment(two_placements(), "smoke", alone, jobs=1)
     assert len(run_experiment(two_placements(), "smoke", places, jobs=2)) == 2
     for cell in two_placements().cells("smoke"):
-        assert comparable(find_record(places.results, cell)) == comparable(find_record(alone.results, cell))
+        assert comparable(find_record(places.results, cell)) == comparable(
+            find_record(alone.results, cell)
+        )
 
 
 def test_a_failing_cell_does_not_stop_the_others(places, monkeypatch):
@@ -82,18 +92,27 @@ def test_a_failing_cell_does_not_stop_the_others(places, monkeypatch):
         (3, "failed", "Three must not be."),
         (4, "done", "None"),
     ]
-    assert [cell.run.data.first_classes for cell in make_plan(two_placements(), "smoke", places).done] == [4]
+    assert [
+        cell.run.data.first_classes for cell in make_plan(two_placements(), "smoke", places).done
+    ] == [4]
 
 
 def test_prototypes_that_do_not_fit_the_data_leave_a_cell_out(small_places, tmp_path):
-    """The authors have prototypes of 46 schools; the data at hand may have fewer, which shows when they are read."""
+    """The authors have prototypes of 46 schools; the data at hand may have fewer, which shows when
+    they are read.
+    """
     authors = tmp_path / "authors"
     (authors / "sgd").mkdir(parents=True)
-    np.save(authors / "sgd" / "prototypes-2d-46c.npy", np.random.default_rng(0).normal(size=(46, 2)))
+    np.save(
+        authors / "sgd" / "prototypes-2d-46c.npy", np.random.default_rng(0).normal(size=(46, 2))
+    )
     places = replace(small_places, authors=authors, results=tmp_path)
     table = find_experiment("table6")
     only = replace(
-        table, entries=lambda scale: [e for e in table.entries(scale) if e.cell.run.space.prototypes == "authors"]
+        table,
+        entries=lambda scale: [
+            e for e in table.entries(scale) if e.cell.run.space.prototypes == "authors"
+        ],
     )
     plan = make_plan(only, "smoke", places)
     assert plan.todo == ()
@@ -106,7 +125,9 @@ def test_a_record_of_something_else_is_refused(places):
     run_experiment(two_placements(), "smoke", places, jobs=1)
     folder = places.results / "cells" / "own"
     (folder / f"{first.address}.json").write_text((folder / f"{second.address}.json").read_text())
-    with pytest.raises(InputError, match="must be the record of the cell that its name says. Remove it"):
+    with pytest.raises(
+        InputError, match="must be the record of the cell that its name says. Remove it"
+    ):
         make_plan(two_placements(), "smoke", places)
 
 
@@ -115,12 +136,20 @@ def test_other_word_vectors_do_not_pass_for_those_of_a_record(small_places, tmp_
     run_experiment(find_experiment("table2"), "smoke", places, jobs=1)
     words = tmp_path / "words.txt"
     rng = np.random.default_rng(0)
-    words.write_text("".join(f"{w} {' '.join(map(str, rng.normal(size=4)))}\n" for w in ("apple", "bear", "chair")))
-    with pytest.raises(InputError, match=r'be of the word vectors "words.txt"; got "the authors\' sem". Give'):
+    words.write_text(
+        "".join(
+            f"{w} {' '.join(map(str, rng.normal(size=4)))}\n" for w in ("apple", "bear", "chair")
+        )
+    )
+    with pytest.raises(
+        InputError, match=r'be of the word vectors "words.txt"; got "the authors\' sem". Give'
+    ):
         make_plan(find_experiment("table2"), "smoke", replace(places, words=words))
     other = replace(places, words=words, results=tmp_path / "other")
     run_experiment(find_experiment("table2"), "smoke", other, jobs=1)
-    cell = next(s for s in find_experiment("table2").cells("smoke") if s.run.space.prototypes == "word2vec")
+    cell = next(
+        s for s in find_experiment("table2").cells("smoke") if s.run.space.prototypes == "word2vec"
+    )
     assert find_record(other.results, cell)["protocol"]["words"] == "words.txt"
 
 

@@ -56,7 +56,9 @@ def test_a_name_runs_to_its_end_over_an_interrupt(name, small_places, monkeypatc
         with pytest.raises(KeyboardInterrupt, match="run the same command again to go on"):
             run_experiment(experiment, "smoke", small_places, jobs=1)
         assert interrupted.count == 1
-        assert (small_places.runs / "cells" / begun.todo[0].address / "checkpoint.safetensors").is_file()
+        assert (
+            small_places.runs / "cells" / begun.todo[0].address / "checkpoint.safetensors"
+        ).is_file()
     outcomes = run_experiment(experiment, "smoke", small_places, jobs=1)
     assert [outcome.error for outcome in outcomes if outcome.state == "failed"] == []
     ended = make_plan(experiment, "smoke", small_places)
@@ -67,7 +69,9 @@ def test_a_name_runs_to_its_end_over_an_interrupt(name, small_places, monkeypatc
     assert {cell.seed for cell in ended.done} == ({0} if name in ONE_SEED else {0, 1})
     for entry in experiment.entries("smoke"):
         record = find_record(small_places.results, entry.cell, name)
-        assert record is None or record["state"] == "diverged" or entry.measure in record["measures"]
+        assert (
+            record is None or record["state"] == "diverged" or entry.measure in record["measures"]
+        )
 
 
 @pytest.mark.parametrize("name", SMALL)
@@ -75,11 +79,17 @@ def test_a_name_is_reported_from_its_records(name, small_places, tmp_path, monke
     with_weights(name, request)
     experiment = find(name)
     run_experiment(experiment, "smoke", small_places, jobs=1)
-    monkeypatch.setattr("hyperproto.reproduction.run_cell.fit", lambda *_, **__: pytest.fail("trained to redraw"))
+    monkeypatch.setattr(
+        "hyperproto.reproduction.run_cell.fit", lambda *_, **__: pytest.fail("trained to redraw")
+    )
     grid, written = write_report(experiment, "smoke", small_places.results, tmp_path)
-    pictures = {"": set(), "sphere": {".png", ".svg", ".html"}}.get(experiment.figure, {".png", ".svg"})
+    pictures = {"": set(), "sphere": {".png", ".svg", ".html"}}.get(
+        experiment.figure, {".png", ".svg"}
+    )
     assert {path.suffix for path in written} == {".md", ".csv", ".tex"} | pictures
-    run = [held for held in grid.cells.values() if held.entry.cell.run.space.prototypes != "authors"]
+    run = [
+        held for held in grid.cells.values() if held.entry.cell.run.space.prototypes != "authors"
+    ]
     assert all(len(held.records) == len(held.seeds) for held in run)
 
 
@@ -97,7 +107,9 @@ def test_an_interrupted_cell_ends_as_if_it_had_never_been(small_places, tmp_path
 def test_a_finished_cell_is_not_run_again(small_places, monkeypatch):
     experiment = find_experiment("figure-rotated-mnist")
     run_experiment(experiment, "smoke", small_places, jobs=1)
-    monkeypatch.setattr("hyperproto.reproduction.runner.run_cell", lambda *_: pytest.fail("ran again"))
+    monkeypatch.setattr(
+        "hyperproto.reproduction.runner.run_cell", lambda *_: pytest.fail("ran again")
+    )
     assert run_experiment(experiment, "smoke", small_places, jobs=1) == []
     assert len(make_plan(experiment, "smoke", small_places).done) == 5
 

@@ -24,7 +24,13 @@ def verdicts(summary):
 
 
 def write(results, cell, value, state="done", measure="class/accuracy", spread=None):
-    record = {"format": FORMAT, "address": cell.address, "cell": asdict(cell), "state": state, "epochs": []}
+    record = {
+        "format": FORMAT,
+        "address": cell.address,
+        "cell": asdict(cell),
+        "state": state,
+        "epochs": [],
+    }
     measures = {measure: value, f"{measure}_std": spread} if state == "done" else {}
     write_record(results, "own", record | {"protocol": {"test": 400}, "measures": measures})
 
@@ -66,23 +72,32 @@ def test_a_verdict_needs_every_seed_and_more_than_a_point_and_a_half(ours, verdi
     [
         ([0.475] * 5, "better"),  # three times 2.4969 points, of 400 test images
         ([0.4748] * 5, "cannot be told"),
-        ([0.41, 0.45, 0.48, 0.51, 0.55], "cannot be told"),  # the same mean as the first, of seeds that spread
+        (
+            [0.41, 0.45, 0.48, 0.51, 0.55],
+            "cannot be told",
+        ),  # the same mean as the first, of seeds that spread
         ([0.3] * 5, "worse"),
     ],
 )
 def test_of_heads_a_verdict_needs_three_standard_errors(ours, verdict, tmp_path):
-    entries = [Entry(row, "3", cell.but(scale="head"), "class/accuracy") for row, cell in ROWS.items()]
+    entries = [
+        Entry(row, "3", cell.but(scale="head"), "class/accuracy") for row, cell in ROWS.items()
+    ]
     for seed, value in enumerate(ours):
         write(tmp_path, entries[0].cell.with_seed(seed), value)
         write(tmp_path, entries[1].cell.with_seed(seed), 0.4)
-    first = summarize(Experiment("own", "Own", lambda scale: entries, compare=("theirs",)), "head", tmp_path)[0]
+    first = summarize(
+        Experiment("own", "Own", lambda scale: entries, compare=("theirs",)), "head", tmp_path
+    )[0]
     assert verdicts(first) == [verdict]
 
 
 @pytest.mark.parametrize("made_for", ["cpu", "full"])
 def test_no_verdict_is_given_at_scale_cpu(made_for, tmp_path):
     """Whatever scale its cells are of: those of short runs are of the paper's images."""
-    entries = [Entry(row, "3", cell.but(scale=made_for), "class/accuracy") for row, cell in ROWS.items()]
+    entries = [
+        Entry(row, "3", cell.but(scale=made_for), "class/accuracy") for row, cell in ROWS.items()
+    ]
     for seed in range(3):
         for entry, value in zip(entries, (0.5, 0.1), strict=True):
             write(tmp_path, entry.cell.but(seed=seed), value)
@@ -139,7 +154,9 @@ def test_no_verdict_unless_one_beats_the_constant_answer(ours, theirs, verdict, 
 
 def test_a_row_is_compared_with_every_row_that_its_table_names(tmp_path):
     third = THEIRS.but(dim=4)
-    entries = [Entry(row, "3", cell, "class/accuracy") for row, cell in (ROWS | {"third": third}).items()]
+    entries = [
+        Entry(row, "3", cell, "class/accuracy") for row, cell in (ROWS | {"third": third}).items()
+    ]
     for seed in range(3):
         for entry, value in zip(entries, (0.5, 0.4, 0.6), strict=True):
             write(tmp_path, entry.cell.but(seed=seed), value)

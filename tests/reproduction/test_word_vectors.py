@@ -19,7 +19,9 @@ def test_components_equal_those_of_the_covariance():
 
 
 def test_fewer_dimensions_are_the_first_of_more():
-    np.testing.assert_allclose(principal_components(TABLE, 2), principal_components(TABLE, 5)[:, :2])
+    np.testing.assert_allclose(
+        principal_components(TABLE, 2), principal_components(TABLE, 5)[:, :2]
+    )
 
 
 def test_dimensions_beyond_the_rank_are_zero_and_directions_stay():
@@ -31,7 +33,10 @@ def test_dimensions_beyond_the_rank_are_zero_and_directions_stay():
 def test_a_file_a_dict_and_a_matrix_say_the_same(tmp_path):
     path = tmp_path / "words.txt"
     path.write_text(
-        "".join(f"{n} {' '.join(repr(x) for x in row.tolist())}\n" for n, row in zip(NAMES, TABLE, strict=True))
+        "".join(
+            f"{n} {' '.join(repr(x) for x in row.tolist())}\n"
+            for n, row in zip(NAMES, TABLE, strict=True)
+        )
     )
     of_matrix = word_vector_prototypes(TABLE, NAMES, 3)
     of_dict = word_vector_prototypes(dict(zip(NAMES, TABLE, strict=True)), list(NAMES), 3)
@@ -49,18 +54,24 @@ def test_they_stand_in_a_space_as_any_prototypes():
 
 def test_columns_that_do_not_vary_say_nothing():
     table = np.column_stack([TABLE, np.full(6, 0.1)])
-    np.testing.assert_allclose(principal_components(table, 3), principal_components(TABLE, 3), atol=1e-12)
+    np.testing.assert_allclose(
+        principal_components(table, 3), principal_components(TABLE, 3), atol=1e-12
+    )
 
 
 def test_classes_that_share_a_vector_are_noted():
     table = TABLE.copy()
     table[4] = table[1]
-    assert "1 pairs of classes share a prototype" in word_vector_prototypes(table, NAMES, 4).certificate.note
+    assert (
+        "1 pairs of classes share a prototype"
+        in word_vector_prototypes(table, NAMES, 4).certificate.note
+    )
 
 
 def test_what_cannot_be_gets_a_sentence():
     with pytest.raises(
-        ValueError, match='Every class must be in the vectors; 1 of 2 are not: "cta". .*Did you mean "cat"'
+        ValueError,
+        match='Every class must be in the vectors; 1 of 2 are not: "cta". .*Did you mean "cat"',
     ):
         word_vector_prototypes(dict(zip(NAMES, TABLE, strict=True)), ["cta", "dog"], 2)
     with pytest.raises(ValueError, match="`names` must name each of the 6 prototypes; got 2 names"):
@@ -68,5 +79,7 @@ def test_what_cannot_be_gets_a_sentence():
     with pytest.raises(ValueError, match="`dim` must be at least 2; got 1"):
         word_vector_prototypes(TABLE, NAMES, 1)
     middle = np.vstack([TABLE, TABLE.mean(axis=0)])
-    with pytest.raises(ValueError, match='average of all in the first 3 components; class "ash" does not .1 of 7'):
+    with pytest.raises(
+        ValueError, match='average of all in the first 3 components; class "ash" does not .1 of 7'
+    ):
         word_vector_prototypes(middle, [*NAMES, "ash"], 3)

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from hyperproto_runtime.errors import InputError
-from hyperproto_runtime.schema import from_plain, read_plain
+from hyperproto._core.errors import InputError
+from hyperproto._core.schema import from_plain, read_plain
 
 
 @dataclass(frozen=True)

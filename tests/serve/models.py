@@ -1,4 +1,6 @@
-"""Small exported models, written without torch: inputs times a matrix, and what the output means."""
+"""Small exported models, written without torch: inputs times a matrix, and what
+the output means.
+"""
 
 import hashlib
 from dataclasses import asdict
@@ -8,9 +10,9 @@ from onnx import TensorProto, helper, numpy_helper
 from safetensors.numpy import save_file
 
 from hyperproto._core.files import write_json
-from hyperproto_runtime.conformal import Interval, Rejection, Sets
-from hyperproto_runtime.images import ImagePreprocessing
-from hyperproto_runtime.model import (
+from hyperproto.runtime.conformal import Interval, Rejection, Sets
+from hyperproto.runtime.images import ImagePreprocessing
+from hyperproto.runtime.model import (
     FORMAT,
     GRAPH,
     PROTOTYPES,
@@ -19,7 +21,7 @@ from hyperproto_runtime.model import (
     Model,
     TaskForm,
 )
-from hyperproto_runtime.tables import ColumnCode, TableEncoder
+from hyperproto.runtime.tables import ColumnCode, TableEncoder
 
 TYPES = {"uint8": TensorProto.UINT8, "float32": TensorProto.FLOAT, "float64": TensorProto.DOUBLE}
 NAMES = ("cat", "<b>dog</b>", "fish", "owl")
@@ -68,15 +70,24 @@ def write_model(folder, kind="rows", *, names=NAMES, dim=3, reject=None, seed=0)
         ("Neg", ["best"], "kind/outlier", {}),
         ("Gather", ["point", "first"], "size/value", {"axis": 1}),
     ]
-    shapes = {"kind/prediction": [], "kind/scores": [len(names)], "kind/probabilities": [len(names)]}
+    shapes = {
+        "kind/prediction": [],
+        "kind/scores": [len(names)],
+        "kind/probabilities": [len(names)],
+    }
     shapes |= {"kind/outlier": [], "size/value": [], "point": [dim]}
     graph = helper.make_graph(
-        [helper.make_node(kind, inputs, [output], **options) for kind, inputs, output, options in steps],
+        [
+            helper.make_node(kind, inputs, [output], **options)
+            for kind, inputs, output, options in steps
+        ],
         "model",
         [helper.make_tensor_value_info("input", TYPES[form.dtype], ["n", *form.shape])],
         [
             helper.make_tensor_value_info(
-                name, TensorProto.INT64 if name == "kind/prediction" else TensorProto.FLOAT, ["n", *shape]
+                name,
+                TensorProto.INT64 if name == "kind/prediction" else TensorProto.FLOAT,
+                ["n", *shape],
             )
             for name, shape in shapes.items()
         ],
@@ -88,7 +99,15 @@ def write_model(folder, kind="rows", *, names=NAMES, dim=3, reject=None, seed=0)
     save_file({"kind": prototypes}, folder / PROTOTYPES)
     rejection = {} if reject is None else {"rejection": Rejection(reject, 0.05)}
     tasks = (
-        TaskForm("kind", "classes", tuple(names), scale=10.0, outlier="cosine", sets=(Sets(0.9, 0.9),), **rejection),
+        TaskForm(
+            "kind",
+            "classes",
+            tuple(names),
+            scale=10.0,
+            outlier="cosine",
+            sets=(Sets(0.9, 0.9),),
+            **rejection,
+        ),
         TaskForm("size", "range", low=-1.0, high=1.0, intervals=(Interval(None, 0.9),)),
     )
     files = {name: FileForm(0, "") for name in (GRAPH, PROTOTYPES)}

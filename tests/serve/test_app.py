@@ -1,4 +1,6 @@
-"""The server as its clients see it, without a socket: protocol, people's requests, limits and hostile ones."""
+"""The server as its clients see it, without a socket: protocol, people's requests, limits and
+hostile ones.
+"""
 
 import asyncio
 import base64
@@ -14,9 +16,9 @@ import pytest
 from PIL import Image
 from starlette.testclient import TestClient
 
-from hyperproto_runtime import Predictor
-from hyperproto_runtime.serve.app import make_app
-from hyperproto_runtime.serve.options import ServeOptions
+from hyperproto.runtime import Predictor
+from hyperproto.runtime.serve.app import make_app
+from hyperproto.runtime.serve.options import ServeOptions
 from tests.serve.models import NAMES, write_model
 
 INFER = "/v2/models/pets/infer"
@@ -60,7 +62,11 @@ def test_the_server_and_the_model_describe_themselves(clients):
     client = clients("table")
     assert client.get("/v2").json()["extensions"] == ["binary_tensor_data"]
     assert client.get("/v2/health/live").json() == {"live": True}
-    assert client.get("/v2/health/ready").status_code == client.get("/v2/models/pets/ready").status_code == 200
+    assert (
+        client.get("/v2/health/ready").status_code
+        == client.get("/v2/models/pets/ready").status_code
+        == 200
+    )
     about = client.get("/v2/models/pets").json()
     assert about["inputs"] == [
         {"name": "age", "datatype": "FP64", "shape": [-1]},
@@ -71,7 +77,11 @@ def test_the_server_and_the_model_describe_themselves(clients):
 
 
 def test_a_model_has_one_version_with_addresses_of_its_own(clients):
-    client, one, request = clients("rows"), "/v2/models/pets/versions/1", {"inputs": [tensor(ROWS.tolist())]}
+    client, one, request = (
+        clients("rows"),
+        "/v2/models/pets/versions/1",
+        {"inputs": [tensor(ROWS.tolist())]},
+    )
     assert client.get(one).json() == client.get("/v2/models/pets").json()
     assert client.get(one).json()["versions"] == ["1"]
     assert client.get(f"{one}/ready").json() == {"name": "pets", "ready": True}
@@ -79,7 +89,11 @@ def test_a_model_has_one_version_with_addresses_of_its_own(clients):
     assert answer == client.post(INFER, json=request).json()
     assert answer["model_version"] == "1"
     for other in ("/v2/models/pets/versions/2", "/v2/models/pet/versions/1"):
-        for reply in (client.get(other), client.get(f"{other}/ready"), client.post(f"{other}/infer", json=request)):
+        for reply in (
+            client.get(other),
+            client.get(f"{other}/ready"),
+            client.post(f"{other}/infer", json=request),
+        ):
             assert reply.status_code == 404
             assert "here, only" in reply.json()["error"]
 
@@ -90,11 +104,21 @@ def test_less_json_is_taken_than_bytes(tmp_path):
     for path in (INFER, "/predict"):
         reply = client.post(path, content=lists, headers={"content-type": "application/json"})
         assert reply.status_code == 413
-        assert reply.json() == {"error": "The JSON of a request must have at most 1,024 bytes; got 3,076."}
+        assert reply.json() == {
+            "error": "The JSON of a request must have at most 1,024 bytes; got 3,076."
+        }
     rows = np.repeat(ROWS, 30, axis=0)  # 1,800 bytes
-    about = {"name": "input", "shape": [90, 5], "datatype": "FP32", "parameters": {"binary_data_size": rows.nbytes}}
+    about = {
+        "name": "input",
+        "shape": [90, 5],
+        "datatype": "FP32",
+        "parameters": {"binary_data_size": rows.nbytes},
+    }
     head = json.dumps({"inputs": [about]}).encode()
-    headers = {"Inference-Header-Content-Length": str(len(head)), "Content-Type": "application/octet-stream"}
+    headers = {
+        "Inference-Header-Content-Length": str(len(head)),
+        "Content-Type": "application/octet-stream",
+    }
     assert client.post(INFER, content=head + rows.tobytes(), headers=headers).status_code == 200
     assert ServeOptions().most_json < ServeOptions().most_bytes
 
@@ -111,7 +135,9 @@ def test_tensors_come_nested_or_flat_and_answers_are_those_of_the_predictor(clie
     expected = client.predictor.predict(ROWS)
     assert outputs["kind/class"]["data"] == expected["kind"].tolist()
     np.testing.assert_allclose(outputs["size/value"]["data"], expected["size"], rtol=1e-5)
-    chances = np.reshape(outputs["kind/probabilities"]["data"], outputs["kind/probabilities"]["shape"])
+    chances = np.reshape(
+        outputs["kind/probabilities"]["data"], outputs["kind/probabilities"]["shape"]
+    )
     np.testing.assert_allclose(chances, client.predictor.predict_proba(ROWS)["kind"], rtol=1e-5)
     assert outputs["size/interval"]["data"] == [None] * 6  # infinite, which JSON does not have
     assert outputs["kind/set"]["datatype"] == "BOOL"
@@ -129,9 +155,17 @@ def test_only_the_outputs_that_are_asked_for_come(clients):
 
 def test_tensors_may_be_bytes_behind_the_json_as_tritons_clients_send_them(clients):
     content = ROWS.tobytes()
-    about = {"name": "input", "shape": [3, 5], "datatype": "FP32", "parameters": {"binary_data_size": len(content)}}
+    about = {
+        "name": "input",
+        "shape": [3, 5],
+        "datatype": "FP32",
+        "parameters": {"binary_data_size": len(content)},
+    }
     head = json.dumps({"inputs": [about], "parameters": {"binary_data_output": True}}).encode()
-    headers = {"Inference-Header-Content-Length": str(len(head)), "Content-Type": "application/octet-stream"}
+    headers = {
+        "Inference-Header-Content-Length": str(len(head)),
+        "Content-Type": "application/octet-stream",
+    }
     reply = clients("rows").post(INFER, content=head + content, headers=headers)
     split = int(reply.headers["Inference-Header-Content-Length"])
     described, rest, found = json.loads(reply.content[:split]), reply.content[split:], {}
@@ -141,7 +175,9 @@ def test_tensors_may_be_bytes_behind_the_json_as_tritons_clients_send_them(clien
     assert not rest
     expected = clients("rows").predictor
     np.testing.assert_allclose(
-        np.frombuffer(found["kind/scores"], "<f4").reshape(3, 4), expected.scores(ROWS)["kind"], rtol=1e-5
+        np.frombuffer(found["kind/scores"], "<f4").reshape(3, 4),
+        expected.scores(ROWS)["kind"],
+        rtol=1e-5,
     )
     first = expected.predict(ROWS)["kind"][0].encode()
     assert found["kind/class"].startswith(struct.pack("<I", len(first)) + first)
@@ -156,7 +192,11 @@ def test_tables_come_by_column_and_texts_as_bytes(clients):
         tensor([30, None], "FP64", "age"),
         tensor([["cook"], ["<i>cook</i>"]], "BYTES", "job"),
     ]
-    answer = clients("table").post(INFER, json={"inputs": inputs, "outputs": [{"name": "kind/class"}]}).json()
+    answer = (
+        clients("table")
+        .post(INFER, json={"inputs": inputs, "outputs": [{"name": "kind/class"}]})
+        .json()
+    )
     rows = [{"age": 30, "job": "cook"}, {"age": None, "job": "<i>cook</i>"}]
     assert answer["outputs"][0]["data"] == clients("table").predictor.predict(rows)["kind"].tolist()
     texts = ["sweet and red", "tall"]
@@ -178,7 +218,9 @@ def test_images_come_as_pixels_or_as_files(clients):
 
 def test_people_send_an_image_by_itself_or_in_a_form(clients):
     client, file = clients("images"), png()
-    alone = client.post("/predict?top=2&sphere=true", content=file, headers={"content-type": "image/png"}).json()
+    alone = client.post(
+        "/predict?top=2&sphere=true", content=file, headers={"content-type": "image/png"}
+    ).json()
     form = client.post("/predict?top=2&sphere=true", files={"image": ("a.png", file)}).json()
     assert alone == form
     assert alone["predictions"]["kind"]["name"] == client.predictor.predict([file])["kind"][0]
@@ -186,12 +228,22 @@ def test_people_send_an_image_by_itself_or_in_a_form(clients):
     np.testing.assert_allclose(alone["sphere"]["input"], alone["point"], atol=1e-4)
     assert alone["predictions"]["size"]["low"] is None
     for name, body in (("text", b"/etc/passwd"), ("nothing", b""), ("cut", file[:40])):
-        reply = client.post("/predict", content=body, headers={"content-type": "application/octet-stream"})
+        reply = client.post(
+            "/predict", content=body, headers={"content-type": "application/octet-stream"}
+        )
         assert reply.status_code == 422, name
         assert "skip" not in reply.json()["error"]
     assert client.post("/predict", json=["/etc/passwd"]).status_code == 415
-    assert client.post("/predict", data={"a": "b"}, files=[("a", b"1"), ("b", b"2")]).status_code == 422
-    assert client.post("/predict", content=b"--x", headers={"content-type": "multipart/form-data"}).status_code == 422
+    assert (
+        client.post("/predict", data={"a": "b"}, files=[("a", b"1"), ("b", b"2")]).status_code
+        == 422
+    )
+    assert (
+        client.post(
+            "/predict", content=b"--x", headers={"content-type": "multipart/form-data"}
+        ).status_code
+        == 422
+    )
 
 
 def test_people_send_rows_and_texts_one_by_itself_or_a_list(clients):
@@ -203,13 +255,22 @@ def test_people_send_rows_and_texts_one_by_itself_or_a_list(clients):
     by_name = clients("named").post("/predict", json=row).json()
     assert by_name == clients("named").post("/predict", json=[1, 2.5]).json()
     assert clients("named").post("/predict", json=[row]).json() == [by_name]
-    text = clients("text").post("/predict", content="red", headers={"content-type": "text/plain"}).json()
+    text = (
+        clients("text")
+        .post("/predict", content="red", headers={"content-type": "text/plain"})
+        .json()
+    )
     assert text == clients("text").post("/predict", json="red").json()
-    assert text == clients("text").post("/predict", json={"text": "red"}).json()  # by the name of its column
+    assert (
+        text == clients("text").post("/predict", json={"text": "red"}).json()
+    )  # by the name of its column
     assert [text] == clients("text").post("/predict", json=[{"text": "red"}]).json()
     assert clients("text").post("/predict", json={"other": "red"}).status_code == 422
     assert (
-        clients("table").post("/predict", json={"age": 3, "job": None}).json()["predictions"]["kind"]["name"] in NAMES
+        clients("table")
+        .post("/predict", json={"age": 3, "job": None})
+        .json()["predictions"]["kind"]["name"]
+        in NAMES
     )
 
 
@@ -220,7 +281,9 @@ def test_the_sphere_in_many_dimensions_keeps_the_cosines_to_the_nearest_classes(
     assert [near["name"] for near in sphere["classes"]] == [near["name"] for near in top]
     places = np.array([near["at"] for near in sphere["classes"]])
     np.testing.assert_allclose(np.linalg.norm(places, axis=1), 1, atol=1e-3)
-    np.testing.assert_allclose(places @ sphere["input"], [near["cosine"] for near in top], atol=1e-3)
+    np.testing.assert_allclose(
+        places @ sphere["input"], [near["cosine"] for near in top], atol=1e-3
+    )
 
 
 def test_inputs_unlike_those_of_training_are_unknown(tmp_path):
@@ -236,7 +299,9 @@ def bomb():
     """A PNG of 50,000 x 50,000 pixels in a few bytes."""
 
     def chunk(kind, data):
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        return (
+            struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        )
 
     head = struct.pack(">IIBBBBB", 50_000, 50_000, 8, 2, 0, 0, 0)
     return (
@@ -301,7 +366,9 @@ HOSTILE = {
 def test_what_cannot_be_answered_gets_one_sentence_and_the_server_goes_on(clients, name):
     kind, path, body, headers, status = HOSTILE[name]
     client = clients(kind)
-    reply = client.post(path, content=body if isinstance(body, bytes) else json.dumps(body), headers=headers)
+    reply = client.post(
+        path, content=body if isinstance(body, bytes) else json.dumps(body), headers=headers
+    )
     assert reply.status_code == status, reply.text
     assert 0 < len(reply.json()["error"]) < 500
     assert client.get("/v2/health/ready").status_code == 200
@@ -366,7 +433,9 @@ def test_requests_at_the_same_time_run_together_and_each_gets_its_own_answer(tmp
 def test_an_input_that_fails_in_the_model_fails_alone(tmp_path, monkeypatch):
     with client_of(write_model(tmp_path / "model")) as client:
         seen = slow(client, monkeypatch, 0.1)
-        replies = all_at_once(client, [*[ROWS[0].tolist()] * 7, [3e38] * 5])  # finite, but not times the weights
+        replies = all_at_once(
+            client, [*[ROWS[0].tolist()] * 7, [3e38] * 5]
+        )  # finite, but not times the weights
         assert [reply.status_code for reply in replies] == [200] * 7 + [422]
         assert max(seen) > 1
 
@@ -377,7 +446,9 @@ def test_more_requests_than_allowed_are_told_to_come_back(tmp_path, monkeypatch)
         replies = all_at_once(client, [ROWS[0].tolist()] * 6)
         statuses = sorted(reply.status_code for reply in replies)
         assert statuses == [200, 200, 503, 503, 503, 503]
-        assert {reply.headers["retry-after"] for reply in replies if reply.status_code == 503} == {"1"}
+        assert {reply.headers["retry-after"] for reply in replies if reply.status_code == 503} == {
+            "1"
+        }
 
 
 def test_an_answer_that_takes_too_long_is_given_up(tmp_path, monkeypatch):
@@ -399,7 +470,12 @@ def test_a_request_that_does_not_arrive_is_given_up(tmp_path):
     async def send(message):
         sent.append(message)
 
-    scope = {"type": "http", "method": "POST", "path": "/predict", "headers": [(b"content-length", b"5")]}
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": "/predict",
+        "headers": [(b"content-length", b"5")],
+    }
     asyncio.run(gate(scope, receive, send))
     assert sent[0]["status"] == 408
     assert gate.posts == 0
@@ -409,12 +485,21 @@ def test_a_server_that_stops_refuses_what_is_new(tmp_path):
     client = client_of(write_model(tmp_path / "model"))
     client.app.stopping = True
     assert client.post("/predict", json=ROWS[0].tolist()).status_code == 503
-    assert client.get("/v2/health/ready").status_code == client.get("/v2/models/pets/ready").status_code == 503
+    assert (
+        client.get("/v2/health/ready").status_code
+        == client.get("/v2/models/pets/ready").status_code
+        == 503
+    )
     assert client.get("/v2/health/live").status_code == 200
 
 
 def test_a_page_elsewhere_whose_name_points_here_is_refused(tmp_path):
     predictor = Predictor(write_model(tmp_path / "model"))
     app = make_app(predictor, "pets", hosts=frozenset({"localhost", "::1"}))
-    for host, status in (("localhost:8000", 200), ("[::1]:80", 200), ("evil.example", 403), ("", 403)):
+    for host, status in (
+        ("localhost:8000", 200),
+        ("[::1]:80", 200),
+        ("evil.example", 403),
+        ("", 403),
+    ):
         assert TestClient(app).get("/v2", headers={"host": host}).status_code == status

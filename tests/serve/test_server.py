@@ -1,4 +1,6 @@
-"""A real server in a process of its own: started, asked by plain clients, and stopped while it works."""
+"""A real server in a process of its own: started, asked by plain clients, and stopped while it
+works.
+"""
 
 import http.client
 import json
@@ -16,7 +18,7 @@ from importlib import import_module
 import numpy as np
 import pytest
 
-from hyperproto_runtime import Predictor
+from hyperproto.runtime import Predictor
 from tests.serve.models import write_model
 
 ROW = [0.5, -1, 2, 0, 1]
@@ -25,7 +27,9 @@ ROW = [0.5, -1, 2, 0, 1]
 @contextmanager
 def running(folder, *options):
     """Start a server on any free port, without torch to import; give its process and its port."""
-    script = "import sys; sys.modules['torch'] = None; from hyperproto_runtime.cli import main; main()"
+    script = (
+        "import sys; sys.modules['torch'] = None; from hyperproto.runtime.cli import main; main()"
+    )
     command = [sys.executable, "-c", script, "serve", str(folder), "--port", "0", *options]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     try:
@@ -60,7 +64,9 @@ def test_a_process_without_torch_answers_clients_and_survives_bad_ones(folder):
         assert found["kind/class"] == predictor.predict(np.array([ROW]))["kind"].tolist()
         if curl := shutil.which("curl"):
             command = [curl, "-sS", "-d", json.dumps(ROW), f"http://localhost:{port}/predict"]
-            shown = json.loads(subprocess.run(command, capture_output=True, check=True, text=True).stdout)
+            shown = json.loads(
+                subprocess.run(command, capture_output=True, check=True, text=True).stdout
+            )
             assert shown["predictions"]["kind"]["name"] == found["kind/class"][0]
         raw = {
             b"GET /../../etc/passwd HTTP/1.1\r\nHost: localhost\r\n\r\n": b" 404 ",
@@ -140,11 +146,18 @@ def test_a_mistake_is_one_sentence(folder, tmp_path, capsys):
             assert sentence in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", ["hyperproto.cli.main", "hyperproto_runtime.cli"])
+@pytest.mark.parametrize("command", ["hyperproto.cli.main", "hyperproto.runtime.cli"])
 def test_the_model_may_come_before_or_after_the_hosts(monkeypatch, capsys, command):
     main, served = import_module(command).main, []
-    monkeypatch.setattr("hyperproto_runtime.serve.server.serve", lambda *given: served.append(given))
-    orders = ("m --hosts a b --port 1", "--hosts a b m --port 1", "--port 1 --hosts a b m", "--hosts a b --port 1 m")
+    monkeypatch.setattr(
+        "hyperproto.runtime.serve.server.serve", lambda *given: served.append(given)
+    )
+    orders = (
+        "m --hosts a b --port 1",
+        "--hosts a b m --port 1",
+        "--port 1 --hosts a b m",
+        "--hosts a b --port 1 m",
+    )
     for words in orders:
         main(["serve", *words.split()])
         folder, options = served.pop()

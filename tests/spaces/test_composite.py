@@ -1,4 +1,6 @@
-"""A class and a number as one point: its formula, its decisions, missing labels, and what it refuses."""
+"""A class and a number as one point: its formula, its decisions, missing labels, and what it
+refuses.
+"""
 
 import math
 
@@ -6,8 +8,8 @@ import pytest
 import torch
 
 import hyperproto as hp
+from hyperproto._core.errors import InputError
 from hyperproto.baselines import space_from_dict
-from hyperproto_runtime.errors import InputError
 
 NAN = float("nan")
 
@@ -34,7 +36,9 @@ def test_the_loss_is_the_root_of_the_distance_to_one_point(space, generator):
     r = [0.9 * (2 * value / 180 - 1) for value in (0.0, 45.0, 180.0)]
     prototypes = space.prototypes["digit"].vectors
     slow = [slow_row(z[i], prototypes[k], r[i]) for i, k in enumerate((0, 3, 4))]
-    torch.testing.assert_close(rows["digit"] + rows["angle"], torch.tensor(slow, dtype=torch.float64))
+    torch.testing.assert_close(
+        rows["digit"] + rows["angle"], torch.tensor(slow, dtype=torch.float64)
+    )
     assert space.loss(z, wanted).item() == pytest.approx(sum(slow) / 3)
 
 
@@ -52,10 +56,15 @@ def test_a_missing_label_is_the_one_that_fits_best(space, generator):
     z = torch.randn(6, 4, generator=generator, dtype=torch.float64)
     labels = [0, 1, 2, 3, 4, 0]
     without = space.losses(z, targets(labels, [NAN] * 6), reduction="none")["digit"]
-    grid = [space.losses(z, targets(labels, [v] * 6), reduction="none")["digit"] for v in torch.linspace(0, 180, 721)]
+    grid = [
+        space.losses(z, targets(labels, [v] * 6), reduction="none")["digit"]
+        for v in torch.linspace(0, 180, 721)
+    ]
     torch.testing.assert_close(without, torch.stack(grid).amin(dim=0), atol=1e-5, rtol=0)
     unlabeled = space.losses(z, targets([-1] * 6, [60.0] * 6), reduction="none")["digit"]
-    every = [space.losses(z, targets([k] * 6, [60.0] * 6), reduction="none")["digit"] for k in range(5)]
+    every = [
+        space.losses(z, targets([k] * 6, [60.0] * 6), reduction="none")["digit"] for k in range(5)
+    ]
     assert (unlabeled <= torch.stack(every).amin(dim=0) + 1e-12).all()
 
 

@@ -34,7 +34,9 @@ def test_probabilities_give_the_expected_loss(loss, batch, generator):
     z, _ = batch
     space = hp.Space(4, hp.Classes(K, loss=loss))
     shares = torch.rand(N, K, generator=generator, dtype=torch.float64).softmax(dim=1)
-    alone = torch.stack([space.loss(z, torch.full((N,), k), reduction="none") for k in range(K)], dim=1)
+    alone = torch.stack(
+        [space.loss(z, torch.full((N,), k), reduction="none") for k in range(K)], dim=1
+    )
     torch.testing.assert_close(space.loss(z, shares, reduction="none"), (alone * shares).sum(dim=1))
     hard = functional.one_hot(batch[1], K).double()
     torch.testing.assert_close(space.loss(z, hard), space.loss(*batch))
@@ -47,7 +49,9 @@ def test_a_row_of_nan_is_missing_and_probabilities_are_weighed(batch):
     hard = functional.one_hot(labels, K).double()
     hard[2] = torch.nan
     space = hp.Space(4, hp.Classes(K, class_weight=[1, 2, 3, 4, 5]))
-    torch.testing.assert_close(space.loss(z, hard), space.loss(z, labels.index_fill(0, torch.tensor([2]), -1)))
+    torch.testing.assert_close(
+        space.loss(z, hard), space.loss(z, labels.index_fill(0, torch.tensor([2]), -1))
+    )
     balanced = [hp.Space(4, hp.Classes(K, class_weight="balanced")) for _ in range(2)]
     balanced[0].balance(hard)
     balanced[1].balance(labels.index_fill(0, torch.tensor([2]), -1))
@@ -77,12 +81,16 @@ def test_what_cannot_be_expected_is_refused(batch):
     with pytest.raises(ValueError, match="DeepNCM must be class ids"):
         DeepNCM(4, hp.Classes(K)).observe(z, shares)
     space = hp.Space(4, hp.Classes(K))
-    with pytest.raises(ValueError, match=r"must have shape \(7, 5\), a probability for each class, or \(7,\)"):
+    with pytest.raises(
+        ValueError, match=r"must have shape \(7, 5\), a probability for each class, or \(7,\)"
+    ):
         space.loss(z, shares[:, 1:])
     with pytest.raises(ValueError, match="be fixed; got a tensor that requires a gradient"):
         space.loss(z, shares.clone().requires_grad_())
     shares[3] *= 2
-    with pytest.raises(ValueError, match=r"probabilities that sum to 1, .* got a sum of 2 in row 3 \(1 of 7 rows\)"):
+    with pytest.raises(
+        ValueError, match=r"probabilities that sum to 1, .* got a sum of 2 in row 3 \(1 of 7 rows\)"
+    ):
         space.check(shares)
 
 
@@ -92,7 +100,9 @@ def test_training_on_probabilities_learns_them_and_is_measured_by_the_most_likel
     soft = functional.one_hot(labels, 3) * 0.7 + 0.1
     torch.manual_seed(0)
     network, space = torch.nn.Linear(3, 2), hp.Space(2, hp.Classes(3))
-    run = hp.fit(network, space, (x, soft), valid=(x, soft), epochs=20, batch_size=5, progress=False)
+    run = hp.fit(
+        network, space, (x, soft), valid=(x, soft), epochs=20, batch_size=5, progress=False
+    )
     assert run.metrics["accuracy"] == (space.predict(network(x)) == labels).double().mean()
     assert run.metrics["accuracy"] > 0.8
 
@@ -107,16 +117,23 @@ def test_training_on_probabilities_learns_them_and_is_measured_by_the_most_likel
 )
 def test_outputs_of_more_axes_are_rows_in_another_shape(space, generator):
     z = torch.randn(2, 3, 4, generator=generator)
-    targets = {"kind": torch.randint(3, (2, 3), generator=generator), "size": torch.rand(2, 3, generator=generator)}
+    targets = {
+        "kind": torch.randint(3, (2, 3), generator=generator),
+        "size": torch.rand(2, 3, generator=generator),
+    }
     flat = {name: target.flatten() for name, target in targets.items()}
     weight = torch.rand(2, 3, generator=generator)
     for options in ({}, {"reduction": "sum"}):
-        torch.testing.assert_close(space(z, targets, **options), space(z.flatten(0, 1), flat, **options))
+        torch.testing.assert_close(
+            space(z, targets, **options), space(z.flatten(0, 1), flat, **options)
+        )
     rows = space(z, targets, reduction="none", sample_weight=weight)
     expected = space(z.flatten(0, 1), flat, reduction="none", sample_weight=weight.flatten())
     torch.testing.assert_close(rows, expected.reshape(2, 3))
     for name in targets:
-        assert torch.equal(space.predict(z)[name], space.predict(z.flatten(0, 1))[name].reshape(2, 3))
+        assert torch.equal(
+            space.predict(z)[name], space.predict(z.flatten(0, 1))[name].reshape(2, 3)
+        )
     assert space.scores(z)["kind"].shape == (2, 3, space.tasks["kind"].num_classes)
     assert space.scores(z)["size"].shape == (2, 3)
     with pytest.raises(ValueError, match=r"`kind` must have shape \(2, 3\), as `z`; got \(3, 2\)"):

@@ -43,13 +43,18 @@ def test_one_task_takes_and_gives_bare_tensors(generator):
 
 def test_the_joint_loss_is_equation_1_plus_equation_7(joint, generator):
     z = outputs(8, 3, generator)
-    targets = {"digit": torch.arange(8) % 5, "angle": torch.linspace(0, 180, 8, dtype=torch.float64)}
+    targets = {
+        "digit": torch.arange(8) % 5,
+        "angle": torch.linspace(0, 180, 8, dtype=torch.float64),
+    }
     r = 2 * targets["angle"] / 180 - 1
     p = joint.prototypes["digit"].vectors
     classes = (1 - functional.cosine_similarity(z[:, 1:], p[targets["digit"]])) ** 2
     angles = (r - z[:, 0] / z.norm(dim=1)) ** 2  # paper: over the whole output, pole on axis 0
     for reduction, reduce in (("mean", torch.mean), ("sum", torch.sum), ("none", lambda x: x)):
-        torch.testing.assert_close(joint.loss(z, targets, reduction=reduction), reduce(classes) + reduce(angles))
+        torch.testing.assert_close(
+            joint.loss(z, targets, reduction=reduction), reduce(classes) + reduce(angles)
+        )
     losses = joint.losses(z, targets)
     torch.testing.assert_close(losses["digit"], classes.mean())
     torch.testing.assert_close(losses["angle"], angles.mean())
@@ -59,7 +64,10 @@ def test_separate_tasks_read_axes_of_their_own(generator):
     tasks = {"digit": Classes(NAMES), "angle": Range(0, 180, loss="absolute")}
     space = Space(12, tasks, separate=True)
     z = outputs(8, 12, generator)
-    targets = {"digit": torch.arange(8) % 5, "angle": torch.linspace(0, 180, 8, dtype=torch.float64)}
+    targets = {
+        "digit": torch.arange(8) % 5,
+        "angle": torch.linspace(0, 180, 8, dtype=torch.float64),
+    }
     classes = squared_cosine_loss(z[:, :4], space.prototypes["digit"].vectors, targets["digit"])
     angles = (2 * targets["angle"] / 180 - 1 - z[:, 4] / z[:, 4:].norm(dim=1)).abs()
     losses = space.losses(z, targets)
@@ -78,7 +86,9 @@ def test_separate_tasks_read_axes_of_their_own(generator):
 
 
 def test_separate_tasks_need_two_axes_each():
-    with pytest.raises(ValueError, match=r'`dim` must leave the tasks 4 axes \("digit" 2, "angle" 2\); got 3'):
+    with pytest.raises(
+        ValueError, match=r'`dim` must leave the tasks 4 axes \("digit" 2, "angle" 2\); got 3'
+    ):
         Space(3, digit=Classes(NAMES), angle=Range(0, 180), separate=True)
 
 
@@ -98,11 +108,18 @@ def test_keywords_and_a_mapping_are_the_same(joint):
 
 
 def test_task_names_may_be_any_string(generator):
-    names = {"type": Classes(3), "dim": Classes(3), "year.created": Range(0, 1), "self": Range(0, 1), "": Range(0, 1)}
+    names = {
+        "type": Classes(3),
+        "dim": Classes(3),
+        "year.created": Range(0, 1),
+        "self": Range(0, 1),
+        "": Range(0, 1),
+    }
     space = Space(9, names)
     z = outputs(2, 9, generator)
     targets = {
-        name: torch.zeros(2, dtype=torch.int64 if name in ("type", "dim") else torch.float64) for name in names
+        name: torch.zeros(2, dtype=torch.int64 if name in ("type", "dim") else torch.float64)
+        for name in names
     }
     assert set(space.losses(z, targets)) == set(names)
     assert set(space.predict(z)) == set(names)
@@ -117,7 +134,9 @@ def test_several_ranges_can_reach_every_combination(generator):
     ra, rb = 2 * a - 1, b
     p = space.prototypes["kind"].vectors[kind].float()
     rest = (1 - ra**2).sqrt()
-    z = torch.cat([ra[:, None], (rest * rb)[:, None], (rest * (1 - rb**2).sqrt())[:, None] * p], dim=1)
+    z = torch.cat(
+        [ra[:, None], (rest * rb)[:, None], (rest * (1 - rb**2).sqrt())[:, None] * p], dim=1
+    )
     found = space.predict(3 * z)
     torch.testing.assert_close(found["a"], a)
     torch.testing.assert_close(found["b"], b)
@@ -127,9 +146,14 @@ def test_several_ranges_can_reach_every_combination(generator):
 
 def test_missing_labels_give_no_loss_and_no_gradient(joint, generator):
     z = outputs(4, 3, generator)
-    targets = {"digit": torch.tensor([0, -1, 2, -1]), "angle": torch.tensor([1.0, 2.0, math.nan, math.nan])}
+    targets = {
+        "digit": torch.tensor([0, -1, 2, -1]),
+        "angle": torch.tensor([1.0, 2.0, math.nan, math.nan]),
+    }
     losses = joint.losses(z, targets)
-    whole = joint.losses(z[[0, 2]], {"digit": torch.tensor([0, 2]), "angle": torch.tensor([1.0, 2.0])})
+    whole = joint.losses(
+        z[[0, 2]], {"digit": torch.tensor([0, 2]), "angle": torch.tensor([1.0, 2.0])}
+    )
     torch.testing.assert_close(losses["digit"], whole["digit"])  # the mean is over what is there
     rows = joint.loss(z, targets, reduction="none")
     assert rows[3] == 0
@@ -149,7 +173,9 @@ def test_a_batch_without_missing_labels_has_the_bits_it_has_with_weights_of_one(
 
 def test_nothing_but_missing_labels_is_a_loss_of_zero(joint, generator):
     z = outputs(2, 3, generator)
-    loss = joint.loss(z, {"digit": torch.tensor([-1, -1]), "angle": torch.tensor([math.nan, math.nan])})
+    loss = joint.loss(
+        z, {"digit": torch.tensor([-1, -1]), "angle": torch.tensor([math.nan, math.nan])}
+    )
     loss.backward()
     assert loss == 0
     assert (z.grad == 0).all()
@@ -158,14 +184,18 @@ def test_nothing_but_missing_labels_is_a_loss_of_zero(joint, generator):
 def test_weights_of_tasks_classes_and_samples(generator):
     z, y = outputs(4, 3, generator), torch.tensor([0, 1, 1, -1])
     plain = Space(3, Classes(5)).loss(z, y, reduction="none")
-    torch.testing.assert_close(Space(3, Classes(5, weight=3.0)).loss(z, y, reduction="none"), 3 * plain)
+    torch.testing.assert_close(
+        Space(3, Classes(5, weight=3.0)).loss(z, y, reduction="none"), 3 * plain
+    )
     weighted = Space(3, Classes(5, class_weight=[1, 2, 1, 1, 1]))
     expected = (plain[0] + 2 * plain[1] + 2 * plain[2]) / 5
     torch.testing.assert_close(weighted.loss(z, y), expected)
     assert weighted.counts_by_task({"target": y})["target"].item() == 5
     sample_weight = torch.tensor([1.0, 0.0, 0.5, 9.0])
     expected = (plain[0] + 0.5 * plain[2]) / 1.5
-    torch.testing.assert_close(Space(3, Classes(5)).loss(z, y, sample_weight=sample_weight), expected)
+    torch.testing.assert_close(
+        Space(3, Classes(5)).loss(z, y, sample_weight=sample_weight), expected
+    )
     with pytest.raises(ValueError, match=r"`sample_weight` must have shape \(4,\); got \(3,\)"):
         Space(3, Classes(5)).loss(z, y, sample_weight=torch.ones(3))
 
@@ -209,10 +239,14 @@ def test_names_and_ids_translate_both_ways(joint):
 def test_prediction_raises_where_there_is_no_direction(joint):
     z = torch.ones(4, 3)
     z[2] = 0
-    with pytest.raises(ValueError, match=r"`z` must have a direction; got norm 0 in 1 of 4 rows \(first: row 2\)"):
+    with pytest.raises(
+        ValueError, match=r"`z` must have a direction; got norm 0 in 1 of 4 rows \(first: row 2\)"
+    ):
         joint.predict(z)
     z[2] = math.nan
-    with pytest.raises(ValueError, match=r"`z` must be finite; got NaN or infinity in 1 of 4 rows \(first: row 2\)"):
+    with pytest.raises(
+        ValueError, match=r"`z` must be finite; got NaN or infinity in 1 of 4 rows \(first: row 2\)"
+    ):
         joint.predict(z)
     at_the_pole = torch.tensor([[1.0, 0.0, 0.0]])
     with pytest.raises(ValueError, match="must have a direction"):
@@ -230,24 +264,38 @@ def test_check_looks_at_every_value_once(joint):
 
 def test_targets_of_the_wrong_form_get_a_sentence(joint, generator):
     z = outputs(2, 3, generator)
-    with pytest.raises(TypeError, match=r"`targets` must be a dict with keys \['digit', 'angle'\]; got Tensor"):
+    with pytest.raises(
+        TypeError, match=r"`targets` must be a dict with keys \['digit', 'angle'\]; got Tensor"
+    ):
         joint.loss(z, torch.tensor([1, 2]))
-    with pytest.raises(ValueError, match=r"`targets` must have the keys \['digit', 'angle'\]; got \['digit'\]"):
+    with pytest.raises(
+        ValueError, match=r"`targets` must have the keys \['digit', 'angle'\]; got \['digit'\]"
+    ):
         joint.loss(z, {"digit": torch.tensor([1, 2])})
-    with pytest.raises(TypeError, match="`targets` must be one tensor, as the space has one task; got dict"):
+    with pytest.raises(
+        TypeError, match="`targets` must be one tensor, as the space has one task; got dict"
+    ):
         Space(3, Classes(4)).loss(z, {"y": torch.tensor([1, 2])})
     with pytest.raises(ValueError, match=r"`angle` must have shape \(2,\)"):
         joint.loss(z, {"digit": torch.tensor([1, 2]), "angle": torch.tensor([1.0])})
-    with pytest.raises(ValueError, match=r"`z` must have shape \(n, 3\) to match the space; got \(2, 4\)"):
-        joint.loss(torch.ones(2, 4), {"digit": torch.tensor([1, 2]), "angle": torch.tensor([1.0, 2.0])})
+    with pytest.raises(
+        ValueError, match=r"`z` must have shape \(n, 3\) to match the space; got \(2, 4\)"
+    ):
+        joint.loss(
+            torch.ones(2, 4), {"digit": torch.tensor([1, 2]), "angle": torch.tensor([1.0, 2.0])}
+        )
     with pytest.raises(ValueError, match='Unknown reduction "avg"'):
-        joint.loss(z, {"digit": torch.tensor([1, 2]), "angle": torch.tensor([1.0, 2.0])}, reduction="avg")
+        joint.loss(
+            z, {"digit": torch.tensor([1, 2]), "angle": torch.tensor([1.0, 2.0])}, reduction="avg"
+        )
 
 
 def test_spaces_that_make_no_sense_get_a_sentence():
     with pytest.raises(ValueError, match="A space must have at least one task"):
         Space(3)
-    with pytest.raises(TypeError, match=r"A task must be hp.Classes\(...\) or hp.Range\(...\); got int"):
+    with pytest.raises(
+        TypeError, match=r"A task must be hp.Classes\(...\) or hp.Range\(...\); got int"
+    ):
         Space(3, 10)
     with pytest.raises(TypeError, match='Task "digit" must be hp.Classes'):
         Space(3, digit=10)
@@ -260,11 +308,16 @@ def test_spaces_that_make_no_sense_get_a_sentence():
 def test_a_state_dict_brings_other_prototypes_and_leaves_their_maker_alone():
     placed = place(6, 4)
     before = placed.vectors.clone()
-    space, other = Space(4, Classes(placed)), Space(4, Classes(place(6, 4, method="random", seed=1)))
+    space, other = (
+        Space(4, Classes(placed)),
+        Space(4, Classes(place(6, 4, method="random", seed=1))),
+    )
     space.load_state_dict(other.state_dict())
     assert torch.equal(placed.vectors, before)
     assert torch.equal(space.prototypes.vectors, other.prototypes.vectors)
-    assert space.prototypes.certificate.max_cosine == pytest.approx(other.prototypes.certificate.max_cosine)
+    assert space.prototypes.certificate.max_cosine == pytest.approx(
+        other.prototypes.certificate.max_cosine
+    )
 
 
 def test_changed_prototypes_are_used_at_once(generator):
@@ -314,7 +367,9 @@ def test_weights_are_summed_in_float32_or_better():
 
 
 def test_targets_that_are_not_tensors_get_a_sentence(joint):
-    with pytest.raises(TypeError, match="`digit` must be a tensor; got list. Wrap it in torch.as_tensor"):
+    with pytest.raises(
+        TypeError, match="`digit` must be a tensor; got list. Wrap it in torch.as_tensor"
+    ):
         joint.check({"digit": [1], "angle": torch.tensor([1.0])})
     with pytest.raises(ValueError, match=r"`targets` must have the keys"):
         joint.encode({"digit": ["2"]})
@@ -330,7 +385,8 @@ def test_whole_numbers_are_fine_as_regression_targets(generator):
     space = Space(3, Range(1500, 1900))
     z = outputs(2, 3, generator)
     torch.testing.assert_close(
-        space.loss(z, torch.tensor([1600, 1700])), space.loss(z, torch.tensor([1600.0, 1700.0], dtype=torch.float64))
+        space.loss(z, torch.tensor([1600, 1700])),
+        space.loss(z, torch.tensor([1600.0, 1700.0], dtype=torch.float64)),
     )
 
 
@@ -449,7 +505,9 @@ def test_contracts_are_abstract():
     assert not issubclass(CompositeSpace, Space)
 
 
-@pytest.mark.parametrize(("num_classes", "dim"), [(5, 4), (12, 8), (16, 6), (24, 7), (100, 25), (1000, 64)])
+@pytest.mark.parametrize(
+    ("num_classes", "dim"), [(5, 4), (12, 8), (16, 6), (24, 7), (100, 25), (1000, 64)]
+)
 def test_what_is_placed_for_training_leaves_no_axis_empty(num_classes, dim):
     placed = Space(dim, Classes(num_classes)).prototypes
     spread = torch.linalg.svdvals(placed.vectors)
@@ -491,7 +549,9 @@ def test_predict_can_be_exported_and_compiled_whole(separate):
             return self.space.predict(z)
 
     z = torch.randn(7, 12, generator=torch.Generator().manual_seed(0))
-    graph = torch.export.export(Predict(), (z[:3],), dynamic_shapes=({0: torch.export.Dim("n")},)).module()
+    graph = torch.export.export(
+        Predict(), (z[:3],), dynamic_shapes=({0: torch.export.Dim("n")},)
+    ).module()
     compiled = torch.compile(space.predict, fullgraph=True, backend="eager")
     for found in (graph(z), compiled(z)):
         for name, wanted in space.predict(z).items():

@@ -22,7 +22,9 @@ def test_names_and_ids_translate_both_ways():
     assert task.encode(["dog", None, "cat"]).tolist() == [1, -1, 0]
     assert task.decode(torch.tensor([1, -1, 0])) == ["dog", None, "cat"]
     assert Classes(3).decode(torch.tensor([2])) == [2]
-    with pytest.raises(ValueError, match='Unknown class "dgo". Choose from: "cat", "dog". Did you mean "dog"?'):
+    with pytest.raises(
+        ValueError, match='Unknown class "dgo". Choose from: "cat", "dog". Did you mean "dog"?'
+    ):
         task.encode(["dgo"])
     with pytest.raises(ValueError, match="Classes without names must be given by their ids"):
         Classes(3).encode(["cat"])
@@ -35,7 +37,9 @@ def test_bad_classes_get_a_sentence():
         Classes(3, loss=torch.nn.MSELoss())
     with pytest.raises(ValueError, match="`weight` must be finite and greater than 0; got 0"):
         Classes(3, weight=0)
-    with pytest.raises(ValueError, match="`class_weight` must have 3 weights, one per class; got 2"):
+    with pytest.raises(
+        ValueError, match="`class_weight` must have 3 weights, one per class; got 2"
+    ):
         Classes(3, class_weight=[1, 2])
     with pytest.raises(ValueError, match="`class_weight` must be finite and at least 0; got -2"):
         Classes(2, class_weight=[1, -2])
@@ -78,7 +82,9 @@ def test_clip_takes_values_beyond_the_bounds_for_the_bounds():
     values = torch.tensor([-5.0, 12.0])
     task.check(values, "y")
     assert task.to_cosine(values).tolist() == [-1, 1]
-    with pytest.raises(ValueError, match="`y` must be finite, or NaN where missing; got inf in row 0"):
+    with pytest.raises(
+        ValueError, match="`y` must be finite, or NaN where missing; got inf in row 0"
+    ):
         task.check(torch.tensor([math.inf]), "y")
 
 
@@ -104,10 +110,13 @@ def test_bad_ranges_get_a_sentence(arguments, kind, sentence):
 
 def test_labels_and_numbers_out_of_range_are_named():
     with pytest.raises(
-        ValueError, match=r"class ids in \[0, 3\), or -1 where missing; got 3 in row 1 \(2 of 4 rows\)"
+        ValueError,
+        match=r"class ids in \[0, 3\), or -1 where missing; got 3 in row 1 \(2 of 4 rows\)",
     ):
         Classes(3).check(torch.tensor([0, 3, -1, -2]), "y")
-    with pytest.raises(ValueError, match=r"`year` must lie in \[0, 10\]; got 11 in row 2 \(1 of 3 rows\)"):
+    with pytest.raises(
+        ValueError, match=r"`year` must lie in \[0, 10\]; got 11 in row 2 \(1 of 3 rows\)"
+    ):
         Range(0, 10).check(torch.tensor([0.0, math.nan, 11.0]), "year")
     with pytest.raises(TypeError, match="`y` must be class ids of an integer dtype"):
         Classes(3).check(torch.tensor([0.5]), "y")
@@ -135,7 +144,8 @@ def test_balanced_weights_are_those_of_scikit_learn_once_the_classes_are_counted
     labels = torch.tensor([0, 0, 0, 0, 2, 2, -1])
     space = Space(3, Classes(4, class_weight="balanced"))
     with pytest.raises(
-        ValueError, match=r'must be numbers before a loss is computed; got "balanced". .*space.balance'
+        ValueError,
+        match=r'must be numbers before a loss is computed; got "balanced". .*space.balance',
     ):
         space.loss(torch.ones(7, 3), labels)
     space.balance(labels)

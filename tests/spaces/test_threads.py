@@ -1,4 +1,6 @@
-"""One space in several threads: used while another thread moves it, and trained with in all of them."""
+"""One space in several threads: used while another thread moves it, and trained with in all of
+them.
+"""
 
 import sys
 import threading

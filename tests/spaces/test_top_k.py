@@ -13,14 +13,18 @@ from hyperproto.sphere import normalize
 
 @pytest.fixture(params=[1, 2])
 def small_blocks(request, monkeypatch):
-    """Many blocks, uneven ones and uneven groups, on tiny data; products as with one thread and as with two."""
+    """Many blocks, uneven ones and uneven groups, on tiny data; products as with one thread and as
+    with two.
+    """
     for name, size in {"ROWS": 3, "SCORES": 21, "ONE_ROW": 14, "WIDTH": 4}.items():
         monkeypatch.setattr(top_k, name, size)
     monkeypatch.setattr(torch, "get_num_threads", lambda: request.param)
 
 
 def points(n, dim=3, *, seed=0):
-    return normalize(torch.randn(n, dim, generator=torch.Generator().manual_seed(seed), dtype=torch.float64))
+    return normalize(
+        torch.randn(n, dim, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    )
 
 
 def by_sorting(z, prototypes, k):
@@ -29,7 +33,9 @@ def by_sorting(z, prototypes, k):
     return values[:, :k], ids[:, :k]
 
 
-@pytest.mark.parametrize(("n", "num_classes", "k"), [(7, 50, 3), (1, 50, 1), (4, 6, 6), (2, 5, 2), (8, 64, 9)])
+@pytest.mark.parametrize(
+    ("n", "num_classes", "k"), [(7, 50, 3), (1, 50, 1), (4, 6, 6), (2, 5, 2), (8, 64, 9)]
+)
 def test_blocks_give_what_sorting_all_cosines_gives(small_blocks, n, num_classes, k):
     z, prototypes = points(n), points(num_classes, seed=1)
     values, ids = top_k.nearest_prototypes(z, prototypes, k)
@@ -49,7 +55,9 @@ def test_equals_come_by_their_ids_within_a_block_and_across_blocks(small_blocks)
 def test_scores_that_rise_from_block_to_block_are_all_taken_in(small_blocks):
     angles = torch.linspace(3, 0, 40, dtype=torch.float64)
     prototypes = torch.stack([angles.cos(), angles.sin()], dim=1)
-    assert top_k.nearest_prototypes(prototypes[-1:], prototypes, 4).ids.tolist() == [[39, 38, 37, 36]]
+    assert top_k.nearest_prototypes(prototypes[-1:], prototypes, 4).ids.tolist() == [
+        [39, 38, 37, 36]
+    ]
 
 
 def test_no_outputs_have_no_neighbors():
@@ -64,7 +72,9 @@ def test_a_space_gives_the_best_classes_by_task_and_leaves_out_ranges():
     assert list(found) == ["kind"]
     assert found["kind"].values.shape == (6, 4)
     assert torch.equal(found["kind"].ids[:, 0], space.predict(z)["kind"])
-    assert torch.allclose(found["kind"].values, space.scores(z)["kind"].sort(descending=True).values)
+    assert torch.allclose(
+        found["kind"].values, space.scores(z)["kind"].sort(descending=True).values
+    )
 
 
 def test_one_unnamed_task_gives_bare_tensors_in_the_precision_of_the_outputs():

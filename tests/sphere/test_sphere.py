@@ -15,7 +15,9 @@ def test_normalize_keeps_dtype_and_gives_unit_rows(dtype, generator):
     unit = normalize(rows(20, 7, generator).to(dtype))
     assert unit.dtype == dtype
     tolerance = 4 * torch.finfo(dtype).eps
-    torch.testing.assert_close(unit.double().norm(dim=1), torch.ones(20, dtype=torch.float64), atol=tolerance, rtol=0)
+    torch.testing.assert_close(
+        unit.double().norm(dim=1), torch.ones(20, dtype=torch.float64), atol=tolerance, rtol=0
+    )
 
 
 @pytest.mark.parametrize("scale", [1e-37, 1e-30, 1e-18, 1.0, 1e18, 1e30, 1e37])
@@ -69,4 +71,6 @@ def test_uniform_points_are_unit_and_centered(generator):
     torch.testing.assert_close(points.norm(dim=1), torch.ones(40_000, dtype=torch.float64))
     assert points.mean(dim=0).norm() < 4 * math.sqrt(1 / 40_000)
     second_moment = points.T @ points / 40_000
-    torch.testing.assert_close(second_moment, torch.eye(5, dtype=torch.float64) / 5, atol=0.01, rtol=0)
+    torch.testing.assert_close(
+        second_moment, torch.eye(5, dtype=torch.float64) / 5, atol=0.01, rtol=0
+    )

@@ -1,7 +1,9 @@
-"""Run by test_survival.py in a process of its own: trains without a break, and again in lives that end anywhere.
+"""Run by test_survival.py in a process of its own: trains without a break, and again in lives that
+end anywhere.
 
-Each life is a forked child, so torch is imported once. A life counts the moments where a death could hurt (a step, a
-file half written, written but not renamed, renamed, a line half appended) and kills itself at one drawn at random.
+Each life is a forked child, so torch is imported once. A life counts the moments where a death
+could hurt (a step, a file half written, written but not renamed, renamed, a line half appended) and
+kills itself at one drawn at random.
 """
 
 import json
@@ -66,14 +68,30 @@ def train(folder: Path | None, kind: str, **settings: object) -> None:
     inputs[:, 0, 0] += labels[:, None]
     torch.manual_seed(2)
     network = nn.Sequential(
-        nn.Conv2d(1, 6, 3), nn.BatchNorm2d(6), nn.ReLU(), nn.Dropout(0.3), nn.Flatten(), nn.Linear(96, 4)
+        nn.Conv2d(1, 6, 3),
+        nn.BatchNorm2d(6),
+        nn.ReLU(),
+        nn.Dropout(0.3),
+        nn.Flatten(),
+        nn.Linear(96, 4),
     )
     network.to(memory_format=torch.channels_last)
     space = Learning() if kind == "learning space" else hp.Space(4, hp.Classes(4))
     data = Wobbly(inputs, labels) if kind == "wobbly data" else (inputs, labels)
     valid = inputs[:30], labels[:30]
     more = {"accumulate": 2} if kind == "accumulation" else {}
-    hp.fit(network, space, data, valid=valid, epochs=3, batch_size=19, lr=0.003, folder=folder, **settings, **more)
+    hp.fit(
+        network,
+        space,
+        data,
+        valid=valid,
+        epochs=3,
+        batch_size=19,
+        lr=0.003,
+        folder=folder,
+        **settings,
+        **more,
+    )
 
 
 def die() -> None:
@@ -161,7 +179,9 @@ def main(place: str, seeds: str) -> None:
     for kind in KINDS:
         folder = Path(place) / kind
         assert live(folder / "unbroken", kind, None)
-        deaths[kind] = [deaths_of(folder / f"broken{seed}", kind, draw) for seed in range(int(seeds))]
+        deaths[kind] = [
+            deaths_of(folder / f"broken{seed}", kind, draw) for seed in range(int(seeds))
+        ]
     print(json.dumps(deaths))
 
 

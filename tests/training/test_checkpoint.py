@@ -12,7 +12,12 @@ from tests.training.conftest import make_network
 def make_parts(space, *, scaler=None, rank=0, seed=0):
     network = make_network(seed=seed)
     optimizer = torch.optim.SGD(network.parameters(), lr=0.1, momentum=0.9)
-    alone = {"num_processes": 1, "process_index": rank, "is_main_process": True, "device": torch.device("cpu")}
+    alone = {
+        "num_processes": 1,
+        "process_index": rank,
+        "is_main_process": True,
+        "device": torch.device("cpu"),
+    }
     return TrainState(network, space, optimizer, SimpleNamespace(scaler=scaler, **alone), 0)
 
 

@@ -16,7 +16,14 @@ def test_a_composite_space_learns_both_targets_and_comes_back_whole(tmp_path):
     network = create_backbone("mlp", in_features=4, out_dim=3, hidden=(32,))
     targets = {"kind": labels, "amount": values}
     settings = {"epochs": 40, "batch_size": 20, "lr": 0.3, "reduction": "mean", "progress": False}
-    run = hp.fit(network, space, (inputs, targets), valid=(inputs, targets), folder=tmp_path / "run", **settings)
+    run = hp.fit(
+        network,
+        space,
+        (inputs, targets),
+        valid=(inputs, targets),
+        folder=tmp_path / "run",
+        **settings,
+    )
     assert run.metrics["kind/accuracy"] > 0.95
     assert run.metrics["amount/mae"] < 0.1
     loaded, again = hp.load(tmp_path / "run")

@@ -1,4 +1,6 @@
-"""What always answering the same reaches is computed in one place, and printed next to every measure."""
+"""What always answering the same reaches is computed in one place, and printed next to every
+measure.
+"""
 
 import numpy as np
 import pytest
@@ -26,11 +28,15 @@ def test_they_are_those_of_scikit_learns_dummies_and_missing_targets_do_not_coun
     blank = np.zeros((31, 1))
     majority = DummyClassifier(strategy="most_frequent").fit(blank, kinds).predict(blank)
     median = DummyRegressor(strategy="median").fit(blank, sizes).predict(blank)
-    kind, size = (torch.from_numpy(np.append(values, gap)) for values, gap in ((kinds, -1), (sizes, np.nan)))
+    kind, size = (
+        torch.from_numpy(np.append(values, gap)) for values, gap in ((kinds, -1), (sizes, np.nan))
+    )
     found = constant_measures(SPACE, {"kind": kind, "size": size})
     assert found["kind/accuracy"] == pytest.approx(accuracy_score(kinds, majority))
     assert found["size/mae"] == pytest.approx(mean_absolute_error(sizes, median))
-    none = constant_measures(SPACE, {"kind": torch.full((3,), -1), "size": torch.full((3,), torch.nan)})
+    none = constant_measures(
+        SPACE, {"kind": torch.full((3,), -1), "size": torch.full((3,), torch.nan)}
+    )
     assert all(np.isnan(value) for value in none.values())
     assert not_better({"kind/accuracy": 0.0, "size/mae": 9.0}, none) == []
 
@@ -46,7 +52,9 @@ def test_evaluate_prints_them_next_to_every_measure(capsys, table_run, tmp_path)
     path = tmp_path / "wrong.csv"
     rows = [line.split(",") for line in table_run.data.read_text().splitlines()[1:]]
     sides = {"left": "right", "right": "left"}
-    path.write_text("a,b,side,height\n" + "".join(f"{a},{b},{sides[s]},{h}\n" for a, b, s, h in rows))
+    path.write_text(
+        "a,b,side,height\n" + "".join(f"{a},{b},{sides[s]},{h}\n" for a, b, s, h in rows)
+    )
     found = evaluate_run(table_run.folder, path)
     share = np.mean([row[2] == "left" for row in rows])
     assert found.constant["side/accuracy"] == pytest.approx(max(share, 1 - share))
@@ -69,20 +77,33 @@ def test_doctor_finds_what_is_no_better(table_run, right):  # noqa: F811
 
 def test_the_end_of_training_prints_them(capsys, tmp_path):
     rng = np.random.default_rng(0)
-    lines = [f"{x:.3f},{'ab'[int(rng.integers(2))]}" for x in rng.normal(size=60)]  # labels that nothing explains
+    lines = [
+        f"{x:.3f},{'ab'[int(rng.integers(2))]}" for x in rng.normal(size=60)
+    ]  # labels that nothing explains
     (tmp_path / "noise.csv").write_text("\n".join(["x,kind", *lines]) + "\n")
-    arguments = ("--data", str(tmp_path / "noise.csv"), "--classes", "kind", "--folder", str(tmp_path / "run"))
+    arguments = (
+        "--data",
+        str(tmp_path / "noise.csv"),
+        "--classes",
+        "kind",
+        "--folder",
+        str(tmp_path / "run"),
+    )
     code, out, _ = run_verb(capsys, "train", *arguments, "--epochs", "1", "--lr", "1e-9")
     assert code == 0
     assert "Measured: kind/accuracy" in out
     assert " % (a constant answer " in out
     run = hp.training.train(read_run(tmp_path / "run").spec)
     assert set(run.constant) == {"kind/accuracy"}
-    assert ("No better than a constant answer: kind/accuracy." in out) == bool(not_better(run.metrics, run.constant))
+    assert ("No better than a constant answer: kind/accuracy." in out) == bool(
+        not_better(run.metrics, run.constant)
+    )
 
 
 def test_the_conventional_baseline_learns_at_its_own_defaults(tmp_path):
-    """A class and a number of wine; a rate at which squared errors grow would end no better than constant answers."""
+    """A class and a number of wine; a rate at which squared errors grow would end no better than
+    constant answers.
+    """
     wine = load_wine(as_frame=True)
     frame = wine.frame.assign(kind=wine.target_names[wine.target]).drop(columns="target")
     frame.to_csv(tmp_path / "wine.csv", index=False)

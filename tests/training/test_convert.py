@@ -1,4 +1,6 @@
-"""What version 0.1 wrote is refused with the command that converts it, and good as new afterwards."""
+"""What version 0.1 wrote is refused with the command that converts it, and good
+as new afterwards.
+"""
 
 import json
 import shutil
@@ -23,14 +25,18 @@ FILES = Path(__file__).parent / "format_1"
 
 @pytest.fixture
 def old(tmp_path, monkeypatch):
-    """A run that ``hyperproto train`` wrote before descriptions of runs were nested, next to its table."""
+    """A run that ``hyperproto train`` wrote before descriptions of runs were nested, next to its
+    table.
+    """
     shutil.copytree(FILES, tmp_path / "old")
     monkeypatch.chdir(tmp_path / "old")
     return Path("run")
 
 
 def test_a_run_of_the_first_format_is_refused_and_loaded_after_it_is_converted(old, capsys):
-    with pytest.raises(ValueError, match=r"format hyperproto.run/3; got hyperproto.run/1. .*convert_runs.py run"):
+    with pytest.raises(
+        ValueError, match=r"format hyperproto.run/3; got hyperproto.run/1. .*convert_runs.py run"
+    ):
         hp.load(old)
     convert_run(old)
     network, space = hp.load(old)
@@ -40,14 +46,21 @@ def test_a_run_of_the_first_format_is_refused_and_loaded_after_it_is_converted(o
     assert hp.evaluation.evaluate_run(old).measures == pytest.approx(record.metrics)
     main(["evaluate", "run"])
     assert "way/accuracy" in capsys.readouterr().out
-    with pytest.raises(SystemExit, match="is of format hyperproto.run/3; expected hyperproto.run/1 or"):
+    with pytest.raises(
+        SystemExit, match="is of format hyperproto.run/3; expected hyperproto.run/1 or"
+    ):
         convert_run(old)
 
 
 def test_a_loss_loses_the_option_that_it_no_longer_has(old):
     config = json.loads((old / "config.json").read_text())
     (task,) = [task for task in config["space"]["tasks"] if task["task"] == "classes"]
-    task["loss"] = {"name": "sampled_cosine_softmax", "scale": 8.0, "negatives": 3, "kind": "hardest"}
+    task["loss"] = {
+        "name": "sampled_cosine_softmax",
+        "scale": 8.0,
+        "negatives": 3,
+        "kind": "hardest",
+    }
     (old / "config.json").write_text(json.dumps(config))
     convert_run(old)
     assert hp.load(old).space.tasks["way"].loss == hp.losses.SampledCosineSoftmax(8.0, 3)
@@ -69,7 +82,9 @@ def test_an_unfinished_run_is_resumed_to_its_end_with_its_own_preprocessing(old)
 
 
 def test_a_run_of_the_second_format_is_resumed_with_the_mean_in_its_gaps(old, tmp_path):
-    """Written as hyperproto.run/2 is: nested, with the mean and the deviation of columns of numbers."""
+    """Written as hyperproto.run/2 is: nested, with the mean and the deviation of columns of
+    numbers.
+    """
     before = json.loads((old / "config.json").read_text())["preprocessing"]
     rows = (tmp_path / "old" / "numbers.csv").read_text().splitlines()
     rows[1] = f",{rows[1].partition(',')[2]}"  # a gap in the first column
@@ -78,13 +93,18 @@ def test_a_run_of_the_second_format_is_resumed_with_the_mean_in_its_gaps(old, tm
     config = json.loads((old / "config.json").read_text())
     config |= {"format": "hyperproto.run/2", "preprocessing": before}
     (old / "config.json").write_text(json.dumps(config))
-    with pytest.raises(ValueError, match=r"got hyperproto.run/2. Convert it: python tools/convert_runs.py run"):
+    with pytest.raises(
+        ValueError, match=r"got hyperproto.run/2. Convert it: python tools/convert_runs.py run"
+    ):
         hp.load(old)
     convert_run(old)
     source = open_run(old).read_source()
     column = before["columns"].index(rows[0].split(",")[0])
     inputs = torch.cat([source.train.inputs, source.test.inputs])
-    assert inputs.shape == (len(rows) - 1, len(before["columns"]))  # and none that says what was empty
+    assert inputs.shape == (
+        len(rows) - 1,
+        len(before["columns"]),
+    )  # and none that says what was empty
     assert float((inputs[:, column] - before["mean"][column]).abs().min()) < 1e-6
 
 
@@ -97,7 +117,9 @@ def test_an_estimator_of_the_second_format_is_converted(tmp_path):
     inputs = {name: [[values]] for name, values in described["inputs"].items()}
     described |= {"format": "hyperproto.estimator/2", "inputs": inputs, "multitask": {}}
     path.write_text(json.dumps(described))
-    with pytest.raises(ValueError, match=r"got hyperproto.estimator/2. Convert it: python tools/convert_runs.py"):
+    with pytest.raises(
+        ValueError, match=r"got hyperproto.estimator/2. Convert it: python tools/convert_runs.py"
+    ):
         hp.load(tmp_path / "model")
     convert_estimator(tmp_path / "model")
     np.testing.assert_array_equal(hp.load(tmp_path / "model").predict(X), model.predict(X))
@@ -123,15 +145,27 @@ def test_a_flat_recipe_becomes_a_description():
     }
     spec = nested_spec(recipe)
     assert (spec.network.backbone, spec.train.epochs, spec.train.seed) == ("mlp", 3, 4)
-    assert (spec.data.reader, spec.data.valid_share, spec.data.skip_corrupt) == ("table", 0.25, True)
+    assert (spec.data.reader, spec.data.valid_share, spec.data.skip_corrupt) == (
+        "table",
+        0.25,
+        True,
+    )
     assert (spec.data.image_size, spec.data.options) == (16, {"classes": ["way"]})
-    assert spec.space == SpaceSpec(kind="composite", dim=5, loss="free_norm_softmax", prior="data", missing="free")
+    assert spec.space == SpaceSpec(
+        kind="composite", dim=5, loss="free_norm_softmax", prior="data", missing="free"
+    )
 
 
 def test_prototypes_of_the_first_format_are_converted(tmp_path):
-    """Written by version 0.1 with a prior, a reserved point and the names its certificate had then."""
-    path = shutil.copy(Path(__file__).parents[1] / "prototypes" / "files" / "format_1.safetensors", tmp_path / "p")
-    with pytest.raises(ValueError, match="must be a prototype file of format hyperproto.prototypes/2.*convert_runs"):
+    """Written by version 0.1 with a prior, a reserved point and the names its
+    certificate had then.
+    """
+    path = shutil.copy(
+        Path(__file__).parents[1] / "prototypes" / "files" / "format_1.safetensors", tmp_path / "p"
+    )
+    with pytest.raises(
+        ValueError, match="must be a prototype file of format hyperproto.prototypes/2.*convert_runs"
+    ):
         hp.Prototypes.load(path)
     convert_prototypes(path)
     read = hp.Prototypes.load(path)

@@ -25,9 +25,13 @@ def test_two_processes_keep_the_means_that_one_keeps(tmp_path):
     command = [sys.executable, "-m", "tests.training.two_means", str(tmp_path / "two"), str(port)]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     environment["PYTHONPATH"] = os.pathsep.join([str(ROOT), *sys.path])
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=240)
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=240
+    )
     assert done.returncode == 0, done.stderr
-    one, first, second = (torch.load(tmp_path / name, weights_only=True) for name in ("one.0", "two.0", "two.1"))
+    one, first, second = (
+        torch.load(tmp_path / name, weights_only=True) for name in ("one.0", "two.0", "two.1")
+    )
     for name, alone in one.items():
         assert torch.equal(first[name], second[name]), name
         torch.testing.assert_close(first[name], alone, atol=1e-5, rtol=1e-5)
@@ -37,7 +41,9 @@ def test_two_processes_keep_the_means_that_one_keeps(tmp_path):
 
 def fit(folder, mean, *, stop_after=-1, **settings):
     """Train, and ask to stop after so many steps."""
-    space = hp.baselines.DeepNCM(3, {"kind": hp.Classes(["a", "b", "c"])}, mean=mean, condense_every=3)
+    space = hp.baselines.DeepNCM(
+        3, {"kind": hp.Classes(["a", "b", "c"])}, mean=mean, condense_every=3
+    )
     observe, seen = space.observe, []
 
     def counted(z, targets):
@@ -64,7 +70,9 @@ def fit(folder, mean, *, stop_after=-1, **settings):
 
 
 @pytest.mark.parametrize("mean", two_means.FORMS)
-@pytest.mark.parametrize("stop_after", [4, 6])  # at the end of the first epoch, and within the second
+@pytest.mark.parametrize(
+    "stop_after", [4, 6]
+)  # at the end of the first epoch, and within the second
 def test_a_run_that_was_stopped_ends_in_the_same_bits(tmp_path, mean, stop_after):
     whole = fit(tmp_path / "whole", mean)
     with pytest.raises(KeyboardInterrupt, match="Continue with resume=True"):
@@ -75,7 +83,13 @@ def test_a_run_that_was_stopped_ends_in_the_same_bits(tmp_path, mean, stop_after
         assert expected
         for name in expected:
             assert torch.equal(expected[name], found[name]), name
-    for name in ("last.safetensors", "best.safetensors", "checkpoint.safetensors", "epochs.jsonl", "config.json"):
+    for name in (
+        "last.safetensors",
+        "best.safetensors",
+        "checkpoint.safetensors",
+        "epochs.jsonl",
+        "config.json",
+    ):
         assert (tmp_path / "run" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
 
 
@@ -100,7 +114,9 @@ def test_the_wider_regression_is_trained_with_the_network_and_comes_back(tmp_pat
     before = space.heads[0].layer.weight.clone()
     blobs = make_blobs()
     data = blobs.inputs, blobs.targets["size"]
-    run = hp.fit(make_network(3), space, data, valid=data, epochs=2, lr=0.003, folder=tmp_path / "run")
+    run = hp.fit(
+        make_network(3), space, data, valid=data, epochs=2, lr=0.003, folder=tmp_path / "run"
+    )
     assert not torch.equal(before, space.heads[0].layer.weight)
     network, loaded = hp.load(tmp_path / "run", network=make_network(3, seed=4))
     assert hp.evaluate(network, loaded, data) == run.metrics

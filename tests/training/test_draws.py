@@ -3,7 +3,9 @@ import torch
 from hyperproto.training.distributed import seed_draws
 
 
-def test_a_seed_gives_what_torchs_own_gives_and_notes_nothing_for_devices_that_are_not_there(monkeypatch):
+def test_a_seed_gives_what_torchs_own_gives_and_notes_nothing_for_devices_that_are_not_there(
+    monkeypatch,
+):
     torch.manual_seed(5)
     expected = torch.rand(3)
     monkeypatch.setattr(torch, "manual_seed", None)  # the slow one is not called

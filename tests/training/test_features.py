@@ -1,4 +1,6 @@
-"""Frozen networks: features are computed once, the last layers are trained, and the run is like any other."""
+"""Frozen networks: features are computed once, the last layers are trained, and the run is like any
+other.
+"""
 
 import shutil
 from dataclasses import replace
@@ -34,7 +36,9 @@ def pictures(tmp_path):
             folder = tmp_path / "img" / part / name
             folder.mkdir(parents=True)
             for index in range(count):
-                pixels = torch.randint(0, 60, (20, 20, 3), generator=torch.Generator().manual_seed(index))
+                pixels = torch.randint(
+                    0, 60, (20, 20, 3), generator=torch.Generator().manual_seed(index)
+                )
                 pixels[..., 2] += color * 3 // 4
                 Image.fromarray(pixels.to(torch.uint8).numpy()).save(folder / f"{index}.png")
     return tmp_path / "img"
@@ -43,12 +47,16 @@ def pictures(tmp_path):
 @pytest.fixture
 def weights(tmp_path):
     torch.manual_seed(7)
-    torch.save(create_backbone("resnet", out_dim=5, **OPTIONS).state_dict(), tmp_path / "weights.pt")
+    torch.save(
+        create_backbone("resnet", out_dim=5, **OPTIONS).state_dict(), tmp_path / "weights.pt"
+    )
     return tmp_path / "weights.pt"
 
 
 def described(pictures, weights, **settings):
-    network = NetworkSpec(backbone="resnet", backbone_options=OPTIONS, weights=str(weights), freeze=True)
+    network = NetworkSpec(
+        backbone="resnet", backbone_options=OPTIONS, weights=str(weights), freeze=True
+    )
     settings = {"epochs": 3, "batch_size": 8, **settings}
     return RunSpec(data=describe_data(pictures), network=network, train=TrainSettings(**settings))
 
@@ -69,20 +77,30 @@ def counted(monkeypatch) -> list[int]:
     return calls
 
 
-def test_features_are_computed_once_and_only_the_output_is_trained(pictures, weights, tmp_path, monkeypatch):
+def test_features_are_computed_once_and_only_the_output_is_trained(
+    pictures, weights, tmp_path, monkeypatch
+):
     calls, said = counted(monkeypatch), []
     run = train(described(pictures, weights), tmp_path / "run", progress=False, say=said.append)
     assert sum(calls) == 16 + 6
     assert "only its last layers are trained, on features that are computed once" in said[0]
     with safe_open(tmp_path / "run" / "features.safetensors", "pt") as file:
-        assert list(file.metadata()) == ["features"]  # of several, the order would not be reproducible
+        assert list(file.metadata()) == [
+            "features"
+        ]  # of several, the order would not be reproducible
     stored, state = torch.load(weights, weights_only=True), run.network.state_dict()
-    assert all(torch.equal(state[key], value) for key, value in stored.items() if not key.startswith("output."))
+    assert all(
+        torch.equal(state[key], value)
+        for key, value in stored.items()
+        if not key.startswith("output.")
+    )
     loaded = hp.load(tmp_path / "run").network
     assert isinstance(loaded, FeatureBackbone)
     features = load_file(tmp_path / "run" / "features.safetensors")
     assert features["test"].shape == (6, 16)
-    images = hp.data.training_data(hp.data.read_image_folder(pictures).test, source_preprocessing(tmp_path / "run"))
+    images = hp.data.training_data(
+        hp.data.read_image_folder(pictures).test, source_preprocessing(tmp_path / "run")
+    )
     assert hp.evaluate(loaded, run.space, images) == run.metrics
 
 
@@ -107,7 +125,9 @@ def test_a_frozen_run_is_resumed_by_its_features(pictures, weights, tmp_path, mo
 
 
 FORMS = {
-    "renamed": lambda kept: {name.replace("test", "held out"): value for name, value in kept.items()},
+    "renamed": lambda kept: {
+        name.replace("test", "held out"): value for name, value in kept.items()
+    },
     "float64": lambda kept: kept | {"train": kept["train"].double()},
     "a row less": lambda kept: {name: value[1:].clone() for name, value in kept.items()},
     "other targets": lambda kept: kept | {"train.class": kept["train.class"].float()},
@@ -116,7 +136,9 @@ FORMS = {
 
 
 @pytest.mark.parametrize("damage", ["absent", "cut short", "of other images", *FORMS])
-def test_features_that_do_not_fit_are_computed_again(damage, pictures, weights, tmp_path, monkeypatch):
+def test_features_that_do_not_fit_are_computed_again(
+    damage, pictures, weights, tmp_path, monkeypatch
+):
     spec, path = described(pictures, weights), tmp_path / "run" / "features.safetensors"
     first = train(spec, tmp_path / "run", progress=False)
     kept = {name: value.clone() for name, value in load_file(path).items()}
@@ -174,20 +196,36 @@ def test_a_mistake_leaves_what_a_killed_run_had_written(pictures, weights, tmp_p
     assert {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()} == before
 
 
-def test_the_data_driven_prior_of_a_frozen_network_is_made_of_features(pictures, weights, tmp_path, monkeypatch):
+def test_the_data_driven_prior_of_a_frozen_network_is_made_of_features(
+    pictures, weights, tmp_path, monkeypatch
+):
     shutil.copytree(pictures / "train" / "red", pictures / "train" / "rose")
     shutil.copytree(pictures / "train" / "blue", pictures / "train" / "navy")
     seen = []
-    monkeypatch.setattr("hyperproto.training.build.from_data", lambda inputs, *_, **__: seen.append(inputs) or 1 / 0)
+    monkeypatch.setattr(
+        "hyperproto.training.build.from_data", lambda inputs, *_, **__: seen.append(inputs) or 1 / 0
+    )
     spec = described(pictures, weights)
     with pytest.raises(ZeroDivisionError):
-        train(RunSpec(data=spec.data, network=spec.network, space=hp.spec.SpaceSpec(dim=2)), progress=False)
+        train(
+            RunSpec(data=spec.data, network=spec.network, space=hp.spec.SpaceSpec(dim=2)),
+            progress=False,
+        )
     assert seen[0].shape == (32, 16)
 
 
 def test_a_frozen_run_starts_another_that_trains_everything(pictures, weights, tmp_path):
     train(described(pictures, weights), tmp_path / "head", progress=False)
-    arguments = ["train", "--data", str(pictures), "--backbone", "resnet", "--backbone-options", "depth=8", "width=4"]
+    arguments = [
+        "train",
+        "--data",
+        str(pictures),
+        "--backbone",
+        "resnet",
+        "--backbone-options",
+        "depth=8",
+        "width=4",
+    ]
     arguments += [
         "--weights",
         str(tmp_path / "head"),
@@ -211,12 +249,19 @@ def test_a_frozen_run_starts_another_that_trains_everything(pictures, weights, t
 def test_pretrained_weights_are_the_default_for_few_images(pictures, tmp_path, capsys):
     main(["train", "--data", str(pictures), "--epochs", "2", "-o", str(tmp_path / "run")])
     shown = capsys.readouterr().out
-    assert "efficientnet-lite0 starts from pretrained weights and gets images of 128 x 128 pixels; only its" in shown
-    assert "fewer than 1,000 images per class (--weights none trains a network from scratch)" in shown
+    assert (
+        "efficientnet-lite0 starts from pretrained weights and gets images of 128 x 128 pixels; only its"
+        in shown
+    )
+    assert (
+        "fewer than 1,000 images per class (--weights none trains a network from scratch)" in shown
+    )
     assert hp.load(tmp_path / "run").network.name == "efficientnet-lite0"
     stored = read_run(tmp_path / "run")
     assert (stored.preprocessing["size"], stored.preprocessing["std"]) == (128, [128 / 255] * 3)
-    assert stored.spec.network == NetworkSpec(backbone="efficientnet-lite0", weights="pretrained", freeze=True)
+    assert stored.spec.network == NetworkSpec(
+        backbone="efficientnet-lite0", weights="pretrained", freeze=True
+    )
 
 
 @pytest.mark.usefixtures("pretrained_weights")
@@ -227,8 +272,13 @@ def test_another_network_is_taken_where_one_is_asked_for(options, pictures, tmp_
 
 
 def test_weights_that_a_network_cannot_have_are_refused(weights):
-    spec = RunSpec(data=describe_data("digits"), network=NetworkSpec(backbone="digit-net", weights=str(weights)))
-    with pytest.raises(ValueError, match='must hold the weights of "digit-net"; got .* missing or of another shape'):
+    spec = RunSpec(
+        data=describe_data("digits"),
+        network=NetworkSpec(backbone="digit-net", weights=str(weights)),
+    )
+    with pytest.raises(
+        ValueError, match='must hold the weights of "digit-net"; got .* missing or of another shape'
+    ):
         train(spec, progress=False)
     with pytest.raises(ValueError, match=r"`freeze` must be left out with weights=none"):
         NetworkSpec(freeze=True, weights="none")
@@ -244,18 +294,25 @@ def test_data_read_as_those_of_a_run_are_cropped_as_at_its_start(pictures):
 
 
 @pytest.mark.filterwarnings("ignore:The old classes lost")
-def test_new_classes_of_a_frozen_network_are_learned_by_its_last_layers(pictures, weights, tmp_path, monkeypatch):
+def test_new_classes_of_a_frozen_network_are_learned_by_its_last_layers(
+    pictures, weights, tmp_path, monkeypatch
+):
     run = train(described(pictures, weights), folder=tmp_path / "run")
     before = {name: value.clone() for name, value in run.network.state_dict().items()}
     paths = sorted(map(str, (pictures / "train").rglob("*.png")))
     ids = torch.tensor([int("red" in path) for path in paths])
     calls = counted(monkeypatch)
     changed, report = add_classes(
-        *(run, paths[:5], ["green"] * 5), replay=(paths, {"class": ids}), folder=tmp_path / "more", epochs=3
+        *(run, paths[:5], ["green"] * 5),
+        replay=(paths, {"class": ids}),
+        folder=tmp_path / "more",
+        epochs=3,
     )
     assert report.how == "train"
     assert sum(calls) == len(paths) + 5  # each image once
     after = changed.network.state_dict()
-    moved = {name.split(".")[0] for name, value in before.items() if not torch.equal(value, after[name])}
+    moved = {
+        name.split(".")[0] for name, value in before.items() if not torch.equal(value, after[name])
+    }
     assert moved == {"output"}
     assert hp.load(tmp_path / "more").space.tasks["class"].num_classes == 3

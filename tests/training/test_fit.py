@@ -19,7 +19,9 @@ def weights(module):
 
 
 def test_a_joint_task_is_learned(blobs, blob_space):
-    run = hp.fit(make_network(), blob_space, blobs, valid=make_blobs(seed=1), epochs=30, batch_size=20)
+    run = hp.fit(
+        make_network(), blob_space, blobs, valid=make_blobs(seed=1), epochs=30, batch_size=20
+    )
     assert run.metrics["kind/accuracy"] > 0.95
     assert run.metrics["size/mae"] < 0.2
     losses = [record["loss"] for record in run.history]
@@ -64,7 +66,12 @@ def test_bare_targets_pairs_and_torch_datasets_are_the_same_training(blobs):
         def __getitem__(self, index):
             return blobs.inputs[index], labels[index]
 
-    forms = [(blobs.inputs, labels), (blobs.inputs.numpy(), labels.numpy()), Arrays(blobs.inputs, labels), Rows()]
+    forms = [
+        (blobs.inputs, labels),
+        (blobs.inputs.numpy(), labels.numpy()),
+        Arrays(blobs.inputs, labels),
+        Rows(),
+    ]
     results = []
     for data in forms:
         network = make_network()
@@ -137,11 +144,15 @@ def test_a_non_finite_loss_stops_the_run_and_says_where(blobs, blob_space):
 
         def forward(self, x):
             self.calls += 1
-            return self.inner(x) * (math.nan if self.calls == 10 else 1)  # the first call is a check
+            return self.inner(x) * (
+                math.nan if self.calls == 10 else 1
+            )  # the first call is a check
 
     network = Explodes()
     before = weights(network)
-    with pytest.raises(FloatingPointError, match="The loss became nan in epoch 2, step 3; training stopped"):
+    with pytest.raises(
+        FloatingPointError, match="The loss became nan in epoch 2, step 3; training stopped"
+    ):
         hp.fit(network, blob_space, blobs, epochs=3, batch_size=20)
     assert weights(network).isfinite().all()  # the bad step was not taken
     assert not torch.equal(weights(network), before)
@@ -155,9 +166,14 @@ def test_the_batch_of_a_non_finite_loss_is_named_and_saved(blobs, tmp_path):
     with torch.no_grad():
         network[1].weight.fill_(1e20)
     settings = {"epochs": 1, "batch_size": 40, "lr": 1e-30}
-    with pytest.raises(FloatingPointError, match=r"Its 40 examples are rows (\d+, ){8}\.\.\. of the data\. Lower lr"):
+    with pytest.raises(
+        FloatingPointError,
+        match=r"Its 40 examples are rows (\d+, ){8}\.\.\. of the data\. Lower lr",
+    ):
         hp.fit(network, space, data, **settings)
-    with pytest.raises(FloatingPointError, match='saved in ".*run/failed_batch.safetensors". Lower lr'):
+    with pytest.raises(
+        FloatingPointError, match='saved in ".*run/failed_batch.safetensors". Lower lr'
+    ):
         hp.fit(network, space, data, folder=tmp_path / "run", **settings)
     saved = load_file(tmp_path / "run" / "failed_batch.safetensors")
     assert 33 in saved["ids"]
@@ -165,7 +181,9 @@ def test_the_batch_of_a_non_finite_loss_is_named_and_saved(blobs, tmp_path):
     assert torch.equal(saved["targets.kind"], data.targets["kind"][saved["ids"]])
 
 
-def test_a_loss_that_is_looked_at_late_names_the_batch_it_came_from(blobs, blob_space, tmp_path, monkeypatch):
+def test_a_loss_that_is_looked_at_late_names_the_batch_it_came_from(
+    blobs, blob_space, tmp_path, monkeypatch
+):
     """As on accelerators, where looking waits for the device."""
     monkeypatch.setattr(loop, "LossSum", lambda epoch, *, every: LossSum(epoch, every=50))
 
@@ -195,7 +213,13 @@ def test_a_batch_in_parts_takes_the_step_of_the_whole(blob_space, reduction):
         networks.append(make_network().double())
         double = (data.inputs.double(), data.targets)
         lr = 0.05 if reduction == "mean" else 0.003
-        settings = {"epochs": 4, "batch_size": 40, "lr": lr, "reduction": reduction, "accumulate": accumulate}
+        settings = {
+            "epochs": 4,
+            "batch_size": 40,
+            "lr": lr,
+            "reduction": reduction,
+            "accumulate": accumulate,
+        }
         runs.append(hp.fit(networks[-1], blob_space, double, valid=double, **settings))
     torch.testing.assert_close(weights(networks[0]), weights(networks[1]), atol=1e-9, rtol=1e-9)
     assert runs[1].history[-1]["loss"] == pytest.approx(runs[0].history[-1]["loss"])
@@ -218,7 +242,9 @@ def test_a_start_that_failed_leaves_its_folder_free(blobs, blob_space, tmp_path)
 
 
 def test_network_and_space_in_the_wrong_order_get_a_sentence(blobs, blob_space):
-    with pytest.raises(TypeError, match="`fit` takes a network, then a space; got Space and Sequential"):
+    with pytest.raises(
+        TypeError, match="`fit` takes a network, then a space; got Space and Sequential"
+    ):
         hp.fit(blob_space, make_network(), blobs, epochs=1)
 
 
@@ -228,13 +254,29 @@ def test_network_and_space_in_the_wrong_order_get_a_sentence(blobs, blob_space):
         ({"epochs": 0}, ValueError, "`epochs` must be at least 1; got 0"),
         ({"batch_size": 2.5}, TypeError, "`batch_size` must be a whole number; got 2.5"),
         ({"lr": -1.0}, ValueError, "`lr` must be finite and greater than 0; got -1.0"),
-        ({"schedule": "onecycle"}, ValueError, 'Unknown schedule "onecycle".*Did you mean "one-cycle"?'),
+        (
+            {"schedule": "onecycle"},
+            ValueError,
+            'Unknown schedule "onecycle".*Did you mean "one-cycle"?',
+        ),
         ({"reduction": "none"}, ValueError, 'Unknown reduction "none"'),
         ({"accumulate": 0}, ValueError, "`accumulate` must be at least 1; got 0"),
         ({"patience": 0}, ValueError, "`patience` must be at least 1; got 0"),
-        ({"patience": 3}, ValueError, "`patience` must be left out where there is no validation data"),
-        ({"monitor": "accuracy"}, ValueError, "`monitor` must be left out where there is no validation data"),
-        ({"checkpoint_seconds": -1}, ValueError, "`checkpoint_seconds` must be finite and at least 0; got -1"),
+        (
+            {"patience": 3},
+            ValueError,
+            "`patience` must be left out where there is no validation data",
+        ),
+        (
+            {"monitor": "accuracy"},
+            ValueError,
+            "`monitor` must be left out where there is no validation data",
+        ),
+        (
+            {"checkpoint_seconds": -1},
+            ValueError,
+            "`checkpoint_seconds` must be finite and at least 0; got -1",
+        ),
         ({"mixed_precision": "half"}, ValueError, 'Unknown mixed precision "half"'),
     ],
 )
@@ -250,7 +292,8 @@ def test_bad_data_gets_a_sentence_before_the_first_step(blobs, blob_space, tmp_p
     bad = make_blobs()
     bad.inputs[7, 1] = math.nan
     with pytest.raises(
-        ValueError, match=r"inputs must be finite; got NaN or infinity in 1 of 120 rows \(first: row 7\)"
+        ValueError,
+        match=r"inputs must be finite; got NaN or infinity in 1 of 120 rows \(first: row 7\)",
     ):
         attempt(bad)
     with pytest.raises(ValueError, match="The inputs must be finite"):
@@ -266,28 +309,41 @@ def test_bad_data_gets_a_sentence_before_the_first_step(blobs, blob_space, tmp_p
     with pytest.raises(ValueError, match=r"same number of rows; got 120 and 119"):
         attempt((blobs.inputs, {"kind": blobs.targets["kind"][1:], "size": blobs.targets["size"]}))
     with pytest.raises(ValueError, match="at least one example"):
-        attempt((blobs.inputs[:0], {"kind": blobs.targets["kind"][:0], "size": blobs.targets["size"][:0]}))
+        attempt(
+            (
+                blobs.inputs[:0],
+                {"kind": blobs.targets["kind"][:0], "size": blobs.targets["size"][:0]},
+            )
+        )
     with pytest.raises(TypeError, match="`train` must be a pair"):
         attempt(42)
     assert not (tmp_path / "run").exists()
 
 
 def test_a_network_of_the_wrong_width_gets_a_sentence(blobs, blob_space, tmp_path):
-    with pytest.raises(ValueError, match=r"`z` must have shape \(n, 3\) to match the space; got \(1, 5\)"):
+    with pytest.raises(
+        ValueError, match=r"`z` must have shape \(n, 3\) to match the space; got \(1, 5\)"
+    ):
         hp.fit(make_network(5), blob_space, blobs, epochs=1, folder=tmp_path / "run")
     assert not (tmp_path / "run").exists()  # so that the next try finds its place free
 
 
 def test_inputs_of_another_precision_get_a_sentence(blobs, blob_space):
     with pytest.raises(
-        TypeError, match="The inputs must have the dtype of the network's weights, torch.float32; got torch.float64"
+        TypeError,
+        match="The inputs must have the dtype of the network's weights, torch.float32; got torch.float64",
     ):
         hp.fit(make_network(), blob_space, (blobs.inputs.double(), blobs.targets), epochs=1)
 
 
 def test_names_as_targets_get_a_sentence(blobs):
     with pytest.raises(TypeError, match="`targets` must be numbers.* become ids by space.encode"):
-        hp.fit(make_network(), hp.Space(3, hp.Classes(["a", "b"])), (blobs.inputs, ["a"] * 120), epochs=1)
+        hp.fit(
+            make_network(),
+            hp.Space(3, hp.Classes(["a", "b"])),
+            (blobs.inputs, ["a"] * 120),
+            epochs=1,
+        )
 
 
 def test_targets_of_a_torch_dataset_are_checked_in_the_first_epoch(blobs):
@@ -303,7 +359,13 @@ def test_numbers_of_numpy_and_measures_without_labels_are_written_down(blobs, tm
     unlabeled = make_blobs()
     unlabeled.targets["size"][:] = math.nan
     run = hp.fit(
-        make_network(), space, blobs, valid=unlabeled, epochs=np.int64(1), lr=np.float32(0.01), folder=tmp_path / "r"
+        make_network(),
+        space,
+        blobs,
+        valid=unlabeled,
+        epochs=np.int64(1),
+        lr=np.float32(0.01),
+        folder=tmp_path / "r",
     )
     assert math.isnan(run.metrics["size/mae"])
     assert json.loads((tmp_path / "r" / "metrics.json").read_text())["size/mae"] is None
@@ -330,7 +392,9 @@ def test_a_failed_evaluation_leaves_the_network_in_its_mode(blobs, blob_space):
 
 def test_bf16_training_learns(blobs, blob_space):
     network = make_network()
-    run = hp.fit(network, blob_space, blobs, valid=blobs, epochs=20, batch_size=20, mixed_precision="bf16")
+    run = hp.fit(
+        network, blob_space, blobs, valid=blobs, epochs=20, batch_size=20, mixed_precision="bf16"
+    )
     assert run.metrics["kind/accuracy"] > 0.9
     assert next(network.parameters()).dtype == torch.float32
 
@@ -357,13 +421,17 @@ def test_records_are_plain_json(blobs, blob_space):
 def test_normalizing_over_a_single_row_is_a_sentence_before_anything_is_written(
     blob_space, tmp_path, settings, sentence
 ):
-    network = torch.nn.Sequential(make_network(8), torch.nn.BatchNorm1d(8), torch.nn.Linear(8, blob_space.dim))
+    network = torch.nn.Sequential(
+        make_network(8), torch.nn.BatchNorm1d(8), torch.nn.Linear(8, blob_space.dim)
+    )
     before = copy.deepcopy(network.state_dict())
     with pytest.raises(ValueError, match=sentence):
         hp.fit(network, blob_space, make_blobs(20), epochs=1, folder=tmp_path / "run", **settings)
     assert not (tmp_path / "run").exists()
     assert all(torch.equal(before[name], now) for name, now in network.state_dict().items())
-    run = hp.fit(make_network(), blob_space, make_blobs(20), epochs=1, **settings)  # one row is enough without
+    run = hp.fit(
+        make_network(), blob_space, make_blobs(20), epochs=1, **settings
+    )  # one row is enough without
     assert len(run.history) == 1
 
 
@@ -397,9 +465,17 @@ def test_fit_counts_the_classes_of_balanced_tasks(tmp_path):
         torch.tensor([0] * 30 + [1, 2] * 5),
     )
     space = hp.Space(3, hp.Classes(3, class_weight="balanced"))
-    hp.fit(make_network(), space, (inputs, labels), epochs=1, folder=tmp_path / "run", progress=False)
+    hp.fit(
+        make_network(), space, (inputs, labels), epochs=1, folder=tmp_path / "run", progress=False
+    )
     stored = hp.load(tmp_path / "run", network=make_network()).space
-    assert stored.tasks["target"].class_weight == space.tasks["target"].class_weight == (40 / 90, 40 / 15, 40 / 15)
+    assert (
+        stored.tasks["target"].class_weight
+        == space.tasks["target"].class_weight
+        == (40 / 90, 40 / 15, 40 / 15)
+    )
     fresh = hp.Space(3, hp.Classes(3, class_weight="balanced"))
-    with pytest.raises(ValueError, match="`class_weight` must be numbers for data that are not in memory"):
+    with pytest.raises(
+        ValueError, match="`class_weight` must be numbers for data that are not in memory"
+    ):
         hp.fit(make_network(), fresh, TensorDataset(inputs, labels), epochs=1, progress=False)

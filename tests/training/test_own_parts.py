@@ -1,4 +1,6 @@
-"""An optimizer, callbacks and a DataLoader of the user's own, and what resuming promises with them."""
+"""An optimizer, callbacks and a DataLoader of the user's own, and what resuming
+promises with them.
+"""
 
 import signal
 
@@ -45,7 +47,9 @@ def test_an_optimizer_takes_the_steps_that_it_would_take_by_hand():
         space.loss(twin(x), y, reduction="mean").backward()
         optimizer.step()
     settings = {"epochs": 3, "batch_size": len(x), "schedule": "constant", "reduction": "mean"}
-    run = hp.fit(network, space, (x, y), optimizer=lambda p: torch.optim.AdamW(p, lr=0.01), **settings)
+    run = hp.fit(
+        network, space, (x, y), optimizer=lambda p: torch.optim.AdamW(p, lr=0.01), **settings
+    )
     torch.testing.assert_close(weights(network), weights(twin))
     assert [record["lr"] for record in run.history] == [0.01] * 3
 
@@ -58,17 +62,29 @@ def test_the_schedule_multiplies_the_rate_of_each_group():
         made.append(torch.optim.SGD(groups))
         return made[0]
 
-    run = hp.fit(network, hp.Space(2, hp.Classes(3)), rows(), epochs=10, optimizer=make, schedule="paper")
-    assert [group["lr"] for group in made[0].param_groups] == pytest.approx([0.001, 0.002, 0.003, 0.004])
+    run = hp.fit(
+        network, hp.Space(2, hp.Classes(3)), rows(), epochs=10, optimizer=make, schedule="paper"
+    )
+    assert [group["lr"] for group in made[0].param_groups] == pytest.approx(
+        [0.001, 0.002, 0.003, 0.004]
+    )
     assert run.history[0]["lr"] == pytest.approx(0.1)
 
 
 @pytest.mark.parametrize("name", MAKERS)
-@pytest.mark.parametrize("stop_after", [4, 6])  # at the end of the first epoch, and within the second
+@pytest.mark.parametrize(
+    "stop_after", [4, 6]
+)  # at the end of the first epoch, and within the second
 def test_a_run_of_any_optimizer_goes_on_to_the_same_bits(name, stop_after, tmp_path):
     def fit(folder, network, **more):
         after = more.pop("after", None)
-        settings = {"epochs": 3, "batch_size": 30, "valid": rows(), "optimizer": MAKERS[name], **more}
+        settings = {
+            "epochs": 3,
+            "batch_size": 30,
+            "valid": rows(),
+            "optimizer": MAKERS[name],
+            **more,
+        }
         return hp.fit(network, space_that_stops(after), rows(), folder=folder, **settings)
 
     whole, again = make_network(2), make_network(2, seed=5)
@@ -78,13 +94,22 @@ def test_a_run_of_any_optimizer_goes_on_to_the_same_bits(name, stop_after, tmp_p
     run = fit(tmp_path / "run", again, resume=True)
     assert torch.equal(weights(again), weights(whole))
     assert run.history == expected.history
-    with pytest.raises(ValueError, match=r"be resumed as it was started, with optimizer.name='torch.optim"):
+    with pytest.raises(
+        ValueError, match=r"be resumed as it was started, with optimizer.name='torch.optim"
+    ):
         fit(tmp_path / "run", again, resume=True, optimizer=torch.optim.SGD)
 
 
 def test_optimizers_that_cannot_work_get_a_sentence(tmp_path):
     def fit(optimizer, **settings):
-        hp.fit(make_network(2), hp.Space(2, hp.Classes(3)), rows(), epochs=1, optimizer=optimizer, **settings)
+        hp.fit(
+            make_network(2),
+            hp.Space(2, hp.Classes(3)),
+            rows(),
+            epochs=1,
+            optimizer=optimizer,
+            **settings,
+        )
 
     class Counting(torch.optim.SGD):
         def step(self, closure=None):
@@ -100,10 +125,14 @@ def test_optimizers_that_cannot_work_get_a_sentence(tmp_path):
         fit(lambda _: torch.optim.SGD(make_network().parameters(), lr=0.1))
     with pytest.raises(ValueError, match="steps without computing the loss again; got LBFGS"):
         fit(torch.optim.LBFGS)
-    with pytest.raises(ValueError, match="`lr` must be left out with `optimizer`, which has its own; got 0.5"):
+    with pytest.raises(
+        ValueError, match="`lr` must be left out with `optimizer`, which has its own; got 0.5"
+    ):
         fit(torch.optim.AdamW, lr=0.5)
     fit(Counting)
-    with pytest.raises(ValueError, match=r"keep its state in tensors, for a run to be resumed; got steps=\[1\]"):
+    with pytest.raises(
+        ValueError, match=r"keep its state in tensors, for a run to be resumed; got steps=\[1\]"
+    ):
         fit(Counting, folder=tmp_path / "run")
 
 
@@ -149,7 +178,15 @@ def test_a_loader_brings_its_batches_and_order():
 def test_a_run_with_a_loader_goes_on_from_the_start_of_an_epoch(stop_after, epoch, tmp_path):
     def fit(folder, network, after=None, **more):
         loader = DataLoader(TensorDataset(*rows()), batch_size=30, shuffle=True)
-        return hp.fit(network, space_that_stops(after), loader, epochs=3, folder=folder, checkpoint_seconds=0, **more)
+        return hp.fit(
+            network,
+            space_that_stops(after),
+            loader,
+            epochs=3,
+            folder=folder,
+            checkpoint_seconds=0,
+            **more,
+        )
 
     whole, again = make_network(2), make_network(2, seed=5)
     expected = fit(tmp_path / "whole", whole)
@@ -168,7 +205,10 @@ def test_loaders_that_cannot_work_get_a_sentence(tmp_path):
     def fit(loader, network=None, **settings):
         hp.fit(network or make_network(2), hp.Space(2, hp.Classes(3)), loader, epochs=1, **settings)
 
-    with pytest.raises(ValueError, match="`batch_size` must be left out with a DataLoader, which has its own; got 8"):
+    with pytest.raises(
+        ValueError,
+        match="`batch_size` must be left out with a DataLoader, which has its own; got 8",
+    ):
         fit(DataLoader(data, batch_size=30), batch_size=8)
     own = DataLoader(data, batch_size=30, shuffle=True, generator=torch.Generator())
     fit(own)

@@ -22,10 +22,22 @@ def test_two_processes_learn_what_one_learns(tmp_path, reduction):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node=2", f"--master_port={port}"]
+    command = [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--nproc_per_node=2",
+        f"--master_port={port}",
+    ]
     command += ["-m", "tests.training.two_processes", str(tmp_path / "two.pt"), reduction]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=240)
+    environment = {
+        **os.environ,
+        "OMP_NUM_THREADS": "1",
+        "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path]),
+    }
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=240
+    )
     assert done.returncode == 0, done.stderr
     one, two = (torch.load(tmp_path / name, weights_only=True) for name in ("one.pt", "two.pt"))
     torch.testing.assert_close(one["weights"], two["weights"], atol=1e-5, rtol=1e-5)
@@ -39,5 +51,7 @@ def test_processes_that_accelerate_does_not_see_get_a_sentence(blobs, blob_space
 
     Accelerator()  # somebody's own, of one process
     monkeypatch.setenv("WORLD_SIZE", "4")
-    with pytest.raises(ValueError, match="see all 4 processes that were started; got 1, so each would train alone"):
+    with pytest.raises(
+        ValueError, match="see all 4 processes that were started; got 1, so each would train alone"
+    ):
         hp.fit(make_network(), blob_space, blobs, epochs=1)

@@ -22,7 +22,10 @@ PUBLISHED = [name for name in READERS if name not in (*BUILT_IN, "table", "image
 
 def few(source, n=48):
     """Return the source with examples from all over each part."""
-    parts = (select(part, torch.linspace(0, len(part) - 1, n).long()) for part in (source.train, source.test))
+    parts = (
+        select(part, torch.linspace(0, len(part) - 1, n).long())
+        for part in (source.train, source.test)
+    )
     return replace(source, **dict(zip(("train", "test"), parts, strict=True)))
 
 
@@ -35,7 +38,9 @@ def test_a_few_steps_on_real_images(name, tmp_path, monkeypatch):
     size = 64 if name in ("cub-200-2011", "omniart") else None
     small = {"backbone": "resnet", "backbone_options": {"depth": 8, "width": 8}, "batch_size": 16}
     run = train(
-        spec_of(describe_data(FOLDER, name), image_size=size, epochs=4, loss="cosine_softmax", **small),
+        spec_of(
+            describe_data(FOLDER, name), image_size=size, epochs=4, loss="cosine_softmax", **small
+        ),
         tmp_path / "run",
     )
     assert run.history[-1]["loss"] < run.history[0]["loss"]

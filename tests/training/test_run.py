@@ -33,7 +33,9 @@ def test_a_run_is_a_folder_and_comes_back_in_one_line(tmp_path, digits):
         "checkpoint.safetensors",
         "metrics.json",
     }
-    lines = [json.loads(line) for line in (tmp_path / "run" / "epochs.jsonl").read_text().splitlines()]
+    lines = [
+        json.loads(line) for line in (tmp_path / "run" / "epochs.jsonl").read_text().splitlines()
+    ]
     assert lines == run.history
     assert json.loads((tmp_path / "run" / "metrics.json").read_text()) == run.metrics
     network, loaded = hp.load(tmp_path / "run")
@@ -55,9 +57,13 @@ def test_convolutions_of_ours_lie_channels_last_and_are_stored_as_ever(tmp_path,
     hp.fit(plain, space, train, folder=tmp_path / "run", **settings)
     weight = plain.layers[3].weight
     assert weight.is_contiguous(memory_format=torch.channels_last)
-    assert torch.equal(load_file(tmp_path / "run" / "last.safetensors")["network.layers.3.weight"], weight)
+    assert torch.equal(
+        load_file(tmp_path / "run" / "last.safetensors")["network.layers.3.weight"], weight
+    )
     assert hp.load(tmp_path / "run").network.layers[3].weight.stride() == weight.stride()
-    owned = torch.nn.Sequential(twin.layers)  # a user's own: left alone, and the same training to rounding
+    owned = torch.nn.Sequential(
+        twin.layers
+    )  # a user's own: left alone, and the same training to rounding
     hp.fit(owned, space, train, **settings)
     assert owned[0][3].weight.is_contiguous()
     torch.testing.assert_close(owned[0][3].weight, weight.contiguous(), atol=1e-5, rtol=1e-4)
@@ -102,7 +108,9 @@ def test_a_folder_that_is_taken_or_cannot_be_written_gets_a_sentence(tmp_path, b
 
     (tmp_path / "taken").mkdir()
     (tmp_path / "taken" / "thesis.tex").write_text("")
-    with pytest.raises(ValueError, match="must be new or empty; got one with files. Choose another"):
+    with pytest.raises(
+        ValueError, match="must be new or empty; got one with files. Choose another"
+    ):
         attempt(tmp_path / "taken")
     attempt(tmp_path / "run")
     with pytest.raises(ValueError, match="Continue the run in it with resume=True"):
@@ -132,7 +140,9 @@ def test_folders_that_hold_no_run_get_a_sentence(tmp_path, blobs, blob_space):
     with pytest.raises(ValueError, match="got a config without a format"):
         hp.load(tmp_path / "run", network=make_network())
     config.write_text('{"format": "hyperproto.run/3"}')
-    with pytest.raises(ValueError, match="must be complete and unchanged .`network` must be given for a RunConfig"):
+    with pytest.raises(
+        ValueError, match="must be complete and unchanged .`network` must be given for a RunConfig"
+    ):
         hp.load(tmp_path / "run", network=make_network())
     config.write_text('{"format": "other/7"}')
     with pytest.raises(ValueError, match="must be a run of format hyperproto.run/3; got other/7"):

@@ -17,18 +17,18 @@ from PIL import Image
 from sklearn.datasets import load_digits
 
 import hyperproto as hp
+from hyperproto._core.errors import NonFiniteLossError
 from hyperproto.cli.main import main
 from hyperproto.data import Bounds, Labels, Source, Split, Standardizer, TablePreprocessing
 from hyperproto.data.readers import describe_data, read_data
 from hyperproto.defaults import choose_backbone, choose_dim
+from hyperproto.runtime.tables import ColumnCode, TableEncoder
 from hyperproto.spaces.space import assign_axes
 from hyperproto.spec import DataSpec, NetworkSpec, RunSpec, SpaceSpec, TrainSettings
 from hyperproto.training import build, read_run, resume_run, train
 from hyperproto.training.build import build_space, resolve_space
 from hyperproto.training.fit import resolve_settings
 from hyperproto.training.folder import RunFolder, run_started
-from hyperproto_runtime.errors import NonFiniteLossError
-from hyperproto_runtime.tables import ColumnCode, TableEncoder
 from tests.data import layouts
 from tests.training.test_survival import contents
 
@@ -39,17 +39,21 @@ PARTS = {"data": DataSpec, "network": NetworkSpec, "space": SpaceSpec, "train": 
 
 
 # rows that are prepared already
-TABLE = TablePreprocessing(TableEncoder((ColumnCode("a", "number", (0.0,)),)), Standardizer((0.0,), (1.0,)))
+TABLE = TablePreprocessing(
+    TableEncoder((ColumnCode("a", "number", (0.0,)),)), Standardizer((0.0,), (1.0,))
+)
 
 
 def spec_of(data, **values):
     """Return a description from the names of all its parts' fields in one dict."""
     groups = {
-        part: {k: v for k, v in values.items() if k in kind.__dataclass_fields__} for part, kind in PARTS.items()
+        part: {k: v for k, v in values.items() if k in kind.__dataclass_fields__}
+        for part, kind in PARTS.items()
     }
     rest = {k: v for k, v in values.items() if not any(k in group for group in groups.values())}
     made = {
-        part: replace(data, **group) if part == "data" else PARTS[part](**group) for part, group in groups.items()
+        part: replace(data, **group) if part == "data" else PARTS[part](**group)
+        for part, group in groups.items()
     }
     return RunSpec(**made, **rest)
 
@@ -74,10 +78,14 @@ def classes(number):
 
 
 def numbers_table(root, *, rows=24, test_rows=0):
-    """Write a table of two columns of numbers, a class that follows from them and a number, with empty cells."""
+    """Write a table of two columns of numbers, a class that follows from them and a number, with
+    empty cells.
+    """
     generator = torch.Generator().manual_seed(rows)
     values = torch.randn(rows, 2, generator=generator).tolist()
-    held = [[round(x, 3), round(y, 3), "up" if x > 0 else "down", round(10 * y, 2)] for x, y in values]
+    held = [
+        [round(x, 3), round(y, 3), "up" if x > 0 else "down", round(10 * y, 2)] for x, y in values
+    ]
     held[2][0], held[3][2], held[4][3] = "", "", ""
     return layouts.write_csv(root / "numbers.csv", ["x", "y", "way", "amount"], held)
 
@@ -90,7 +98,12 @@ CASES = {
     "cub-200-2011": (layouts.write_cub200, {"image_size": 32}, (6, 6), SMALL),
     "omniart": (layouts.write_omniart, {"image_size": 32}, (8, 4), SMALL),
     "mnist": (layouts.write_mnist, {}, (40, 20), SMALL),
-    "image-folder": (lambda root: layouts.write_image_folder(root / "pets"), {"image_size": 32}, (8, 2), SMALL),
+    "image-folder": (
+        lambda root: layouts.write_image_folder(root / "pets"),
+        {"image_size": 32},
+        (8, 2),
+        SMALL,
+    ),
     "table": (numbers_table, NUMBERS, (19, 5), {}),
 }
 
@@ -99,7 +112,9 @@ CASES = {
 def test_each_data_set_is_read_counted_and_trained_on(reader, tmp_path):
     write, options, counts, network = CASES[reader]
     size = options.get("image_size")
-    data = describe_data(write(tmp_path), **{key: value for key, value in options.items() if key != "image_size"})
+    data = describe_data(
+        write(tmp_path), **{key: value for key, value in options.items() if key != "image_size"}
+    )
     assert data.reader == reader
     data = replace(data, image_size=size)
     run = train(spec_of(data, **network, **QUICK), tmp_path / "run")
@@ -132,21 +147,28 @@ def test_variants_are_read_by_name(tmp_path):
 
 def test_data_are_described_by_plain_values_or_a_sentence(tmp_path):
     assert describe_data("digits", seed=2) == DataSpec(reader="digits", options={"seed": 2})
-    with pytest.raises(FileNotFoundError, match='"nowhere" must be an existing folder or file of data'):
+    with pytest.raises(
+        FileNotFoundError, match='"nowhere" must be an existing folder or file of data'
+    ):
         describe_data("nowhere", "mnist")
     with pytest.raises(
-        ValueError, match='Unknown option for reading "omniart" "from_yaer".*Did you mean "from_year"'
+        ValueError,
+        match='Unknown option for reading "omniart" "from_yaer".*Did you mean "from_year"',
     ):
         describe_data(layouts.write_omniart(tmp_path), from_yaer=3)
     mnist = describe_data(layouts.write_mnist(tmp_path), "mnist")
     with pytest.raises(ValueError, match='Unknown option for reading "mnist" "deskew"'):
         read_data(replace(mnist, options={"deskew": True}))
-    with pytest.raises(ValueError, match='Unknown field of TrainSettings "epoch".*Did you mean "epochs"'):
+    with pytest.raises(
+        ValueError, match='Unknown field of TrainSettings "epoch".*Did you mean "epochs"'
+    ):
         RunSpec.from_dict({"data": asdict(NOTHING), "train": {"epoch": 3}})
 
 
 def recipe_for(path, **more):
-    return spec_of(describe_data(path, **NUMBERS), **{"epochs": 3, "batch_size": 4, "patience": 9, **more})
+    return spec_of(
+        describe_data(path, **NUMBERS), **{"epochs": 3, "batch_size": 4, "patience": 9, **more}
+    )
 
 
 @pytest.fixture(scope="module")
@@ -191,11 +213,27 @@ main(sys.argv[1:])
 
 def test_a_killed_command_is_resumed_to_the_same_bits(unbroken, tmp_path):
     path, whole = unbroken
-    command = ["train", "--data", str(path), "--classes", "way", "--range", "amount", "--epochs", "3"]
+    command = [
+        "train",
+        "--data",
+        str(path),
+        "--classes",
+        "way",
+        "--range",
+        "amount",
+        "--epochs",
+        "3",
+    ]
     command += ["--batch-size", "4", "--patience", "9", "--folder", str(tmp_path / "run")]
     threads = str(torch.get_num_threads())
-    environment = {**os.environ, "OMP_NUM_THREADS": threads, "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run([sys.executable, "-c", KILLED, *command], capture_output=True, env=environment, timeout=120)
+    environment = {
+        **os.environ,
+        "OMP_NUM_THREADS": threads,
+        "PYTHONPATH": os.pathsep.join(sys.path),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED, *command], capture_output=True, env=environment, timeout=120
+    )
     assert done.returncode == -9, done.stderr
     assert not (tmp_path / "run" / "metrics.json").exists()
     said = []
@@ -207,7 +245,9 @@ def test_a_killed_command_is_resumed_to_the_same_bits(unbroken, tmp_path):
 
 
 def test_data_that_come_with_a_library_are_at_no_path(tmp_path):
-    with pytest.raises(ValueError, match='must be left out for "digits", which comes with scikit-learn'):
+    with pytest.raises(
+        ValueError, match='must be left out for "digits", which comes with scikit-learn'
+    ):
         read_data(describe_data("digits"), tmp_path)
 
 
@@ -218,7 +258,9 @@ def test_moved_data_are_asked_for_and_their_test_table_moves_along(tmp_path):
     data = describe_data(path, **NUMBERS, test=first / "test.csv")
     train(spec_of(data, **QUICK), tmp_path / "run")
     first.rename(tmp_path / "second")
-    with pytest.raises(FileNotFoundError, match='must still be at ".*first/numbers.csv"..*data=PATH'):
+    with pytest.raises(
+        FileNotFoundError, match='must still be at ".*first/numbers.csv"..*data=PATH'
+    ):
         resume_run(tmp_path / "run")
     run = resume_run(tmp_path / "run", path=tmp_path / "second" / "numbers.csv")
     assert len(run.history) == 1
@@ -232,10 +274,14 @@ def test_other_data_are_refused_by_name(tmp_path):
         resume_run(tmp_path / "run", path=path)
 
 
-def test_a_folder_that_holds_a_run_is_left_alone_and_one_that_failed_is_not_kept(unbroken, tmp_path):
+def test_a_folder_that_holds_a_run_is_left_alone_and_one_that_failed_is_not_kept(
+    unbroken, tmp_path
+):
     path, folder = unbroken
     before = contents(folder)
-    with pytest.raises(ValueError, match="must be new or empty; got one with files. Continue the run in it with"):
+    with pytest.raises(
+        ValueError, match="must be new or empty; got one with files. Continue the run in it with"
+    ):
         train(recipe_for(path), folder)
     assert contents(folder) == before
     with pytest.raises(ValueError, match="Unknown measure to monitor"):
@@ -271,13 +317,17 @@ def test_two_that_start_the_same_run_do_not_meet(tmp_path, resume):
 def test_a_run_that_fit_began_cannot_be_resumed_from_its_folder(tmp_path, blobs, blob_space):
     network = hp.models.MLP(3, 4, hidden=(4,))
     hp.fit(network, blob_space, blobs, epochs=1, folder=tmp_path / "run")
-    with pytest.raises(ValueError, match="must be trained from a description to be resumed; got a run of fit"):
+    with pytest.raises(
+        ValueError, match="must be trained from a description to be resumed; got a run of fit"
+    ):
         resume_run(tmp_path / "run")
 
 
 def test_numbers_beyond_given_bounds_are_scored_in_validation(tmp_path):
     path = numbers_table(tmp_path)
-    test = layouts.write_csv(tmp_path / "test.csv", ["x", "y", "way", "amount"], [[0.1, 0.2, "up", 1000]])
+    test = layouts.write_csv(
+        tmp_path / "test.csv", ["x", "y", "way", "amount"], [[0.1, 0.2, "up", 1000]]
+    )
     data = describe_data(path, **NUMBERS, test=test, bounds={"amount": [-5, 5]})
     with pytest.warns(UserWarning, match='values of "amount" lie beyond its bounds'):
         run = train(spec_of(data, **QUICK))
@@ -306,7 +356,9 @@ def test_the_dimension_follows_the_tasks():
         tasks |= {f"r{i}": hp.Range(0, 1) for i in range(ranges)}
         hp.Space(choose_dim(counts, ranges), tasks)
         axes = assign_axes(choose_dim(counts, ranges, separate=True), tasks, separate=True)
-        assert [part.stop - part.start for part in axes.values()] == [2] * len(counts) + [8] * ranges
+        assert [part.stop - part.start for part in axes.values()] == [2] * len(counts) + [
+            8
+        ] * ranges
 
 
 def test_classes_and_numbers_have_spheres_of_their_own_where_there_is_room():
@@ -316,7 +368,11 @@ def test_classes_and_numbers_have_spheres_of_their_own_where_there_is_room():
     assert (space.tasks["year"].margin, space.tasks["year"].loss) == (0, "absolute")
     for choice in ({"dim": 3}, {"kind": "sphere"}):
         assert not space_of(spec_of(NOTHING, **choice), both).separate
-    for alone in ({"kind": classes(5)}, {"year": Bounds(0, 1)}, {"year": Bounds(0, 1), "month": Bounds(1, 12)}):
+    for alone in (
+        {"kind": classes(5)},
+        {"year": Bounds(0, 1)},
+        {"year": Bounds(0, 1), "month": Bounds(1, 12)},
+    ):
         assert not space_of(spec_of(NOTHING), alone).separate
     assert space_of(spec_of(NOTHING), {"year": Bounds(0, 1)}).tasks["year"].loss == "absolute"
     assert space_of(spec_of(NOTHING, loss="squared_cosine"), both).tasks["year"].loss == "squared"
@@ -396,11 +452,21 @@ def test_auto_stands_for_a_rule_in_classes_and_dimensions(num_classes, choice, l
             "data",
         ),
         (8, {"dim": 3, "prior": "none"}, "free_norm_softmax", {}, "none"),
-        (8, {"dim": 3, "prior": "none", "loss_options": {"gain": 2.0}}, "free_norm_softmax", {"gain": 2.0}, "none"),
+        (
+            8,
+            {"dim": 3, "prior": "none", "loss_options": {"gain": 2.0}},
+            "free_norm_softmax",
+            {"gain": 2.0},
+            "none",
+        ),
     ],
 )
-def test_on_frozen_features_few_dimensions_have_a_rule_of_their_own(num_classes, choice, loss, options, prior):
-    source = replace(source_of({"kind": classes(num_classes)}), preprocessing=hp.data.ImagePreprocessing(8))
+def test_on_frozen_features_few_dimensions_have_a_rule_of_their_own(
+    num_classes, choice, loss, options, prior
+):
+    source = replace(
+        source_of({"kind": classes(num_classes)}), preprocessing=hp.data.ImagePreprocessing(8)
+    )
     found = resolve_space(SpaceSpec(**choice), source)
     assert (found.loss, found.loss_options, found.prior) == (loss, options, prior)
 
@@ -409,9 +475,14 @@ def test_on_frozen_features_prototypes_keep_the_order_of_the_prior_alone(monkeyp
     methods = []
     original = build.place
     monkeypatch.setattr(
-        build, "place", lambda *args, method, **more: methods.append(method) or original(*args, **more)
+        build,
+        "place",
+        lambda *args, method, **more: methods.append(method) or original(*args, **more),
     )
-    rows, labels = torch.randn(80, 5, generator=torch.Generator().manual_seed(0)), torch.arange(80) % 8
+    rows, labels = (
+        torch.randn(80, 5, generator=torch.Generator().manual_seed(0)),
+        torch.arange(80) % 8,
+    )
     source = source_of({"kind": classes(8)}, Split(rows, {"kind": labels}))
     for found in (source, replace(source, preprocessing=hp.data.ImagePreprocessing(8))):
         build_space(SpaceSpec(dim=3), found, seed=0)
@@ -423,9 +494,17 @@ def test_a_composite_space_has_a_margin_of_its_own():
     space = space_of(spec_of(NOTHING, kind="composite"), targets)
     assert type(space) is hp.spaces.CompositeSpace
     assert space.tasks["year"].margin == 0.1
-    assert space_of(spec_of(NOTHING, kind="composite", margin=0.2), targets).tasks["year"].margin == 0.2
+    assert (
+        space_of(spec_of(NOTHING, kind="composite", margin=0.2), targets).tasks["year"].margin
+        == 0.2
+    )
     assert space_of(spec_of(NOTHING, kind="sphere"), targets).tasks["year"].margin == 0.1
-    assert space_of(spec_of(NOTHING, kind="sphere", loss="squared_cosine"), targets).tasks["year"].margin == 0
+    assert (
+        space_of(spec_of(NOTHING, kind="sphere", loss="squared_cosine"), targets)
+        .tasks["year"]
+        .margin
+        == 0
+    )
 
 
 @pytest.mark.parametrize(
@@ -449,14 +528,25 @@ def test_next_to_numbers_lengths_are_free_and_poles_avoided(choice, chosen):
 
 @pytest.mark.parametrize(("counts", "numbers"), [([12_000, 5], 0), ([10, 5], 1), ([7], 0), ([], 1)])
 def test_every_way_in_chooses_the_same_losses_and_rates(counts, numbers):
-    targets = {f"c{i}": Labels([f"{i}.{k}" for k in range(count)]) for i, count in enumerate(counts)}
+    targets = {
+        f"c{i}": Labels([f"{i}.{k}" for k in range(count)]) for i, count in enumerate(counts)
+    }
     targets |= {f"n{i}": Bounds(0.0, 1.0) for i in range(numbers)}
-    rows = {name: torch.zeros(4, dtype=torch.int64 if name[0] == "c" else torch.float64) for name in targets}
+    rows = {
+        name: torch.zeros(4, dtype=torch.int64 if name[0] == "c" else torch.float64)
+        for name in targets
+    }
     source = Source("rows", Split(torch.randn(4, 3), rows), None, targets, TABLE)
     dim = 20 if counts else 8
     built = build_space(SpaceSpec(dim=dim), source, seed=0)
-    tasks = {name: hp.Classes(known.num_classes, loss="auto") for name, known in targets.items() if name[0] == "c"}
-    tasks |= {name: hp.Range(0, 1, margin=built.tasks[name].margin) for name in targets if name[0] == "n"}
+    tasks = {
+        name: hp.Classes(known.num_classes, loss="auto")
+        for name, known in targets.items()
+        if name[0] == "c"
+    }
+    tasks |= {
+        name: hp.Range(0, 1, margin=built.tasks[name].margin) for name in targets if name[0] == "n"
+    }
     own = hp.Space(dim, tasks)
     for name in tasks:
         if name[0] == "c":
@@ -470,7 +560,9 @@ def test_numbers_alone_are_the_papers_loss():
 
 
 def test_few_dimensions_get_a_data_driven_prior(generator):
-    centers = torch.tensor([[5.0, 0, 0], [5.0, 1, 0], [-5.0, 0, 1], [-5.0, 0, 0], [0, 6.0, 0], [0, 6.0, 1]])
+    centers = torch.tensor(
+        [[5.0, 0, 0], [5.0, 1, 0], [-5.0, 0, 1], [-5.0, 0, 0], [0, 6.0, 0], [0, 6.0, 1]]
+    )
     labels = torch.arange(6).repeat_interleave(20)
     seen = Split(centers[labels] + 0.2 * torch.randn(120, 3, generator=generator), {"kind": labels})
     space = space_of(spec_of(NOTHING, dim=3), {"kind": classes(6)}, seen)
@@ -484,7 +576,9 @@ def test_what_is_validated_on_is_not_in_the_prior(monkeypatch):
     seen = []
     real = build.from_data
     monkeypatch.setattr(
-        build, "from_data", lambda x, y, *rest, **options: seen.append(len(y)) or real(x, y, *rest, **options)
+        build,
+        "from_data",
+        lambda x, y, *rest, **options: seen.append(len(y)) or real(x, y, *rest, **options),
     )
     run = train(spec_of(describe_data("digits"), dim=3, valid_share=0.5, epochs=1), progress=False)
     assert seen == [676]
@@ -497,15 +591,22 @@ def test_image_files_get_a_data_driven_prior_too(tmp_path):
         for number in range(4):
             stripes = np.zeros((20, 20, 3))
             stripes[:: kind // 2 + 2] = 200
-            pixels = np.clip(stripes + 30 * (kind % 2) + rng.normal(0, 5, stripes.shape), 0, 255).astype(np.uint8)
+            pixels = np.clip(
+                stripes + 30 * (kind % 2) + rng.normal(0, 5, stripes.shape), 0, 255
+            ).astype(np.uint8)
             (tmp_path / "img" / str(kind)).mkdir(parents=True, exist_ok=True)
             Image.fromarray(pixels).save(tmp_path / "img" / str(kind) / f"{number}.png")
     (tmp_path / "img" / "5" / "torn.png").write_bytes(b"no image")
     said = []
-    recipe = spec_of(describe_data(tmp_path / "img"), dim=3, skip_corrupt=True, epochs=1, keep="stream")
+    recipe = spec_of(
+        describe_data(tmp_path / "img"), dim=3, skip_corrupt=True, epochs=1, keep="stream"
+    )
     with pytest.warns(UserWarning, match="torn.png"):
         train(recipe, tmp_path / "run", progress=False, say=said.append)
-    assert said[0] == "Images are 20 x 20 pixels for the network: the shorter side of the files is 20 (median)."
+    assert (
+        said[0]
+        == "Images are 20 x 20 pixels for the network: the shorter side of the files is 20 (median)."
+    )
     assert "free norm softmax loss, prototypes placed by" in said[1]
     assert "examples by patches of images (6 of 6 classes)" in said[1]
     assert "projected" in hp.load(tmp_path / "run").space.prototypes["class"].certificate.method
@@ -514,7 +615,21 @@ def test_image_files_get_a_data_driven_prior_too(tmp_path):
 def test_a_folder_called_data_is_not_taken_for_a_prior(tmp_path, monkeypatch, capsys):
     (tmp_path / "data").mkdir()
     monkeypatch.chdir(tmp_path)
-    main(["train", "--data", "digits", "--dim", "3", "--prior", "data", "--epochs", "1", "--folder", "run"])
+    main(
+        [
+            "train",
+            "--data",
+            "digits",
+            "--dim",
+            "3",
+            "--prior",
+            "data",
+            "--epochs",
+            "1",
+            "--folder",
+            "run",
+        ]
+    )
     assert "prototypes placed by 1348 examples" in capsys.readouterr().out
 
 
@@ -538,13 +653,17 @@ def test_prototypes_of_a_file_go_to_the_classes_they_are_named_for(tmp_path):
     space = space_of(spec, targets)
     placed = hp.Prototypes.load(tmp_path / "p").vectors
     assert space.dim == 5 + 8
-    assert space_of(spec_of(NOTHING, kind="sphere", prototypes=str(tmp_path / "p")), targets).dim == 6
+    assert (
+        space_of(spec_of(NOTHING, kind="sphere", prototypes=str(tmp_path / "p")), targets).dim == 6
+    )
     assert torch.equal(space.prototypes["animal"].vectors, placed[[1, 2, 0]])
     hp.place(3, 4).save(tmp_path / "unnamed")
     unnamed = space_of(spec_of(NOTHING, prototypes=str(tmp_path / "unnamed")), targets)
     assert unnamed.tasks["animal"].names[0] == "cat"
     hp.place(["ox", "cat", "hen"], 5).save(tmp_path / "p")
-    with pytest.raises(ValueError, match='for each of the 3 classes of "animal"; got others, such as "hen"'):
+    with pytest.raises(
+        ValueError, match='for each of the 3 classes of "animal"; got others, such as "hen"'
+    ):
         space_of(spec, targets)
     with pytest.raises(ValueError, match="data have one class task; got 0 class tasks"):
         space_of(spec, {"age": Bounds(0, 9)})
@@ -559,7 +678,9 @@ def test_a_prior_places_like_classes_together(tmp_path):
     assert cosine[0, 2] > cosine[0, 1]
     assert space.tasks["age"].margin == 0.2
     assert isinstance(space.tasks["kind"].loss, hp.losses.CosineSoftmax)
-    with pytest.raises(ValueError, match="`prior` must be left out where `prototypes` are placed already"):
+    with pytest.raises(
+        ValueError, match="`prior` must be left out where `prototypes` are placed already"
+    ):
         SpaceSpec(prior="a", prototypes="b")
     with pytest.raises(ValueError, match="`dim` must be left out of a conventional space"):
         SpaceSpec(prior="a", kind="conventional")
@@ -583,11 +704,15 @@ def test_a_description_goes_through_json_and_back():
 def test_data_are_cut_down_as_described(tmp_path):
     path = layouts.write_cifar100_binary(tmp_path)
     described = describe_data(path)
-    source = build.build_source(replace(described, first_classes=2, train_examples=4, test_examples=2))
+    source = build.build_source(
+        replace(described, first_classes=2, train_examples=4, test_examples=2)
+    )
     assert len(source.targets["class"].names) == 2
     assert (len(source.train), len(source.test)) == (4, 2)
     assert torch.bincount(source.train.targets["class"]).tolist() == [2, 2]
-    source = build.build_source(replace(described, valid_examples=3, image_size=16, tasks=("class",)))
+    source = build.build_source(
+        replace(described, valid_examples=3, image_size=16, tasks=("class",))
+    )
     assert (len(source.train), len(source.test)) == (9, 3)
     assert source.preprocessing.size == source.preprocessing.resize == 16
     with pytest.raises(ValueError, match='"cifar-100" must have 99 classes; got'):
@@ -596,11 +721,19 @@ def test_data_are_cut_down_as_described(tmp_path):
 
 def test_two_heads_do_not_diverge_by_default_where_squared_error_does(tmp_path):
     pixels, digits = load_digits(return_X_y=True)
-    table = pd.DataFrame(pixels).add_prefix("pixel ").assign(digit=[f"is {digit}" for digit in digits])
+    table = (
+        pd.DataFrame(pixels).add_prefix("pixel ").assign(digit=[f"is {digit}" for digit in digits])
+    )
     table.to_csv(tmp_path / "digits.csv", index=False)
     data = describe_data(tmp_path / "digits.csv", ranges=["pixel 20"])
     settings = TrainSettings(epochs=2, lr=0.1)
     with pytest.raises(NonFiniteLossError):
-        train(RunSpec(data=data, space=SpaceSpec(kind="conventional", loss="squared_cosine"), train=settings))
+        train(
+            RunSpec(
+                data=data,
+                space=SpaceSpec(kind="conventional", loss="squared_cosine"),
+                train=settings,
+            )
+        )
     run = train(RunSpec(data=data, space=SpaceSpec(kind="conventional"), train=settings))
     assert run.metrics["pixel 20/mae"] < run.constant["pixel 20/mae"]

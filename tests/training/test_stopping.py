@@ -22,7 +22,9 @@ def test_the_first_of_the_best_epochs_is_the_best():
     assert best_epoch(history(math.nan, None, 0.0)) == 2
     assert best_epoch(history(math.nan, math.nan)) is None
     assert best_epoch([{"valid": {}}]) is None
-    with pytest.raises(ValueError, match='Unknown measure to monitor "acuracy".*Did you mean "accuracy"'):
+    with pytest.raises(
+        ValueError, match='Unknown measure to monitor "acuracy".*Did you mean "accuracy"'
+    ):
         best_epoch(history(0.1), "acuracy")
 
 
@@ -52,7 +54,9 @@ def scripted(monkeypatch):
 def test_a_run_ends_when_patience_does(blobs, blob_space, tmp_path, scripted):
     scripted(0.1, 0.6, 0.5, 0.6, 0.9)
     folder = tmp_path / "run"
-    run = hp.fit(make_network(), blob_space, blobs, valid=blobs, epochs=9, patience=2, folder=folder)
+    run = hp.fit(
+        make_network(), blob_space, blobs, valid=blobs, epochs=9, patience=2, folder=folder
+    )
     assert len(run.history) == 4
     assert run.best["epoch"] == 1
 
@@ -72,19 +76,30 @@ def test_the_best_weights_are_those_of_the_best_epoch(blobs, blob_space, tmp_pat
     assert torch.equal(network[0].weight, seen[2])
 
 
-def test_a_measure_that_will_not_be_there_is_named_before_the_first_step(blobs, blob_space, tmp_path):
+def test_a_measure_that_will_not_be_there_is_named_before_the_first_step(
+    blobs, blob_space, tmp_path
+):
     with pytest.raises(
-        ValueError, match='Unknown measure to monitor "size/accuracy". Choose from: "kind/accuracy", "si'
+        ValueError,
+        match='Unknown measure to monitor "size/accuracy". Choose from: "kind/accuracy", "si',
     ):
         hp.fit(
-            make_network(), blob_space, blobs, valid=blobs, epochs=1, monitor="size/accuracy", folder=tmp_path / "r"
+            make_network(),
+            blob_space,
+            blobs,
+            valid=blobs,
+            epochs=1,
+            monitor="size/accuracy",
+            folder=tmp_path / "r",
         )
     assert not (tmp_path / "r").exists()
 
 
 def test_which_weights_to_load_is_checked(blobs, blob_space, tmp_path):
     hp.fit(make_network(), blob_space, blobs, epochs=1, folder=tmp_path / "run")
-    with pytest.raises(FileNotFoundError, match="must hold weights; .* may have had no validation data"):
+    with pytest.raises(
+        FileNotFoundError, match="must hold weights; .* may have had no validation data"
+    ):
         hp.load(tmp_path / "run", which="best", network=make_network())
     with pytest.raises(ValueError, match='Unknown weights "beste"'):
         hp.load(tmp_path / "run", which="beste", network=make_network())
@@ -96,13 +111,23 @@ def test_a_run_can_end_with_the_weights_of_its_best_epoch(blobs, blob_space, tmp
     run = hp.fit(stored, blob_space, blobs, folder=tmp_path / "run", **settings)
     hp.fit(kept, blob_space, blobs, restore_best=True, **settings)
     again = make_network(seed=3)
-    hp.fit(again, blob_space, blobs, restore_best=True, folder=tmp_path / "run", resume=True, **settings)
+    hp.fit(
+        again,
+        blob_space,
+        blobs,
+        restore_best=True,
+        folder=tmp_path / "run",
+        resume=True,
+        **settings,
+    )
     stored_best = load_file(tmp_path / "run" / "best.safetensors")
     assert best_epoch(run.history, "size/mae") is not None
     for name, weights in kept.state_dict().items():
         assert torch.equal(weights, stored_best[f"network.{name}"])
         assert torch.equal(weights, again.state_dict()[name])
-    with pytest.raises(ValueError, match="`restore_best` must be left out where there is no validation data"):
+    with pytest.raises(
+        ValueError, match="`restore_best` must be left out where there is no validation data"
+    ):
         hp.fit(kept, blob_space, blobs, epochs=1, restore_best=True)
 
 

@@ -29,11 +29,19 @@ def contents(folder):
 
 @pytest.fixture(scope="module")
 def lives(tmp_path_factory):
-    """Run every kind without a break and three times with deaths, in one process that imports torch once."""
+    """Run every kind without a break and three times with deaths, in one process that imports torch
+    once.
+    """
     folder = tmp_path_factory.mktemp("lives")
     command = [sys.executable, "-m", "tests.training.lives", str(folder), "3"]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=240)
+    environment = {
+        **os.environ,
+        "OMP_NUM_THREADS": "1",
+        "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path]),
+    }
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=240
+    )
     assert done.returncode == 0, done.stderr
     return folder, json.loads(done.stdout.splitlines()[-1])
 
@@ -43,7 +51,13 @@ def test_a_run_killed_at_random_ends_in_the_same_bits(lives, kind):
     folder, deaths = lives[0] / kind, lives[1][kind]
     assert sum(deaths) >= 6
     unbroken = contents(folder / "unbroken")
-    assert {"config.json", "last.safetensors", "best.safetensors", "epochs.jsonl", "metrics.json"} <= set(unbroken)
+    assert {
+        "config.json",
+        "last.safetensors",
+        "best.safetensors",
+        "epochs.jsonl",
+        "metrics.json",
+    } <= set(unbroken)
     for seed in range(len(deaths)):
         broken = contents(folder / f"broken{seed}")
         assert set(broken) == set(unbroken)
@@ -64,7 +78,9 @@ def fit(folder, *, hook=None, after=-1, blobs=None, **settings):
     space.observe = observe
     data = make_blobs() if blobs is None else blobs
     settings = {"epochs": 3, "batch_size": 30, **settings}
-    return hp.fit(make_network(), space, data, valid=make_blobs(40, seed=1), folder=folder, **settings)
+    return hp.fit(
+        make_network(), space, data, valid=make_blobs(40, seed=1), folder=folder, **settings
+    )
 
 
 def test_a_full_disk_leaves_the_last_checkpoint_and_a_sentence(tmp_path):
@@ -93,7 +109,9 @@ def test_a_full_disk_at_the_start_gets_a_sentence_too(tmp_path):
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (50, hard))
-        with pytest.raises(OSError, match="can be written .File too large.*Nothing can be resumed yet"):
+        with pytest.raises(
+            OSError, match="can be written .File too large.*Nothing can be resumed yet"
+        ):
             fit(tmp_path / "full")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
@@ -144,7 +162,9 @@ def test_resuming_what_is_finished_changes_nothing_and_gives_the_run_back(tmp_pa
 
 
 def test_a_run_killed_at_its_start_is_started_again(tmp_path, monkeypatch):
-    monkeypatch.setattr(hp.Prototypes, "save", lambda self, path: (_ for _ in ()).throw(KeyboardInterrupt))
+    monkeypatch.setattr(
+        hp.Prototypes, "save", lambda self, path: (_ for _ in ()).throw(KeyboardInterrupt)
+    )
     with pytest.raises(KeyboardInterrupt):
         fit(tmp_path / "run")
     assert [path.name for path in (tmp_path / "run").iterdir()] == ["config.json"]
@@ -169,7 +189,11 @@ def test_a_run_killed_before_its_config_leaves_no_trouble(tmp_path):
 THEIRS = {
     "one file called like ours": {"prototypes.0.safetensors": "mine"},
     "a name that only begins like ours": {"prototypes.final.safetensors": "mine"},
-    "a saved model": {"prototypes.0.safetensors": "mine", "estimator.json": "{}", "last.safetensors": "mine"},
+    "a saved model": {
+        "prototypes.0.safetensors": "mine",
+        "estimator.json": "{}",
+        "last.safetensors": "mine",
+    },
     "a temporary file of another program": {".download.part": "mine"},
     "a description of another kind": {"spec.json": '{"flour": 500}'},
     "features of the user next to a description": {
@@ -221,7 +245,10 @@ def test_a_line_cut_short_does_not_hide_the_others(tmp_path):
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"lr": 0.02}, "must be resumed as it was started, with lr=0.01; got 0.02. Choose another folder"),
+        (
+            {"lr": 0.02},
+            "must be resumed as it was started, with lr=0.01; got 0.02. Choose another folder",
+        ),
         ({"epochs": 4}, "with epochs=3; got 4"),
         ({"blobs": make_blobs(90)}, "with data.train=120; got 90"),
         ({"preprocessing": {"kind": "table"}}, "with preprocessing=None; got {'kind': 'table'}"),
@@ -242,12 +269,16 @@ def test_resuming_with_another_space_or_network_gets_a_sentence(tmp_path, blobs,
     held = blob_space.prototypes["kind"]
     turned = hp.Prototypes(held.vectors.flip(0), held.certificate, held.names)
     moved = hp.Space(3, kind=hp.Classes(turned), size=hp.Range(-1, 1))
-    with pytest.raises(ValueError, match="with its own prototypes, prototypes.0.safetensors; got others"):
+    with pytest.raises(
+        ValueError, match="with its own prototypes, prototypes.0.safetensors; got others"
+    ):
         hp.fit(make_network(), moved, blobs, resume=True, **settings)
     other = torch.nn.Sequential(torch.nn.Linear(4, 3))
     with pytest.raises(ValueError, match="The weights must fit the network given"):
         hp.fit(other, blob_space, blobs, resume=True, **settings)
-    with pytest.raises(ValueError, match="`folder` must be that of the run to continue with resume=True"):
+    with pytest.raises(
+        ValueError, match="`folder` must be that of the run to continue with resume=True"
+    ):
         hp.fit(make_network(), blob_space, blobs, epochs=1, resume=True)
 
 
@@ -259,7 +290,8 @@ def test_a_damaged_checkpoint_gets_a_sentence(tmp_path):
         fit(tmp_path / "run", resume=True)
     path.write_bytes((tmp_path / "run" / "last.safetensors").read_bytes())
     with pytest.raises(
-        ValueError, match="must be a checkpoint of format hyperproto.checkpoint/1; got a file without a format"
+        ValueError,
+        match="must be a checkpoint of format hyperproto.checkpoint/1; got a file without a format",
     ):
         fit(tmp_path / "run", resume=True)
 

@@ -1,4 +1,6 @@
-"""A run's folder may come from anywhere: a damaged or hostile one gets a sentence, and nothing it names is run."""
+"""A run's folder may come from anywhere: a damaged or hostile one gets a sentence, and nothing it
+names is run.
+"""
 
 import json
 import shutil
@@ -38,7 +40,9 @@ def change(folder, part, **values):
     path.write_text(json.dumps(config))
 
 
-OWN = dict.fromkeys(("in_features", "hidden", "dropout", "norm"), DROP)  # what only a perceptron takes
+OWN = dict.fromkeys(
+    ("in_features", "hidden", "dropout", "norm"), DROP
+)  # what only a perceptron takes
 
 
 @pytest.mark.parametrize(
@@ -77,7 +81,10 @@ def test_a_network_of_a_hostile_config_is_refused(folder, tmp_path, monkeypatch,
         ({"tasks": 3}, "be what its config.json can build"),
         ({"tasks": [{"name": "kind"}]}, "be what its config.json can build; got KeyError: 'task'"),
         ({"tasks": [{"name": "kind", "task": "__import__('os')"}]}, "Unknown task"),
-        ({"tasks": [{"name": "x", "task": "range", "low": 0, "high": float("inf")}]}, "`high` must be finite"),
+        (
+            {"tasks": [{"name": "x", "task": "range", "low": 0, "high": float("inf")}]},
+            "`high` must be finite",
+        ),
         ({"tasks": [{"name": "x", "task": "range", "low": 0, "high": 1, "evil": 1}]}, "TypeError"),
     ],
 )
@@ -88,9 +95,13 @@ def test_a_space_of_a_hostile_config_is_refused(folder, values, sentence):
 
 
 def test_missing_prototypes_are_named_and_never_placed_again(folder, monkeypatch):
-    monkeypatch.setattr("hyperproto.spaces.space.place", lambda *_, **__: pytest.fail("placed again"))
+    monkeypatch.setattr(
+        "hyperproto.spaces.space.place", lambda *_, **__: pytest.fail("placed again")
+    )
     (folder / "prototypes.0.safetensors").unlink()
-    with pytest.raises(FileNotFoundError, match='prototypes.0.safetensors" must hold the prototypes of "kind"'):
+    with pytest.raises(
+        FileNotFoundError, match='prototypes.0.safetensors" must hold the prototypes of "kind"'
+    ):
         hp.load(folder)
 
 
@@ -115,5 +126,7 @@ def test_a_network_of_ones_own_is_asked_for(folder):
     change(folder, "network")
     with pytest.raises(ValueError, match="`network` must be given for"):
         hp.load(folder)
-    network, _ = hp.load(folder, network=create_backbone("mlp", out_dim=3, in_features=4, hidden=[8]))
+    network, _ = hp.load(
+        folder, network=create_backbone("mlp", out_dim=3, in_features=4, hidden=[8])
+    )
     assert not network.training

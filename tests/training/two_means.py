@@ -1,4 +1,5 @@
-"""Run by test_deep_ncm.py: two processes train all forms of Deep NCM, and each writes down what it got.
+"""Run by test_deep_ncm.py: two processes train all forms of Deep NCM, and each writes down what it
+got.
 
 They are forked, not started by torchrun, so that torch is imported once.
 """
@@ -32,7 +33,12 @@ def main(path: str) -> None:
 
 def fork(path: str, port: str) -> None:
     """Train in two children, which find each other as torchrun's would."""
-    os.environ |= {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "ACCELERATE_USE_CPU": "true"}
+    os.environ |= {
+        "WORLD_SIZE": "2",
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": port,
+        "ACCELERATE_USE_CPU": "true",
+    }
     assert hp.fit  # imports what training needs
     children = []
     for rank in ("0", "1"):

@@ -1,4 +1,6 @@
-"""Run under torchrun by test_processes.py: trains, and lets the first process write down what it got."""
+"""Run under torchrun by test_processes.py: trains, and lets the first process write down what it
+got.
+"""
 
 import atexit
 import os
@@ -23,7 +25,9 @@ class CutError(Exception):
 
 
 def check_resuming(folder: Path, space: hp.Space, data: object) -> None:
-    """Batch statistics and random numbers differ between processes; resuming gives each its own back."""
+    """Batch statistics and random numbers differ between processes; resuming gives each its own
+    back.
+    """
     distributed.AGREE_EVERY = 3
 
     def train(name: str, cut: int = -1, **more: object) -> None:
@@ -52,7 +56,9 @@ def check_resuming(folder: Path, space: hp.Space, data: object) -> None:
     train("broken", resume=True)
     torch.distributed.barrier()
     for name in ("last.safetensors", "epochs.jsonl", "checkpoint.safetensors", "metrics.json"):
-        assert (folder / "broken" / name).read_bytes() == (folder / "unbroken" / name).read_bytes(), name
+        assert (folder / "broken" / name).read_bytes() == (
+            folder / "unbroken" / name
+        ).read_bytes(), name
 
 
 def main(path: str, reduction: str) -> None:
@@ -66,10 +72,16 @@ def main(path: str, reduction: str) -> None:
     network = make_network()
     lr = 0.02 if reduction == "mean" else 0.002
     settings = {"epochs": 3, "batch_size": 16, "lr": lr, "reduction": reduction}
-    parts = 2 if torch.distributed.is_torchelastic_launched() else 1  # each process in parts, against one whole batch
+    parts = (
+        2 if torch.distributed.is_torchelastic_launched() else 1
+    )  # each process in parts, against one whole batch
     run = hp.fit(network, space, data, valid=data, accumulate=parts, **settings)
-    assert Accelerator().num_processes == int(os.environ.get("WORLD_SIZE", "1"))  # they did work together
-    few = hp.evaluate(network, space, (data.inputs[:1], {k: v[:1] for k, v in data.targets.items()}))
+    assert Accelerator().num_processes == int(
+        os.environ.get("WORLD_SIZE", "1")
+    )  # they did work together
+    few = hp.evaluate(
+        network, space, (data.inputs[:1], {k: v[:1] for k, v in data.targets.items()})
+    )
     assert set(few) == {"kind/accuracy", "size/mae"}  # also where a process had no example
     if not torch.distributed.is_initialized() or torch.distributed.get_rank() == 0:
         weights = torch.cat([p.detach().flatten() for p in network.parameters()])
@@ -81,9 +93,13 @@ def main(path: str, reduction: str) -> None:
 
 
 def check_left() -> None:
-    """A thread of the group that outlives it may want the interpreter when it has ended: the process would abort."""
+    """A thread of the group that outlives it may want the interpreter when it has ended: the
+    process would abort.
+    """
     tasks = Path("/proc/self/task")  # Linux
-    names = [(task / "comm").read_text().strip() for task in tasks.iterdir()] if tasks.exists() else []
+    names = (
+        [(task / "comm").read_text().strip() for task in tasks.iterdir()] if tasks.exists() else []
+    )
     if "pt_gloo_runloop" in names:
         os._exit(3)  # what an exit handler raises does not end the process
 

@@ -1,1 +1,3 @@
-"""Shelf 0: errors and their wording, choices, files, seeds. Imports neither torch nor any other shelf."""
+"""Shelf 0: errors and their wording, choices, files, seeds. Imports neither torch nor any other
+shelf.
+"""

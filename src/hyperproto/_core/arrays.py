@@ -1,17 +1,40 @@
 """Arrays of numpy from a file, and class ids from whatever holds them."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from hyperproto_runtime.arrays import Numbers, Values, to_numbers
-from hyperproto_runtime.errors import InputError, InputTypeError, MissingDataError
+from .errors import InputError, InputTypeError, MissingDataError
+
+Numbers: TypeAlias = npt.NDArray[np.float64]
+Values: TypeAlias = Any  # an array, a tensor, or nested lists
+
+
+def to_numbers(values: Values, name: str, *, ndim: int, finite: bool = True) -> Numbers:
+    """Return a float64 array with ``ndim`` axes and at least one row; ``finite`` also checks the
+    values.
+    """
+    # a tensor is made double, since numpy has no bfloat16
+    array = np.asarray(values.detach().cpu().double() if hasattr(values, "detach") else values)
+    if array.dtype.kind not in "fiub":
+        raise InputTypeError(name, "be numbers", array.dtype)
+    if array.ndim != ndim or not len(array):
+        shape = "(n, num_classes)" if ndim == 2 else "(n,)"
+        raise InputError(name, f"have shape {shape} with at least one row", array.shape)
+    array = array.astype(np.float64)
+    if finite and not np.isfinite(array).all():
+        rows = np.flatnonzero(~np.isfinite(array).reshape(len(array), -1).all(axis=1))
+        got = f"NaN or infinity in {len(rows)} of {len(array)} rows (first: row {rows[0]})"
+        raise InputError(name, "be finite", got, "Look for NaN in the inputs.")
+    return array
 
 
 def read_npy(path: Path) -> npt.NDArray[Any]:
-    """Return the matrix of numbers in a ``.npy`` file, mapped from the disk: never more than the file has."""
+    """Return the matrix of numbers in a ``.npy`` file, mapped from the disk: never more than the
+    file has.
+    """
     if not path.is_file():  # a pipe would be waited for
         raise MissingDataError(f'"{path}"', "be a .npy file", "no such file", "Check the path.")
     try:
@@ -24,7 +47,9 @@ def read_npy(path: Path) -> npt.NDArray[Any]:
         raise InputError(f'"{path}"', rule, advice="It may be cut short.") from None
     if matrix.ndim != 2 or not matrix.size or matrix.dtype.kind not in "fiu":
         got = f"shape {matrix.shape} of {matrix.dtype}"
-        raise InputError(f'"{path}"', "contain one matrix of numbers, a row for each word or class", got)
+        raise InputError(
+            f'"{path}"', "contain one matrix of numbers, a row for each word or class", got
+        )
     return matrix
 
 
@@ -41,11 +66,15 @@ def to_labels(labels: Values, n: int, num_classes: int) -> npt.NDArray[np.int64]
     return array.astype(np.int64)
 
 
-def labeled_rows(scores: Values, labels: Values, name: str) -> tuple[Numbers, npt.NDArray[np.int64]]:
+def labeled_rows(
+    scores: Values, labels: Values, name: str
+) -> tuple[Numbers, npt.NDArray[np.int64]]:
     """Return the rows that have a label, shapes (m, num_classes) and (m,); at least one must."""
     array = to_numbers(scores, name, ndim=2)
     ids = to_labels(labels, len(array), array.shape[1])
     present = ids >= 0
     if not present.any():
-        raise InputError("labels", "hold at least one that is not missing", f"{len(ids)} missing ones")
+        raise InputError(
+            "labels", "hold at least one that is not missing", f"{len(ids)} missing ones"
+        )
     return array[present], ids[present]

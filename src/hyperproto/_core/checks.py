@@ -1,21 +1,94 @@
-"""Checks of shape, range, value and choice, for everything that takes numbers, names or tensors from a caller."""
+"""Checks of shape, range, value and choice, for everything that takes numbers, names or tensors
+from a caller.
+"""
 
 from __future__ import annotations
 
+import math
+import operator
+import os
 from collections import Counter
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from numbers import Real
+from typing import TYPE_CHECKING, Any, TypeVar
 
-# with `as`, since others import them from here
-from hyperproto_runtime.checks import check_finite_number as check_finite_number
-from hyperproto_runtime.checks import check_integer as check_integer
-from hyperproto_runtime.checks import choose as choose
-from hyperproto_runtime.checks import nearest_name as nearest_name
-from hyperproto_runtime.checks import unknown_choice as unknown_choice
-from hyperproto_runtime.errors import InputError, InputTypeError, NonFiniteError
+from .errors import InputError, InputTypeError, NonFiniteError
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+T = TypeVar("T")
+
+
+def check_integer(value: Any, name: str, *, at_least: int, reason: str = "") -> int:
+    """Return ``value`` as an int that is at least ``at_least``."""
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise InputTypeError(name, "be a whole number", f"{value!r} ({type(value).__name__})")
+    number = operator.index(value)
+    if number < at_least:
+        raise InputError(name, f"be at least {at_least}", number, reason)
+    return number
+
+
+def check_finite_number(
+    value: Any,
+    name: str,
+    *,
+    above: float = -math.inf,
+    at_least: float = -math.inf,
+    at_most: float = math.inf,
+) -> float:
+    """Return ``value`` as a finite float within the given limits."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise InputTypeError(name, "be a number", f"{value!r} ({type(value).__name__})")
+    try:
+        number = float(value)
+    except OverflowError:  # a whole number of hundreds of digits
+        number = math.inf
+    if not math.isfinite(number) or number <= above or not at_least <= number <= at_most:
+        rules = ["finite"]
+        rules += [f"greater than {above:g}"] if above > -math.inf else []
+        rules += [f"at least {at_least:g}"] if at_least > -math.inf else []
+        rules += [f"at most {at_most:g}"] if at_most < math.inf else []
+        raise InputError(name, f"be {' and '.join(rules)}", repr(value))
+    return number
+
+
+def check_no_pipe(path: str | os.PathLike[str]) -> None:
+    """Raise where a path is a pipe or a device, which would be waited for; the file need not be
+    there.
+    """
+    if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):
+        raise InputError(f'"{path}"', "be a file", "a pipe or a device")
+
+
+def unknown_choice(name: object, options: Iterable[str], *, what: str) -> InputError:
+    """Return the error for a name that is not among the options, suggesting the nearest one.
+
+    >>> print(unknown_choice("papr", ["auto", "paper"], what="placement method"))
+    Unknown placement method "papr". Choose from: "auto", "paper". Did you mean "paper"?
+    """
+    options = list(options)
+    listed = ", ".join(f'"{option}"' for option in options) or "none"
+    return InputError(
+        f'Unknown {what} "{name}".',
+        advice=f"Choose from: {listed}. {nearest_name(name, options)}".rstrip(),
+    )
+
+
+def nearest_name(name: object, options: Iterable[str]) -> str:
+    """Return a question with the nearest of some names, or nothing where none is near."""
+    near = get_close_matches(str(name), list(options), n=1, cutoff=0.5)
+    return f'Did you mean "{near[0]}"?' if near else ""
+
+
+def choose(name: str, options: Mapping[str, T], *, what: str) -> T:
+    """Return ``options[name]``, or raise the error of :func:`unknown_choice`."""
+    try:
+        return options[name]
+    except (KeyError, TypeError):
+        raise unknown_choice(name, options, what=what) from None
 
 
 def check_integers(values: Any, name: str, *, at_least: int) -> list[int]:
@@ -30,7 +103,9 @@ def check_names(names: Sequence[str]) -> tuple[str, ...]:
     names = tuple(names)
     for index, name in enumerate(names):
         if not isinstance(name, str):
-            raise InputTypeError("Class names", "be strings", f"{name!r} as name {index}", "Wrap it in str().")
+            raise InputTypeError(
+                "Class names", "be strings", f"{name!r} as name {index}", "Wrap it in str()."
+            )
     repeated, times = Counter(names).most_common(1)[0] if names else ("", 0)
     if times > 1:
         raise InputError("Class names", "differ", f'"{repeated}" {times} times')
@@ -38,9 +113,13 @@ def check_names(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def check_output_width(z: Tensor, dim: int) -> None:
-    """Check that ``z`` is a batch of outputs of the right width. Shapes and dtypes only: no synchronization."""
+    """Check that ``z`` is a batch of outputs of the right width. Shapes and dtypes only: no
+    synchronization.
+    """
     if not hasattr(z, "is_floating_point"):
-        raise InputTypeError("z", "be a torch tensor", type(z).__name__, "Wrap it in torch.as_tensor.")
+        raise InputTypeError(
+            "z", "be a torch tensor", type(z).__name__, "Wrap it in torch.as_tensor."
+        )
     if z.ndim != 2 or z.shape[1] != dim:
         advice = f"Build the network with out_dim={dim}, or the space with the network's width."
         raise InputError("z", f"have shape (n, {dim}) to match the space", tuple(z.shape), advice)
@@ -48,8 +127,12 @@ def check_output_width(z: Tensor, dim: int) -> None:
         raise InputTypeError("z", "be floating point", z.dtype, "Call .float() on it.")
 
 
-def check_finite_rows(x: Tensor, argument: str, *, advice: str, error: type[InputError] = NonFiniteError) -> None:
-    """Raise where a row holds NaN or infinity, naming the first. Reads values, so not in a graph."""
+def check_finite_rows(
+    x: Tensor, argument: str, *, advice: str, error: type[InputError] = NonFiniteError
+) -> None:
+    """Raise where a row holds NaN or infinity, naming the first. Reads values,
+    so not in a graph.
+    """
     import torch
 
     if torch.compiler.is_compiling():  # also while exporting
@@ -62,7 +145,9 @@ def check_finite_rows(x: Tensor, argument: str, *, advice: str, error: type[Inpu
 
 
 def check_directions(z: Tensor) -> None:
-    """Raise where an output has no direction (zero) or is not finite. Reads values, so only for prediction."""
+    """Raise where an output has no direction (zero) or is not finite. Reads values, so only for
+    prediction.
+    """
     import torch
 
     if torch.compiler.is_compiling():
@@ -75,7 +160,10 @@ def check_directions(z: Tensor) -> None:
         rows = zero.nonzero().flatten()
         got = f"norm 0 in {len(rows)} of {len(z)} rows (first: row {int(rows[0])})"
         raise InputError(
-            "z", "have a direction", got, "A final ReLU or an untrained bias-free layer usually causes this."
+            "z",
+            "have a direction",
+            got,
+            "A final ReLU or an untrained bias-free layer usually causes this.",
         )
 
 

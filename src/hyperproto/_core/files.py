@@ -1,8 +1,9 @@
 """Files written so that nothing already there is lost: in a temporary folder first, then renamed.
 
-This module alone knows how files and folders are written, replaced, recognized as leftovers, and locked. A temporary
-folder is locked as long as it is in use, so one that can be locked is a leftover of a process that was killed; it is
-removed, with what a library may have put next to the file, when the next file is written to the folder it is in.
+This module alone knows how files and folders are written, replaced, recognized as leftovers, and
+locked. A temporary folder is locked as long as it is in use, so one that can be locked is a
+leftover of a process that was killed; it is removed, with what a library may have put next to the
+file, when the next file is written to the folder it is in.
 """
 
 import errno
@@ -19,14 +20,17 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, TypeVar
 
-from hyperproto_runtime._version import __version__
-from hyperproto_runtime.checks import check_no_pipe
-from hyperproto_runtime.errors import HyperprotoError, InputError, StorageError
-from hyperproto_runtime.schema import read_plain
+from hyperproto._core.checks import check_no_pipe
+from hyperproto._core.errors import HyperprotoError, InputError, StorageError
+from hyperproto._core.schema import read_plain
+from hyperproto._version import __version__
 
 PREFIX, SUFFIX = ".hyperproto-", ".part"  # of temporary folders
 LOCK, NEW = "lock", "new"  # files in them: flock on a folder would not reach other machines
-WAITING, FORMER = ".hyperproto-new", "former"  # folder of new files, and in it the closing file of the old ones
+WAITING, FORMER = (
+    ".hyperproto-new",
+    "former",
+)  # folder of new files, and in it the closing file of the old ones
 SHOWN = 60  # characters of a path that cannot be
 T = TypeVar("T")
 NamesOf = Callable[[Path], Collection[str]]
@@ -34,7 +38,9 @@ _locked: set[int] = set()  # handles by which this process holds locks
 
 
 def as_path(path: str | os.PathLike[str]) -> Path:
-    """Return a path as such; every one that a user gives goes through here. Raise where no file can be called so."""
+    """Return a path as such; every one that a user gives goes through here. Raise where no file can
+    be called so.
+    """
     path = Path(path)
     try:
         os.lstat(path)
@@ -42,7 +48,9 @@ def as_path(path: str | os.PathLike[str]) -> Path:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         if isinstance(error, ValueError) or error.errno == errno.ENAMETOOLONG:
             advice = f"Choose another than {str(path)[:SHOWN]!a}."  # not all of it can be printed
-            raise InputError("A path", f"be one that the system allows ({reason})", advice=advice) from None
+            raise InputError(
+                "A path", f"be one that the system allows ({reason})", advice=advice
+            ) from None
     return path
 
 
@@ -50,9 +58,15 @@ def check_can_write(path: str | Path) -> None:
     """Raise an error where a file cannot be written; worth checking before long work."""
     path = as_path(path)
     if path.is_dir():
-        raise InputError(f'"{path}"', "be a file to write", "a folder", "Give a file name inside it.")
+        raise InputError(
+            f'"{path}"', "be a file to write", "a folder", "Give a file name inside it."
+        )
     if not path.parent.is_dir():
-        raise InputError(f'"{path.parent}"', f'be a folder to write "{path.name}" into', advice="Create it first.")
+        raise InputError(
+            f'"{path.parent}"',
+            f'be a folder to write "{path.name}" into',
+            advice="Create it first.",
+        )
     _try_writing(path.parent, f'"{path}"')
 
 
@@ -65,16 +79,19 @@ def _try_writing(folder: Path, what: str) -> None:
 
 
 def _not_writable(what: str, error: OSError) -> InputError:
-    return InputError(f"{what} cannot be written: {error.strerror or error}.", advice="Choose another place.")
+    return InputError(
+        f"{what} cannot be written: {error.strerror or error}.", advice="Choose another place."
+    )
 
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[Path]:
-    """Give a temporary path in a folder next to ``path``; rename it to ``path`` once the block has succeeded.
+    """Give a temporary path in a folder next to ``path``; rename it to ``path`` once the block has
+    succeeded.
 
-    A reader sees the old file or the new one, never half of either, and a failure leaves the old one alone. Contents
-    reach the disk before the new name does, and the name before this returns, so a power cut is no exception. What a
-    killed process left in the folder is removed on the way.
+    A reader sees the old file or the new one, never half of either, and a failure leaves the old
+    one alone. Contents reach the disk before the new name does, and the name before this returns,
+    so a power cut is no exception. What a killed process left in the folder is removed on the way.
     """
     path = Path(path)
     check_can_write(path)
@@ -87,7 +104,9 @@ def replacing(path: str | Path) -> Iterator[Path]:
                 os.fsync(written.fileno())
             mask = os.umask(0)
             os.umask(mask)
-            temporary.chmod(0o666 & ~mask)  # safetensors makes private files; these are ordinary ones
+            temporary.chmod(
+                0o666 & ~mask
+            )  # safetensors makes private files; these are ordinary ones
             temporary.replace(path)
             _sync_folder(path.parent)
         finally:
@@ -98,23 +117,31 @@ def replacing(path: str | Path) -> Iterator[Path]:
 @contextmanager
 def explaining(path: Path) -> Iterator[None]:
     """Turn a failure to write a file, of whatever kind, into a sentence."""
-    from safetensors import SafetensorError  # here, since commands that write nothing need not load it
+    from safetensors import (
+        SafetensorError,  # here, since commands that write nothing need not load it
+    )
 
     try:
         yield
     except HyperprotoError:
         raise
     except (OSError, SafetensorError) as error:
-        reason = getattr(error, "strerror", None) or re.sub(r"^.*error: | \(os error \d+\)$", "", str(error))
+        reason = getattr(error, "strerror", None) or re.sub(
+            r"^.*error: | \(os error \d+\)$", "", str(error)
+        )
         got, advice = None, ""
         if path.parent.is_dir() and re.search("space|quota|too large", reason, re.IGNORECASE):
             got = f"a disk with {shutil.disk_usage(path.parent).free / 1e6:,.1f} MB free"
             advice = "Make room. What was there before is intact."
-        raise StorageError(f'"{path}"', f"be a file that can be written ({reason})", got, advice) from error
+        raise StorageError(
+            f'"{path}"', f"be a file that can be written ({reason})", got, advice
+        ) from error
 
 
 def _new_temporary(folder: Path) -> tuple[Path, int]:
-    """Return the path of a file to write in a new folder that is locked, so that nobody takes it for a leftover."""
+    """Return the path of a file to write in a new folder that is locked, so that nobody takes it
+    for a leftover.
+    """
     while True:
         place = Path(tempfile.mkdtemp(prefix=PREFIX, suffix=SUFFIX, dir=folder))
         with suppress(FileNotFoundError):
@@ -143,9 +170,13 @@ def _temporary(folder: Path) -> list[Path]:
 
 
 def _is_ours(place: Path) -> bool:
-    """Whether a folder has nothing but what is written to temporary ones, and what safetensors leaves there."""
+    """Whether a folder has nothing but what is written to temporary ones, and what safetensors
+    leaves there.
+    """
     with suppress(FileNotFoundError):  # another process may remove it
-        return all(path.name in (LOCK, NEW) or path.name.startswith(".tmp") for path in place.iterdir())
+        return all(
+            path.name in (LOCK, NEW) or path.name.startswith(".tmp") for path in place.iterdir()
+        )
     return True
 
 
@@ -158,7 +189,9 @@ def _open_folder(path: Path) -> int:
 
 
 def _lock(handle: int) -> bool | None:
-    """Whether what a handle is open on is now locked by it, until :func:`_release`; None where there are no locks."""
+    """Whether what a handle is open on is now locked by it, until :func:`_release`; None where
+    there are no locks.
+    """
     try:
         import fcntl  # which Windows has not
 
@@ -239,13 +272,17 @@ def _line(value: Any) -> str:
 
 
 def plain(value: T) -> T:
-    """Return what JSON can express: numpy's numbers as Python's, lists for tuples, null for what is not finite."""
+    """Return what JSON can express: numpy's numbers as Python's, lists for tuples, null for what is
+    not finite.
+    """
     text = json.dumps(value, default=lambda number: number.item())
     return json.loads(text, parse_constant=lambda name: None)
 
 
 def versions(*packages: str) -> dict[str, str]:
-    """Return the versions of hyperproto, torch, further packages and Python, as files note what made them."""
+    """Return the versions of hyperproto, torch, further packages and Python, as files note what
+    made them.
+    """
     others = {name: metadata.version(name) for name in ("torch", *packages)}
     return {"hyperproto": __version__, **others, "python": platform.python_version()}
 
@@ -255,7 +292,10 @@ def read_json(path: str | Path) -> Any:
     check_no_pipe(path)
     try:
         return json.loads(Path(path).read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:  # also numbers of too many digits, brackets nested too deep
+    except (
+        ValueError,
+        RecursionError,
+    ) as error:  # also numbers of too many digits, brackets nested too deep
         raise _not_json(f'"{path}"', error) from None
 
 
@@ -274,8 +314,12 @@ def read_text(path: str | Path) -> str:
         ) from None
 
 
-def new_folder(path: str | Path, *, except_for: Collection[str] = (), advice: str = "Choose another.") -> Path:
-    """Create a folder that must not hold anything yet, except for files of the given names and leftovers of ours."""
+def new_folder(
+    path: str | Path, *, except_for: Collection[str] = (), advice: str = "Choose another."
+) -> Path:
+    """Create a folder that must not hold anything yet, except for files of the given names and
+    leftovers of ours.
+    """
     path = as_path(path)
     if path.exists() and not path.is_dir():
         raise InputError(f'"{path}"', "be a folder", "a file", "Choose another name.")
@@ -296,12 +340,19 @@ def names_in(folder: Path) -> set[str]:
 
 @contextmanager
 def owning(folder: Path) -> Iterator[None]:
-    """Keep other processes and threads from writing to a folder while the block lasts, where the system has locks."""
+    """Keep other processes and threads from writing to a folder while the block lasts, where the
+    system has locks.
+    """
     handle = _open_folder(folder)
     try:
         # one that another process removed after it was opened here can be locked, too
-        if _lock(handle) is False or (handle >= 0 and not (folder.exists() and os.path.samefile(folder, handle))):
-            rule, advice = "be used by one process at a time", "Wait until the other has ended, or choose another."
+        if _lock(handle) is False or (
+            handle >= 0 and not (folder.exists() and os.path.samefile(folder, handle))
+        ):
+            rule, advice = (
+                "be used by one process at a time",
+                "Wait until the other has ended, or choose another.",
+            )
             raise InputError(f'Folder "{folder}"', rule, "one that another is writing to", advice)
         yield
     finally:
@@ -309,21 +360,26 @@ def owning(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def filling(folder: str | Path, closing: str, names_of: NamesOf = lambda path: ()) -> Iterator[Path]:
-    """Give an empty folder to write files into; all of them appear in ``folder`` once the block has succeeded.
+def filling(
+    folder: str | Path, closing: str, names_of: NamesOf = lambda path: ()
+) -> Iterator[Path]:
+    """Give an empty folder to write files into; all of them appear in ``folder`` once the block has
+    succeeded.
 
-    The file ``closing`` makes a folder whole. New files wait in a folder inside this one; then the old closing file
-    goes, the other old files go, the new ones come, and the new closing file comes last: at any moment either the old
-    files or the new ones are whole, and :func:`whole` tells where. A call that was killed is completed, or undone, by
-    the next one.
+    The file ``closing`` makes a folder whole. New files wait in a folder inside this one; then the
+    old closing file goes, the other old files go, the new ones come, and the new closing file comes
+    last: at any moment either the old files or the new ones are whole, and :func:`whole` tells
+    where. A call that was killed is completed, or undone, by the next one.
 
     Parameters
     ----------
     folder : path
-        Must be new or empty, or hold only what may be replaced, or exactly what the block writes, after a kill.
+        Must be new or empty, or hold only what may be replaced, or exactly what the block writes,
+        after a kill.
     closing : str
     names_of : callable, optional
-        Given the path of a closing file, the names of all files that came with it and may be replaced.
+        Given the path of a closing file, the names of all files that came with it and may be
+        replaced.
     """
     folder = as_path(folder)
     made = not folder.exists()
@@ -334,7 +390,11 @@ def filling(folder: str | Path, closing: str, names_of: NamesOf = lambda path: (
         if was_killed:
             _install(waiting, closing, names_of)
         present = names_in(folder)
-        allowed = present <= {*names_of(folder / closing)} if (folder / closing).is_file() else not present
+        allowed = (
+            present <= {*names_of(folder / closing)}
+            if (folder / closing).is_file()
+            else not present
+        )
         if not allowed and not was_killed:
             new_folder(folder)
         try:
@@ -354,14 +414,18 @@ def filling(folder: str | Path, closing: str, names_of: NamesOf = lambda path: (
 
 
 def whole(folder: str | Path, closing: str) -> Path:
-    """Return where the files of a folder are that :func:`filling` wrote, and may have been killed before its end."""
+    """Return where the files of a folder are that :func:`filling` wrote, and may have been killed
+    before its end.
+    """
     folder = as_path(folder)
     waits = (folder / WAITING / closing).is_file() and not (folder / closing).exists()
     return folder / WAITING if waits else folder
 
 
 def _install(waiting: Path, closing: str, names_of: NamesOf) -> None:
-    """Let new files take their places where they are whole and nothing else is; then remove the folder of them."""
+    """Let new files take their places where they are whole and nothing else is; then remove the
+    folder of them.
+    """
     folder = waiting.parent
     if whole(folder, closing) == waiting:
         for name in names_of(waiting / FORMER) if (waiting / FORMER).is_file() else ():
@@ -374,4 +438,6 @@ def _install(waiting: Path, closing: str, names_of: NamesOf) -> None:
 
 
 def _same_files(first: Path, second: Path, names: set[str]) -> bool:
-    return names_in(first) == names and not any(filecmp.cmpfiles(first, second, names, shallow=False)[1:])
+    return names_in(first) == names and not any(
+        filecmp.cmpfiles(first, second, names, shallow=False)[1:]
+    )

@@ -1,4 +1,6 @@
-"""Several processes, started here or by ``torchrun`` and its like, one thread in each, and seeds for them."""
+"""Several processes, started here or by ``torchrun`` and its like, one thread in each, and seeds
+for them.
+"""
 
 import atexit
 import gc
@@ -10,14 +12,15 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, TypeAlias, TypeVar
 
-from hyperproto_runtime.errors import InputError
+from hyperproto._core.errors import InputError
 
 T = TypeVar("T")
 Task: TypeAlias = tuple[Callable[..., Any], tuple[Any, ...]]  # a function and its arguments
 
 
 def derive_seed(seed: int, *keys: int | str) -> int:
-    """Return a 63-bit seed for the stream named by ``keys``, the same on every machine and in every process.
+    """Return a 63-bit seed for the stream named by ``keys``, the same on every machine and in every
+    process.
 
     >>> derive_seed(0, "epoch", 3) == derive_seed(0, "epoch", 3)
     True
@@ -36,7 +39,9 @@ def join_process_group() -> None:
     if _started() == 1:
         return
     import torch
-    import torch.distributed.nn  # its defaults keep the group that is there when it is imported: before there is one
+
+    # its defaults keep the group that is there when it is imported: before there is one
+    import torch.distributed.nn
     from accelerate import PartialState
     from accelerate.utils import is_xpu_available
 
@@ -56,7 +61,11 @@ def from_first(make: Callable[[], T]) -> T:
     import torch
 
     distributed = torch.distributed
-    if not (distributed.is_available() and distributed.is_initialized() and distributed.get_world_size() > 1):
+    if not (
+        distributed.is_available()
+        and distributed.is_initialized()
+        and distributed.get_world_size() > 1
+    ):
         return make()
     box = [make() if distributed.get_rank() == 0 else None]
     distributed.broadcast_object_list(box, src=0)
@@ -65,17 +74,22 @@ def from_first(make: Callable[[], T]) -> T:
 
 
 def one_thread() -> AbstractContextManager[object]:
-    """Hold numpy's and scipy's linear algebra to one thread: their number changes the last bits of a sum."""
+    """Hold numpy's and scipy's linear algebra to one thread: their number changes the last bits of
+    a sum.
+    """
     from threadpoolctl import threadpool_limits
 
     return threadpool_limits(limits=1)
 
 
-def run_tasks(tasks: Sequence[Task], workers: int, *, in_order: bool = True) -> Generator[Any, None, None]:
-    """Yield what comes of each task, in the order of the tasks or as they end, from one or several processes.
+def run_tasks(
+    tasks: Sequence[Task], workers: int, *, in_order: bool = True
+) -> Generator[Any, None, None]:
+    """Yield what comes of each task, in the order of the tasks or as they end, from one or several
+    processes.
 
-    One worker is this very process. Closing the generator ends what the processes are doing. Linear algebra runs on
-    one thread there, and an interrupt (Ctrl-C) is left to this process.
+    One worker is this very process. Closing the generator ends what the processes are doing. Linear
+    algebra runs on one thread there, and an interrupt (Ctrl-C) is left to this process.
     """
     if workers == 1:
         yield from (function(*arguments) for function, arguments in tasks)
@@ -97,13 +111,17 @@ def run_tasks(tasks: Sequence[Task], workers: int, *, in_order: bool = True) -> 
             yield result
     finally:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of tasks that were not used: that is what ending early means
+            warnings.simplefilter(
+                "ignore"
+            )  # of tasks that were not used: that is what ending early means
             results.close()
 
 
 @contextmanager
 def _blocked_interrupts() -> Iterator[None]:
-    """Start processes that never see the Ctrl-C which a terminal sends to all: they are ended by this one."""
+    """Start processes that never see the Ctrl-C which a terminal sends to all: they are ended by
+    this one.
+    """
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
         return
@@ -115,7 +133,9 @@ def _blocked_interrupts() -> Iterator[None]:
 
 
 def check_joined(processes: int) -> None:
-    """Raise where Accelerate was set up, by somebody else, to see fewer processes than were started."""
+    """Raise where Accelerate was set up, by somebody else, to see fewer processes than were
+    started.
+    """
     if processes != _started():
         raise InputError(
             "Accelerate",
@@ -126,7 +146,9 @@ def check_joined(processes: int) -> None:
 
 
 def _leave() -> None:
-    """Leave the group; a process that just ends may abort, and torchrun then counts it as failed."""
+    """Leave the group; a process that just ends may abort, and torchrun then
+    counts it as failed.
+    """
     import torch
 
     if torch.distributed.is_initialized():

@@ -1,4 +1,6 @@
-"""One progress bar for all long work: on standard error where it is a terminal, and silent elsewhere."""
+"""One progress bar for all long work: on standard error where it is a terminal, and silent
+elsewhere.
+"""
 
 import time
 from collections.abc import Callable, Iterator
@@ -17,7 +19,9 @@ class ProgressBar:
 
     @property
     def shown(self) -> bool:
-        """Whether there is a bar at all; callers can skip computing what only the bar would show."""
+        """Whether there is a bar at all; callers can skip computing what only
+        the bar would show.
+        """
         return self._bar is not None
 
     def update(
@@ -28,12 +32,16 @@ class ProgressBar:
         description: str | None = None,
         note: str | Callable[[], str] | None = None,
     ) -> None:
-        """Show how much is completed, at most ten times a second; a callable ``note`` is called only then."""
+        """Show how much is completed, at most ten times a second; a callable ``note`` is called
+        only then.
+        """
         if self._bar is None or (now := time.monotonic()) < self._due:
             return
         self._due = now + REFRESH
         fields = {} if note is None else {"note": note() if callable(note) else note}
-        self._bar.update(self._task, completed=completed, total=total, description=description, **fields)
+        self._bar.update(
+            self._task, completed=completed, total=total, description=description, **fields
+        )
 
     def print(self, line: str) -> None:
         """Print a line above the bar."""
@@ -45,14 +53,20 @@ _innermost: ContextVar[ProgressBar | None] = ContextVar("_innermost", default=No
 
 
 def report_progress(completed: float, total: float, note: str = "") -> None:
-    """Update the innermost bar that is open, where there is one: long work need not be handed a bar."""
+    """Update the innermost bar that is open, where there is one: long work need not be handed a
+    bar.
+    """
     if (bar := _innermost.get()) is not None:
         bar.update(completed, total=total, note=note)
 
 
 @contextmanager
 def progress_bar(
-    description: str, total: float | None = None, *, show: bool | None = None, in_bytes: bool = False
+    description: str,
+    total: float | None = None,
+    *,
+    show: bool | None = None,
+    in_bytes: bool = False,
 ) -> Iterator[ProgressBar]:
     """Show a bar while the block runs.
 
@@ -61,7 +75,8 @@ def progress_bar(
     description : str
         What is being done, left of the bar.
     total : float, optional
-        How much there is to do; unknown by default, and :meth:`ProgressBar.update` can tell it later.
+        How much there is to do; unknown by default, and :meth:`ProgressBar.update` can tell it
+        later.
     show : bool, optional
         True and False decide; None (default) shows the bar where standard error is a terminal.
     in_bytes : bool

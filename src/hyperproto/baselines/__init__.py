@@ -1,4 +1,6 @@
-"""Shelf 6: what the sphere is compared with, behind the same protocol, and every output space by name."""
+"""Shelf 6: what the sphere is compared with, behind the same protocol, and every output space by
+name.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +14,9 @@ from hyperproto.spaces.tasks import task_from_dict
 
 __all__ = ["SPACES", "ConventionalSpace", "DeepNCM", "space_from_dict", "weigh_tasks"]
 
-SPACES: dict[str, Any] = {space.kind: space for space in (Space, CompositeSpace, ConventionalSpace, DeepNCM)}
+SPACES: dict[str, Any] = {
+    space.kind: space for space in (Space, CompositeSpace, ConventionalSpace, DeepNCM)
+}
 
 
 def space_from_dict(values: dict[str, Any], prototypes: Mapping[str, Prototypes]) -> TaskSpace:
@@ -23,6 +27,10 @@ def space_from_dict(values: dict[str, Any], prototypes: Mapping[str, Prototypes]
         tasks[task["name"]] = task_from_dict(rest, prototypes.get(task["name"]))
     given = next(iter(tasks.values())) if values["bare"] else tasks
     builder = choose(values["kind"], SPACES, what="space")
-    left_out = ("kind", "bare", "tasks", "dim") if builder is ConventionalSpace else ("kind", "bare", "tasks")
+    left_out = (
+        ("kind", "bare", "tasks", "dim")
+        if builder is ConventionalSpace
+        else ("kind", "bare", "tasks")
+    )
     options = {key: value for key, value in values.items() if key not in left_out}
     return builder(task=given, **options)

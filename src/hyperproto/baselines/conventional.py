@@ -8,33 +8,35 @@ import torch
 from torch import Tensor, nn
 
 from hyperproto._core.checks import check_finite_number, check_finite_rows, check_integer, choose
+from hyperproto._core.errors import InputError
 from hyperproto.losses import cross_entropy
 from hyperproto.spaces.output_space import Head, TaskSpace, parse_tasks
 from hyperproto.spaces.tasks import Classes, Range, Task
 from hyperproto.sphere import working_dtype
-from hyperproto_runtime.errors import InputError
 
 Clamp: TypeAlias = Literal["test", "train"]
 
 
 class ConventionalSpace(TaskSpace):
-    """Softmax cross-entropy for classes, an error for numbers, summed: the paper's multi-task baseline, if squared.
+    """Softmax cross-entropy for classes, an error for numbers, summed: the paper's multi-task
+    baseline, if squared.
 
-    The same tasks as in a :class:`~hyperproto.spaces.space.Space`, on an output that grows with the number of
-    classes: one axis per class and one per range. One class task alone is ordinary softmax classification. The loss
-    of a class and the margin of a number belong to the sphere and play no part; a number's ``loss`` and weights do.
+    The same tasks as in a :class:`~hyperproto.spaces.space.Space`, on an output that grows with the
+    number of classes: one axis per class and one per range. One class task alone is ordinary
+    softmax classification. The loss of a class and the margin of a number belong to the sphere and
+    play no part; a number's ``loss`` and weights do.
 
     Parameters
     ----------
     task : Classes, Range, or a mapping from names to those, optional
         One task by itself takes and gives bare tensors.
     clamp : {"test", "train"}, default "test"
-        Numbers are kept within their bounds in prediction only, or in training too, where outputs beyond the bounds
-        then have no gradient and may never come back.
+        Numbers are kept within their bounds in prediction only, or in training too, where outputs
+        beyond the bounds then have no gradient and may never come back.
     width : int, default 1
-        Axes that each number is read from. More than one adds a linear layer from them to the number, which is
-        trained with the network: the variant of Table 5 with at least as many parameters as the sphere of that
-        dimension.
+        Axes that each number is read from. More than one adds a linear layer from them to the
+        number, which is trained with the network: the variant of Table 5 with at least as many
+        parameters as the sphere of that dimension.
     **tasks : Classes or Range
         Tasks by name. A mapping allows any name.
 
@@ -91,17 +93,24 @@ class LogitHead(Head):
 
 
 class NumberHead(Head):
-    """One number, the bounds at 0 and 1, with its error; read off one axis, or off several by a linear layer."""
+    """One number, the bounds at 0 and 1, with its error; read off one axis, or off several by a
+    linear layer.
+    """
 
     def __init__(self, task: Range, axis: int, *, clamp: Clamp = "test", width: int = 1) -> None:
         super().__init__(task)
         self.clamped = choose(clamp, {"test": False, "train": True}, what="clamp")
         self.axes = slice(axis, axis + width)
         self.layer = nn.Linear(width, 1) if width > 1 else None
-        self.bounds, self.absolute = Range(task.low, task.high, outside=task.outside), task.loss == "absolute"
+        self.bounds, self.absolute = (
+            Range(task.low, task.high, outside=task.outside),
+            task.loss == "absolute",
+        )
 
     def row_losses(self, z: Tensor, target: Tensor) -> Tensor:
-        """Return the squared or absolute error of each row, on a scale where the bounds are 0 and 1."""
+        """Return the squared or absolute error of each row, on a scale where the bounds are 0 and
+        1.
+        """
         scaled = (1 + self.bounds.to_cosine(target)) / 2
         scores = self.scores(z).clamp(0, 1) if self.clamped else self.scores(z)
         error = scaled.to(working_dtype(z.dtype)) - scores
@@ -122,12 +131,13 @@ class NumberHead(Head):
 
 
 def weigh_tasks(tasks: Mapping[str, Task], weight: float) -> dict[str, Task]:
-    r"""Return the tasks with weight w on every range and 1 - w on every class task, in place of their own.
+    r"""Return the tasks with weight w on every range and 1 - w on every class task, in place of
+    their own.
 
     .. math:: \mathcal{L} = w\,\mathcal{L}_{regression} + (1 - w)\,\mathcal{L}_{classification}
 
-    Table 6 varies w from 0.01 to 0.90, for the multi-task baseline and for the sphere, which needs no weight: its
-    plain sum is w = 1/2 at twice the learning rate.
+    Table 6 varies w from 0.01 to 0.90, for the multi-task baseline and for the sphere, which needs
+    no weight: its plain sum is w = 1/2 at twice the learning rate.
 
     Parameters
     ----------
@@ -144,7 +154,11 @@ def weigh_tasks(tasks: Mapping[str, Task], weight: float) -> dict[str, Task]:
     """
     weight = check_finite_number(weight, "weight", above=0)
     if weight >= 1:
-        raise InputError("weight", "be less than 1", f"{weight:g}", "Leave a task out to give it no weight.")
+        raise InputError(
+            "weight", "be less than 1", f"{weight:g}", "Leave a task out to give it no weight."
+        )
     named, _ = parse_tasks(tasks, {})
-    shares = {name: weight if isinstance(task, Range) else 1 - weight for name, task in named.items()}
+    shares = {
+        name: weight if isinstance(task, Range) else 1 - weight for name, task in named.items()
+    }
     return {name: replace(task, weight=shares[name]) for name, task in named.items()}

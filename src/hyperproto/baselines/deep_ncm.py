@@ -1,6 +1,8 @@
-r"""Deep NCM: means of the outputs of each class, learned with the network, in the place of fixed prototypes.
+r"""Deep NCM: means of the outputs of each class, learned with the network, in the place of fixed
+prototypes.
 
-With the sum :math:`s_k` and the number :math:`n_k` of a batch's outputs of class k, over all processes:
+With the sum :math:`s_k` and the number :math:`n_k` of a batch's outputs of class k, over all
+processes:
 
 =============  ==========================================================================================
 online         :math:`\mu_k \leftarrow (N_k \mu_k + s_k) / (N_k + n_k),\ N_k \leftarrow N_k + n_k`
@@ -20,27 +22,31 @@ import torch
 from torch import Tensor
 
 from hyperproto._core.checks import check_finite_number, check_finite_rows, check_integer, choose
+from hyperproto._core.errors import InputError
 from hyperproto.losses import cross_entropy
 from hyperproto.spaces.output_space import Head, Targets, TaskSpace, parse_tasks
 from hyperproto.spaces.tasks import Classes, Task
 from hyperproto.sphere import working_dtype
-from hyperproto_runtime.errors import InputError
 
 Mean: TypeAlias = Literal["condensation", "decay", "online"]
 
 
 class MeanHead(Head):
-    """A class task whose prototypes are the means of its classes' outputs: softmax over squared distances to them.
+    """A class task whose prototypes are the means of its classes' outputs: softmax over squared
+    distances to them.
 
-    All that is learned is in buffers: ``means``, shape (num_classes, dim); ``seen``, shape (num_classes,), how many
-    outputs each mean counts for; ``batches``, how many batches were observed.
+    All that is learned is in buffers: ``means``, shape (num_classes, dim); ``seen``, shape
+    (num_classes,), how many outputs each mean counts for; ``batches``, how many batches were
+    observed.
     """
 
     means: Tensor
     seen: Tensor
     batches: Tensor
 
-    def __init__(self, task: Classes, dim: int, *, mean: Mean, decay: float, condense_every: int) -> None:
+    def __init__(
+        self, task: Classes, dim: int, *, mean: Mean, decay: float, condense_every: int
+    ) -> None:
         super().__init__(task)
         self.update = choose(mean, UPDATES, what="form of class means")
         self.mean: Mean = mean
@@ -70,7 +76,9 @@ class MeanHead(Head):
         return self._logits(z).argmax(dim=1)
 
     def _logits(self, z: Tensor) -> Tensor:
-        """Return -|z - mean|² + |z|², which the softmax cannot tell from -|z - mean|². Shape (n, num_classes)."""
+        """Return -|z - mean|² + |z|², which the softmax cannot tell from -|z - mean|². Shape (n,
+        num_classes).
+        """
         wide = z.to(working_dtype(z.dtype))
         with torch.autocast(z.device.type, enabled=False):
             means = self.means.to(wide.dtype)
@@ -86,13 +94,21 @@ class MeanHead(Head):
     def _sums(self, z: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
         """Return the sum of the outputs of each class and their number, over all processes."""
         if target.is_floating_point():
-            raise InputError("Targets of a DeepNCM", "be class ids, each output is of one mean", "probabilities")
+            raise InputError(
+                "Targets of a DeepNCM", "be class ids, each output is of one mean", "probabilities"
+            )
         num_classes, dim = self.means.shape
         rows = torch.cat([z.to(self.means.dtype), self.means.new_ones(len(z), 1)], dim=1)
-        rows_of = target.where(self.task.present(target), num_classes)  # missing labels go to a row that is left off
+        rows_of = target.where(
+            self.task.present(target), num_classes
+        )  # missing labels go to a row that is left off
         totals = self.means.new_zeros(num_classes + 1, dim + 1).index_add_(0, rows_of, rows)
         distributed = torch.distributed
-        if distributed.is_available() and distributed.is_initialized() and distributed.get_world_size() > 1:
+        if (
+            distributed.is_available()
+            and distributed.is_initialized()
+            and distributed.get_world_size() > 1
+        ):
             distributed.all_reduce(totals)
         return totals[:num_classes, :dim], totals[:num_classes, dim]
 
@@ -140,9 +156,11 @@ class DeepNCM(TaskSpace):
     mean : {"condensation", "decay", "online"}
         How class means are kept.
     decay : float, default 0.9
-        α, the share a mean keeps of itself at every batch with its class. Its authors try 0.5 to 0.95.
+        α, the share a mean keeps of itself at every batch with its class. Its authors try 0.5 to
+        0.95.
     condense_every : int, default 100
-        m, after how many batches means are condensed. Its authors try 100 to 781, which is two epochs of theirs.
+        m, after how many batches means are condensed. Its authors try 100 to 781, which is two
+        epochs of theirs.
 
     Examples
     --------
@@ -166,7 +184,11 @@ class DeepNCM(TaskSpace):
         named, bare = parse_tasks(task, {})
         (name, classes), *others = named.items()
         if others or not isinstance(classes, Classes):
-            raise InputError("A DeepNCM", "have one class task and no other", ", ".join(map(repr, named.values())))
+            raise InputError(
+                "A DeepNCM",
+                "have one class task and no other",
+                ", ".join(map(repr, named.values())),
+            )
         dim = check_integer(dim, "dim", at_least=1)
         options: dict[str, Any] = {"mean": mean, "decay": decay, "condense_every": condense_every}
         super().__init__(dim, {name: MeanHead(classes, dim, **options)}, bare=bare, **options)
@@ -178,7 +200,9 @@ class DeepNCM(TaskSpace):
 
     @torch.no_grad()
     def observe(self, z: Tensor, targets: Targets) -> None:
-        """Move the class means; among several processes everyone must call it, each with its part of the batch."""
+        """Move the class means; among several processes everyone must call it, each with its part
+        of the batch.
+        """
         ((name, target),) = self.by_task(targets).items()
         self._mean_head.observe(z, self._mean_head.task.check_form(target, len(z), name))
 

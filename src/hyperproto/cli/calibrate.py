@@ -22,7 +22,9 @@ LABELS = {
 
 @dataclass
 class Calibrate(RunAndData):
-    """Fit probabilities, sets, intervals and a threshold for unknown inputs on data that was not trained on."""
+    """Fit probabilities, sets, intervals and a threshold for unknown inputs on data that was not
+    trained on.
+    """
 
     coverage: float = COVERAGE
     """How often sets and intervals must contain the truth."""
@@ -47,6 +49,8 @@ class Calibrate(RunAndData):
         for name, value in calibration.measures.items():
             task, _, measure = name.rpartition("/")
             label = f"{task}: {LABELS[measure]}" if task else LABELS[measure]
-            rows.append((label, f"{value:.4g}" if measure in ("set_size", "width") else percent(value)))
+            rows.append(
+                (label, f"{value:.4g}" if measure in ("set_size", "width") else percent(value))
+            )
         print(f"Calibrated on {calibration.examples:,} examples ({where}){how}")
         return print_table(rows)

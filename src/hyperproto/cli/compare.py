@@ -1,4 +1,6 @@
-"""``hyperproto compare`` and ``sweep``: the separation over many dimensions, and over weights of a prior."""
+"""``hyperproto compare`` and ``sweep``: the separation over many dimensions, and over weights of a
+prior.
+"""
 
 import json
 from dataclasses import asdict, dataclass
@@ -12,7 +14,9 @@ from hyperproto.cli.place import PriorOptions, WorkerOptions, read_classes, read
 
 @dataclass
 class Compare(WorkerOptions):
-    """Compare dimensions for K classes: maximum cosines of ours, the bound, the paper's method and chance."""
+    """Compare dimensions for K classes: maximum cosines of ours, the bound, the paper's method and
+    chance.
+    """
 
     KEYWORDS: ClassVar = {"dim": "dims"}
 
@@ -42,10 +46,14 @@ class Compare(WorkerOptions):
 
 @dataclass
 class Sweep(PriorOptions, WorkerOptions):
-    """Place with several weights of a prior: separation against agreement with it. Nothing is written."""
+    """Place with several weights of a prior: separation against agreement with it. Nothing is
+    written.
+    """
 
     classes: Annotated[Positional[str], arg(metavar="CLASSES")]
-    """The names of the classes: a file with one per line, or a list with commas; or their number."""
+    """The names of the classes: a file with one per line, or a list with
+    commas; or their number.
+    """
 
     dim: Annotated[Positional[int], arg(metavar="D")]
     """Number of dimensions."""
@@ -62,15 +70,26 @@ class Sweep(PriorOptions, WorkerOptions):
         options: Any = {"effort": self.effort, "seed": self.seed, "workers": self.workers}
         rows = sweep_prior_weight(classes, self.dim, prior, **options, missing="free")
         if self.json:
-            print(json.dumps([{"label": label} | placed.certificate.to_dict() for label, placed in rows]))
+            print(
+                json.dumps(
+                    [{"label": label} | placed.certificate.to_dict() for label, placed in rows]
+                )
+            )
             return
         count = rows[0][1].num_classes
         title = f"{count} prototypes in {self.dim} dimensions: separation against agreement with the prior"
-        numbers, cells = ("weight", "maximum cosine", "ranked right by .01", "Spearman", "Eq. 6"), []
+        numbers, cells = (
+            ("weight", "maximum cosine", "ranked right by .01", "Spearman", "Eq. 6"),
+            [],
+        )
         for label, placed in rows:
             agreement = placed.certificate.prior_agreement
             assert agreement is not None
             separated = f"{agreement.weight:.3g}", f"{placed.certificate.max_cosine:.4f}"
-            agreed = f"{100 * agreement.ranked_by_margin:.1f} %", f"{agreement.spearman:.3f}", f"{agreement.loss:.4f}"
+            agreed = (
+                f"{100 * agreement.ranked_by_margin:.1f} %",
+                f"{agreement.spearman:.3f}",
+                f"{agreement.loss:.4f}",
+            )
             cells.append((label, *separated, *agreed))
         print_table(cells, "placement", *numbers, title=title, numbers=numbers)

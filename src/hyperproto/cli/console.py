@@ -18,9 +18,13 @@ def table_console() -> "Console":
 
 
 def print_table(
-    rows: Iterable[Iterable[str]], *headings: str, title: str | None = None, numbers: Collection[str] = ()
+    rows: Iterable[Iterable[str]],
+    *headings: str,
+    title: str | None = None,
+    numbers: Collection[str] = (),
 ) -> None:
-    """Print a table of plain text, where there are rows: brackets in it are no markup, and long cells fold.
+    """Print a table of plain text, where there are rows: brackets in it are no markup, and long
+    cells fold.
 
     ``numbers`` are the headings of columns that are aligned to the right.
     """
@@ -29,7 +33,9 @@ def print_table(
 
     table = Table(title=None if title is None else escape(title), show_header=bool(headings))
     for heading in headings:
-        table.add_column(escape(heading), overflow="fold", justify="right" if heading in numbers else "left")
+        table.add_column(
+            escape(heading), overflow="fold", justify="right" if heading in numbers else "left"
+        )
     for row in rows:
         table.add_row(*map(escape, row))
     if table.row_count:

@@ -24,10 +24,14 @@ class Data:
     """Describe the data at PATH."""
 
     path: Annotated[Positional[Path], arg(metavar="PATH")]
-    """A data set as published, a folder with a subfolder for each class, or a table; or what holds it."""
+    """A data set as published, a folder with a subfolder for each class, or a table; or what holds
+    it.
+    """
 
     reader: Annotated[str | None, arg(metavar="NAME")] = None
-    """Which data set, where PATH holds several: cifar-100, imagenet-200, cub-200-2011, omniart, mnist, ..."""
+    """Which data set, where PATH holds several: cifar-100, imagenet-200, cub-200-2011, omniart,
+    mnist, ...
+    """
 
     image: Annotated[str | None, arg(metavar="COLUMN")] = None
     """Of a table: the column that names the images."""
@@ -46,9 +50,9 @@ class Data:
 
     def run(self) -> None:
         """Read, describe, verify."""
+        from hyperproto._core.errors import InputError
         from hyperproto.data.readers import detect
         from hyperproto.data.table_files import describe_columns, read_columns
-        from hyperproto_runtime.errors import InputError
 
         name = self.reader or detect(self.path)
         if name == "table" and not (self.classes or self.range):
@@ -57,12 +61,14 @@ class Data:
             return
         for option in ("image", "classes", "range"):
             if name != "table" and getattr(self, option):
-                raise InputError(option, "name columns of a table", f'"{self.path}", which is {name}')
+                raise InputError(
+                    option, "name columns of a table", f'"{self.path}", which is {name}'
+                )
         self._check_source(name)
 
     def _check_source(self, name: str) -> None:
+        from hyperproto._core.errors import InputError
         from hyperproto.data.readers import READERS, describe_source, read_source
-        from hyperproto_runtime.errors import InputError
 
         options = {"image": self.image, "classes": self.classes, "ranges": self.range}
         source = read_source(self.path, name, **(options if name == "table" else {}))
@@ -79,17 +85,29 @@ class Data:
 def _unreadable(source: "Source") -> list[tuple[str, str]]:
     from hyperproto.data import ImageFiles, find_corrupt
 
-    parts = [part.inputs for part in (source.train, source.test) if part and isinstance(part.inputs, ImageFiles)]
-    return [(str(part[row]), reason) for part in parts for row, reason in sorted(find_corrupt(part).items())]
+    parts = [
+        part.inputs
+        for part in (source.train, source.test)
+        if part and isinstance(part.inputs, ImageFiles)
+    ]
+    return [
+        (str(part[row]), reason)
+        for part in parts
+        for row, reason in sorted(find_corrupt(part).items())
+    ]
 
 
 def _show_source(path: Path, report: dict[str, Any]) -> None:
     rows = []
-    for (part, count), published in zip(report["examples"].items(), report["published"], strict=False):
+    for (part, count), published in zip(
+        report["examples"].items(), report["published"], strict=False
+    ):
         whole = f" (the publisher has {published:,})" if published not in (0, count) else ""
         rows.append((part, f"{count:,} examples{whole}"))
     rows.append(("inputs", report["inputs"]))
-    rows += [(name, "\n".join(_describe_target(target))) for name, target in report["targets"].items()]
+    rows += [
+        (name, "\n".join(_describe_target(target))) for name, target in report["targets"].items()
+    ]
     if report["unreadable"] is not None and report["inputs"] == "image files":
         faulty = len(report["unreadable"])
         rows.append(("images", f"{faulty} cannot be read" if faulty else "every one can be read"))

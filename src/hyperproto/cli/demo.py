@@ -21,13 +21,17 @@ if TYPE_CHECKING:
 SPACES = ("S², the paper's loss", "S², one point for both, margin 0.1", "softmax + squared error")
 EPOCHS = 3
 COPIES = 40  # how often each training image is turned: 27,080 images
-LR = 0.4  # for the mean loss; near the best of each space on the validation part (benchmarks/rotated_digits.py)
+# for the mean loss; near the best of each space on the validation part
+# (benchmarks/rotated_digits.py)
+LR = 0.4
 SIZE, SHOWN = 8, 24  # pixels the network sees, pixels people see
 
 
 @dataclass
 class Demo:
-    """Train the paper's joint task and a multi-task baseline on rotated digits, and draw the sphere."""
+    """Train the paper's joint task and a multi-task baseline on rotated digits, and draw the
+    sphere.
+    """
 
     output: Annotated[Path, arg(aliases=["-o"])] = Path("demo")
     """Folder for the pictures and pages; those of an earlier demo are replaced."""
@@ -40,8 +44,8 @@ class Demo:
 
     def run(self) -> None:
         """Train, print one table, write a picture and a page."""
+        from hyperproto._core.errors import InputError, require
         from hyperproto.report import draw_sphere, write_sphere_page
-        from hyperproto_runtime.errors import InputError, require
 
         for module in ("matplotlib", "plotly"):  # better to know now than after the training
             require(module, extra="plots", purpose="The demo")
@@ -52,10 +56,15 @@ class Demo:
         for name in SPACES:
             started = time.perf_counter()
             outputs: list[Tensor] = []
-            run, test = train_digits(make_space(name), epochs=self.epochs, lr=LR, seed=self.seed, outputs=outputs)
+            run, test = train_digits(
+                make_space(name), epochs=self.epochs, lr=LR, seed=self.seed, outputs=outputs
+            )
             measures = ("diverged", "diverged")
             if run is not None:
-                measures = (f"{100 * run.metrics['digit/accuracy']:.1f} %", f"{run.metrics['angle/mae']:.1f}°")
+                measures = (
+                    f"{100 * run.metrics['digit/accuracy']:.1f} %",
+                    f"{run.metrics['angle/mae']:.1f}°",
+                )
                 views[name] = _view(run, test, outputs, self.seed)
             rows.append((name, *measures, f"{time.perf_counter() - started:.0f} s"))
         numbers = "digit, accuracy", "angle, mean error", "training"
@@ -65,7 +74,9 @@ class Demo:
             if (view := views.get(name)) is not None:
                 stem = self.output / f"sphere-{index}"
                 draw_sphere(view, stem.with_suffix(".png"))
-                write_sphere_page(view, stem.with_suffix(".html"), title=f"Rotated digits on {name}")
+                write_sphere_page(
+                    view, stem.with_suffix(".html"), title=f"Rotated digits on {name}"
+                )
                 print(f"{name}: {stem}.png, and to turn with the mouse {stem}.html")
 
 
@@ -95,23 +106,32 @@ def train_digits(
 ) -> "tuple[Run | None, Arrays]":
     """Train with the same network, data and order whatever the space; None where training diverged.
 
-    The second is the part that it was measured on; ``outputs`` gets those of its images after every epoch.
+    The second is the part that it was measured on; ``outputs`` gets those of its images after every
+    epoch.
     """
     import torch
 
+    from hyperproto._core.errors import NonFiniteLossError
     from hyperproto.data import load_rotated_digits
     from hyperproto.models import DigitNet
     from hyperproto.training import fit
     from hyperproto.training.outputs import stack_outputs
-    from hyperproto_runtime.errors import NonFiniteLossError
 
     train, test = load_rotated_digits(seed=seed, part=part, copies=COPIES, size=SIZE)
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         network = DigitNet(space.dim, size=SIZE, width=32)
     run = None
-    kept = [] if outputs is None else [lambda _: outputs.append(stack_outputs(network, test.inputs))]
-    options: Any = {"epochs": epochs, "lr": lr, "reduction": "mean", "seed": seed, "callbacks": kept}
+    kept = (
+        [] if outputs is None else [lambda _: outputs.append(stack_outputs(network, test.inputs))]
+    )
+    options: Any = {
+        "epochs": epochs,
+        "lr": lr,
+        "reduction": "mean",
+        "seed": seed,
+        "callbacks": kept,
+    }
     with suppress(NonFiniteLossError):  # squared error explodes at rates that the sphere bears
         run = fit(network, space, train, valid=test, **options)
     return run, test

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 @dataclass
 class Doctor(StoredRun):
-    """Check a run for what goes wrong in practice: collapsed outputs, too few dimensions, a bad learning rate."""
+    """Check a run for what goes wrong in practice: collapsed outputs, too few dimensions, a bad
+    learning rate.
+    """
 
     data: Annotated[Path | None, arg(metavar="PATH")] = None
     """Data to check outputs on (default: the run's own)."""
@@ -27,7 +29,9 @@ class Doctor(StoredRun):
         """Examine and print."""
         from hyperproto.evaluation import examine_run
 
-        examination = examine_run(self.run_folder if self.which == "last" else self.open(), self.data)
+        examination = examine_run(
+            self.run_folder if self.which == "last" else self.open(), self.data
+        )
         if self.json:
             print(json.dumps(examination.to_dict()))
         else:
@@ -43,9 +47,13 @@ def _show(examination: "Examination") -> None:
         print("Nothing found.")
     print(f"Checked for {_listed(examination.checked)}.")
     if examination.measures:
-        print(f"On {examination.part} data: {describe_measures(examination.measures, examination.constant)}")
+        print(
+            f"On {examination.part} data: {describe_measures(examination.measures, examination.constant)}"
+        )
     if examination.problem is not None:
-        print(f"Not checked, without outputs: {_listed(examination.unchecked)}. {examination.problem}")
+        print(
+            f"Not checked, without outputs: {_listed(examination.unchecked)}. {examination.problem}"
+        )
 
 
 def _listed(names: tuple[str, ...]) -> str:

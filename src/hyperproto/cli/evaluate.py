@@ -56,7 +56,9 @@ class RunAndData(StoredRun):
 
 @dataclass
 class Evaluate(RunAndData):
-    """Measure a stored run: accuracy, calibration, the worst classes, frequent mistakes, quantiles of errors."""
+    """Measure a stored run: accuracy, calibration, the worst classes, frequent mistakes, quantiles
+    of errors.
+    """
 
     worst: int = 10
     """How many classes to list, those with the lowest recall first."""
@@ -65,7 +67,9 @@ class Evaluate(RunAndData):
     """How many of the most frequent mistakes to list."""
 
     unknown: Annotated[Path | None, arg(metavar="PATH")] = None
-    """Inputs of none of the classes, a folder of images or a table: measure how well they are detected."""
+    """Inputs of none of the classes, a folder of images or a table: measure how well they are
+    detected.
+    """
 
     def run(self) -> None:
         """Evaluate and print."""
@@ -80,7 +84,13 @@ class Evaluate(RunAndData):
 
 def _show(evaluation: "Evaluation", worst: int) -> None:
     from hyperproto.evaluation import ClassReport
-    from hyperproto.report.measures import CLASS_HEADINGS, PAIR_HEADINGS, class_rows, describe_evaluation, pair_rows
+    from hyperproto.report.measures import (
+        CLASS_HEADINGS,
+        PAIR_HEADINGS,
+        class_rows,
+        describe_evaluation,
+        pair_rows,
+    )
 
     title, measures = describe_evaluation(evaluation)
     print(title)

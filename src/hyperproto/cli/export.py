@@ -11,28 +11,36 @@ from hyperproto.cli.evaluate import StoredRun
 
 @dataclass
 class Export(StoredRun):
-    """Write a run, or a saved estimator, as a folder that predicts without torch: ONNX, prototypes and JSON."""
+    """Write a run, or a saved estimator, as a folder that predicts without torch: ONNX, prototypes
+    and JSON.
+    """
 
     output: Annotated[Path, arg(aliases=["-o"], metavar="FOLDER")]
     """The folder to write."""
 
     data: Annotated[Path | None, arg(metavar="PATH")] = None
-    """Inputs to compare torch and onnxruntime on (default: the data of the run); an estimator needs a table."""
+    """Inputs to compare torch and onnxruntime on (default: the data of the run); an estimator needs
+    a table.
+    """
 
     overwrite: bool = False
     """Replace a model that was exported to FOLDER before."""
 
     def run(self) -> None:
         """Export, compare, print."""
+        from hyperproto._core.errors import InputError
         from hyperproto.loading import is_estimator, load
-        from hyperproto_runtime.errors import InputError
 
         if not is_estimator(self.run_folder):
             from hyperproto.evaluation import export_run
 
             return print(export_run(self.open(), self.output, self.data, overwrite=self.overwrite))
         if self.data is None:
-            raise InputError("data", "be given for an estimator: rows to compare torch and onnxruntime on", "none")
+            raise InputError(
+                "data",
+                "be given for an estimator: rows to compare torch and onnxruntime on",
+                "none",
+            )
         from hyperproto._core.arrays import read_npy
         from hyperproto.data.table_files import read_frame
 

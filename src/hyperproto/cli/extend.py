@@ -6,7 +6,13 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from hyperproto.cli.place import PriorOptions, check_outputs, read_classes, read_weight, show_prototypes
+from hyperproto.cli.place import (
+    PriorOptions,
+    check_outputs,
+    read_classes,
+    read_weight,
+    show_prototypes,
+)
 
 
 @dataclass
@@ -17,14 +23,17 @@ class Extend(PriorOptions):
     """Prototypes, from hyperproto place -o FILE."""
 
     classes: Annotated[Positional[str], arg(metavar="CLASSES")]
-    """The names of the new classes: a file with one per line, or a list with commas; where the old ones have no
-    names, their number."""
+    """The names of the new classes: a file with one per line, or a list with commas; where the old
+    ones have no names, their number.
+    """
 
     output: Annotated[Path | None, arg(aliases=["-o"], metavar="FILE")] = None
     """Write all prototypes, old and new, to this safetensors file."""
 
     prior: Annotated[str | None, arg(metavar="FILE")] = None
-    """What is known about the classes, old and new, as for hyperproto place: new ones go where it wants them."""
+    """What is known about the classes, old and new, as for hyperproto place: new ones go where it
+    wants them.
+    """
 
     prior_weight: Annotated[str, arg(metavar="W")] = "auto"
     """How much the prior counts against separation: a number from 0 on, or auto."""

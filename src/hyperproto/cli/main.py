@@ -8,9 +8,18 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 import tyro
 from docstring_parser import parse_from_object
-from tyro.conf import DisallowNone, FlagCreatePairsOff, OmitSubcommandPrefixes, Positional, Suppress, arg, subcommand
+from tyro.conf import (
+    DisallowNone,
+    FlagCreatePairsOff,
+    OmitSubcommandPrefixes,
+    Positional,
+    Suppress,
+    arg,
+    subcommand,
+)
 
 from hyperproto._core.checks import nearest_name, unknown_choice
+from hyperproto._core.errors import SPELLING, HyperprotoError, InputError, python_name
 from hyperproto._version import __version__
 from hyperproto.cli.calibrate import Calibrate
 from hyperproto.cli.compare import Compare, Sweep
@@ -27,10 +36,10 @@ from hyperproto.cli.reproduce import Reproduce
 from hyperproto.cli.runs import Runs
 from hyperproto.cli.serve import Serve
 from hyperproto.cli.train import Train
-from hyperproto_runtime.errors import SPELLING, HyperprotoError, InputError, python_name
 
-# One dataclass per verb, called like it, with a method ``run``. Its fields are the options, named like the keywords
-# of the function that it calls; where an option has another name, there is ``KEYWORDS: ClassVar = {keyword: field}``.
+# One dataclass per verb, called like it, with a method ``run``. Its fields are the options, named
+# like the keywords of the function that it calls; where an option has another name, there is
+# ``KEYWORDS: ClassVar = {keyword: field}``.
 VERBS: dict[str, type[Any]] = {
     verb.__name__.lower(): verb
     for verb in (
@@ -38,7 +47,9 @@ VERBS: dict[str, type[Any]] = {
         *(Place, Predict, Report, Reproduce, Runs, Serve, Sweep, Train),
     )
 }
-POSITIONAL, HIDDEN, FLAG = (get_args(mark)[1] for mark in (Positional[str], Suppress[str], FlagCreatePairsOff[bool]))
+POSITIONAL, HIDDEN, FLAG = (
+    get_args(mark)[1] for mark in (Positional[str], Suppress[str], FlagCreatePairsOff[bool])
+)
 ABOUT = "Hyperspherical prototype networks: classify and regress on one sphere, laid out before training."
 COMMON = """
   hyperproto train --data PATH        learn from a folder of images, a table, or a published data set
@@ -106,13 +117,19 @@ def _parse(name: str, words: list[str]) -> Any:
     _check_options(name, options, words)
     for key, hint in options.items():
         flag, plain = _flag(key), get_args(hint)[0]
-        if (count := given.count(flag)) > 1 and any(get_origin(part) is tuple for part in (plain, *get_args(plain))):
-            raise InputError(flag, "be given once", f"it {count} times", f"List all after one: {flag} A B.")
+        if (count := given.count(flag)) > 1 and any(
+            get_origin(part) is tuple for part in (plain, *get_args(plain))
+        ):
+            raise InputError(
+                flag, "be given once", f"it {count} times", f"List all after one: {flag} A B."
+            )
     return tyro.cli(VERBS[name], prog=f"hyperproto {name}", args=words, config=[DisallowNone])
 
 
 def _check_options(name: str, options: dict[str, Any], words: list[str]) -> None:
-    """Raise where a verb has no such option, naming the nearest, or where one gets no number or choice of its."""
+    """Raise where a verb has no such option, naming the nearest, or where one gets no number or
+    choice of its.
+    """
     known: dict[str, Any] = {"--help": (), "--learning-rate": ()}
     for key, hint in options.items():
         about = [item for item in get_args(hint) if hasattr(item, "aliases")]
@@ -131,7 +148,9 @@ def _check_options(name: str, options: dict[str, Any], words: list[str]) -> None
             advice = f"{near} hyperproto {name} --help lists all.".strip()
             raise InputError(f'"{flag}" is no option of hyperproto {name}.', advice=advice)
         kinds, got = set(known[flag]) - {type(None), ...}, value if equals else following
-        choices = [choice for kind in known[flag] if kind in kinds for choice in get_args(kind) or (kind,)]
+        choices = [
+            choice for kind in known[flag] if kind in kinds for choice in get_args(kind) or (kind,)
+        ]
         if choices and got not in choices and all(isinstance(choice, str) for choice in choices):
             raise unknown_choice(got, choices, what=f"value of {flag}")
         if kinds and kinds <= {int, float}:
@@ -145,10 +164,13 @@ def _check_options(name: str, options: dict[str, Any], words: list[str]) -> None
 def _fields(verb: Any) -> dict[str, Any]:
     """Return the types of a verb's options by name, those of nested groups among them.
 
-    On the way the options get their help from their docstrings, in one paragraph, and without defaults of None.
+    On the way the options get their help from their docstrings, in one paragraph, and without
+    defaults of None.
     """
     hints, plain = get_type_hints(verb, include_extras=True), get_type_hints(verb)
-    documented = [item for part in reversed(verb.__mro__[:-1]) for item in parse_from_object(part).params]
+    documented = [
+        item for part in reversed(verb.__mro__[:-1]) for item in parse_from_object(part).params
+    ]
     texts = {item.arg_name: " ".join((item.description or "").split()) for item in documented}
     options: dict[str, Any] = {}
     for field in fields(verb):
@@ -158,7 +180,9 @@ def _fields(verb: Any) -> dict[str, Any]:
             marks = [FLAG] if field.default is False else []
             about = texts.get(field.name) or field.metadata.get("help")
             marks.append(arg(help=about, help_behavior_hint=_say_default))
-            options[field.name] = verb.__annotations__[field.name] = Annotated[hints[field.name], *marks]
+            options[field.name] = verb.__annotations__[field.name] = Annotated[
+                hints[field.name], *marks
+            ]
     return options
 
 
@@ -167,16 +191,23 @@ def _say_default(default: str) -> str:
 
 
 def _spell(verb: Any, name: str, value: str) -> str:
-    """Return how a sentence mentions an argument: as an option of a verb where it has one, else as Python does."""
+    """Return how a sentence mentions an argument: as an option of a verb where it has one, else as
+    Python does.
+    """
     options = {} if verb is None else _fields(verb)
     key = getattr(verb, "KEYWORDS", {}).get(name, name)
     if key not in options:
         return python_name(name, value)
     annotations = get_args(options[key])
     if POSITIONAL in annotations:
-        named = next((str(item.metavar) for item in annotations if getattr(item, "metavar", None)), key.upper())
+        named = next(
+            (str(item.metavar) for item in annotations if getattr(item, "metavar", None)),
+            key.upper(),
+        )
         return named.strip("[]")  # around what may be left out
-    flag = _flag(next((item.name for item in annotations if hasattr(item, "metavar") and item.name), key))
+    flag = _flag(
+        next((item.name for item in annotations if hasattr(item, "metavar") and item.name), key)
+    )
     return flag if value in ("", "True") else f"{flag} {value.strip(chr(34))}"
 
 

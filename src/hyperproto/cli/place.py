@@ -1,4 +1,6 @@
-"""``hyperproto place``: prototypes for K classes in D dimensions. Also what its sister verbs share with it."""
+"""``hyperproto place``: prototypes for K classes in D dimensions. Also what its sister verbs share
+with it.
+"""
 
 import json
 import os
@@ -8,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from tyro.conf import FlagCreatePairsOff, Positional, arg
 
+from hyperproto._core.errors import InputError
 from hyperproto._core.files import check_can_write, read_text
 from hyperproto.cli.console import print_table
-from hyperproto_runtime.errors import InputError
 
 if TYPE_CHECKING:
     from hyperproto.priors import Prior
@@ -51,7 +53,9 @@ class PriorOptions(SearchOptions):
 
 @dataclass
 class Place(PriorOptions, WorkerOptions):
-    """Place class prototypes on the sphere in D dimensions, as far apart as possible, with a certificate."""
+    """Place class prototypes on the sphere in D dimensions, as far apart as possible, with a
+    certificate.
+    """
 
     classes: Annotated[Positional[str], arg(metavar="CLASSES")]
     """Number of classes; or their names: a file with one per line, or a list with commas."""
@@ -63,17 +67,23 @@ class Place(PriorOptions, WorkerOptions):
     """Write the prototypes to this safetensors file."""
 
     prior: Annotated[str | None, arg(metavar="FILE")] = None
-    """What is known about the classes: word vectors (GloVe or word2vec, also .gz), a .npy of vectors or similarities,
-    a taxonomy (child,parent in CSV), or "wordnet". Similar classes are then placed nearer."""
+    """What is known about the classes: word vectors (GloVe or word2vec, also .gz), a .npy of
+    vectors or similarities, a taxonomy (child,parent in CSV), or "wordnet". Similar classes are
+    then placed nearer.
+    """
 
     prior_weight: Annotated[str, arg(metavar="W")] = "auto"
     """How much the prior counts against separation: a number from 0 on, or auto."""
 
-    method: Annotated[str, arg(metavar="{auto,codes,optimize,project,assign,paper,random}")] = "auto"
+    method: Annotated[str, arg(metavar="{auto,codes,optimize,project,assign,paper,random}")] = (
+        "auto"
+    )
     """How to place."""
 
     every_axis: FlagCreatePairsOff[bool] = False
-    """Leave no axis empty, for prototypes to train on; the best separated code may have fewer dimensions than D."""
+    """Leave no axis empty, for prototypes to train on; the best separated code may have fewer
+    dimensions than D.
+    """
 
     page: Annotated[Path | None, arg(metavar="FILE")] = None
     """Write an interactive HTML page: the placed classes, their neighbors, the certificate."""
@@ -120,7 +130,8 @@ def check_outputs(*files: Path | None) -> None:
 
 
 def read_classes(given: str, *, several: bool = True) -> int | tuple[str, ...]:
-    """Return the number of classes, or their names from a file with one per line or from a list with commas.
+    """Return the number of classes, or their names from a file with one per line or from a list
+    with commas.
 
     One name alone is a list where there need not be several.
 
@@ -159,11 +170,17 @@ def read_prior(
     return as_prior(given, names, count, missing=missing)
 
 
-def show_prototypes(prototypes: "Prototypes", output: Path | None, more: dict[str, Any], *, as_json: bool) -> None:
+def show_prototypes(
+    prototypes: "Prototypes", output: Path | None, more: dict[str, Any], *, as_json: bool
+) -> None:
     """Write prototypes where asked to, and print their certificate."""
     if output is not None:
         prototypes.save(output)
-    report = {"classes": prototypes.num_classes, "dim": prototypes.dim} | prototypes.certificate.to_dict() | more
+    report = (
+        {"classes": prototypes.num_classes, "dim": prototypes.dim}
+        | prototypes.certificate.to_dict()
+        | more
+    )
     if as_json:
         print(json.dumps(report))
         return
@@ -173,7 +190,9 @@ def show_prototypes(prototypes: "Prototypes", output: Path | None, more: dict[st
     if (used := prototypes.used_axes) < prototypes.dim:
         rows["axes"] = f"{used} of {prototypes.dim} in use, the others empty"
     if "separation" in more:
-        rows["cosine distance"] = "min {min:.4f}, mean {mean:.4f}, max {max:.4f}".format(**more["separation"])
+        rows["cosine distance"] = "min {min:.4f}, mean {mean:.4f}, max {max:.4f}".format(
+            **more["separation"]
+        )
     if output is not None:
         rows["written to"] = str(output)
     print(f"{prototypes.num_classes} prototypes in {prototypes.dim} dimensions")

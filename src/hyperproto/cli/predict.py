@@ -16,7 +16,9 @@ from hyperproto.cli.evaluate import StoredRun
 
 @dataclass
 class Predict(StoredRun):
-    """Predict images, or the rows of a table, by a run or an exported model, with its confidence where calibrated."""
+    """Predict images, or the rows of a table, by a run or an exported model, with its confidence
+    where calibrated.
+    """
 
     paths: Annotated[Positional[tuple[Path, ...]], arg(metavar="FILE...")]
     """Images and folders of images; for a run on a table, tables with its columns."""
@@ -38,22 +40,27 @@ class Predict(StoredRun):
 
     def run(self) -> None:
         """Predict, then print or write."""
+        from hyperproto._core.errors import InputError
+        from hyperproto._core.errors import arg as mention
         from hyperproto._core.files import check_can_write, replacing
-        from hyperproto_runtime.errors import InputError
-        from hyperproto_runtime.errors import arg as mention
-        from hyperproto_runtime.model import is_model
+        from hyperproto.runtime.model import is_model
 
         ending = "" if self.output is None else self.output.suffix.lower().removeprefix(".")
         style = self.format or (ending if ending in ("csv", "json") else "table")
         if self.output is not None:
             if style == "table":
                 raise InputError(
-                    "output", f"end in .csv or .json where {mention('format')} does not say", self.output
+                    "output",
+                    f"end in .csv or .json where {mention('format')} does not say",
+                    self.output,
                 )
             check_can_write(self.output)
             if self.output.exists() and not self.overwrite:
                 raise InputError(
-                    "output", "be a new file", f'"{self.output}"', f"{mention('overwrite')} replaces it."
+                    "output",
+                    "be a new file",
+                    f'"{self.output}"',
+                    f"{mention('overwrite')} replaces it.",
                 )
         answers = self._by_model() if is_model(self.run_folder) else self._by_run()
         if style == "table":
@@ -76,13 +83,16 @@ class Predict(StoredRun):
 
         found = predict_files(self.open(), self.paths, top=self.top, skip_corrupt=self.skip_corrupt)
         if found.skipped:
-            print(f'Left out, unreadable: {len(found.skipped)}, the first "{found.skipped[0]}".', file=sys.stderr)
+            print(
+                f'Left out, unreadable: {len(found.skipped)}, the first "{found.skipped[0]}".',
+                file=sys.stderr,
+            )
         return found.rows
 
     def _by_model(self) -> list[dict[str, Any]]:
         """Predict by an exported model, without torch."""
-        from hyperproto_runtime.cli import predict_files, read_table
-        from hyperproto_runtime.errors import InputError
+        from hyperproto._core.errors import InputError
+        from hyperproto.runtime.cli import predict_files, read_table
 
         def read(path: Path) -> list[dict[str, Any]]:
             if path.suffix.lower() in (".csv", ".tsv"):
@@ -95,7 +105,9 @@ class Predict(StoredRun):
             if getattr(self, name) != getattr(type(self), name):
                 raise InputError(name, "be left out for an exported model", getattr(self, name))
         rows = predict_files(self.run_folder, self.paths, top=self.top, read=read)
-        return [{key: _as_fitted(value) for key, value in row.items() if key != "point"} for row in rows]
+        return [
+            {key: _as_fitted(value) for key, value in row.items() if key != "point"} for row in rows
+        ]
 
 
 def _as_fitted(predictions: Any) -> Any:
@@ -125,7 +137,9 @@ def _flat(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
                 for place, guess in enumerate(answer["top"], start=1):
                     numbered = task if place == 1 else f"{task}/{place}"
                     columns[numbered] = guess["name"]
-                    columns |= {f"{numbered}/{key}": value for key, value in guess.items() if key != "name"}
+                    columns |= {
+                        f"{numbered}/{key}": value for key, value in guess.items() if key != "name"
+                    }
                 columns[task] = answer["name"]  # which may be "unknown"
                 columns |= {f"{task}/set": " | ".join(answer["set"])} if "set" in answer else {}
         flat.append({_safe(name): _safe(value) for name, value in columns.items()})
@@ -133,7 +147,8 @@ def _flat(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _safe(value: Any) -> Any:
-    """Return text such that a spreadsheet does not take it for a formula: behind a quote, unless it is a number.
+    """Return text such that a spreadsheet does not take it for a formula: behind a quote, unless it
+    is a number.
 
     >>> _safe("=cmd|' /C calc'!A0"), _safe("-1.5"), _safe("cat")
     ("'=cmd|' /C calc'!A0", '-1.5', 'cat')
@@ -151,13 +166,16 @@ def _show(rows: list[dict[str, Any]]) -> None:
     """Print a table with one column per task, and in it one line per class."""
     origin, tasks = [key for key in rows[0] if key != "predictions"], list(rows[0]["predictions"])
     lines = [
-        [*(str(row[key]) for key in origin), *(_cell(row["predictions"][task]) for task in tasks)] for row in rows
+        [*(str(row[key]) for key in origin), *(_cell(row["predictions"][task]) for task in tasks)]
+        for row in rows
     ]
     print_table(lines, *origin, *tasks)
 
 
 def _cell(answer: Any) -> str:
-    """Return one prediction as people read it: classes with their probability or score, or a number."""
+    """Return one prediction as people read it: classes with their probability or score, or a
+    number.
+    """
     if not isinstance(answer, dict):
         return f"{answer:.4g}" if isinstance(answer, float) else str(answer)
     if "value" in answer:

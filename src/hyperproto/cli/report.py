@@ -11,7 +11,9 @@ from hyperproto.cli.evaluate import RunAndData
 
 @dataclass
 class Report(RunAndData):
-    """Write one page about a stored run: curves, measures, confusions, reliability, neighbors, worst mistakes."""
+    """Write one page about a stored run: curves, measures, confusions, reliability, neighbors,
+    worst mistakes.
+    """
 
     output: Annotated[Path | None, arg(aliases=["-o"], metavar="FILE")] = None
     """The page to write (default: report.html in the folder of the run)."""
@@ -20,10 +22,12 @@ class Report(RunAndData):
 
     def run(self) -> None:
         """Measure the run and write the page."""
+        from hyperproto._core.errors import require
         from hyperproto.report import write_run_page
-        from hyperproto_runtime.errors import require
 
-        require("plotly", extra="plots", purpose="The report")  # better to know now than after measuring
+        require(
+            "plotly", extra="plots", purpose="The report"
+        )  # better to know now than after measuring
         path = self.output or self.run_folder / "report.html"
         write_run_page(self.open(), path, self.data, **self.options())
         print(f"{path}: a page to open in a browser; it needs no network.")

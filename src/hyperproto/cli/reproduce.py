@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from tyro.conf import Positional, arg
 
-from hyperproto_runtime.errors import InputError, MissingDataError
+from hyperproto._core.errors import InputError, MissingDataError
 
 if TYPE_CHECKING:
     from hyperproto.reproduction.cell import Cell
@@ -18,11 +18,14 @@ if TYPE_CHECKING:
 
 @dataclass
 class Reproduce:
-    """Rebuild a table or figure of the paper: run what is not done yet, then print ours next to the paper's."""
+    """Rebuild a table or figure of the paper: run what is not done yet, then print ours next to the
+    paper's.
+    """
 
     name: Annotated[Positional[str], arg(metavar="NAME")]
-    """table1 to table7, figure-deepncm, figure-rotated-mnist, figure-epochs, figure-idea; or a .py file, such as
-    those in experiments; or all."""
+    """table1 to table7, figure-deepncm, figure-rotated-mnist, figure-epochs, figure-idea; or a .py
+    file, such as those in experiments; or all.
+    """
 
     scale: Literal["full", "medium", "head", "cpu", "smoke"] = "cpu"
     """The paper's protocol to the letter; all of CIFAR-100 in small, hours, or heads on
@@ -47,7 +50,9 @@ class Reproduce:
     """Cells at a time; results do not depend on it. (default: one per core)"""
 
     dask: Annotated[str | None, arg(metavar="ADDRESS")] = None
-    """Scheduler of Dask workers that see the same folders, or "local". (default: processes here, without Dask)"""
+    """Scheduler of Dask workers that see the same folders, or "local". (default: processes here,
+    without Dask)
+    """
 
     dry_run: bool = False
     """Print the cells that are to do and done, and what is missing; run nothing."""
@@ -69,7 +74,10 @@ class Reproduce:
                 print(f"{experiment.name}: {error}", file=sys.stderr)
         if failed:
             what = "1 cell failed" if len(failed) == 1 else f"{len(failed)} cells failed"
-            print(f"hyperproto: {what}; the others are reported. Run the command again to retry.", file=sys.stderr)
+            print(
+                f"hyperproto: {what}; the others are reported. Run the command again to retry.",
+                file=sys.stderr,
+            )
             for outcome in failed:
                 print(f"  {_describe(outcome.cell)}: {outcome.error}", file=sys.stderr)
             sys.exit(1)
@@ -119,9 +127,15 @@ class Reproduce:
                 f"None of the {len(plan.skipped)} cells of {experiment.name} can be run here; the reasons are above."
             )
         failed = []
-        for ended, outcome in enumerate(run_plan(plan, places, jobs=self.jobs, dask=self.dask), start=1):
+        for ended, outcome in enumerate(
+            run_plan(plan, places, jobs=self.jobs, dask=self.dask), start=1
+        ):
             failed += [outcome] if outcome.state == "failed" else []
-            measures = (f"{name} {value:.4g}" for name, value in outcome.measures.items() if value is not None)
+            measures = (
+                f"{name} {value:.4g}"
+                for name, value in outcome.measures.items()
+                if value is not None
+            )
             result = str(outcome.error or ", ".join(measures) or outcome.state)
             print(f"[{ended}/{len(plan.todo)}] {_describe(outcome.cell)}: {result}", flush=True)
         return failed
@@ -141,7 +155,9 @@ class Reproduce:
 
 def _describe(cell: "Cell") -> str:
     run, space = cell.run, cell.run.space
-    kind = {"deep-ncm": f"deep NCM, {space.mean}", "conventional": "conventional"}.get(space.kind or "", "")
+    kind = {"deep-ncm": f"deep NCM, {space.mean}", "conventional": "conventional"}.get(
+        space.kind or "", ""
+    )
     loss = "" if space.loss == "squared_cosine" else space.loss.replace("_", " ")
     kind = kind or ", ".join(filter(None, (space.prototypes, loss))) or "sphere"
     weight = "" if space.task_weight is None else f", w = {space.task_weight:g}"

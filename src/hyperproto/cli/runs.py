@@ -50,7 +50,10 @@ def _show(rows: "list[RunRow]") -> None:
             describe_measures(values).replace("  ", "\n").replace(" %", "\N{NO-BREAK SPACE}%")
             for values in (row.last, row.best)
         )
-        trained, epochs = f"{row.data}\n{row.network}\n{row.space}", f"{row.epochs}/{row.total_epochs}\n{row.state}"
+        trained, epochs = (
+            f"{row.data}\n{row.network}\n{row.space}",
+            f"{row.epochs}/{row.total_epochs}\n{row.state}",
+        )
         about = (trained, epochs, *measures, str(timedelta(seconds=round(row.seconds))))
         cells.append((row.name, *(("damaged",) if row.state == "damaged" else about)))
     print_table(cells, "run", "trained", "epochs", "last", "best", "time")

@@ -11,11 +11,19 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from tyro.conf import OmitArgPrefixes, arg
 
+from hyperproto._core.errors import InputError
 from hyperproto._core.files import plain
 from hyperproto._core.processes import from_first, is_first
-from hyperproto.spec import DataSpec, LoadingSpec, NetworkSpec, RunSpec, SpaceSpec, SphereSpec, TrainSettings
-from hyperproto_runtime import errors
-from hyperproto_runtime.errors import InputError
+from hyperproto.runtime import errors
+from hyperproto.spec import (
+    DataSpec,
+    LoadingSpec,
+    NetworkSpec,
+    RunSpec,
+    SpaceSpec,
+    SphereSpec,
+    TrainSettings,
+)
 
 if TYPE_CHECKING:
     from hyperproto.training import Run
@@ -28,11 +36,14 @@ class ReadingOptions:
     """Which data, and how they are read."""
 
     data: Annotated[str | None, arg(metavar="PATH", aliases=["--table"])] = None
-    """A data set, a table (.csv, .tsv, .parquet), or a folder with a subfolder for each class; "digits" or
-    "rotated-digits" (default: digits). With --resume: where the data are now."""
+    """A data set, a table (.csv, .tsv, .parquet), or a folder with a subfolder for each class;
+    "digits" or "rotated-digits" (default: digits). With --resume: where the data are now.
+    """
 
     reader: Annotated[str | None, arg(metavar="NAME")] = None
-    """Which data set PATH is: cifar-100, cifar-100-uneven, mnist, rotated-mnist, ... (default: detected)"""
+    """Which data set PATH is: cifar-100, cifar-100-uneven, mnist, rotated-mnist, ... (default:
+    detected)
+    """
 
     image: Annotated[str | None, arg(metavar="COLUMN")] = None
     """The column of a table that names image files."""
@@ -41,7 +52,9 @@ class ReadingOptions:
     """The column of a table that holds free text to learn from."""
 
     columns: Annotated[tuple[str, ...], arg(metavar="COLUMN")] = ()
-    """The columns of a table to learn from: numbers, words, dates (default: all that are not targets)."""
+    """The columns of a table to learn from: numbers, words, dates (default: all that are not
+    targets).
+    """
 
     classes: Annotated[tuple[str, ...], arg(metavar="COLUMN")] = ()
     """The columns of a table to predict as classes."""
@@ -59,11 +72,14 @@ class ReadingOptions:
     """The share of your own data to measure on, where there is no test part (default: 0.2)."""
 
     unseen: Literal["error", "missing"] | None = None
-    """What to do with a test label that training never saw: stop, or treat it as missing (default: error)."""
+    """What to do with a test label that training never saw: stop, or treat it as missing (default:
+    error).
+    """
 
     size: Annotated[int | None, arg(metavar="PIXELS")] = None
-    """Height and width that the network gets, of images of any size (default: that of the files, at most 224;
-    128 for the pretrained network)."""
+    """Height and width that the network gets, of images of any size (default: that of the files, at
+    most 224; 128 for the pretrained network).
+    """
 
     reader_options: Annotated[tuple[str, ...], arg(metavar="KEY=VALUE")] = ()
     """More options of the reader, such as from_year=1900 for OmniArt; see docs/how-to/data.md."""
@@ -89,14 +105,19 @@ class DataOptions(LoadingSpec, ReadingOptions):
 class SpaceOptions(SphereSpec):
     """What the network's outputs mean."""
 
-    kind: Annotated[Literal["sphere", "spheres", "composite", "conventional"] | None, arg(name="space")] = None
-    """One sphere; one for each task; one point for a class and a number together; or softmax and squared error
-    (default: one sphere, or one for each task where there are classes and numbers)."""
+    kind: Annotated[
+        Literal["sphere", "spheres", "composite", "conventional"] | None, arg(name="space")
+    ] = None
+    """One sphere; one for each task; one point for a class and a number together; or softmax and
+    squared error (default: one sphere, or one for each task where there are classes and numbers).
+    """
 
     def spec(self) -> SpaceSpec:
         """Return the space that the options describe; files by their absolute paths."""
         values = {item.name: getattr(self, item.name) for item in fields(SphereSpec)}
-        return SpaceSpec(**values | {name: absolute(values[name]) for name in ("prototypes", "prior")})
+        return SpaceSpec(
+            **values | {name: absolute(values[name]) for name in ("prototypes", "prior")}
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,17 +145,22 @@ class OutputOptions:
     """What becomes of the run."""
 
     folder: Annotated[Path | None, arg(aliases=["-o"], metavar="RUN")] = None
-    """Store the run in this folder, which must not exist or be empty (default: runs/NAME-1, or the next free number;
-    digits are not stored)."""
+    """Store the run in this folder, which must not exist or be empty (default: runs/NAME-1, or the
+    next free number; digits are not stored).
+    """
 
     resume: Annotated[Path | None, arg(metavar="RUN")] = None
-    """Continue this run, bit for bit as if it had not been interrupted; everything is read from its folder. With
-    --epochs N: train it longer, to N epochs altogether, from the next step on by the schedule of such a run."""
+    """Continue this run, bit for bit as if it had not been interrupted; everything is read from its
+    folder. With --epochs N: train it longer, to N epochs altogether, from the next step on by the
+    schedule of such a run.
+    """
 
 
 @dataclass
 class Train:
-    """Train on a data set as published, a folder of images, a table, or scikit-learn's digits; or resume a run."""
+    """Train on a data set as published, a folder of images, a table, or scikit-learn's digits; or
+    resume a run.
+    """
 
     KEYWORDS: ClassVar[dict[str, str]] = {"ranges": "range", "image_size": "size"}
 
@@ -153,7 +179,9 @@ class Train:
         with _plain_warnings():
             if folder is not None:
                 self._check_alone()
-                run = resume_run(folder, epochs=self.training.epochs, path=self.data.data, **options)
+                run = resume_run(
+                    folder, epochs=self.training.epochs, path=self.data.data, **options
+                )
             else:
                 spec = self.spec()
                 folder = self._folder(spec)
@@ -166,13 +194,19 @@ class Train:
         weights = absolute(self.network.weights)
         return RunSpec(
             data=self.data.spec(self.training.seed),
-            network=NetworkSpec(**{**vars(self.network), "backbone_options": options, "weights": weights}),
+            network=NetworkSpec(
+                **{**vars(self.network), "backbone_options": options, "weights": weights}
+            ),
             space=self.space.spec(),
-            train=TrainSettings(**{item.name: getattr(self.training, item.name) for item in fields(TrainSettings)}),
+            train=TrainSettings(
+                **{item.name: getattr(self.training, item.name) for item in fields(TrainSettings)}
+            ),
         )
 
     def _folder(self, spec: RunSpec) -> Path | None:
-        """Return where to store the run; data that come with a library are not stored by default."""
+        """Return where to store the run; data that come with a library are not
+        stored by default.
+        """
         from hyperproto.data.readers import BUILT_IN, data_name
         from hyperproto.training.folder import claim_folder
 
@@ -181,14 +215,22 @@ class Train:
         return from_first(lambda: claim_folder(data_name(spec.data)))
 
     def _check_alone(self) -> None:
-        """Refuse options next to ``--resume``, except for where the data are now and more epochs."""
-        allowed = Train(data=DataOptions(data=self.data.data), training=TrainingOptions(epochs=self.training.epochs))
+        """Refuse options next to ``--resume``, except for where the data are
+        now and more epochs.
+        """
+        allowed = Train(
+            data=DataOptions(data=self.data.data),
+            training=TrainingOptions(epochs=self.training.epochs),
+        )
         allowed.output = OutputOptions(resume=self.output.resume)
         for group in fields(self):
             given, default = vars(getattr(self, group.name)), vars(getattr(allowed, group.name))
             for name, value in given.items():
                 if value != default[name]:
-                    raise InputError(name, f"be left out with {errors.arg('resume')}, which reads it from the run")
+                    raise InputError(
+                        name,
+                        f"be left out with {errors.arg('resume')}, which reads it from the run",
+                    )
 
 
 def absolute(name: str | None) -> str | None:
@@ -199,7 +241,8 @@ def absolute(name: str | None) -> str | None:
 
 
 def read_pairs(given: tuple[str, ...], option: str) -> dict[str, Any]:
-    """Return options given as KEY=VALUE; a value is JSON where it can be read as such, and text where not.
+    """Return options given as KEY=VALUE; a value is JSON where it can be read as such, and text
+    where not.
 
     >>> read_pairs(("depth=8", "shortcut=pool"), "backbone_options")
     {'depth': 8, 'shortcut': 'pool'}
@@ -228,7 +271,9 @@ def read_bounds(given: tuple[str, ...]) -> dict[str, list[float]]:
         try:
             low, high = map(float, ends.split(":"))
         except ValueError:
-            raise InputError("bounds", "be COLUMN=LOW:HIGH, such as year=1500:1900", f'"{text}"') from None
+            raise InputError(
+                "bounds", "be COLUMN=LOW:HIGH, such as year=1500:1900", f'"{text}"'
+            ) from None
         bounds[name] = [low, high]
     return bounds
 
@@ -259,7 +304,9 @@ def _report(run: "Run", folder: Path | None) -> None:
     best, measures = run.best, describe_measures(run.metrics, run.constant)
     _say(f"Measured: {measures}" if run.metrics else "Nothing to measure on, so no measures.")
     if failed := not_better(run.metrics, run.constant):
-        _say(f"No better than a constant answer: {', '.join(failed)}. hyperproto doctor may say why.")
+        _say(
+            f"No better than a constant answer: {', '.join(failed)}. hyperproto doctor may say why."
+        )
     if best is not None and best is not run.history[-1]:
         chosen = f"Best, after epoch {best['epoch'] + 1}: {describe_measures(best['valid'])}"
         _say(f"{chosen}; chosen on the same examples, so too good for a test.")

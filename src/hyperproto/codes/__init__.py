@@ -1,4 +1,6 @@
-"""Shelf 2: K points on the sphere S^(D-1), as numpy arrays. Nothing here knows about classes, or torch."""
+"""Shelf 2: K points on the sphere S^(D-1), as numpy arrays. Nothing here knows about classes, or
+torch.
+"""
 
 from hyperproto.codes.best import best_code, known_max_cosine
 from hyperproto.codes.certificate import (

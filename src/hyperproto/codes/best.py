@@ -1,6 +1,8 @@
-"""The best code we can offer for K points in D dimensions: known ones first, then a search, then the better.
+"""The best code we can offer for K points in D dimensions: known ones first, then a search, then
+the better.
 
-``zoo`` has codes of long searches; ``tools/make_zoo.py`` makes the files again, or continues where it was stopped.
+``zoo`` has codes of long searches; ``tools/make_zoo.py`` makes the files again, or continues where
+it was stopped.
 """
 
 import os
@@ -12,14 +14,22 @@ from safetensors.numpy import load_file
 
 from hyperproto._core.checks import choose
 from hyperproto.codes.algebra.registry import best_entry, single_entries
-from hyperproto.codes.certificate import MEETS, Code, best_possible, certify, closed_form, separation_bound
+from hyperproto.codes.certificate import (
+    MEETS,
+    Code,
+    best_possible,
+    certify,
+    closed_form,
+    separation_bound,
+)
 from hyperproto.codes.large import tiled_descent
 from hyperproto.codes.measure import Array, random_points
 from hyperproto.codes.search import WORK, Effort, optimize, seconds_per_start
 
 ZOO = Path(__file__).with_name("zoo")
 MATRIX_POINTS = 4000  # up to here the search may keep K x K; beyond, only the pairs that are near
-PATIENCE = 1.5  # where a code is known, no search is made whose single start takes longer than this many efforts
+# where a code is known, no search is made whose single start takes longer than this many efforts
+PATIENCE = 1.5
 NEAR_CODES = 3  # codes of nearly K points to start from
 SINGLE_PRECISION = 2**24  # entries from which points are made in float32: no second, larger copy
 
@@ -35,14 +45,16 @@ def best_code(
 ) -> Code:
     """Return the best of what applies: closed forms, the registry, the zoo, and a search.
 
-    A known code that is proved optimal is final. Otherwise a search of the given effort is made, starting
-    from nothing and from known codes of nearly K points, unless one start alone would take far longer than the
-    effort allows; the smaller maximum cosine wins.
+    A known code that is proved optimal is final. Otherwise a search of the given effort is made,
+    starting from nothing and from known codes of nearly K points, unless one start alone would take
+    far longer than the effort allows; the smaller maximum cosine wins.
     """
     work = choose(effort, WORK, what="effort")
     known = None if search_only else known_code(num_points, dim, seed=seed)
     if known is not None:
-        stored = known is from_zoo(num_points, dim)  # by a thorough search: a lesser one has no chance
+        stored = known is from_zoo(
+            num_points, dim
+        )  # by a thorough search: a lesser one has no chance
         if known.certificate.proved or (stored and effort != "thorough"):
             return known
     if num_points > MATRIX_POINTS:
@@ -71,7 +83,8 @@ def best_code(
 
 
 def known_code(num_points: int, dim: int, *, seed: int = 0) -> Code | None:
-    """Return the best code that needs no search: a closed form, else the better of the zoo's and the registry's.
+    """Return the best code that needs no search: a closed form, else the better of the zoo's and
+    the registry's.
 
     Of a code of the registry a subset is padded with zeros.
     """
@@ -79,7 +92,9 @@ def known_code(num_points: int, dim: int, *, seed: int = 0) -> Code | None:
         points, method, proof = exact
         return certify(points, method=method, proof=proof)
     entry, stored = best_entry(num_points, dim), from_zoo(num_points, dim)
-    if entry is None or (stored is not None and stored.certificate.max_cosine < entry.max_cosine - MEETS):
+    if entry is None or (
+        stored is not None and stored.certificate.max_cosine < entry.max_cosine - MEETS
+    ):
         return stored
     dtype = np.float32 if num_points * dim > SINGLE_PRECISION else np.float64
     points = entry.take(entry.draw(num_points, seed=seed), dim=dim, dtype=dtype)
@@ -95,7 +110,9 @@ def known_code(num_points: int, dim: int, *, seed: int = 0) -> Code | None:
 
 
 def known_max_cosine(num_points: int, dim: int) -> float:
-    """Return the maximum cosine of :func:`known_code`, without building it; 1 where nothing is known."""
+    """Return the maximum cosine of :func:`known_code`, without building it; 1 where nothing is
+    known.
+    """
     if num_points <= 2 * dim or dim == 2:  # closed forms, which meet the bound
         return separation_bound(num_points, dim)
     entry, stored = best_entry(num_points, dim), from_zoo(num_points, dim)
@@ -104,7 +121,9 @@ def known_max_cosine(num_points: int, dim: int) -> float:
 
 @cache
 def from_zoo(num_points: int, dim: int) -> Code | None:
-    """Return the stored code of K points in D dimensions, measured again, or None where there is none."""
+    """Return the stored code of K points in D dimensions, measured again, or None where there is
+    none.
+    """
     path = ZOO / f"{num_points}x{dim}.safetensors"
     if not path.is_file():
         return None
@@ -115,7 +134,9 @@ def from_zoo(num_points: int, dim: int) -> Code | None:
 
 def _search_large(num_points: int, dim: int, rounds: int, seed: int) -> Code:
     """Search without K x K, where the effort allows a pass over all pairs."""
-    if dim == 3:  # a Fibonacci spiral: equal steps in height, the golden angle between one and the next
+    if (
+        dim == 3
+    ):  # a Fibonacci spiral: equal steps in height, the golden angle between one and the next
         steps = np.arange(num_points) + 0.5
         height, turn = 1 - 2 * steps / num_points, np.pi * (3 - np.sqrt(5)) * steps
         radius = np.sqrt(1 - height**2)
@@ -135,5 +156,7 @@ def _near_codes(num_points: int, dim: int) -> list[Array]:
         for entry in single_entries()
         if 0.75 * num_points <= entry.num_points <= 1.5 * num_points and abs(entry.dim - dim) <= 1
     ]
-    near.sort(key=lambda entry: (abs(entry.dim - dim), abs(entry.num_points - num_points), entry.name))
+    near.sort(
+        key=lambda entry: (abs(entry.dim - dim), abs(entry.num_points - num_points), entry.name)
+    )
     return [entry.build() for entry in near[:NEAR_CODES]]

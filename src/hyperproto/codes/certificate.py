@@ -1,5 +1,6 @@
-"""Lower bounds on the maximum cosine of K points in D dimensions, the codes that meet them in closed form, and the
-certificate that says how good a code is: measured, bounded, and what is proved.
+"""Lower bounds on the maximum cosine of K points in D dimensions, the codes that meet them in
+closed form, and the certificate that says how good a code is: measured, bounded, and what is
+proved.
 
 References
 ----------
@@ -19,17 +20,19 @@ from scipy.optimize import brentq
 from scipy.special import betaincinv
 
 from hyperproto._core.checks import check_integer
+from hyperproto._core.schema import from_plain
 from hyperproto._version import __version__
 from hyperproto.codes.measure import Array, can_measure, max_cosine, sampled_max_cosine
-from hyperproto_runtime.schema import from_plain
 
 MEETS = 1e-9  # a code this close to a lower bound or a proved optimum is optimal up to rounding
-EXACT_POINTS = 20_000  # up to here every pair is measured; beyond, a theorem is trusted and a sample checked
+EXACT_POINTS = (
+    20_000  # up to here every pair is measured; beyond, a theorem is trusted and a sample checked
+)
 SAMPLE = 128  # points whose cosines to all others are measured beyond that
 ROUNDED = 1e-6  # what rounding to float32 may add to a cosine
 
-# proved optima that no general bound reaches: (K, D) -> (maximum cosine, who proved it); without a closed form,
-# to the digits of the polished contact graph
+# proved optima that no general bound reaches: (K, D) -> (maximum cosine, who proved it); without a
+# closed form, to the digits of the polished contact graph
 PROVED: dict[tuple[int, int], tuple[float, str]] = {
     (7, 3): (0.210138312730603, "Schütte and van der Waerden 1951"),
     (8, 3): ((2 * 2**0.5 - 1) / 7, "Schütte and van der Waerden 1951"),
@@ -45,10 +48,11 @@ PROVED: dict[tuple[int, int], tuple[float, str]] = {
 
 
 def separation_bound(num_points: int, dim: int) -> float:
-    """Return the best known lower bound on the maximum cosine of ``num_points`` points on S^(dim-1).
+    """Return the best known lower bound on the maximum cosine of ``num_points`` points on
+    S^(dim-1).
 
-    Rankin [1]_ for K <= 2D, equal arcs on the circle, else Levenshtein [2]_ and, for D = 3, Fejes Tóth [3]_,
-    whichever is larger. It grows with K, falls with D, and is met by every sharp code.
+    Rankin [1]_ for K <= 2D, equal arcs on the circle, else Levenshtein [2]_ and, for D = 3, Fejes
+    Tóth [3]_, whichever is larger. It grows with K, falls with D, and is met by every sharp code.
 
     >>> round(separation_bound(16, 5), 12)
     0.2
@@ -89,7 +93,9 @@ def random_max_cosine(num_points: int, dim: int) -> float:
 
 
 def polygon(num_points: int) -> Array:
-    """Return the regular polygon, ``(cos ψ, sin ψ)`` at angles of 2π/K (paper, section 2.1). Shape (K, 2)."""
+    """Return the regular polygon, ``(cos ψ, sin ψ)`` at angles of 2π/K (paper, section 2.1). Shape
+    (K, 2).
+    """
     angles = 2 * np.pi * np.arange(num_points) / num_points
     return np.stack([np.cos(angles), np.sin(angles)], axis=1)
 
@@ -97,8 +103,8 @@ def polygon(num_points: int) -> Array:
 def simplex(num_points: int, dim: int) -> Array:
     """Return the regular simplex: every cosine is -1/(K-1). Needs K <= D+1; further axes are zero.
 
-    Built row by row: point i has what it needs on axis i to be a unit vector, and all later points share
-    the coordinate that gives them the right product with it.
+    Built row by row: point i has what it needs on axis i to be a unit vector, and all later points
+    share the coordinate that gives them the right product with it.
 
     >>> points = simplex(4, 3)
     >>> (points @ points.T).round(6)[0, 1]
@@ -114,16 +120,28 @@ def simplex(num_points: int, dim: int) -> Array:
 
 
 def cross_polytope(num_points: int, dim: int) -> Array:
-    """Return K of the 2D points ±e_i: every cosine is 0 or -1. Needs K <= 2D; pairs are used up in order."""
+    """Return K of the 2D points ±e_i: every cosine is 0 or -1. Needs K <= 2D; pairs are used up in
+    order.
+    """
     return np.concatenate([np.eye(dim), -np.eye(dim)])[:num_points]
 
 
 def closed_form(num_points: int, dim: int) -> tuple[Array, str, str] | None:
-    """Return (points, method, proof) where a code that meets the bound has a closed form, else None."""
+    """Return (points, method, proof) where a code that meets the bound has a closed form, else
+    None.
+    """
     if num_points <= dim + 1:
-        return simplex(num_points, dim), "simplex", "Rankin (1955): K <= D+1 points have a cosine >= -1/(K-1)"
+        return (
+            simplex(num_points, dim),
+            "simplex",
+            "Rankin (1955): K <= D+1 points have a cosine >= -1/(K-1)",
+        )
     if dim == 2:
-        return polygon(num_points), "polygon", "pigeonhole: K arcs fill the circle, so one is <= 2π/K"
+        return (
+            polygon(num_points),
+            "polygon",
+            "pigeonhole: K arcs fill the circle, so one is <= 2π/K",
+        )
     if num_points <= 2 * dim:
         points = cross_polytope(num_points, dim)
         return points, "cross-polytope", "Rankin (1955): K >= D+2 points have a cosine >= 0"
@@ -131,17 +149,20 @@ def closed_form(num_points: int, dim: int) -> tuple[Array, str, str] | None:
 
 
 def _fejes_toth(num_points: int) -> float:
-    """Return c / (1 - c) with c = cos(πK / (3K - 6)): equilateral triangles cannot be larger than this."""
+    """Return c / (1 - c) with c = cos(πK / (3K - 6)): equilateral triangles cannot be larger than
+    this.
+    """
     c = math.cos(math.pi * num_points / (3 * num_points - 6))
     return c / (1 - c)
 
 
 def _levenshtein(num_points: int, dim: int) -> float:
-    """Return the root of L(s) = K, for K > 2D, where L is the Levenshtein function of the degree K asks for.
+    """Return the root of L(s) = K, for K > 2D, where L is the Levenshtein function of the degree K
+    asks for.
 
-    L_{2k-1} serves 2C(D+k-2, k-1) <= K <= C(D+k-1, k) + C(D+k-2, k-1), and L_{2k} from there to 2C(D+k-1, k).
-    The root lies between the largest zeros of the Jacobi polynomials that belong to those ends, and on a
-    switch point, such as (27, 6) or (240, 8), it is that zero itself.
+    L_{2k-1} serves 2C(D+k-2, k-1) <= K <= C(D+k-1, k) + C(D+k-2, k-1), and L_{2k} from there to
+    2C(D+k-1, k). The root lies between the largest zeros of the Jacobi polynomials that belong to
+    those ends, and on a switch point, such as (27, 6) or (240, 8), it is that zero itself.
     """
     k = next(k for k in itertools.count(1) if num_points <= 2 * math.comb(dim + k - 1, k))
     odd = num_points <= math.comb(dim + k - 1, k) + math.comb(dim + k - 2, k - 1)
@@ -167,14 +188,18 @@ def _odd_level(s: float, k: int, dim: int) -> float:
 
 
 def _even_level(s: float, k: int, dim: int) -> float:
-    """Return L_{2k}(s) = C(k+D-2, k) [(2k+D-1)/(D-1) - (1+s)(P_k - P_{k+1}) / ((1-s)(P_k + P_{k+1}))]."""
+    """Return L_{2k}(s) = C(k+D-2, k) [(2k+D-1)/(D-1) - (1+s)(P_k - P_{k+1}) / ((1-s)(P_k +
+    P_{k+1}))].
+    """
     _, at, after = _gegenbauer(s, k, dim)
     ratio = (1 + s) * (at - after) / ((1 - s) * (at + after))
     return math.comb(k + dim - 2, k) * ((2 * k + dim - 1) / (dim - 1) - ratio)
 
 
 def _gegenbauer(s: float, k: int, dim: int) -> tuple[float, float, float]:
-    """Return P_{k-1}, P_k, P_{k+1} at s, with P(1) = 1: (j+D-2) P_{j+1} = (2j+D-2) s P_j - j P_{j-1}."""
+    """Return P_{k-1}, P_k, P_{k+1} at s, with P(1) = 1: (j+D-2) P_{j+1} = (2j+D-2) s P_j - j
+    P_{j-1}.
+    """
     before, at = 1.0, s
     for j in range(1, k):
         before, at = at, ((2 * j + dim - 2) * s * at - j * before) / (j + dim - 2)
@@ -184,8 +209,9 @@ def _gegenbauer(s: float, k: int, dim: int) -> tuple[float, float, float]:
 def _largest_jacobi_zero(k: int, dim: int, *, beta: int) -> float:
     """Return the largest zero of the Jacobi polynomial of degree k, parameters (D-3)/2 + (1, beta).
 
-    Golub and Welsch: it is the largest eigenvalue of the matrix of the three-term recurrence. SciPy's `roots_jacobi`
-    finds all zeros, which takes minutes at the degrees of a billion points on S².
+    Golub and Welsch: it is the largest eigenvalue of the matrix of the three-term recurrence.
+    SciPy's `roots_jacobi` finds all zeros, which takes minutes at the degrees of a billion points
+    on S².
     """
     if k == 0:
         return -1.0
@@ -194,7 +220,9 @@ def _largest_jacobi_zero(k: int, dim: int, *, beta: int) -> float:
     diagonal = (b * b - a * a) / (total * (total + 2))
     n, total = np.arange(1, k), total[1:]
     squares = 4 * n * (n + a) * (n + b) * (n + a + b) / (total**2 * (total + 1) * (total - 1))
-    return float(eigvalsh_tridiagonal(diagonal, np.sqrt(squares), select="i", select_range=(k - 1, k - 1))[0])
+    return float(
+        eigvalsh_tridiagonal(diagonal, np.sqrt(squares), select="i", select_range=(k - 1, k - 1))[0]
+    )
 
 
 @dataclass(frozen=True)
@@ -210,8 +238,8 @@ class PriorAgreement:
     loss : float
         Equation 6.
     ranked_by_margin : float
-        Share of the triplets (i, j, k) with different similarities whose cosines have the same order, by more than
-        .01: less tells nobody anything.
+        Share of the triplets (i, j, k) with different similarities whose cosines have the same
+        order, by more than .01: less tells nobody anything.
     spearman : float
         Rank correlation of similarities and cosines over all pairs; 0 where one side is constant.
     measured : str
@@ -277,20 +305,26 @@ class Certificate:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "Certificate":
-        """Rebuild a certificate from :meth:`to_dict`; what other versions have in addition is left out."""
+        """Rebuild a certificate from :meth:`to_dict`; what other versions have in addition is left
+        out.
+        """
         return from_plain(cls, values, newer=True)
 
 
 @dataclass(frozen=True)
 class Code:
-    """K points on the sphere S^(D-1), ``points`` of shape (K, D) with unit rows, and their certificate."""
+    """K points on the sphere S^(D-1), ``points`` of shape (K, D) with unit rows, and their
+    certificate.
+    """
 
     points: Array
     certificate: Certificate
 
 
 def best_possible(num_points: int, dim: int) -> float:
-    """Return the largest known lower bound on the maximum cosine: a general bound, or a proved optimum."""
+    """Return the largest known lower bound on the maximum cosine: a general bound, or a proved
+    optimum.
+    """
     return max(separation_bound(num_points, dim), PROVED.get((num_points, dim), (-1.0, ""))[0])
 
 
@@ -314,8 +348,8 @@ def certify(
     proof : str
         The theorem that makes this construction optimal, where there is one.
     theorem : (float, str), optional
-        The maximum cosine a construction has, and the citation: used beyond 20,000 points, where a sample is
-        checked against it instead of measuring every pair.
+        The maximum cosine a construction has, and the citation: used beyond 20,000 points, where a
+        sample is checked against it instead of measuring every pair.
     """
     count, dim = points.shape
     measured = "all pairs"
@@ -323,7 +357,9 @@ def certify(
         largest, citation = theorem
         seen = sampled_max_cosine(points, SAMPLE, seed=0)
         if seen > largest + ROUNDED:
-            raise AssertionError(f"{method} claims {largest} ({citation}), but two of its points have {seen}")
+            raise AssertionError(
+                f"{method} claims {largest} ({citation}), but two of its points have {seen}"
+            )
         measured = f"by theorem ({citation}); {SAMPLE} x {count} pairs checked"
     elif not can_measure(count, dim):
         largest = sampled_max_cosine(points, SAMPLE, seed=0)
@@ -337,7 +373,11 @@ def certify(
     elif largest <= optimum + MEETS:
         proof, proved = f"{author}: no better code exists", True
     elif proof:
-        raise AssertionError(f"{method} claims to be optimal ({proof}) but has {largest} against {bound}")
+        raise AssertionError(
+            f"{method} claims to be optimal ({proof}) but has {largest} against {bound}"
+        )
     else:
         proof, proved = "the lower bound is not met, and no other proof is known", False
-    return Code(points, Certificate(float(largest), bound, proved, proof, method, seed, measured, note))
+    return Code(
+        points, Certificate(float(largest), bound, proved, proof, method, seed, measured, note)
+    )

@@ -4,8 +4,8 @@ With a prior the new points go where it wants them, by minimizing
 
 .. math:: F_p = f_p + \lambda \, \mathcal{L}_{\text{PI}}
 
-with the smooth maximum f over the pairs with a new point, and Equation 6 over the triplets whose anchor i is new:
-which of two other points the new one should be nearer to.
+with the smooth maximum f over the pairs with a new point, and Equation 6 over the triplets whose
+anchor i is new: which of two other points the new one should be nearer to.
 """
 
 import numpy as np
@@ -32,10 +32,11 @@ NOISE = 0.3  # of a start, next to the direction the prior itself points in
 
 
 def extend_code(fixed: Array, count: int, *, effort: str = "balanced", seed: int = 0) -> Array:
-    """Return ``count`` points that maximize the smallest angle to the given ones and among themselves.
+    """Return ``count`` points that maximize the smallest angle to the given ones and among
+    themselves.
 
-    Unit rows, next to ``fixed`` ones of shape (M, D), which stay as they are. The effort says how many starts are
-    affordable, and the seed fixes every bit.
+    Unit rows, next to ``fixed`` ones of shape (M, D), which stay as they are. The effort says how
+    many starts are affordable, and the seed fixes every bit.
 
     >>> square = np.array([[1.0, 0], [0, 1], [-1, 0], [0, -1]])
     >>> (extend_code(square, 1) @ square.T).max().round(6).item()
@@ -44,7 +45,9 @@ def extend_code(fixed: Array, count: int, *, effort: str = "balanced", seed: int
     starts, iterations = _budget(len(fixed), fixed.shape[1], count, effort)
     with one_thread():
         fixed = np.ascontiguousarray(fixed, dtype=np.float64)
-        begin = np.stack([_start(fixed, count, derive_seed(seed, "extend", k)) for k in range(starts)])
+        begin = np.stack(
+            [_start(fixed, count, derive_seed(seed, "extend", k)) for k in range(starts)]
+        )
         ends = _descend(fixed, begin, FIRST, iterations)
         largest = SmoothMaxWithFixedPoints(fixed, 1, count).largest_cosines
         order = np.argsort(largest(ends), kind="stable")[:FINALISTS]
@@ -79,7 +82,9 @@ def _start(fixed: Array, count: int, seed: int) -> Array:
 
 
 def _budget(num_fixed: int, dim: int, count: int, effort: str) -> tuple[int, int]:
-    """Return starts and iterations an exponent, in counts, from the effort in seconds and what one takes."""
+    """Return starts and iterations an exponent, in counts, from the effort in seconds and what one
+    takes.
+    """
     pairs = count * (num_fixed + count)
     evaluation = 1e-6 + pairs * (3e-8 + 2e-10 * dim)
     holes = 0 if num_fixed > MANY else count * (num_fixed + count) * (3e-5 + 5e-7 * dim)
@@ -113,15 +118,24 @@ def extend_ranked(
     ranking = Ranking(similarity[np.ix_(members[anchors], members)], anchors)
     with one_thread():
         toward = _toward_prior(fixed, similarity, members)
-    turned = ((k, random_points(*shape, derive_seed(seed, "beside", k))) for k in range(RANKED_STARTS[effort]))
+    turned = (
+        (k, random_points(*shape, derive_seed(seed, "beside", k)))
+        for k in range(RANKED_STARTS[effort])
+    )
     starts = [toward + NOISE * k * points for k, points in turned]
-    return ranked_points(ranking, members, weight=weight, starts=starts, iterations=RANKED_ITERATIONS, fixed=fixed)
+    return ranked_points(
+        ranking, members, weight=weight, starts=starts, iterations=RANKED_ITERATIONS, fixed=fixed
+    )
 
 
 def _toward_prior(fixed: Array, similarity: Array, members: NDArray[np.intp]) -> Array:
-    """Return, for each new class, the old points weighed by how much more similar they are than the mean."""
+    """Return, for each new class, the old points weighed by how much more similar they are than the
+    mean.
+    """
     old = members[members < len(fixed)]
     rows = similarity[len(fixed) :, old]
     toward = (rows - rows.mean(axis=1, keepdims=True)) @ fixed[old]
-    toward += 1e-3 * random_points(len(toward), fixed.shape[1], 0)  # without prior, a class starts anywhere
+    toward += 1e-3 * random_points(
+        len(toward), fixed.shape[1], 0
+    )  # without prior, a class starts anywhere
     return unit_rows(toward)

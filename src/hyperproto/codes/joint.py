@@ -1,16 +1,17 @@
-r"""Separation and order together: both in one objective by continuation, or a layout of the prior made separate.
+r"""Separation and order together: both in one objective by continuation, or a layout of the prior
+made separate.
 
 .. math:: F_p = \frac1p \log \sum_{i \ne j} (1 - c_{ij})^{-p} + \lambda \, \mathcal{L}_{\text{PI}}
 
-is the smooth maximum of ``smooth_max.py`` plus λ times Equation 6. The exponent doubles from 1 to 32, each stage from
-where the last ended, and stops there: a harder maximum presses all near classes against one wall, where their order
-is lost, for little gain in the maximum cosine.
+is the smooth maximum of ``smooth_max.py`` plus λ times Equation 6. The exponent doubles from 1 to
+32, each stage from where the last ended, and stops there: a harder maximum presses all near classes
+against one wall, where their order is lost, for little gain in the maximum cosine.
 
 .. math:: \min_p \; \frac1K \sum_i |p_i - q_i|^2 + \frac{\mu}{K} \sum_{i \ne j} \max(0,\, p_i \cdot p_j - c)^2
 
-changes q, the prior laid out in D dimensions, as little as keeps the cosines below c. Ranking keeps the order of the
-cosines and gives up the axes along which the classes differ; this keeps the axes. A network whose features vary along
-them reaches such points by a linear layer.
+changes q, the prior laid out in D dimensions, as little as keeps the cosines below c. Ranking keeps
+the order of the cosines and gives up the axes along which the classes differ; this keeps the axes.
+A network whose features vary along them reaches such points by a linear layer.
 """
 
 import math
@@ -36,9 +37,11 @@ NOISE = 1e-3  # separates classes that the prior cannot distinguish
 
 
 def positive_part(similarity: Array) -> Array:
-    """Return the nearest similarities that are products of vectors, for all classes; a sample of rows stays as it is.
+    """Return the nearest similarities that are products of vectors, for all classes; a sample of
+    rows stays as it is.
 
-    A layout keeps no axis along which similar classes would be distant. Cosines come back as they are.
+    A layout keeps no axis along which similar classes would be distant. Cosines come back as they
+    are.
     """
     if similarity.shape[0] != similarity.shape[1]:
         return similarity
@@ -48,11 +51,13 @@ def positive_part(similarity: Array) -> Array:
     return np.asarray((axes * np.maximum(values, 0.0)) @ axes.T)
 
 
-def spectral_layout(similarity: Array, members: NDArray[np.intp], num_points: int, dim: int, *, seed: int) -> Array:
+def spectral_layout(
+    similarity: Array, members: NDArray[np.intp], num_points: int, dim: int, *, seed: int
+) -> Array:
     """Return the directions in which the centered prior varies most. Shape (num_points, dim).
 
-    ``similarity`` of shape (A, M) has rows for some anchors, or all M classes; ``members`` are the classes its
-    columns stand for. The others start at random.
+    ``similarity`` of shape (A, M) has rows for some anchors, or all M classes; ``members`` are the
+    classes its columns stand for. The others start at random.
     """
     _, sizes, directions = np.linalg.svd(_centered(similarity), full_matrices=False)
     rank = min(dim, len(sizes))
@@ -69,7 +74,8 @@ def _centered(similarity: Array) -> Array:
 
 
 def target_cosine(num_points: int, dim: int) -> float:
-    """Return the largest cosine to aim for: at seven tenths of the smallest angle that mathematics allows.
+    """Return the largest cosine to aim for: at seven tenths of the smallest angle that mathematics
+    allows.
 
     >>> [round(target_cosine(100, dim), 2) for dim in (5, 10, 25)]
     [0.82, 0.62, 0.5]
@@ -78,7 +84,8 @@ def target_cosine(num_points: int, dim: int) -> float:
 
 
 def separate_points(layout: Array, max_cosine: float, *, iterations: int = 200) -> Array:
-    """Return the unit rows nearest to those of ``layout`` among which no cosine is much above ``max_cosine``.
+    """Return the unit rows nearest to those of ``layout`` among which no cosine is much above
+    ``max_cosine``.
 
     >>> near = np.array([[1.0, 0.0], [0.99, 0.141], [-1.0, 0.0]])
     >>> separated = separate_points(near, 0.5)
@@ -88,12 +95,16 @@ def separate_points(layout: Array, max_cosine: float, *, iterations: int = 200) 
     x = layout.reshape(-1)
     with one_thread():
         for firmness in FIRMNESS:
-            objective = partial(_near_layout, layout=layout, max_cosine=max_cosine, firmness=firmness)
+            objective = partial(
+                _near_layout, layout=layout, max_cosine=max_cosine, firmness=firmness
+            )
             x = minimize(objective, x, iterations=iterations, tolerance=1e-8)
     return unit_rows(x.reshape(layout.shape))
 
 
-def _near_layout(x: Array, layout: Array, max_cosine: float, firmness: float) -> tuple[float, Array]:
+def _near_layout(
+    x: Array, layout: Array, max_cosine: float, firmness: float
+) -> tuple[float, Array]:
     """Return the second objective above on rows of any length, and its gradient."""
     rows = x.reshape(layout.shape)
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
@@ -113,8 +124,9 @@ def auto_weight(num_points: int, dim: int) -> float:
 
     .. math:: λ = 0.95 \Bigl( \frac{K}{\min(D, K - 1) - 2} \Bigr)^{0.7}
 
-    In few dimensions separation is a matter of shape: every layout has near pairs, and order needs a large weight to
-    count. From K - 1 dimensions on every layout is possible, and more dimensions change nothing.
+    In few dimensions separation is a matter of shape: every layout has near pairs, and order needs
+    a large weight to count. From K - 1 dimensions on every layout is possible, and more dimensions
+    change nothing.
 
     >>> [round(auto_weight(100, dim), 2) for dim in (3, 10, 100, 400)]
     [23.86, 5.57, 0.97, 0.97]
@@ -126,8 +138,8 @@ def auto_weight(num_points: int, dim: int) -> float:
 class Joint:
     """A separation term plus λ, the weight, times Equation 6 over the points ``members``.
 
-    As a function of rows of any length laid out flat, with its tangential gradient. Points that stay, ``fixed``, come
-    before those that move; members count both.
+    As a function of rows of any length laid out flat, with its tangential gradient. Points that
+    stay, ``fixed``, come before those that move; members count both.
     """
 
     def __init__(
@@ -140,7 +152,12 @@ class Joint:
         dim: int,
         fixed: Array | None = None,
     ) -> None:
-        self.separation, self.ranking, self.members, self.weight = separation, ranking, members, weight
+        self.separation, self.ranking, self.members, self.weight = (
+            separation,
+            ranking,
+            members,
+            weight,
+        )
         self.fixed: Array = np.empty((0, dim)) if fixed is None else fixed
 
     def __call__(self, x: Array) -> tuple[float, Array]:
@@ -167,10 +184,11 @@ def ranked_points(
     fixed: Array | None = None,
     workers: int = 1,
 ) -> Array:
-    """Minimize F from several layouts of shape (K, D), with so many steps at most for each exponent.
+    """Minimize F from several layouts of shape (K, D), with so many steps at most for each
+    exponent.
 
-    The ranking is over the points ``members``, counting those that stay, ``fixed``, first; the others are only
-    separated. Returns the best end, unit rows.
+    The ranking is over the points ``members``, counting those that stay, ``fixed``, first; the
+    others are only separated. Returns the best end, unit rows.
     """
     tasks = [(_descend, (ranking, members, weight, iterations, start, fixed)) for start in starts]
     best, lowest = starts[0], math.inf
@@ -183,7 +201,12 @@ def ranked_points(
 
 
 def _descend(
-    ranking: Ranking, members: NDArray[np.intp], weight: float, iterations: int, start: Array, fixed: Array | None
+    ranking: Ranking,
+    members: NDArray[np.intp],
+    weight: float,
+    iterations: int,
+    start: Array,
+    fixed: Array | None,
 ) -> tuple[float, Array]:
     """Return the value and the points after every exponent."""
     smooth: SmoothMax | SmoothMaxWithFixedPoints = SmoothMax(*start.shape)

@@ -1,9 +1,9 @@
 """Placing many points without structure: K x K is never kept in memory.
 
-For a falling threshold τ, an exact pass over all pairs in tiles keeps those with a cosine near or above τ as
-edges; a few steps on the edges alone separate them; then the edges are found again. With a prior, Equation 6 is
-summed over the triplets of some anchors. More anchors than dimensions are landmarks enough: a point whose cosines to
-them are ranked has its place.
+For a falling threshold τ, an exact pass over all pairs in tiles keeps those with a cosine near or
+above τ as edges; a few steps on the edges alone separate them; then the edges are found again. With
+a prior, Equation 6 is summed over the triplets of some anchors. More anchors than dimensions are
+landmarks enough: a point whose cosines to them are ranked has its place.
 """
 
 import math
@@ -30,12 +30,16 @@ STAY = 1.02  # τ stays until the largest cosine is within this factor of it; 1.
 FALL = 0.97
 EDGES_PER_POINT = 400  # τ falls no further once there are more: bounds memory
 MEMORY_BYTES = 300_000_000  # for the pairs of L-BFGS
-STIFFNESS = 10_000.0  # of the separation next to Equation 6, per point; at 100 pairs stay a tenth above the threshold
-RANKED_FALL = 0.9  # of the threshold next to Equation 6, each pass, until it is where random points are
+# of the separation next to Equation 6, per point; at 100 pairs stay a tenth above the threshold
+STIFFNESS = 10_000.0
+RANKED_FALL = (
+    0.9  # of the threshold next to Equation 6, each pass, until it is where random points are
+)
 
 
 class EdgeHinge:
-    r"""Half the sum of squares of what the cosines of the edges exceed τ by, and its tangential gradient.
+    r"""Half the sum of squares of what the cosines of the edges exceed τ by, and its tangential
+    gradient.
 
     .. math:: f_\tau = \tfrac12 \sum_{(i, j)} (c_{ij} - \tau)_+^2, \qquad
               \frac{\partial f_\tau}{\partial p_i} = \sum_j (c_{ij} - \tau)_+ \, p_j
@@ -66,14 +70,21 @@ class EdgeHinge:
         i, j = self.edges
         cosines = np.empty(len(i), dtype=np.float32)
         for part in row_blocks(len(i), 1, entries=CHUNK):
-            np.einsum("ed,ed->e", points.take(i[part], axis=0), points.take(j[part], axis=0), out=cosines[part])
+            np.einsum(
+                "ed,ed->e",
+                points.take(i[part], axis=0),
+                points.take(j[part], axis=0),
+                out=cosines[part],
+            )
         return cosines
 
 
 def tiled_descent(num_points: int, dim: int, *, rounds: int, seed: int) -> Array:
-    """Place many points, keeping only the edges near a falling threshold; returns the best seen in any pass.
+    """Place many points, keeping only the edges near a falling threshold; returns the best seen in
+    any pass.
 
-    Each of ``rounds`` passes over all pairs takes a few steps on the edges it finds. The seed fixes every bit.
+    Each of ``rounds`` passes over all pairs takes a few steps on the edges it finds. The seed fixes
+    every bit.
     """
     points = random_points(num_points, dim, seed)
     best, lowest, threshold = points, 1.0, math.inf
@@ -97,7 +108,9 @@ def tiled_descent(num_points: int, dim: int, *, rounds: int, seed: int) -> Array
 
 
 def near_pairs(points: Array, threshold: float) -> Edges:
-    """Return all pairs i < j with a cosine above the threshold, sorted by i then j. One pass in tiles."""
+    """Return all pairs i < j with a cosine above the threshold, sorted by i then j. One pass in
+    tiles.
+    """
     single = points.astype(np.float32)
     blocks, pairs = list(row_blocks(len(points))), []
     for k, rows in enumerate(blocks):
@@ -115,7 +128,8 @@ def near_pairs(points: Array, threshold: float) -> Edges:
 def many_ranked_points(
     ranking: Ranking, members: NDArray[np.intp], start: Array, *, weight: float, rounds: int
 ) -> Array:
-    """Lower Equation 6 while keeping pairs below a threshold that falls with each of some passes over all pairs.
+    """Lower Equation 6 while keeping pairs below a threshold that falls with each of some passes
+    over all pairs.
 
     As :func:`~hyperproto.codes.joint.ranked_points`, from one start of shape (K, D).
     """
@@ -127,7 +141,9 @@ def many_ranked_points(
             threshold = max(goal, RANKED_FALL * threshold)
             hinge = EdgeHinge(near_pairs(points, threshold - MARGIN), points.shape, threshold)
             joint = Joint(hinge, ranking, members, weight=weight * share, dim=points.shape[1])
-            x = minimize(joint, points.reshape(-1), iterations=STEPS, tolerance=1e-9 * share, memory=5)
+            x = minimize(
+                joint, points.reshape(-1), iterations=STEPS, tolerance=1e-9 * share, memory=5
+            )
             points = unit_rows(x.reshape(points.shape))
             report_progress(turn + 1, rounds)
     return points

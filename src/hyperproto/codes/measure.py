@@ -1,4 +1,6 @@
-"""Points on the sphere as rows of an array: drawing and measuring them. K x K exists in tiles only."""
+"""Points on the sphere as rows of an array: drawing and measuring them. K x K
+exists in tiles only.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,7 +22,9 @@ FEW_DIMS = 6  # up to here a k-d tree finds nearest neighbors faster than all pa
 
 @dataclass(frozen=True)
 class Separation:
-    """Cosine distances ``1 - cos`` over all pairs of different points: the columns of the paper's Table 2."""
+    """Cosine distances ``1 - cos`` over all pairs of different points: the columns of the paper's
+    Table 2.
+    """
 
     min: float
     mean: float
@@ -37,8 +41,11 @@ def random_points(num_points: int, dim: int, seed: int) -> Array:
     return unit_rows(np.random.default_rng(seed).standard_normal((num_points, dim)))
 
 
-def row_blocks(num_rows: int, num_columns: int = TILE, *, entries: int = TILE * TILE) -> Iterator[slice]:
-    """Yield slices that cover ``num_rows`` rows, each of so many rows that they have at most ``entries`` entries.
+def row_blocks(
+    num_rows: int, num_columns: int = TILE, *, entries: int = TILE * TILE
+) -> Iterator[slice]:
+    """Yield slices that cover ``num_rows`` rows, each of so many rows that they have at most
+    ``entries`` entries.
 
     Every pass over K x K takes its rows, and where both sides are large its columns, from here.
 
@@ -56,7 +63,9 @@ def can_measure(num_points: int, dim: int) -> bool:
 
 
 def max_cosine(points: Array) -> float:
-    """Return the largest cosine between two different points, the objective of Equation 4. Unit rows."""
+    """Return the largest cosine between two different points, the objective of Equation 4. Unit
+    rows.
+    """
     if len(points) > TILE and points.shape[1] <= FEW_DIMS:
         distances, _ = KDTree(points).query(points, k=2)
         return float(1 - np.square(distances[:, 1]).min() / 2)
@@ -73,8 +82,12 @@ def max_cosine(points: Array) -> float:
 
 
 def sampled_max_cosine(points: Array, sample: int, *, seed: int) -> float:
-    """Return the largest cosine between a sample of points and all others: never more than :func:`max_cosine`."""
-    chosen = np.sort(np.random.default_rng(seed).choice(len(points), min(sample, len(points)), replace=False))
+    """Return the largest cosine between a sample of points and all others: never more than
+    :func:`max_cosine`.
+    """
+    chosen = np.sort(
+        np.random.default_rng(seed).choice(len(points), min(sample, len(points)), replace=False)
+    )
     rows, largest = points[chosen], -1.0
     with one_thread():
         for block in row_blocks(len(points), TILE // 16):
@@ -92,11 +105,15 @@ def separation(points: Array) -> Separation:
         lowest = min(float((wide[rows] @ wide.T).min()) for rows in row_blocks(count, count))
     # sum over i != j of p_i.p_j = |sum of p_i|^2 - K, so the mean needs no pass over pairs
     total = float(np.square(points.sum(axis=0, dtype=np.float64)).sum()) - count
-    return Separation(1 - max_cosine(points), 1 - total / (count * (count - 1)), 1 - max(lowest, -1.0))
+    return Separation(
+        1 - max_cosine(points), 1 - total / (count * (count - 1)), 1 - max(lowest, -1.0)
+    )
 
 
 def nearest_neighbors(points: Array) -> tuple[Ids, Array]:
-    """Return, for each point, the index of its nearest other point and the cosine to it. Both shape (K,)."""
+    """Return, for each point, the index of its nearest other point and the cosine to it. Both shape
+    (K,).
+    """
     count = len(points)
     index, cosine = np.empty(count, dtype=np.intp), np.empty(count)
     for block in row_blocks(count, count):

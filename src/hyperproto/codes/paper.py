@@ -1,4 +1,6 @@
-"""The paper's placement: Equation 5 pushes every point away from its nearest neighbor; a prior adds Equation 6."""
+"""The paper's placement: Equation 5 pushes every point away from its nearest neighbor; a prior adds
+Equation 6.
+"""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +14,11 @@ RATE = 0.1
 
 
 def authors_steps(num_points: int, dim: int) -> int:
-    """Return the steps that the authors' files agree with: 1,000 from D = 100 and D = K on, else 10,000.
+    """Return the steps that the authors' files agree with: 1,000 from D = 100 and D = K on, else
+    10,000.
 
-    The paper says 1,000 and the authors' script 10,000. The smallest 1 - cos in their files, and in ours by seed 0:
+    The paper says 1,000 and the authors' script 10,000. The smallest 1 - cos in their files, and in
+    ours by seed 0:
 
     ==========  =======  ===========  ============
     K, D        authors  1,000 steps  10,000 steps
@@ -38,7 +42,9 @@ def separation_gradient(points: Array) -> tuple[float, Array]:
     Row i of the gradient is the neighbor of i, plus every point whose neighbor is i, over K.
     """
     nearest, cosine = nearest_neighbors(points)
-    order = nearest.argsort(kind="stable")  # gathers the points that share a neighbor; np.add.at is slower
+    order = nearest.argsort(
+        kind="stable"
+    )  # gathers the points that share a neighbor; np.add.at is slower
     shared = nearest[order]
     first = np.concatenate(([0], (shared[1:] != shared[:-1]).nonzero()[0] + 1))
     gradient = points[nearest]
@@ -59,8 +65,9 @@ def paper_descent(
 ) -> Array:
     """Place points as the paper does: projected gradient descent from a random start.
 
-    On Equation 5, or with a ranking on the sum of Equations 5 and 6. The rate is that of the authors' script, which
-    asks for momentum but builds a new optimizer at every step, so that it never acts.
+    On Equation 5, or with a ranking on the sum of Equations 5 and 6. The rate is that of the
+    authors' script, which asks for momentum but builds a new optimizer at every step, so that it
+    never acts.
 
     Parameters
     ----------

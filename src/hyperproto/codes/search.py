@@ -1,8 +1,9 @@
-"""Many starts, at random and from known codes of nearly the same size, and the hardening of the best.
+"""Many starts, at random and from known codes of nearly the same size, and the hardening of the
+best.
 
-A start and a hardening are pure functions of their arguments, so they give the same bits in whichever process they
-run. Starts with the symmetry of a finite group, and hops that move points of the best candidates into holes, were
-tried: neither ends lower than random starts in the same time.
+A start and a hardening are pure functions of their arguments, so they give the same bits in
+whichever process they run. Starts with the symmetry of a finite group, and hops that move points of
+the best candidates into holes, were tried: neither ends lower than random starts in the same time.
 """
 
 from collections.abc import Sequence
@@ -19,7 +20,8 @@ from hyperproto.codes.certificate import separation_bound
 from hyperproto.codes.measure import Array, unit_rows
 from hyperproto.codes.smooth_max import SmoothMax, descend, largest_cosine, polish
 
-MANY_DIMS = 13  # from here on minima differ little, and how slowly the exponent rises matters more than starts
+# from here on minima differ little, and how slowly the exponent rises matters more than starts
+MANY_DIMS = 13
 WORK = {"fast": 0.8, "balanced": 8.0, "thorough": 50.0}  # seconds on one core, turned into counts
 CLOSE = 1e-7  # within this of the bound a search has nothing left to gain
 FIRST_EXPONENTS = (4, 8, 2, 16, 1, 32)  # low ones find the sharp codes
@@ -101,10 +103,12 @@ def adapted_start(
 
 
 def harden(candidate: Candidate, bound: float) -> Candidate:
-    """Take the exponent to 2^13, polish the contacts, and again at 2^20; return the best seen on the way.
+    """Take the exponent to 2^13, polish the contacts, and again at 2^20; return the best seen on
+    the way.
 
-    In few dimensions a candidate is a particular arrangement, and the exponent goes on from where it was. In
-    more, it may only not have converged yet: then the exponent also goes back to where the points still move.
+    In few dimensions a candidate is a particular arrangement, and the exponent goes on from where
+    it was. In more, it may only not have converged yet: then the exponent also goes back to where
+    the points still move.
     """
     dim, large = candidate.points.shape[1], candidate.points.size > 20_000
     iterations = 100 if dim <= 5 or large else 250 if dim < MANY_DIMS else 400
@@ -125,7 +129,9 @@ def harden(candidate: Candidate, bound: float) -> Candidate:
 
 def _converge(points: Array, first: int, bound: float) -> Array:
     """Minimize fully at the first exponent; stop there if that met the bound, else sharpen."""
-    tolerance = 1e-2 if points.shape[1] == 3 else 1e-3  # sharp codes of higher dimensions need the patience
+    tolerance = (
+        1e-2 if points.shape[1] == 3 else 1e-3
+    )  # sharp codes of higher dimensions need the patience
     points = descend(SmoothMax(*points.shape), points, [first], iterations=800, tolerance=tolerance)
     if largest_cosine(points) <= bound + 1e-5:
         return polish(points, exponent=2**13)
@@ -133,7 +139,9 @@ def _converge(points: Array, first: int, bound: float) -> Array:
 
 
 def _sharpen(points: Array, first: int) -> Array:
-    """Follow the minimum from the first exponent to where candidates are compared, slowly if D is large."""
+    """Follow the minimum from the first exponent to where candidates are compared, slowly if D is
+    large.
+    """
     factor, iterations = (4, 50) if points.shape[1] < MANY_DIMS else (2, 100)
     exponents = [SEARCH_EXPONENT]
     while exponents[0] > factor * first:
@@ -160,9 +168,12 @@ class Search:
     def keep(self, *candidates: Candidate) -> None:
         """Remember the best candidates that differ.
 
-        Two whose maximum cosines are nearly equal are most likely the same code, turned or not yet converged.
+        Two whose maximum cosines are nearly equal are most likely the same code, turned or not yet
+        converged.
         """
-        ranked = sorted([*self.best, *candidates], key=lambda c: c.cosine)  # stable: of equals, the one started first
+        ranked = sorted(
+            [*self.best, *candidates], key=lambda c: c.cosine
+        )  # stable: of equals, the one started first
         self.best = ranked[:1]
         for other in ranked[1:]:
             if other.cosine > self.best[-1].cosine + SAME * (1 - other.cosine):
@@ -182,9 +193,9 @@ def optimize(
 ) -> tuple[Array, Search]:
     """Return the best code a search finds, unit rows, and the account of that search.
 
-    The seed fixes every bit, for any number of workers, which are used only where the search takes longer than
-    starting them. It ends within 1e-7 of the bound (default: :func:`separation_bound`). ``initial_codes``, of nearly
-    as many points or dimensions, are starts too.
+    The seed fixes every bit, for any number of workers, which are used only where the search takes
+    longer than starting them. It ends within 1e-7 of the bound (default: :func:`separation_bound`).
+    ``initial_codes``, of nearly as many points or dimensions, are starts too.
     """
     search = Search(separation_bound(num_points, dim) if bound is None else bound)
     total = effort.starts + TURNS * len(initial_codes)
@@ -195,7 +206,10 @@ def optimize(
         for k, code in enumerate(initial_codes)
         for turn in range(TURNS)
     ]
-    tasks += [(random_start, (num_points, dim, seed, index, search.bound)) for index in range(effort.starts)]
+    tasks += [
+        (random_start, (num_points, dim, seed, index, search.bound))
+        for index in range(effort.starts)
+    ]
     for first in range(0, len(tasks), ROUND):
         if search.best and search.best[0].cosine <= search.bound + CLOSE:
             break
@@ -211,11 +225,14 @@ def optimize(
     return search.best[0].points, search
 
 
-def adapt_code(points: Array, num_points: int, dim: int, rng: np.random.Generator, *, noise: float) -> Array:
+def adapt_code(
+    points: Array, num_points: int, dim: int, rng: np.random.Generator, *, noise: float
+) -> Array:
     """Return ``num_points`` points in ``dim`` dimensions, as near to the given code as may be.
 
-    Fewer dimensions keep the principal axes, more are zero; points too many are dropped where it is most
-    crowded, points missing are put into the deepest holes; then every coordinate is disturbed by ``noise``.
+    Fewer dimensions keep the principal axes, more are zero; points too many are dropped where it is
+    most crowded, points missing are put into the deepest holes; then every coordinate is disturbed
+    by ``noise``.
     """
     have = points.shape[1]
     if have < dim:
@@ -249,7 +266,8 @@ def insert_points(points: Array, count: int, rng: np.random.Generator) -> Array:
 
 
 def deepest_holes(points: Array, count: int, rng: np.random.Generator, *, steps: int = 6) -> Array:
-    """Return the ``count`` directions farthest from all points, of many random ones moved into their holes.
+    """Return the ``count`` directions farthest from all points, of many random ones moved into
+    their holes.
 
     Each step turns a direction away from a mean of the points near it. Shape (count, D).
     """

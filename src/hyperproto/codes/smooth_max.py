@@ -1,11 +1,13 @@
-"""A smooth stand-in for the maximum cosine, L-BFGS to go down it, and the polish that makes contacts exact.
+"""A smooth stand-in for the maximum cosine, L-BFGS to go down it, and the polish that makes
+contacts exact.
 
-At an optimum the closest pairs all have the same cosine t. Smooth maxima only approach that; the polish solves the
-equations c_ij = t as such, down to the last digits.
+At an optimum the closest pairs all have the same cosine t. Smooth maxima only approach that; the
+polish solves the equations c_ij = t as such, down to the last digits.
 
-L-BFGS is kept by hand, in its compact form [1]_: a step is two products with the stored pairs, not forty dot
-products. For the small problems here (K = 100, D = 10) the time goes into calls, not into arithmetic, and this form
-takes a fourteenth of the time of ``scipy.optimize.minimize(method="L-BFGS-B")``.
+L-BFGS is kept by hand, in its compact form [1]_: a step is two products with the stored pairs, not
+forty dot products. For the small problems here (K = 100, D = 10) the time goes into calls, not into
+arithmetic, and this form takes a fourteenth of the time of
+``scipy.optimize.minimize(method="L-BFGS-B")``.
 
 References
 ----------
@@ -36,11 +38,12 @@ class Memory:
     r"""The last pairs s = Δx, y = Δg, and the inverse Hessian they imply.
 
     .. math:: H = γI + [S\; γY]
-              \begin{pmatrix} R^{-T}(D + γY^TY)R^{-1} & -R^{-T} \\ -R^{-1} & 0 \end{pmatrix} [S\; γY]^T,
-              \qquad R_{ij} = s_i \cdot y_j \; (i \le j)
+              \begin{pmatrix} R^{-T}(D + γY^TY)R^{-1} & -R^{-T} \\ -R^{-1} & 0 \end{pmatrix} [S\;
+              γY]^T, \qquad R_{ij} = s_i \cdot y_j \; (i \le j)
 
-    Slots are filled in turn. An empty slot is a zero row everywhere, and R is kept as its inverse: leaving
-    out the oldest pair or adding a new one changes a single row and column of that, in any order of slots.
+    Slots are filled in turn. An empty slot is a zero row everywhere, and R is kept as its inverse:
+    leaving out the oldest pair or adding a new one changes a single row and column of that, in any
+    order of slots.
     """
 
     def __init__(self, size: int, length: int) -> None:
@@ -89,10 +92,12 @@ def minimize(
     tolerance: float = 1e-9,
     memory: int = 20,
 ) -> Array:
-    """Return a point with a smaller objective, by L-BFGS with a backtracking line search from ``x``.
+    """Return a point with a smaller objective, by L-BFGS with a backtracking line search from
+    ``x``.
 
-    The objective maps x to the value and its gradient, a new array each time. Stops after that many iterations, once
-    the largest entry of the gradient is below ``tolerance``, or when steps no longer help. Keeps ``memory`` pairs.
+    The objective maps x to the value and its gradient, a new array each time. Stops after that many
+    iterations, once the largest entry of the gradient is below ``tolerance``, or when steps no
+    longer help. Keeps ``memory`` pairs.
     """
     pairs = Memory(min(memory, iterations), len(x))
     value, gradient = objective(x)
@@ -118,7 +123,9 @@ def minimize(
 def _backtrack(
     objective: Objective, x: Array, value: float, step: Array, slope: float
 ) -> tuple[Array, float, Array] | None:
-    """Shorten the step until the objective falls by enough (Armijo); None where twelve times do not help."""
+    """Shorten the step until the objective falls by enough (Armijo); None where twelve times do not
+    help.
+    """
     size = 1.0
     for _ in range(12):
         new_x = x - size * step
@@ -136,9 +143,10 @@ class SmoothMax:
     .. math:: f_p = \frac1p \log \sum_{i \ne j} (1 - c_{ij})^{-p}, \qquad
               \frac{\partial f_p}{\partial c_{ij}} = \frac{(1 - c_{ij})^{-p-1}}{\sum (1 - c)^{-p}}
 
-    Every term is scaled by the smallest distance m = min(1 - c), so none exceeds 1 at any p. The exponent is
-    a power of two, which may be changed between calls: (m / (1 - c))^p by squaring costs a tenth of what ``exp`` and
-    ``log`` do. Two K x K arrays are kept and written over at every call.
+    Every term is scaled by the smallest distance m = min(1 - c), so none exceeds 1 at any p. The
+    exponent is a power of two, which may be changed between calls: (m / (1 - c))^p by squaring
+    costs a tenth of what ``exp`` and ``log`` do. Two K x K arrays are kept and written over at
+    every call.
     """
 
     def __init__(self, num_points: int, dim: int, *, exponent: int = 1) -> None:
@@ -172,7 +180,12 @@ class SmoothMax:
 
 
 def descend(
-    smooth: SmoothMax, points: Array, exponents: list[int], *, iterations: int, tolerance: float = 1e-4
+    smooth: SmoothMax,
+    points: Array,
+    exponents: list[int],
+    *,
+    iterations: int,
+    tolerance: float = 1e-4,
 ) -> Array:
     """Minimize f_p for each exponent in turn, each from where the last ended. Returns unit rows.
 
@@ -189,37 +202,49 @@ def descend(
 
 
 def largest_cosine(points: Array) -> float:
-    """Return the largest cosine between two different points; keeps K x K in memory, unlike ``max_cosine``."""
+    """Return the largest cosine between two different points; keeps K x K in memory, unlike
+    ``max_cosine``.
+    """
     cosine = points @ points.T
     cosine.reshape(-1)[:: len(points) + 1] = -np.inf
     return float(cosine.max())
 
 
 class SmoothMaxWithFixedPoints:
-    r"""The smooth maximum over all pairs with a new point, where others stay fixed, summed over B independent starts.
+    r"""The smooth maximum over all pairs with a new point, where others stay fixed, summed over B
+    independent starts.
 
     .. math:: f_p = \frac1p \log \Bigl( 2 \sum_{i, k} (1 - x_i \cdot q_k)^{-p}
                                         + \sum_{i \ne j} (1 - x_i \cdot x_j)^{-p} \Bigr)
 
-    with new points x and fixed points q; pairs of fixed points are left out, as nothing can be done about them. The
-    starts do not know each other: the Hessian of the sum is block diagonal, so one descent takes all of them down in
-    a few large products instead of many small ones. The exponent is that of :class:`SmoothMax`.
+    with new points x and fixed points q; pairs of fixed points are left out, as nothing can be done
+    about them. The starts do not know each other: the Hessian of the sum is block diagonal, so one
+    descent takes all of them down in a few large products instead of many small ones. The exponent
+    is that of :class:`SmoothMax`.
     """
 
     def __init__(self, fixed: Array, starts: int, count: int, *, exponent: int = 1) -> None:
-        """Set the fixed points of shape (M, D), how many starts there are, new points in each, and p."""
+        """Set the fixed points of shape (M, D), how many starts there are, new points in each, and
+        p.
+        """
         self.fixed = fixed
         self.shape = (starts, count, fixed.shape[1])
         self.exponent = exponent
 
     def __call__(self, x: Array) -> tuple[float, Array]:
-        """Return the sum of f_p over the starts and its tangential gradient, at rows of any length laid out flat."""
+        """Return the sum of f_p over the starts and its tangential gradient, at rows of any length
+        laid out flat.
+        """
         x = x.reshape(self.shape)
         norms = np.sqrt(np.einsum("bid,bid->bi", x, x))[..., None]
         points = x / norms
         old, new = self._distances(points)
-        closest = np.minimum(old.min(axis=(1, 2)), new.min(axis=(1, 2))).clip(CLOSEST)[:, None, None]
-        parts = [np.divide(closest, np.maximum(part, CLOSEST, out=part), out=part) for part in (old, new)]
+        closest = np.minimum(old.min(axis=(1, 2)), new.min(axis=(1, 2))).clip(CLOSEST)[
+            :, None, None
+        ]
+        parts = [
+            np.divide(closest, np.maximum(part, CLOSEST, out=part), out=part) for part in (old, new)
+        ]
         weights = [part.copy() for part in parts]
         for weight in weights:
             _raise_to(weight, self.exponent)
@@ -234,14 +259,20 @@ class SmoothMaxWithFixedPoints:
         return float(value.sum()), gradient.reshape(-1)
 
     def largest_cosines(self, points: Array) -> Array:
-        """Return, for each start, the largest cosine of a pair with a new point. Shapes (B, count, D) -> (B,)."""
+        """Return, for each start, the largest cosine of a pair with a new point. Shapes (B, count,
+        D) -> (B,).
+        """
         old, new = self._distances(points)
         return 1 - np.minimum(old.min(axis=(1, 2)), new.min(axis=(1, 2)))
 
     def _distances(self, points: Array) -> tuple[Array, Array]:
-        """Return 1 - cosine to the fixed points, (B, count, M), and among the new ones, (B, count, count)."""
+        """Return 1 - cosine to the fixed points, (B, count, M), and among the new ones, (B, count,
+        count).
+        """
         starts, count, dim = points.shape
-        old = np.subtract(1.0, points.reshape(-1, dim) @ self.fixed.T).reshape(starts, count, len(self.fixed))
+        old = np.subtract(1.0, points.reshape(-1, dim) @ self.fixed.T).reshape(
+            starts, count, len(self.fixed)
+        )
         new = np.subtract(1.0, points @ points.transpose(0, 2, 1))
         new.reshape(starts, -1)[:, :: count + 1] = math.inf
         return old, new
@@ -254,10 +285,12 @@ def _raise_to(ratio: Array, exponent: int) -> None:
 
 
 def polish(points: Array, *, exponent: float) -> Array:
-    """Return the points with their contacts made exact, or the points themselves where that does not help.
+    """Return the points with their contacts made exact, or the points themselves where that does
+    not help.
 
-    The points are unit rows at or near a minimum of the smooth maximum with that exponent. Pairs that carry at least
-    a weight of 1e-2, 1e-4, 1e-6 and 1e-8 in it, relative to the closest pair, are tried as the set of contacts.
+    The points are unit rows at or near a minimum of the smooth maximum with that exponent. Pairs
+    that carry at least a weight of 1e-2, 1e-4, 1e-6 and 1e-8 in it, relative to the closest pair,
+    are tried as the set of contacts.
     """
     best, lowest = points, largest_cosine(points)
     tried = 0
@@ -286,10 +319,12 @@ def contacts(points: Array, *, slack: float) -> Pairs:
 
 
 def _equalize(points: Array, pairs: Pairs) -> tuple[Array, float]:
-    """Take one step of Gauss-Newton of least norm, in the points and t, toward c_ij = t for every pair.
+    """Take one step of Gauss-Newton of least norm, in the points and t, toward c_ij = t for every
+    pair.
 
-    The derivative of c_ij along a tangent vector at p_i is that of p_j - c_ij p_i, and that of -t is -1. The
-    step is J^T λ with J J^T λ = -residual. Also returns how different the cosines were before the step.
+    The derivative of c_ij along a tangent vector at p_i is that of p_j - c_ij p_i, and that of -t
+    is -1. The step is J^T λ with J J^T λ = -residual. Also returns how different the cosines were
+    before the step.
     """
     i, j = pairs
     count, dim = points.shape
@@ -303,6 +338,8 @@ def _equalize(points: Array, pairs: Pairs) -> tuple[Array, float]:
     jacobian = csr_array((values, columns, starts), shape=(len(i), count * dim))
     normal = (jacobian @ jacobian.T).toarray() + 1.0  # the 1 is t's share
     normal.flat[:: len(i) + 1] += 1e-13  # contacts may depend on each other
-    multipliers = cho_solve(cho_factor(normal, overwrite_a=True, check_finite=False), cosine.max() - cosine)
+    multipliers = cho_solve(
+        cho_factor(normal, overwrite_a=True, check_finite=False), cosine.max() - cosine
+    )
     moved = unit_rows(points + (jacobian.T @ multipliers).reshape(count, dim))
     return moved, float(np.ptp(cosine))

@@ -12,7 +12,7 @@ from hyperproto.data.published import read_cub200, read_omniart, read_tiny_image
 from hyperproto.data.readers import READERS, Reader, describe_data, read_source
 from hyperproto.data.source import Bounds, Labels, Source, Split, resized
 from hyperproto.data.tables import read_table
-from hyperproto_runtime.images import ImagePreprocessing
+from hyperproto.runtime.images import ImagePreprocessing
 
 __all__ = [
     "READERS",

@@ -1,4 +1,6 @@
-"""CIFAR-100: 60,000 images of 32 by 32 pixels in 100 classes, as published; and the uneven one of Table 4."""
+"""CIFAR-100: 60,000 images of 32 by 32 pixels in 100 classes, as published; and the uneven one of
+Table 4.
+"""
 
 from dataclasses import replace
 from pathlib import Path
@@ -8,17 +10,21 @@ import torch
 from torch import Tensor
 
 from hyperproto._core.checks import check_integer, choose
+from hyperproto._core.errors import InputError, arg
 from hyperproto._core.processes import derive_seed
 from hyperproto.data.augment import Augment
 from hyperproto.data.preprocessing import CIFAR_MEAN, CIFAR_STD
 from hyperproto.data.published import DatasetInfo, read_lines
 from hyperproto.data.source import Labels, Source, Split, draw_rows, select
-from hyperproto_runtime.errors import InputError, arg
-from hyperproto_runtime.images import ImagePreprocessing
+from hyperproto.runtime.images import ImagePreprocessing
 
 RECORD = 2 + 3 * 32 * 32  # coarse label, fine label, then red, green and blue, row by row
 MOST_RECORDS = 100_000  # the publisher has 50,000
-OTHER_FORMS = ("cifar-100-python", "cifar-100-python.tar.gz", "cifar-100-binary.tar.gz")  # recognized, not read
+OTHER_FORMS = (
+    "cifar-100-python",
+    "cifar-100-python.tar.gz",
+    "cifar-100-binary.tar.gz",
+)  # recognized, not read
 
 CIFAR100 = DatasetInfo(
     title="CIFAR-100",
@@ -59,7 +65,9 @@ def read_cifar100(path: str | Path, *, classes: Literal["fine", "coarse"] = "fin
 
 
 def is_cifar100(path: Path) -> bool:
-    """Whether CIFAR-100 is at a path, in any form: reading another than the binary one says to get that."""
+    """Whether CIFAR-100 is at a path, in any form: reading another than the binary one says to get
+    that.
+    """
     others = path.name in OTHER_FORMS or any((path / name).exists() for name in OTHER_FORMS)
     return others or CIFAR100.locate(path) is not None
 
@@ -74,16 +82,25 @@ def _read_records(path: Path, column: int, num_classes: int) -> Split:
     labels = records[:, column].long()
     if len(bad := (labels >= num_classes).nonzero().flatten()):
         got = f"{int(labels[bad[0]])} for image {int(bad[0])} ({len(bad)} of {len(labels)})"
-        raise InputError(f'Labels in "{path}"', f"be in [0, {num_classes})", got, "Get the file again.")
+        raise InputError(
+            f'Labels in "{path}"', f"be in [0, {num_classes})", got, "Get the file again."
+        )
     return Split(records[:, 2:].reshape(-1, 3, 32, 32).contiguous(), {"class": labels})
 
 
 def read_uneven_cifar100(
-    path: str | Path, *, seed: int = 0, least: int = 2, most: int = 200, test: Literal["same", "uneven"] = "same"
+    path: str | Path,
+    *,
+    seed: int = 0,
+    least: int = 2,
+    most: int = 200,
+    test: Literal["same", "uneven"] = "same",
 ) -> Source:
-    """Read CIFAR-100 with a number of training images that grows linearly over the classes (Table 4).
+    """Read CIFAR-100 with a number of training images that grows linearly over the classes (Table
+    4).
 
-    Class k of K keeps ``least + (most - least) * k / (K - 1)`` images, rounded, in the order of the file's classes.
+    Class k of K keeps ``least + (most - least) * k / (K - 1)`` images, rounded, in the order of the
+    file's classes.
 
     Parameters
     ----------
@@ -94,19 +111,28 @@ def read_uneven_cifar100(
     least, most : int
         Images of the first and of the last class; 2 and 200 in the paper.
     test : {"same", "uneven"}
-        The paper says that the test distribution is altered too, but not how. "same" keeps every test image, so each
-        class counts alike; "uneven" keeps the share of each class that it has in training, the last class whole.
+        The paper says that the test distribution is altered too, but not how. "same" keeps every
+        test image, so each class counts alike; "uneven" keeps the share of each class that it has
+        in training, the last class whole.
     """
     check_integer(least, "least", at_least=1)
     check_integer(most, "most", at_least=least)
     is_uneven = choose(test, {"same": False, "uneven": True}, what="test set")
     source = read_cifar100(path)
     assert source.test is not None
-    counts = torch.linspace(least, most, source.labels["class"].num_classes, dtype=torch.float64).round().long()
+    counts = (
+        torch.linspace(least, most, source.labels["class"].num_classes, dtype=torch.float64)
+        .round()
+        .long()
+    )
     tested = source.test
     if is_uneven:
         size = torch.bincount(tested.targets["class"], minlength=len(counts))
-        tested = _keep(tested, (size * counts / most).round().long().clamp(min=1), derive_seed(seed, "uneven test"))
+        tested = _keep(
+            tested,
+            (size * counts / most).round().long().clamp(min=1),
+            derive_seed(seed, "uneven test"),
+        )
     train = _keep(source.train, counts, derive_seed(seed, "uneven train"))
     return replace(source, name="cifar-100-uneven", train=train, test=tested)
 

@@ -1,4 +1,6 @@
-"""Handwritten digits, plain and rotated: scikit-learn's 1,797 of 8 by 8 pixels, and MNIST's 70,000 of 28 by 28."""
+"""Handwritten digits, plain and rotated: scikit-learn's 1,797 of 8 by 8 pixels, and MNIST's 70,000
+of 28 by 28.
+"""
 
 import gzip
 import math
@@ -11,12 +13,12 @@ from torch import Tensor
 from torch.nn import functional
 
 from hyperproto._core.checks import choose
+from hyperproto._core.errors import InputError
 from hyperproto._core.processes import derive_seed
 from hyperproto.data.batches import Arrays
 from hyperproto.data.published import DatasetInfo
 from hyperproto.data.source import Bounds, Labels, Source, Split, select
-from hyperproto_runtime.errors import InputError
-from hyperproto_runtime.images import ImagePreprocessing
+from hyperproto.runtime.images import ImagePreprocessing
 
 DIGITS = tuple(str(digit) for digit in range(10))
 ROTATED_DIGITS = ("2", "3", "4", "5", "7")  # paper: the others look alike, or the same, upside down
@@ -24,9 +26,11 @@ TEST_SHARE = 0.25  # of scikit-learn's digits, which have no official split
 
 
 def load_digits(*, seed: int = 0, part: Literal["test", "valid"] = "test") -> tuple[Arrays, Arrays]:
-    """Return digits split at random into training data and a held-out quarter: images in [0, 1] and class ids.
+    """Return digits split at random into training data and a held-out quarter: images in [0, 1] and
+    class ids.
 
-    ``part="valid"`` is for choosing settings: the test quarter is left out, and a quarter of the rest held out.
+    ``part="valid"`` is for choosing settings: the test quarter is left out, and a quarter of the
+    rest held out.
     """
     from sklearn import datasets
 
@@ -48,7 +52,8 @@ def load_rotated_digits(
     held_out_copies: int = 4,
     size: int = 16,
 ) -> tuple[Arrays, Arrays]:
-    """Return the digits 2, 3, 4, 5, 7 rotated by a random angle in [0, 180) degrees: the paper's joint task.
+    """Return the digits 2, 3, 4, 5, 7 rotated by a random angle in [0, 180) degrees: the paper's
+    joint task.
 
     Parameters
     ----------
@@ -75,17 +80,23 @@ def _rotated(digits: Arrays, copies: int, size: int, generator: torch.Generator)
     assert isinstance(digits.targets, Tensor)
     rows, labels = _rotated_rows(digits.targets).repeat(copies, 1).T
     angles = torch.rand(len(rows), generator=generator) * 180
-    large = functional.interpolate(digits.inputs, size=(size, size), mode="bilinear", align_corners=False)
+    large = functional.interpolate(
+        digits.inputs, size=(size, size), mode="bilinear", align_corners=False
+    )
     return Arrays(rotate(large[rows], angles), {"digit": labels.contiguous(), "angle": angles})
 
 
 def _rotated_rows(digits: Tensor) -> Tensor:
-    """Return where the digits are that are rotated: pairs of a row and which of the five, shape (n, 2)."""
+    """Return where the digits are that are rotated: pairs of a row and which of the five, shape (n,
+    2).
+    """
     return (digits[:, None] == torch.tensor([int(name) for name in ROTATED_DIGITS])).nonzero()
 
 
 def rotate(images: Tensor, degrees: Tensor) -> Tensor:
-    """Rotate each image, shape (n, channels, height, width), counterclockwise by its own angle, about its center."""
+    """Rotate each image, shape (n, channels, height, width), counterclockwise by its own angle,
+    about its center.
+    """
     turn = torch.deg2rad(degrees)
     cosine, sine, zero = turn.cos(), turn.sin(), torch.zeros_like(turn)
     affine = torch.stack([cosine, -sine, zero, sine, cosine, zero], dim=1).view(-1, 2, 3)
@@ -98,17 +109,23 @@ def _generator(seed: int, name: str) -> torch.Generator:
 
 
 def read_digits(*, seed: int = 0) -> Source:
-    """Return scikit-learn's 1,797 digits of 8 by 8 pixels, with the target "digit"; the seed fixes the split."""
+    """Return scikit-learn's 1,797 digits of 8 by 8 pixels, with the target "digit"; the seed fixes
+    the split.
+    """
     return _source("digits", load_digits(seed=seed), {"digit": Labels(DIGITS)}, 8)
 
 
 def read_rotated_digits(*, seed: int = 0, size: int = 8, copies: int = 8) -> Source:
     """Return :func:`load_rotated_digits` as a source, with the targets "digit" and "angle"."""
     parts = load_rotated_digits(seed=seed, size=size, copies=copies)
-    return _source("rotated-digits", parts, {"digit": Labels(ROTATED_DIGITS), "angle": Bounds(0, 180)}, size)
+    return _source(
+        "rotated-digits", parts, {"digit": Labels(ROTATED_DIGITS), "angle": Bounds(0, 180)}, size
+    )
 
 
-def _source(name: str, parts: tuple[Arrays, Arrays], targets: dict[str, Labels | Bounds], size: int) -> Source:
+def _source(
+    name: str, parts: tuple[Arrays, Arrays], targets: dict[str, Labels | Bounds], size: int
+) -> Source:
     train, test = (_split(part) for part in parts)
     return Source(name, train, test, targets, ImagePreprocessing(size, mean=(0.0,), std=(1.0,)))
 
@@ -116,7 +133,10 @@ def _source(name: str, parts: tuple[Arrays, Arrays], targets: dict[str, Labels |
 def _split(data: Arrays) -> Split:
     """Return images in [0, 1] as bytes, and targets by name."""
     targets = {"digit": data.targets} if isinstance(data.targets, Tensor) else dict(data.targets)
-    wide = {name: target.double() if target.is_floating_point() else target for name, target in targets.items()}
+    wide = {
+        name: target.double() if target.is_floating_point() else target
+        for name, target in targets.items()
+    }
     return Split((data.inputs * 255).round().byte(), wide)
 
 
@@ -150,7 +170,9 @@ def read_mnist(path: str | Path) -> Source:
         With the one target "digit", and images of shape (n, 1, 28, 28).
     """
     files = _mnist_files(path)
-    if absent := [name for stem, name in zip(STEMS, MNIST.needed, strict=True) if stem not in files]:
+    if absent := [
+        name for stem, name in zip(STEMS, MNIST.needed, strict=True) if stem not in files
+    ]:
         raise MNIST.missing(path, absent)
     return Source(
         name="mnist",
@@ -167,7 +189,9 @@ def is_mnist(path: str | Path) -> bool:
 
 
 def _mnist_files(path: str | Path) -> dict[str, Path]:
-    """Return those of the four files that are there, by the start of their names, where most of them are."""
+    """Return those of the four files that are there, by the start of their names, where most of
+    them are.
+    """
     places = MNIST.places(path)
     found = ({stem: file for stem in STEMS if (file := _file(place, stem))} for place in places)
     return max(found, key=len)
@@ -191,14 +215,17 @@ def _read_part(images: Path, labels: Path) -> Split:
 
 
 def _read_idx(path: Path, *, ndim: int) -> Tensor:
-    """Return the content of an idx file: two zero bytes, the kind of number, ndim, the shape, then the numbers.
+    """Return the content of an idx file: two zero bytes, the kind of number, ndim, the shape, then
+    the numbers.
 
     Reads as many bytes as the header says, and one more: a small file may unpack to any size.
     """
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
             header = file.read(4 + 4 * ndim)
-            shape = [int.from_bytes(header[4 + 4 * axis : 8 + 4 * axis], "big") for axis in range(ndim)]
+            shape = [
+                int.from_bytes(header[4 + 4 * axis : 8 + 4 * axis], "big") for axis in range(ndim)
+            ]
             size = math.prod(shape)
             content = bytearray(file.read(min(size, LARGEST) + 1))
     except (EOFError, OSError, zlib.error) as error:
@@ -215,7 +242,8 @@ def _read_idx(path: Path, *, ndim: int) -> Tensor:
 
 
 def read_rotated_mnist(path: str | Path, *, seed: int = 0) -> Source:
-    """Read the digits 2, 3, 4, 5, 7, each rotated counterclockwise by its own random angle in [0, 180) degrees.
+    """Read the digits 2, 3, 4, 5, 7, each rotated counterclockwise by its own random angle in [0,
+    180) degrees.
 
     The joint task of the paper: which digit it is, and how far it is rotated.
 
@@ -246,7 +274,12 @@ def _rotated_part(split: Split, seed: int) -> Split:
     rows, ids = _rotated_rows(split.targets["digit"]).unbind(1)
     pixels = select(split, rows).inputs
     assert isinstance(pixels, Tensor)
-    angles = torch.rand(len(rows), generator=torch.Generator().manual_seed(seed), dtype=torch.float64) * 180
-    for images, degrees in zip(torch.split(pixels, BATCH), torch.split(angles.float(), BATCH), strict=True):
+    angles = (
+        torch.rand(len(rows), generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+        * 180
+    )
+    for images, degrees in zip(
+        torch.split(pixels, BATCH), torch.split(angles.float(), BATCH), strict=True
+    ):
         images.copy_(rotate(images.float(), degrees).round())  # in place: `pixels` is our own copy
     return Split(pixels, {"digit": ids.contiguous(), "angle": angles})

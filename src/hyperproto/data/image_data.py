@@ -16,11 +16,19 @@ from torch.nn import functional
 from torch.utils.data import Dataset
 
 from hyperproto._core.checks import check_integer, choose
-from hyperproto.data.augment import MIRROR, Augment, augmented, flip, normalize, random_box, uniforms
+from hyperproto._core.errors import InputError, InputTypeError, arg
+from hyperproto.data.augment import (
+    MIRROR,
+    Augment,
+    augmented,
+    flip,
+    normalize,
+    random_box,
+    uniforms,
+)
 from hyperproto.data.image_files import ImageFiles, decode_all, decode_rows, find_corrupt, stream
 from hyperproto.data.source import Split
-from hyperproto_runtime.errors import InputError, InputTypeError, arg
-from hyperproto_runtime.images import ImagePreprocessing, Pixels, center, decode
+from hyperproto.runtime.images import ImagePreprocessing, Pixels, center, decode
 
 Keep: TypeAlias = Literal["auto", "memory", "stream"]
 Batch: TypeAlias = tuple[Tensor, dict[str, Tensor]]
@@ -32,9 +40,10 @@ RESIZED_AT_ONCE = 1024  # images
 class ImageData(Dataset[Any]):
     """Images and targets, a batch at a time.
 
-    Every image is first brought to its stored form: the shorter side scaled to ``resize`` (to ``size`` where that is
-    None) and the middle square kept, as uint8. Training varies that square; evaluation takes its center. Only with
-    ``Augment(whole=True)`` are image files decoded anew for every batch, and random parts of all of them scaled.
+    Every image is first brought to its stored form: the shorter side scaled to ``resize`` (to
+    ``size`` where that is None) and the middle square kept, as uint8. Training varies that square;
+    evaluation takes its center. Only with ``Augment(whole=True)`` are image files decoded anew for
+    every batch, and random parts of all of them scaled.
 
     Parameters
     ----------
@@ -44,12 +53,13 @@ class ImageData(Dataset[Any]):
     augment : Augment, optional
         How training batches are varied.
     keep : {"auto", "memory", "stream"}, default "auto"
-        Keep all stored images in memory, or have worker processes decode them batch by batch. "auto" keeps them where
-        they take less than 2 GB and a quarter of the free memory.
+        Keep all stored images in memory, or have worker processes decode them batch by batch.
+        "auto" keeps them where they take less than 2 GB and a quarter of the free memory.
     workers : int, optional
         Processes that decode (default: one per core). 0 decodes in this one.
     skip_corrupt : bool, default False
-        Leave out images that cannot be decoded, with a warning that counts them; decodes every file first.
+        Leave out images that cannot be decoded, with a warning that counts them; decodes every file
+        first.
 
     Attributes
     ----------
@@ -75,11 +85,15 @@ class ImageData(Dataset[Any]):
         if not len(split):
             raise InputError("A data set", "hold at least one example", "none")
         self.preprocessing, self.augment = preprocessing, augment
-        self.workers = cpu_count() if workers is None else check_integer(workers, "workers", at_least=0)
+        self.workers = (
+            cpu_count() if workers is None else check_integer(workers, "workers", at_least=0)
+        )
         ways = {"auto": _choose_keep(split, preprocessing), "memory": "memory", "stream": "stream"}
         self.keep = choose(keep, ways, what="way to keep images")
         self.skipped: tuple[Path, ...] = ()
-        self._rows = np.arange(len(split))  # draws are keyed by these, so leaving one out changes no other
+        self._rows = np.arange(
+            len(split)
+        )  # draws are keyed by these, so leaving one out changes no other
         self._pixels: Pixels | None = None
         self.paths = ImageFiles([])
         if isinstance(split.inputs, ImageFiles):
@@ -92,7 +106,9 @@ class ImageData(Dataset[Any]):
                 self._pixels = decode_all(self.paths, preprocessing, workers=self.workers)
         else:
             self._pixels = _from_tensor(split.inputs, preprocessing)
-        self.targets = {name: target[torch.from_numpy(self._rows)] for name, target in split.targets.items()}
+        self.targets = {
+            name: target[torch.from_numpy(self._rows)] for name, target in split.targets.items()
+        }
 
     def _leave_out_corrupt(self) -> None:
         paths = self.paths
@@ -115,7 +131,9 @@ class ImageData(Dataset[Any]):
         return len(self._rows)
 
     def __getitem__(self, index: int) -> Batch:
-        """Return one example as evaluation sees it: shape (channels, size, size), and its targets."""
+        """Return one example as evaluation sees it: shape (channels, size,
+        size), and its targets.
+        """
         if not -len(self) <= index < len(self):
             raise IndexError(index)
         inputs, targets = self.batch(torch.tensor([index % len(self)]))
@@ -139,11 +157,20 @@ class ImageData(Dataset[Any]):
         return self._finish(self.pixels(ids, seed=seed, epoch=epoch), ids)
 
     def pixels(self, ids: Tensor, *, seed: int | None = None, epoch: int | None = None) -> Pixels:
-        """Return what :meth:`batch` does before its last step, as uint8, shape (n, size, size, channels)."""
+        """Return what :meth:`batch` does before its last step, as uint8, shape (n, size, size,
+        channels).
+        """
         if (seed is None) != (epoch is None):
-            raise InputError("seed", f"be given together with {arg('epoch')}, or neither", f"{seed} and {epoch}")
+            raise InputError(
+                "seed", f"be given together with {arg('epoch')}, or neither", f"{seed} and {epoch}"
+            )
         size, augment = self.preprocessing.size, self.augment
-        if augment is not None and augment.whole and len(self.paths) and (seed is not None or augment.at_test):
+        if (
+            augment is not None
+            and augment.whole
+            and len(self.paths)
+            and (seed is not None or augment.at_test)
+        ):
             return self._random_parts(ids, augment, seed, epoch)
         if self._pixels is not None:
             stored: Pixels = self._pixels.take(ids.numpy(), axis=0)
@@ -151,30 +178,50 @@ class ImageData(Dataset[Any]):
             stored = decode_rows(self.paths, self.preprocessing, ids)
         if augment is None or seed is None or epoch is None:
             return np.ascontiguousarray(center(stored, size))
-        return augmented(stored, augment, size, seed=seed, epoch=epoch, samples=self._rows[ids.numpy()])
+        return augmented(
+            stored, augment, size, seed=seed, epoch=epoch, samples=self._rows[ids.numpy()]
+        )
 
-    def _random_parts(self, ids: Tensor, augment: Augment, seed: int | None, epoch: int | None) -> Pixels:
-        """Decode random parts of the whole images; without a seed those of seed 0, and none of them mirrored."""
+    def _random_parts(
+        self, ids: Tensor, augment: Augment, seed: int | None, epoch: int | None
+    ) -> Pixels:
+        """Decode random parts of the whole images; without a seed those of seed 0, and none of them
+        mirrored.
+        """
         assert augment.resized_crop is not None
         draws = uniforms(seed or 0, epoch or 0, self._rows[ids.numpy()], MIRROR + 1 + 2 * BOXES)
         parts = [
-            decode(self.paths[row], self.preprocessing, partial(random_box, draws=drawn, shares=augment.resized_crop))
+            decode(
+                self.paths[row],
+                self.preprocessing,
+                partial(random_box, draws=drawn, shares=augment.resized_crop),
+            )
             for row, drawn in zip(ids.tolist(), draws.tolist(), strict=True)
         ]
         return flip(np.stack(parts), (draws[:, MIRROR] < 0.5) & augment.flip & (seed is not None))
 
     def batches(
-        self, ids: list[Tensor], *, seed: int | None = None, epoch: int | None = None, world: int = 1
+        self,
+        ids: list[Tensor],
+        *,
+        seed: int | None = None,
+        epoch: int | None = None,
+        world: int = 1,
     ) -> Iterator[Batch]:
-        """Yield :meth:`batch` of each, prepared ahead by worker processes where images are streamed.
+        """Yield :meth:`batch` of each, prepared ahead by worker processes where images are
+        streamed.
 
         The cores are shared among ``world`` processes.
         """
         prepare = partial(self.pixels, seed=seed, epoch=epoch)
         workers = min(self.workers and max(1, self.workers // world), len(ids))
-        prepared = map(prepare, ids) if self.keep == "memory" else stream(prepare, ids, workers=workers)
+        prepared = (
+            map(prepare, ids) if self.keep == "memory" else stream(prepare, ids, workers=workers)
+        )
         for some, pixels in zip(ids, prepared, strict=True):
-            yield self._finish(np.asarray(pixels), some)  # sent as uint8: a quarter of what the network takes
+            yield self._finish(
+                np.asarray(pixels), some
+            )  # sent as uint8: a quarter of what the network takes
 
     def _finish(self, pixels: Pixels, ids: Tensor) -> Batch:
         inputs = normalize(pixels, self.preprocessing.mean, self.preprocessing.std)
@@ -184,22 +231,31 @@ class ImageData(Dataset[Any]):
 
 
 def _choose_keep(split: Split, preprocessing: ImagePreprocessing) -> str:
-    """Return where images are best kept: in memory, if they are there already or small enough together."""
+    """Return where images are best kept: in memory, if they are there already or small enough
+    together.
+    """
     needed = len(split) * preprocessing.channels * preprocessing.stored_side**2
-    here = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))  # processes on this machine, each with a copy
+    here = int(
+        os.environ.get("LOCAL_WORLD_SIZE", "1")
+    )  # processes on this machine, each with a copy
     fits = needed <= min(MAX_IN_MEMORY, psutil.virtual_memory().available // 4) // here
     return "memory" if fits or isinstance(split.inputs, Tensor) else "stream"
 
 
 def _from_tensor(images: Tensor, preprocessing: ImagePreprocessing) -> Pixels:
-    """Return images, shape (n, channels, height, width) of uint8, as stored: the middle square, channels last."""
+    """Return images, shape (n, channels, height, width) of uint8, as stored: the middle square,
+    channels last.
+    """
     if images.dtype != torch.uint8:
         raise InputTypeError("Images in memory", "be uint8, 0 to 255", images.dtype)
     channels, side = preprocessing.channels, preprocessing.stored_side
     if images.ndim != 4 or images.shape[1] != channels:
         rule = f"have shape (n, {channels}, height, width) to match the preprocessing"
         raise InputError(
-            "Images in memory", rule, tuple(images.shape), "Its mean and std have one number per channel."
+            "Images in memory",
+            rule,
+            tuple(images.shape),
+            "Its mean and std have one number per channel.",
         )
     height, width = images.shape[2:]
     if (height, width) != (side, side):

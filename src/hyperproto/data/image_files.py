@@ -1,4 +1,6 @@
-"""Image files: which they are, decoding one or all of them, and an error that names a file that is no image."""
+"""Image files: which they are, decoding one or all of them, and an error that names a file that is
+no image.
+"""
 
 import os
 import warnings
@@ -13,11 +15,18 @@ from joblib import cpu_count
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
+from hyperproto._core.errors import HyperprotoError, MissingDataError
 from hyperproto._core.progress import progress_bar
 from hyperproto.data.augment import Augment
 from hyperproto.defaults import IMAGE_SIZE, choose_augment, choose_image_size
-from hyperproto_runtime.errors import HyperprotoError, MissingDataError
-from hyperproto_runtime.images import EXTENSIONS, CorruptImageError, ImagePreprocessing, Pixels, decode, open_image
+from hyperproto.runtime.images import (
+    EXTENSIONS,
+    CorruptImageError,
+    ImagePreprocessing,
+    Pixels,
+    decode,
+    open_image,
+)
 
 AT_ONCE = 64  # images a worker decodes before it passes them on
 WORTH_A_WORKER = 200  # images; for fewer, starting a process takes longer than it saves
@@ -28,7 +37,8 @@ AHEAD = 2  # batches each worker may have ready
 class ImageFiles(Sequence[Path]):
     """Images on disk, of any size, decoded when they are needed: their paths.
 
-    In one array: a million paths take the memory of their letters, and no worker copies them by counting references.
+    In one array: a million paths take the memory of their letters, and no worker copies them by
+    counting references.
     """
 
     def __init__(self, paths: Iterable[Path]) -> None:
@@ -64,7 +74,9 @@ def check_files_exist(paths: Iterable[Path], *, listed_in: str) -> None:
 
 
 def image_size(path: Path) -> tuple[int, int] | None:
-    """Return the width and height that the header of an image file says, or None where it says none."""
+    """Return the width and height that the header of an image file says, or None where it says
+    none.
+    """
     try:
         with open_image(path) as image:
             return image.size
@@ -73,7 +85,9 @@ def image_size(path: Path) -> tuple[int, int] | None:
 
 
 def choose_preparation(inputs: Tensor | ImageFiles) -> tuple[ImagePreprocessing, Augment, str]:
-    """Return how images of one's own are prepared and varied by their size, and a sentence that says so."""
+    """Return how images of one's own are prepared and varied by their size, and a sentence that
+    says so.
+    """
     assert isinstance(inputs, ImageFiles)
     rows = sorted({round(row) for row in np.linspace(0, len(inputs) - 1, SAMPLED)})
     sides = [min(found) for row in rows if (found := image_size(inputs[row])) is not None]
@@ -104,13 +118,17 @@ def decode_all(paths: ImageFiles, preprocessing: ImagePreprocessing, *, workers:
 
 
 def find_corrupt(paths: ImageFiles, *, workers: int | None = None) -> dict[int, str]:
-    """Decode every file, in parallel; return by row what those are that cannot be, such as "an empty file".
+    """Decode every file, in parallel; return by row what those are that cannot be, such as "an
+    empty file".
 
     An image that is cut short is found too, which reading its header alone would miss.
     """
     found: dict[int, str] = {}
     for _, corrupt in _in_parts(
-        partial(_corrupt_rows, paths), len(paths), cpu_count() if workers is None else workers, "verifying images"
+        partial(_corrupt_rows, paths),
+        len(paths),
+        cpu_count() if workers is None else workers,
+        "verifying images",
     ):
         found |= corrupt
     return found
@@ -126,11 +144,17 @@ def _corrupt_rows(paths: ImageFiles, rows: Tensor) -> dict[int, str]:
     return found
 
 
-def _in_parts(make: Callable[[Tensor], Any], n: int, workers: int, doing: str) -> Iterator[tuple[Any, Any]]:
-    """Yield some rows of ``n`` and what ``make`` returns for them, in order, with a progress bar."""
+def _in_parts(
+    make: Callable[[Tensor], Any], n: int, workers: int, doing: str
+) -> Iterator[tuple[Any, Any]]:
+    """Yield some rows of ``n`` and what ``make`` returns for them, in order,
+    with a progress bar.
+    """
     parts = list(torch.split(torch.arange(n), AT_ONCE))
     with progress_bar(doing, n) as bar:
-        for rows, made in zip(parts, stream(make, parts, workers=min(workers, n // WORTH_A_WORKER)), strict=True):
+        for rows, made in zip(
+            parts, stream(make, parts, workers=min(workers, n // WORTH_A_WORKER)), strict=True
+        ):
             yield rows.numpy(), made
             bar.update(int(rows[-1]) + 1)
 
@@ -145,23 +169,28 @@ class _Work(Dataset[Any]):
         try:
             return self.make(ids)
         except (HyperprotoError, OSError) as error:
-            return error  # raised in the worker it would arrive wrapped in a traceback; its sentence is enough
+            # raised in the worker it would arrive wrapped in a traceback; its sentence is enough
+            return error
 
 
 def stream(make: Callable[[Tensor], Any], ids: list[Tensor], *, workers: int) -> Iterator[Any]:
-    """Yield ``make`` of each batch of ids in order, done ahead by ``workers`` processes; 0 does it here.
+    """Yield ``make`` of each batch of ids in order, done ahead by ``workers`` processes; 0 does it
+    here.
 
     Arrays arrive as tensors, in shared memory.
     """
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="This DataLoader will create")  # more workers than cores: as asked
+        warnings.filterwarnings(
+            "ignore", message="This DataLoader will create"
+        )  # more workers than cores: as asked
         loader = DataLoader(
             _Work(make),
             sampler=ids,
             batch_size=None,
             num_workers=workers,
             prefetch_factor=AHEAD if workers else None,
-            generator=torch.Generator(),  # its own, so that streaming does not change the network's random numbers
+            # its own, so that streaming does not change the network's random numbers
+            generator=torch.Generator(),
         )
         batches = iter(loader)
     try:
@@ -170,4 +199,6 @@ def stream(make: Callable[[Tensor], Any], ids: list[Tensor], *, workers: int) ->
                 raise made
             yield made
     finally:
-        del batches  # ends the workers now; an error's traceback would keep them, and ending them later takes seconds
+        # ends the workers now; an error's traceback would keep them, and ending them later takes
+        # seconds
+        del batches

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from hyperproto._core.errors import InputError, MissingDataError
 from hyperproto.data.image_files import ImageFiles, choose_preparation, images_in
 from hyperproto.data.source import (
     Labels,
@@ -16,10 +17,16 @@ from hyperproto.data.source import (
     select,
 )
 from hyperproto.defaults import HELD_OUT
-from hyperproto_runtime.errors import InputError, MissingDataError
 
 TEST_FOLDERS = ("test", "val", "valid", "validation")
-SYSTEM_FOLDERS = ("__MACOSX", "__pycache__", "@eaDir", "$RECYCLE.BIN", "System Volume Information", "lost+found")
+SYSTEM_FOLDERS = (
+    "__MACOSX",
+    "__pycache__",
+    "@eaDir",
+    "$RECYCLE.BIN",
+    "System Volume Information",
+    "lost+found",
+)
 
 
 def read_image_folder(
@@ -30,14 +37,15 @@ def read_image_folder(
     unseen: Unseen = "error",
     targets: Mapping[str, Target] | None = None,
 ) -> Source:
-    """Read a folder with a subfolder of images for each class, or with "train" and "test" that hold such subfolders.
+    """Read a folder with a subfolder of images for each class, or with "train" and "test" that hold
+    such subfolders.
 
     Parameters
     ----------
     path : str or Path
-        The folder. Next to "train" there may be "test", "val", "valid" or "validation"; the first of them is the test
-        set. Hidden files and folders, those that systems leave behind (such as "__MACOSX"), and files without the
-        extension of an image are skipped.
+        The folder. Next to "train" there may be "test", "val", "valid" or "validation"; the first
+        of them is the test set. Hidden files and folders, those that systems leave behind (such as
+        "__MACOSX"), and files without the extension of an image are skipped.
     held_out : float
         Where there is no test folder: the share of each class to hold out; 0 holds out nothing.
     seed : int
@@ -45,13 +53,14 @@ def read_image_folder(
     unseen : {"error", "missing"}
         What a class of the test folder is that is not in the training data.
     targets : mapping of str to Labels or Bounds, optional
-        Those of a trained model: class names and bounds are then its own, not those of the data, and ``unseen`` goes
-        for the training part too.
+        Those of a trained model: class names and bounds are then its own, not those of the data,
+        and ``unseen`` goes for the training part too.
 
     Returns
     -------
     Source
-        With the one target "class", named by the subfolders in sorted order, and a size chosen by that of the images.
+        With the one target "class", named by the subfolders in sorted order, and a size chosen by
+        that of the images.
     """
     path = Path(path)
     if not path.is_dir():
@@ -60,7 +69,12 @@ def read_image_folder(
     paths, labels = _labeled_images(train_folder)
     if not targets and len(set(labels)) < 2:
         got = f'only "{labels[0]}"'
-        raise InputError(f'"{train_folder}"', "hold two subfolders or more, one for each class", got, "Add another.")
+        raise InputError(
+            f'"{train_folder}"',
+            "hold two subfolders or more, one for each class",
+            got,
+            "Add another.",
+        )
     known = find_labels("class", labels, (targets or {}).get("class"))
     train = _split(paths, labels, known, train_folder, unseen)
     test_folder = next((path / name for name in TEST_FOLDERS if (path / name).is_dir()), None)
@@ -74,7 +88,9 @@ def read_image_folder(
     return Source(path.resolve().name, train, test, {"class": known}, preprocessing, augment, note)
 
 
-def _split(paths: list[Path], labels: list[str], known: Labels, folder: Path, unseen: Unseen) -> Split:
+def _split(
+    paths: list[Path], labels: list[str], known: Labels, folder: Path, unseen: Unseen
+) -> Split:
     ids = class_targets("class", known, labels, where=f'"{folder}"', unseen=unseen)
     return Split(ImageFiles(paths), {"class": ids})
 
@@ -105,11 +121,18 @@ def _labeled_images(path: Path) -> tuple[list[Path], list[str]]:
     labels: list[str] = []
     folders = _subfolders(path)
     if not folders:
-        raise InputError(f'"{path}"', "hold a subfolder for each class", "none", "Sort the images into subfolders.")
+        raise InputError(
+            f'"{path}"',
+            "hold a subfolder for each class",
+            "none",
+            "Sort the images into subfolders.",
+        )
     for folder in folders:
         images = images_in(folder)
         if not images:
-            raise InputError(f'Class folder "{folder}"', "hold images", "none", "Remove it, or fill it.")
+            raise InputError(
+                f'Class folder "{folder}"', "hold images", "none", "Remove it, or fill it."
+            )
         paths += images
         labels += [folder.name] * len(images)
     return paths, labels

@@ -1,6 +1,7 @@
 """What is done to an input before the network sees it: fixed numbers that travel with the model.
 
-Sparse rows are tensors in torch's CSR layout, of which rows can be taken and joined; never made dense as a whole.
+Sparse rows are tensors in torch's CSR layout, of which rows can be taken and joined; never made
+dense as a whole.
 """
 
 import math
@@ -18,11 +19,11 @@ from scipy.sparse import csr_array, vstack
 from torch import Tensor
 
 from hyperproto._core.checks import choose
+from hyperproto._core.errors import InputError
+from hyperproto._core.schema import from_plain
 from hyperproto.defaults import HEAVY_TAILS, choose_bins
-from hyperproto_runtime.errors import InputError
-from hyperproto_runtime.images import ImagePreprocessing
-from hyperproto_runtime.schema import from_plain
-from hyperproto_runtime.tables import TableEncoder
+from hyperproto.runtime.images import ImagePreprocessing
+from hyperproto.runtime.tables import TableEncoder
 
 Scaling: TypeAlias = Literal["binned", "robust", "columns", "global", "none"]
 CIFAR_MEAN, CIFAR_STD = (0.507, 0.487, 0.441), (0.267, 0.256, 0.276)
@@ -32,24 +33,27 @@ CIFAR_MEAN, CIFAR_STD = (0.507, 0.487, 0.441), (0.267, 0.256, 0.276)
 class Standardizer:
     """Takes each column of a table, or each channel of images, to mean 0 and standard deviation 1.
 
-    Columns of zeros and ones stay as they are: divided by its standard deviation, a rare category would become the
-    largest number of its row. Sparse tables are only divided, so that they stay sparse; "global" divides all columns
-    by one number. "robust" bends columns with heavy tails first, or a few rows would take all of their range: x
-    becomes asinh((x - center) / bend), which is a straight line near the center and a logarithm far from it.
+    Columns of zeros and ones stay as they are: divided by its standard deviation, a rare category
+    would become the largest number of its row. Sparse tables are only divided, so that they stay
+    sparse; "global" divides all columns by one number. "robust" bends columns with heavy tails
+    first, or a few rows would take all of their range: x becomes asinh((x - center) / bend), which
+    is a straight line near the center and a logarithm far from it.
 
-    "binned" does that, and where there are rows enough it adds the piecewise linear encoding of Gorishniy et al.
-    (2022): behind all others, a column for each bin from one knot k to the next that says how far x is through it,
-    clip((x - k_t) / (k_(t+1) - k_t), 0, 1). So one linear layer can turn at every knot, as a tree splits there.
+    "binned" does that, and where there are rows enough it adds the piecewise linear encoding of
+    Gorishniy et al. (2022): behind all others, a column for each bin from one knot k to the next
+    that says how far x is through it, clip((x - k_t) / (k_(t+1) - k_t), 0, 1). So one linear layer
+    can turn at every knot, as a tree splits there.
 
     Attributes
     ----------
     mean, scale : tuple of float
-        One per column or channel, or one for all columns. A column that never changes is only shifted: its scale
-        is 1.
+        One per column or channel, or one for all columns. A column that never changes is only
+        shifted: its scale is 1.
     center, bend : tuple of float
         One per column, 0 where it is not bent; nothing where none is.
     knots : tuple of tuple of float
-        The ends of its bins for each column, in order, none where it has no bins; nothing where no column has.
+        The ends of its bins for each column, in order, none where it has no bins; nothing where no
+        column has.
     """
 
     mean: tuple[float, ...]
@@ -60,9 +64,11 @@ class Standardizer:
 
     @classmethod
     def fit(cls, values: Any, weight: NDArray[Any] | None = None, how: Scaling = "columns") -> Self:
-        """Measure training data, shape (n, columns) or (n, channels, height, width), each row by its weight.
+        """Measure training data, shape (n, columns) or (n, channels, height, width), each row by
+        its weight.
 
-        They are an array, a tensor or sparse rows. "global" takes the root of the mean square, without a mean.
+        They are an array, a tensor or sparse rows. "global" takes the root of the mean square,
+        without a mean.
         """
         if how == "none":
             return cls((0.0,), (1.0,))
@@ -73,7 +79,12 @@ class Standardizer:
         mean, scale = _moments(rows, weight)
         bent = cls((), ())
         if how in ("robust", "binned") and rows.ndim == 2:
-            bent = cls((), (), *_tails(rows, weight, scale), _knots(rows, weight) if how == "binned" else ())
+            bent = cls(
+                (),
+                (),
+                *_tails(rows, weight, scale),
+                _knots(rows, weight) if how == "binned" else (),
+            )
         if bent.bend:
             mean, scale = _moments(bent._bent(rows), weight)
         return replace(bent, mean=tuple(mean.tolist()), scale=tuple(scale.tolist()))
@@ -82,15 +93,27 @@ class Standardizer:
         """Return itself where it fits inputs of so many columns or channels."""
         for numbers in (self.mean, self.scale):
             if len(numbers) not in (1, width):
-                raise InputError("scaling", f"have one number, or {width}, one per column", len(numbers))
+                raise InputError(
+                    "scaling", f"have one number, or {width}, one per column", len(numbers)
+                )
         if len(self.center) != len(self.bend) or len(self.bend) not in (0, width):
             got = f"{len(self.center)} and {len(self.bend)}"
-            raise InputError("scaling", f"have centers and bends of no column, or of all {width}", got)
+            raise InputError(
+                "scaling", f"have centers and bends of no column, or of all {width}", got
+            )
         if len(self.knots) not in (0, width):
-            raise InputError("scaling", f"have knots of no column, or of all {width}", len(self.knots))
+            raise InputError(
+                "scaling", f"have knots of no column, or of all {width}", len(self.knots)
+            )
         for knots in self.knots:
-            if len(knots) == 1 or not all(0 < high - low < math.inf for low, high in pairwise(knots)):
-                raise InputError("The knots of a column", "be none, or increase from the first to the last", knots)
+            if len(knots) == 1 or not all(
+                0 < high - low < math.inf for low, high in pairwise(knots)
+            ):
+                raise InputError(
+                    "The knots of a column",
+                    "be none, or increase from the first to the last",
+                    knots,
+                )
         return self
 
     def out_width(self, width: int) -> int:
@@ -100,12 +123,18 @@ class Standardizer:
     @cached_property
     def bins(self) -> tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.float64]]:
         """For each bin its column, where it starts, and how wide it is. Shapes (bins,)."""
-        found = [(i, low, high - low) for i, knots in enumerate(self.knots) for low, high in pairwise(knots)]
+        found = [
+            (i, low, high - low)
+            for i, knots in enumerate(self.knots)
+            for low, high in pairwise(knots)
+        ]
         column, start, width = np.array(found, dtype=np.float64).reshape(-1, 3).T.copy()
         return column.astype(np.intp), start, width
 
     def __call__(self, values: Any) -> Tensor:
-        """Return inputs for a network: images and rows with bins in float32, other rows as precise as they came."""
+        """Return inputs for a network: images and rows with bins in float32, other rows as precise
+        as they came.
+        """
         mean, scale = np.array(self.mean), np.array(self.scale)
         if is_sparse(values) and not mean.any() and not self.knots:
             starts, columns, entries = parts_of(values)
@@ -120,7 +149,9 @@ class Standardizer:
         if self.knots:
             column, start, width = self.bins
             scaled = np.hstack([scaled, ((values[:, column] - start) / width).clip(0, 1)])
-        return torch.from_numpy(np.ascontiguousarray(scaled, dtype=np.float32 if is_single else np.float64))
+        return torch.from_numpy(
+            np.ascontiguousarray(scaled, dtype=np.float32 if is_single else np.float64)
+        )
 
     def _bent(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return rows with their heavy tails bent."""
@@ -133,13 +164,17 @@ class Standardizer:
 
 
 def _moments(rows: NDArray[Any], weight: NDArray[Any] | None) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the mean and the standard deviation of each column or channel; 0 and 1 for zeros and ones."""
+    """Return the mean and the standard deviation of each column or channel; 0 and 1 for zeros and
+    ones.
+    """
     images = rows.ndim == 4
     by_row = rows.mean(axis=(2, 3)) if images else rows
     weights = None if weight is None else np.broadcast_to(weight[:, None], by_row.shape)
     mean = np.average(by_row, axis=0, weights=weights)
     around = np.square(rows - (mean[:, None, None] if images else mean))
-    scale = np.sqrt(np.average(around.mean(axis=(2, 3)) if images else around, axis=0, weights=weights))
+    scale = np.sqrt(
+        np.average(around.mean(axis=(2, 3)) if images else around, axis=0, weights=weights)
+    )
     tiny = 10 * np.finfo(np.float64).eps * np.maximum(np.abs(mean), 1e-300)
     if not images:
         indicator = np.isin(rows, (0, 1)).all(axis=0)
@@ -152,8 +187,9 @@ def _tails(
 ) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Return the center and the bend of each column, nothing where no column has heavy tails.
 
-    The bend is the median distance from the median, of values that differ from it: for a normal distribution .67
-    standard deviations. Where it is less than HEAVY_TAILS of them, a few rows make up the standard deviation.
+    The bend is the median distance from the median, of values that differ from it: for a normal
+    distribution .67 standard deviations. Where it is less than HEAVY_TAILS of them, a few rows make
+    up the standard deviation.
     """
     centers, bends = [], []
     for column, deviation in zip(rows.T, scale.tolist(), strict=True):
@@ -169,7 +205,8 @@ def _tails(
 
 
 def _knots(rows: NDArray[Any], weight: NDArray[Any] | None) -> tuple[tuple[float, ...], ...]:
-    """Return the ends of bins with about equal weight for each column, nothing where no column has two bins.
+    """Return the ends of bins with about equal weight for each column, nothing where no column has
+    two bins.
 
     Columns of zeros and ones have none, and many equal values share one.
     """
@@ -194,8 +231,12 @@ def _quantiles(values: NDArray[Any], weight: NDArray[Any] | None, shares: Any) -
     return np.asarray(values[order[np.searchsorted(total, total[-1] * shares)]])
 
 
-def _root_mean_square(values: Any, weight: NDArray[Any] | None, how: Scaling) -> NDArray[np.float64]:
-    """Return the root of the mean square of each column, shape (columns,), or of all together, shape (1,)."""
+def _root_mean_square(
+    values: Any, weight: NDArray[Any] | None, how: Scaling
+) -> NDArray[np.float64]:
+    """Return the root of the mean square of each column, shape (columns,), or of all together,
+    shape (1,).
+    """
     n, width = values.shape[0], int(np.prod(values.shape[1:]))
     counts = np.ones(n) if weight is None else weight
     if is_sparse(values):
@@ -210,15 +251,16 @@ def _root_mean_square(values: Any, weight: NDArray[Any] | None, how: Scaling) ->
 
 @dataclass(frozen=True)
 class TablePreprocessing:
-    """Make numbers of the cells of a table, then take its columns to one scale; the estimators do the same.
+    """Make numbers of the cells of a table, then take its columns to one scale; the estimators do
+    the same.
 
     Attributes
     ----------
     encoder : TableEncoder
         How cells become numbers, and gaps.
     scaling : Standardizer
-        As :func:`hyperproto.defaults.choose_scaling` says: the words of a text are divided by one number, and stay
-        sparse.
+        As :func:`hyperproto.defaults.choose_scaling` says: the words of a text are divided by one
+        number, and stay sparse.
     """
 
     encoder: TableEncoder
@@ -226,9 +268,13 @@ class TablePreprocessing:
 
     def __post_init__(self) -> None:
         self.scaling.check_width(len(self.encoder.outputs))
-        if self.encoder.columns[0].kind == "text" and (any(self.scaling.mean) or self.scaling.knots):
+        if self.encoder.columns[0].kind == "text" and (
+            any(self.scaling.mean) or self.scaling.knots
+        ):
             got = "a mean to subtract, or bins"
-            raise InputError("The words of a text", "only be divided, so that they stay sparse", got)
+            raise InputError(
+                "The words of a text", "only be divided, so that they stay sparse", got
+            )
 
     @property
     def input_shape(self) -> tuple[int, ...]:
@@ -239,7 +285,9 @@ class TablePreprocessing:
         """Return encoded rows as the network takes them, shape (n, columns)."""
         width = len(self.encoder.outputs)
         if rows.ndim != 2 or rows.shape[1] != width:
-            raise InputError("Rows of a table", f"have shape (n, {width}), one per column", tuple(rows.shape))
+            raise InputError(
+                "Rows of a table", f"have shape (n, {width}), one per column", tuple(rows.shape)
+            )
         return self.scaling(rows)
 
     def to_dict(self) -> dict[str, Any]:
@@ -253,27 +301,40 @@ Preprocessing: TypeAlias = ImagePreprocessing | TablePreprocessing
 def preprocessing_from_dict(values: Mapping[str, Any]) -> Preprocessing:
     """Rebuild what ``to_dict`` described."""
     fields = dict(values)
-    kinds: dict[str, type[Preprocessing]] = {"images": ImagePreprocessing, "table": TablePreprocessing}
+    kinds: dict[str, type[Preprocessing]] = {
+        "images": ImagePreprocessing,
+        "table": TablePreprocessing,
+    }
     return from_plain(choose(fields.pop("kind", None), kinds, what="preprocessing"), fields)
 
 
 def is_sparse(values: Any) -> bool:
     """Whether this is a sparse matrix of scipy, or a tensor of sparse rows."""
-    return values.layout == torch.sparse_csr if isinstance(values, Tensor) else hasattr(values, "tocsr")
+    return (
+        values.layout == torch.sparse_csr
+        if isinstance(values, Tensor)
+        else hasattr(values, "tocsr")
+    )
 
 
 def sparse_rows(starts: Tensor, columns: Tensor, values: Tensor, width: int) -> Tensor:
-    """Return sparse rows, shape (n, width): entries ``starts[i]`` to ``starts[i + 1]`` are those of row i."""
+    """Return sparse rows, shape (n, width): entries ``starts[i]`` to ``starts[i + 1]`` are those of
+    row i.
+    """
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
-        return torch.sparse_csr_tensor(starts, columns, values, size=(len(starts) - 1, width), check_invariants=False)
+        return torch.sparse_csr_tensor(
+            starts, columns, values, size=(len(starts) - 1, width), check_invariants=False
+        )
 
 
 def from_scipy(matrix: Any) -> Tensor:
     """Return a matrix of scipy as sparse rows; nothing is copied where it is CSR."""
     csr = matrix.tocsr()
     index = np.int64 if csr.indices.dtype != csr.indptr.dtype else csr.indices.dtype
-    starts, columns = (torch.from_numpy(part.astype(index, copy=False)) for part in (csr.indptr, csr.indices))
+    starts, columns = (
+        torch.from_numpy(part.astype(index, copy=False)) for part in (csr.indptr, csr.indices)
+    )
     return sparse_rows(starts, columns, torch.from_numpy(csr.data), csr.shape[1])
 
 
@@ -284,7 +345,9 @@ def to_scipy(rows: Tensor) -> csr_array:
 
 
 def parts_of(rows: Any) -> tuple[Tensor, Tensor, Tensor]:
-    """Return where sparse rows start, shape (n + 1,), and the columns and values of their entries."""
+    """Return where sparse rows start, shape (n + 1,), and the columns and
+    values of their entries.
+    """
     rows = rows if isinstance(rows, Tensor) else from_scipy(rows)
     return rows.crow_indices(), rows.col_indices(), rows.values()
 
@@ -297,7 +360,9 @@ def take_rows(values: Tensor, ids: Tensor | slice) -> Tensor:
     [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]
     """
     if not is_sparse(values):
-        return values.index_select(0, ids) if isinstance(ids, Tensor) else values[ids]  # values[ids] takes longer
+        return (
+            values.index_select(0, ids) if isinstance(ids, Tensor) else values[ids]
+        )  # values[ids] takes longer
     return from_scipy(to_scipy(values)[ids.numpy() if isinstance(ids, Tensor) else ids])
 
 

@@ -1,7 +1,8 @@
-"""Published data sets: where the publisher has one, which files go where; and three that are folders of photographs.
+"""Published data sets: where the publisher has one, which files go where; and three that are
+folders of photographs.
 
-Tiny ImageNet (the paper's ImageNet-200), CUB-200-2011 and OmniArt are here; CIFAR-100 and MNIST have their own files.
-Nothing is ever downloaded.
+Tiny ImageNet (the paper's ImageNet-200), CUB-200-2011 and OmniArt are here; CIFAR-100 and MNIST
+have their own files. Nothing is ever downloaded.
 """
 
 from collections import Counter
@@ -13,13 +14,22 @@ from typing import Literal, TypeAlias
 import torch
 
 from hyperproto._core.checks import choose
+from hyperproto._core.errors import InputError, MissingDataError, arg
 from hyperproto._core.files import read_text
 from hyperproto.data.augment import PHOTO_AUGMENT, WHOLE_AUGMENT, Augment
 from hyperproto.data.image_files import ImageFiles, check_files_exist, images_in
-from hyperproto.data.source import Labels, Source, Split, Unseen, class_targets, find_bounds, find_labels, select
+from hyperproto.data.source import (
+    Labels,
+    Source,
+    Split,
+    Unseen,
+    class_targets,
+    find_bounds,
+    find_labels,
+    select,
+)
 from hyperproto.data.table_files import read_columns
-from hyperproto_runtime.errors import InputError, MissingDataError, arg
-from hyperproto_runtime.images import ImagePreprocessing
+from hyperproto.runtime.images import ImagePreprocessing
 
 
 @dataclass(frozen=True)
@@ -55,14 +65,21 @@ class DatasetInfo:
 
     def locate(self, path: str | Path) -> Path | None:
         """Return the first of :meth:`places` that has all that is needed, or None."""
-        return next((at for at in self.places(path) if all((at / name).exists() for name in self.needed)), None)
+        return next(
+            (at for at in self.places(path) if all((at / name).exists() for name in self.needed)),
+            None,
+        )
 
     def find(self, path: str | Path) -> Path:
-        """Return where it is, or raise an error that says where the publisher has it and what goes where."""
+        """Return where it is, or raise an error that says where the publisher has it and what goes
+        where.
+        """
         found = self.locate(path)
         if found is not None:
             return found
-        nearest = max(self.places(path), key=lambda at: sum((at / name).exists() for name in self.needed))
+        nearest = max(
+            self.places(path), key=lambda at: sum((at / name).exists() for name in self.needed)
+        )
         raise self.missing(path, [name for name in self.needed if not (nearest / name).exists()])
 
     def missing(self, path: str | Path, names: Iterable[str]) -> MissingDataError:
@@ -89,7 +106,13 @@ CUB200 = DatasetInfo(
     title="CUB-200-2011",
     url="https://www.vision.caltech.edu/datasets/cub_200_2011/",
     layout='the unpacked "CUB_200_2011/"',
-    needed=("images", "images.txt", "image_class_labels.txt", "train_test_split.txt", "classes.txt"),
+    needed=(
+        "images",
+        "images.txt",
+        "image_class_labels.txt",
+        "train_test_split.txt",
+        "classes.txt",
+    ),
     folders=("CUB_200_2011",),
     counts=(5_994, 5_794),
 )
@@ -103,20 +126,28 @@ OMNIART = DatasetInfo(
 )
 PHOTO_PREPROCESSING = ImagePreprocessing(224, resize=256)  # the paper's, for CUB-200 and OmniArt
 Crops: TypeAlias = Literal["middle", "whole", "authors"]
-CROPS = {"middle": PHOTO_AUGMENT, "whole": WHOLE_AUGMENT, "authors": replace(WHOLE_AUGMENT, at_test=True)}
-YEARS_OF_SCRIPT = (1000.0, 1932.0)  # fixed in the authors' script; the paper takes the training minimum and maximum
+CROPS = {
+    "middle": PHOTO_AUGMENT,
+    "whole": WHOLE_AUGMENT,
+    "authors": replace(WHOLE_AUGMENT, at_test=True),
+}
+YEARS_OF_SCRIPT = (
+    1000.0,
+    1932.0,
+)  # fixed in the authors' script; the paper takes the training minimum and maximum
 
 
 def read_tiny_imagenet(path: str | Path, *, names: Literal["words", "wnid"] = "words") -> Source:
-    """Read Tiny ImageNet, 200 classes of 64 by 64 pixels; "val" is the test set, since "test" has no labels.
+    """Read Tiny ImageNet, 200 classes of 64 by 64 pixels; "val" is the test set, since "test" has
+    no labels.
 
     Parameters
     ----------
     path : str or Path
         The folder "tiny-imagenet-200", or the one that holds it.
     names : {"words", "wnid"}
-        Call a class by the first word for it ("goldfish"; "goldfish (n01443537)" where two have the same one), or by
-        its WordNet id. The order is that of the sorted ids in either case.
+        Call a class by the first word for it ("goldfish"; "goldfish (n01443537)" where two have the
+        same one), or by its WordNet id. The order is that of the sorted ids in either case.
 
     Returns
     -------
@@ -127,7 +158,11 @@ def read_tiny_imagenet(path: str | Path, *, names: Literal["words", "wnid"] = "w
     wnids = sorted(read_lines(folder / "wnids.txt"))
     if not wnids:
         raise InputError(f'"{folder / "wnids.txt"}"', "list the classes, one in each line", "none")
-    called = choose(names, {"words": _first_words(folder / "words.txt", wnids), "wnid": wnids}, what="class names")
+    called = choose(
+        names,
+        {"words": _first_words(folder / "words.txt", wnids), "wnid": wnids},
+        what="class names",
+    )
     paths: list[Path] = []
     counts = []
     for wnid in wnids:
@@ -154,7 +189,10 @@ def _first_words(path: Path, wnids: list[str]) -> list[str]:
         first[wnid] = words.partition(",")[0].strip()
     words_of = [first.get(wnid) or wnid for wnid in wnids]
     times = Counter(words_of)
-    return [word if times[word] == 1 else f"{word} ({wnid})" for word, wnid in zip(words_of, wnids, strict=True)]
+    return [
+        word if times[word] == 1 else f"{word} ({wnid})"
+        for word, wnid in zip(words_of, wnids, strict=True)
+    ]
 
 
 def _annotated(folder: Path, wnids: list[str]) -> Split:
@@ -166,7 +204,9 @@ def _annotated(folder: Path, wnids: list[str]) -> Split:
         wnid = rest.partition("\t")[0]
         if wnid not in ids:
             got = f'"{wnid}" in line {number}'
-            raise InputError(f'"{folder / ANNOTATIONS}"', 'name classes of "wnids.txt"', got, "Unpack it again.")
+            raise InputError(
+                f'"{folder / ANNOTATIONS}"', 'name classes of "wnids.txt"', got, "Unpack it again."
+            )
         paths.append(folder / "val/images" / name)
         labels.append(ids[wnid])
     check_files_exist(paths, listed_in=ANNOTATIONS)
@@ -181,13 +221,15 @@ def read_cub200(path: str | Path, *, crops: Crops = "middle") -> Source:
     path : str or Path
         The folder "CUB_200_2011", or the one that holds it.
     crops : {"middle", "whole", "authors"}
-        What random crops are taken from: the middle square, decoded once; the whole image, as in the paper; or the
-        whole image also in testing, as in the authors' scripts, which makes test scores random.
+        What random crops are taken from: the middle square, decoded once; the whole image, as in
+        the paper; or the whole image also in testing, as in the authors' scripts, which makes test
+        scores random.
 
     Returns
     -------
     Source
-        With the one target "class"; names such as "Black footed Albatross", in the publisher's order.
+        With the one target "class"; names such as "Black footed Albatross", in the publisher's
+        order.
     """
     folder = CUB200.find(path)
     classes = _numbered(folder / "classes.txt")  # "001.Black_footed_Albatross"
@@ -195,7 +237,9 @@ def read_cub200(path: str | Path, *, crops: Crops = "middle") -> Source:
     images = _numbered(folder / "images.txt")
     order = {number: k for k, number in enumerate(classes)}
     labels = _matching(folder / "image_class_labels.txt", images, allowed=order)
-    train = torch.tensor(_matching(folder / "train_test_split.txt", images, allowed={"0": 0, "1": 1})).bool()
+    train = torch.tensor(
+        _matching(folder / "train_test_split.txt", images, allowed={"0": 0, "1": 1})
+    ).bool()
     paths = tuple(folder / "images" / name for name in images.values())
     check_files_exist(paths, listed_in="images.txt")
     every = Split(ImageFiles(paths), {"class": torch.tensor(labels)})
@@ -213,7 +257,9 @@ def _numbered(path: Path) -> dict[str, str]:
     """Return the value that follows each number, in the order of the file."""
     pairs = [line.partition(" ") for line in read_lines(path)]
     if bare := [number for number, _, value in pairs if not value]:
-        raise InputError(f'Lines of "{path}"', "be a number and a value", f'"{bare[0]}"', "Get the file again.")
+        raise InputError(
+            f'Lines of "{path}"', "be a number and a value", f'"{bare[0]}"', "Get the file again."
+        )
     return {number: value for number, _, value in pairs}
 
 
@@ -224,7 +270,10 @@ def _matching(path: Path, images: dict[str, str], *, allowed: dict[str, int]) ->
         if values.get(image) not in allowed:
             rule = f"hold one of {len(allowed)} known values for each image"
             raise InputError(
-                f'"{path}"', rule, f"{values.get(image, 'no line')} for image {image}", "Get the file again."
+                f'"{path}"',
+                rule,
+                f"{values.get(image, 'no line')} for image {image}",
+                "Get the file again.",
             )
     return [allowed[values[image]] for image in images]
 
@@ -242,12 +291,15 @@ def read_omniart(
     Parameters
     ----------
     path : str or Path
-        The folder of "train_complete.csv" and "test_complete.csv", or the one that holds it as "omniart".
+        The folder of "train_complete.csv" and "test_complete.csv", or the one that holds it as
+        "omniart".
     from_year : int, optional
-        Keep paintings of this year and later; 1900 is "paintings from the 20th century", as the paper says. Its
-        errors of 110 years and more cannot come from a range of 100, so all years are kept by default.
+        Keep paintings of this year and later; 1900 is "paintings from the 20th century", as the
+        paper says. Its errors of 110 years and more cannot come from a range of 100, so all years
+        are kept by default.
     bounds : {"data", "script"}
-        Of the year: the extremes of the training data, as the paper says, or 1000 and 1932, as the authors' script.
+        Of the year: the extremes of the training data, as the paper says, or 1000 and 1932, as the
+        authors' script.
     unseen : {"error", "missing"}
         What a school of the test part is that is not in the training data.
     crops : {"middle", "whole", "authors"}
@@ -256,11 +308,14 @@ def read_omniart(
     Returns
     -------
     Source
-        With the targets "year" and "school". A year beyond the bounds in the test part is scored as it is.
+        With the targets "year" and "school". A year beyond the bounds in the test part is scored as
+        it is.
     """
     folder = OMNIART.find(path)
     fixed = choose(bounds, {"data": None, "script": YEARS_OF_SCRIPT}, what="bounds of the year")
-    (train, schools), (test, test_schools) = (_read_paintings(folder, part, from_year) for part in ("train", "test"))
+    (train, schools), (test, test_schools) = (
+        _read_paintings(folder, part, from_year) for part in ("train", "test")
+    )
     known = find_labels("school", schools)
     for split, names, part in ((train, schools, "train"), (test, test_schools, "test")):
         where = f'"{part}_complete.csv"'
@@ -275,7 +330,9 @@ def read_omniart(
     )
 
 
-def _read_paintings(folder: Path, part: str, from_year: int | None) -> tuple[Split, list[str | None]]:
+def _read_paintings(
+    folder: Path, part: str, from_year: int | None
+) -> tuple[Split, list[str | None]]:
     """Return the images and years of "train" or "test", and the schools."""
     path = folder / f"{part}_complete.csv"
     table = read_columns(path)

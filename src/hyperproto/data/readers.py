@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hyperproto._core.checks import choose, unknown_choice
+from hyperproto._core.errors import InputError, MissingDataError, arg
 from hyperproto._core.files import as_path
 from hyperproto.data import cifar100, digits, published
 from hyperproto.data.image_files import ImageFiles, images_in
@@ -17,18 +18,17 @@ from hyperproto.data.preprocessing import TablePreprocessing
 from hyperproto.data.source import Source, Target
 from hyperproto.data.table_files import is_table
 from hyperproto.data.tables import describe_encoder, read_table
+from hyperproto.runtime.tables import TableEncoder
 from hyperproto.spec import DataSpec
-from hyperproto_runtime.errors import InputError, MissingDataError, arg
-from hyperproto_runtime.tables import TableEncoder
 
 
 @dataclass(frozen=True)
 class Reader:
     """How to read one kind of data.
 
-    ``read`` takes a path, unless the data come with a library, and options by keyword. ``is_at`` says whether such
-    data are at a path, and ``info`` who published them. A ``variant`` is made from published data that another reader
-    recognizes, so it is never detected and must be named.
+    ``read`` takes a path, unless the data come with a library, and options by keyword. ``is_at``
+    says whether such data are at a path, and ``info`` who published them. A ``variant`` is made
+    from published data that another reader recognizes, so it is never detected and must be named.
     """
 
     read: Callable[..., Source]
@@ -39,13 +39,17 @@ class Reader:
 
 READERS: dict[str, Reader] = {
     "cifar-100": Reader(cifar100.read_cifar100, cifar100.is_cifar100, cifar100.CIFAR100),
-    "imagenet-200": Reader(published.read_tiny_imagenet, published.TINY_IMAGENET.locate, published.TINY_IMAGENET),
+    "imagenet-200": Reader(
+        published.read_tiny_imagenet, published.TINY_IMAGENET.locate, published.TINY_IMAGENET
+    ),
     "cub-200-2011": Reader(published.read_cub200, published.CUB200.locate, published.CUB200),
     "omniart": Reader(published.read_omniart, published.OMNIART.locate, published.OMNIART),
     "mnist": Reader(digits.read_mnist, digits.is_mnist, digits.MNIST),
     "table": Reader(read_table, is_table),
     "image-folder": Reader(read_image_folder, is_image_folder),
-    "cifar-100-uneven": Reader(cifar100.read_uneven_cifar100, cifar100.is_cifar100, cifar100.CIFAR100, variant=True),
+    "cifar-100-uneven": Reader(
+        cifar100.read_uneven_cifar100, cifar100.is_cifar100, cifar100.CIFAR100, variant=True
+    ),
     "rotated-mnist": Reader(digits.read_rotated_mnist, digits.is_mnist, digits.MNIST, variant=True),
     "digits": Reader(digits.read_digits, lambda path: False),
     "rotated-digits": Reader(digits.read_rotated_digits, lambda path: False),
@@ -59,17 +63,23 @@ OWN = ("table", "image-folder")
 
 
 def detect(path: str | Path) -> str:
-    """Return the name in :data:`READERS` of the data at ``path`` or in a subfolder with the publisher's name."""
+    """Return the name in :data:`READERS` of the data at ``path`` or in a subfolder with the
+    publisher's name.
+    """
     path = as_path(path)
     if not path.exists():
-        raise MissingDataError(f'"{path}"', "be an existing folder or file of data", advice="Check the path.")
+        raise MissingDataError(
+            f'"{path}"', "be an existing folder or file of data", advice="Check the path."
+        )
     if path.is_file() and is_table(path):
         return "table"
     found = [name for name, reader in READERS.items() if not reader.variant and reader.is_at(path)]
     sets = [name for name in found if name not in OWN]
     if len(sets) > 1:
         listed = ", ".join(f'"{name}"' for name in sets)
-        raise InputError(f'"{path}"', "hold one data set", listed, f"Choose one by {arg('reader')}.")
+        raise InputError(
+            f'"{path}"', "hold one data set", listed, f"Choose one by {arg('reader')}."
+        )
     if not found and path.is_dir() and images_in(path):
         advice = "Sort them into one subfolder for each class."
         raise InputError(f'"{path}"', "hold images in subfolders", "images without any", advice)
@@ -89,16 +99,20 @@ def read_source(path: str | Path, reader: str | None = None, **options: Any) -> 
     return read_data(describe_data(path, reader, **options))
 
 
-def describe_data(path: str | Path, reader: str | None = None, *, seed: int = 0, **options: Any) -> DataSpec:
-    """Return the description in plain values from which :func:`read_data` reads, and a run stores to read again.
+def describe_data(
+    path: str | Path, reader: str | None = None, *, seed: int = 0, **options: Any
+) -> DataSpec:
+    """Return the description in plain values from which :func:`read_data` reads, and a run stores
+    to read again.
 
     Parameters
     ----------
     path : str or Path
-        A data set or the folder that holds it, a folder of images, a table; or "digits" or "rotated-digits", which
-        come with scikit-learn.
+        A data set or the folder that holds it, a folder of images, a table; or "digits" or
+        "rotated-digits", which come with scikit-learn.
     reader : str, optional
-        One of :data:`READERS` (default: detected). "cifar-100-uneven" and "rotated-mnist" are never detected.
+        One of :data:`READERS` (default: detected). "cifar-100-uneven" and "rotated-mnist" are never
+        detected.
     seed : int
         Fixes what is held out, kept or rotated, for readers that draw.
     **options
@@ -108,7 +122,9 @@ def describe_data(path: str | Path, reader: str | None = None, *, seed: int = 0,
         reader = str(path)
     place = as_path(path).absolute()
     if reader not in BUILT_IN and not place.exists():
-        raise MissingDataError(f'"{path}"', "be an existing folder or file of data", advice="Check the path.")
+        raise MissingDataError(
+            f'"{path}"', "be an existing folder or file of data", advice="Check the path."
+        )
     name = reader or detect(place)
     given = {key: value for key, value in options.items() if value not in (None, (), [], {})}
     if "seed" in inspect.signature(_reader(name, given)).parameters:
@@ -121,7 +137,11 @@ def describe_data(path: str | Path, reader: str | None = None, *, seed: int = 0,
 def _reader(name: str, options: Iterable[str]) -> Callable[..., Source]:
     """Return the function that reads a kind of data, and takes these options."""
     read = choose(name, READERS, what="data set").read
-    known = [key for key in inspect.signature(read).parameters if key not in ("path", "targets", "encoder")]
+    known = [
+        key
+        for key in inspect.signature(read).parameters
+        if key not in ("path", "targets", "encoder")
+    ]
     for key in options:
         if key not in known:
             raise unknown_choice(key, known, what=f'option for reading "{name}"')
@@ -144,7 +164,8 @@ def read_data(
     path : str or Path, optional
         Where the data are now, if they were moved.
     targets : mapping of str to Labels or Bounds, optional
-        For data of one's own (:data:`OWN`): those of a trained model, instead of what the data have.
+        For data of one's own (:data:`OWN`): those of a trained model, instead of what the data
+        have.
     encoder : TableEncoder, optional
         For a table: that of a trained model.
     """
@@ -153,21 +174,30 @@ def read_data(
     options |= {"encoder": encoder} if encoder is not None and spec.reader == "table" else {}
     if spec.reader in BUILT_IN:
         if path is not None and str(path) != spec.reader:
-            raise InputError("data", f'be left out for "{spec.reader}", which comes with scikit-learn', f'"{path}"')
+            raise InputError(
+                "data",
+                f'be left out for "{spec.reader}", which comes with scikit-learn',
+                f'"{path}"',
+            )
         return read(**options)
     place = as_path(spec.path if path is None else path).absolute()
     if not place.exists():
         raise MissingDataError(
-            "The data", f'still be at "{place}"', advice=f"If they were moved, give {arg('data', 'PATH')}."
+            "The data",
+            f'still be at "{place}"',
+            advice=f"If they were moved, give {arg('data', 'PATH')}.",
         )
     if path is not None and spec.reader == "table" and "test" in options:
-        moved = place.parent / os.path.relpath(options["test"], Path(spec.path).parent)  # together with its table
+        moved = place.parent / os.path.relpath(
+            options["test"], Path(spec.path).parent
+        )  # together with its table
         options["test"] = str(moved if moved.exists() else options["test"])
     return read(place, **options) if targets is None else read(place, **options, targets=targets)
 
 
 def data_name(spec: DataSpec) -> str:
-    """Return a short name for files: that of a published data set, or of the user's own folder or table.
+    """Return a short name for files: that of a published data set, or of the user's own folder or
+    table.
 
     >>> data_name(DataSpec(reader="table", path="/home/ann/My paintings.csv"))
     'My-paintings'
@@ -186,7 +216,9 @@ def describe_source(source: Source) -> dict[str, Any]:
         described = "image files"
     else:
         channels, height, width = inputs.shape[1:]
-        described = f"images of {height} by {width} pixels, {'in color' if channels == 3 else 'gray'}"
+        described = (
+            f"images of {height} by {width} pixels, {'in color' if channels == 3 else 'gray'}"
+        )
     return {
         "name": source.name,
         "examples": {name: len(split) for name, split in parts.items()},

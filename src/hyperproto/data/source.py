@@ -1,4 +1,6 @@
-"""What a reader returns: inputs and targets as found, what they stand for, and drawing some of them."""
+"""What a reader returns: inputs and targets as found, what they stand for, and drawing some of
+them.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,12 +11,12 @@ import torch
 from torch import Tensor
 
 from hyperproto._core.checks import check_finite_number, check_names, choose
+from hyperproto._core.errors import InputError, arg
 from hyperproto._core.processes import derive_seed
 from hyperproto.data.augment import Augment
 from hyperproto.data.image_files import ImageFiles
 from hyperproto.data.preprocessing import Preprocessing, join_rows, take_rows
-from hyperproto_runtime.errors import InputError, arg
-from hyperproto_runtime.images import ImagePreprocessing
+from hyperproto.runtime.images import ImagePreprocessing
 
 MISSING = -1  # the class id of a missing label; a missing number is NaN
 Unseen: TypeAlias = Literal["error", "missing"]
@@ -44,12 +46,22 @@ class Labels:
         return len(self.names)
 
     def describe(self, parts: Mapping[str, Tensor]) -> dict[str, Any]:
-        """Return the names, and for each part how many examples a class has and how many labels are missing."""
-        found: dict[str, Any] = {"kind": "classes", "classes": self.num_classes, "names": list(self.names)}
+        """Return the names, and for each part how many examples a class has and how many labels are
+        missing.
+        """
+        found: dict[str, Any] = {
+            "kind": "classes",
+            "classes": self.num_classes,
+            "names": list(self.names),
+        }
         for part, ids in parts.items():
             counts = torch.bincount(ids[ids != MISSING], minlength=self.num_classes)
             missing = int((ids == MISSING).sum())
-            found[part] = {"least": int(counts.min()), "most": int(counts.max()), "missing": missing}
+            found[part] = {
+                "least": int(counts.min()),
+                "most": int(counts.max()),
+                "missing": missing,
+            }
         return found
 
 
@@ -67,10 +79,14 @@ class Bounds:
         for name in ("low", "high"):  # plain floats: they are stored with a run
             object.__setattr__(self, name, check_finite_number(getattr(self, name), name))
         if not self.low < self.high:
-            raise InputError("low", f"be less than {arg('high')}", f"{self.low:g} and {self.high:g}")
+            raise InputError(
+                "low", f"be less than {arg('high')}", f"{self.low:g} and {self.high:g}"
+            )
 
     def describe(self, parts: Mapping[str, Tensor]) -> dict[str, Any]:
-        """Return the bounds, and for each part how many numbers are beyond them and how many are missing."""
+        """Return the bounds, and for each part how many numbers are beyond them and how many are
+        missing.
+        """
         found: dict[str, Any] = {"kind": "range", "low": self.low, "high": self.high}
         for part, values in parts.items():
             beyond = int(((values < self.low) | (values > self.high)).sum())
@@ -89,10 +105,12 @@ class Split:
     Attributes
     ----------
     inputs : Tensor or ImageFiles
-        Pixels as uint8, shape (n, channels, height, width); rows of a table as float32, shape (n, columns), not yet
-        standardized, NaN where a cell is empty; features of images, of the same shape; or image files.
+        Pixels as uint8, shape (n, channels, height, width); rows of a table as float32, shape (n,
+        columns), not yet standardized, NaN where a cell is empty; features of images, of the same
+        shape; or image files.
     targets : dict of Tensor
-        Class ids as int64, -1 where missing; numbers as float64, NaN where missing. Shape (n,) each.
+        Class ids as int64, -1 where missing; numbers as float64, NaN where missing. Shape (n,)
+        each.
     origin : (Path, Tensor of int64, shape (n,)), optional
         Where they are rows of a table: its file, and which rows of it, counted from 0.
     """
@@ -159,14 +177,20 @@ class Source:
 def select(split: Split, ids: Tensor) -> Split:
     """Return the examples ``ids``, shape (m,) of int64, in that order."""
     inputs = split.inputs
-    chosen = take_rows(inputs, ids) if isinstance(inputs, Tensor) else ImageFiles(inputs[row] for row in ids.tolist())
+    chosen = (
+        take_rows(inputs, ids)
+        if isinstance(inputs, Tensor)
+        else ImageFiles(inputs[row] for row in ids.tolist())
+    )
     origin = None if split.origin is None else (split.origin[0], split.origin[1][ids])
     return Split(chosen, {name: target[ids] for name, target in split.targets.items()}, origin)
 
 
 def join(first: Split, second: Split) -> Split:
     """Return the examples of one part of a data set, then those of another."""
-    targets = {name: torch.cat([target, second.targets[name]]) for name, target in first.targets.items()}
+    targets = {
+        name: torch.cat([target, second.targets[name]]) for name, target in first.targets.items()
+    }
     if isinstance(first.inputs, Tensor):
         assert isinstance(second.inputs, Tensor)
         return Split(join_rows([first.inputs, second.inputs]), targets)
@@ -183,7 +207,9 @@ def resized(source: Source, size: int) -> Source:
     augment = source.augment
     if augment is not None and augment.padding:
         augment = replace(augment, padding=max(1, round(augment.padding * factor)))
-    return replace(source, preprocessing=replace(before, size=size, resize=resize), augment=augment, note="")
+    return replace(
+        source, preprocessing=replace(before, size=size, resize=resize), augment=augment, note=""
+    )
 
 
 def find_labels(name: str, labels: Sequence[str | None], known: Target | None = None) -> Labels:
@@ -193,7 +219,9 @@ def find_labels(name: str, labels: Sequence[str | None], known: Target | None = 
     names = sorted({label for label in labels if label is not None})
     if len(names) < 2:
         got = f'only "{names[0]}"' if names else "only empty cells"
-        raise InputError(f'"{name}"', "name two classes or more in the training data", got, "Leave it out.")
+        raise InputError(
+            f'"{name}"', "name two classes or more in the training data", got, "Leave it out."
+        )
     return Labels(names)
 
 
@@ -205,11 +233,18 @@ def find_bounds(name: str, values: Tensor, known: Target | Sequence[float] | Non
         return Bounds(*known)
     present = values[~values.isnan()]
     if not len(present):
-        raise InputError(f'"{name}"', "hold numbers in the training data", "empty cells only", "Leave it out.")
+        raise InputError(
+            f'"{name}"', "hold numbers in the training data", "empty cells only", "Leave it out."
+        )
     low, high = float(present.min()), float(present.max())
     if low == high:
         advice = "A range needs two different bounds: give your own, or leave it out."
-        raise InputError(f'"{name}"', "vary in the training data", f"{low:g} in all of {len(present)} rows", advice)
+        raise InputError(
+            f'"{name}"',
+            "vary in the training data",
+            f"{low:g} in all of {len(present)} rows",
+            advice,
+        )
     return Bounds(low, high)
 
 
@@ -218,14 +253,16 @@ def class_targets(
 ) -> Tensor:
     """Return class ids, shape (n,) of int64, -1 where a label is missing.
 
-    A label that is not in the training data is an error, or with ``unseen="missing"`` counts as missing: such a row
-    is then not scored for this target.
+    A label that is not in the training data is an error, or with ``unseen="missing"`` counts as
+    missing: such a row is then not scored for this target.
     """
     raises = choose(unseen, {"error": True, "missing": False}, what="rule for unseen labels")
     ids = {label: k for k, label in enumerate(known.names)}
     strange = sorted({label for label in labels if label is not None and label not in ids})
     if strange and raises:
-        listed = ", ".join(f'"{label}"' for label in strange[:5]) + (", ..." if len(strange) > 5 else "")
+        listed = ", ".join(f'"{label}"' for label in strange[:5]) + (
+            ", ..." if len(strange) > 5 else ""
+        )
         rows = sum(label is not None and label not in ids for label in labels)
         raise InputError(
             f'"{name}" in {where}',
@@ -240,8 +277,8 @@ def class_targets(
 def draw_rows(labels: Tensor, count: int | Tensor, *, seed: int) -> Tensor:
     """Draw rows at random by class, in ascending order: the one stratified draw.
 
-    ``count`` is how many rows in all, each class of ``labels``, shape (n,), in its share, where -1, a missing label,
-    counts as a class of its own; or how many of each class, shape (num_classes,).
+    ``count`` is how many rows in all, each class of ``labels``, shape (n,), in its share, where -1,
+    a missing label, counts as a class of its own; or how many of each class, shape (num_classes,).
 
     >>> draw_rows(torch.tensor([0, 0, 0, 0, 1, 1]), 3, seed=0)
     tensor([2, 3, 5])
@@ -258,11 +295,14 @@ def draw_rows(labels: Tensor, count: int | Tensor, *, seed: int) -> Tensor:
     return order[torch.argsort(depth, stable=True)][:count].sort().values
 
 
-def hold_out_rows(labels: Sequence[Tensor], n: int, *, share: float, seed: int) -> tuple[Tensor, Tensor]:
+def hold_out_rows(
+    labels: Sequence[Tensor], n: int, *, share: float, seed: int
+) -> tuple[Tensor, Tensor]:
     """Split ``n`` rows at random into training and held-out rows, both in the order of the file.
 
-    The share, in [0, 1), is taken from each class of the first labels (shape (n,), -1 where missing); a class of any
-    of them that would be held out whole stays in training with at least one row.
+    The share, in [0, 1), is taken from each class of the first labels (shape (n,), -1 where
+    missing); a class of any of them that would be held out whole stays in training with at least
+    one row.
     """
     if check_finite_number(share, "held_out", at_least=0) >= 1:
         raise InputError("held_out", "be less than 1, a share of the rows", f"{share:g}")

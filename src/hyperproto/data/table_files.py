@@ -14,17 +14,36 @@ import torch
 from torch import Tensor
 
 from hyperproto._core.checks import nearest_name
+from hyperproto._core.errors import InputError, MissingDataError
 from hyperproto._core.files import as_path
-from hyperproto_runtime.errors import InputError, MissingDataError
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
-OTHER_DELIMITERS = (";", "\t", "|", ",")  # where all of a header is one name, one of these was meant
+OTHER_DELIMITERS = (
+    ";",
+    "\t",
+    "|",
+    ",",
+)  # where all of a header is one name, one of these was meant
 PARQUET = (".parquet", ".pq")
-NOT_AVAILABLE = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null")  # what programs write for it
+NOT_AVAILABLE = (
+    "",
+    "NA",
+    "N/A",
+    "n/a",
+    "#N/A",
+    "<NA>",
+    "NaN",
+    "nan",
+    "NULL",
+    "null",
+)  # what programs write for it
 LONGEST_HEADER = 2**24  # bytes
 MOST_COLUMNS = 50_000  # of CSV and TSV
 CELLS, CELLS_PER_BYTE = 1_000_000, 8  # of a Parquet file: so many, and one for each bit of the file
-DECODED, DECODED_PER_BYTE = 2**26, 32  # bytes of a Parquet file when read: so many, and for each byte of the file
+DECODED, DECODED_PER_BYTE = (
+    2**26,
+    32,
+)  # bytes of a Parquet file when read: so many, and for each byte of the file
 
 
 class Column:
@@ -42,19 +61,25 @@ class Column:
         try:
             found = self._values.to_pylist()
         except (OverflowError, ValueError) as error:
-            raise InputError(self._about, "hold dates of the years 1 to 9999", f"another ({error})") from None
+            raise InputError(
+                self._about, "hold dates of the years 1 to 9999", f"another ({error})"
+            ) from None
         return [None if isinstance(cell, float) and cell != cell else cell for cell in found]
 
     @cached_property
     def values(self) -> Any:
-        """The cells as an array of float64 with NaN where empty; where one is no number, :attr:`cells`."""
+        """The cells as an array of float64 with NaN where empty; where one is no number,
+        :attr:`cells`.
+        """
         try:
             return np.array(self._values.cast("float64").to_numpy())
         except (ValueError, NotImplementedError):  # pyarrow's
             return self.cells
 
     def numbers(self) -> Tensor:
-        """Return the cells as float64, shape (n,), NaN where empty; an error names the first that is no number."""
+        """Return the cells as float64, shape (n,), NaN where empty; an error names the first that
+        is no number.
+        """
         values = self.values
         if not isinstance(values, np.ndarray):
             values = np.array([_number(cell) for cell in values])
@@ -70,9 +95,13 @@ class Column:
         )
 
     def class_names(self) -> list[str | None]:
-        """Return the cells as names of classes, None where empty; 3.0 is called 3, for gaps make integers floats."""
+        """Return the cells as names of classes, None where empty; 3.0 is called 3, for gaps make
+        integers floats.
+        """
         return [
-            None if cell is None else str(int(cell) if isinstance(cell, float) and cell.is_integer() else cell)
+            None
+            if cell is None
+            else str(int(cell) if isinstance(cell, float) and cell.is_integer() else cell)
             for cell in self.cells
         ]
 
@@ -84,7 +113,12 @@ class Table(dict[str, Column]):
         names = [name.strip() for name in names]
         repeated = [name for name, count in Counter(names).items() if count > 1]
         if repeated:
-            raise InputError(f'Columns of "{path}"', "have different names", f'"{repeated[0]}" twice', "Rename one.")
+            raise InputError(
+                f'Columns of "{path}"',
+                "have different names",
+                f'"{repeated[0]}" twice',
+                "Rename one.",
+            )
         if not columns or not len(columns[0]):
             raise InputError(f'Table "{path}"', "hold at least one row below its header", "none")
         made = (
@@ -97,7 +131,10 @@ class Table(dict[str, Column]):
     def __missing__(self, name: str) -> Column:
         listed = ", ".join(f'"{column}"' for column in self)
         raise InputError(
-            f'The table "{self.path}"', f'have a column "{name}"', f"only {listed}", nearest_name(name, self)
+            f'The table "{self.path}"',
+            f'have a column "{name}"',
+            f"only {listed}",
+            nearest_name(name, self),
         )
 
 
@@ -117,7 +154,8 @@ def is_table(path: str | Path) -> bool:
 def read_columns(path: str | Path) -> Table:
     """Read a table with a header from CSV, TSV or Parquet.
 
-    Surrounding blanks are dropped. A cell is empty, None, where nothing is in it, or one of :data:`NOT_AVAILABLE`.
+    Surrounding blanks are dropped. A cell is empty, None, where nothing is in it, or one of
+    :data:`NOT_AVAILABLE`.
     """
     path = as_path(path)
     if not path.is_file():
@@ -128,17 +166,24 @@ def read_columns(path: str | Path) -> Table:
         return _read_parquet(path)
     if ending in DELIMITERS:
         return _read_text(path, DELIMITERS[ending])
-    raise InputError(f'Table "{path}"', "end in .csv, .tsv or .parquet", f'"{path.suffix}"', "Rename it.")
+    raise InputError(
+        f'Table "{path}"', "end in .csv, .tsv or .parquet", f'"{path.suffix}"', "Rename it."
+    )
 
 
 def read_rows(path: str | Path) -> list[dict[str, Any]]:
     """Read a table as one dict per row, None where a cell is empty."""
     table = read_columns(path)
-    return [dict(zip(table, cells, strict=True)) for cells in zip(*(c.cells for c in table.values()), strict=True)]
+    return [
+        dict(zip(table, cells, strict=True))
+        for cells in zip(*(c.cells for c in table.values()), strict=True)
+    ]
 
 
 def read_frame(path: str | Path) -> Any:
-    """Read a table as one of pyarrow, which estimators take: columns of numbers where all cells are, else of text."""
+    """Read a table as one of pyarrow, which estimators take: columns of numbers where all cells
+    are, else of text.
+    """
     import pyarrow
 
     return pyarrow.table({name: column.values for name, column in read_columns(path).items()})
@@ -152,25 +197,43 @@ def _read_text(path: Path, delimiter: str) -> Table:
     content = path.read_bytes()
     if content.count(b'"') % 2:  # pyarrow would make one cell of all that follows
         advice = "Inside a quoted cell, write a quote twice."
-        raise InputError(f'Table "{path}"', "close every quote that it opens", "an odd number of them", advice)
+        raise InputError(
+            f'Table "{path}"', "close every quote that it opens", "an odd number of them", advice
+        )
     try:
-        lines = io.StringIO(content[:LONGEST_HEADER].decode("utf-8-sig", errors="replace"), newline="")
+        lines = io.StringIO(
+            content[:LONGEST_HEADER].decode("utf-8-sig", errors="replace"), newline=""
+        )
         header = next((row for row in csv.reader(lines, delimiter=delimiter) if row), [])
         if len(header) > MOST_COLUMNS:
-            raise InputError(f'Table "{path}"', f"have at most {MOST_COLUMNS:,} columns", f"{len(header):,}")
+            raise InputError(
+                f'Table "{path}"', f"have at most {MOST_COLUMNS:,} columns", f"{len(header):,}"
+            )
         numbered = [str(index) for index in range(len(header))]
         table = arrow_csv.read_csv(
             pyarrow.BufferReader(content),
-            read_options=arrow_csv.ReadOptions(column_names=numbered),  # the header is read as a row
-            parse_options=arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=b'"' in content),
-            convert_options=arrow_csv.ConvertOptions(column_types=dict.fromkeys(numbered, pyarrow.string())),
+            read_options=arrow_csv.ReadOptions(
+                column_names=numbered
+            ),  # the header is read as a row
+            parse_options=arrow_csv.ParseOptions(
+                delimiter=delimiter, newlines_in_values=b'"' in content
+            ),
+            convert_options=arrow_csv.ConvertOptions(
+                column_types=dict.fromkeys(numbered, pyarrow.string())
+            ),
         )
     except (csv.Error, pyarrow.ArrowException) as error:
         rule = f'be text in UTF-8, with as many cells in every row, separated by "{delimiter}"'
-        raise InputError(f'Table "{path}"', rule, f"an error ({error})", "Save it as such.") from None
-    if len(header) == 1 and (other := next((mark for mark in OTHER_DELIMITERS if mark in header[0]), "")):
+        raise InputError(
+            f'Table "{path}"', rule, f"an error ({error})", "Save it as such."
+        ) from None
+    if len(header) == 1 and (
+        other := next((mark for mark in OTHER_DELIMITERS if mark in header[0]), "")
+    ):
         rule = f'separate cells by "{delimiter}"'
-        raise InputError(f'Table "{path}"', rule, f'"{other}" in its header', f'Save it with "{delimiter}".')
+        raise InputError(
+            f'Table "{path}"', rule, f'"{other}" in its header', f'Save it with "{delimiter}".'
+        )
     return Table(path, header, [values[1:] for values in table.columns])
 
 
@@ -183,7 +246,9 @@ def _read_parquet(path: Path) -> Table:
         for field in schema:
             if pyarrow.types.is_nested(field.type):
                 rule, advice = "hold one value in each cell", "Leave the column out of the file."
-                raise InputError(f'Column "{field.name}" of "{path}"', rule, str(field.type), advice)
+                raise InputError(
+                    f'Column "{field.name}" of "{path}"', rule, str(field.type), advice
+                )
         # text that repeats is not written out before it is known to fit into memory
         with parquet.ParquetFile(path, read_dictionary=schema.names) as file:
             size, about = path.stat().st_size, file.metadata
@@ -194,19 +259,35 @@ def _read_parquet(path: Path) -> Table:
             table = file.read()
         table.validate(full=True)
         _check_decoded(path, sum(map(_written_out, table.columns)))
-    except (pyarrow.ArrowException, OSError, MemoryError, UnicodeDecodeError) as error:  # the last of names
-        raise InputError(f'Table "{path}"', "be Parquet", f"an error ({error})", "Save it as such.") from None
+    except (
+        pyarrow.ArrowException,
+        OSError,
+        MemoryError,
+        UnicodeDecodeError,
+    ) as error:  # the last of names
+        raise InputError(
+            f'Table "{path}"', "be Parquet", f"an error ({error})", "Save it as such."
+        ) from None
     return Table(path, table.column_names, table.columns)
 
 
 def _check_size(path: Path, rule: str, found: int, most: int) -> None:
-    """Raise where a file holds more than its length explains: what repeats by the billion takes no room in it."""
+    """Raise where a file holds more than its length explains: what repeats by the billion takes no
+    room in it.
+    """
     if found > most:
-        raise InputError(f'Table "{path}"', rule, f"{found:,} in {path.stat().st_size:,} bytes", "Save it as CSV.")
+        raise InputError(
+            f'Table "{path}"',
+            rule,
+            f"{found:,} in {path.stat().st_size:,} bytes",
+            "Save it as CSV.",
+        )
 
 
 def _check_decoded(path: Path, found: int) -> None:
-    most = f"take at most {DECODED:,} bytes and {DECODED_PER_BYTE} for each of its own when it is read"
+    most = (
+        f"take at most {DECODED:,} bytes and {DECODED_PER_BYTE} for each of its own when it is read"
+    )
     _check_size(path, most, found, DECODED + DECODED_PER_BYTE * path.stat().st_size)
 
 
@@ -221,7 +302,9 @@ def _written_out(values: Any) -> int:
 
 
 def _cleaned(values: Any) -> Any:
-    """Return a column of pyarrow without surrounding blanks; text that stands for nothing is missing."""
+    """Return a column of pyarrow without surrounding blanks; text that stands for nothing is
+    missing.
+    """
     import pyarrow
     from pyarrow import compute, types
 
@@ -235,12 +318,20 @@ def _cleaned(values: Any) -> Any:
 
 
 def describe_columns(columns: Mapping[str, Column]) -> dict[str, dict[str, Any]]:
-    """Return for each column its number of rows, of empty cells and of different values, and what they seem to be."""
+    """Return for each column its number of rows, of empty cells and of different values, and what
+    they seem to be.
+    """
     found = {}
     for name, values in columns.items():
         present = [cell for cell in values.cells if cell is not None]
         different = len({str(cell) for cell in present})
-        seems = "nothing" if not present else "numbers" if isinstance(values.values, np.ndarray) else "text"
+        seems = (
+            "nothing"
+            if not present
+            else "numbers"
+            if isinstance(values.values, np.ndarray)
+            else "text"
+        )
         rows, empty = len(values), len(values) - len(present)
         found[name] = {"rows": rows, "empty": empty, "different": different, "seems": seems}
     return found

@@ -1,4 +1,6 @@
-"""Your own table as a data set: images, text or other cells to learn from, classes and numbers to predict."""
+"""Your own table as a data set: images, text or other cells to learn from, classes and numbers to
+predict.
+"""
 
 import warnings
 from collections.abc import Mapping, Sequence
@@ -9,9 +11,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from hyperproto._core.errors import InputError, InputTypeError, arg
 from hyperproto.data.augment import Augment
 from hyperproto.data.image_files import ImageFiles, check_files_exist, choose_preparation
-from hyperproto.data.preprocessing import Preprocessing, Standardizer, TablePreprocessing, is_sparse, sparse_rows
+from hyperproto.data.preprocessing import (
+    Preprocessing,
+    Standardizer,
+    TablePreprocessing,
+    is_sparse,
+    sparse_rows,
+)
 from hyperproto.data.source import (
     Bounds,
     Inputs,
@@ -28,12 +37,14 @@ from hyperproto.data.source import (
 )
 from hyperproto.data.table_files import Column, Table, read_columns
 from hyperproto.defaults import HELD_OUT, choose_scaling
-from hyperproto_runtime.errors import InputError, InputTypeError, arg
-from hyperproto_runtime.tables import ColumnCode, SparseRows, TableEncoder, column_kind
+from hyperproto.runtime.tables import ColumnCode, SparseRows, TableEncoder, column_kind
 
 KINDS = {"number": "numbers", "categories": "categories", "date": "dates", "text": "words"}
 NAMED = 10  # columns of a kind
-FEW, SCARCE = 20, 0.2  # classes, however few the rows, and their share of the rows, that need no warning
+FEW, SCARCE = (
+    20,
+    0.2,
+)  # classes, however few the rows, and their share of the rows, that need no warning
 SENTENCE = 4  # words in a cell that seems to be free text
 
 
@@ -53,7 +64,8 @@ def read_table(
     encoder: TableEncoder | None = None,
     targets: Mapping[str, Target] | None = None,
 ) -> Source:
-    """Read a table (.csv, .tsv, .parquet) of images, of text or of other cells, with one target for each column.
+    """Read a table (.csv, .tsv, .parquet) of images, of text or of other cells, with one target for
+    each column.
 
     Parameters
     ----------
@@ -63,11 +75,12 @@ def read_table(
         The column that names image files, relative to the table's folder.
     columns : sequence of str, optional
         Without ``image``: the columns to learn from (default: all that are not targets), of numbers, dates or words;
-        :mod:`hyperproto_runtime.tables` says how they become numbers, and what becomes of empty cells.
+        :mod:`hyperproto.runtime.tables` says how they become numbers, and what becomes of empty cells.
     classes, ranges : sequence of str
         The columns to predict, as classes and as numbers. Empty cells are allowed: missing targets.
     test : str or Path, optional
-        A table of the same columns to test on (default: ``held_out``, a share of the rows drawn by the ``seed``).
+        A table of the same columns to test on (default: ``held_out``, a share of the rows drawn by
+        the ``seed``).
     bounds : mapping of str to (low, high), optional
         For columns of ``ranges`` (default: the extremes of the training data).
     unseen : {"error", "missing"}
@@ -77,8 +90,8 @@ def read_table(
     encoder : TableEncoder, optional
         That of a trained model (default: fitted to the training rows).
     targets : mapping of str to Labels or Bounds, optional
-        Those of a trained model: class names and bounds are then its own, not those of the data, and ``unseen`` goes
-        for the training part too.
+        Those of a trained model: class names and bounds are then its own, not those of the data,
+        and ``unseen`` goes for the training part too.
 
     Returns
     -------
@@ -88,17 +101,27 @@ def read_table(
     table, given, known = read_columns(path), dict(bounds or {}), dict(targets or {})
     _check_choices(table, image, text, columns, classes, ranges, given)
     alone = image or text
-    names = [alone] if alone else list(columns or (name for name in table if name not in (*classes, *ranges)))
+    names = (
+        [alone]
+        if alone
+        else list(columns or (name for name in table if name not in (*classes, *ranges)))
+    )
     if not names:
-        raise InputError(f'"{path}"', f"have a column to learn from next to {', '.join((*classes, *ranges))}")
-    labels = {name: find_labels(name, table[name].class_names(), known.get(name)) for name in classes}
+        raise InputError(
+            f'"{path}"', f"have a column to learn from next to {', '.join((*classes, *ranges))}"
+        )
+    labels = {
+        name: find_labels(name, table[name].class_names(), known.get(name)) for name in classes
+    }
     for name in classes if not known else ():
         _check_classes(name, table[name], labels[name].num_classes)
     answers = _targets(table, labels, ranges, unseen=unseen if known else "error")
     kept, out = torch.arange(len(table[names[0]])), torch.arange(0)
     if test is None and held_out:
         # every class keeps a row in training, so the names are those of the training part
-        kept, out = hold_out_rows([answers[name] for name in classes], len(kept), share=held_out, seed=seed)
+        kept, out = hold_out_rows(
+            [answers[name] for name in classes], len(kept), share=held_out, seed=seed
+        )
     if image is None:
         encoder = encoder or _fit_encoder(table, names, kept, text=text is not None)
     whole = _whole(table, names[0], encoder, answers)
@@ -106,19 +129,28 @@ def read_table(
     if test is not None:
         other = read_columns(test)
         tested = _whole(other, names[0], encoder, _targets(other, labels, ranges, unseen=unseen))
-    numbers = {name: find_bounds(name, train.targets[name], given.get(name) or known.get(name)) for name in ranges}
+    numbers = {
+        name: find_bounds(name, train.targets[name], given.get(name) or known.get(name))
+        for name in ranges
+    }
     for name in given:
         _warn_beyond(name, train.targets[name], numbers[name])
-    return Source(Path(path).stem, train, tested, {**labels, **numbers}, *_preparation(train.inputs, encoder))
+    return Source(
+        Path(path).stem, train, tested, {**labels, **numbers}, *_preparation(train.inputs, encoder)
+    )
 
 
-def _whole(table: Table, image: str, encoder: TableEncoder | None, answers: dict[str, Tensor]) -> Split:
+def _whole(
+    table: Table, image: str, encoder: TableEncoder | None, answers: dict[str, Tensor]
+) -> Split:
     """Return all rows of one table, with their targets and where they are from."""
     inputs = _inputs(table, image, encoder)
     return Split(inputs, answers, (table.path, torch.arange(len(inputs))))
 
 
-def _preparation(inputs: Inputs, encoder: TableEncoder | None) -> tuple[Preprocessing, Augment | None, str]:
+def _preparation(
+    inputs: Inputs, encoder: TableEncoder | None
+) -> tuple[Preprocessing, Augment | None, str]:
     """Return how training inputs are prepared and varied, and a sentence that says so."""
     if encoder is None:
         return choose_preparation(inputs)
@@ -149,7 +181,9 @@ def _check_classes(name: str, column: Column, different: int) -> None:
     if different <= max(FEW, SCARCE * rows):
         return
     numbers = isinstance(values, np.ndarray)
-    advice = f"{arg('ranges', name)} predicts it as a number." if numbers else "Is it what to predict?"
+    advice = (
+        f"{arg('ranges', name)} predicts it as a number." if numbers else "Is it what to predict?"
+    )
     got = f"{different:,} different values in {rows:,} rows"
     if numbers and different > rows / 2 and (values % 1 > 0).any():
         raise InputError(f'"{name}"', "name classes, not amounts", got, advice)
@@ -183,7 +217,9 @@ def _check_choices(
     if not (classes or ranges):
         listed = ", ".join(f'"{name}"' for name in table)
         advice = f'"{table.path}" has the columns {listed}.'
-        raise InputError("classes", f"name a column to predict, or {arg('ranges')}", "none in either", advice)
+        raise InputError(
+            "classes", f"name a column to predict, or {arg('ranges')}", "none in either", advice
+        )
     for name, other, both in (
         ("columns", "image", columns and image),
         ("columns", "text", columns and text),
@@ -191,7 +227,13 @@ def _check_choices(
     ):
         if both:
             raise InputError(name, f"be left out with {arg(other)}: learn from either", "both")
-    chosen = [*([image] if image else ()), *([text] if text else ()), *(columns or ()), *classes, *ranges]
+    chosen = [
+        *([image] if image else ()),
+        *([text] if text else ()),
+        *(columns or ()),
+        *classes,
+        *ranges,
+    ]
     for name in chosen:
         if not isinstance(name, str):
             raise InputTypeError("The name of a column", "be text", name)
@@ -200,7 +242,9 @@ def _check_choices(
             raise InputError("A column", "be used once", f'"{name}" {chosen.count(name)} times')
     for name in bounds:
         if name not in ranges:
-            raise InputError("bounds", f"be for columns of {arg('ranges')}", f'"{name}"', "Add it there.")
+            raise InputError(
+                "bounds", f"be for columns of {arg('ranges')}", f'"{name}"', "Add it there."
+            )
 
 
 def _targets(
@@ -208,7 +252,9 @@ def _targets(
 ) -> dict[str, Tensor]:
     """Return the targets of all rows of one table."""
     found = {
-        name: class_targets(name, known, table[name].class_names(), where=f'"{table.path}"', unseen=unseen)
+        name: class_targets(
+            name, known, table[name].class_names(), where=f'"{table.path}"', unseen=unseen
+        )
         for name, known in labels.items()
     }
     return found | {name: table[name].numbers() for name in ranges}
@@ -235,7 +281,9 @@ def _fit_encoder(table: Table, names: Sequence[str], rows: Tensor, *, text: bool
 
 
 def warn_useless(name: str, values: Any, *, leave_out: str, words: str) -> None:
-    """Warn of a column that counts the rows, or that has other words in nearly each; the rest is advice."""
+    """Warn of a column that counts the rows, or that has other words in nearly each; the rest is
+    advice.
+    """
     if isinstance(values, np.ndarray):
         if len(values) > FEW and (np.diff(np.sort(values)) == 1).all():
             _warn(f'"{name}" counts the rows one by one.', leave_out)
@@ -243,8 +291,14 @@ def warn_useless(name: str, values: Any, *, leave_out: str, words: str) -> None:
     present = [str(cell) for cell in values if cell is not None]
     is_text = sum(len(cell.split()) for cell in present) >= SENTENCE * len(present)
     different = len(set(present)) / max(1, len(present))
-    if len(present) > FEW and different > (0.5 if is_text else 0.9) and column_kind(values) == "categories":
-        sentence = f'"{name}" says something else in nearly every row, and as a category teaches nothing.'
+    if (
+        len(present) > FEW
+        and different > (0.5 if is_text else 0.9)
+        and column_kind(values) == "categories"
+    ):
+        sentence = (
+            f'"{name}" says something else in nearly every row, and as a category teaches nothing.'
+        )
         _warn(sentence, words if is_text else leave_out)
 
 
@@ -252,7 +306,9 @@ def _fit_text(name: str, cells: Sequence[Any]) -> TableEncoder:
     """Look at one column of free text: scikit-learn's TF-IDF of its words."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-    fitted = TfidfVectorizer(sublinear_tf=True).fit("" if cell is None else str(cell) for cell in cells)
+    fitted = TfidfVectorizer(sublinear_tf=True).fit(
+        "" if cell is None else str(cell) for cell in cells
+    )
     words, weights = tuple(fitted.get_feature_names_out().tolist()), tuple(fitted.idf_.tolist())
     return TableEncoder((ColumnCode(name, "text", weights, categories=words),))
 
@@ -261,7 +317,9 @@ def encode_rows(table: Table, encoder: TableEncoder) -> Tensor:
     """Return the rows of a table as numbers, sparse where they are of text."""
     known = {column.name: table[column.name] for column in encoder.columns}
     are_numbers = {column.name for column in encoder.columns if column.kind == "number"}
-    rows = encoder.encode({name: c.values if name in are_numbers else c.cells for name, c in known.items()})
+    rows = encoder.encode(
+        {name: c.values if name in are_numbers else c.cells for name, c in known.items()}
+    )
     if isinstance(rows, SparseRows):
         starts, columns, values = (torch.from_numpy(part) for part in rows[:3])
         return sparse_rows(starts, columns, values, rows.width)
@@ -269,7 +327,9 @@ def encode_rows(table: Table, encoder: TableEncoder) -> Tensor:
 
 
 def _inputs(table: Table, image: str, encoder: TableEncoder | None) -> Inputs:
-    """Return what to learn from, of all rows of one table: encoded, or the images that a column names."""
+    """Return what to learn from, of all rows of one table: encoded, or the images that a column
+    names.
+    """
     if encoder is not None:
         return encode_rows(table, encoder)
     path, cells = table.path, table[image].cells

@@ -1,4 +1,6 @@
-"""Shelf 10: scikit-learn estimators. ``fit`` delegates to the one training loop; nothing below knows them."""
+"""Shelf 10: scikit-learn estimators. ``fit`` delegates to the one training loop; nothing below
+knows them.
+"""
 
 from hyperproto.estimators.classifier import HypersphericalClassifier
 from hyperproto.estimators.multitask import HypersphericalMultiTask

@@ -1,4 +1,6 @@
-"""What the estimators share: scale inputs, build a sphere, train by the one loop, read the answers off."""
+"""What the estimators share: scale inputs, build a sphere, train by the one loop, read the answers
+off.
+"""
 
 import re
 from abc import ABC, abstractmethod
@@ -23,6 +25,7 @@ from torch import Tensor, nn
 
 from hyperproto import defaults
 from hyperproto._core.checks import check_finite_number, check_integers, choose
+from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto._core.processes import derive_seed
 from hyperproto.data import Labels, Source, Split, Standardizer
 from hyperproto.data.preprocessing import Scaling, is_sparse
@@ -33,28 +36,29 @@ from hyperproto.estimators.store import save_estimator
 from hyperproto.evaluation.confidence import ClassCalibration, TaskOutputs
 from hyperproto.losses import Reduction
 from hyperproto.models import MLP
+from hyperproto.runtime.tables import TableEncoder, frame_columns, is_frame, needs_encoding
 from hyperproto.spaces import OutputSpace, Space, Targets
 from hyperproto.spec import NetworkSpec, SpaceSpec, TrainSettings
 from hyperproto.training import fit
 from hyperproto.training.build import build_network, build_space
 from hyperproto.training.fit import kind_of, resolve_settings
 from hyperproto.training.outputs import stack_outputs
-from hyperproto_runtime.errors import InputError, InputTypeError
-from hyperproto_runtime.tables import TableEncoder, frame_columns, is_frame, needs_encoding
 
 Rows: TypeAlias = NDArray[np.intp]
 Weight: TypeAlias = NDArray[Any] | None
 TEXT = "A pipeline learns from words: make_pipeline(TfidfVectorizer(sublinear_tf=True), ...)."
 WORDS = "Words may be in tables with named columns, such as data frames, where those of training have them."
-WEIGHT = "\0weight"  # of a row, among the targets: the training loop has no other way; no column has this name
+# of a row, among the targets: the training loop has no other way; no column has this name
+WEIGHT = "\0weight"
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
-    """A network, a sphere with a task for each column of ``y``, and what translates inputs and answers.
+    """A network, a sphere with a task for each column of ``y``, and what translates inputs and
+    answers.
 
-    The parameters that all estimators share are fields, so that each is written down once; scikit-learn reads them
-    off the constructor that they make.
+    The parameters that all estimators share are fields, so that each is written down once;
+    scikit-learn reads them off the constructor that they make.
     """
 
     dim: int | str = "auto"
@@ -76,7 +80,9 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     columns_: dict[str, Column] = field(init=False)
     encoder_: TableEncoder | None = field(init=False)
     held_out_: dict[str, TaskOutputs] | None = field(init=False)
-    calibrations_: dict[str, ClassCalibration] = field(init=False)  # of columns of classes, where rows were held out
+    calibrations_: dict[str, ClassCalibration] = field(
+        init=False
+    )  # of columns of classes, where rows were held out
     replay_: Split | None = field(init=False)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -85,11 +91,12 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         Parameters
         ----------
         X : array, sparse matrix or DataFrame, shape (n, features); or array, shape (n, channels, height, width)
-            Arrays, of objects too, must hold finite numbers: NaN in them is refused, as in scikit-learn. Gaps, words,
-            dates and durations are taken from a DataFrame, whose columns have names to remember them by.
+            Arrays, of objects too, must hold finite numbers: NaN in them is refused, as in
+            scikit-learn. Gaps, words, dates and durations are taken from a DataFrame, whose columns
+            have names to remember them by.
         y : array, shape (n,)
-            Classes, as strings, numbers or booleans; or numbers. Of several columns an array or a DataFrame, shape
-            (n, columns).
+            Classes, as strings, numbers or booleans; or numbers. Of several columns an array or a
+            DataFrame, shape (n, columns).
         sample_weight : array, shape (n,), optional
         """
         X, values = self._check(X, y, reset=True)
@@ -98,17 +105,20 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         data = self._build(X, self._to_targets(values), train, weight, seed, use_prior=True)
         settings = replace(self.settings_, patience=self.patience if len(valid) else None)
         learned = _select(data, train)
-        self._train(learned, _select(data, valid) if len(valid) else None, _select(weight, train), settings)
+        self._train(
+            learned, _select(data, valid) if len(valid) else None, _select(weight, train), settings
+        )
         self._keep_examples(learned)
         if len(held_out):
             self._calibrate(_select(data, held_out))
         return self
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Take one pass over some rows; the first call must hold every class, and fixes the bounds of numbers.
+        """Take one pass over some rows; the first call must hold every class, and fixes the bounds
+        of numbers.
 
-        Inputs are scaled by the rows of the first call. ``calibrate``, ``reject`` and ``early_stopping`` hold rows
-        out of all there are, so only ``fit`` uses them.
+        Inputs are scaled by the rows of the first call. ``calibrate``, ``reject`` and
+        ``early_stopping`` hold rows out of all there are, so only ``fit`` uses them.
         """
         return self._partial_fit(X, y, sample_weight)
 
@@ -126,7 +136,9 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     @abstractmethod
     def _read_y(self, y: Any, *, reset: bool, **about: Any) -> dict[str, NDArray[Any]]:
-        """Return the checked values of ``y`` by column; with ``reset`` find out what the columns are first."""
+        """Return the checked values of ``y`` by column; with ``reset`` find out what the columns
+        are first.
+        """
 
     def _encode(self, y: Any) -> dict[str, Tensor]:
         """Return the targets of ``y`` by column, as the space takes them."""
@@ -138,13 +150,21 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     @property
     def _class_columns(self) -> dict[str, ClassColumn]:
-        return {name: column for name, column in self.columns_.items() if isinstance(column, ClassColumn)}
+        return {
+            name: column
+            for name, column in self.columns_.items()
+            if isinstance(column, ClassColumn)
+        }
 
-    def _check(self, X: Any, y: Any, *, reset: bool, **about: Any) -> tuple[Any, dict[str, NDArray[Any]]]:
+    def _check(
+        self, X: Any, y: Any, *, reset: bool, **about: Any
+    ) -> tuple[Any, dict[str, NDArray[Any]]]:
         """Return checked inputs, and the checked values of ``y`` by column."""
         if y is None:
             name = type(self).__name__
-            raise ValueError(f"This {name} estimator requires y to be passed, but the target y is None.")
+            raise ValueError(
+                f"This {name} estimator requires y to be passed, but the target y is None."
+            )
         X = self._check_inputs(X, reset=reset)
         values = self._read_y(y, reset=reset, **about)
         check_consistent_length(X, *values.values())
@@ -155,31 +175,49 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         if reset:
             columns = frame_columns(X) if hasattr(X, "columns") and needs_encoding(X) else None
             for name, cells in (columns or {}).items():
-                warn_useless(name, cells, leave_out="Leave it out where it only names the row.", words=TEXT)
+                warn_useless(
+                    name, cells, leave_out="Leave it out where it only names the row.", words=TEXT
+                )
             self.encoder_ = TableEncoder.fit(columns) if columns else None
         if self.encoder_ is not None:
             if not is_frame(X):
-                raise InputTypeError("X", "be a table with named columns, as in training", type(X).__name__)
+                raise InputTypeError(
+                    "X", "be a table with named columns, as in training", type(X).__name__
+                )
             if reset:
                 _check_feature_names(self, X, reset=True)
                 self.n_features_in_ = len(self.encoder_.columns)
             return self.encoder_.encode(frame_columns(X))
-        if (isinstance(X, list) or getattr(X, "ndim", 0) == 1) and isinstance(next(iter(X), None), str):
+        if (isinstance(X, list) or getattr(X, "ndim", 0) == 1) and isinstance(
+            next(iter(X), None), str
+        ):
             raise InputError("X", "be a table of numbers, or one with named columns", "texts", TEXT)
-        how: dict[str, Any] = {"accept_sparse": "csr", "dtype": (np.float64, np.float32), "allow_nd": True}
+        how: dict[str, Any] = {
+            "accept_sparse": "csr",
+            "dtype": (np.float64, np.float32),
+            "allow_nd": True,
+        }
         try:
             array = validate_data(self, X, reset=reset, **how)
         except ValueError as error:
-            if not (found := re.search(r"could not convert string to float: (?:np.str_\()?(.*?)\)?$", str(error))):
+            if not (
+                found := re.search(
+                    r"could not convert string to float: (?:np.str_\()?(.*?)\)?$", str(error)
+                )
+            ):
                 raise
             raise InputError("X", "hold numbers", found[1], WORDS) from None
         if array.ndim not in (2, 4):
-            rule = "be a table of shape (n, features) or images of shape (n, channels, height, width)"
+            rule = (
+                "be a table of shape (n, features) or images of shape (n, channels, height, width)"
+            )
             raise InputError("X", rule, array.shape)
         return array
 
     def _partial_fit(self, X: Any, y: Any, sample_weight: Any, **about: Any) -> Self:
-        """Take one pass over some rows; the first call builds everything. ``about`` goes to :meth:`_read_y`."""
+        """Take one pass over some rows; the first call builds everything. ``about`` goes to
+        :meth:`_read_y`.
+        """
         first = not hasattr(self, "network_")
         X, values = self._check(X, y, reset=first, **about)
         weight, seed = self._check_weight(X, values, sample_weight), self._draw_seed()
@@ -187,16 +225,28 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         if first:
             data = self._build(X, targets, np.arange(X.shape[0]), weight, seed, use_prior=False)
         else:
-            data, seed = Split(self._prepare(X), targets), derive_seed(seed, "order", len(self.history_))
+            data, seed = (
+                Split(self._prepare(X), targets),
+                derive_seed(seed, "order", len(self.history_)),
+            )
         lr = self.settings_.lr * defaults.PARTIAL_FIT_RATE
-        self._train(data, None, weight, replace(self.settings_, lr=lr, epochs=1, schedule="constant", seed=seed))
+        self._train(
+            data,
+            None,
+            weight,
+            replace(self.settings_, lr=lr, epochs=1, schedule="constant", seed=seed),
+        )
         self._keep_examples(data)
         return self
 
     def _check_weight(self, X: NDArray[Any], values: dict[str, NDArray[Any]], given: Any) -> Weight:
-        """Return the weight of each row, that of its class included; None where all count the same."""
+        """Return the weight of each row, that of its class included; None where
+        all count the same.
+        """
         if X.shape[0] < 2:
-            raise InputError("X", "hold at least 2 rows to learn from", f"1 sample, shape {X.shape}")
+            raise InputError(
+                "X", "hold at least 2 rows to learn from", f"1 sample, shape {X.shape}"
+            )
         by_row = None if given is None else _check_sample_weight(given, X, dtype=np.float64)
         both = {"sample_weight": by_row, "class_weight": self._weigh_classes(values)}
         weights = {name: weight for name, weight in both.items() if weight is not None}
@@ -222,11 +272,18 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def _split(self, n: int, values: dict[str, NDArray[Any]], seed: int) -> tuple[Rows, Rows, Rows]:
         """Return the rows to train on, to stop by, and to calibrate by; the last two may be empty.
 
-        They are disjoint: on rows that chose when to stop, the network and its confidence look better than they are.
+        They are disjoint: on rows that chose when to stop, the network and its confidence look
+        better than they are.
         """
         train, valid, held_out = np.arange(n), np.arange(0), np.arange(0)
-        share = check_finite_number(self.validation_fraction, "validation_fraction", above=0, at_most=0.9)
-        labels = values[next(iter(self.columns_))] if len(self.columns_) == len(self._class_columns) == 1 else None
+        share = check_finite_number(
+            self.validation_fraction, "validation_fraction", above=0, at_most=0.9
+        )
+        labels = (
+            values[next(iter(self.columns_))]
+            if len(self.columns_) == len(self._class_columns) == 1
+            else None
+        )
         if self.calibrate or getattr(self, "reject", None) is not None:
             train, held_out = _hold_out(train, share, seed, labels)
         if self.early_stopping:
@@ -234,13 +291,22 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return train, valid, held_out
 
     def _build(
-        self, X: Any, targets: dict[str, Tensor], rows: Rows, weight: Weight, seed: int, *, use_prior: bool
+        self,
+        X: Any,
+        targets: dict[str, Tensor],
+        rows: Rows,
+        weight: Weight,
+        seed: int,
+        *,
+        use_prior: bool,
     ) -> Split:
         """Measure the scale of the training rows, place the classes, and build the network.
 
         Return all rows as the network takes them.
         """
-        asked = choose(self.standardize, {name: name for name in ("auto", *get_args(Scaling))}, what="scaling")
+        asked = choose(
+            self.standardize, {name: name for name in ("auto", *get_args(Scaling))}, what="scaling"
+        )
         how = defaults.choose_scaling(asked, sparse=is_sparse(X))
         self.inputs_ = Standardizer.fit(_select(X, rows), _select(weight, rows), how)
         inputs = self.inputs_(X)
@@ -254,7 +320,9 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self.space_.balance(train.targets)
         open_ones = ("epochs", "batch_size", "lr", "weight_decay")
         given = {name: _none_if_auto(getattr(self, name), name) for name in open_ones}
-        self.settings_ = resolve_settings(TrainSettings(**given, seed=seed), self.space_, len(train), kind)
+        self.settings_ = resolve_settings(
+            TrainSettings(**given, seed=seed), self.space_, len(train), kind
+        )
         self.network_ = self._build_network(tuple(inputs.shape[1:]), kind, seed).to(inputs.dtype)
         self.history_: list[dict[str, Any]] = []
         self.held_out_ = self.replay_ = None
@@ -268,11 +336,15 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             dim=_none_if_auto(self.dim, "dim"),
             loss=loss if isinstance(loss, str) else loss.name,
             loss_options={} if isinstance(loss, str) else asdict(loss),
-            margin=_none_if_auto(getattr(self, "margin", "auto"), "margin") if self._class_columns else 0.0,
+            margin=_none_if_auto(getattr(self, "margin", "auto"), "margin")
+            if self._class_columns
+            else 0.0,
             prior=prior,
         )
 
-    def _build_network(self, shape: tuple[int, ...], kind: defaults.InputKind, seed: int) -> nn.Module:
+    def _build_network(
+        self, shape: tuple[int, ...], kind: defaults.InputKind, seed: int
+    ) -> nn.Module:
         """Build the network for inputs of a shape, its weights fixed by the seed."""
         if callable(self.backbone):
             with torch.random.fork_rng():
@@ -291,18 +363,36 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
                 raise InputError("backbone", rule, f'"{self.backbone}", which takes images')
             given = _none_if_auto(self.hidden, "hidden")
             hidden = [given] if isinstance(given, Integral) else given
-            options = {} if hidden is None else {"hidden": check_integers(list(hidden), "hidden", at_least=1)}
+            options = (
+                {}
+                if hidden is None
+                else {"hidden": check_integers(list(hidden), "hidden", at_least=1)}
+            )
             spec = NetworkSpec(backbone=MLP.name, backbone_options=options)
         return build_network(spec, shape, kind, self.space_.dim, seed=seed)
 
-    def _train(self, data: Split, valid: Split | None, weight: Weight, settings: TrainSettings) -> None:
+    def _train(
+        self, data: Split, valid: Split | None, weight: Weight, settings: TrainSettings
+    ) -> None:
         """Train in place by the one loop, and leave the network ready to predict."""
         space: OutputSpace = self.space_
         targets = data.targets
         if weight is not None:
-            space, targets = WeightedSpace(self.space_), {**targets, WEIGHT: torch.from_numpy(weight / weight.mean())}
-        best: Any = {} if valid is None else {"valid": (valid.inputs, valid.targets), "restore_best": True}
-        run = fit(self.network_, space, (data.inputs, targets), settings, **best, progress=self.verbose and "lines")
+            space, targets = (
+                WeightedSpace(self.space_),
+                {**targets, WEIGHT: torch.from_numpy(weight / weight.mean())},
+            )
+        best: Any = (
+            {} if valid is None else {"valid": (valid.inputs, valid.targets), "restore_best": True}
+        )
+        run = fit(
+            self.network_,
+            space,
+            (data.inputs, targets),
+            settings,
+            **best,
+            progress=self.verbose and "lines",
+        )
         self.network_.eval()
         self.history_ += run.history
         self.n_iter_ = len(self.history_)
@@ -338,7 +428,10 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     def _answers(self, z: Tensor) -> dict[str, NDArray[Any]]:
         """Return answers by column, in the dtype of the column."""
-        return {name: self.columns_[name].decode(ids) for name, ids in self.space_.predict_by_task(z).items()}
+        return {
+            name: self.columns_[name].decode(ids)
+            for name, ids in self.space_.predict_by_task(z).items()
+        }
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -352,7 +445,8 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 class WeightedSpace(OutputSpace):
     """A sphere whose targets come with a weight for every row.
 
-    The mean is over rows, not over weights: a batch of heavy rows takes a longer step, as if rows were repeated.
+    The mean is over rows, not over weights: a batch of heavy rows takes a longer step, as if rows
+    were repeated.
     """
 
     def __init__(self, space: Space) -> None:
@@ -367,7 +461,11 @@ class WeightedSpace(OutputSpace):
         losses = self.space.losses_by_task(
             z, own, reduction="sum" if reduction == "mean" else reduction, sample_weight=weight
         )
-        return {name: loss / len(z) for name, loss in losses.items()} if reduction == "mean" else losses
+        return (
+            {name: loss / len(z) for name, loss in losses.items()}
+            if reduction == "mean"
+            else losses
+        )
 
     def predict(self, z: Tensor) -> Targets:
         """Return what the sphere predicts."""
@@ -390,17 +488,23 @@ def _none_if_auto(value: Any, name: str) -> Any:
 
 
 def _select(data: Any, rows: Rows) -> Any:
-    """Return some rows of an array, a sparse matrix or a split; all of them, and None, as they are."""
+    """Return some rows of an array, a sparse matrix or a split; all of them,
+    and None, as they are.
+    """
     if data is None or len(rows) == (len(data) if isinstance(data, Split) else data.shape[0]):
         return data
     return select(data, torch.from_numpy(rows)) if isinstance(data, Split) else data[rows]
 
 
-def _hold_out(rows: Rows, share: float, seed: int, labels: NDArray[Any] | None) -> tuple[Rows, Rows]:
+def _hold_out(
+    rows: Rows, share: float, seed: int, labels: NDArray[Any] | None
+) -> tuple[Rows, Rows]:
     """Return the rows to keep and those held out, each class in proportion."""
     count = max(1, round(share * len(rows)))
     if count >= len(rows):
-        raise InputError("validation_fraction", "leave rows to train on", f"{share:g} of {len(rows)} rows")
+        raise InputError(
+            "validation_fraction", "leave rows to train on", f"{share:g} of {len(rows)} rows"
+        )
     ids = np.zeros(len(rows)) if labels is None else np.unique(labels[rows], return_inverse=True)[1]
     taken = draw_rows(torch.from_numpy(ids.astype(np.int64)), count, seed=seed).numpy()
     return np.delete(rows, taken), rows[taken]

@@ -1,7 +1,8 @@
 """Adding, removing and renaming the classes of a fitted estimator.
 
-What is done, and measured, is :mod:`hyperproto.evaluation.new_classes`; here labels of any dtype become names and ids
-and back. Classes stay sorted, as in scikit-learn: new ones are put among the old, each with its prototype.
+What is done, and measured, is :mod:`hyperproto.evaluation.new_classes`; here labels of any dtype
+become names and ids and back. Classes stay sorted, as in scikit-learn: new ones are put among the
+old, each with its prototype.
 """
 
 from abc import abstractmethod
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from hyperproto._core.checks import choose
+from hyperproto._core.errors import InputError
 from hyperproto.data import Split
 from hyperproto.data.source import select
 from hyperproto.estimators.columns import ClassColumn
@@ -23,7 +25,6 @@ from hyperproto.evaluation.class_examples import moved_ids, with_prototypes
 from hyperproto.evaluation.confidence.calibration import TaskOutputs
 from hyperproto.evaluation.new_classes import add_classes, remove_classes, rename_classes
 from hyperproto.spaces import Space
-from hyperproto_runtime.errors import InputError
 
 STALE = "Confidence was fitted before classes were added: fit it again by recalibrate(X, y), with examples of all."
 
@@ -47,8 +48,9 @@ class ClassChanges(ConfidentEstimator):
     ) -> ClassChange:
         """Learn new classes, and return how good the old ones were before and are now.
 
-        Prototypes of the old classes stay as they are, bit for bit. A warning says where the old classes lost more
-        than a point of accuracy. Fit confidence again afterwards, by :meth:`recalibrate`.
+        Prototypes of the old classes stay as they are, bit for bit. A warning says where the old
+        classes lost more than a point of accuracy. Fit confidence again afterwards, by
+        :meth:`recalibrate`.
 
         Parameters
         ----------
@@ -57,18 +59,22 @@ class ClassChanges(ConfidentEstimator):
         y : array, shape (n,)
             Their classes, of the kind the old ones are.
         how : {"auto", "mean", "train", "prior"}
-            "mean" puts each new prototype at the mean direction of its examples, without training. "train" also
-            trains a copy of the network on the new examples and replayed old ones, without which a mean may attract
-            old classes. "prior" puts it among the old classes that a prior says it is similar to, without any
-            example. "auto" is "prior" with a prior, "train" where there are examples to replay, else "mean".
+            "mean" puts each new prototype at the mean direction of its examples, without training.
+            "train" also trains a copy of the network on the new examples and replayed old ones,
+            without which a mean may attract old classes. "prior" puts it among the old classes that
+            a prior says it is similar to, without any example. "auto" is "prior" with a prior,
+            "train" where there are examples to replay, else "mean".
         classes : array, optional
             The new classes, for how="prior".
         prior : optional
-            For how="prior": word vectors, a taxonomy, ... over old and new classes; see :func:`hyperproto.place`.
+            For how="prior": word vectors, a taxonomy, ... over old and new classes; see
+            :func:`hyperproto.place`.
         replay : pair (X, y), optional
-            For how="train": examples of old classes; by default those kept by the setting ``replay``.
+            For how="train": examples of old classes; by default those kept by the setting
+            ``replay``.
         old_valid, new_valid : pair (X, y), optional
-            Held-out examples to measure on; by default those replayed and those given, and the report says so.
+            Held-out examples to measure on; by default those replayed and those given, and the
+            report says so.
         column : str, optional
             Which column of classes, where there are several.
         **settings
@@ -85,7 +91,10 @@ class ClassChanges(ConfidentEstimator):
         self._check_unknown(both)
         inputs = None if X is None else self._inputs(X)
         if new_valid is not None:
-            settings["new_valid"] = self._inputs(new_valid[0]), ClassColumn(old.check_kind(new_valid[1])).names
+            settings["new_valid"] = (
+                self._inputs(new_valid[0]),
+                ClassColumn(old.check_kind(new_valid[1])).names,
+            )
         replayed = self.replay_ if replay is None else self._examples(replay)
         if how == "train" or (how == "auto" and prior is None and replayed is not None):
             settings = {"progress": False, "weight_decay": self.settings_.weight_decay} | settings
@@ -101,14 +110,26 @@ class ClassChanges(ConfidentEstimator):
             task=name,
             **settings,
         )
-        stale, self.held_out_ = self.held_out_ is not None, None  # answers of another network, or to fewer classes
+        stale, self.held_out_ = (
+            self.held_out_ is not None,
+            None,
+        )  # answers of another network, or to fewer classes
         self._accept(name, changed, both, np.arange(len(both)))
         if self.replay_ is not None and inputs is not None:
-            self._keep_examples(Split(inputs, {name: self.columns_[name].encode(old.check_kind(y))}))
-        return replace(changed.report, notes=(*changed.report.notes, STALE)) if stale else changed.report
+            self._keep_examples(
+                Split(inputs, {name: self.columns_[name].encode(old.check_kind(y))})
+            )
+        return (
+            replace(changed.report, notes=(*changed.report.notes, STALE))
+            if stale
+            else changed.report
+        )
 
-    def remove_classes(self, classes: Any, *, old_valid: Any = None, column: str | None = None) -> ClassChange:
-        """Remove classes, and return how good the others were before and are now; nothing is trained.
+    def remove_classes(
+        self, classes: Any, *, old_valid: Any = None, column: str | None = None
+    ) -> ClassChange:
+        """Remove classes, and return how good the others were before and are now; nothing is
+        trained.
 
         ``old_valid`` and ``column`` are as in :meth:`add_classes`.
         """
@@ -117,7 +138,9 @@ class ClassChanges(ConfidentEstimator):
         ids = old.ids_of(classes)
         examples = self.replay_ if old_valid is None else self._examples(old_valid)
         model = (self.network_, self._named_space(name))
-        changed = remove_classes(model, [old.names[index] for index in ids], old_valid=examples, task=name)
+        changed = remove_classes(
+            model, [old.names[index] for index in ids], old_valid=examples, task=name
+        )
         kept = np.setdiff1d(np.arange(len(old.classes)), ids)
         self._accept(name, changed, old.classes[kept], kept)
         return changed.report
@@ -127,14 +150,18 @@ class ClassChanges(ConfidentEstimator):
         check_is_fitted(self)
         name, old = self._find_column(column)
         given = dict(names)
-        renamed = old.classes.astype(np.result_type(old.classes, old.check_kind(list(given.values()))))
+        renamed = old.classes.astype(
+            np.result_type(old.classes, old.check_kind(list(given.values())))
+        )
         renamed[old.ids_of(list(given))] = list(given.values())
         if len(np.unique(renamed)) < len(renamed):
             raise InputError("The classes", "differ after they are renamed", renamed.tolist())
         self._check_unknown(renamed)
         pairs = zip(old.names, ClassColumn(renamed).names, strict=True)
         model = (self.network_, self._named_space(name))
-        changed = rename_classes(model, {before: after for before, after in pairs if before != after}, task=name)
+        changed = rename_classes(
+            model, {before: after for before, after in pairs if before != after}, task=name
+        )
         self._accept(name, changed, renamed, np.arange(len(renamed)))
         return changed.report
 
@@ -147,25 +174,38 @@ class ClassChanges(ConfidentEstimator):
         columns = self._class_columns
         if given is None and len(columns) != 1:
             listed = ", ".join(f'"{name}"' for name in columns) or "none"
-            raise InputError("column", "name a column of classes, where there is not just one", f"none of: {listed}")
+            raise InputError(
+                "column",
+                "name a column of classes, where there is not just one",
+                f"none of: {listed}",
+            )
         name = next(iter(columns)) if given is None else str(given)
         return name, choose(name, columns, what="column of classes")
 
     def _named_space(self, name: str) -> Space:
         """Return the space with names for its classes, by which a prior knows them."""
         placed = self.space_.prototypes_by_task()[name]
-        return with_prototypes(self.space_, name, replace(placed, names=self._class_columns[name].names))
+        return with_prototypes(
+            self.space_, name, replace(placed, names=self._class_columns[name].names)
+        )
 
     def _examples(self, data: Any) -> Split:
         """Return a pair (X, y) of old classes as the network and the space take it."""
         X, y = data
         return Split(self._inputs(X), self._encode(y))
 
-    def _accept(self, name: str, changed: Changed, classes: NDArray[Any], former: NDArray[np.intp]) -> None:
-        """Take over a change with its classes sorted, and adapt what is kept; class j was class ``former[j]``."""
+    def _accept(
+        self, name: str, changed: Changed, classes: NDArray[Any], former: NDArray[np.intp]
+    ) -> None:
+        """Take over a change with its classes sorted, and adapt what is kept; class j was class
+        ``former[j]``.
+        """
         space, order = changed.run.space, np.argsort(classes, kind="stable")
         assert isinstance(space, Space)
-        ids = moved_ids(torch.from_numpy(former[order]), max(len(classes), len(self._class_columns[name].classes)))
+        ids = moved_ids(
+            torch.from_numpy(former[order]),
+            max(len(classes), len(self._class_columns[name].classes)),
+        )
         placed = space.prototypes_by_task()[name]
         rows = torch.from_numpy(order).to(placed.vectors.device)
         sorted_rows = replace(placed, vectors=placed.vectors[rows].contiguous(), names=None)
@@ -176,11 +216,15 @@ class ClassChanges(ConfidentEstimator):
         self.columns_ = {**self.columns_, name: ClassColumn(classes[order])}
         self._set_classes()
         if self.replay_ is not None:
-            moved = Split(self.replay_.inputs, self.replay_.targets | {name: ids[self.replay_.targets[name]]})
+            moved = Split(
+                self.replay_.inputs, self.replay_.targets | {name: ids[self.replay_.targets[name]]}
+            )
             self.replay_ = select(moved, (moved.targets[name] >= 0).nonzero().flatten())
         if self.held_out_ is not None:
             now = ids[torch.from_numpy(self.held_out_[name].targets)].numpy()
             kept = {column: outputs.rows(now >= 0) for column, outputs in self.held_out_.items()}
-            kept[name] = TaskOutputs(kept[name].scores[:, former[order]], now[now >= 0], kept[name].norms)
+            kept[name] = TaskOutputs(
+                kept[name].scores[:, former[order]], now[now >= 0], kept[name].norms
+            )
             self.held_out_ = kept
             self._fit_confidence()

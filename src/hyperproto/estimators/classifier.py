@@ -10,6 +10,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from hyperproto._core.checks import check_integer, unknown_choice
+from hyperproto._core.errors import InputError
 from hyperproto.data import Split
 from hyperproto.data.source import join
 from hyperproto.defaults import COVERAGE
@@ -18,9 +19,8 @@ from hyperproto.estimators.changes import ClassChanges
 from hyperproto.estimators.columns import ClassColumn, choose_unknown
 from hyperproto.evaluation.class_examples import draw_replay
 from hyperproto.evaluation.confidence import ClassCalibration, uncalibrated
+from hyperproto.runtime.predictor import with_unknown
 from hyperproto.spaces.output_space import UNNAMED
-from hyperproto_runtime.errors import InputError
-from hyperproto_runtime.predictor import with_unknown
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -34,35 +34,43 @@ class HypersphericalClassifier(ClassifierMixin, ClassChanges):  # type: ignore[m
     loss : {"auto", "free_norm_softmax", "cosine_softmax", "squared_cosine", ...}, or a loss
         A name in ``hyperproto.losses.LOSSES``; "auto" is :func:`hyperproto.defaults.choose_loss`.
     backbone : str or callable, default "auto"
-        A perceptron for tables, by size a small residual network for images of shape (n, channels, height, width);
-        or a name of :func:`hyperproto.models.create_backbone`, or a function ``(out_dim, shape) -> nn.Module``.
+        A perceptron for tables, by size a small residual network for images of shape (n, channels,
+        height, width); or a name of :func:`hyperproto.models.create_backbone`, or a function
+        ``(out_dim, shape) -> nn.Module``.
     hidden : int, sequence of int or "auto"
-        Hidden layers of the perceptron. "auto" is one of 100 values, or two where columns are binned.
+        Hidden layers of the perceptron. "auto" is one of 100 values, or two where columns are
+        binned.
     standardize : {"auto", "binned", "robust", "columns", "global", "none"}
-        "columns" takes each column to mean 0 and spread 1, "robust" bends columns with heavy tails first, by asinh,
-        "binned" adds bins of each column where there are 4,000 rows or more, and "global" divides all by one number.
-        "auto" is "binned" for dense tables and images, "global" for sparse ones, which stay sparse: they are never
-        shifted.
+        "columns" takes each column to mean 0 and spread 1, "robust" bends columns with heavy tails
+        first, by asinh, "binned" adds bins of each column where there are 4,000 rows or more, and
+        "global" divides all by one number. "auto" is "binned" for dense tables and images, "global"
+        for sparse ones, which stay sparse: they are never shifted.
     epochs, batch_size, lr : number or "auto"
-        As :func:`hyperproto.fit` takes them. "auto" is batches of at most 64 rows and 15 epochs, of sparse ones 256
-        and 10, or as many as give 300 steps, at a rate that suits the loss (:mod:`hyperproto.defaults`).
+        As :func:`hyperproto.fit` takes them. "auto" is batches of at most 64 rows and 15 epochs, of
+        sparse ones 256 and 10, or as many as give 300 steps, at a rate that suits the loss
+        (:mod:`hyperproto.defaults`).
     weight_decay : float or "auto"
         "auto" is :func:`hyperproto.defaults.choose_weight_decay`.
     class_weight : dict, "balanced" or None
         As in scikit-learn.
     early_stopping : bool, default False
-        Hold out a part, stop after ``patience`` epochs without improvement on it, keep the best weights.
+        Hold out a part, stop after ``patience`` epochs without improvement on it, keep the best
+        weights.
     validation_fraction : float, default 0.1
         Share of the rows to hold out, for each of the two purposes.
     patience : int, default 10
     calibrate : bool, default False
-        Hold out a part and fit the temperature of ``predict_proba`` on it; ``conformal_sets`` needs this too.
+        Hold out a part and fit the temperature of ``predict_proba`` on it; ``conformal_sets`` needs
+        this too.
     reject : float, optional
-        Share of known inputs for which ``predict`` may answer ``unknown_label``; fitted on a held-out part.
+        Share of known inputs for which ``predict`` may answer ``unknown_label``; fitted on a
+        held-out part.
     unknown_label : optional
-        By default "unknown" where classes are strings, and -1 where they are numbers; no class may be called that.
+        By default "unknown" where classes are strings, and -1 where they are numbers; no class may
+        be called that.
     replay : int, default 0
-        How many examples of each class to keep, for ``add_classes(..., how="train")``; ``save`` writes them too.
+        How many examples of each class to keep, for ``add_classes(..., how="train")``; ``save``
+        writes them too.
     random_state : int, RandomState instance or None
     verbose : bool, default False
         Show how training goes: a progress bar in a terminal, elsewhere a line per epoch.
@@ -92,15 +100,18 @@ class HypersphericalClassifier(ClassifierMixin, ClassChanges):  # type: ignore[m
     def partial_fit(  # type: ignore[override]  # as scikit-learn has it for classifiers
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
     ) -> Self:
-        """Take one pass over some rows; the first call places the classes and must name all of them.
+        """Take one pass over some rows; the first call places the classes and must name all of
+        them.
 
-        Inputs are scaled by the rows of the first call. ``calibrate``, ``reject`` and ``early_stopping`` hold rows
-        out of all there are, so only ``fit`` uses them.
+        Inputs are scaled by the rows of the first call. ``calibrate``, ``reject`` and
+        ``early_stopping`` hold rows out of all there are, so only ``fit`` uses them.
         """
         return self._partial_fit(X, y, sample_weight, classes=classes)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class whose prototype is nearest (Equation 3), or ``unknown_label``. Shape (n,)."""
+        """Return the class whose prototype is nearest (Equation 3), or ``unknown_label``. Shape
+        (n,).
+        """
         z = self._outputs(X)
         calibration = self._calibration(UNNAMED)
         if calibration.rejection is None:
@@ -111,12 +122,16 @@ class HypersphericalClassifier(ClassifierMixin, ClassChanges):  # type: ignore[m
         return with_unknown(labels, calibration.accept(cosines, z.norm(dim=1)), unknown)
 
     def predict_proba(self, X: Any) -> NDArray[Any]:
-        """Return the probability of each class, shape (n, num_classes): a softmax of scaled cosines."""
+        """Return the probability of each class, shape (n, num_classes): a softmax of scaled
+        cosines.
+        """
         cosines = self.cosines(X)
         return self._calibration(UNNAMED).probabilities(cosines)
 
     def decision_function(self, X: Any) -> NDArray[Any]:
-        """Return the cosine to each prototype, shape (n, num_classes); for two classes the difference, shape (n,)."""
+        """Return the cosine to each prototype, shape (n, num_classes); for two classes the
+        difference, shape (n,).
+        """
         cosines = self.cosines(X)
         return cosines if cosines.shape[1] > 2 else cosines[:, 1] - cosines[:, 0]
 
@@ -127,20 +142,24 @@ class HypersphericalClassifier(ClassifierMixin, ClassChanges):  # type: ignore[m
     def outlier_score(self, X: Any, kind: str = "length") -> NDArray[Any]:
         """Return how unusual inputs are, larger for more unusual ones, shape (n,).
 
-        ``kind`` is as in :func:`hyperproto.evaluation.confidence.outlier_score`; ``reject`` uses "length".
+        ``kind`` is as in :func:`hyperproto.evaluation.confidence.outlier_score`; ``reject`` uses
+        "length".
         """
         z = self._outputs(X)
         fitted = replace(self._calibration(UNNAMED), outlier=kind)
         return fitted.outliers(self._scores(z)[UNNAMED], z.norm(dim=1))
 
     def conformal_sets(self, X: Any, coverage: float = COVERAGE) -> NDArray[np.bool_]:
-        """Return which classes to expect, shape (n, num_classes): the true one is among them as often as stated."""
+        """Return which classes to expect, shape (n, num_classes): the true one is among them as
+        often as stated.
+        """
         self._held_out()
         return self._sets(UNNAMED, self.cosines(X), coverage)
 
     @property
     def calibration_error_(self) -> float | None:
-        """Expected calibration error of ``predict_proba``, each half of the held-out rows by a fit to the other.
+        """Expected calibration error of ``predict_proba``, each half of the held-out rows by a fit
+        to the other.
 
         None where no rows were held out, or fewer than 20.
         """
@@ -148,7 +167,9 @@ class HypersphericalClassifier(ClassifierMixin, ClassChanges):  # type: ignore[m
             return None
         before = uncalibrated(self.space_)[UNNAMED].model
         measures = self.held_out_[UNNAMED].cross_measure(
-            lambda part: ClassCalibration.fit(part.scores, part.targets, coverage=None, before=before)
+            lambda part: ClassCalibration.fit(
+                part.scores, part.targets, coverage=None, before=before
+            )
         )
         return measures.get("ece")
 
@@ -161,7 +182,12 @@ class HypersphericalClassifier(ClassifierMixin, ClassChanges):  # type: ignore[m
             self._check_unknown(self.classes_)
         elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             advice = "Fit a new estimator for others."
-            raise InputError("classes", "be as in the first call of partial_fit", np.unique(classes).tolist(), advice)
+            raise InputError(
+                "classes",
+                "be as in the first call of partial_fit",
+                np.unique(classes).tolist(),
+                advice,
+            )
         return {UNNAMED: values}
 
     def _check_unknown(self, classes: NDArray[Any]) -> None:
@@ -175,7 +201,9 @@ class HypersphericalClassifier(ClassifierMixin, ClassChanges):  # type: ignore[m
         per_class = check_integer(self.replay, "replay", at_least=0)
         if self.replay_ is not None:
             examples = join(self.replay_, examples)
-        self.replay_ = draw_replay(examples, UNNAMED, per_class=per_class, seed=0) if per_class else None
+        self.replay_ = (
+            draw_replay(examples, UNNAMED, per_class=per_class, seed=0) if per_class else None
+        )
 
     def _weigh_classes(self, values: dict[str, NDArray[Any]]) -> NDArray[Any] | None:
         if self.class_weight is None:
@@ -185,7 +213,9 @@ class HypersphericalClassifier(ClassifierMixin, ClassChanges):  # type: ignore[m
             classes = self.classes_.tolist()
             for name in given:
                 if name not in classes:
-                    raise unknown_choice(str(name), map(str, classes), what="class in `class_weight`")
+                    raise unknown_choice(
+                        str(name), map(str, classes), what="class in `class_weight`"
+                    )
             by_class = np.array([float(given.get(name, 1)) for name in classes])
             return by_class[np.searchsorted(self.classes_, labels)]
         return np.asarray(compute_sample_weight(given, labels))

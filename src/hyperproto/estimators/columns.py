@@ -1,4 +1,6 @@
-"""The columns of ``y``: classes of any dtype, or numbers between bounds; encoded for a space, and decoded."""
+"""The columns of ``y``: classes of any dtype, or numbers between bounds; encoded for a space, and
+decoded.
+"""
 
 from dataclasses import dataclass
 from typing import Any, Self, TypeAlias
@@ -9,8 +11,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from hyperproto._core.checks import check_finite_number, unknown_choice
+from hyperproto._core.errors import InputError, InputTypeError, arg
 from hyperproto.data import Bounds
-from hyperproto_runtime.errors import InputError, InputTypeError, arg
 
 PLAIN = (str, int, float, bool)
 
@@ -33,7 +35,9 @@ class ClassColumn:
         classes = np.unique(labels)
         if len(classes) < 2:
             column = f'Column "{name}" of `y`' if name else "y"
-            raise InputError(column, "hold at least two classes", f"one class, {classes[:1].tolist()[0]!r}")
+            raise InputError(
+                column, "hold at least two classes", f"one class, {classes[:1].tolist()[0]!r}"
+            )
         return cls(classes)
 
     @property
@@ -59,7 +63,9 @@ class ClassColumn:
         return self.classes[ids.cpu().numpy()]
 
     def check_kind(self, values: Any) -> NDArray[Any]:
-        """Return labels of other classes as an array, which must be of the kind that these classes are."""
+        """Return labels of other classes as an array, which must be of the kind that these classes
+        are.
+        """
         old = self.classes
         given = np.asarray(values) if old.dtype.kind != "O" else np.asarray(values, dtype=object)
         kinds = "iu" if old.dtype.kind in "iu" else old.dtype.kind
@@ -72,10 +78,15 @@ class ClassColumn:
         return given
 
     def find_new(self, labels: Any) -> NDArray[Any]:
-        """Return the new classes among labels, each once: in their order where each occurs once, else sorted."""
+        """Return the new classes among labels, each once: in their order where each occurs once,
+        else sorted.
+        """
         if labels is None:
             raise InputError(
-                "y", "hold the classes of the new examples", "none", f"Or pass {arg('classes', '[...]')}."
+                "y",
+                "hold the classes of the new examples",
+                "none",
+                f"Or pass {arg('classes', '[...]')}.",
             )
         classes, first = np.unique(self.check_kind(labels), return_index=True)
         is_old = np.isin(classes, self.classes)
@@ -101,13 +112,24 @@ class ClassColumn:
         dtype, values = self.classes.dtype, self.classes.tolist()
         if dtype.kind in "mMSc" or any(not isinstance(value, PLAIN) for value in values):
             advice = "Use pickle or joblib, or turn them into strings."
-            raise InputError("The classes", "be strings, numbers or booleans to be saved", f"dtype {dtype}", advice)
-        return {"kind": "classes", "dtype": "object" if dtype.kind == "O" else dtype.str, "classes": values}
+            raise InputError(
+                "The classes",
+                "be strings, numbers or booleans to be saved",
+                f"dtype {dtype}",
+                advice,
+            )
+        return {
+            "kind": "classes",
+            "dtype": "object" if dtype.kind == "O" else dtype.str,
+            "classes": values,
+        }
 
 
 @dataclass(frozen=True)
 class NumberColumn(Bounds):
-    """A column of numbers, whose bounds are the poles of the sphere: no prediction lies beyond them."""
+    """A column of numbers, whose bounds are the poles of the sphere: no prediction lies beyond
+    them.
+    """
 
     @classmethod
     def fit(cls, values: NDArray[Any], bounds: Any = None) -> Self:
@@ -116,7 +138,9 @@ class NumberColumn(Bounds):
             low, high = (check_finite_number(bound, "bounds") for bound in bounds)
             return cls(low, high)
         low, high = float(values.min()), float(values.max())
-        half = max(abs(low), 1.0) / 2 if low == high else 0.0  # one value has no span, and a range needs one
+        half = (
+            max(abs(low), 1.0) / 2 if low == high else 0.0
+        )  # one value has no span, and a range needs one
         return cls(low - half, high + half)
 
     def encode(self, values: NDArray[Any]) -> Tensor:
@@ -151,7 +175,8 @@ def column_from_dict(values: dict[str, Any]) -> Column:
 
 
 def choose_unknown(classes: NDArray[Any], given: Any = None) -> Any:
-    """Return the answer for what is none of the classes: "unknown" where they are strings, -1 where numbers.
+    """Return the answer for what is none of the classes: "unknown" where they are strings, -1 where
+    numbers.
 
     No class may be called that, since its examples and those of no class would get one answer.
 
@@ -163,5 +188,10 @@ def choose_unknown(classes: NDArray[Any], given: Any = None) -> Any:
         raise InputTypeError("unknown_label", "be one label", repr(unknown))
     if unknown in classes.tolist():
         rule = f"be none of the classes for {arg('reject')}, which answers with it"
-        raise InputError("unknown_label", rule, repr(unknown), f"Pass another, such as {arg('unknown_label', -999)}.")
+        raise InputError(
+            "unknown_label",
+            rule,
+            repr(unknown),
+            f"Pass another, such as {arg('unknown_label', -999)}.",
+        )
     return unknown

@@ -1,4 +1,6 @@
-"""The confidence of an estimator: fitted to rows that were not trained on, for whatever coverage is asked for."""
+"""The confidence of an estimator: fitted to rows that were not trained on, for whatever coverage is
+asked for.
+"""
 
 import math
 import warnings
@@ -10,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
+from hyperproto._core.errors import InputError, arg
 from hyperproto.data import Split
 from hyperproto.estimators.base import SphereEstimator
 from hyperproto.estimators.columns import ClassColumn, choose_unknown
@@ -21,18 +24,27 @@ from hyperproto.evaluation.confidence import (
     uncalibrated,
 )
 from hyperproto.export import Exported, export_model
-from hyperproto_runtime.errors import InputError, arg
 
-COVERAGES = (0.9, 0.5, 0.8, 0.95, 0.99)  # of sets and intervals that an exported model can give, the default first
+COVERAGES = (
+    0.9,
+    0.5,
+    0.8,
+    0.95,
+    0.99,
+)  # of sets and intervals that an exported model can give, the default first
 
 
 class ConfidentEstimator(SphereEstimator, ABC):
-    """An estimator that keeps what it says about held-out rows, and so knows how often it is right."""
+    """An estimator that keeps what it says about held-out rows, and so knows
+    how often it is right.
+    """
 
     def recalibrate(self, X: Any, y: Any) -> Self:
-        """Fit the confidence of predictions to rows that were not trained on, with examples of every class.
+        """Fit the confidence of predictions to rows that were not trained on, with examples of
+        every class.
 
-        For use where ``fit`` held no rows out, after :meth:`partial_fit`, or after classes were added.
+        For use where ``fit`` held no rows out, after :meth:`partial_fit`, or after classes were
+        added.
         """
         check_is_fitted(self)
         for column in self._class_columns.values():
@@ -61,23 +73,30 @@ class ConfidentEstimator(SphereEstimator, ABC):
             preprocessing=self.inputs_,
             encoder=self.encoder_,
             columns=None if names is None or self.encoder_ is not None else tuple(map(str, names)),
-            calibrations={} if self.held_out_ is None else {n: c.to_dict() for n, c in self.calibrations_.items()},
+            calibrations={}
+            if self.held_out_ is None
+            else {n: c.to_dict() for n, c in self.calibrations_.items()},
             about={name: self._describe(name) for name in self.columns_},
             bare=self.flat_,
             overwrite=overwrite,
         )
 
     def _describe(self, name: str) -> dict[str, Any]:
-        """Return what an exported model needs to know about a column, its promises for several coverages."""
+        """Return what an exported model needs to know about a column, its promises for several
+        coverages.
+        """
         column, fitted, about = self.columns_[name], self.calibrations_.get(name), {}
         if isinstance(column, ClassColumn):
             about["classes"] = column.classes.tolist()
             if fitted is not None and fitted.rejection is not None:
-                about["unknown"] = choose_unknown(column.classes, getattr(self, "unknown_label", None))
+                about["unknown"] = choose_unknown(
+                    column.classes, getattr(self, "unknown_label", None)
+                )
         if self.held_out_ is not None:
             promises = [self._conformal(name, coverage).to_dict() for coverage in COVERAGES]
             about["sets" if isinstance(column, ClassColumn) else "intervals"] = [
-                {key: value for key, value in promise.items() if key != "kind"} for promise in promises
+                {key: value for key, value in promise.items() if key != "kind"}
+                for promise in promises
             ]
             about["calibrated"] = True
         return about
@@ -86,7 +105,11 @@ class ConfidentEstimator(SphereEstimator, ABC):
         z = self._run(data.inputs)
         scores, answers, norms = self._scores(z), self._answers(z), z.norm(dim=1).cpu().numpy()
         self.held_out_ = {
-            name: TaskOutputs(scores[name] if name in self._class_columns else answers[name], target.numpy(), norms)
+            name: TaskOutputs(
+                scores[name] if name in self._class_columns else answers[name],
+                target.numpy(),
+                norms,
+            )
             for name, target in data.targets.items()
         }
         return self._fit_confidence()
@@ -98,7 +121,12 @@ class ConfidentEstimator(SphereEstimator, ABC):
         before = uncalibrated(self.space_)
         self.calibrations_ = {
             name: ClassCalibration.fit(
-                row.scores, row.targets, row.norms, coverage=None, reject=reject, before=before[name].model
+                row.scores,
+                row.targets,
+                row.norms,
+                coverage=None,
+                reject=reject,
+                before=before[name].model,
             )
             for name, row in rows.items()
         }
@@ -108,7 +136,9 @@ class ConfidentEstimator(SphereEstimator, ABC):
         return self
 
     def _calibration(self, name: str) -> ClassCalibration:
-        """Return the calibration of a column of classes; where none was fitted, by the scale of the loss."""
+        """Return the calibration of a column of classes; where none was fitted, by the scale of the
+        loss.
+        """
         return self.calibrations_.get(name) or uncalibrated(self.space_)[name]
 
     def _held_out(self) -> dict[str, TaskOutputs]:
@@ -121,7 +151,11 @@ class ConfidentEstimator(SphereEstimator, ABC):
 
     def _sets(self, name: str, scores: NDArray[Any], coverage: float) -> NDArray[np.bool_]:
         """Return which classes of a column to expect, shape (n, num_classes)."""
-        _warn_if_few(self._held_out()[name], coverage, f"with coverage={coverage:g} every class is in every set")
+        _warn_if_few(
+            self._held_out()[name],
+            coverage,
+            f"with coverage={coverage:g} every class is in every set",
+        )
         fitted = cast(ConformalSets, self._conformal(name, coverage))
         return fitted.sets(self._calibration(name).probabilities(scores))
 
@@ -130,11 +164,15 @@ class ConfidentEstimator(SphereEstimator, ABC):
         return cast(ConformalInterval, self._conformal(name, coverage)).intervals(answers)
 
     def _conformal(self, name: str, coverage: float) -> ConformalSets | ConformalInterval:
-        """Return what keeps the promise of a coverage: sets for a column of classes, intervals for one of numbers."""
+        """Return what keeps the promise of a coverage: sets for a column of classes, intervals for
+        one of numbers.
+        """
         rows = self._held_out()[name]
         if name not in self._class_columns:
             return ConformalInterval.fit(rows.scores, rows.targets, coverage)
-        return ConformalSets.fit(self._calibration(name).probabilities(rows.scores), rows.targets, coverage)
+        return ConformalSets.fit(
+            self._calibration(name).probabilities(rows.scores), rows.targets, coverage
+        )
 
 
 def _warn_if_few(rows: TaskOutputs, coverage: float, otherwise: str) -> None:
@@ -142,4 +180,6 @@ def _warn_if_few(rows: TaskOutputs, coverage: float, otherwise: str) -> None:
     needed = math.ceil(coverage / (1 - coverage) - 1e-9) if 0 < coverage < 1 else 0
     if len(rows.targets) < needed:
         few = f"{needed} held-out rows are needed, got {len(rows.targets)}: {otherwise}"
-        warnings.warn(f"{few}. Raise validation_fraction, or give recalibrate(X, y) more rows.", stacklevel=4)
+        warnings.warn(
+            f"{few}. Raise validation_fraction, or give recalibrate(X, y) more rows.", stacklevel=4
+        )

@@ -9,36 +9,41 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import ClassifierTags, assert_all_finite
 
 from hyperproto._core.checks import choose
+from hyperproto._core.errors import InputError
 from hyperproto.defaults import COVERAGE
 from hyperproto.estimators.changes import ClassChanges
 from hyperproto.estimators.columns import ClassColumn, NumberColumn
 from hyperproto.spec import SpaceSpec
-from hyperproto_runtime.errors import InputError
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class HypersphericalMultiTask(ClassChanges):
-    """Several columns at once, each of classes or of numbers, by one network and without weights between them.
+    """Several columns at once, each of classes or of numbers, by one network and without weights
+    between them.
 
-    Classes and numbers have a sphere for each column, ``hp.Space(..., separate=True)``; those of one kind share one.
+    Classes and numbers have a sphere for each column, ``hp.Space(..., separate=True)``; those of
+    one kind share one.
 
     Parameters
     ----------
     tasks : "auto", or sequence of {"classes", "number"}
-        What each column of ``y`` is. By "auto" floating-point columns are numbers, all others classes; in a table of
-        objects, a column is one of numbers where all of its values are floats.
+        What each column of ``y`` is. By "auto" floating-point columns are numbers, all others
+        classes; in a table of objects, a column is one of numbers where all of its values are
+        floats.
     dim : int or "auto"
         Axes of all of the output; "auto" is :func:`hyperproto.defaults.choose_dim`.
     loss : {"auto", "free_norm_softmax", "cosine_softmax", "squared_cosine", ...}, or a loss
         For the columns of classes; "auto" is :func:`hyperproto.defaults.choose_loss`.
     margin : float or "auto"
-        Keeps numbers away from the poles, where classes cannot be distinguished; "auto" is 0.1 where they share a
-        sphere, and 0 where ``dim`` has room for a sphere for each column, as it has by default.
+        Keeps numbers away from the poles, where classes cannot be distinguished; "auto" is 0.1
+        where they share a sphere, and 0 where ``dim`` has room for a sphere for each column, as it
+        has by default.
     class_weight : "balanced" or None
         Weigh the classes of each column by how rare they are.
     backbone, hidden, standardize, epochs, batch_size, lr, weight_decay
     early_stopping, validation_fraction, patience, random_state, verbose
-        As in :class:`~hyperproto.estimators.HypersphericalClassifier`. Early stopping goes by the first column.
+        As in :class:`~hyperproto.estimators.HypersphericalClassifier`. Early stopping goes by the
+        first column.
     calibrate : bool, default False
         Hold out a part: for temperatures, ``conformal_sets`` and ``predict_interval``.
 
@@ -78,25 +83,35 @@ class HypersphericalMultiTask(ClassChanges):
         return ["classes" if name in self._class_columns else "number" for name in self.columns_]
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the answers, shape (n, columns): floats where all columns are numbers, else objects."""
+        """Return the answers, shape (n, columns): floats where all columns are numbers, else
+        objects.
+        """
         answers = list(self._answers(self._outputs(X)).values())
-        dtype = np.result_type(*answers) if len({a.dtype.kind for a in answers}) == 1 else np.dtype(object)
+        dtype = (
+            np.result_type(*answers)
+            if len({a.dtype.kind for a in answers}) == 1
+            else np.dtype(object)
+        )
         table: NDArray[Any] = np.stack([answer.astype(dtype) for answer in answers], axis=1)
         return table[:, 0] if self.flat_ else table
 
     def predict_proba(self, X: Any) -> Any:
-        """Return a list with the probabilities of each column, shapes (n, num_classes), None for numbers.
+        """Return a list with the probabilities of each column, shapes (n, num_classes), None for
+        numbers.
 
         Where ``y`` had shape (n,), the probabilities of its one column alone.
         """
         scores, classes = self._scores(self._outputs(X)), self._class_columns
         probabilities = [
-            self._calibration(name).probabilities(scores[name]) if name in classes else None for name in self.names_
+            self._calibration(name).probabilities(scores[name]) if name in classes else None
+            for name in self.names_
         ]
         return probabilities[0] if self.flat_ else probabilities
 
     def cosines(self, X: Any) -> list[NDArray[Any]]:
-        """Return each column's cosines, shapes (n, num_classes) for classes and (n,) for numbers."""
+        """Return each column's cosines, shapes (n, num_classes) for classes and
+        (n,) for numbers.
+        """
         return list(self._scores(self._outputs(X)).values())
 
     def conformal_sets(self, X: Any, coverage: float = COVERAGE) -> dict[str, NDArray[np.bool_]]:
@@ -115,8 +130,15 @@ class HypersphericalMultiTask(ClassChanges):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the mean over the columns of accuracy, for classes, and R², for numbers."""
         answers, true = self._answers(self._outputs(X)), self._read_y(y, reset=False)
-        measures = {name: accuracy_score if name in self._class_columns else r2_score for name in self.names_}
-        return float(np.mean([m(true[n], answers[n], sample_weight=sample_weight) for n, m in measures.items()]))
+        measures = {
+            name: accuracy_score if name in self._class_columns else r2_score
+            for name in self.names_
+        }
+        return float(
+            np.mean(
+                [m(true[n], answers[n], sample_weight=sample_weight) for n, m in measures.items()]
+            )
+        )
 
     def _space_spec(self, prior: str | None) -> SpaceSpec:
         return replace(super()._space_spec(prior), class_weight=self.class_weight)
@@ -131,13 +153,19 @@ class HypersphericalMultiTask(ClassChanges):
                 name: ClassColumn.fit(column, name)
                 if task == "classes"
                 else NumberColumn.fit(column.astype(np.float64))
-                for name, task, column in zip(names, _choose_tasks(self.tasks, columns), columns, strict=True)
+                for name, task, column in zip(
+                    names, _choose_tasks(self.tasks, columns), columns, strict=True
+                )
             }
             self._set_classes()
         if len(columns) != len(self.columns_):
-            raise InputError("y", f"have {len(self.columns_)} columns, as in the first fit", len(columns))
+            raise InputError(
+                "y", f"have {len(self.columns_)} columns, as in the first fit", len(columns)
+            )
         return {
-            name: values.astype(np.float64) if isinstance(self.columns_[name], NumberColumn) else values
+            name: values.astype(np.float64)
+            if isinstance(self.columns_[name], NumberColumn)
+            else values
             for name, values in zip(self.names_, columns, strict=True)
         }
 
@@ -169,7 +197,11 @@ def _own_dtype(column: NDArray[Any]) -> NDArray[Any]:
     if column.dtype.kind != "O":
         return column
     kinds = {type(value) for value in column.tolist()}
-    return np.array(column.tolist()) if len(kinds) == 1 and kinds <= {str, int, float, bool} else column
+    return (
+        np.array(column.tolist())
+        if len(kinds) == 1 and kinds <= {str, int, float, bool}
+        else column
+    )
 
 
 def _choose_tasks(tasks: Any, columns: list[NDArray[Any]]) -> list[str]:
@@ -178,7 +210,9 @@ def _choose_tasks(tasks: Any, columns: list[NDArray[Any]]) -> list[str]:
         choose(tasks, {"auto": 0}, what="tasks")
         return ["number" if column.dtype.kind == "f" else "classes" for column in columns]
     if len(tasks) != len(columns):
-        raise InputError("tasks", f"say what each of the {len(columns)} columns is", f"{len(tasks)} of them")
+        raise InputError(
+            "tasks", f"say what each of the {len(columns)} columns is", f"{len(tasks)} of them"
+        )
     for task in tasks:
         choose(task, {"classes": 0, "number": 0}, what="task")
     return list(tasks)

@@ -16,7 +16,8 @@ from hyperproto.spaces.output_space import UNNAMED
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class HypersphericalRegressor(RegressorMixin, ConfidentEstimator):  # type: ignore[misc]
-    """A regressor whose bounds are opposite poles of a sphere, and whose answers are read off as cosines.
+    """A regressor whose bounds are opposite poles of a sphere, and whose answers are read off as
+    cosines.
 
     Parameters
     ----------
@@ -56,7 +57,8 @@ class HypersphericalRegressor(RegressorMixin, ConfidentEstimator):  # type: igno
         return self._scores(self._outputs(X))[UNNAMED]
 
     def predict_interval(self, X: Any, coverage: float = COVERAGE) -> NDArray[Any]:
-        """Return the ends of intervals, shape (n, 2), that contain the true number as often as stated.
+        """Return the ends of intervals, shape (n, 2), that contain the true number as often as
+        stated.
 
         They may reach beyond the bounds: so may the truth.
         """

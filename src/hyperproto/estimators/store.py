@@ -1,8 +1,8 @@
 """An estimator as a folder of JSON and safetensors, and back: nothing in it is executed.
 
-``estimator.json`` holds parameters, columns and calibration; ``last.safetensors`` the weights; ``prototypes.*`` the
-prototypes. Where there are any, ``held_out.safetensors`` holds the outputs for held-out rows, and
-``replay.safetensors`` the examples that were kept.
+``estimator.json`` holds parameters, columns and calibration; ``last.safetensors`` the weights;
+``prototypes.*`` the prototypes. Where there are any, ``held_out.safetensors`` holds the outputs for
+held-out rows, and ``replay.safetensors`` the examples that were kept.
 """
 
 import json
@@ -14,7 +14,9 @@ import numpy as np
 import torch
 
 from hyperproto._core.checks import choose
+from hyperproto._core.errors import HyperprotoError, InputError, arg
 from hyperproto._core.files import filling, read_json, versions, whole, write_json
+from hyperproto._core.schema import read_plain
 from hyperproto.data import Split, Standardizer
 from hyperproto.data.preprocessing import is_sparse, parts_of, sparse_rows
 from hyperproto.estimators.columns import ClassColumn, Column, column_from_dict
@@ -22,19 +24,21 @@ from hyperproto.evaluation.confidence import ClassCalibration
 from hyperproto.evaluation.confidence.calibration import TaskOutputs
 from hyperproto.losses import LOSSES, get_loss
 from hyperproto.models import Backbone
+from hyperproto.runtime.tables import TableEncoder
 from hyperproto.spaces import Sphere
 from hyperproto.spec import ResolvedSettings
 from hyperproto.training.checkpoint import fill_weights, read_tensors, weights_of, write_tensors
 from hyperproto.training.folder import prototype_files
 from hyperproto.training.load import stored_network, stored_space
 from hyperproto.training.run import EpochRecord
-from hyperproto_runtime.errors import HyperprotoError, InputError, arg
-from hyperproto_runtime.schema import read_plain
-from hyperproto_runtime.tables import TableEncoder
 
 FORMAT = "hyperproto.estimator/3"
 SPARSE = ("inputs.starts", "inputs.columns", "inputs.values")
-HELD_OUT, REPLAY, OUTPUTS = "held_out.safetensors", "replay.safetensors", ("scores", "targets", "norms")
+HELD_OUT, REPLAY, OUTPUTS = (
+    "held_out.safetensors",
+    "replay.safetensors",
+    ("scores", "targets", "norms"),
+)
 CLOSING = "estimator.json"  # makes a folder an estimator
 
 
@@ -71,7 +75,8 @@ class Description:
 def save_estimator(estimator: Any, folder: str | Path, *, overwrite: bool = False) -> None:
     """Write a fitted estimator into a folder that is new or empty.
 
-    With ``overwrite`` there may be another estimator, which stays as it is until the new one is written.
+    With ``overwrite`` there may be another estimator, which stays as it is until the new one is
+    written.
     """
     described = _describe(estimator)
     with filling(folder, CLOSING, _files_of if overwrite else lambda path: ()) as place:
@@ -79,7 +84,9 @@ def save_estimator(estimator: Any, folder: str | Path, *, overwrite: bool = Fals
 
 
 def _files_of(path: Path) -> list[str]:
-    """Return the names of the files of an estimator, given its JSON; none where that is something else."""
+    """Return the names of the files of an estimator, given its JSON; none where that is something
+    else.
+    """
     try:
         described = read_json(path)
         if str(described["format"]).startswith("hyperproto.estimator/"):
@@ -94,16 +101,28 @@ def _files_of(path: Path) -> list[str]:
 def _write(estimator: Any, described: dict[str, Any], place: Path) -> None:
     for path, prototypes in prototype_files(place, estimator.space_).items():
         prototypes.save(path)
-    write_tensors(place / "last.safetensors", weights_of(estimator.network_, estimator.space_), format=FORMAT)
+    write_tensors(
+        place / "last.safetensors", weights_of(estimator.network_, estimator.space_), format=FORMAT
+    )
     if estimator.held_out_ is not None:
         numbered = enumerate(estimator.held_out_.values())  # a column's name may be anything
-        stored = {f"{part}.{index}": getattr(rows, part) for index, rows in numbered for part in OUTPUTS}
-        tensors = {name: torch.from_numpy(np.array(value, order="C")) for name, value in stored.items()}
+        stored = {
+            f"{part}.{index}": getattr(rows, part) for index, rows in numbered for part in OUTPUTS
+        }
+        tensors = {
+            name: torch.from_numpy(np.array(value, order="C")) for name, value in stored.items()
+        }
         write_tensors(place / HELD_OUT, tensors, format=FORMAT)
     if estimator.replay_ is not None:
-        kept = {f"targets.{index}": ids for index, ids in enumerate(estimator.replay_.targets.values())}
+        kept = {
+            f"targets.{index}": ids for index, ids in enumerate(estimator.replay_.targets.values())
+        }
         inputs = estimator.replay_.inputs
-        given = dict(zip(SPARSE, parts_of(inputs), strict=True)) if is_sparse(inputs) else {"inputs": inputs}
+        given = (
+            dict(zip(SPARSE, parts_of(inputs), strict=True))
+            if is_sparse(inputs)
+            else {"inputs": inputs}
+        )
         write_tensors(place / REPLAY, {**given, **kept}, format=FORMAT)
     write_json(place / CLOSING, described)
 
@@ -112,16 +131,25 @@ def _describe(estimator: Any) -> dict[str, Any]:
     network = estimator.network_
     if not isinstance(network, Backbone):
         advice = f"Use pickle or joblib, or a name of hyperproto.models.create_backbone for {arg('backbone')}."
-        raise InputError("The network", "be one of hyperproto.models to be saved", type(network).__name__, advice)
+        raise InputError(
+            "The network", "be one of hyperproto.models to be saved", type(network).__name__, advice
+        )
     names = getattr(estimator, "feature_names_in_", None)
     return {
         "format": FORMAT,
         "class": type(estimator).__name__,
-        "params": {name: _to_plain(name, value) for name, value in estimator.get_params(deep=False).items()},
-        "features": {"count": estimator.n_features_in_, "names": None if names is None else list(names)},
+        "params": {
+            name: _to_plain(name, value) for name, value in estimator.get_params(deep=False).items()
+        },
+        "features": {
+            "count": estimator.n_features_in_,
+            "names": None if names is None else list(names),
+        },
         "inputs": asdict(estimator.inputs_),
         "encoder": None if estimator.encoder_ is None else asdict(estimator.encoder_),
-        "columns": [{"name": name, **column.to_dict()} for name, column in estimator.columns_.items()],
+        "columns": [
+            {"name": name, **column.to_dict()} for name, column in estimator.columns_.items()
+        ],
         "network": {"name": network.name, **network.config},
         "precision": str(next(network.parameters()).dtype).removeprefix("torch."),
         "space": estimator.space_.to_dict(),
@@ -136,7 +164,11 @@ def _describe(estimator: Any) -> dict[str, Any]:
 def load_estimator(folder: str | Path) -> Any:
     """Give back an estimator that was saved, ready to predict."""
     # here, since these store themselves with this module
-    from hyperproto.estimators import HypersphericalClassifier, HypersphericalMultiTask, HypersphericalRegressor
+    from hyperproto.estimators import (
+        HypersphericalClassifier,
+        HypersphericalMultiTask,
+        HypersphericalRegressor,
+    )
 
     kinds = HypersphericalClassifier, HypersphericalRegressor, HypersphericalMultiTask
     folder = whole(folder, CLOSING)
@@ -150,11 +182,20 @@ def load_estimator(folder: str | Path) -> Any:
     about = read_plain(Description, stored, f'"{folder / CLOSING}"')
     try:
         params = {name: _from_plain(value) for name, value in about.params.items()}
-        kind: Any = choose(stored["class"], {kind.__name__: kind for kind in kinds}, what="estimator")
+        kind: Any = choose(
+            stored["class"], {kind.__name__: kind for kind in kinds}, what="estimator"
+        )
         estimator = kind(**params)
         estimator.history_ = list(stored["history"])
         _refill(estimator, about, folder)
-    except (AttributeError, LookupError, OverflowError, TypeError, UnicodeError, ValueError) as error:
+    except (
+        AttributeError,
+        LookupError,
+        OverflowError,
+        TypeError,
+        UnicodeError,
+        ValueError,
+    ) as error:
         if isinstance(error, HyperprotoError):
             raise
         got, advice = f"{type(error).__name__}: {error}", "It may have been edited."
@@ -175,18 +216,24 @@ def _refill(estimator: Any, about: Description, folder: Path) -> None:
     if not isinstance(space, Sphere):
         raise InputError(f'The space of "{folder}"', "be a sphere", type(space).__name__)
     _check_columns(estimator.columns_, space)
-    dtype = choose(about.precision, {"float32": torch.float32, "float64": torch.float64}, what="precision")
+    dtype = choose(
+        about.precision, {"float32": torch.float32, "float64": torch.float64}, what="precision"
+    )
     network = stored_network(about.network, folder).to(dtype)
     fill_weights(network, space, read_tensors(folder / "last.safetensors"))
     estimator.network_, estimator.space_ = network.eval(), space
     estimator.settings_ = ResolvedSettings.from_dict(about.settings)
     estimator.n_iter_, estimator.loss_ = len(about.history), about.history[-1].loss
     estimator.held_out_ = _read_held_out(folder / HELD_OUT, estimator.columns_)
-    estimator.replay_ = _read_replay(folder / REPLAY, estimator.columns_, about.inputs.out_width(width))
+    estimator.replay_ = _read_replay(
+        folder / REPLAY, estimator.columns_, about.inputs.out_width(width)
+    )
     if estimator._class_columns:
         estimator._set_classes()
     fitted = [ClassCalibration.from_dict(values) for values in about.calibrations]
-    estimator.calibrations_ = dict(zip(estimator._class_columns, fitted, strict=True)) if fitted else {}
+    estimator.calibrations_ = (
+        dict(zip(estimator._class_columns, fitted, strict=True)) if fitted else {}
+    )
 
 
 def _read_held_out(path: Path, columns: dict[str, Column]) -> dict[str, TaskOutputs] | None:
@@ -219,7 +266,9 @@ def _read_replay(path: Path, columns: dict[str, Column], width: int) -> Split | 
 def _check_columns(columns: dict[str, Column], space: Sphere) -> None:
     """Raise where a space does not have a task for each column, with as many classes."""
     tasks = {name: getattr(task, "num_classes", None) for name, task in space.tasks.items()}
-    counts = {name: len(c.classes) if isinstance(c, ClassColumn) else None for name, c in columns.items()}
+    counts = {
+        name: len(c.classes) if isinstance(c, ClassColumn) else None for name, c in columns.items()
+    }
     if tasks != counts:
         raise InputError("The tasks of the space", f"be those of the columns, {counts}", tasks)
 
@@ -240,7 +289,9 @@ def _to_plain(name: str, value: Any) -> Any:
         loss: Any = value
         return {"loss": {"name": loss.name, **vars(loss)}}
     if isinstance(value, dict):
-        return {"pairs": [[_to_plain(name, key), _to_plain(name, item)] for key, item in value.items()]}
+        return {
+            "pairs": [[_to_plain(name, key), _to_plain(name, item)] for key, item in value.items()]
+        }
     if isinstance(value, list | tuple):
         return [_to_plain(name, item) for item in value]
     if isinstance(value, np.random.RandomState | np.random.Generator):
@@ -250,7 +301,10 @@ def _to_plain(name: str, value: Any) -> Any:
         json.dumps(plain, allow_nan=False)
     except (TypeError, ValueError):
         raise InputError(
-            name, "be a number, a string or a list of those to be saved", repr(value), "Use pickle or joblib."
+            name,
+            "be a number, a string or a list of those to be saved",
+            repr(value),
+            "Use pickle or joblib.",
         ) from None
     return plain
 

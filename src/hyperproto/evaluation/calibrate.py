@@ -4,6 +4,7 @@ from typing import Any
 
 from torch import nn
 
+from hyperproto._core.errors import InputError, arg
 from hyperproto._core.files import check_can_write, write_json
 from hyperproto.data.source import Unseen
 from hyperproto.defaults import COVERAGE, INFERENCE_BATCH_SIZE
@@ -20,7 +21,6 @@ from hyperproto.evaluation.run_data import AnyRun, open_run
 from hyperproto.spaces.output_space import TaskSpace
 from hyperproto.spaces.tasks import class_tasks, range_tasks
 from hyperproto.training.load import CALIBRATION
-from hyperproto_runtime.errors import InputError, arg
 
 
 def calibrate_run(
@@ -34,17 +34,19 @@ def calibrate_run(
     skip_corrupt: bool = False,
     batch_size: int | None = None,
 ) -> Calibration:
-    """Fit the confidence of a stored run on data that was not trained on, and write it into the run's folder.
+    """Fit the confidence of a stored run on data that was not trained on, and write it into the
+    run's folder.
 
-    From then on :func:`~hyperproto.evaluation.predict_files` gives probabilities, sets and intervals and may answer
-    "unknown", and :func:`~hyperproto.evaluation.evaluate_run` measures them.
+    From then on :func:`~hyperproto.evaluation.predict_files` gives probabilities, sets and
+    intervals and may answer "unknown", and :func:`~hyperproto.evaluation.evaluate_run` measures
+    them.
 
     Parameters
     ----------
     run : path, or what ``open_run`` returned
     data : path, Source, or what ``hp.evaluate`` takes; optional
-        Data that was not trained on (default: the test split of the run's own). To report a test result, evaluate on
-        other data than this.
+        Data that was not trained on (default: the test split of the run's own). To report a test
+        result, evaluate on other data than this.
     coverage : float, default 0.9
         How often sets and intervals must contain the truth.
     reject : float, optional
@@ -63,7 +65,12 @@ def calibrate_run(
         coverage=coverage,
         reject=reject,
         batch_size=batch_size or run.batch_size,
-        origin={"data": found.name, "split": found.split, "which": run.which, "weights": run.fingerprint},
+        origin={
+            "data": found.name,
+            "split": found.split,
+            "which": run.which,
+            "weights": run.fingerprint,
+        },
     )
     write_json(path, calibration.to_dict())
     return calibration
@@ -81,14 +88,18 @@ def fit_calibration(
 ) -> Calibration:
     """Fit the confidence of a network and its space on prepared data that was not trained on.
 
-    ``coverage`` and ``reject`` are as for :func:`calibrate_run`; ``origin`` is kept with the result.
+    ``coverage`` and ``reject`` are as for :func:`calibrate_run`; ``origin`` is kept with the
+    result.
     """
     before, ranges = uncalibrated(space), range_tasks(space.tasks)
     if reject is not None and not before:
         raise InputError("reject", "be left out where all tasks are numbers", reject)
     for name, task in class_tasks(space.tasks).items() if reject is not None else ():
         if UNKNOWN in (task.names or ()):
-            rule, advice = f'have no class called "{UNKNOWN}", the answer of {arg("reject")}', "Rename the class."
+            rule, advice = (
+                f'have no class called "{UNKNOWN}", the answer of {arg("reject")}',
+                "Rename the class.",
+            )
             raise InputError(f'Task "{name}"', rule, advice=advice)
     z, targets = collect_outputs(network, space, data, batch_size=batch_size)
     if not targets:
@@ -107,7 +118,9 @@ def fit_calibration(
         def fit(part: TaskOutputs, name: str = name) -> TaskCalibration:
             if name in ranges:
                 low, high = ranges[name].low, ranges[name].high
-                return ConformalInterval.fit(part.scores, part.targets, coverage, low=low, high=high)
+                return ConformalInterval.fit(
+                    part.scores, part.targets, coverage, low=low, high=high
+                )
             known, was = (part.scores, part.targets, part.norms), before[name]
             return ClassCalibration.fit(
                 *known, coverage=coverage, reject=reject, outlier=was.outlier, before=was.model

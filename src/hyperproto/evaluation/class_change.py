@@ -1,4 +1,6 @@
-"""What a change of classes did to a trained model: how good it was before, and how good it is now."""
+"""What a change of classes did to a trained model: how good it was before, and
+how good it is now.
+"""
 
 import warnings
 from collections.abc import Iterator, Sequence
@@ -30,8 +32,8 @@ class ClassChange:
     num_classes : int
         How many there are now.
     old_before, old_after : float or None
-        Accuracy on examples of the classes that were there and still are: among the classes of then, and among those
-        of now. None where there were no examples to measure it on.
+        Accuracy on examples of the classes that were there and still are: among the classes of
+        then, and among those of now. None where there were no examples to measure it on.
     new_accuracy : float or None
         Accuracy on examples of new classes, among all classes.
     old_examples, new_examples : int
@@ -57,7 +59,11 @@ class ClassChange:
     @property
     def lost(self) -> float | None:
         """How much accuracy the old classes lost; negative where they gained."""
-        return None if self.old_before is None or self.old_after is None else self.old_before - self.old_after
+        return (
+            None
+            if self.old_before is None or self.old_after is None
+            else self.old_before - self.old_after
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
@@ -71,8 +77,12 @@ class ClassChange:
                 f"({self.old_examples} examples)."
             )
         if self.new_accuracy is not None:
-            parts.append(f"New classes: {100 * self.new_accuracy:.1f} % ({self.new_examples} examples).")
-        parts.append(f"Maximum cosine: {self.max_cosine_before:.4f} before, {self.max_cosine:.4f} now.")
+            parts.append(
+                f"New classes: {100 * self.new_accuracy:.1f} % ({self.new_examples} examples)."
+            )
+        parts.append(
+            f"Maximum cosine: {self.max_cosine_before:.4f} before, {self.max_cosine:.4f} now."
+        )
         return " ".join([*parts, *self.notes])
 
 
@@ -93,14 +103,18 @@ def report_change(
     new_data: Split | None = None,
     notes: Sequence[str] = (),
 ) -> Changed:
-    """Compare a model before and after, on examples of old classes (with ids of then and now) and of new ones.
+    """Compare a model before and after, on examples of old classes (with ids of then and now) and
+    of new ones.
 
     The report is stored where the changed run has a folder.
     """
     old_before, old_examples = _accuracy(model, task, old_data[0])
     old_after, _ = _accuracy(changed, task, old_data[1])
     new_accuracy, new_examples = _accuracy(changed, task, new_data)
-    before, placed = model.space.prototypes_by_task()[task], changed.space.prototypes_by_task()[task]
+    before, placed = (
+        model.space.prototypes_by_task()[task],
+        changed.space.prototypes_by_task()[task],
+    )
     report = ClassChange(
         how=how,
         classes=classes,
@@ -113,19 +127,25 @@ def report_change(
         max_cosine_before=before.certificate.max_cosine,
         max_cosine=placed.certificate.max_cosine,
     )
-    nearest = [_nearest(before.num_classes, placed)] if placed.num_classes > before.num_classes else []
+    nearest = (
+        [_nearest(before.num_classes, placed)] if placed.num_classes > before.num_classes else []
+    )
     report = replace(report, notes=(*_findings(report), *notes, *nearest))
     if changed.folder is not None and how == "train":
         write_json(changed.folder / NEW_CLASSES, report.to_dict())
     elif changed.folder is not None:
         store_model(changed, model, report.to_dict())
     if report.lost is not None and report.lost > NOTABLE:
-        warnings.warn(report.notes[0], UserWarning, stacklevel=3)  # at whoever called the public function
+        warnings.warn(
+            report.notes[0], UserWarning, stacklevel=3
+        )  # at whoever called the public function
     return Changed(changed, report)
 
 
 def _findings(change: ClassChange) -> Iterator[str]:
-    """Yield what the old classes lost, where it is notable or not known, and that new ones were not learned."""
+    """Yield what the old classes lost, where it is notable or not known, and that new ones were not
+    learned.
+    """
     if change.old_before is None or change.old_after is None:
         if change.how != "rename":
             yield "What the old classes lost is not measured: pass examples of them as old_valid."
@@ -140,7 +160,9 @@ def _findings(change: ClassChange) -> Iterator[str]:
 
 
 def _accuracy(model: Run, task: str, data: Split | None) -> tuple[float | None, int]:
-    """Return the accuracy of one task and the number of labels that are there; None where there are none."""
+    """Return the accuracy of one task and the number of labels that are there; None where there are
+    none.
+    """
     count = 0 if data is None else int((data.targets[task] >= 0).sum())
     if data is None or not count:
         return None, 0

@@ -1,4 +1,6 @@
-"""What changing the classes of a trained model works with: models, spaces, labels and examples in any form."""
+"""What changing the classes of a trained model works with: models, spaces, labels and examples in
+any form.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from hyperproto._core.checks import check_integer, check_names, choose
+from hyperproto._core.errors import InputError, InputTypeError, arg
 from hyperproto._core.files import as_path, filling, write_json, write_json_lines
 from hyperproto.data import Arrays, Split, as_dataset
 from hyperproto.data.source import MISSING, draw_rows, select
@@ -22,7 +25,6 @@ from hyperproto.training.checkpoint import weights_of, write_tensors
 from hyperproto.training.folder import prototype_files
 from hyperproto.training.outputs import network_outputs
 from hyperproto.training.run import FORMAT, describe_run
-from hyperproto_runtime.errors import InputError, InputTypeError, arg
 
 AnyModel = Run | tuple[nn.Module, OutputSpace] | str | Path
 NEW_CLASSES = "new_classes.json"  # the report in the folder of a run
@@ -41,11 +43,15 @@ def open_sphere(run: AnyModel, task: str | None) -> tuple[Run, Sphere, str]:
     elif isinstance(run, tuple) and len(run) == 2 and isinstance(run[0], nn.Module):
         run = Run(*run)
     if not isinstance(run, Run):
-        raise InputTypeError("run", "be a run, its folder, or a pair (network, space)", type(run).__name__)
+        raise InputTypeError(
+            "run", "be a run, its folder, or a pair (network, space)", type(run).__name__
+        )
     space = run.space
     if not isinstance(space, Sphere):
         advice = "Other spaces learn their classes: train again, or use hp.Space."
-        raise InputTypeError("The space", "be a sphere with fixed prototypes", type(space).__name__, advice)
+        raise InputTypeError(
+            "The space", "be a sphere with fixed prototypes", type(space).__name__, advice
+        )
     names = {name: name for name in class_tasks(space.tasks)}
     if task is None and len(names) != 1:
         listed = ", ".join(f'"{name}"' for name in names) or "none"
@@ -56,10 +62,17 @@ def open_sphere(run: AnyModel, task: str | None) -> tuple[Run, Sphere, str]:
 def store_model(run: Run, before: Run, report: dict[str, Any]) -> None:
     """Write the folder of a run that was made from another without training, and a report."""
     assert run.folder is not None
-    config: dict[str, Any] = {"settings": {"epochs": len(run.history)}, "data": {"train": 0, "valid": None}}
+    config: dict[str, Any] = {
+        "settings": {"epochs": len(run.history)},
+        "data": {"train": 0, "valid": None},
+    }
     config |= {"preprocessing": None, "spec": None}
     config |= {} if before.folder is None else read_run(before.folder).config
-    own = {key: value for key, value in config.items() if key not in ("format", "network", "space", "versions")}
+    own = {
+        key: value
+        for key, value in config.items()
+        if key not in ("format", "network", "space", "versions")
+    }
     with filling(run.folder, "config.json") as place:
         for path, prototypes in prototype_files(place, run.space).items():
             prototypes.save(path)
@@ -71,7 +84,8 @@ def store_model(run: Run, before: Run, report: dict[str, Any]) -> None:
 
 
 def with_prototypes(space: AnySphere, task: str, prototypes: Prototypes) -> AnySphere:
-    """Return a space like this one whose task ``task`` has other prototypes; the others keep theirs.
+    """Return a space like this one whose task ``task`` has other prototypes; the others keep
+    theirs.
 
     A new class gets the mean of the class weights, where there are any.
     """
@@ -82,36 +96,51 @@ def with_prototypes(space: AnySphere, task: str, prototypes: Prototypes) -> AnyS
         rows = placed[task].vectors.numpy(force=True)
         weight_of = {row.tobytes(): weight for row, weight in zip(rows, weights, strict=True)}
         mean = sum(weights) / len(weights)
-        weights = tuple(weight_of.get(row.tobytes(), mean) for row in prototypes.vectors.numpy(force=True))
+        weights = tuple(
+            weight_of.get(row.tobytes(), mean) for row in prototypes.vectors.numpy(force=True)
+        )
     placed = placed | {task: prototypes}
     tasks: dict[str, Task] = dict(space.tasks)
     for name, value in class_tasks(tasks).items():
         own = weights if name == task else value.class_weight
         tasks[name] = replace(value, classes=placed[name], class_weight=own)
-    return type(space)(space.dim, space.in_user_form(tasks), **space.options).to(prototypes.vectors.device)
+    return type(space)(space.dim, space.in_user_form(tasks), **space.options).to(
+        prototypes.vectors.device
+    )
 
 
-def new_classes(old: Prototypes, labels: Any, names: Sequence[str] | None) -> tuple[str, ...] | tuple[int, ...]:
-    """Return the new classes in their order, by name, or by ids that count on where the old ones have no names.
+def new_classes(
+    old: Prototypes, labels: Any, names: Sequence[str] | None
+) -> tuple[str, ...] | tuple[int, ...]:
+    """Return the new classes in their order, by name, or by ids that count on where the old ones
+    have no names.
 
     Those given; else those among the labels, sorted.
     """
     if names is not None:
         return check_names(tuple(names))
     if labels is None:
-        raise InputError("labels", f"be given where {arg('names')} does not list the new classes", "neither")
+        raise InputError(
+            "labels", f"be given where {arg('names')} does not list the new classes", "neither"
+        )
     listed = _as_list(labels)
     if all(isinstance(label, str) for label in listed):
         return check_names(sorted(set(listed)))
     if old.names is not None:
         advice = f"Give labels as names, or list {arg('names')} too."
-        raise InputError("labels", "be names, as the old classes have names", f"{listed[0]!r}", advice)
+        raise InputError(
+            "labels", "be names, as the old classes have names", f"{listed[0]!r}", advice
+        )
     last = max(check_integer(label, "labels", at_least=0) for label in listed)
     return tuple(range(old.num_classes, max(last, old.num_classes) + 1))
 
 
-def new_examples(model: Run, task: str, classes: Sequence[str | int], inputs: Any, labels: Any) -> Split:
-    """Return examples of new classes, by name or by ids that count on, with labels of every other task missing."""
+def new_examples(
+    model: Run, task: str, classes: Sequence[str | int], inputs: Any, labels: Any
+) -> Split:
+    """Return examples of new classes, by name or by ids that count on, with labels of every other
+    task missing.
+    """
     if labels is None:
         raise InputError("labels", "name the class of each example", "none")
     assert isinstance(model.space, Sphere)
@@ -132,33 +161,47 @@ def new_examples(model: Run, task: str, classes: Sequence[str | int], inputs: An
 def _as_list(labels: Any) -> list[Any]:
     """Return labels as a list of Python's own strings and numbers."""
     if isinstance(labels, str):
-        raise InputTypeError("labels", "be a list, one label per example", f'one string, "{labels}"')
+        raise InputTypeError(
+            "labels", "be a list, one label per example", f'one string, "{labels}"'
+        )
     return labels.tolist() if hasattr(labels, "tolist") else list(labels)
 
 
 def _as_inputs(inputs: Any, model: Run) -> Tensor:
-    """Return inputs as a tensor; files prepared, floating point in the precision of the network's weights.
+    """Return inputs as a tensor; files prepared, floating point in the precision of the network's
+    weights.
 
-    Where a network is frozen they are the features of images: only its last layers learn new classes, too.
+    Where a network is frozen they are the features of images: only its last layers learn new
+    classes, too.
     """
     if isinstance(inputs, list | tuple) and inputs and isinstance(inputs[0], str | Path):
         if model.folder is None:
             advice = "A run's folder says how images are prepared."
-            raise InputTypeError("inputs", "be numbers for a model that has no folder", "paths", advice)
+            raise InputTypeError(
+                "inputs", "be numbers for a model that has no folder", "paths", advice
+            )
         data = open_run(model.folder).read_unlabeled([as_path(path) for path in inputs])[0]
         inputs = data.inputs if isinstance(data, Arrays) else data.batch(torch.arange(len(data)))[0]
     tensor, network = torch.as_tensor(inputs), model.network
     weight = next(network.parameters(), tensor)
-    tensor = tensor.to(weight.dtype) if tensor.is_floating_point() and weight.is_floating_point() else tensor
+    tensor = (
+        tensor.to(weight.dtype)
+        if tensor.is_floating_point() and weight.is_floating_point()
+        else tensor
+    )
     if tensor.ndim == 4 and model.folder is not None and isinstance(network, FeatureBackbone):
         spec = read_run(model.folder).spec
         if spec is not None and spec.network.freeze:
-            return torch.cat([rows for rows, _ in network_outputs(network, (tensor, {}), call=network.features)])
+            return torch.cat(
+                [rows for rows, _ in network_outputs(network, (tensor, {}), call=network.features)]
+            )
     return tensor
 
 
 def in_memory(data: Any, name: str, model: Run) -> Split | None:
-    """Return examples that are in memory, as the network takes them; a split, and None, as they are."""
+    """Return examples that are in memory, as the network takes them; a split, and None, as they
+    are.
+    """
     if data is None or isinstance(data, Split):
         return data
     if isinstance(data, tuple) and len(data) == 2 and isinstance(data[0], list):
@@ -181,9 +224,11 @@ def draw_replay(examples: Split, task: str, *, per_class: int, seed: int) -> Spl
 
 
 def moved_ids(former: Tensor, before: int) -> Tensor:
-    """Return the present id for each of ``before`` former ids, where class j of now was class ``former[j]``.
+    """Return the present id for each of ``before`` former ids, where class j of now was class
+    ``former[j]``.
 
-    One more at the end makes an index of -1, a missing label, stay -1, which removed classes become too.
+    One more at the end makes an index of -1, a missing label, stay -1, which removed classes become
+    too.
 
     >>> moved_ids(torch.tensor([2, 0]), 3).tolist()
     [1, -1, 0, -1]

@@ -7,16 +7,23 @@ from typing import Any, get_args
 import torch
 from torch import nn
 
+from hyperproto._core.errors import HyperprotoError
 from hyperproto._core.files import plain
 from hyperproto.data import Arrays, ImageData, Source
-from hyperproto.evaluation.findings import FROM_DATA, FROM_FILES, Evidence, Finding, Severity, SplitOutputs
+from hyperproto.evaluation.findings import (
+    FROM_DATA,
+    FROM_FILES,
+    Evidence,
+    Finding,
+    Severity,
+    SplitOutputs,
+)
 from hyperproto.evaluation.predict import collect_outputs
 from hyperproto.evaluation.run_data import AnyRun, OpenRun, open_run
 from hyperproto.spaces.output_space import TaskSpace
 from hyperproto.training import read_run
 from hyperproto.training.load import rebuild
 from hyperproto.training.outputs import constant_measures
-from hyperproto_runtime.errors import HyperprotoError
 
 MOST_EXAMPLES = 4096  # of a split: enough for every finding
 
@@ -25,8 +32,9 @@ MOST_EXAMPLES = 4096  # of a split: enough for every finding
 class Examination:
     """All findings, the worst first; what was checked, and what could not be checked and why.
 
-    ``problem`` is the error that kept the outputs from being checked, None where they were. ``measures`` are those of
-    the part that is named, ``constant`` those of always answering the most frequent class or the median.
+    ``problem`` is the error that kept the outputs from being checked, None where they were.
+    ``measures`` are those of the part that is named, ``constant`` those of always answering the
+    most frequent class or the median.
     """
 
     run: str
@@ -51,7 +59,8 @@ def examine_run(run: AnyRun, data: str | Path | Source | None = None) -> Examina
     ----------
     run : path, or what ``open_run`` returned
     data : path or Source, optional
-        Data to check outputs on (default: the run's own). Where there is none, only the run's files are checked.
+        Data to check outputs on (default: the run's own). Where there is none, only the run's files
+        are checked.
     """
     folder = run.record.folder if isinstance(run, OpenRun) else Path(run)
     problem: HyperprotoError | OSError | None = None
@@ -61,7 +70,9 @@ def examine_run(run: AnyRun, data: str | Path | Source | None = None) -> Examina
         if data is not None and (folder / "last.safetensors").is_file():
             raise
         problem = error
-        space = run.space if isinstance(run, OpenRun) else rebuild(folder, network=nn.Identity()).space
+        space = (
+            run.space if isinstance(run, OpenRun) else rebuild(folder, network=nn.Identity()).space
+        )
         evidence = Evidence(read_run(folder), space)
     checks = FROM_FILES | (FROM_DATA if evidence.splits else {})
     findings = [finding for check in checks.values() for finding in check(evidence)]
@@ -69,7 +80,10 @@ def examine_run(run: AnyRun, data: str | Path | Source | None = None) -> Examina
     unchecked = () if evidence.splits else tuple(FROM_DATA)
     about: dict[str, Any] = {}
     for split in evidence.splits[-1:]:
-        measures, constant = evidence.measure(split), constant_measures(evidence.space, split.targets)
+        measures, constant = (
+            evidence.measure(split),
+            constant_measures(evidence.space, split.targets),
+        )
         about = {"part": split.name, "measures": measures, "constant": constant}
     return Examination(str(folder), tuple(findings), tuple(checks), unchecked, problem, **about)
 
@@ -84,10 +98,19 @@ def _gather(run: OpenRun, data: Any) -> Evidence:
 
 
 def split_outputs(
-    name: str, network: nn.Module, space: TaskSpace, data: Arrays | ImageData, *, most: int = MOST_EXAMPLES
+    name: str,
+    network: nn.Module,
+    space: TaskSpace,
+    data: Arrays | ImageData,
+    *,
+    most: int = MOST_EXAMPLES,
 ) -> SplitOutputs:
-    """Run a network over at most ``most`` examples, spread evenly over the data, which may be sorted by class."""
-    rows = torch.linspace(0, len(data) - 1, min(most, len(data)), dtype=torch.float64).round().long()
+    """Run a network over at most ``most`` examples, spread evenly over the data, which may be
+    sorted by class.
+    """
+    rows = (
+        torch.linspace(0, len(data) - 1, min(most, len(data)), dtype=torch.float64).round().long()
+    )
     z, targets = collect_outputs(network, space, data, rows=rows)
     usable = z.isfinite().all(dim=1) & (z.abs().amax(dim=1) > torch.finfo(z.dtype).tiny)
     predictions = {}

@@ -8,17 +8,23 @@ from typing import Any, NamedTuple
 from torch import Tensor
 
 from hyperproto._core.checks import check_integer, names_or_numbers
+from hyperproto._core.errors import InputError, MissingDataError
 from hyperproto._core.files import plain
 from hyperproto.data import ImageData
 from hyperproto.data.source import Unseen
 from hyperproto.evaluation.confidence import ConfidenceReport, TaskCalibration, uncalibrated
 from hyperproto.evaluation.predict import TaskPredictions, predict_split
 from hyperproto.evaluation.run_data import AnyRun, OpenRun, RunData, open_run
-from hyperproto.metrics import confusion_pairs, count_classes, error_quantiles, measure_open_set, top_accuracy
+from hyperproto.metrics import (
+    confusion_pairs,
+    count_classes,
+    error_quantiles,
+    measure_open_set,
+    top_accuracy,
+)
 from hyperproto.spaces import Classes, Range
 from hyperproto.spaces.tasks import Task, class_tasks
 from hyperproto.training.outputs import constant_measures
-from hyperproto_runtime.errors import InputError, MissingDataError
 
 TOP = 5
 LEVELS = (0.5, 0.9, 0.95)
@@ -36,7 +42,9 @@ class ClassRow:
 
 @dataclass(frozen=True)
 class Pair:
-    """A mistake: what is true, what was predicted, how often, and the share of the true class that is."""
+    """A mistake: what is true, what was predicted, how often, and the share of the true class that
+    is.
+    """
 
     label: str
     predicted: str
@@ -46,7 +54,8 @@ class Pair:
 
 @dataclass(frozen=True)
 class ClassReport:
-    """A class task. ``top_5`` is NaN where there are no more than five classes, or the space gives no scores.
+    """A class task. ``top_5`` is NaN where there are no more than five classes, or the space gives
+    no scores.
 
     ``confidence`` is None where the space gives no scores.
     """
@@ -62,7 +71,8 @@ class ClassReport:
 
 @dataclass(frozen=True)
 class RangeReport:
-    """A range: quantiles of the absolute error, the mean error, and the share of values beyond the bounds.
+    """A range: quantiles of the absolute error, the mean error, and the share of values beyond the
+    bounds.
 
     ``confidence`` is None where the run is not calibrated.
     """
@@ -102,10 +112,11 @@ class Evaluation:
     skipped : tuple of str
         Images that cannot be read and were left out.
     calibrated, fitted_here : bool
-        Whether the run is calibrated for these weights, and whether on this very data: then its confidence looks
-        better than it is.
+        Whether the run is calibrated for these weights, and whether on this very data: then its
+        confidence looks better than it is.
     unknown : dict of dict
-        For each class task how well unknown inputs are detected, where some were given; see :func:`measure_unknown`.
+        For each class task how well unknown inputs are detected, where some were given; see
+        :func:`measure_unknown`.
     predicted : Predicted, optional
         Every prediction, which :meth:`to_dict` leaves out.
     """
@@ -147,8 +158,8 @@ def evaluate_run(
     ----------
     run : path, or what ``open_run`` returned
     data : path, Source, or what ``hp.evaluate`` takes; optional
-        Other data than the run's own. Classes of a path or a Source are matched to those of the run by name; what is
-        a data set already must be prepared as it was for training.
+        Other data than the run's own. Classes of a path or a Source are matched to those of the run
+        by name; what is a data set already must be prepared as it was for training.
     split : {"test", "train", "all"}, optional
         Which split (default: "test", or "all" where the data has no test split).
     unseen : {"error", "missing"}
@@ -160,23 +171,35 @@ def evaluate_run(
     batch_size : int, optional
         (default: that of the run's own validation).
     unknown : path, or data that is prepared already; optional
-        Inputs of none of the classes: a folder of images at any depth, or a table for a run on a table. How well they
-        are detected is reported too.
+        Inputs of none of the classes: a folder of images at any depth, or a table for a run on a
+        table. How well they are detected is reported too.
     """
     check_integer(pairs, "pairs", at_least=0)
     run = open_run(run)
-    found, calibration = run.read(data, split=split, unseen=unseen, skip_corrupt=skip_corrupt), run.calibration
+    found, calibration = (
+        run.read(data, split=split, unseen=unseen, skip_corrupt=skip_corrupt),
+        run.calibration,
+    )
     fitted = uncalibrated(run.space) | ({} if calibration is None else calibration.tasks)
     options: Any = {"batch_size": batch_size or run.batch_size, "calibration": fitted}
     predictions, measures = predict_split(run.network, run.space, found.data, top=TOP, **options)
     if not measures:
-        raise InputError("Data to evaluate on", "have targets", "none", "To predict, no targets are needed.")
+        raise InputError(
+            "Data to evaluate on", "have targets", "none", "To predict, no targets are needed."
+        )
     detection = {}
     if unknown is not None:
-        others = predict_split(run.network, run.space, _unknown_data(run, unknown, skip_corrupt), top=1, **options)[0]
-        detection = {name: measure_unknown(predictions[name], others[name]) for name in class_tasks(run.space.tasks)}
+        others = predict_split(
+            run.network, run.space, _unknown_data(run, unknown, skip_corrupt), top=1, **options
+        )[0]
+        detection = {
+            name: measure_unknown(predictions[name], others[name])
+            for name in class_tasks(run.space.tasks)
+        }
     targets = {name: task.targets for name, task in predictions.items() if task.targets is not None}
-    fitted_on = ("", "") if calibration is None else tuple(map(calibration.origin.get, ("data", "split")))
+    fitted_on = (
+        ("", "") if calibration is None else tuple(map(calibration.origin.get, ("data", "split")))
+    )
     return Evaluation(
         run=str(run.record.folder),
         data=found.name,
@@ -200,7 +223,9 @@ def evaluate_run(
 def _unknown_data(run: OpenRun, given: Any, skip_corrupt: bool) -> Any:
     """Return inputs of none of the classes as the network takes them."""
     if not class_tasks(run.space.tasks):
-        raise InputError("unknown", "be left out where all tasks are numbers: only classes can be unknown")
+        raise InputError(
+            "unknown", "be left out where all tasks are numbers: only classes can be unknown"
+        )
     if not isinstance(given, str | Path):
         return given
     if not Path(given).exists():
@@ -209,12 +234,20 @@ def _unknown_data(run: OpenRun, given: Any, skip_corrupt: bool) -> Any:
 
 
 def report_task(
-    task: Task, predictions: TaskPredictions, *, pairs: int = 10, calibration: TaskCalibration | None = None
+    task: Task,
+    predictions: TaskPredictions,
+    *,
+    pairs: int = 10,
+    calibration: TaskCalibration | None = None,
 ) -> ClassReport | RangeReport:
     """Measure the predictions of one task; the ``pairs`` most frequent mistakes are kept."""
     predicted, targets = predictions.predicted, predictions.targets
     assert targets is not None
-    confidence = None if calibration is None else calibration.report(predictions.confidence, predicted, targets)
+    confidence = (
+        None
+        if calibration is None
+        else calibration.report(predictions.confidence, predicted, targets)
+    )
     if isinstance(task, Range):
         return _report_range(task, predicted, targets, confidence)
     return _report_classes(task, predictions, targets.long(), pairs, confidence)
@@ -226,10 +259,15 @@ def measure_unknown(known: TaskPredictions, unknown: TaskPredictions) -> dict[st
     Returns
     -------
     dict of float
-        What :func:`~hyperproto.metrics.measure_open_set` returns; "known" and "unknown", how many there are; and
-        "rejection", the share of unknown inputs that is called unknown, NaN where no threshold was fitted.
+        What :func:`~hyperproto.metrics.measure_open_set` returns; "known" and "unknown", how many
+        there are; and "rejection", the share of unknown inputs that is called unknown, NaN where no
+        threshold was fitted.
     """
-    scores, others, accepted = known.confidence.outliers, unknown.confidence.outliers, unknown.confidence.accepted
+    scores, others, accepted = (
+        known.confidence.outliers,
+        unknown.confidence.outliers,
+        unknown.confidence.accepted,
+    )
     assert known.targets is not None
     assert scores is not None
     assert others is not None
@@ -237,11 +275,19 @@ def measure_unknown(known: TaskPredictions, unknown: TaskPredictions) -> dict[st
     right = (known.predicted == known.targets)[present]
     counts = {"known": int(present.sum()), "unknown": len(others)}
     rejection = math.nan if accepted is None else float(1 - accepted.mean())
-    return {**counts, **measure_open_set(scores[present.numpy()], others, right), "rejection": rejection}
+    return {
+        **counts,
+        **measure_open_set(scores[present.numpy()], others, right),
+        "rejection": rejection,
+    }
 
 
 def _report_classes(
-    task: Classes, predictions: TaskPredictions, labels: Tensor, pairs: int, confidence: ConfidenceReport | None
+    task: Classes,
+    predictions: TaskPredictions,
+    labels: Tensor,
+    pairs: int,
+    confidence: ConfidenceReport | None,
 ) -> ClassReport:
     task.check(labels, "labels")
     names = names_or_numbers(task.names, task.num_classes)
@@ -252,15 +298,22 @@ def _report_classes(
     return ClassReport(
         labels=int(support.sum()),
         missing=len(labels) - int(support.sum()),
-        top_5=top_accuracy(predictions.top[:, :TOP], labels) if has_top and predictions.top is not None else math.nan,
+        top_5=top_accuracy(predictions.top[:, :TOP], labels)
+        if has_top and predictions.top is not None
+        else math.nan,
         mean_class_accuracy=float(recall[support > 0].mean()) if support.any() else math.nan,
         classes=tuple(ClassRow(*row) for row in zip(*columns, strict=True)),
-        pairs=tuple(Pair(names[true], names[wrong], n, n / int(support[true])) for true, wrong, n in mistakes),
+        pairs=tuple(
+            Pair(names[true], names[wrong], n, n / int(support[true]))
+            for true, wrong, n in mistakes
+        ),
         confidence=confidence,
     )
 
 
-def _report_range(task: Range, predicted: Tensor, values: Tensor, confidence: ConfidenceReport | None) -> RangeReport:
+def _report_range(
+    task: Range, predicted: Tensor, values: Tensor, confidence: ConfidenceReport | None
+) -> RangeReport:
     present = ~values.isnan()
     there = values[present].double()
     quantiles = error_quantiles(predicted, values, LEVELS)
@@ -269,7 +322,9 @@ def _report_range(task: Range, predicted: Tensor, values: Tensor, confidence: Co
         missing=len(values) - len(there),
         low=task.low,
         high=task.high,
-        quantiles={f"{100 * level:g}": error for level, error in zip(LEVELS, quantiles, strict=True)},
+        quantiles={
+            f"{100 * level:g}": error for level, error in zip(LEVELS, quantiles, strict=True)
+        },
         bias=float((predicted[present].double() - there).mean()),
         beyond=float(((there < task.low) | (there > task.high)).double().mean()),
         confidence=confidence,

@@ -4,13 +4,16 @@ from pathlib import Path
 from typing import Any
 
 from hyperproto._core.arrays import read_npy
+from hyperproto._core.errors import InputError, arg
 from hyperproto.evaluation.run_data import AnyRun, open_run, run_preprocessing, unlabeled
 from hyperproto.export import Exported, export_model
-from hyperproto_runtime.errors import InputError, arg
 
 
-def export_run(run: AnyRun, output: str | Path, data: Any = None, *, overwrite: bool = False) -> Exported:
-    """Write a stored run as a folder that predicts without torch, and compare the two on real inputs.
+def export_run(
+    run: AnyRun, output: str | Path, data: Any = None, *, overwrite: bool = False
+) -> Exported:
+    """Write a stored run as a folder that predicts without torch, and compare the two on real
+    inputs.
 
     Parameters
     ----------
@@ -18,8 +21,8 @@ def export_run(run: AnyRun, output: str | Path, data: Any = None, *, overwrite: 
     output : path
         The folder to write, new or empty; with ``overwrite`` it may hold another exported model.
     data : path or array, optional
-        Inputs to compare torch and onnxruntime on: images, tables, or for a run on arrays such rows, or a .npy file
-        of them (default: the data of the run).
+        Inputs to compare torch and onnxruntime on: images, tables, or for a run on arrays such
+        rows, or a .npy file of them (default: the data of the run).
     """
     run = open_run(run)
     record, calibration = run.record, run.calibration
@@ -34,7 +37,12 @@ def export_run(run: AnyRun, output: str | Path, data: Any = None, *, overwrite: 
         inputs = read_npy(Path(data)) if isinstance(data, str | Path) else data
     else:
         rule = "be given for a run that does not know its data: inputs to compare torch and onnxruntime on"
-        raise InputError("data", rule, "none", f"{arg('data', 'rows.npy')}, or run.export(folder, inputs) in Python.")
+        raise InputError(
+            "data",
+            rule,
+            "none",
+            f"{arg('data', 'rows.npy')}, or run.export(folder, inputs) in Python.",
+        )
     best = record.best if run.which == "best" else None
     measures = record.metrics if best is None else best["valid"]
     return export_model(
@@ -43,7 +51,9 @@ def export_run(run: AnyRun, output: str | Path, data: Any = None, *, overwrite: 
         run.space,
         inputs,
         preprocessing=preprocessing,
-        calibrations={} if calibration is None else {n: task.to_dict() for n, task in calibration.tasks.items()},
+        calibrations={}
+        if calibration is None
+        else {n: task.to_dict() for n, task in calibration.tasks.items()},
         measures=measures,
         overwrite=overwrite,
     )

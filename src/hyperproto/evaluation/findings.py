@@ -19,8 +19,8 @@ from hyperproto.training.outputs import constant_measures, mean_terms, measure, 
 
 Severity = Literal["error", "warning", "note"]
 FEWEST_EPOCHS, RISE, FLAT, PACE = 4, 1.1, 0.02, 0.8
-# Tables 1 and 3 of the paper: of 65 % with 100 classes 63 are left in 25 dimensions, where 0.07 is possible; 51 in 10
-# (0.28), 29 in 5 (0.64) and 6 in 3 (0.93)
+# Tables 1 and 3 of the paper: of 65 % with 100 classes 63 are left in 25 dimensions, where 0.07 is
+# possible; 51 in 10 (0.28), 29 in 5 (0.64) and 6 in 3 (0.93)
 LIMITS: dict[Severity, float] = {"error": 0.8, "warning": 0.5, "note": 0.25}
 GOOD_COSINE = 0.1
 LOOSE = 0.2  # how far above what is possible a placement may lie
@@ -97,8 +97,12 @@ class Evidence:
     @property
     def lr(self) -> float:
         """The largest learning rate."""
-        stored = [line.get("lr") for line in self.record.history] or [self.record.settings.get("lr")]
-        return max((float(rate) for rate in stored if isinstance(rate, int | float)), default=math.nan)
+        stored = [line.get("lr") for line in self.record.history] or [
+            self.record.settings.get("lr")
+        ]
+        return max(
+            (float(rate) for rate in stored if isinstance(rate, int | float)), default=math.nan
+        )
 
     @property
     def tasks(self) -> dict[str, Task]:
@@ -107,7 +111,9 @@ class Evidence:
 
     @property
     def on_sphere(self) -> tuple[SplitOutputs, ...]:
-        """The splits, where outputs are on a sphere; in other spaces their direction means nothing."""
+        """The splits, where outputs are on a sphere; in other spaces their
+        direction means nothing.
+        """
         return self.splits if isinstance(self.space, Sphere) else ()
 
     def measure(self, split: SplitOutputs) -> dict[str, float]:
@@ -132,7 +138,9 @@ def loss_not_finite(run: Evidence) -> Iterator[Finding]:
 
 
 def loss_course(run: Evidence) -> Iterator[Finding]:
-    """Find a loss that ends above its beginning, hardly moves, or goes as fast in its last fifth as on average."""
+    """Find a loss that ends above its beginning, hardly moves, or goes as fast in its last fifth as
+    on average.
+    """
     losses, lr = run.losses, run.lr
     if len(losses) < FEWEST_EPOCHS or not all(map(math.isfinite, losses)):
         return
@@ -173,13 +181,20 @@ def dimension_too_small(run: Evidence) -> Iterator[Finding]:
     for task, prototypes in run.space.prototypes_by_task().items():
         certificate, count, dim = prototypes.certificate, prototypes.num_classes, prototypes.dim
         cosine, bound = certificate.max_cosine, certificate.bound
-        evidence = {"max_cosine": cosine, "bound": bound, "dim": float(dim), "classes": float(count)}
+        evidence = {
+            "max_cosine": cosine,
+            "bound": bound,
+            "dim": float(dim),
+            "classes": float(count),
+        }
         about = f"{task}: the nearest of {count:,} prototypes in {dim} dimensions have cosine {cosine:.3f}"
         severity = next((name for name, limit in LIMITS.items() if bound > limit), None)
         if severity is not None:
             # the bound falls as dimensions are added
             dims = range(dim + 1, max(count, dim + 1) + 1)
-            enough = dims[bisect_left(dims, True, key=lambda d: separation_bound(count, d) <= GOOD_COSINE)]
+            enough = dims[
+                bisect_left(dims, True, key=lambda d: separation_bound(count, d) <= GOOD_COSINE)
+            ]
             by_prior = ", placed by a prior" if certificate.prior_agreement is not None else ""
             yield Finding(
                 "dimension too small",
@@ -188,7 +203,11 @@ def dimension_too_small(run: Evidence) -> Iterator[Finding]:
                 f"Use {enough} dimensions or more: there {GOOD_COSINE} is possible.",
                 evidence | {"enough": float(enough)},
             )
-        elif cosine > bound + LOOSE and cosine > LIMITS["warning"] and certificate.prior_agreement is None:
+        elif (
+            cosine > bound + LOOSE
+            and cosine > LIMITS["warning"]
+            and certificate.prior_agreement is None
+        ):
             yield Finding(
                 "prototypes badly separated",
                 "warning",
@@ -237,7 +256,9 @@ def collapsed_outputs(run: Evidence) -> Iterator[Finding]:
     """Find outputs that all lie in one direction, or predictions that are all one class."""
     for split in run.on_sphere:
         z = split.finite
-        differ = any(len(torch.unique(target[~target.isnan()])) > 1 for target in split.targets.values())
+        differ = any(
+            len(torch.unique(target[~target.isnan()])) > 1 for target in split.targets.values()
+        )
         if len(z) < FEWEST_OUTPUTS or not differ:
             continue
         length = float(normalize(z.double()).mean(dim=0).norm())
@@ -263,9 +284,14 @@ def never_predicted(run: Evidence) -> Iterator[Finding]:
             labels, ids = split.targets[name], split.predicted[name]
             support = torch.bincount(labels[labels >= 0].long(), minlength=task.num_classes)
             predicted = torch.bincount(ids[ids >= 0], minlength=task.num_classes)
-            never, seen = ((support >= SUPPORT) & (predicted == 0)).nonzero().flatten(), int((support > 0).sum())
+            never, seen = (
+                ((support >= SUPPORT) & (predicted == 0)).nonzero().flatten(),
+                int((support > 0).sum()),
+            )
             if len(never):
-                names = ", ".join(map(str, task.decode(never[:LISTED]))) + (", ..." if len(never) > LISTED else "")
+                names = ", ".join(map(str, task.decode(never[:LISTED]))) + (
+                    ", ..." if len(never) > LISTED else ""
+                )
                 yield Finding(
                     "classes never predicted",
                     "warning",
@@ -276,7 +302,9 @@ def never_predicted(run: Evidence) -> Iterator[Finding]:
 
 
 def targets_at_bound(run: Evidence) -> Iterator[Finding]:
-    """Find numbers many of which are at a bound or beyond it: there they cannot be distinguished."""
+    """Find numbers many of which are at a bound or beyond it: there they cannot
+    be distinguished.
+    """
     for name, task in range_tasks(run.tasks).items() if run.splits else ():
         values = run.splits[0].targets[name].double()
         values, slack = values[~values.isnan()], 1e-6 * (task.high - task.low)

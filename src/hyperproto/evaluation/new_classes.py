@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from hyperproto._core.checks import check_directions, check_integer, choose
+from hyperproto._core.errors import InputError
 from hyperproto.data.source import MISSING, Split, join
 from hyperproto.defaults import REPLAY_PER_CLASS, choose_new_class_settings
 from hyperproto.evaluation.class_change import Changed, report_change
@@ -30,9 +31,11 @@ from hyperproto.sphere import normalize
 from hyperproto.training import Run, fit, read_run
 from hyperproto.training.fit import kind_of
 from hyperproto.training.outputs import stack_outputs
-from hyperproto_runtime.errors import InputError
 
-MOST_COSINE, PUSH_STEPS = 0.0, 100  # of a new class that is trained, to any other, where there is room
+MOST_COSINE, PUSH_STEPS = (
+    0.0,
+    100,
+)  # of a new class that is trained, to any other, where there is room
 NO_DIRECTION = 1e-6  # a mean of unit vectors shorter than this has none
 
 
@@ -53,47 +56,55 @@ def add_classes(
     folder: str | Path | None = None,
     **settings: Any,
 ) -> Changed:
-    """Return a trained model that knows more classes, and a report of what that did to the old ones.
+    """Return a trained model that knows more classes, and a report of what that did to the old
+    ones.
 
-    Ids and prototypes of the old classes stay as they are. The given model is not changed: "train" trains a copy, the
-    other ways share its network.
+    Ids and prototypes of the old classes stay as they are. The given model is not changed: "train"
+    trains a copy, the other ways share its network.
 
     Parameters
     ----------
     run : Run, pair (network, space), or path
-        What ``fit`` or ``load`` returned, or a run's folder. The space must be a sphere, :class:`hyperproto.Space`.
+        What ``fit`` or ``load`` returned, or a run's folder. The space must be a sphere,
+        :class:`hyperproto.Space`.
     inputs : array or tensor, shape (n, ...), or list of paths
-        Examples of the new classes, prepared as for training, or image files of a stored run, here and below. A
-        few each will do; how="prior" needs none.
+        Examples of the new classes, prepared as for training, or image files of a stored run, here
+        and below. A few each will do; how="prior" needs none.
     labels : sequence, shape (n,)
-        Their names; ids, counted on from the old ones, where classes have no names or ``names`` lists them.
+        Their names; ids, counted on from the old ones, where classes have no names or ``names``
+        lists them.
     how : {"auto", "mean", "train", "prior"}
-        "mean" puts each new prototype at the mean direction of its examples' outputs, without training. "train" moves
-        it from there away from all others, and trains on the new examples and replayed old ones: a mean attracts old
-        classes. "prior" puts it among the old classes that a semantic prior finds similar, without any example.
-        "auto" is "prior" with a prior, "train" with a replay, else "mean".
+        "mean" puts each new prototype at the mean direction of its examples' outputs, without
+        training. "train" moves it from there away from all others, and trains on the new examples
+        and replayed old ones: a mean attracts old classes. "prior" puts it among the old classes
+        that a semantic prior finds similar, without any example. "auto" is "prior" with a prior,
+        "train" with a replay, else "mean".
     names : sequence of str, optional
         The new classes in their order (default: those among the labels, sorted).
     prior : optional
-        For how="prior": word vectors, a taxonomy, ... over old and new classes; see :func:`hyperproto.place`.
+        For how="prior": word vectors, a taxonomy, ... over old and new classes; see
+        :func:`hyperproto.place`.
     replay : pair (inputs, targets), optional
-        For how="train": examples of old classes in the form ``fit`` takes. Without them old classes are forgotten.
+        For how="train": examples of old classes in the form ``fit`` takes. Without them old classes
+        are forgotten.
     replay_per_class : int, default 20
         How many of each old class to replay at most.
     old_valid, new_valid : pair (inputs, targets), optional
-        Examples that are not trained on, to measure old and new classes on, new ones with labels as above (default:
-        the replayed and the new examples themselves; the report says so).
+        Examples that are not trained on, to measure old and new classes on, new ones with labels as
+        above (default: the replayed and the new examples themselves; the report says so).
     task : str, optional
         Which class task, where the space has several.
     seed, **settings
-        For how="train": as for ``fit`` (default: :func:`hyperproto.defaults.choose_new_class_settings`).
+        For how="train": as for ``fit`` (default:
+        :func:`hyperproto.defaults.choose_new_class_settings`).
     folder : path, optional
         Where to store the new run, for ``load``.
 
     Returns
     -------
     Changed
-        A pair (run, report). A warning says where the old classes lost more than a point of accuracy.
+        A pair (run, report). A warning says where the old classes lost more than a point of
+        accuracy.
     """
     choose(how, dict.fromkeys(("auto", "mean", "train", "prior")), what="way to add classes")
     if how == "auto":
@@ -106,7 +117,9 @@ def add_classes(
     _check_arguments(how, examples, prior, replayed, settings)
     points, method = _new_points(how, model, task, added, examples, prior)
     placed = old.append(len(added) if isinstance(added[0], int) else added, points, method=method)
-    changed = replace(model, space=with_prototypes(space, task, placed), folder=Path(folder) if folder else None)
+    changed = replace(
+        model, space=with_prototypes(space, task, placed), folder=Path(folder) if folder else None
+    )
     if examples is not None and replayed is not None and how == "train":
         per_class = check_integer(replay_per_class, "replay_per_class", at_least=1)
         data = join(draw_replay(replayed, task, per_class=per_class, seed=seed), examples)
@@ -115,7 +128,9 @@ def add_classes(
     new_data = examples if new_valid is None else new_examples(model, task, added, *new_valid)
     notes = []
     if old_valid is None and old_data is not None:
-        notes.append("Old classes are measured on what could be replayed, which may have been trained on.")
+        notes.append(
+            "Old classes are measured on what could be replayed, which may have been trained on."
+        )
     if new_valid is None and new_data is not None:
         notes.append("New classes are measured on the very examples given.")
     return report_change(how, added, model, changed, task, (old_data, old_data), new_data, notes)
@@ -129,7 +144,8 @@ def remove_classes(
     task: str | None = None,
     folder: str | Path | None = None,
 ) -> Changed:
-    """Return a trained model without some classes, and a report of how good it is on the others before and after.
+    """Return a trained model without some classes, and a report of how good it is on the others
+    before and after.
 
     Parameters
     ----------
@@ -152,35 +168,58 @@ def remove_classes(
         kept = torch.tensor([index for index in range(old.num_classes) if index not in removed])
         ids = moved_ids(kept, old.num_classes)[before.targets[task].long()]
         after = Split(before.inputs, before.targets | {task: ids})
-        before = Split(before.inputs, before.targets | {task: kept[ids].masked_fill(ids < 0, MISSING)})
+        before = Split(
+            before.inputs, before.targets | {task: kept[ids].masked_fill(ids < 0, MISSING)}
+        )
     placed = old.remove(classes)
-    changed = replace(model, space=with_prototypes(space, task, placed), folder=Path(folder) if folder else None)
+    changed = replace(
+        model, space=with_prototypes(space, task, placed), folder=Path(folder) if folder else None
+    )
     names = tuple(index if old.names is None else old.names[index] for index in removed)
     return report_change("remove", names, model, changed, task, (before, after))
 
 
 def rename_classes(
-    run: AnyModel, names: Mapping[str, str], *, task: str | None = None, folder: str | Path | None = None
+    run: AnyModel,
+    names: Mapping[str, str],
+    *,
+    task: str | None = None,
+    folder: str | Path | None = None,
 ) -> Changed:
-    """Return a trained model with other names for some classes, ``{old: new}``; its predictions are the same.
+    """Return a trained model with other names for some classes, ``{old: new}``; its predictions are
+    the same.
 
     ``run``, ``task`` and ``folder`` are as for :func:`add_classes`.
     """
     model, space, task = open_sphere(run, task)
     placed = space.prototypes_by_task()[task].rename(names)
-    changed = replace(model, space=with_prototypes(space, task, placed), folder=Path(folder) if folder else None)
+    changed = replace(
+        model, space=with_prototypes(space, task, placed), folder=Path(folder) if folder else None
+    )
     return report_change("rename", tuple(names.values()), model, changed, task)
 
 
 def _new_points(
-    how: str, model: Run, task: str, added: Sequence[str | int], examples: Split | None, prior: object | None
+    how: str,
+    model: Run,
+    task: str,
+    added: Sequence[str | int],
+    examples: Split | None,
+    prior: object | None,
 ) -> tuple[Tensor, str]:
-    """Return where the prototypes of new classes go, shape (len(added), axes), and how that was found."""
+    """Return where the prototypes of new classes go, shape (len(added), axes), and how that was
+    found.
+    """
     assert isinstance(model.space, Sphere)
     old = model.space.prototypes_by_task()[task]
     if how == "prior":
-        names = None if old.names is None or isinstance(added[0], int) else (*old.names, *map(str, added))
-        # a point far from the others would be better separated, and no output would come near it untrained
+        names = (
+            None
+            if old.names is None or isinstance(added[0], int)
+            else (*old.names, *map(str, added))
+        )
+        # a point far from the others would be better separated, and no output would come near it
+        # untrained
         points = points_by_similarity(old, names, len(added), prior)
         return points, "among the classes that a prior finds similar"
     assert examples is not None
@@ -193,19 +232,27 @@ def _new_points(
 
 
 def _train(model: Run, changed: Run, data: Split, settings: dict[str, Any]) -> Run:
-    """Train a copy of a model's network in the space of ``changed``; what was cut off in its folder is resumed."""
+    """Train a copy of a model's network in the space of ``changed``; what was cut off in its folder
+    is resumed.
+    """
     options = choose_new_class_settings(len(data), kind_of(data.inputs)) | settings
     if model.folder is not None:
         record = read_run(model.folder)
         options |= {"preprocessing": record.preprocessing, "spec": record.spec}
     folder, pair = changed.folder, (data.inputs, changed.space.in_user_form(data.targets))
     cut_off = folder is not None and not (folder / NEW_CLASSES).is_file()  # or not started
-    return fit(copy.deepcopy(model.network), changed.space, pair, folder=folder, resume=cut_off, **options)
+    return fit(
+        copy.deepcopy(model.network), changed.space, pair, folder=folder, resume=cut_off, **options
+    )
 
 
 @torch.no_grad()
-def mean_directions(network: nn.Module, space: Sphere, task: str, inputs: Any, groups: Tensor, count: int) -> Tensor:
-    """Return the mean direction of the outputs of each group of inputs, on a task's axes. Shape (count, axes)."""
+def mean_directions(
+    network: nn.Module, space: Sphere, task: str, inputs: Any, groups: Tensor, count: int
+) -> Tensor:
+    """Return the mean direction of the outputs of each group of inputs, on a task's axes. Shape
+    (count, axes).
+    """
     part = stack_outputs(network, inputs)[:, space.named_heads()[task].axes].cpu().double()
     check_directions(part)
     sums = part.new_zeros(count, part.shape[1]).index_add_(0, groups, normalize(part))
@@ -219,11 +266,13 @@ def mean_directions(network: nn.Module, space: Sphere, task: str, inputs: Any, g
 
 
 def push_apart(points: Tensor, others: Tensor) -> Tensor:
-    """Move points, shape (n, dim), away from others, shape (m, dim), and each other until no cosine is above 0.
+    """Move points, shape (n, dim), away from others, shape (m, dim), and each other until no cosine
+    is above 0.
 
-    Where that is not possible they end as far as a hundred steps get. A class can be trained to a point off its mean,
-    but not told from another whose point is near. Each step is the mean of the projections away from what is too near
-    (Cimmino, 1938): their sum would move many new classes to one point.
+    Where that is not possible they end as far as a hundred steps get. A class can be trained to a
+    point off its mean, but not told from another whose point is near. Each step is the mean of the
+    projections away from what is too near (Cimmino, 1938): their sum would move many new classes to
+    one point.
     """
     for _ in range(PUSH_STEPS):
         every = torch.cat([others, points])
@@ -237,11 +286,18 @@ def push_apart(points: Tensor, others: Tensor) -> Tensor:
 
 
 def _check_arguments(
-    how: str, examples: Split | None, prior: object | None, replay: Split | None, settings: dict[str, Any]
+    how: str,
+    examples: Split | None,
+    prior: object | None,
+    replay: Split | None,
+    settings: dict[str, Any],
 ) -> None:
     """Refuse arguments that a way lacks, or that have no part in it."""
     if how != "prior" and examples is None:
-        rule, advice = f'be examples of the new classes for how="{how}"', 'Without examples use how="prior".'
+        rule, advice = (
+            f'be examples of the new classes for how="{how}"',
+            'Without examples use how="prior".',
+        )
         raise InputError("inputs", rule, "none", advice)
     if (prior is None) == (how == "prior"):
         raise InputError("prior", 'be given for how="prior", and only for it', f'how="{how}"')

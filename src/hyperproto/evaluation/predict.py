@@ -11,19 +11,19 @@ from accelerate import Accelerator
 from torch import Tensor, nn
 
 from hyperproto._core.checks import check_integer, names_or_numbers
+from hyperproto._core.errors import InputError
 from hyperproto._core.files import as_path
 from hyperproto.data import ImageData
 from hyperproto.defaults import INFERENCE_BATCH_SIZE
 from hyperproto.evaluation.confidence import Confidence, TaskCalibration
 from hyperproto.evaluation.run_data import AnyRun, open_run
+from hyperproto.runtime.predictor import describe_classes
 from hyperproto.spaces import Classes, OutputSpace, Sphere
 from hyperproto.spaces.output_space import UNNAMED, TaskSpace
 from hyperproto.spaces.space import PrototypeHead
 from hyperproto.spaces.tasks import class_tasks
 from hyperproto.spaces.top_k import TopK
 from hyperproto.training.outputs import add_terms, mean_terms, measure, network_outputs
-from hyperproto_runtime.errors import InputError
-from hyperproto_runtime.predictor import describe_classes
 
 UNKNOWN = "unknown"
 
@@ -39,7 +39,8 @@ class TaskPredictions:
     targets : Tensor, shape (n,), or None
         What is true, where the data says so.
     top, top_scores : Tensor, shape (n, k), or None
-        For classes of a space that gives scores: the k best, the predicted one first, and their cosines or logits.
+        For classes of a space that gives scores: the k best, the predicted one first, and their
+        cosines or logits.
     confidence : Confidence
         What a calibration says about each prediction, its probabilities of the k best.
     """
@@ -60,7 +61,8 @@ def collect_outputs(
     batch_size: int = INFERENCE_BATCH_SIZE,
     rows: Tensor | None = None,
 ) -> tuple[Tensor, dict[str, Tensor]]:
-    """Run a network over data in evaluation mode: outputs of shape (n, dim), and targets by task where there are any.
+    """Run a network over data in evaluation mode: outputs of shape (n, dim), and targets by task
+    where there are any.
 
     Arguments are those of :func:`~hyperproto.training.outputs.network_outputs`.
     """
@@ -70,11 +72,15 @@ def collect_outputs(
     targets: dict[str, list[Tensor]] = {}
     for z, batch in network_outputs(network, data, batch_size=batch_size, rows=rows, device=device):
         outputs.append(z)
-        for name, target in {UNNAMED: batch}.items() if isinstance(batch, Tensor) else batch.items():
+        for name, target in (
+            {UNNAMED: batch}.items() if isinstance(batch, Tensor) else batch.items()
+        ):
             targets.setdefault(name, []).append(target)
     joined = {name: torch.cat(parts) for name, parts in targets.items()}
     if isinstance(space, TaskSpace) and len(joined) == len(space.names) == 1:
-        joined = dict(zip(space.names, joined.values(), strict=True))  # one task, whatever the data calls it
+        joined = dict(
+            zip(space.names, joined.values(), strict=True)
+        )  # one task, whatever the data calls it
     return torch.cat(outputs), joined
 
 
@@ -88,10 +94,11 @@ def predict_split(
     top: int = 5,
     calibration: Mapping[str, TaskCalibration] | None = None,
 ) -> tuple[dict[str, TaskPredictions], dict[str, float]]:
-    """Return predictions by task (an unnamed one is called "target"), and the measures as training reports them.
+    """Return predictions by task (an unnamed one is called "target"), and the measures as training
+    reports them.
 
-    Of the scores of all classes only the ``top`` best of each example are kept. Without targets there are no
-    measures.
+    Of the scores of all classes only the ``top`` best of each example are kept. Without targets
+    there are no measures.
 
     Parameters
     ----------
@@ -107,25 +114,39 @@ def predict_split(
         By task; gives each prediction its confidence.
     """
     top = check_integer(top, "top", at_least=1)
-    z, targets = collect_outputs(network, space, data, batch_size=check_integer(batch_size, "batch_size", at_least=1))
+    z, targets = collect_outputs(
+        network, space, data, batch_size=check_integer(batch_size, "batch_size", at_least=1)
+    )
     tensors: dict[str, dict[str, list[Tensor]]] = {}
     confidence: dict[str, list[Confidence]] = {}
     sums: dict[str, tuple[float, int]] = {}
     for rows in torch.split(torch.arange(len(z), device=z.device), batch_size):
         predictions = space.predict_by_task(z[rows])
         if targets:
-            add_terms(sums, measure(space, predictions, {name: target[rows] for name, target in targets.items()}))
+            add_terms(
+                sums,
+                measure(
+                    space, predictions, {name: target[rows] for name, target in targets.items()}
+                ),
+            )
         for name, predicted in predictions.items():
             fitted = (calibration or {}).get(name)
-            scores, best = _rank(space, name, z[rows], predicted, top, all_scores=fitted is not None)
+            scores, best = _rank(
+                space, name, z[rows], predicted, top, all_scores=fitted is not None
+            )
             columns = {"predicted": predicted} | (
                 {} if best is None else {"top": best.ids, "top_scores": best.values}
             )
             for key, values in columns.items():
                 tensors.setdefault(name, {}).setdefault(key, []).append(values.cpu())
             if fitted is not None:
-                norms, ids = output_norms(space, name, z[rows]), None if best is None else best.ids.cpu()
-                confidence.setdefault(name, []).append(fitted.describe(predicted.cpu(), scores, norms, ids))
+                norms, ids = (
+                    output_norms(space, name, z[rows]),
+                    None if best is None else best.ids.cpu(),
+                )
+                confidence.setdefault(name, []).append(
+                    fitted.describe(predicted.cpu(), scores, norms, ids)
+                )
     return {
         name: TaskPredictions(
             **{key: torch.cat(values) for key, values in columns.items()},
@@ -137,7 +158,9 @@ def predict_split(
 
 
 def output_norms(space: OutputSpace, task: str, z: Tensor) -> Tensor:
-    """Return the lengths of the outputs on the axes that a task reads, shape (n,) of float64 on the CPU."""
+    """Return the lengths of the outputs on the axes that a task reads, shape (n,) of float64 on the
+    CPU.
+    """
     part: Tensor = z[:, space.named_heads()[task].axes] if isinstance(space, TaskSpace) else z
     return part.cpu().double().square().sum(dim=1).sqrt()
 
@@ -145,9 +168,11 @@ def output_norms(space: OutputSpace, task: str, z: Tensor) -> Tensor:
 def _rank(
     space: OutputSpace, task: str, z: Tensor, predicted: Tensor, top: int, *, all_scores: bool
 ) -> tuple[Tensor | None, TopK | None]:
-    """Return the scores of all classes and the ``top`` best, the predicted one first; None where there are none.
+    """Return the scores of all classes and the ``top`` best, the predicted one first; None where
+    there are none.
 
-    Where there are many classes, which ``predict`` goes through in blocks, all scores are only computed on demand.
+    Where there are many classes, which ``predict`` goes through in blocks, all scores are only
+    computed on demand.
     """
     if not isinstance(space, TaskSpace) or not isinstance(space.tasks[task], Classes):
         return None, None
@@ -156,7 +181,11 @@ def _rank(
         return head.scores(z) if all_scores else None, head.top_k(z, top)
     scores: Tensor = head.scores(z)
     # the predicted class first, whatever order topk gives equals
-    ids = scores.scatter(1, predicted[:, None], torch.inf).topk(min(top, scores.shape[1]), dim=1).indices
+    ids = (
+        scores.scatter(1, predicted[:, None], torch.inf)
+        .topk(min(top, scores.shape[1]), dim=1)
+        .indices
+    )
     return scores, TopK(scores.gather(1, ids), ids)
 
 
@@ -167,12 +196,13 @@ class FilePredictions:
     Attributes
     ----------
     rows : list of dict
-        ``{"file": ..., "predictions": {task: ...}}`` in the order of the files; a table's also have "row", from 1. A
-        class task's prediction is ``{"name", "cosine", "top": [{"name", "cosine"}, ...]}``, a range's a number.
-        Spaces other than the sphere have "score" in place of "cosine". Where the run is calibrated for these weights
-        each class also has its "probability"; a class task's prediction also the names in its "set" and, where a
-        threshold was fitted, whether it is "unknown", in which case that is its "name"; a range's prediction is
-        ``{"value", "low", "high"}``.
+        ``{"file": ..., "predictions": {task: ...}}`` in the order of the files; a table's also have
+        "row", from 1. A class task's prediction is ``{"name", "cosine", "top": [{"name", "cosine"},
+        ...]}``, a range's a number. Spaces other than the sphere have "score" in place of "cosine".
+        Where the run is calibrated for these weights each class also has its "probability"; a class
+        task's prediction also the names in its "set" and, where a threshold was fitted, whether it
+        is "unknown", in which case that is its "name"; a range's prediction is ``{"value", "low",
+        "high"}``.
     skipped : tuple of Path
         Images that cannot be read and were left out.
     """
@@ -190,8 +220,8 @@ def predict_files(
     ----------
     run : path, or what ``open_run`` returned
     paths : iterable of path
-        Image files and folders of such, at any depth; for a run on a table, tables that have its columns, or the
-        column of its images.
+        Image files and folders of such, at any depth; for a run on a table, tables that have its
+        columns, or the column of its images.
     top : int, default 3
         How many classes to name for each class task.
     skip_corrupt : bool, default False
@@ -202,7 +232,10 @@ def predict_files(
         raise InputError("paths", "be at least one file", "none")
     data, origins = run.read_unlabeled(given, skip_corrupt=skip_corrupt)
     calibration = run.calibration
-    options: Any = {"batch_size": run.batch_size, "calibration": None if calibration is None else calibration.tasks}
+    options: Any = {
+        "batch_size": run.batch_size,
+        "calibration": None if calibration is None else calibration.tasks,
+    }
     tasks, _ = predict_split(run.network, run.space, data, top=top, **options)
     columns = {name: _describe(run.space, name, predictions) for name, predictions in tasks.items()}
     rows = [
@@ -220,7 +253,10 @@ def _describe(space: TaskSpace, name: str, predictions: TaskPredictions) -> list
         if confidence.intervals is None:
             return values
         ends = confidence.intervals.tolist()
-        return [{"value": value, "low": low, "high": high} for value, (low, high) in zip(values, ends, strict=True)]
+        return [
+            {"value": value, "low": low, "high": high}
+            for value, (low, high) in zip(values, ends, strict=True)
+        ]
     task = class_tasks(space.tasks)[name]
     names = np.array(names_or_numbers(task.names, task.num_classes), dtype=object)
     about = {"cosine" if isinstance(space, Sphere) else "score": predictions.top_scores.numpy()}
@@ -228,4 +264,6 @@ def _describe(space: TaskSpace, name: str, predictions: TaskPredictions) -> list
     sets = None
     if confidence.set_sizes is not None and confidence.set_members is not None:
         sets = np.split(confidence.set_members, np.cumsum(confidence.set_sizes)[:-1])
-    return describe_classes(names, predictions.top.numpy(), about, {}, sets, confidence.accepted, UNKNOWN)
+    return describe_classes(
+        names, predictions.top.numpy(), about, {}, sets, confidence.accepted, UNKNOWN
+    )

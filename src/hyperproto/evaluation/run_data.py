@@ -1,4 +1,6 @@
-"""What a stored run brings: network, space and calibration; its own data, other data, inputs without labels."""
+"""What a stored run brings: network, space and calibration; its own data, other data, inputs
+without labels.
+"""
 
 import hashlib
 import inspect
@@ -11,15 +13,31 @@ from typing import Any, NamedTuple, TypeAlias
 from torch import Tensor, nn
 
 from hyperproto._core.checks import choose
+from hyperproto._core.errors import InputError, InputTypeError, MissingDataError, arg
 from hyperproto._core.files import read_json
-from hyperproto.data import Arrays, Bounds, ImageData, ImageFiles, Labels, Source, Split, training_data
-from hyperproto.data.preprocessing import Preprocessing, TablePreprocessing, join_rows, preprocessing_from_dict
+from hyperproto.data import (
+    Arrays,
+    Bounds,
+    ImageData,
+    ImageFiles,
+    Labels,
+    Source,
+    Split,
+    training_data,
+)
+from hyperproto.data.preprocessing import (
+    Preprocessing,
+    TablePreprocessing,
+    join_rows,
+    preprocessing_from_dict,
+)
 from hyperproto.data.readers import OWN, READERS, detect, read_data
 from hyperproto.data.source import MISSING, Target, Unseen, class_targets, join
 from hyperproto.data.table_files import is_table, read_columns
 from hyperproto.data.tables import encode_rows
 from hyperproto.defaults import INFERENCE_BATCH_SIZE
 from hyperproto.evaluation.confidence import Calibration
+from hyperproto.runtime.images import EXTENSIONS
 from hyperproto.spaces import Classes, OutputSpace, Range
 from hyperproto.spaces.output_space import TaskSpace
 from hyperproto.spaces.tasks import Task, class_tasks, range_tasks
@@ -27,8 +45,6 @@ from hyperproto.spec import DataSpec, ResolvedSettings
 from hyperproto.training import RunRecord, load, read_run
 from hyperproto.training.build import cut_source
 from hyperproto.training.load import CALIBRATION
-from hyperproto_runtime.errors import InputError, InputTypeError, MissingDataError, arg
-from hyperproto_runtime.images import EXTENSIONS
 
 LARGEST_BATCH = 2**14  # whatever a config says
 
@@ -64,9 +80,14 @@ class OpenRun:
 
     @property
     def batch_size(self) -> int:
-        """How many examples the run validated at once, so that measures agree with its own to the bit."""
+        """How many examples the run validated at once, so that measures agree with its own to the
+        bit.
+        """
         try:
-            return min(LARGEST_BATCH, ResolvedSettings.from_dict(self.record.settings).validation_batch_size)
+            return min(
+                LARGEST_BATCH,
+                ResolvedSettings.from_dict(self.record.settings).validation_batch_size,
+            )
         except (KeyError, TypeError, ValueError, ZeroDivisionError):
             return INFERENCE_BATCH_SIZE
 
@@ -91,7 +112,12 @@ class OpenRun:
         return calibration
 
     def read(
-        self, data: Any = None, *, split: str | None = None, unseen: Unseen = "error", skip_corrupt: bool = False
+        self,
+        data: Any = None,
+        *,
+        split: str | None = None,
+        unseen: Unseen = "error",
+        skip_corrupt: bool = False,
     ) -> RunData:
         """Read data as the network takes them, with the targets of the run.
 
@@ -99,10 +125,14 @@ class OpenRun:
         """
         if data is not None and not isinstance(data, str | Path | Source):
             return RunData("data", split or "all", data, None)
-        source = data if isinstance(data, Source) else self.read_source(data, split=split, unseen=unseen)
+        source = (
+            data if isinstance(data, Source) else self.read_source(data, split=split, unseen=unseen)
+        )
         name = split or ("all" if source.test is None else "test")
         chosen, spec = _choose_split(source, name), self.record.spec
-        matched = Split(chosen.inputs, _match_targets(chosen.targets, source.targets, self.space.tasks, unseen))
+        matched = Split(
+            chosen.inputs, _match_targets(chosen.targets, source.targets, self.space.tasks, unseen)
+        )
         skip_corrupt |= spec is not None and spec.data.skip_corrupt  # as it was trained
         prepared = _prepare(matched, run_preprocessing(self.record, source), skip_corrupt)
         return RunData(source.name, name, prepared, source)
@@ -110,10 +140,12 @@ class OpenRun:
     def read_source(
         self, path: str | Path | None = None, *, split: str | None = None, unseen: Unseen = "error"
     ) -> Source:
-        """Read the data that a run was trained on, or other data the same way; without a split named, as a whole.
+        """Read the data that a run was trained on, or other data the same way; without a split
+        named, as a whole.
 
-        For the split "train" the training part of its own data is what it was trained on: not what it was validated
-        on. Where the run does not say how its data was read, other data is read as what it is detected to be.
+        For the split "train" the training part of its own data is what it was trained on: not what
+        it was validated on. Where the run does not say how its data was read, other data is read as
+        what it is detected to be.
         """
         record, tasks = self.record, self.space.tasks
         if record.spec is not None:
@@ -131,18 +163,27 @@ class OpenRun:
             if record.spec is None and reader == "table":
                 options |= _table_columns(record, tasks)
             if split is None:
-                options = {key: value for key, value in options.items() if key != "test"} | {"held_out": 0.0}
-        stored = run_preprocessing(record) if reader == "table" and record.preprocessing is not None else None
+                options = {key: value for key, value in options.items() if key != "test"} | {
+                    "held_out": 0.0
+                }
+        stored = (
+            run_preprocessing(record)
+            if reader == "table" and record.preprocessing is not None
+            else None
+        )
         encoder = stored.encoder if isinstance(stored, TablePreprocessing) else None
         source = read_data(replace(spec, options=options), path, targets=targets, encoder=encoder)
         if split == "train" and record.spec is not None and not other:
-            source = replace(source, train=cut_source(source, spec, seed=record.spec.train.seed).train)
+            source = replace(
+                source, train=cut_source(source, spec, seed=record.spec.train.seed).train
+            )
         return source
 
     def read_unlabeled(
         self, paths: Iterable[Path], *, skip_corrupt: bool = False
     ) -> tuple[Arrays | ImageData, list[dict[str, Any]]]:
-        """Return inputs without targets, prepared as the run's training data was, and where each came from.
+        """Return inputs without targets, prepared as the run's training data was, and where each
+        came from.
 
         Parameters are those of :func:`~hyperproto.evaluation.predict_files`.
         """
@@ -151,7 +192,9 @@ class OpenRun:
         data = _prepare(Split(inputs, {}), preprocessing, skip_corrupt)
         if isinstance(inputs, ImageFiles) and isinstance(data, ImageData) and data.skipped:
             left_out = set(data.skipped)
-            origins = [origin for origin, path in zip(origins, inputs, strict=True) if path not in left_out]
+            origins = [
+                origin for origin, path in zip(origins, inputs, strict=True) if path not in left_out
+            ]
         return data, origins
 
 
@@ -159,9 +202,14 @@ AnyRun: TypeAlias = str | Path | OpenRun
 
 
 def open_run(
-    run: AnyRun, *, which: str = "last", network: nn.Module | None = None, space: OutputSpace | None = None
+    run: AnyRun,
+    *,
+    which: str = "last",
+    network: nn.Module | None = None,
+    space: OutputSpace | None = None,
 ) -> OpenRun:
-    """Open a stored run, to evaluate it, predict with it, and so on; an open one is returned as it is.
+    """Open a stored run, to evaluate it, predict with it, and so on; an open one is returned as it
+    is.
 
     Parameters
     ----------
@@ -170,8 +218,8 @@ def open_run(
     which : {"last", "best"}
         The weights after the last epoch, or after the best.
     network, space : optional
-        For a network or a space of your own, as for :func:`~hyperproto.training.load.load`; the space must say what
-        its tasks are.
+        For a network or a space of your own, as for :func:`~hyperproto.training.load.load`; the
+        space must say what its tasks are.
     """
     if isinstance(run, OpenRun):
         return run
@@ -179,7 +227,9 @@ def open_run(
     network, space = load(run, which=which, network=network, space=space)
     if not isinstance(space, TaskSpace):
         advice = "hp.evaluate measures any space."
-        raise InputTypeError("space", "say what its tasks are, as hp.Space does", type(space).__name__, advice)
+        raise InputTypeError(
+            "space", "say what its tasks are, as hp.Space does", type(space).__name__, advice
+        )
     return OpenRun(record, which, network, space)
 
 
@@ -197,7 +247,9 @@ def _choose_split(source: Source, name: str) -> Split:
 
 def _prepare(split: Split, preprocessing: Preprocessing, skip_corrupt: bool) -> Arrays | ImageData:
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=".* cannot be read and are left out")  # `skipped` says so
+        warnings.filterwarnings(
+            "ignore", message=".* cannot be read and are left out"
+        )  # `skipped` says so
         return training_data(split, preprocessing, skip_corrupt=skip_corrupt)
 
 
@@ -215,13 +267,23 @@ def run_preprocessing(record: RunRecord, source: Source | None = None) -> Prepro
     try:
         return preprocessing_from_dict(stored)
     except (AttributeError, KeyError, TypeError) as error:
-        raise InputError(f'The preprocessing of "{record.folder}"', "be complete", repr(error)) from None
+        raise InputError(
+            f'The preprocessing of "{record.folder}"', "be complete", repr(error)
+        ) from None
 
 
 def _known_targets(tasks: Mapping[str, Task], reader: str) -> dict[str, Target]:
-    """Return the run's tasks by the names the reader gives them; without class names there is nothing to know."""
-    targets: dict[str, Target] = {name: Bounds(task.low, task.high) for name, task in range_tasks(tasks).items()}
-    targets |= {name: Labels(task.names) for name, task in class_tasks(tasks).items() if task.names is not None}
+    """Return the run's tasks by the names the reader gives them; without class names there is
+    nothing to know.
+    """
+    targets: dict[str, Target] = {
+        name: Bounds(task.low, task.high) for name, task in range_tasks(tasks).items()
+    }
+    targets |= {
+        name: Labels(task.names)
+        for name, task in class_tasks(tasks).items()
+        if task.names is not None
+    }
     if reader == "image-folder" and len(targets) == 1:
         return {"class": next(iter(targets.values()))}  # its only task, whatever the run calls it
     return targets
@@ -232,7 +294,12 @@ def _table_columns(record: RunRecord, tasks: Mapping[str, Task]) -> dict[str, An
     preprocessing = run_preprocessing(record)
     if not isinstance(preprocessing, TablePreprocessing):
         advice = "Read the table with hp.data.read_table and pass it to evaluate_run."
-        raise InputError(f'The run "{record.folder}"', "know which column of a table has its images", "none", advice)
+        raise InputError(
+            f'The run "{record.folder}"',
+            "know which column of a table has its images",
+            "none",
+            advice,
+        )
     columns = {"classes": list(class_tasks(tasks)), "ranges": list(range_tasks(tasks))}
     return {**columns, "columns": preprocessing.encoder.names}
 
@@ -244,9 +311,14 @@ def _unseen_option(reader: str, unseen: Unseen) -> dict[str, Any]:
 
 
 def _match_targets(
-    targets: Mapping[str, Tensor], found: Mapping[str, Target], tasks: Mapping[str, Task], unseen: Unseen
+    targets: Mapping[str, Tensor],
+    found: Mapping[str, Target],
+    tasks: Mapping[str, Task],
+    unseen: Unseen,
 ) -> dict[str, Tensor]:
-    """Return the targets of a run by its names and class ids; one on either side is matched whatever its name."""
+    """Return the targets of a run by its names and class ids; one on either side is matched
+    whatever its name.
+    """
     matched = {}
     for name, task in tasks.items():
         source = next(iter(found)) if name not in found and len(tasks) == len(found) == 1 else name
@@ -257,7 +329,9 @@ def _match_targets(
             matched[name] = targets[source]
         else:
             listed = ", ".join(f'"{known}"' for known in found)
-            raise InputError("The data", f'have a target "{name}" of kind "{task.kind}", as the run does', listed)
+            raise InputError(
+                "The data", f'have a target "{name}" of kind "{task.kind}", as the run does', listed
+            )
     return matched
 
 
@@ -275,7 +349,9 @@ def _match_classes(name: str, ids: Tensor, found: Labels, task: Classes, unseen:
 def unlabeled(
     record: RunRecord, preprocessing: Preprocessing, paths: Iterable[Path]
 ) -> tuple[Tensor | ImageFiles, list[dict[str, Any]]]:
-    """Return the inputs of files as a :class:`~hyperproto.data.Source` has them, and where each came from."""
+    """Return the inputs of files as a :class:`~hyperproto.data.Source` has them, and where each
+    came from.
+    """
     if isinstance(preprocessing, TablePreprocessing):
         return _read_rows(paths, preprocessing)
     column = None if record.spec is None else record.spec.data.options.get("image")
@@ -283,40 +359,57 @@ def unlabeled(
     return ImageFiles(files), origins
 
 
-def _find_images(paths: Iterable[Path], image_column: str | None) -> tuple[list[Path], list[dict[str, Any]]]:
-    """Return image files, for a folder those in it and below, for a table those it names; and where each is from."""
+def _find_images(
+    paths: Iterable[Path], image_column: str | None
+) -> tuple[list[Path], list[dict[str, Any]]]:
+    """Return image files, for a folder those in it and below, for a table those it names; and where
+    each is from.
+    """
     files: list[Path] = []
     origins: list[dict[str, Any]] = []
     for path in paths:
         if path.is_dir():
-            named = (p for p in path.rglob("*") if p.suffix.lower() in EXTENSIONS and p.name[0] != ".")
+            named = (
+                p for p in path.rglob("*") if p.suffix.lower() in EXTENSIONS and p.name[0] != "."
+            )
             inside = sorted(p for p in named if p.is_file())  # a pipe would be waited for
             if not inside:
                 raise InputError(f'Folder "{path}"', "hold images", "none")
         elif not path.is_file():
-            raise MissingDataError(f'"{path}"', "be an image file or a folder", "nothing", "Check the path.")
+            raise MissingDataError(
+                f'"{path}"', "be an image file or a folder", "nothing", "Check the path."
+            )
         elif not is_table(path):
             inside = [path]
         elif image_column is None:
-            raise InputError(f'"{path}"', "be an image or a folder of images, as the run takes images", "a table")
+            raise InputError(
+                f'"{path}"', "be an image or a folder of images, as the run takes images", "a table"
+            )
         else:
             cells = read_columns(path)[image_column].cells
             files += [path.parent / str(cell) for cell in cells]
-            origins += [{"file": str(path), "row": row, image_column: str(cell)} for row, cell in enumerate(cells, 1)]
+            origins += [
+                {"file": str(path), "row": row, image_column: str(cell)}
+                for row, cell in enumerate(cells, 1)
+            ]
             continue
         files += inside
         origins += [{"file": str(file)} for file in inside]
     return files, origins
 
 
-def _read_rows(paths: Iterable[Path], preprocessing: TablePreprocessing) -> tuple[Tensor, list[dict[str, Any]]]:
+def _read_rows(
+    paths: Iterable[Path], preprocessing: TablePreprocessing
+) -> tuple[Tensor, list[dict[str, Any]]]:
     parts, origins = [], []
     for path in paths:
         if not is_table(path):
             names = preprocessing.encoder.names
             listed = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
             got = "another file" if path.exists() else "no file of that name"
-            raise InputError(f'"{path}"', f"be a table (.csv, .tsv, .parquet) with columns {listed}", got)
+            raise InputError(
+                f'"{path}"', f"be a table (.csv, .tsv, .parquet) with columns {listed}", got
+            )
         table = read_columns(path)
         parts.append(encode_rows(table, preprocessing.encoder))
         origins += [{"file": str(path), "row": row} for row in range(1, len(parts[-1]) + 1)]

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from hyperproto._core.checks import choose
+from hyperproto._core.errors import HyperprotoError, MissingDataError
 from hyperproto._core.files import as_path, plain, read_records
 from hyperproto.training import RunRecord, read_run
 from hyperproto.training.run import EpochTime
-from hyperproto_runtime.errors import HyperprotoError, MissingDataError
 
 DEEPEST = 4  # folders within folders
 
@@ -31,7 +31,8 @@ class RunRow:
     epochs, total_epochs : int
         How many have ended, of how many.
     last, best : dict of float
-        Validation measures after the last epoch and after the best, the first of equals; empty without validation.
+        Validation measures after the last epoch and after the best, the first of equals; empty
+        without validation.
     seconds : float
         Wall-clock time of the epochs that have ended.
     reason : str
@@ -56,15 +57,22 @@ class RunRow:
 
 
 def list_runs(root: str | Path = "runs") -> list[RunRow]:
-    """Return the runs in a folder and below, sorted by name; a damaged one is a row with its reason."""
+    """Return the runs in a folder and below, sorted by name; a damaged one is a row with its
+    reason.
+    """
     root = as_path(root)
     if not root.is_dir():
         raise MissingDataError(f'"{root}"', "be a folder of runs", "nothing")
-    return [_row(folder, str(folder.relative_to(root.parent if folder == root else root))) for folder in _find(root)]
+    return [
+        _row(folder, str(folder.relative_to(root.parent if folder == root else root)))
+        for folder in _find(root)
+    ]
 
 
 def sort_runs(rows: list[RunRow], by: str) -> list[RunRow]:
-    """Sort by "name", by "seconds", or by a measure after the last epoch, the best first; without it, at the end."""
+    """Sort by "name", by "seconds", or by a measure after the last epoch, the best first; without
+    it, at the end.
+    """
     measures = dict.fromkeys(name for row in rows for name in row.last)
     choose(by, {"name": 0, "seconds": 0, **measures}, what="order of runs")
     if by in ("name", "seconds"):
@@ -89,7 +97,11 @@ def _row(folder: Path, name: str) -> RunRow:
     except (HyperprotoError, OSError) as error:
         return RunRow(name, "damaged", reason=str(error))
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        return RunRow(name, "damaged", reason=f"its files are not as expected ({type(error).__name__}: {error})")
+        return RunRow(
+            name,
+            "damaged",
+            reason=f"its files are not as expected ({type(error).__name__}: {error})",
+        )
 
 
 def _describe(record: RunRecord, name: str) -> RunRow:
@@ -107,7 +119,10 @@ def _describe(record: RunRecord, name: str) -> RunRow:
         total_epochs=int(record.settings["epochs"]),
         last=_measures(record.history[-1]["valid"]) if record.history else {},
         best={} if best is None else _measures(best["valid"]),
-        seconds=sum(float(line["seconds"]) for line in read_records(EpochTime, record.folder / "times.jsonl")),
+        seconds=sum(
+            float(line["seconds"])
+            for line in read_records(EpochTime, record.folder / "times.jsonl")
+        ),
     )
 
 
@@ -119,5 +134,7 @@ def _measures(stored: dict[str, Any]) -> dict[str, float]:
 def _describe_space(space: dict[str, Any]) -> str:
     """Return kind, dimension and losses of a space, such as "sphere 10, squared cosine"."""
     is_sphere = space["kind"] == "sphere"
-    losses = [task["loss"]["name"] for task in space["tasks"] if is_sphere and task["task"] == "classes"]
+    losses = [
+        task["loss"]["name"] for task in space["tasks"] if is_sphere and task["task"] == "classes"
+    ]
     return ", ".join([f"{space['kind']} {int(space['dim'])}", *dict.fromkeys(map(str, losses))])

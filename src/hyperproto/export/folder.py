@@ -13,23 +13,33 @@ from safetensors.numpy import save_file
 from torch import Tensor, nn
 
 from hyperproto._core.checks import choose
+from hyperproto._core.errors import InputError
 from hyperproto._core.files import filling, read_json, versions, write_json
+from hyperproto._core.schema import from_plain
 from hyperproto.data import ImageData, ImageFiles, ImagePreprocessing, Split, TablePreprocessing
 from hyperproto.data.augment import normalize
 from hyperproto.data.image_files import decode_rows
 from hyperproto.data.preprocessing import is_sparse, take_rows
 from hyperproto.export.graph import Answers, in_precision, preparation, to_onnx, torch_answers
+from hyperproto.runtime.images import center
+from hyperproto.runtime.model import (
+    DESCRIPTION,
+    FORMAT,
+    GRAPH,
+    PROTOTYPES,
+    FileForm,
+    InputForm,
+    Model,
+    TaskForm,
+)
+from hyperproto.runtime.predictor import Predictor
+from hyperproto.runtime.tables import TableEncoder
 from hyperproto.spaces import Classes, OutputSpace, Range, Sphere
 from hyperproto.spaces.output_space import TaskSpace
-from hyperproto_runtime.errors import InputError
-from hyperproto_runtime.images import center
-from hyperproto_runtime.model import DESCRIPTION, FORMAT, GRAPH, PROTOTYPES, FileForm, InputForm, Model, TaskForm
-from hyperproto_runtime.predictor import Predictor
-from hyperproto_runtime.schema import from_plain
-from hyperproto_runtime.tables import TableEncoder
 
 MOST_ROWS = 256  # that are compared
-AGREE = 1e-4  # largest difference of probabilities, and of numbers by the width of their range, that is written
+# largest difference of probabilities, and of numbers by the width of their range, that is written
+AGREE = 1e-4
 
 
 @dataclass(frozen=True)
@@ -79,7 +89,7 @@ def export_model(
     bare: bool | None = None,
     overwrite: bool = False,
 ) -> Exported:
-    """Write a network and its space as a folder that ``hyperproto_runtime.Predictor`` takes.
+    """Write a network and its space as a folder that ``hyperproto.runtime.Predictor`` takes.
 
     Parameters
     ----------
@@ -88,8 +98,8 @@ def export_model(
     network, space
         As trained; the space must be one of ours.
     inputs : array, tensor, sparse rows or ImageFiles, shape (n, ...)
-        Real inputs, on which torch and onnxruntime are compared: without ``preprocessing`` as the network takes them,
-        with it as a :class:`~hyperproto.data.Source` has them.
+        Real inputs, on which torch and onnxruntime are compared: without ``preprocessing`` as the
+        network takes them, with it as a :class:`~hyperproto.data.Source` has them.
     preprocessing : ImagePreprocessing, TablePreprocessing or Standardizer, optional
         What is done to inputs before the network gets them.
     encoder : TableEncoder, optional
@@ -99,7 +109,8 @@ def export_model(
     calibrations : mapping, optional
         By task, what was fitted on held-out data, as ``to_dict`` has it.
     about : mapping, optional
-        By task, fields of :class:`hyperproto_runtime.model.TaskForm` in place of what the space says.
+        By task, fields of :class:`hyperproto.runtime.model.TaskForm` in place of what the space
+        says.
     measures : mapping, optional
         How good it is.
     bare : bool, optional
@@ -116,7 +127,9 @@ def export_model(
     prepare = preparation(preprocessing, rows.ndim, dtype)
     answers = Answers(prepare, copy.deepcopy(network).cpu(), in_precision(space, dtype), tasks)
     graph = to_onnx(answers, rows)
-    tensors = {name: placed.vectors.cpu().numpy() for name, placed in space.prototypes_by_task().items()}
+    tensors = {
+        name: placed.vectors.cpu().numpy() for name, placed in space.prototypes_by_task().items()
+    }
     form = _input_form(rows, preprocessing, encoder, columns)
     with filling(folder, DESCRIPTION, _files_of if overwrite else lambda path: ()) as place:
         (place / GRAPH).write_bytes(graph)
@@ -151,15 +164,21 @@ def _files_of(path: Path) -> list[str]:
 
 
 def _rows(inputs: Any, preprocessing: Any) -> np.ndarray[Any, Any]:
-    """Return the first inputs as the graph takes them: dense, images as bytes with channels last."""
+    """Return the first inputs as the graph takes them: dense, images as bytes
+    with channels last.
+    """
     count = inputs.shape[0] if hasattr(inputs, "shape") else len(inputs)
     if not count:
         raise InputError("inputs", "be real rows to compare torch and onnxruntime on", "none")
     some = torch.arange(min(count, MOST_ROWS))
     if isinstance(preprocessing, ImagePreprocessing):
         if isinstance(inputs, ImageFiles):
-            return np.ascontiguousarray(center(decode_rows(inputs, preprocessing, some), preprocessing.size))
-        return ImageData(Split(torch.as_tensor(inputs)[: len(some)], {}), preprocessing).pixels(some)
+            return np.ascontiguousarray(
+                center(decode_rows(inputs, preprocessing, some), preprocessing.size)
+            )
+        return ImageData(Split(torch.as_tensor(inputs)[: len(some)], {}), preprocessing).pixels(
+            some
+        )
     if hasattr(inputs, "tocsr"):
         inputs = inputs.tocsr()[: len(some)].toarray()
     elif isinstance(inputs, Tensor):
@@ -170,7 +189,10 @@ def _rows(inputs: Any, preprocessing: Any) -> np.ndarray[Any, Any]:
 
 
 def _input_form(
-    rows: np.ndarray[Any, Any], preprocessing: Any, encoder: TableEncoder | None, columns: tuple[str, ...] | None
+    rows: np.ndarray[Any, Any],
+    preprocessing: Any,
+    encoder: TableEncoder | None,
+    columns: tuple[str, ...] | None,
 ) -> InputForm:
     shape, dtype = tuple(rows.shape[1:]), rows.dtype.name
     options: dict[str, Any] = {"kind": "rows", "names": columns}
@@ -179,12 +201,19 @@ def _input_form(
     if isinstance(preprocessing, ImagePreprocessing):
         options = {"kind": "images", "images": preprocessing}
     elif encoder is not None:
-        options = {"kind": "text" if encoder.columns[0].kind == "text" else "table", "encoder": encoder}
+        options = {
+            "kind": "text" if encoder.columns[0].kind == "text" else "table",
+            "encoder": encoder,
+        }
     return InputForm(shape=shape, dtype=dtype, **options)
 
 
-def _task(space: TaskSpace, name: str, fitted: Mapping[str, Any] | None, more: Mapping[str, Any]) -> TaskForm:
-    """Describe one task for ``model.json``, with what was fitted for it as its ``to_dict`` has it."""
+def _task(
+    space: TaskSpace, name: str, fitted: Mapping[str, Any] | None, more: Mapping[str, Any]
+) -> TaskForm:
+    """Describe one task for ``model.json``, with what was fitted for it as its
+    ``to_dict`` has it.
+    """
     task, score = space.tasks[name], "cosine" if isinstance(space, Sphere) else "score"
     known: dict[str, Any] = {"name": name, "score": score, "calibrated": fitted is not None}
     if isinstance(task, Range):
@@ -201,7 +230,11 @@ def _task(space: TaskSpace, name: str, fitted: Mapping[str, Any] | None, more: M
         "certificate": None if prototypes is None else prototypes.certificate.to_dict(),
     }
     if fitted:
-        known |= {"scale": fitted["model"]["scale"], "outlier": fitted["outlier"], "longest": fitted.get("longest")}
+        known |= {
+            "scale": fitted["model"]["scale"],
+            "outlier": fitted["outlier"],
+            "longest": fitted.get("longest"),
+        }
         known |= {"sets": [_values(fitted["sets"])]} if fitted["sets"] else {}
         known |= {"rejection": _values(fitted["rejection"])} if fitted["rejection"] else {}
     return from_plain(TaskForm, known | dict(more))
@@ -239,7 +272,11 @@ def _compare(
         probabilities, scores, prediction = ((found[part], wanted[part]) for part in parts)
         difference = max(difference, float(np.abs(np.subtract(*probabilities)).max()))
         best = np.sort(scores[1], axis=1)[:, -2:]
-        ties = best[:, -1] - best[:, 0] < AGREE if best.shape[1] > 1 else np.zeros(len(best), dtype=bool)
+        ties = (
+            best[:, -1] - best[:, 0] < AGREE
+            if best.shape[1] > 1
+            else np.zeros(len(best), dtype=bool)
+        )
         changed += int(((prediction[0] != prediction[1]) & ~ties).sum())
     calibrated = all(task.calibrated for task in tasks if task.kind == "classes")
     return Exported(Path(), len(rows), difference, changed, calibrated)
@@ -249,5 +286,7 @@ def _prepared(rows: np.ndarray[Any, Any], preprocessing: Any) -> Tensor:
     """Return rows as training has them for the network."""
     if isinstance(preprocessing, ImagePreprocessing):
         return normalize(rows, preprocessing.mean, preprocessing.std)
-    scaling = preprocessing.scaling if isinstance(preprocessing, TablePreprocessing) else preprocessing
+    scaling = (
+        preprocessing.scaling if isinstance(preprocessing, TablePreprocessing) else preprocessing
+    )
     return torch.from_numpy(rows) if scaling is None else scaling(rows)

@@ -1,4 +1,6 @@
-"""One graph from inputs to answers: what scales inputs, the network, and what its output means, as ONNX."""
+"""One graph from inputs to answers: what scales inputs, the network, and what its output means, as
+ONNX.
+"""
 
 import copy
 import logging
@@ -11,18 +13,20 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from hyperproto._core.errors import InputError, require
 from hyperproto.data import ImagePreprocessing, Standardizer, TablePreprocessing
 from hyperproto.defaults import LENGTH_POWER
+from hyperproto.runtime.model import TaskForm
+from hyperproto.runtime.predictor import INPUT, POINT
 from hyperproto.spaces import Classes, Sphere
 from hyperproto.spaces.output_space import TaskSpace
 from hyperproto.spaces.space import PrototypeHead
-from hyperproto_runtime.errors import InputError, require
-from hyperproto_runtime.model import TaskForm
-from hyperproto_runtime.predictor import INPUT, POINT
 
 
 class Scale(nn.Module):
-    """What :class:`~hyperproto.data.Standardizer` does, in float64, and then the precision of the network."""
+    """What :class:`~hyperproto.data.Standardizer` does, in float64, and then the precision of the
+    network.
+    """
 
     mean: Tensor
     scale: Tensor
@@ -49,7 +53,9 @@ class Scale(nn.Module):
             self.register_buffer(name, torch.from_numpy(each))
 
     def forward(self, rows: Tensor) -> Tensor:
-        """Return rows, shape (n, columns), or images, shape (n, channels, height, width), on one scale."""
+        """Return rows, shape (n, columns), or images, shape (n, channels, height, width), on one
+        scale.
+        """
         wide = given = rows.double()
         if self.bends:
             away = (wide - self.center) / self.bend
@@ -58,12 +64,16 @@ class Scale(nn.Module):
             wide = torch.where(self.is_bent, asinh, wide)
         scaled: Tensor = (wide - self.mean) / self.scale
         if self.bins:
-            scaled = torch.cat([scaled, ((given[:, self.column] - self.start) / self.width).clamp(0, 1)], dim=1)
+            scaled = torch.cat(
+                [scaled, ((given[:, self.column] - self.start) / self.width).clamp(0, 1)], dim=1
+            )
         return scaled.to(self.dtype)
 
 
 class Pixels(nn.Module):
-    """What :func:`hyperproto.data.augment.normalize` does: bytes, channels last, to numbers, channels first."""
+    """What :func:`hyperproto.data.augment.normalize` does: bytes, channels last, to numbers,
+    channels first.
+    """
 
     mean: Tensor
     std: Tensor
@@ -71,7 +81,9 @@ class Pixels(nn.Module):
     def __init__(self, images: ImagePreprocessing) -> None:
         super().__init__()
         for name in ("mean", "std"):
-            self.register_buffer(name, torch.tensor(getattr(images, name), dtype=torch.float64).mul(255).float())
+            self.register_buffer(
+                name, torch.tensor(getattr(images, name), dtype=torch.float64).mul(255).float()
+            )
 
     def forward(self, pixels: Tensor) -> Tensor:
         """Return images, shape (n, channels, size, size)."""
@@ -83,14 +95,18 @@ def preparation(preprocessing: Any, ndim: int, dtype: torch.dtype) -> nn.Module:
     """Return what the graph does to inputs before the network gets them."""
     if isinstance(preprocessing, ImagePreprocessing):
         return Pixels(preprocessing)
-    scaling = preprocessing.scaling if isinstance(preprocessing, TablePreprocessing) else preprocessing
+    scaling = (
+        preprocessing.scaling if isinstance(preprocessing, TablePreprocessing) else preprocessing
+    )
     return nn.Identity() if scaling is None else Scale(scaling, ndim, dtype)
 
 
 class Answers(nn.Module):
     """From inputs to everything that ``model.onnx`` gives, in the order of its outputs."""
 
-    def __init__(self, prepare: nn.Module, network: nn.Module, space: TaskSpace, tasks: tuple[TaskForm, ...]) -> None:
+    def __init__(
+        self, prepare: nn.Module, network: nn.Module, space: TaskSpace, tasks: tuple[TaskForm, ...]
+    ) -> None:
         super().__init__()
         self.prepare, self.network, self.space, self.tasks = prepare, network, space, tasks
 
@@ -120,7 +136,9 @@ class Answers(nn.Module):
 
 
 def _outlier(task: TaskForm, scores: Tensor, probabilities: Tensor, z: Tensor) -> Tensor:
-    """Return how unusual inputs are, as :func:`hyperproto.evaluation.confidence.outlier_score` says. Shape (n,)."""
+    """Return how unusual inputs are, as :func:`hyperproto.evaluation.confidence.outlier_score`
+    says. Shape (n,).
+    """
     if task.outlier == "length":
         lengths = z.square().sum(dim=1).sqrt()
         if task.longest is None:
@@ -136,7 +154,9 @@ def _outlier(task: TaskForm, scores: Tensor, probabilities: Tensor, z: Tensor) -
 
 
 def in_precision(space: TaskSpace, dtype: torch.dtype) -> TaskSpace:
-    """Return a copy of a space whose prototypes are in the precision that cosines are computed in."""
+    """Return a copy of a space whose prototypes are in the precision that
+    cosines are computed in.
+    """
     space = copy.deepcopy(space).cpu()
     for head in space.named_heads().values():
         if isinstance(head, PrototypeHead):
@@ -148,7 +168,9 @@ def to_onnx(model: Answers, rows: np.ndarray[Any, Any]) -> bytes:
     """Return the graph of a model, for any number of inputs like ``rows``."""
     for module in ("onnx", "onnxscript"):
         require(module, extra="export", purpose="Exporting a model")
-    example = torch.from_numpy(np.repeat(rows[:1], 2, axis=0))  # for a batch of one, ONNX takes the number as fixed
+    example = torch.from_numpy(
+        np.repeat(rows[:1], 2, axis=0)
+    )  # for a batch of one, ONNX takes the number as fixed
     with torch.no_grad(), _quiet():
         try:
             program = torch.onnx.export(
@@ -165,7 +187,9 @@ def to_onnx(model: Answers, rows: np.ndarray[Any, Any]) -> bytes:
         except Exception as error:  # torch's exporter raises anything
             reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
             advice = "Networks of hyperproto.models can be exported; of others, those that torch.export takes."
-            raise InputError("The network", f"be one that torch can export ({reason})", advice=advice) from error
+            raise InputError(
+                "The network", f"be one that torch can export ({reason})", advice=advice
+            ) from error
     return content
 
 
@@ -188,7 +212,9 @@ def _quiet() -> Iterator[None]:
 def torch_answers(
     network: nn.Module, space: TaskSpace, prepared: Tensor, scales: Mapping[str, float]
 ) -> dict[str, np.ndarray[Any, Any]]:
-    """Return what torch says about prepared inputs, in the words of the graph: the reference it is compared with."""
+    """Return what torch says about prepared inputs, in the words of the graph: the reference it is
+    compared with.
+    """
     device = next((weights.device for weights in network.parameters()), torch.device("cpu"))
     with torch.no_grad():
         z = network.eval()(prepared.to(device))

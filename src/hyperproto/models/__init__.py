@@ -1,6 +1,12 @@
 """Backbones. ``out_dim`` is an argument, prototypes are not."""
 
-from hyperproto.models.backbone import BACKBONES, Backbone, FeatureBackbone, create_backbone, default_backbone
+from hyperproto.models.backbone import (
+    BACKBONES,
+    Backbone,
+    FeatureBackbone,
+    create_backbone,
+    default_backbone,
+)
 from hyperproto.models.densenet import DenseNet
 from hyperproto.models.efficientnet import EfficientNetLite0, has_pretrained
 from hyperproto.models.libraries import LibraryNetwork

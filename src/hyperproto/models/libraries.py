@@ -1,8 +1,8 @@
 """Networks of torchvision and timm.
 
-Names are looked up in the libraries' own lists of models and nowhere else, weights are drawn anew, and nothing else
-is passed on: a config cannot make this download, import or unpickle anything. Only ``load_pretrained`` has the
-library fetch its weights.
+Names are looked up in the libraries' own lists of models and nowhere else, weights are drawn anew,
+and nothing else is passed on: a config cannot make this download, import or unpickle anything. Only
+``load_pretrained`` has the library fetch its weights.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,9 +11,9 @@ from typing import Any
 from torch import Tensor, nn
 
 from hyperproto._core.checks import check_finite_number, check_integer, check_integers, choose
+from hyperproto._core.errors import InputError, require
 from hyperproto.models.backbone import FeatureBackbone, check_images, head
 from hyperproto.models.weights import adopt_weights
-from hyperproto_runtime.errors import InputError, require
 
 
 class LibraryNetwork(FeatureBackbone):
@@ -22,20 +22,26 @@ class LibraryNetwork(FeatureBackbone):
     Parameters
     ----------
     name : str
-        The library and the name it knows the model by: ``"torchvision:resnet18"``, ``"timm:resnet18"``.
+        The library and the name it knows the model by: ``"torchvision:resnet18"``,
+        ``"timm:resnet18"``.
     out_dim : int
         Width of the output.
     channels : int, default 3
         Channels of the images; torchvision's models take 3.
     hidden : sequence of int, optional
-        Put hidden layers of these widths before the output, each with a norm before its ReLU (default: one linear
-        layer, as the library has it).
+        Put hidden layers of these widths before the output, each with a norm before its ReLU
+        (default: one linear layer, as the library has it).
     dropout : float, default 0.3
         Share of the hidden values set to zero while training, where there are any.
     """
 
     def __init__(
-        self, name: str, out_dim: int, channels: int = 3, hidden: Sequence[int] | None = None, dropout: float = 0.3
+        self,
+        name: str,
+        out_dim: int,
+        channels: int = 3,
+        hidden: Sequence[int] | None = None,
+        dropout: float = 0.3,
     ) -> None:
         dropout = check_finite_number(dropout, "dropout", at_least=0, at_most=0.99)
         widths = None if hidden is None else check_integers(hidden, "hidden", at_least=1)
@@ -44,13 +50,19 @@ class LibraryNetwork(FeatureBackbone):
         self.name = name
         self.channels = check_integer(channels, "channels", at_least=1)
         self.network = self._build(channels, num_classes=out_dim)
-        linear = [key for key, module in self.network.named_modules() if isinstance(module, nn.Linear)]
+        linear = [
+            key for key, module in self.network.named_modules() if isinstance(module, nn.Linear)
+        ]
         self._last = linear[-1] if linear else ""
         self.output_prefix = f"network.{self._last}."
         self.num_features = int(self.output.in_features) if linear else 0  # type: ignore[arg-type]  # a linear layer
         if widths is not None:
             parent, _, own = self._last.rpartition(".")
-            setattr(self.network.get_submodule(parent), own, head(self.num_features, out_dim, widths, dropout))
+            setattr(
+                self.network.get_submodule(parent),
+                own,
+                head(self.num_features, out_dim, widths, dropout),
+            )
 
     def _build(self, channels: int, **options: Any) -> nn.Module:
         library, _, model = self.name.partition(":")
@@ -63,19 +75,27 @@ class LibraryNetwork(FeatureBackbone):
 
     @property
     def output(self) -> nn.Module:  # type: ignore[override]  # it is a part of the library's network
-        """What maps features to outputs: the last linear layer, or the hidden layers in its place."""
+        """What maps features to outputs: the last linear layer, or the hidden
+        layers in its place.
+        """
         if not self._last:
-            raise InputError(f'The network "{self.name}"', "end in a linear layer to be split there", "none")
+            raise InputError(
+                f'The network "{self.name}"', "end in a linear layer to be split there", "none"
+            )
         return self.network.get_submodule(self._last)
 
     @property
     def pixels(self) -> Mapping[str, Any]:  # type: ignore[override]  # each network of timm has its own
-        """The images its pretrained weights were made for; timm notes mean and deviation, others are ImageNet's."""
+        """The images its pretrained weights were made for; timm notes mean and deviation, others
+        are ImageNet's.
+        """
         noted = getattr(self.network, "pretrained_cfg", None) or {}
         return {"size": 128, **{key: tuple(noted[key]) for key in ("mean", "std") if key in noted}}
 
     def features(self, images: Tensor) -> Tensor:
-        """Map images, shape (n, channels, height, width), to what the last layer gets, shape (n, num_features)."""
+        """Map images, shape (n, channels, height, width), to what the last layer gets, shape (n,
+        num_features).
+        """
         check_images(images, self.channels)
         seen: list[Tensor] = []
         with self.output.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0])):
@@ -83,20 +103,26 @@ class LibraryNetwork(FeatureBackbone):
         return seen[0]
 
     def forward(self, inputs: Tensor) -> Tensor:
-        """Map images, shape (n, channels, height, width), or their features to outputs, shape (n, out_dim)."""
+        """Map images, shape (n, channels, height, width), or their features to outputs, shape (n,
+        out_dim).
+        """
         if inputs.ndim == 2 and inputs.shape[1] == self.num_features:
             return super().forward(inputs)
         check_images(inputs, self.channels)
         return self.network(inputs)
 
     def load_pretrained(self) -> None:
-        """Fill in the weights that the library publishes, and may fetch; those of ``output`` stay as drawn."""
+        """Fill in the weights that the library publishes, and may fetch; those of ``output`` stay
+        as drawn.
+        """
         trained = self._build(self.channels, pretrained=True)
         adopt_weights(self, trained.state_dict(), f'The pretrained "{self.name}"')
 
 
 def _from_torchvision(model: str, *, pretrained: bool = False, **options: Any) -> nn.Module:
-    models = require("torchvision.models", extra="vision", purpose=f'The backbone "torchvision:{model}"')
+    models = require(
+        "torchvision.models", extra="vision", purpose=f'The backbone "torchvision:{model}"'
+    )
     known = dict.fromkeys(models.list_models(module=models))  # classifiers only
     choose(model, known, what="model of torchvision")
     return models.get_model(model, weights="DEFAULT" if pretrained else None, **options)
@@ -104,5 +130,7 @@ def _from_torchvision(model: str, *, pretrained: bool = False, **options: Any) -
 
 def _from_timm(model: str, *, pretrained: bool = False, **options: Any) -> nn.Module:
     timm = require("timm", extra="vision", purpose=f'The backbone "timm:{model}"')
-    choose(model, dict.fromkeys(timm.list_models()), what="model of timm")  # never "hf-hub:..." nor "local-dir:..."
+    choose(
+        model, dict.fromkeys(timm.list_models()), what="model of timm"
+    )  # never "hf-hub:..." nor "local-dir:..."
     return timm.create_model(model, pretrained=pretrained, **options)

@@ -1,4 +1,6 @@
-"""Residual networks: of any depth 6n + 2 for small images, and of 3, 4, 6 and 3 blocks for large ones."""
+"""Residual networks: of any depth 6n + 2 for small images, and of 3, 4, 6 and 3 blocks for large
+ones.
+"""
 
 from itertools import pairwise
 from typing import ClassVar
@@ -7,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from hyperproto._core.checks import check_integer, choose
+from hyperproto._core.errors import InputError
 from hyperproto.models.backbone import (
     FeatureBackbone,
     Presets,
@@ -16,10 +19,12 @@ from hyperproto.models.backbone import (
     output_layer,
     pool_all,
 )
-from hyperproto_runtime.errors import InputError
 
 BLOCKS = (3, 4, 6, 3)
-SHORTCUTS = {"conv3x3": 3, "conv1x1": 1}  # the authors': on CIFAR-100 and ImageNet-200, on CUB and OmniArt
+SHORTCUTS = {
+    "conv3x3": 3,
+    "conv1x1": 1,
+}  # the authors': on CIFAR-100 and ImageNet-200, on CUB and OmniArt
 
 
 class BasicBlock(nn.Module):
@@ -33,10 +38,14 @@ class BasicBlock(nn.Module):
         self.norm2 = nn.BatchNorm2d(out_channels)
         kernel = choose(shortcut, SHORTCUTS, what="shortcut")
         halved = conv(in_channels, out_channels, kernel=kernel, stride=2) if stride > 1 else None
-        self.shortcut = nn.Identity() if halved is None else nn.Sequential(halved, nn.BatchNorm2d(out_channels))
+        self.shortcut = (
+            nn.Identity() if halved is None else nn.Sequential(halved, nn.BatchNorm2d(out_channels))
+        )
 
     def forward(self, maps: Tensor) -> Tensor:
-        """Map (n, in_channels, height, width) to (n, out_channels, height / stride, width / stride), rounded up."""
+        """Map (n, in_channels, height, width) to (n, out_channels, height / stride, width /
+        stride), rounded up.
+        """
         out: Tensor = functional.relu(self.norm1(self.conv1(maps)), inplace=True)
         out = self.norm2(self.conv2(out))
         out += self.shortcut(maps)
@@ -47,16 +56,20 @@ def stage(in_channels: int, out_channels: int, blocks: int, *, shortcut: str) ->
     """Chain basic blocks; the first halves the size where it changes the number of channels."""
     stride = 1 if in_channels == out_channels else 2
     first = BasicBlock(in_channels, out_channels, stride=stride, shortcut=shortcut)
-    rest = [BasicBlock(out_channels, out_channels, stride=1, shortcut=shortcut) for _ in range(blocks - 1)]
+    rest = [
+        BasicBlock(out_channels, out_channels, stride=1, shortcut=shortcut)
+        for _ in range(blocks - 1)
+    ]
     return nn.Sequential(first, *rest)
 
 
 class ResNet(FeatureBackbone):
-    """Three stages of n basic blocks, of ``width``, twice and four times as many channels; depth 6n + 2.
+    """Three stages of n basic blocks, of ``width``, twice and four times as many channels; depth 6n
+    + 2.
 
-    The paper's network for CIFAR-100 (32 px) and ImageNet-200 (64 px) has depth 32 and width 16. As in the authors'
-    code its strided shortcuts are 3 x 3 convolutions. Any size of image will do, for all places are averaged at the
-    end; then one linear layer, and no ReLU after it.
+    The paper's network for CIFAR-100 (32 px) and ImageNet-200 (64 px) has depth 32 and width 16. As
+    in the authors' code its strided shortcuts are 3 x 3 convolutions. Any size of image will do,
+    for all places are averaged at the end; then one linear layer, and no ReLU after it.
 
     Parameters
     ----------
@@ -71,8 +84,8 @@ class ResNet(FeatureBackbone):
     shortcut : {"conv3x3", "conv1x1"}, default "conv3x3"
         The shortcut of a block that halves the size.
     feature_norm : bool, default False
-        Normalize the averaged features over the batch before the last layer, so that outputs do not start out in
-        nearly one direction. The paper's networks do not.
+        Normalize the averaged features over the batch before the last layer, so that outputs do not
+        start out in nearly one direction. The paper's networks do not.
     """
 
     name = "resnet"
@@ -88,7 +101,9 @@ class ResNet(FeatureBackbone):
         feature_norm: bool = False,
     ) -> None:
         numbers = {"depth": depth, "width": width, "channels": channels}
-        super().__init__(out_dim=out_dim, **numbers, shortcut=shortcut, feature_norm=bool(feature_norm))
+        super().__init__(
+            out_dim=out_dim, **numbers, shortcut=shortcut, feature_norm=bool(feature_norm)
+        )
         depth = check_integer(depth, "depth", at_least=8)
         width = check_integer(width, "width", at_least=1)
         self.channels = check_integer(channels, "channels", at_least=1)
@@ -115,10 +130,11 @@ class ResNet(FeatureBackbone):
 
 
 class ResNet3463(FeatureBackbone):
-    """Four stages of 3, 4, 6 and 3 basic blocks, of ``width`` channels, twice, four and eight times as many.
+    """Four stages of 3, 4, 6 and 3 basic blocks, of ``width`` channels, twice, four and eight times
+    as many.
 
-    With width 64 it is what the authors train on CUB-200 and OmniArt at 224 px. The paper calls it ResNet-32; He et
-    al. (2016) call it ResNet-34.
+    With width 64 it is what the authors train on CUB-200 and OmniArt at 224 px. The paper calls it
+    ResNet-32; He et al. (2016) call it ResNet-34.
 
     Parameters
     ----------
@@ -129,8 +145,8 @@ class ResNet3463(FeatureBackbone):
     channels : int, default 3
         Channels of the images.
     feature_norm : bool, default False
-        Normalize the averaged features over the batch before the last layer, so that outputs do not start out in
-        nearly one direction. The paper's networks do not.
+        Normalize the averaged features over the batch before the last layer, so that outputs do not
+        start out in nearly one direction. The paper's networks do not.
     """
 
     name = "resnet-3463"
@@ -143,7 +159,9 @@ class ResNet3463(FeatureBackbone):
         channels: int = 3,
         feature_norm: bool = False,
     ) -> None:
-        super().__init__(out_dim=out_dim, width=width, channels=channels, feature_norm=bool(feature_norm))
+        super().__init__(
+            out_dim=out_dim, width=width, channels=channels, feature_norm=bool(feature_norm)
+        )
         width = check_integer(width, "width", at_least=1)
         self.channels = check_integer(channels, "channels", at_least=1)
         self.stem = nn.Sequential(
@@ -154,7 +172,10 @@ class ResNet3463(FeatureBackbone):
         )
         widths = (width, width, 2 * width, 4 * width, 8 * width)
         self.stages = nn.Sequential(
-            *(stage(i, o, n, shortcut="conv1x1") for (i, o), n in zip(pairwise(widths), BLOCKS, strict=True))
+            *(
+                stage(i, o, n, shortcut="conv1x1")
+                for (i, o), n in zip(pairwise(widths), BLOCKS, strict=True)
+            )
         )
         self.num_features = 8 * width
         self.output = output_layer(8 * width, out_dim, feature_norm=feature_norm)

@@ -1,4 +1,6 @@
-"""Small networks: a multilayer perceptron for rows of a table, and a convolutional one for small gray images."""
+"""Small networks: a multilayer perceptron for rows of a table, and a convolutional one for small
+gray images.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import ClassVar
@@ -8,9 +10,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from hyperproto._core.checks import check_finite_number, check_integer, check_integers, choose
+from hyperproto._core.errors import InputError
 from hyperproto.defaults import HIDDEN
 from hyperproto.models.backbone import Backbone, Presets, check_images, check_rows
-from hyperproto_runtime.errors import InputError
 
 NORMS: dict[str, Callable[[int], list[nn.Module]]] = {
     "batch": lambda width: [nn.BatchNorm1d(width)],
@@ -20,27 +22,38 @@ NORMS: dict[str, Callable[[int], list[nn.Module]]] = {
 
 
 class RowLinear(nn.Linear):
-    """A linear layer that also takes sparse rows (CSR), at the cost of their entries and not of all columns."""
+    """A linear layer that also takes sparse rows (CSR), at the cost of their entries and not of all
+    columns.
+    """
 
     def forward(self, rows: Tensor) -> Tensor:
         """Map rows, shape (n, in_features), to values, shape (n, out_features)."""
         if rows.layout != torch.sparse_csr:
             return super().forward(rows)
-        if self.weight.is_contiguous():  # the weights of one column side by side: sums of columns take half as long
+        if (
+            self.weight.is_contiguous()
+        ):  # the weights of one column side by side: sums of columns take half as long
             self.weight.data = self.weight.data.t().contiguous().t()
         starts, columns, values = rows.crow_indices(), rows.col_indices(), rows.values()
         total = functional.embedding_bag(
-            columns, self.weight.t(), starts, mode="sum", per_sample_weights=values, include_last_offset=True
+            columns,
+            self.weight.t(),
+            starts,
+            mode="sum",
+            per_sample_weights=values,
+            include_last_offset=True,
         )
         return total if self.bias is None else total + self.bias
 
 
 class MLP(Backbone):
-    """Hidden layers, each linear, ReLU and normalized; then one linear layer, which may see the inputs, too.
+    """Hidden layers, each linear, ReLU and normalized; then one linear layer, which may see the
+    inputs, too.
 
-    The norm comes after the ReLU: what ReLU leaves is positive, has a large mean, and would send all outputs off in
-    nearly one direction at the start, along which the loss has little gradient. Inputs with ``skip`` have no such
-    mean, and weight decay then takes a network without a norm toward a linear model, which few rows are enough for.
+    The norm comes after the ReLU: what ReLU leaves is positive, has a large mean, and would send
+    all outputs off in nearly one direction at the start, along which the loss has little gradient.
+    Inputs with ``skip`` have no such mean, and weight decay then takes a network without a norm
+    toward a linear model, which few rows are enough for.
 
     Parameters
     ----------
@@ -53,8 +66,8 @@ class MLP(Backbone):
     dropout : float, default 0
         Share of the hidden values set to zero while training.
     norm : {"batch", "layer", "none"}, default "layer"
-        What the hidden values are normalized over. "layer" normalizes each row by itself: a row may come alone, and a
-        row of weight two is the same as two rows.
+        What the hidden values are normalized over. "layer" normalizes each row by itself: a row may
+        come alone, and a row of weight two is the same as two rows.
     skip : bool, default False
         Whether the last layer gets the inputs next to the hidden values; for dense rows.
     """
@@ -84,7 +97,11 @@ class MLP(Backbone):
             layers += [nn.Dropout(dropout)] if dropout else []
             width = wider
         self.skip = bool(skip and layers)
-        last = nn.Linear(width + in_features * self.skip, out_dim) if layers else RowLinear(width, out_dim)
+        last = (
+            nn.Linear(width + in_features * self.skip, out_dim)
+            if layers
+            else RowLinear(width, out_dim)
+        )
         self.layers = nn.Sequential(*layers, last)
         self.output_prefix = f"layers.{len(layers)}."
 
@@ -96,9 +113,11 @@ class MLP(Backbone):
 
 
 class DigitNet(Backbone):
-    """Two convolutional and two fully connected layers, as the paper's rotated-MNIST network; no ReLU at the end.
+    """Two convolutional and two fully connected layers, as the paper's rotated-MNIST network; no
+    ReLU at the end.
 
-    The paper gives no more than those numbers of layers. ``"rotated-mnist"`` is this network for 28 x 28 pixels.
+    The paper gives no more than those numbers of layers. ``"rotated-mnist"`` is this network for 28
+    x 28 pixels.
 
     Parameters
     ----------
@@ -120,7 +139,9 @@ class DigitNet(Backbone):
         super().__init__(out_dim=out_dim, size=size, width=width, channels=channels)
         self.size = check_integer(size, "size", at_least=2)
         if self.size % 2:
-            raise InputError("size", "be even, since it is halved once", size, "Pad the images by a pixel.")
+            raise InputError(
+                "size", "be even, since it is halved once", size, "Pad the images by a pixel."
+            )
         self.channels = check_integer(channels, "channels", at_least=1)
         width = check_integer(width, "width", at_least=1)
         self.layers = nn.Sequential(
@@ -133,7 +154,9 @@ class DigitNet(Backbone):
             nn.MaxPool2d(2),  # (n, 2 width, size/2, size/2)
             nn.Flatten(),
             nn.Linear(2 * width * (size // 2) ** 2, 128),
-            nn.BatchNorm1d(128),  # without it outputs start out in nearly one direction, a trap on S²
+            nn.BatchNorm1d(
+                128
+            ),  # without it outputs start out in nearly one direction, a trap on S²
             nn.ReLU(inplace=True),
             nn.Linear(128, out_dim),
         )

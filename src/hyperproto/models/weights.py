@@ -8,9 +8,9 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
+from hyperproto._core.errors import InputError, MissingDataError
 from hyperproto._core.files import as_path
 from hyperproto.models.backbone import Backbone
-from hyperproto_runtime.errors import InputError, MissingDataError
 
 RENAMED: tuple[Callable[[str], str], ...] = (
     lambda key: key,
@@ -23,18 +23,25 @@ RENAMED: tuple[Callable[[str], str], ...] = (
 def load_weights(network: Backbone, path: str | Path) -> bool:
     """Fill in the weights of a file: a state dict, as safetensors or as ``torch.save`` writes it.
 
-    Weights before the output must all be there. Those of the output are taken where all fit, and stay as drawn where
-    not; returned is which. The folder of a run stands for its ``last.safetensors``.
+    Weights before the output must all be there. Those of the output are taken where all fit, and
+    stay as drawn where not; returned is which. The folder of a run stands for its
+    ``last.safetensors``.
     """
     path = as_path(path)
     path = path / "last.safetensors" if path.is_dir() else path
     if not path.is_file():
         raise MissingDataError(f'"{path}"', "be a file of weights", "no such file")
     try:
-        stored: Any = load_file(path) if path.suffix == ".safetensors" else torch.load(path, "cpu", weights_only=True)
+        stored: Any = (
+            load_file(path)
+            if path.suffix == ".safetensors"
+            else torch.load(path, "cpu", weights_only=True)
+        )
     except Exception as error:  # of a damaged pickle anything
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise InputError(f'"{path}"', "be a state dict, as safetensors or torch.save writes it", reason) from None
+        raise InputError(
+            f'"{path}"', "be a state dict, as safetensors or torch.save writes it", reason
+        ) from None
     for wrapped in ("state_dict", "model"):
         stored = stored.get(wrapped, stored) if isinstance(stored, Mapping) else stored
     named = stored.items() if isinstance(stored, Mapping) else ()
@@ -43,20 +50,30 @@ def load_weights(network: Backbone, path: str | Path) -> bool:
 
 
 def adopt_weights(network: Backbone, weights: Mapping[str, Tensor], where: str) -> bool:
-    """Fill in weights by their names, as :func:`load_weights` does; ``where`` they come from is for an error."""
+    """Fill in weights by their names, as :func:`load_weights` does; ``where`` they come from is for
+    an error.
+    """
     own = network.state_dict()
     body = [key for key in own if not key.startswith(network.output_prefix)]
 
     def found(keys: list[str], rename: Callable[[str], str]) -> list[str]:
-        return [key for key in keys if rename(key) in weights and weights[rename(key)].shape == own[key].shape]
+        return [
+            key
+            for key in keys
+            if rename(key) in weights and weights[rename(key)].shape == own[key].shape
+        ]
 
     rename = max(RENAMED, key=lambda rename: len(found(body, rename)))
     known = found(body, rename)
-    absent = sorted(key for key in set(body) - set(known) if not key.endswith("num_batches_tracked"))  # older files
+    absent = sorted(
+        key for key in set(body) - set(known) if not key.endswith("num_batches_tracked")
+    )  # older files
     if absent:
         got = f'{len(absent)} of {len(body)} missing or of another shape, such as "{absent[0]}"'
         raise InputError(where, f'hold the weights of "{network.name}"', got)
     rest = [key for key in own if key.startswith(network.output_prefix)]
     whole = found(rest, rename) == rest
-    network.load_state_dict(own | {key: weights[rename(key)] for key in known + (rest if whole else [])})
+    network.load_state_dict(
+        own | {key: weights[rename(key)] for key in known + (rest if whole else [])}
+    )
     return whole

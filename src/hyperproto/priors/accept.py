@@ -6,12 +6,19 @@ from typing import Any
 from numpy.typing import NDArray
 
 from hyperproto._core.checks import choose
+from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto._core.files import as_path
 from hyperproto.priors.prior import CHOICES, Missing, Prior, require_names
 from hyperproto.priors.taxonomy import from_taxonomy, from_wordnet, is_taxonomy
-from hyperproto.priors.vectors import as_array, from_similarity, from_vectors, is_array, is_vocabulary, row_labels
+from hyperproto.priors.vectors import (
+    as_array,
+    from_similarity,
+    from_vectors,
+    is_array,
+    is_vocabulary,
+    row_labels,
+)
 from hyperproto.priors.word_vector_files import read_array_file
-from hyperproto_runtime.errors import InputError, InputTypeError
 
 
 def as_prior(
@@ -28,9 +35,10 @@ def as_prior(
     ----------
     prior : object
         A :class:`Prior`; a path to a file of word vectors or to a taxonomy in CSV; ``"wordnet"``;
-        an array, tensor or DataFrame of shape (num_classes, any), which is a similarity matrix if it is square and
-        one vector per class otherwise; a mapping or gensim-like object from word to vector; a mapping or pairs from
-        child to parent, or a nested dict. Call a ``from_`` function first where this recognizes the wrong one.
+        an array, tensor or DataFrame of shape (num_classes, any), which is a similarity matrix if
+        it is square and one vector per class otherwise; a mapping or gensim-like object from word
+        to vector; a mapping or pairs from child to parent, or a nested dict. Call a ``from_``
+        function first where this recognizes the wrong one.
     names : tuple of str, or None
         The class names, for everything that is looked up by name.
     num_classes : int
@@ -38,7 +46,8 @@ def as_prior(
     missing : {"error", "free"}, default "error"
         What happens to classes without prior: an error that lists them, or placement without prior.
     progress : bool, optional
-        Whether to show a progress bar for a big file; by default where standard error is a terminal.
+        Whether to show a progress bar for a big file; by default where standard error is a
+        terminal.
 
     Examples
     --------
@@ -59,7 +68,9 @@ def as_prior(
     return result
 
 
-def _recognize(prior: Any, names: tuple[str, ...] | None, missing: Missing, progress: bool | None) -> Prior:
+def _recognize(
+    prior: Any, names: tuple[str, ...] | None, missing: Missing, progress: bool | None
+) -> Prior:
     if isinstance(prior, Prior):
         return prior
     if isinstance(prior, str | Path):
@@ -70,15 +81,21 @@ def _recognize(prior: Any, names: tuple[str, ...] | None, missing: Missing, prog
         return from_vectors(prior, names, missing=missing)
     if not is_array(prior):
         raise InputTypeError(
-            "prior", "be a path, an array, a mapping, a gensim-like object or a Prior", type(prior).__name__
+            "prior",
+            "be a path, an array, a mapping, a gensim-like object or a Prior",
+            type(prior).__name__,
         )
     table = as_array(prior, what="prior")
     if table.shape[0] == table.shape[1]:
         return from_similarity(prior, _fitting(names, table))
-    return from_vectors(prior, _fitting(names, table) if row_labels(prior) is None else names, missing=missing)
+    return from_vectors(
+        prior, _fitting(names, table) if row_labels(prior) is None else names, missing=missing
+    )
 
 
-def _from_path(prior: str | Path, names: tuple[str, ...] | None, missing: Missing, progress: bool | None) -> Prior:
+def _from_path(
+    prior: str | Path, names: tuple[str, ...] | None, missing: Missing, progress: bool | None
+) -> Prior:
     path = as_path(prior)
     if prior == "wordnet" and not path.exists():
         return from_wordnet(require_names(names, what="WordNet"), missing=missing)
@@ -87,7 +104,9 @@ def _from_path(prior: str | Path, names: tuple[str, ...] | None, missing: Missin
     if path.is_file() and path.suffix == ".npy":
         table, words = read_array_file(path)
         if words is None and table.shape[0] == table.shape[1]:
-            return from_similarity(table, _fitting(names, table), source=f"similarity matrix {path.name}")
+            return from_similarity(
+                table, _fitting(names, table), source=f"similarity matrix {path.name}"
+            )
         names = names if words is not None else _fitting(names, table)
     return from_vectors(path, names, missing=missing, progress=progress)
 

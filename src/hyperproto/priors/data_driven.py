@@ -1,12 +1,15 @@
-r"""The data-driven prior: classes are as similar as their training examples, before anything is trained.
+r"""The data-driven prior: classes are as similar as their training examples, before anything is
+trained.
 
-Class means in the space where the scatter within classes is round (Fisher's linear discriminant): their cosines say
-which classes a network will find hard to distinguish, on these very data, without names or word vectors. In few
-dimensions neighbors on the sphere share mistakes, so this is the prior to train with.
+Class means in the space where the scatter within classes is round (Fisher's linear discriminant):
+their cosines say which classes a network will find hard to distinguish, on these very data, without
+names or word vectors. In few dimensions neighbors on the sphere share mistakes, so this is the
+prior to train with.
 
-Images are first described by their responses to patches drawn from the images themselves, after Coates, Ng and Lee,
-"An analysis of single-layer networks in unsupervised feature learning" (2011): patches get equal brightness and
-contrast, are whitened, compared with a few hundred of their own, and averaged over quarters of the image.
+Images are first described by their responses to patches drawn from the images themselves, after
+Coates, Ng and Lee, "An analysis of single-layer networks in unsupervised feature learning" (2011):
+patches get equal brightness and contrast, are whitened, compared with a few hundred of their own,
+and averaged over quarters of the image.
 """
 
 from typing import cast
@@ -20,17 +23,19 @@ from torch import Tensor
 from torch.nn import functional
 
 from hyperproto._core.checks import check_integer
+from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto._core.processes import derive_seed
 from hyperproto.data.preprocessing import Standardizer, is_sparse, take_rows, to_scipy
 from hyperproto.data.source import draw_rows
 from hyperproto.priors.prior import Missing, Prior, handle_missing
 from hyperproto.priors.vectors import ClassVectors, cosine_prior
-from hyperproto_runtime.errors import InputError, InputTypeError
 
 MOST_EXAMPLES = 25_000  # more change little: a mean of 100 is known to a tenth of the scatter
 COMPONENTS = 128  # principal components that are kept; scatter is estimated in as many dimensions
 WIDEST = 2_000  # columns of which those are found exactly; of more, by a randomized method
-SHRINKAGE = 0.1  # of the scatter toward a ball, so that directions of little scatter do not count for all
+SHRINKAGE = (
+    0.1  # of the scatter toward a ball, so that directions of little scatter do not count for all
+)
 
 SIZE = 16  # pixels per side that images are reduced to
 PATCH = 5
@@ -57,7 +62,8 @@ def from_data(
     Parameters
     ----------
     inputs : Tensor or array, shape (n, features) or (n, channels, height, width)
-        Training examples; sparse rows are not made dense. At most 25,000 are used, each class in its share.
+        Training examples; sparse rows are not made dense. At most 25,000 are used, each class in
+        its share.
     labels : Tensor or array of integers, shape (n,)
         Their classes; negative where missing.
     names : tuple of str, optional
@@ -65,7 +71,8 @@ def from_data(
     num_classes : int, optional
         K (default: the number of names, or one more than the largest label).
     missing : {"error", "free"}, default "error"
-        What happens to classes without an example: an error that lists them, or placement without prior.
+        What happens to classes without an example: an error that lists them, or placement without
+        prior.
     seed : int, default 0
         Which examples and patches are drawn.
 
@@ -81,7 +88,9 @@ def from_data(
     if num_classes is None:
         num_classes = len(names) if names is not None else int(ids.max()) + 1
     if int(ids.max()) >= num_classes:
-        raise InputError("labels", f"be class ids below {num_classes}, the number of classes", int(ids.max()))
+        raise InputError(
+            "labels", f"be class ids below {num_classes}, the number of classes", int(ids.max())
+        )
     drawn = draw_examples(ids, seed=seed)
     examples, ids = take_rows(examples, drawn), ids[drawn]
     known = np.bincount(ids.numpy(), minlength=num_classes) > 0
@@ -105,31 +114,45 @@ def from_data(
     if missing == "free":
         known &= table.any(axis=1)  # a class in the very middle is like no other
     what = "patches of images" if examples.ndim == 4 else "columns"
-    return cosine_prior(ClassVectors(table, known, f"{len(ids)} examples by {what}", tuple(notes)), names)
+    return cosine_prior(
+        ClassVectors(table, known, f"{len(ids)} examples by {what}", tuple(notes)), names
+    )
 
 
 def discriminant_means(features: Tensor, ids: Tensor) -> NDArray[np.float64]:
-    r"""Return the class means once the scatter within classes is round. Shape (classes with examples, components).
+    r"""Return the class means once the scatter within classes is round. Shape (classes with
+    examples, components).
 
     .. math:: w_k = L^{-1} (m_k - m), \qquad L L^T = (1 - s)\,\Sigma + s\,\tfrac{tr \Sigma}{d}\,I
 
-    with :math:`m_k` the mean of class k, m the mean of the means, and :math:`\Sigma` the covariance about them.
-    Their cosines are those of scikit-learn's ``LinearDiscriminantAnalysis(solver="eigen", shrinkage=0.1)``, which
-    refuses what happens here: a single class, one example per class, classes without scatter.
+    with :math:`m_k` the mean of class k, m the mean of the means, and :math:`\Sigma` the covariance
+    about them. Their cosines are those of scikit-learn's
+    ``LinearDiscriminantAnalysis(solver="eigen", shrinkage=0.1)``, which refuses what happens here:
+    a single class, one example per class, classes without scatter.
     """
     centered = (features - features.mean(dim=0)).double()
     _, _, axes = torch.linalg.svd(centered.T @ centered / len(centered))
     reduced = centered @ axes[: min(COMPONENTS, axes.shape[0])].T
     _, row = torch.unique(ids, return_inverse=True)
     counts = torch.bincount(row).double().unsqueeze(1)
-    means = torch.zeros(len(counts), reduced.shape[1], dtype=torch.float64).index_add_(0, row, reduced) / counts
+    means = (
+        torch.zeros(len(counts), reduced.shape[1], dtype=torch.float64).index_add_(0, row, reduced)
+        / counts
+    )
     rest = reduced - means[row]
     scatter = rest.T @ rest / len(rest)
     ball = scatter.trace() / len(scatter)
     if ball == 0:  # one example per class: there is no scatter to make round
-        scatter, ball = torch.eye(len(scatter), dtype=torch.float64), torch.tensor(1.0, dtype=torch.float64)
-    shrunk = (1 - SHRINKAGE) * scatter + SHRINKAGE * ball * torch.eye(len(scatter), dtype=torch.float64)
-    placed = torch.linalg.solve_triangular(torch.linalg.cholesky(shrunk), (means - means.mean(dim=0)).T, upper=False)
+        scatter, ball = (
+            torch.eye(len(scatter), dtype=torch.float64),
+            torch.tensor(1.0, dtype=torch.float64),
+        )
+    shrunk = (1 - SHRINKAGE) * scatter + SHRINKAGE * ball * torch.eye(
+        len(scatter), dtype=torch.float64
+    )
+    placed = torch.linalg.solve_triangular(
+        torch.linalg.cholesky(shrunk), (means - means.mean(dim=0)).T, upper=False
+    )
     return cast(NDArray[np.float64], placed.T.numpy())
 
 
@@ -144,7 +167,9 @@ def _check_examples(inputs: object, labels: object) -> tuple[Tensor, Tensor]:
         )
     if ids.is_floating_point() or ids.dtype == torch.bool or ids.shape != examples.shape[:1]:
         raise InputTypeError(
-            "labels", f"be {len(examples)} integer class ids", f"{ids.dtype}, shape {tuple(ids.shape)}"
+            "labels",
+            f"be {len(examples)} integer class ids",
+            f"{ids.dtype}, shape {tuple(ids.shape)}",
         )
     if examples.dtype == torch.bool:
         examples = examples.to(torch.uint8)
@@ -158,7 +183,9 @@ def _check_examples(inputs: object, labels: object) -> tuple[Tensor, Tensor]:
 
 
 def draw_examples(ids: Tensor, *, seed: int, most: int = MOST_EXAMPLES) -> Tensor:
-    """Return which labeled examples to use: all, or about ``most``, of each class its share and at least one."""
+    """Return which labeled examples to use: all, or about ``most``, of each class its share and at
+    least one.
+    """
     labeled = (ids >= 0).nonzero().flatten()
     if len(labeled) <= most:
         return labeled
@@ -169,11 +196,14 @@ def draw_examples(ids: Tensor, *, seed: int, most: int = MOST_EXAMPLES) -> Tenso
 def _leading_components(matrix: NDArray[np.float32] | csr_array, seed: int) -> Tensor:
     """Return the coordinates of rows on their leading principal axes, about the origin.
 
-    By a randomized method (Halko, Martinsson and Tropp, 2011): a few products with the rows, sparse ones as they are.
+    By a randomized method (Halko, Martinsson and Tropp, 2011): a few products with the rows, sparse
+    ones as they are.
     """
     generator = torch.Generator().manual_seed(derive_seed(seed, "axes of a prior"))
     n, width = matrix.shape
-    drawn = torch.randn(width, min(COMPONENTS + 32, n, width), generator=generator, dtype=torch.float64).numpy()
+    drawn = torch.randn(
+        width, min(COMPONENTS + 32, n, width), generator=generator, dtype=torch.float64
+    ).numpy()
     drawn = drawn.astype(matrix.dtype)
     for _ in range(2):  # the axes of QR span the same, but take five times as long
         drawn, _ = lu(matrix.T @ (matrix @ drawn), permute_l=True)
@@ -199,7 +229,9 @@ def patch_features(images: Tensor, *, seed: int = 0) -> Tensor:
     generator = torch.Generator().manual_seed(derive_seed(seed, "patches of a prior"))
     some = torch.randperm(len(images), generator=generator)[:PATCH_IMAGES]
     filters = _filters(_patches(_small(images[some], scale)), generator)
-    features = torch.cat([_responses(_small(batch, scale), filters) for batch in torch.split(images, BATCH)])
+    features = torch.cat(
+        [_responses(_small(batch, scale), filters) for batch in torch.split(images, BATCH)]
+    )
     spread = features.std(dim=0, correction=0)
     return (features - features.mean(dim=0)) / spread.masked_fill(spread == 0, 1)
 
@@ -217,7 +249,9 @@ def _patches(images: Tensor) -> Tensor:
 
 
 def _filters(patches: Tensor, generator: torch.Generator) -> Tensor:
-    """Return whitened patches as filters for patches that are not, each of sum 0. Shape (filters, patch)."""
+    """Return whitened patches as filters for patches that are not, each of sum 0. Shape (filters,
+    patch).
+    """
     flat = patches.flatten(0, 1)
     flat = flat[torch.randperm(len(flat), generator=generator)[:PATCHES]]
     values, axes = torch.linalg.eigh((flat.T @ flat / len(flat)).double())
@@ -227,9 +261,12 @@ def _filters(patches: Tensor, generator: torch.Generator) -> Tensor:
 
 
 def _responses(images: Tensor, filters: Tensor) -> Tensor:
-    """Return what passes a threshold on either side, averaged over quarters, and the colors of a 4 x 4 grid."""
+    """Return what passes a threshold on either side, averaged over quarters, and the colors of a 4
+    x 4 grid.
+    """
     kernels = filters.view(len(filters), images.shape[1], PATCH, PATCH)
-    # filters of sum 0 do not see a patch's brightness: its contrast is all that is left to divide by
+    # filters of sum 0 do not see a patch's brightness: its contrast is all that is left to divide
+    # by
     answers = functional.conv2d(images, kernels).div_(_spread(images) + CONTRAST)
     half = answers.shape[-1] // 2
     above = functional.avg_pool2d((answers - THRESHOLD).relu_(), half).flatten(1)

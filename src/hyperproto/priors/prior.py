@@ -8,13 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hyperproto._core.checks import check_names, choose, nearest_name
-from hyperproto_runtime.errors import InputError, arg
+from hyperproto._core.errors import InputError, arg
 
 Missing = Literal["error", "free"]
 CHOICES = {"error": False, "free": True}  # for classes without prior
 
 FREE = arg("missing", '"free"')  # as advice
-SYMMETRY = 1e-6  # of the largest entry: float32 matrices computed as a product are this far from symmetric
+SYMMETRY = (
+    1e-6  # of the largest entry: float32 matrices computed as a product are this far from symmetric
+)
 SAME = 1e-9  # similarities of 1 up to this are two classes the prior cannot distinguish
 SUGGEST_FROM = 20_000  # words: comparing with more takes long enough to be felt
 
@@ -26,8 +28,9 @@ class Prior:
     Attributes
     ----------
     similarity : ndarray of float64, shape (num_classes, num_classes)
-        Symmetric; larger is closer. Only the order and spacing off the diagonal count: the diagonal is the largest
-        entry or 1. Rows and columns of classes without prior are 0 off the diagonal and must not be read.
+        Symmetric; larger is closer. Only the order and spacing off the diagonal count: the diagonal
+        is the largest entry or 1. Rows and columns of classes without prior are 0 off the diagonal
+        and must not be read.
     known : ndarray of bool, shape (num_classes,)
         False where a class has no prior and is placed without.
     source : str
@@ -56,7 +59,9 @@ class Prior:
             )
         if self.names is not None and len(self.names) != self.num_classes:
             raise InputError(
-                "names", f"name each of the {self.num_classes} classes of the prior", f"{len(self.names)} names"
+                "names",
+                f"name each of the {self.num_classes} classes of the prior",
+                f"{len(self.names)} names",
             )
 
     @property
@@ -85,13 +90,17 @@ class Prior:
                 advice=f"It is for {quoted(self.names, limit=3)}.",
             )
         rows = np.array([row[name] for name in names])
-        return Prior(self.similarity[np.ix_(rows, rows)], self.known[rows], self.source, self.notes, names)
+        return Prior(
+            self.similarity[np.ix_(rows, rows)], self.known[rows], self.source, self.notes, names
+        )
 
 
 def _check_similarity(similarity: NDArray[np.float64], names: tuple[str, ...] | None) -> None:
     """Check that a matrix is square, finite and symmetric, naming the first class that is off."""
     if similarity.ndim != 2 or similarity.shape[0] != similarity.shape[1]:
-        raise InputError("A similarity matrix", "be square, classes by classes", f"shape {similarity.shape}")
+        raise InputError(
+            "A similarity matrix", "be square, classes by classes", f"shape {similarity.shape}"
+        )
     bad = np.flatnonzero(~np.isfinite(similarity).all(axis=1))
     if len(bad):
         raise InputError(
@@ -118,7 +127,8 @@ def build_prior(
     notes: Iterable[str] = (),
     names: tuple[str, ...] | None = None,
 ) -> Prior:
-    """Return a prior from a checked matrix: exactly symmetric, the diagonal largest, unknown classes blank.
+    """Return a prior from a checked matrix: exactly symmetric, the diagonal largest, unknown
+    classes blank.
 
     The source gains how many classes the prior knows.
     """
@@ -126,7 +136,10 @@ def build_prior(
     similarity /= 2
     similarity[~known, :] = similarity[:, ~known] = 0.0
     off = ~np.eye(len(similarity), dtype=bool) & np.outer(known, known)
-    smallest, largest = similarity.min(where=off, initial=np.inf), similarity.max(where=off, initial=-np.inf)
+    smallest, largest = (
+        similarity.min(where=off, initial=np.inf),
+        similarity.max(where=off, initial=-np.inf),
+    )
     np.fill_diagonal(similarity, max(1.0, largest))
     notes = list(notes)
     if off.sum() > 2 and smallest == largest:
@@ -138,7 +151,9 @@ def build_prior(
 def identical_pairs(
     similarity: NDArray[np.float64], known: NDArray[np.bool_], names: tuple[str, ...] | None
 ) -> list[str]:
-    """Return a note where pairs of known classes have similarity 1, the similarity of a class to itself."""
+    """Return a note where pairs of known classes have similarity 1, the similarity of a class to
+    itself.
+    """
     pairs = np.argwhere(np.triu(similarity > 1 - SAME, k=1) & np.outer(known, known))
     if not len(pairs):
         return []
@@ -166,7 +181,9 @@ def quoted(names: Sequence[str], *, limit: int = 10) -> str:
 def require_names(names: tuple[str, ...] | None, *, what: str) -> tuple[str, ...]:
     """Return the class names, which ``what`` is looked up by."""
     if names is None:
-        raise InputError("names", f"be given: {what} is looked up by class name", "only the number of classes")
+        raise InputError(
+            "names", f"be given: {what} is looked up by class name", "only the number of classes"
+        )
     return names
 
 
@@ -179,10 +196,11 @@ def handle_missing(
     vocabulary: Iterable[str] = (),
     reason: str = "",
 ) -> list[str]:
-    """Raise where classes have no prior and must have one, or return the note that they are placed without.
+    """Raise where classes have no prior and must have one, or return the note that they are placed
+    without.
 
-    ``absent`` are the names, of ``total``, that ``where`` does not have; ``vocabulary`` are those it has, for a
-    suggestion. ``reason`` says why the first was not found.
+    ``absent`` are the names, of ``total``, that ``where`` does not have; ``vocabulary`` are those
+    it has, for a suggestion. ``reason`` says why the first was not found.
     """
     is_free = choose(missing, CHOICES, what="choice for missing classes")
     if not absent:
@@ -203,6 +221,9 @@ def handle_missing(
         "Every class",
         f"be in {where}; {len(absent)} of {total} are not: {quoted(absent)}",
         advice=" ".join(
-            filter(None, [reason, suggestion, f"Rename them, or use {FREE} to place them without prior."])
+            filter(
+                None,
+                [reason, suggestion, f"Rename them, or use {FREE} to place them without prior."],
+            )
         ),
     )

@@ -1,4 +1,5 @@
-"""A taxonomy as a prior: classes are as similar as the path between them in the tree is short. WordNet is one.
+"""A taxonomy as a prior: classes are as similar as the path between them in the tree is short.
+WordNet is one.
 
 WordNet comes from the copy that nltk has installed; nothing is downloaded.
 """
@@ -14,6 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from hyperproto._core.errors import InputError, InputTypeError, MissingDataError, require
 from hyperproto._core.files import as_path, read_text
 from hyperproto.priors.prior import (
     Missing,
@@ -25,31 +27,37 @@ from hyperproto.priors.prior import (
     require_names,
 )
 from hyperproto.priors.vectors import joined_key, split_words
-from hyperproto_runtime.errors import InputError, InputTypeError, MissingDataError, require
 
 Edges = Iterable[tuple[str, str]]
 Node = TypeVar("Node", bound=Hashable)
 ROOT = "(root)"  # of a nested dict
 LEVELS, NESTED = 500, 200  # of a taxonomy, of a nested dict; WordNet has 20
 SHOWN = 20  # nodes of a cycle
-WNID = re.compile(r"n\d{8}")  # as ImageNet names its classes: n and the offset of a noun in WordNet 3.0
+WNID = re.compile(
+    r"n\d{8}"
+)  # as ImageNet names its classes: n and the offset of a noun in WordNet 3.0
 
 
 def from_taxonomy(
-    taxonomy: str | Path | Mapping[str, Any] | Edges, names: tuple[str, ...] | None, *, missing: Missing = "error"
+    taxonomy: str | Path | Mapping[str, Any] | Edges,
+    names: tuple[str, ...] | None,
+    *,
+    missing: Missing = "error",
 ) -> Prior:
-    """Return the prior of a taxonomy: 1 / (1 + steps between two classes), as WordNet's path similarity.
+    """Return the prior of a taxonomy: 1 / (1 + steps between two classes), as WordNet's path
+    similarity.
 
     Parameters
     ----------
     taxonomy : path, mapping or pairs
-        A CSV file of child and parent, with or without a header that names the columns; a nested dict, such as
-        ``{"pet": ["cat", "dog"], "wild": {"canine": ["wolf"]}}``; a mapping from child to parent; or pairs
-        (child, parent). An empty parent marks the root.
+        A CSV file of child and parent, with or without a header that names the columns; a nested
+        dict, such as ``{"pet": ["cat", "dog"], "wild": {"canine": ["wolf"]}}``; a mapping from
+        child to parent; or pairs (child, parent). An empty parent marks the root.
     names : tuple of str
         Class names, each a node at any depth; case and separators need not agree.
     missing : {"error", "free"}, default "error"
-        What happens to names that are not in the taxonomy: an error that lists them, or placement without prior.
+        What happens to names that are not in the taxonomy: an error that lists them, or placement
+        without prior.
 
     Examples
     --------
@@ -62,7 +70,9 @@ def from_taxonomy(
     check_taxonomy(parents, where=f"the {source}")
     nodes = _nodes_of(names, parents, source)
     absent = [name for name, node in zip(names, nodes, strict=True) if node is None]
-    notes = handle_missing(absent, len(names), missing=missing, where=f"the {source}", vocabulary=list(parents))
+    notes = handle_missing(
+        absent, len(names), missing=missing, where=f"the {source}", vocabulary=list(parents)
+    )
     above = [{} if node is None else ancestors(node, parents.__getitem__) for node in nodes]
     return _path_prior(above, names, source, notes)
 
@@ -70,23 +80,27 @@ def from_taxonomy(
 def from_wordnet(names: tuple[str, ...], *, missing: Missing = "error") -> Prior:
     """Return the prior of WordNet's hierarchy of nouns: 1 / (1 + steps between two classes).
 
-    A name is its first noun synset. A name such as ``n01443537`` is the synset of that offset, as in ImageNet; those
-    need WordNet 3.0, which is what nltk calls "wordnet". A name of several words that WordNet does not have is its
-    last word, the head of an English compound (``aquarium_fish`` is a fish), with a note.
+    A name is its first noun synset. A name such as ``n01443537`` is the synset of that offset, as
+    in ImageNet; those need WordNet 3.0, which is what nltk calls "wordnet". A name of several words
+    that WordNet does not have is its last word, the head of an English compound (``aquarium_fish``
+    is a fish), with a note.
 
     Parameters
     ----------
     names : tuple of str
         Class names or ImageNet's identifiers.
     missing : {"error", "free"}, default "error"
-        What happens to names that are not in WordNet: an error that lists them, or placement without prior.
+        What happens to names that are not in WordNet: an error that lists them, or placement
+        without prior.
     """
     wordnet = require("nltk.corpus", extra="wordnet", purpose="A prior from WordNet").wordnet
     try:
         wordnet.ensure_loaded()
     except (LookupError, OSError, ValueError):  # none, not all of its files, or links to them
         rule = "be among nltk's data, for a prior from it"
-        raise MissingDataError("WordNet's data", rule, advice="Type: python -m nltk.downloader wordnet") from None
+        raise MissingDataError(
+            "WordNet's data", rule, advice="Type: python -m nltk.downloader wordnet"
+        ) from None
     synsets, heads = [], []
     for name in names:
         synset = _synset(wordnet, name)
@@ -97,7 +111,9 @@ def from_wordnet(names: tuple[str, ...], *, missing: Missing = "error") -> Prior
     absent = [name for name, synset in zip(names, synsets, strict=True) if synset is None]
     notes = handle_missing(absent, len(names), missing=missing, where="WordNet")
     if heads:
-        notes.append(f"{len(heads)} of {len(names)} names are found by their last word: {quoted(heads)}.")
+        notes.append(
+            f"{len(heads)} of {len(names)} names are found by their last word: {quoted(heads)}."
+        )
     above = [{} if synset is None else ancestors(synset, _hypernyms) for synset in synsets]
     return _path_prior(above, names, f"WordNet {wordnet.get_version()}", notes)
 
@@ -106,17 +122,23 @@ def _path_prior(
     above: Sequence[Mapping[Any, int]], names: tuple[str, ...], source: str, notes: Iterable[str]
 ) -> Prior:
     similarity, known = path_similarity(above), np.array([bool(nodes) for nodes in above])
-    return build_prior(similarity, known, source, [*notes, *identical_pairs(similarity, known, names)], names)
+    return build_prior(
+        similarity, known, source, [*notes, *identical_pairs(similarity, known, names)], names
+    )
 
 
 def check_taxonomy(parents: Mapping[str, Sequence[str]], *, where: str) -> None:
-    """Check that a taxonomy has one root, which has no parents, and no cycle; a node may have several parents."""
+    """Check that a taxonomy has one root, which has no parents, and no cycle; a node may have
+    several parents.
+    """
     try:
         TopologicalSorter(parents).prepare()
     except CycleError as error:
         cycle = " > ".join(f'"{node}"' for node in error.args[1][: -SHOWN - 1 : -1])
         raise InputError(
-            "A taxonomy", f"have no cycle; {where} has one: {cycle}", advice="Remove one of these rows."
+            "A taxonomy",
+            f"have no cycle; {where} has one: {cycle}",
+            advice="Remove one of these rows.",
         ) from None
     roots = [node for node, above in parents.items() if not above]
     if len(roots) > 1:
@@ -135,7 +157,9 @@ def ancestors(node: Node, parents: Callable[[Node], Iterable[Node]]) -> dict[Nod
         step += 1
         if step > LEVELS:
             raise InputError("A taxonomy", f"have at most {LEVELS} levels", f'more above "{node}"')
-        frontier = [p for p in dict.fromkeys(p for n in frontier for p in parents(n)) if p not in above]
+        frontier = [
+            p for p in dict.fromkeys(p for n in frontier for p in parents(n)) if p not in above
+        ]
         above.update(dict.fromkeys(frontier, step))
     return above
 
@@ -145,8 +169,9 @@ def path_similarity(above: Sequence[Mapping[Node, int]]) -> NDArray[np.float64]:
 
     .. math:: S_{ij} = \frac{1}{1 + \min_h \bigl(d(i, h) + d(j, h)\bigr)}
 
-    where h runs over the ancestors that i and j share. It is 0 where they share none. ``above`` has for each class
-    its ancestors and the steps up to them, as `ancestors` gives; none for a class without prior.
+    where h runs over the ancestors that i and j share. It is 0 where they share none. ``above`` has
+    for each class its ancestors and the steps up to them, as `ancestors` gives; none for a class
+    without prior.
     """
     members: dict[Node, list[tuple[int, int]]] = {}
     for index, nodes in enumerate(above):
@@ -165,7 +190,9 @@ def _read(taxonomy: object) -> tuple[dict[str, list[str]], str]:
     if isinstance(taxonomy, str | Path):
         path = as_path(taxonomy)
         if not path.is_file():
-            raise MissingDataError(f'No taxonomy at "{path}": no CSV file of child,parent is there.')
+            raise MissingDataError(
+                f'No taxonomy at "{path}": no CSV file of child,parent is there.'
+            )
         edges, source = _rows(path), f"taxonomy {path.name}"
     else:
         edges, source = _pairs(taxonomy), "taxonomy"
@@ -182,7 +209,9 @@ def _read(taxonomy: object) -> tuple[dict[str, list[str]], str]:
 def is_taxonomy(value: object) -> bool:
     """Return whether a value maps or pairs names with names, or nests them."""
     if isinstance(value, Mapping):
-        return bool(value) and all(isinstance(below, str) or _is_nested(below) for below in value.values())
+        return bool(value) and all(
+            isinstance(below, str) or _is_nested(below) for below in value.values()
+        )
     if not isinstance(value, list | tuple) or not value:
         return False
     pairs = all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in value)
@@ -195,7 +224,11 @@ def leaves(taxonomy: object) -> tuple[str, ...] | None:
     >>> leaves({"travel": ["book", "cancel"], "bank": {"cards": ["pay"], "loan": {}}})
     ('book', 'cancel', 'pay', 'loan')
     """
-    if not isinstance(taxonomy, Mapping) or not taxonomy or not all(map(_is_nested, taxonomy.values())):
+    if (
+        not isinstance(taxonomy, Mapping)
+        or not taxonomy
+        or not all(map(_is_nested, taxonomy.values()))
+    ):
         return None
     found: list[str] = []
     for node, below in taxonomy.items():
@@ -212,17 +245,29 @@ def _is_nested(value: object, level: int = 1) -> bool:
 
 
 def _pairs(taxonomy: Any, parent: str = "") -> list[tuple[str, str]]:
-    """Return (child, parent) of a mapping, of pairs, or of a nested dict, whose top nodes get a common root."""
+    """Return (child, parent) of a mapping, of pairs, or of a nested dict, whose top nodes get a
+    common root.
+    """
     if isinstance(taxonomy, Mapping) and taxonomy and all(map(_is_nested, taxonomy.values())):
         parent = parent or ROOT
         edges = [(node.strip(), parent) for node in taxonomy]
         for node, below in taxonomy.items():
-            edges += _pairs(below, node) if isinstance(below, Mapping) else [(leaf.strip(), node) for leaf in below]
+            edges += (
+                _pairs(below, node)
+                if isinstance(below, Mapping)
+                else [(leaf.strip(), node) for leaf in below]
+            )
         return edges
     pairs = list(taxonomy.items() if isinstance(taxonomy, Mapping) else taxonomy)
     for index, pair in enumerate(pairs):
-        if not (isinstance(pair, Sequence) and len(pair) == 2 and all(isinstance(node, str) for node in pair)):
-            raise InputTypeError("A taxonomy", f"be pairs (child, parent) of names; pair {index} is {pair!r:.60}")
+        if not (
+            isinstance(pair, Sequence)
+            and len(pair) == 2
+            and all(isinstance(node, str) for node in pair)
+        ):
+            raise InputTypeError(
+                "A taxonomy", f"be pairs (child, parent) of names; pair {index} is {pair!r:.60}"
+            )
     return [(child.strip(), parent.strip()) for child, parent in pairs]
 
 
@@ -230,7 +275,9 @@ def _rows(path: Path) -> list[tuple[str, str]]:
     """Return (child, parent) of each row of a CSV file, whose delimiter is recognized."""
     text, edges, child = read_text(path), [], 0
     try:
-        rows = list(csv.reader(text.splitlines(), delimiter=max(",;\t", key=text.partition("\n")[0].count)))
+        rows = list(
+            csv.reader(text.splitlines(), delimiter=max(",;\t", key=text.partition("\n")[0].count))
+        )
     except csv.Error as error:
         raise InputError(f'"{path}"', f"be a CSV file ({error})") from None
     for number, row in enumerate(rows, 1):
@@ -252,7 +299,9 @@ def _rows(path: Path) -> list[tuple[str, str]]:
 
 
 def _nodes_of(names: tuple[str, ...], taxonomy: Iterable[str], source: str) -> list[str | None]:
-    """Return the node of each name: the one with exactly that name, else one that differs in case and separators."""
+    """Return the node of each name: the one with exactly that name, else one that differs in case
+    and separators.
+    """
     exact = {node: [node] for node in taxonomy}
     alike: dict[str, list[str]] = {}
     for node in exact:

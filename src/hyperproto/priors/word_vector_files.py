@@ -22,9 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hyperproto._core.arrays import read_npy
+from hyperproto._core.errors import InputError, MissingDataError
 from hyperproto._core.files import read_text
 from hyperproto._core.progress import progress_bar
-from hyperproto_runtime.errors import InputError, MissingDataError
 
 HEAD = 1 << 20  # bytes that decide the format; the first line of any real file is far shorter
 BLOCK = 1 << 18  # bytes at a time: within a core's cache
@@ -38,7 +38,9 @@ Vectors = dict[bytes, NDArray[np.float64]]
 def read_words(
     path: Path, words: set[str], *, progress: bool | None = None
 ) -> tuple[dict[str, NDArray[np.float64]], tuple[str, ...]]:
-    """Return the vectors of those of ``words`` that a text or binary file has, the first of each, and notes."""
+    """Return the vectors of those of ``words`` that a text or binary file has, the first of each,
+    and notes.
+    """
     wanted = {word.encode() for word in words}
     if not path.is_file():
         raise MissingDataError(f'No word vectors at "{path}". Nothing is downloaded for you.')
@@ -55,24 +57,32 @@ def read_words(
             def tick() -> None:
                 bar.update(raw.tell())
                 if file.tell() > most:
-                    raise InputError(f'"{path}"', f"unpack to at most {MOST} times its size", "more")
+                    raise InputError(
+                        f'"{path}"', f"unpack to at most {MOST} times its size", "more"
+                    )
 
             if is_text:
                 vectors, lines = _scan_text(file, dim, start > 0, wanted, path, tick)
             elif 4 * dim > most:
-                raise InputError(f'"{path}"', "be as long as one vector at least", f"vectors of {dim:,} numbers")
+                raise InputError(
+                    f'"{path}"', "be as long as one vector at least", f"vectors of {dim:,} numbers"
+                )
             else:
                 vectors, lines = _scan_binary(file, dim, count, wanted, path, tick), count
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise InputError(
-                f'"{path}"', f"be readable by gzip ({error})", advice="It is cut short: copy or download it again."
+                f'"{path}"',
+                f"be readable by gzip ({error})",
+                advice="It is cut short: copy or download it again.",
             ) from None
     short = f'"{path.name}" has {lines:,} words where its first line says {count:,}.'
     return {word.decode(): row for word, row in vectors.items()}, (short,) if lines < count else ()
 
 
 def read_array_file(path: Path) -> tuple[NDArray[np.generic], list[str] | None]:
-    """Return the matrix of ``words.npy``, mapped from the disk, and its words if ``words.txt`` has one per line."""
+    """Return the matrix of ``words.npy``, mapped from the disk, and its words if ``words.txt`` has
+    one per line.
+    """
     table = read_npy(path)
     named = path.with_suffix(".txt")
     if not named.is_file():
@@ -80,13 +90,16 @@ def read_array_file(path: Path) -> tuple[NDArray[np.generic], list[str] | None]:
     words = read_text(named).splitlines()
     if len(words) != len(table):
         raise InputError(
-            f'"{named}"', f'name each of the {len(table)} rows of "{path.name}", one per line', f"{len(words)}"
+            f'"{named}"',
+            f'name each of the {len(table)} rows of "{path.name}", one per line',
+            f"{len(words)}",
         )
     return table, words
 
 
 def _recognize(head: bytes, path: Path) -> tuple[int, int, int, bool]:
-    """Return the dimension, the number of words (0 where the file does not say it), where they start, and if as text.
+    """Return the dimension, the number of words (0 where the file does not say it), where they
+    start, and if as text.
 
     ``head`` is how the file starts.
     """
@@ -100,11 +113,15 @@ def _recognize(head: bytes, path: Path) -> tuple[int, int, int, bool]:
     header = HEADER.match(head)
     start = 0 if header is None else header.end()
     line, newline, _ = head[start:].partition(b"\n")
-    numbers = len(list(takewhile(_is_number, reversed(line.split()[1:]))))  # the first field is the word
+    numbers = len(
+        list(takewhile(_is_number, reversed(line.split()[1:])))
+    )  # the first field is the word
     if header is not None:
         count, dim = int(header[1]), int(header[2])
         if dim == 0:
-            raise InputError(f'"{path}"', "contain vectors of at least one number", f'first line "{count} 0"')
+            raise InputError(
+                f'"{path}"', "contain vectors of at least one number", f'first line "{count} 0"'
+            )
         return dim, count, start, numbers >= dim or not _is_binary(head[start:], path)
     if numbers == 0 or (not newline and len(head) == HEAD):
         raise InputError(
@@ -126,12 +143,19 @@ def _is_binary(body: bytes, path: Path) -> bool:
     try:
         body.decode()
     except UnicodeDecodeError as error:
-        return error.reason != "unexpected end of data"  # the end of the head may be within a letter
+        return (
+            error.reason != "unexpected end of data"
+        )  # the end of the head may be within a letter
     return False
 
 
 def _scan_text(
-    file: BinaryIO, dim: int, has_header: bool, wanted: set[bytes], path: Path, tick: Callable[[], None]
+    file: BinaryIO,
+    dim: int,
+    has_header: bool,
+    wanted: set[bytes],
+    path: Path,
+    tick: Callable[[], None],
 ) -> tuple[Vectors, int]:
     """Return the vectors of wanted words, and how many words the file has.
 
@@ -143,7 +167,9 @@ def _scan_text(
     count = 0
     for number, line in enumerate(iter(lambda: file.readline(HEAD), b""), 2 if has_header else 1):
         if len(line) == HEAD:
-            raise InputError(f'"{path}"', f"have lines of less than {HEAD:,} bytes", f"a longer line {number}")
+            raise InputError(
+                f'"{path}"', f"have lines of less than {HEAD:,} bytes", f"a longer line {number}"
+            )
         count += not line.isspace()
         if number % 1024 == 0:
             tick()
@@ -190,7 +216,9 @@ def _scan_binary(
                     advice="It is cut short: copy or download it again.",
                 )
             tick()
-        word = block[at:end].lstrip(b"\n")  # word2vec ends each vector in a newline, gensim does not
+        word = block[at:end].lstrip(
+            b"\n"
+        )  # word2vec ends each vector in a newline, gensim does not
         if word in wanted and word not in vectors:
             vectors[word] = np.frombuffer(block, "<f4", dim, end + 1).astype(np.float64)
         at = end + 1 + width

@@ -1,4 +1,6 @@
-"""Before a placement: how many dimensions it needs, and what separation, the paper and a prior's weight give."""
+"""Before a placement: how many dimensions it needs, and what separation, the paper and a prior's
+weight give.
+"""
 
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -6,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hyperproto._core.checks import check_finite_number, check_integer
+from hyperproto._core.errors import InputError
 from hyperproto.codes.best import known_max_cosine
 from hyperproto.codes.certificate import random_max_cosine
 from hyperproto.codes.certificate import separation_bound as lower_bound
@@ -14,7 +17,6 @@ from hyperproto.priors import as_prior
 from hyperproto.prototypes import methods
 from hyperproto.prototypes.place import place
 from hyperproto.prototypes.prototypes import Prototypes, check_dim, parse_classes
-from hyperproto_runtime.errors import InputError
 
 COMPARED_DIMS = (2, 3, 5, 10, 25, 50, 100)
 MOST_TRIED = 1000  # dimensions
@@ -24,7 +26,8 @@ SWEEP = (0.25, 0.5, 1.0, 2.0, 4.0)  # times the weight of "auto"
 def separation_bound(num_classes: int, dim: int) -> float:
     """Return the best known lower bound on the maximum cosine of K prototypes in D dimensions.
 
-    Rankin's for K <= 2D and the circle, where it is attained; Levenshtein's beyond; Fejes Tóth's too for D = 3.
+    Rankin's for K <= 2D and the circle, where it is attained; Levenshtein's beyond; Fejes Tóth's
+    too for D = 3.
 
     >>> separation_bound(240, 8)
     0.5
@@ -34,7 +37,8 @@ def separation_bound(num_classes: int, dim: int) -> float:
 
 @dataclass(frozen=True)
 class Suggestion:
-    """A dimension in which a known code has the target separation; ``int(suggestion)`` is the dimension.
+    """A dimension in which a known code has the target separation; ``int(suggestion)`` is the
+    dimension.
 
     Attributes
     ----------
@@ -43,7 +47,8 @@ class Suggestion:
     max_cosine : float
         The maximum cosine of the best known code there; a search may find a better one.
     at_least : int
-        No code in fewer dimensions has the target separation, by the bound. In those between, a search may find one.
+        No code in fewer dimensions has the target separation, by the bound. In those between, a
+        search may find one.
     """
 
     dim: int
@@ -55,10 +60,11 @@ class Suggestion:
 
 
 def suggest_dim(num_classes: int, *, max_cosine: float) -> Suggestion:
-    """Return the smallest dimension in which a code is known whose maximum cosine is at most ``max_cosine``.
+    """Return the smallest dimension in which a code is known whose maximum cosine is at most
+    ``max_cosine``.
 
-    Nothing is searched for: bounds and known codes answer at once. :func:`hyperproto.place` does as well there, or
-    better.
+    Nothing is searched for: bounds and known codes answer at once. :func:`hyperproto.place` does as
+    well there, or better.
 
     Examples
     --------
@@ -76,16 +82,24 @@ def suggest_dim(num_classes: int, *, max_cosine: float) -> Suggestion:
             "In no dimension can their largest cosine be less than that of the simplex.",
         )
     dims = range(2, max(3, num_classes))
-    at_least = dims[bisect_left(dims, True, key=lambda dim: lower_bound(num_classes, dim) <= target)]
-    highest = dims[bisect_left(dims, True, key=lambda dim: known_max_cosine(num_classes, dim) <= target)]
-    near = range(at_least, min(highest, at_least + MOST_TRIED))  # codes are stored for single dimensions
+    at_least = dims[
+        bisect_left(dims, True, key=lambda dim: lower_bound(num_classes, dim) <= target)
+    ]
+    highest = dims[
+        bisect_left(dims, True, key=lambda dim: known_max_cosine(num_classes, dim) <= target)
+    ]
+    near = range(
+        at_least, min(highest, at_least + MOST_TRIED)
+    )  # codes are stored for single dimensions
     dim = next((dim for dim in near if known_max_cosine(num_classes, dim) <= target), highest)
     return Suggestion(dim, known_max_cosine(num_classes, dim), at_least)
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Maximum cosines of K prototypes in ``dim`` dimensions; smaller is better, and nothing beats the bound."""
+    """Maximum cosines of K prototypes in ``dim`` dimensions; smaller is better, and nothing beats
+    the bound.
+    """
 
     dim: int
     ours: float
@@ -126,10 +140,12 @@ def sweep_prior_weight(
     workers: int | None = None,
     missing: Any = "error",
 ) -> list[tuple[str, Prototypes]]:
-    """Place with a quarter to four times the weight of "auto", with none, and by assignment where there is one.
+    """Place with a quarter to four times the weight of "auto", with none, and by assignment where
+    there is one.
 
-    Returns pairs of a label and a placement: "separation only", "assignment", "auto", and "" for another weight. The
-    certificates say how well each separates, and how well it agrees with the prior.
+    Returns pairs of a label and a placement: "separation only", "assignment", "auto", and "" for
+    another weight. The certificates say how well each separates, and how well it agrees with the
+    prior.
 
     Parameters
     ----------
@@ -145,6 +161,8 @@ def sweep_prior_weight(
     trials += [("auto" if factor == 1 else "", {"prior_weight": factor * auto}) for factor in SWEEP]
     rows = []
     for label, options in trials:
-        placed = place(classes, dim, prior=known, effort=effort, seed=seed, workers=workers, **options)
+        placed = place(
+            classes, dim, prior=known, effort=effort, seed=seed, workers=workers, **options
+        )
         rows.append((label, placed))
     return rows

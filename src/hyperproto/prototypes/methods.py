@@ -1,4 +1,6 @@
-"""The ways to place, without a prior or with one (privileged information, Equation 6): similar classes nearer."""
+"""The ways to place, without a prior or with one (privileged information, Equation 6): similar
+classes nearer.
+"""
 
 import math
 from collections.abc import Callable
@@ -10,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from hyperproto._core.checks import check_finite_number
+from hyperproto._core.errors import InputError, InputTypeError, arg
 from hyperproto._core.processes import derive_seed, one_thread
 from hyperproto.codes import joint
 from hyperproto.codes.best import MATRIX_POINTS, best_code, known_code
@@ -22,9 +25,10 @@ from hyperproto.codes.search import WORK, Effort, optimize
 from hyperproto.codes.smooth_max import SmoothMax, descend, largest_cosine
 from hyperproto.priors import Prior
 from hyperproto.sphere import normalize, sample_uniform
-from hyperproto_runtime.errors import InputError, InputTypeError, arg
 
-ALL_ANCHORS = 2000  # up to this many classes each is an anchor, i in (i, j, k); beyond, a sample of 500 is
+ALL_ANCHORS = (
+    2000  # up to this many classes each is an anchor, i in (i, j, k); beyond, a sample of 500 is
+)
 SAMPLED_ANCHORS = 500
 MEASURED = 1000  # classes whose triplets are counted where there are more than that
 FEW_DIMS = 8  # up to here minima differ: many starts; beyond, one start ends where any other does
@@ -32,14 +36,22 @@ MOST_ITERATIONS = 200
 MOST_ASSIGNMENTS = 500  # starts
 ROUNDS = {"fast": 10, "balanced": 30, "thorough": 60}  # passes over all pairs, for many classes
 AUTO = arg("method", '"auto"')  # as advice
-SEARCHED = 2**21  # K * K * D up to which a search may take the place of a known code: a second at "fast"
-DESCENT = [2**power for power in range(6, 12)]  # exponents: low enough to move, too high to forget the code
-TURNED = 1 / 32  # largest part of the squared length that goes to empty axes: cosines grow by no more than that
+SEARCHED = (
+    2**21
+)  # K * K * D up to which a search may take the place of a known code: a second at "fast"
+DESCENT = [
+    2**power for power in range(6, 12)
+]  # exponents: low enough to move, too high to forget the code
+TURNED = (
+    1 / 32
+)  # largest part of the squared length that goes to empty axes: cosines grow by no more than that
 
 
 @dataclass(frozen=True)
 class Request:
-    """What to place: K classes in D dimensions, perhaps with a prior and its weight, and how much to try."""
+    """What to place: K classes in D dimensions, perhaps with a prior and its weight, and how much
+    to try.
+    """
 
     num_classes: int
     dim: int
@@ -83,14 +95,21 @@ class Request:
         return Ranking(self.similarity, self.anchors)
 
     def measure(self, points: Array, weight: float) -> PriorAgreement:
-        """Return how far the order of the cosines of ``points`` agrees with the prior: of all, or of a sample."""
+        """Return how far the order of the cosines of ``points`` agrees with the prior: of all, or
+        of a sample.
+        """
         assert self.prior is not None
         seen, measured = self.members, "all triplets"
         if len(seen) > ALL_ANCHORS:
             drawn = np.random.default_rng(derive_seed(self.seed, "measured")).permutation(len(seen))
-            seen, measured = seen[drawn[:MEASURED]], f"all triplets of {MEASURED} classes drawn at random"
+            seen, measured = (
+                seen[drawn[:MEASURED]],
+                f"all triplets of {MEASURED} classes drawn at random",
+            )
         similarity = self.prior.similarity[np.ix_(seen, seen)]
-        return agreement(points[seen], similarity, weight=weight, prior=self.prior.source, measured=measured)
+        return agreement(
+            points[seen], similarity, weight=weight, prior=self.prior.source, measured=measured
+        )
 
 
 def check_prior_weight(weight: float | str, num_classes: int, dim: int) -> float:
@@ -107,7 +126,9 @@ def certify_agreement(code: Code, request: Request, weight: float) -> Code:
     assert request.prior is not None
     notes = [code.certificate.note, *request.prior.notes]
     if len(request.anchors) < len(request.members):
-        notes.append(f"Eq. 6 over {len(request.anchors)} sampled anchors, not all {len(request.members)} classes.")
+        notes.append(
+            f"Eq. 6 over {len(request.anchors)} sampled anchors, not all {len(request.members)} classes."
+        )
     certificate = replace(
         code.certificate,
         prior_agreement=request.measure(code.points, weight),
@@ -122,11 +143,15 @@ def _weighed(request: Request) -> tuple[Code, float]:
     layout = joint.spectral_layout(request.similarity, request.members, *shape, seed=request.seed)
     if request.num_classes > MATRIX_POINTS:
         rounds = ROUNDS[request.effort]
-        points = many_ranked_points(request.ranking, request.members, layout, weight=request.weight, rounds=rounds)
+        points = many_ranked_points(
+            request.ranking, request.members, layout, weight=request.weight, rounds=rounds
+        )
         method = f"tiled descent with ranking, {rounds} passes"
     else:
         iterations, starts = _budget(request)
-        drawn = [random_points(*shape, derive_seed(request.seed, "ranked", k)) for k in range(starts - 1)]
+        drawn = [
+            random_points(*shape, derive_seed(request.seed, "ranked", k)) for k in range(starts - 1)
+        ]
         points = joint.ranked_points(
             request.ranking,
             request.members,
@@ -135,29 +160,40 @@ def _weighed(request: Request) -> tuple[Code, float]:
             iterations=iterations,
             workers=request.workers if starts > 2 else 1,
         )
-        method = f"smooth-max with ranking ({request.effort}: {starts} start{'s' if starts > 1 else ''})"
+        method = (
+            f"smooth-max with ranking ({request.effort}: {starts} start{'s' if starts > 1 else ''})"
+        )
     return certify(points, method=method, seed=request.seed), request.weight
 
 
 def _budget(request: Request) -> tuple[int, int]:
-    """Return iterations per exponent and starts, from the effort in seconds and what an evaluation takes."""
+    """Return iterations per exponent and starts, from the effort in seconds and what an evaluation
+    takes.
+    """
     pairs = request.num_classes**2
     evaluation = 2e-4 + 7e-8 * pairs + 3e-10 * pairs * request.dim
     work = WORK[request.effort] / (len(joint.EXPONENTS) * evaluation)
     iterations = int(np.clip(work, 10 if request.effort == "fast" else 20, MOST_ITERATIONS))
-    most = {"fast": 2, "balanced": 16, "thorough": 100} if request.dim <= FEW_DIMS else {"thorough": 4}
+    most = (
+        {"fast": 2, "balanced": 16, "thorough": 100} if request.dim <= FEW_DIMS else {"thorough": 4}
+    )
     return iterations, int(np.clip(work / iterations, 1, most.get(request.effort, 1)))
 
 
 def _projected(request: Request) -> tuple[Code, float]:
-    """Lay out the prior by the axes along which it varies most, and separate only the pairs that are too near.
+    """Lay out the prior by the axes along which it varies most, and separate only the pairs that
+    are too near.
 
-    On a circle points cannot pass each other, and a class without prior has nothing to be near to: both are placed by
-    the weighed objective.
+    On a circle points cannot pass each other, and a class without prior has nothing to be near to:
+    both are placed by the weighed objective.
     """
     if request.dim == 2 or len(request.members) < request.num_classes:
         code, weight = _weighed(request)
-        why = "On a circle points cannot pass each other" if request.dim == 2 else "Some classes have no prior"
+        why = (
+            "On a circle points cannot pass each other"
+            if request.dim == 2
+            else "Some classes have no prior"
+        )
         note = f"{code.certificate.note} {why}: weighed, not projected.".strip()
         return Code(code.points, replace(code.certificate, note=note)), weight
     if request.num_classes > MATRIX_POINTS:
@@ -190,15 +226,23 @@ def _assigned(request: Request, code: Code) -> tuple[Code, float]:
     if np.ptp(cosines[~np.eye(len(points), dtype=bool)]) < 1e-9:
         note += " All pairs of this code are equally far from each other: no assignment can mean anything."
     else:
-        starts = int(np.clip(WORK[request.effort] / (1e-2 + 6e-9 * request.num_classes**3), 1, MOST_ASSIGNMENTS))
+        starts = int(
+            np.clip(
+                WORK[request.effort] / (1e-2 + 6e-9 * request.num_classes**3), 1, MOST_ASSIGNMENTS
+            )
+        )
         order = assign(points, request.ranking.weights, starts=starts, seed=request.seed)
         points = points[order]
     method = f"{code.certificate.method}; classes assigned"
-    return Code(points, replace(code.certificate, method=method, note=note.strip(), seed=request.seed)), 0.0
+    return Code(
+        points, replace(code.certificate, method=method, note=note.strip(), seed=request.seed)
+    ), 0.0
 
 
 def separate(request: Request, *, search_only: bool = False) -> Code:
-    """Return the best known code or a better one that is searched for; with every axis in use where requested."""
+    """Return the best known code or a better one that is searched for; with every axis in use where
+    requested.
+    """
     num_classes, dim = request.num_classes, request.dim
     fill = request.every_axis and request.prior is None and num_classes > dim + 1
     if fill and num_classes**2 * dim <= SEARCHED:
@@ -224,25 +268,34 @@ def _empty_axes(code: Code) -> NDArray[np.bool_]:
 
 
 def _turn_to_empty_axes(code: Code, seed: int) -> Code:
-    """Return a code whose points all have a random direction in the axes that were empty, at a small angle."""
+    """Return a code whose points all have a random direction in the axes that were empty, at a
+    small angle.
+    """
     empty = _empty_axes(code)
     if not empty.any():
         return code
     share = min(float(empty.mean()), TURNED)
-    extra = np.random.default_rng(derive_seed(seed, "axes")).standard_normal((len(code.points), int(empty.sum())))
+    extra = np.random.default_rng(derive_seed(seed, "axes")).standard_normal(
+        (len(code.points), int(empty.sum()))
+    )
     extra *= math.sqrt(share) / np.linalg.norm(extra, axis=1, keepdims=True)
     points = code.points * math.sqrt(1 - share)
     points[:, empty] = extra
-    largest = (1 - share) * code.certificate.max_cosine + share  # where two neighbors turn the same way
+    largest = (
+        1 - share
+    ) * code.certificate.max_cosine + share  # where two neighbors turn the same way
     method = f"{code.certificate.method}, turned toward all {len(empty)} axes"
-    return certify(points, method=method, seed=seed, theorem=(largest, "at most, from the code it was"))
+    return certify(
+        points, method=method, seed=seed, theorem=(largest, "at most, from the code it was")
+    )
 
 
 def _search_from(padded: Code, seed: int) -> Code:
-    """Return a code on all axes in under a second: a descent from a padded code, or a few random starts.
+    """Return a code on all axes in under a second: a descent from a padded code, or a few random
+    starts.
 
-    Of 100 points in 25 dimensions the maximum cosine is 0.0915, against 0.0909 of the padded code and 0.1104 of a
-    whole search of the same effort, which takes five times as long.
+    Of 100 points in 25 dimensions the maximum cosine is 0.0915, against 0.0909 of the padded code
+    and 0.1104 of a whole search of the same effort, which takes five times as long.
     """
     num_points, dim = padded.points.shape
     turned = _turn_to_empty_axes(padded, seed).points
@@ -265,9 +318,13 @@ def _codes(request: Request) -> tuple[Code, float]:
 
 
 def _paper(request: Request) -> tuple[Code, float]:
-    """Descend Equation 5, or with a prior the sum of Equations 5 and 6, by default with weight 1."""
+    """Descend Equation 5, or with a prior the sum of Equations 5 and 6, by
+    default with weight 1.
+    """
     ranked = request.prior is not None
-    steps = authors_steps(request.num_classes, request.dim) if request.steps is None else request.steps
+    steps = (
+        authors_steps(request.num_classes, request.dim) if request.steps is None else request.steps
+    )
     points = paper_descent(
         request.num_classes,
         request.dim,
@@ -286,11 +343,14 @@ def _random(request: Request) -> tuple[Code, float]:
     if request.prior is not None:
         raise InputTypeError("prior", "be left out of random placement, which does not use it")
     generator = torch.Generator().manual_seed(request.seed)
-    points = sample_uniform(request.num_classes, request.dim, generator=generator, dtype=torch.float64)
+    points = sample_uniform(
+        request.num_classes, request.dim, generator=generator, dtype=torch.float64
+    )
     return certify(normalize(points).numpy(), method="random", seed=request.seed), 0.0
 
 
-# with a prior; `place` calls `separate` for "auto" and "optimize" without one, or with a weight of 0
+# with a prior; `place` calls `separate` for "auto" and "optimize" without one, or with a weight of
+# 0
 METHODS: dict[str, Callable[[Request], tuple[Code, float]]] = {
     "auto": _weighed,
     "optimize": _weighed,

@@ -7,13 +7,19 @@ from typing import Any, Literal
 import psutil
 
 from hyperproto._core.checks import check_integer, choose
+from hyperproto._core.errors import InputError, arg
 from hyperproto._core.progress import progress_bar
 from hyperproto.codes.search import WORK
 from hyperproto.priors import Missing, as_prior
 from hyperproto.priors.taxonomy import leaves
-from hyperproto.prototypes.methods import METHODS, Request, certify_agreement, check_prior_weight, separate
+from hyperproto.prototypes.methods import (
+    METHODS,
+    Request,
+    certify_agreement,
+    check_prior_weight,
+    separate,
+)
 from hyperproto.prototypes.prototypes import Prototypes, check_dim, parse_classes
-from hyperproto_runtime.errors import InputError, arg
 
 COPIES, PER_CLASS = 2, 12  # numbers in memory for each coordinate, and in addition for each class
 
@@ -38,14 +44,15 @@ def place(
     Parameters
     ----------
     classes : int, sequence of str, or nested dict
-        How many classes, or their names; or a taxonomy such as ``{"travel": ["book", "cancel"], "bank": ["pay"]}``,
-        whose ends are the classes and which is their prior.
+        How many classes, or their names; or a taxonomy such as ``{"travel": ["book", "cancel"],
+        "bank": ["pay"]}``, whose ends are the classes and which is their prior.
     dim : int
         Output dimension D; the sphere is S^(D-1). Any D >= 2.
     prior : optional
-        What is known about the classes (privileged information): a file of word vectors, a taxonomy, a K x K
-        similarity tensor, a dict of vectors, ... see :mod:`hyperproto.priors`. Similar classes are then placed nearer
-        than unlike ones, by Equation 6, and the certificate says how far that succeeded.
+        What is known about the classes (privileged information): a file of word vectors, a
+        taxonomy, a K x K similarity tensor, a dict of vectors, ... see :mod:`hyperproto.priors`.
+        Similar classes are then placed nearer than unlike ones, by Equation 6, and the certificate
+        says how far that succeeded.
     prior_weight : float or "auto", default "auto"
         λ, the weight of Equation 6 against separation; 0 is separation only. "auto" is a rule in K and D,
         :func:`~hyperproto.codes.joint.auto_weight`; for ``method="paper"`` it is 1.
@@ -59,7 +66,8 @@ def place(
         which point; "codes" with a prior does the same with a known code. "project" lays the prior itself out in D
         dimensions and separates only pairs that are too near.
     effort : {"fast", "balanced", "thorough"}, default "balanced"
-        How much to search: near 1, 10 and 60 seconds on one core for 100 classes, but defined by counts.
+        How much to search: near 1, 10 and 60 seconds on one core for 100 classes, but defined by
+        counts.
     seed : int, default 0
         Fixes the result bit for bit, for any number of workers.
     workers : int, optional
@@ -67,13 +75,14 @@ def place(
     progress : bool, optional
         Whether to show a progress bar; by default where standard error is a terminal.
     every_axis : bool, default False
-        Leave no axis empty, as :class:`hyperproto.Space` asks for, since networks learn better so. Where the best
-        known code has fewer than D dimensions, a search takes its place, at "fast" a short one that also starts from
-        that code; of more classes than can be searched, every point turns a little toward the empty axes. A simplex
-        of K <= D classes has K - 1 axes all the same.
+        Leave no axis empty, as :class:`hyperproto.Space` asks for, since networks learn better so.
+        Where the best known code has fewer than D dimensions, a search takes its place, at "fast" a
+        short one that also starts from that code; of more classes than can be searched, every point
+        turns a little toward the empty axes. A simplex of K <= D classes has K - 1 axes all the
+        same.
     steps : int, optional
-        Of the descent of ``method="paper"`` (default: as the authors' published prototypes show, 1,000 from D = 100
-        on where there are no more classes than dimensions, else 10,000).
+        Of the descent of ``method="paper"`` (default: as the authors' published prototypes show,
+        1,000 from D = 100 on where there are no more classes than dimensions, else 10,000).
 
     Examples
     --------
@@ -85,7 +94,11 @@ def place(
     num_classes, names = parse_classes(classes)
     dim, seed = check_dim(dim), check_integer(seed, "seed", at_least=0)
     _check_options(method, effort, workers, prior, prior_weight, steps)
-    known = None if prior is None else as_prior(prior, names, num_classes, missing=missing, progress=progress)
+    known = (
+        None
+        if prior is None
+        else as_prior(prior, names, num_classes, missing=missing, progress=progress)
+    )
     _check_memory(num_classes, dim)
     with progress_bar(f"placing {num_classes} in {dim} dimensions", show=progress):
         weight = 1.0 if method == "paper" and prior_weight == "auto" else prior_weight
@@ -101,7 +114,10 @@ def place(
             steps=steps,
         )
         if method in ("auto", "optimize") and (known is None or request.weight == 0):
-            code, used_weight = separate(request, search_only=method == "optimize" and known is None), 0.0
+            code, used_weight = (
+                separate(request, search_only=method == "optimize" and known is None),
+                0.0,
+            )
         else:
             code, used_weight = METHODS[method](request)
     if known is not None:
@@ -114,7 +130,9 @@ def _check_memory(num_classes: int, dim: int) -> None:
     needed, free = 8 * num_classes * (COPIES * dim + PER_CLASS), psutil.virtual_memory().available
     if needed > free:
         got = f"{num_classes:.6g} x {dim:.6g}, which takes {needed / 1e9:,.3g} GB"
-        raise InputError("classes x dim", f"fit into the {free / 1e9:,.3g} GB of memory that are free", got)
+        raise InputError(
+            "classes x dim", f"fit into the {free / 1e9:,.3g} GB of memory that are free", got
+        )
 
 
 def _check_options(
@@ -131,11 +149,18 @@ def _check_options(
     if workers is not None:
         check_integer(workers, "workers", at_least=1)
     if steps is not None and method != "paper":
-        raise InputError("steps", "be left out unless " + arg("method", '"paper"') + " descends step by step", steps)
+        raise InputError(
+            "steps",
+            "be left out unless " + arg("method", '"paper"') + " descends step by step",
+            steps,
+        )
     if steps is not None:
         check_integer(steps, "steps", at_least=0)
     if prior_weight != "auto" and method == "project":
-        raise InputError("prior_weight", 'be "auto" with ' + arg("method", '"project"') + ", which has no Equation 6")
+        raise InputError(
+            "prior_weight",
+            'be "auto" with ' + arg("method", '"project"') + ", which has no Equation 6",
+        )
     if prior is None and (prior_weight != "auto" or method in ("assign", "project")):
         rule = f'be given with {arg("prior_weight")} and with the methods "assign" and "project"'
         raise InputError("prior", rule, "none")

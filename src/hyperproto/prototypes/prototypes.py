@@ -14,7 +14,15 @@ from torch import Tensor
 
 from hyperproto._core.arrays import read_npy
 from hyperproto._core.checks import check_integer, check_names, check_unit_rows, choose
+from hyperproto._core.errors import (
+    HyperprotoError,
+    InputError,
+    InputTypeError,
+    MissingDataError,
+    arg,
+)
 from hyperproto._core.files import as_path, replacing
+from hyperproto._core.schema import read_plain
 from hyperproto.codes.best import known_max_cosine
 from hyperproto.codes.certificate import PROVED, Certificate, Code, certify
 from hyperproto.codes.extend import extend_code, extend_ranked
@@ -23,11 +31,10 @@ from hyperproto.codes.search import WORK
 from hyperproto.priors import Missing, as_prior
 from hyperproto.prototypes.methods import Request, check_prior_weight
 from hyperproto.sphere import normalize
-from hyperproto_runtime.errors import HyperprotoError, InputError, InputTypeError, MissingDataError, arg
-from hyperproto_runtime.schema import read_plain
 
-# one standard deviation of similarity makes an old class e times as heavy. Sharper weights reach more examples of a
-# new class and take more from the old ones, milder weights less of both; chosen on training digits set aside
+# one standard deviation of similarity makes an old class e times as heavy. Sharper weights reach
+# more examples of a new class and take more from the old ones, milder weights less of both; chosen
+# on training digits set aside
 SHARPNESS = 1.0
 EXACT_ENTRIES = 2**24  # float64 up to here (128 MB), float32 beyond
 FORMAT = "hyperproto.prototypes/2"
@@ -72,7 +79,9 @@ class Prototypes:
             object.__setattr__(self, "names", check_names(self.names))
             if len(self.names) != self.num_classes:
                 raise InputError(
-                    "names", f"name each of the {self.num_classes} prototypes", f"{len(self.names)} names"
+                    "names",
+                    f"name each of the {self.num_classes} prototypes",
+                    f"{len(self.names)} names",
                 )
 
     @property
@@ -87,7 +96,9 @@ class Prototypes:
 
     @property
     def used_axes(self) -> int:
-        """On how many of the D axes a prototype has a part: fewer than D for a code padded with empty axes."""
+        """On how many of the D axes a prototype has a part: fewer than D for a code padded with
+        empty axes.
+        """
         return int(self.vectors.any(dim=0).sum())
 
     def separation(self) -> Separation:
@@ -95,7 +106,10 @@ class Prototypes:
         return separation(self.vectors.numpy(force=True))
 
     def __repr__(self) -> str:
-        size, method = f"{self.num_classes} classes, dim={self.dim}", self.certificate.method.partition(" (")[0]
+        size, method = (
+            f"{self.num_classes} classes, dim={self.dim}",
+            self.certificate.method.partition(" (")[0],
+        )
         return f"Prototypes({size}, max_cosine={self.certificate.max_cosine:.6f}, {method})"
 
     @classmethod
@@ -106,7 +120,9 @@ class Prototypes:
         return cls(torch.from_numpy(points), code.certificate, names)
 
     @classmethod
-    def from_tensor(cls, vectors: Tensor, names: Sequence[str] | None = None, *, method: str) -> "Prototypes":
+    def from_tensor(
+        cls, vectors: Tensor, names: Sequence[str] | None = None, *, method: str
+    ) -> "Prototypes":
         """Measure and wrap unit rows that came from elsewhere. ``method`` says from where."""
         check_unit_rows(vectors)
         unit = normalize(vectors.detach().cpu().double())
@@ -115,7 +131,9 @@ class Prototypes:
 
     @classmethod
     def one_hot(cls, classes: int | Sequence[str], dim: int | None = None) -> "Prototypes":
-        """Return one axis per class, the baseline of Table 1; ``dim`` is the number of classes by default."""
+        """Return one axis per class, the baseline of Table 1; ``dim`` is the number of classes by
+        default.
+        """
         num_classes, names = parse_classes(classes)
         dim = num_classes if dim is None else check_dim(dim)
         if dim < num_classes:
@@ -125,14 +143,20 @@ class Prototypes:
                 dim,
                 "Use hyperproto.place, which accepts any dimension.",
             )
-        return cls.from_tensor(torch.eye(num_classes, dim, dtype=torch.float64), names, method="one-hot")
+        return cls.from_tensor(
+            torch.eye(num_classes, dim, dtype=torch.float64), names, method="one-hot"
+        )
 
     @classmethod
     def from_npy(cls, path: str | Path, names: Sequence[str] | None = None) -> "Prototypes":
-        """Read a ``.npy`` matrix of shape (num_classes, dim), such as the authors' files; rows are normalized."""
+        """Read a ``.npy`` matrix of shape (num_classes, dim), such as the authors' files; rows are
+        normalized.
+        """
         matrix = read_npy(as_path(path))
         if not np.isfinite(matrix).all() or not matrix.any(axis=1).all():
-            raise InputError(f'"{path}"', "contain finite rows that are not zero: those have no direction")
+            raise InputError(
+                f'"{path}"', "contain finite rows that are not zero: those have no direction"
+            )
         vectors = normalize(torch.from_numpy(matrix.astype(np.float64)))
         return cls.from_tensor(vectors, names, method=f"file {Path(path).name}")
 
@@ -146,15 +170,21 @@ class Prototypes:
             save_file(
                 {"vectors": self.vectors.contiguous()},
                 temporary,
-                metadata={"prototypes": json.dumps(about)},  # of several entries safetensors mixes the order
+                metadata={
+                    "prototypes": json.dumps(about)
+                },  # of several entries safetensors mixes the order
             )
 
     @classmethod
     def load(cls, path: str | Path) -> "Prototypes":
-        """Read what :meth:`save` wrote, bit for bit; points that version 0.1 reserved for later are ignored."""
+        """Read what :meth:`save` wrote, bit for bit; points that version 0.1 reserved for later are
+        ignored.
+        """
         path = as_path(path)
         if not path.is_file():
-            raise MissingDataError(f'No prototype file at "{path}". `hyperproto place CLASSES D -o FILE` makes one.')
+            raise MissingDataError(
+                f'No prototype file at "{path}". `hyperproto place CLASSES D -o FILE` makes one.'
+            )
         try:
             with safe_open(path, framework="pt") as file:
                 vectors = file.get_tensor("vectors") if "vectors" in file.keys() else None  # noqa: SIM118
@@ -183,20 +213,22 @@ class Prototypes:
         effort: str = "balanced",
         seed: int = 0,
     ) -> "Prototypes":
-        """Return these prototypes and one more for each new class; the old rows are the same bit for bit.
+        """Return these prototypes and one more for each new class; the old rows are the same bit
+        for bit.
 
-        The new ones are as far from the old ones and from each other as a search finds; the certificate says what
-        separation is left.
+        The new ones are as far from the old ones and from each other as a search finds; the
+        certificate says what separation is left.
 
         Parameters
         ----------
         classes : sequence of str, or int
             The names of the new classes; their number where the old ones have no names.
         prior : optional
-            What is known about the classes, old and new, as for :func:`hyperproto.place`. Each new class is then put
-            where the prior wants it next to the old ones.
+            What is known about the classes, old and new, as for :func:`hyperproto.place`. Each new
+            class is then put where the prior wants it next to the old ones.
         prior_weight, missing
-            As for ``place``; the weight is that of Equation 6 over the triplets whose anchor is a new class.
+            As for ``place``; the weight is that of Equation 6 over the triplets whose anchor is a
+            new class.
         effort : {"fast", "balanced", "thorough"}
             How much to search.
         seed : int
@@ -211,17 +243,23 @@ class Prototypes:
         choose(effort, WORK, what="effort")
         seed = check_integer(seed, "seed", at_least=0)
         if prior is None and prior_weight != "auto":
-            raise InputError("prior_weight", f"come with {arg('prior')}, whose weight it is", "no prior")
+            raise InputError(
+                "prior_weight", f"come with {arg('prior')}, whose weight it is", "no prior"
+            )
         count, names = _all_names(self, classes)
         old = _exact(self.vectors)
         if prior is None:
             added = extend_code(old, count, effort=effort, seed=seed)
-            return self._joined(added, names, how=f"by a search next to the others ({effort})", seed=seed)
+            return self._joined(
+                added, names, how=f"by a search next to the others ({effort})", seed=seed
+            )
         total = self.num_classes + count
         by_class = as_prior(prior, names, total, missing=missing)
         weight = check_prior_weight(prior_weight, total, self.dim)
         request = Request(total, self.dim, by_class, weight, effort, seed)
-        added = extend_ranked(old, by_class.similarity, request.members, weight=weight, effort=effort, seed=seed)
+        added = extend_ranked(
+            old, by_class.similarity, request.members, weight=weight, effort=effort, seed=seed
+        )
         joined = self._joined(added, names, how=f"where the prior wants them ({effort})", seed=seed)
         certificate = replace(
             joined.certificate,
@@ -231,7 +269,9 @@ class Prototypes:
         return replace(joined, certificate=certificate)
 
     def append(self, classes: int | Sequence[str], vectors: Tensor, *, method: str) -> "Prototypes":
-        """Return these prototypes and given unit rows for new classes; ``method`` says where they come from."""
+        """Return these prototypes and given unit rows for new classes; ``method`` says where they
+        come from.
+        """
         count, names = _all_names(self, classes)
         check_unit_rows(vectors)
         if vectors.shape != (count, self.dim):
@@ -240,20 +280,25 @@ class Prototypes:
         return self._joined(_exact(vectors), names, how=method, seed=None)
 
     def remove(self, classes: Sequence[str] | Sequence[int]) -> "Prototypes":
-        """Return the prototypes without some classes, given by name, or by id where they have no names.
+        """Return the prototypes without some classes, given by name, or by id where they have no
+        names.
 
         The others are the same bit for bit and in the same order; ids after a removed one fall.
         """
         removed = class_ids(self.names, self.num_classes, classes)
         kept = np.setdiff1d(np.arange(self.num_classes), removed)
         if len(kept) < 2:
-            raise InputError("classes", f"leave at least 2 classes; removing {len(removed)} leaves {len(kept)}")
+            raise InputError(
+                "classes", f"leave at least 2 classes; removing {len(removed)} leaves {len(kept)}"
+            )
         if not removed:
             return self
         vectors = self.vectors[torch.from_numpy(kept).to(self.vectors.device)]
         old = self.certificate
         method = f"{old.method}; {len(removed)} removed"
-        certificate = certify(_exact(vectors), method=method, seed=old.seed, note=old.note).certificate
+        certificate = certify(
+            _exact(vectors), method=method, seed=old.seed, note=old.note
+        ).certificate
         names = None if self.names is None else tuple(self.names[index] for index in kept)
         return Prototypes(vectors, certificate, names)
 
@@ -264,24 +309,34 @@ class Prototypes:
         ('cat', 'hound')
         """
         if self.names is None:
-            raise InputError("Prototypes to rename", "have names", "only their number", "Place them by name.")
+            raise InputError(
+                "Prototypes to rename", "have names", "only their number", "Place them by name."
+            )
         class_ids(self.names, self.num_classes, list(names))
         return replace(self, names=tuple(names.get(name, name) for name in self.names))
 
-    def _joined(self, added: Array, names: tuple[str, ...] | None, *, how: str, seed: int | None) -> "Prototypes":
-        """Put new points behind the old rows; the certificate says ``how``, and what separation is left."""
+    def _joined(
+        self, added: Array, names: tuple[str, ...] | None, *, how: str, seed: int | None
+    ) -> "Prototypes":
+        """Put new points behind the old rows; the certificate says ``how``, and what separation is
+        left.
+        """
         points = torch.from_numpy(np.ascontiguousarray(added)).to(self.vectors)
         old, new, before = _exact(self.vectors), _exact(points), self.certificate
         total, method = len(old) + len(new), f"{before.method}; {len(new)} {how}"
         certificate = certify(np.concatenate([old, new]), method=method, seed=seed).certificate
-        if certificate.measured != "all pairs":  # too many to measure again, and the old ones were measured before
+        if (
+            certificate.measured != "all pairs"
+        ):  # too many to measure again, and the old ones were measured before
             among_new = max_cosine(new) if len(new) > 1 else -1.0
             certificate = replace(
                 certificate,
                 max_cosine=max(before.max_cosine, float((new @ old.T).max()), among_new),
                 measured=f"every pair with a new point; old pairs before ({before.measured})",
             )
-        possible = min(known_max_cosine(total, self.dim), PROVED.get((total, self.dim), (1.0, ""))[0])
+        possible = min(
+            known_max_cosine(total, self.dim), PROVED.get((total, self.dim), (1.0, ""))[0]
+        )
         note = (
             f"The {len(old)} old prototypes stay: maximum cosine {before.max_cosine:.4f} before, "
             f"{certificate.max_cosine:.4f} now"
@@ -290,7 +345,9 @@ class Prototypes:
         return Prototypes(torch.cat([self.vectors, points]), replace(certificate, note=note), names)
 
 
-def class_ids(names: tuple[str, ...] | None, num_classes: int, classes: Sequence[str] | Sequence[int]) -> list[int]:
+def class_ids(
+    names: tuple[str, ...] | None, num_classes: int, classes: Sequence[str] | Sequence[int]
+) -> list[int]:
     """Return the ids of classes given by name, or by id where they have no names; each once.
 
     >>> class_ids(("cat", "dog", "fox"), 3, ["fox", "cat"])
@@ -309,14 +366,17 @@ def class_ids(names: tuple[str, ...] | None, num_classes: int, classes: Sequence
     return list(dict.fromkeys(ids))
 
 
-def points_by_similarity(old: Prototypes, names: tuple[str, ...] | None, count: int, prior: object) -> Tensor:
+def points_by_similarity(
+    old: Prototypes, names: tuple[str, ...] | None, count: int, prior: object
+) -> Tensor:
     r"""Return a point for each new class: the mean of the old prototypes, weighed by similarity.
 
     .. math:: p_{\text{new}} \propto \sum_k \text{softmax}_k(s_k) \, p_k
 
-    with the similarities s to the old classes, standardized. The outputs of a trained network lie within the span of
-    the old prototypes: training asked for nothing else. So a point for a new class that is to be predicted without
-    any training must lie there too, however much room there is elsewhere.
+    with the similarities s to the old classes, standardized. The outputs of a trained network lie
+    within the span of the old prototypes: training asked for nothing else. So a point for a new
+    class that is to be predicted without any training must lie there too, however much room there
+    is elsewhere.
 
     ``names`` are those of the old classes and then of the ``count`` new ones; the prior is about both, as
     :func:`hyperproto.place` accepts it. Returns unit rows (count, dim), float64.
@@ -331,11 +391,15 @@ def points_by_similarity(old: Prototypes, names: tuple[str, ...] | None, count: 
             "say which old classes a new one is like; to it, all are equally like new class "
             f"{int(flat[0])} ({len(flat)} of {count})",
         )
-    weights = torch.softmax(SHARPNESS * (similarity - similarity.mean(dim=1, keepdim=True)) / spread, dim=1)
+    weights = torch.softmax(
+        SHARPNESS * (similarity - similarity.mean(dim=1, keepdim=True)) / spread, dim=1
+    )
     return normalize(weights @ old.vectors.cpu().double())
 
 
-def _all_names(prototypes: Prototypes, classes: int | Sequence[str]) -> tuple[int, tuple[str, ...] | None]:
+def _all_names(
+    prototypes: Prototypes, classes: int | Sequence[str]
+) -> tuple[int, tuple[str, ...] | None]:
     """Return how many classes are new, and the names of all, old and new."""
     count, added = parse_classes(classes, at_least=1, reason="Name at least one new class.")
     if added is None and prototypes.names is not None:
@@ -347,7 +411,9 @@ def _all_names(prototypes: Prototypes, classes: int | Sequence[str]) -> tuple[in
         raise InputError("New classes", rule, f"{count} names", advice)
     old = [name for name in added if name in prototypes.names]
     if old:
-        raise InputError("New classes", f'be new; "{old[0]}" exists already ({len(old)} of {count})')
+        raise InputError(
+            "New classes", f'be new; "{old[0]}" exists already ({len(old)} of {count})'
+        )
     return count, (*prototypes.names, *added)
 
 
@@ -358,7 +424,9 @@ def _exact(vectors: Tensor) -> Array:
 
 def check_dim(dim: int) -> int:
     """Check an output dimension."""
-    return check_integer(dim, "dim", at_least=2, reason="One axis has two directions and no way between them.")
+    return check_integer(
+        dim, "dim", at_least=2, reason="One axis has two directions and no way between them."
+    )
 
 
 def parse_classes(
@@ -366,10 +434,14 @@ def parse_classes(
 ) -> tuple[int, tuple[str, ...] | None]:
     """Return the number of classes and, where they were given, their names."""
     if isinstance(classes, str):
-        raise InputTypeError("classes", "be a number or a list of names", f'one string, "{classes}"')
+        raise InputTypeError(
+            "classes", "be a number or a list of names", f'one string, "{classes}"'
+        )
     if isinstance(classes, Mapping) or getattr(classes, "ndim", 0) > 1:
         advice = "Prototypes.from_tensor takes vectors of your own; hp.place(names, dim, prior=...) takes a taxonomy."
-        raise InputTypeError("classes", "be a number or a list of names", type(classes).__name__, advice)
+        raise InputTypeError(
+            "classes", "be a number or a list of names", type(classes).__name__, advice
+        )
     names = None
     if isinstance(classes, Iterable):
         names = check_names(tuple(classes))

@@ -19,14 +19,25 @@ def percent(value: float) -> str:
 
 
 def describe_evaluation(evaluation: Evaluation) -> tuple[str, list[tuple[str, str]]]:
-    """Return a title, and names and values of all measures, each next to that of a constant answer."""
+    """Return a title, and names and values of all measures, each next to that
+    of a constant answer.
+    """
     rows, failed = [], not_better(evaluation.measures, evaluation.constant)
     for name, value in evaluation.measures.items():
         write = percent if name.endswith("accuracy") else "{:.4g}".format
         comment = ": no better" if name in failed else ""
-        rows.append((name, f"{write(value)} (a constant answer {write(evaluation.constant[name])}{comment})"))
+        rows.append(
+            (
+                name,
+                f"{write(value)} (a constant answer {write(evaluation.constant[name])}{comment})",
+            )
+        )
     for name, report in evaluation.tasks.items():
-        task = _class_rows(report, evaluation.calibrated) if isinstance(report, ClassReport) else _range_rows(report)
+        task = (
+            _class_rows(report, evaluation.calibrated)
+            if isinstance(report, ClassReport)
+            else _range_rows(report)
+        )
         task["without a label"] = f"{report.missing:,}" if report.missing else ""
         if name in evaluation.unknown:
             task |= _unknown_rows(evaluation.unknown[name])
@@ -34,7 +45,9 @@ def describe_evaluation(evaluation: Evaluation) -> tuple[str, list[tuple[str, st
     if evaluation.fitted_here:
         rows.append(("confidence", "was fitted on this very data, so it looks better than it is"))
     if evaluation.skipped:
-        rows.append(("left out", f"{len(evaluation.skipped)} unreadable, the first {evaluation.skipped[0]}"))
+        rows.append(
+            ("left out", f"{len(evaluation.skipped)} unreadable, the first {evaluation.skipped[0]}")
+        )
     data = f"{evaluation.data}, {evaluation.split}: {evaluation.examples:,} examples"
     return f"{evaluation.run} ({evaluation.which} epoch) on {data}", rows
 
@@ -48,18 +61,28 @@ def worst_classes(report: ClassReport, most: int) -> list[int]:
 def class_rows(report: ClassReport, most: int) -> tuple[str, list[list[str]]]:
     """Return a title, and a row for each of the worst classes."""
     listed, there = worst_classes(report, most), sum(row.support > 0 for row in report.classes)
-    title = "all classes" if len(listed) == there else f"the {len(listed)} worst of {there:,} classes"
+    title = (
+        "all classes" if len(listed) == there else f"the {len(listed)} worst of {there:,} classes"
+    )
     rows = (report.classes[index] for index in listed)
-    return title, [[row.name, f"{row.support:,}", percent(row.recall), percent(row.precision)] for row in rows]
+    return title, [
+        [row.name, f"{row.support:,}", percent(row.recall), percent(row.precision)] for row in rows
+    ]
 
 
 def pair_rows(report: ClassReport) -> list[list[str]]:
     """Return a row for each of the most frequent mistakes."""
-    return [[pair.label, pair.predicted, f"{pair.count:,}", percent(pair.share)] for pair in report.pairs]
+    return [
+        [pair.label, pair.predicted, f"{pair.count:,}", percent(pair.share)]
+        for pair in report.pairs
+    ]
 
 
 def _class_rows(report: ClassReport, calibrated: bool) -> dict[str, str]:
-    rows = {"top-5 accuracy": percent(report.top_5), "mean class accuracy": percent(report.mean_class_accuracy)}
+    rows = {
+        "top-5 accuracy": percent(report.top_5),
+        "mean class accuracy": percent(report.mean_class_accuracy),
+    }
     if (confidence := report.confidence) is not None:
         hint = "" if calibrated else " (not calibrated: hyperproto calibrate)"
         rows["calibration error"] = f"{percent(confidence.calibration_error)}{hint}"
@@ -70,7 +93,10 @@ def _class_rows(report: ClassReport, calibrated: bool) -> dict[str, str]:
 
 
 def _range_rows(report: RangeReport) -> dict[str, str]:
-    rows = {f"{level} % of errors are at most": f"{error:.4g}" for level, error in report.quantiles.items()}
+    rows = {
+        f"{level} % of errors are at most": f"{error:.4g}"
+        for level, error in report.quantiles.items()
+    }
     rows["mean of predicted - true"] = f"{report.bias:+.4g}"
     if report.beyond:
         rows[f"true values beyond {report.low:g} to {report.high:g}"] = percent(report.beyond)

@@ -1,4 +1,6 @@
-"""What all pages and still pictures have in common: pages need no network, pictures are PNG or SVG."""
+"""What all pages and still pictures have in common: pages need no network,
+pictures are PNG or SVG.
+"""
 
 import base64
 import html
@@ -13,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hyperproto._core.errors import require
 from hyperproto._core.files import replacing
 from hyperproto._version import __version__
 from hyperproto.codes.certificate import Certificate
-from hyperproto_runtime.errors import require
 
 STYLE = "body { margin: 0; font: 15px/1.45 system-ui, sans-serif; color: #222; background: #fff; }"
 HIDDEN = {"visible": False}
@@ -33,11 +35,17 @@ SCENE: dict[str, Any] = {
 }
 # colors that most kinds of color blindness can tell from each other (Okabe and Ito), without black
 CLASS_COLORS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#F0E442")
-REPEATABLE = {"svg.hashsalt": "hyperproto", "svg.fonttype": "none"}  # the same bytes every time; names stay text
+REPEATABLE = {
+    "svg.hashsalt": "hyperproto",
+    "svg.fonttype": "none",
+}  # the same bytes every time; names stay text
 
 
-def write_page(path: str | Path, template: Path, title: str, data: Any, parts: Mapping[str, str]) -> None:
-    """Fill a template's ``@PLACEHOLDERS@`` in one pass, so that a name which looks like one stays a name.
+def write_page(
+    path: str | Path, template: Path, title: str, data: Any, parts: Mapping[str, str]
+) -> None:
+    """Fill a template's ``@PLACEHOLDERS@`` in one pass, so that a name which looks like one stays a
+    name.
 
     ``data`` becomes JSON for the page's script; ``parts`` are HTML.
     """
@@ -47,17 +55,29 @@ def write_page(path: str | Path, template: Path, title: str, data: Any, parts: M
         f"<title>{html.escape(title)}</title>\n<style>{STYLE}</style>\n"
     )
     script = json.dumps(data).replace("<", "\\u003c")
-    filled = {"HEAD": head, "TITLE": html.escape(title), "DATA": script, "VERSION": __version__, **parts}
-    page = re.sub(r"@([A-Z]+)@", lambda match: filled[match[1]], template.read_text(encoding="utf-8"))
+    filled = {
+        "HEAD": head,
+        "TITLE": html.escape(title),
+        "DATA": script,
+        "VERSION": __version__,
+        **parts,
+    }
+    page = re.sub(
+        r"@([A-Z]+)@", lambda match: filled[match[1]], template.read_text(encoding="utf-8")
+    )
     with replacing(path) as temporary:
         temporary.write_text(page, encoding="utf-8")
 
 
 def plot_html(figure: dict[str, Any], *, name: str, script: bool = True, **config: Any) -> str:
-    """Return a plotly figure as HTML in an element called ``name``; the first of a page carries plotly's script."""
+    """Return a plotly figure as HTML in an element called ``name``; the first of a page carries
+    plotly's script.
+    """
     writer = require("plotly.io", extra="plots", purpose="Writing the interactive page")
     settings = {"displaylogo": False, "responsive": True, **config}
-    return writer.to_html(figure, include_plotlyjs=script, full_html=False, div_id=name, config=settings)
+    return writer.to_html(
+        figure, include_plotlyjs=script, full_html=False, div_id=name, config=settings
+    )
 
 
 def table_html(rows: Iterable[Iterable[str]], *headings: str) -> str:
@@ -76,8 +96,13 @@ def scene_text(name: str) -> str:
 
 
 def coordinates(points: NDArray[np.float64]) -> dict[str, list[float | None]]:
-    """Return the columns of points (n, 3) under their axes, rounded for the page; NaN becomes a gap."""
-    return {a: [None if np.isnan(v) else round(float(v), 4) for v in points[:, i]] for i, a in enumerate("xyz")}
+    """Return the columns of points (n, 3) under their axes, rounded for the page; NaN becomes a
+    gap.
+    """
+    return {
+        a: [None if np.isnan(v) else round(float(v), 4) for v in points[:, i]]
+        for i, a in enumerate("xyz")
+    }
 
 
 def sphere_grid() -> dict[str, Any]:
@@ -87,7 +112,10 @@ def sphere_grid() -> dict[str, Any]:
     gap = np.full((1, 3), np.nan)
     rings = []
     for latitude in np.deg2rad(np.arange(-60, 61, 30)):
-        rings += [np.column_stack([circle * np.cos(latitude), np.full(len(turn), np.sin(latitude))]), gap]
+        rings += [
+            np.column_stack([circle * np.cos(latitude), np.full(len(turn), np.sin(latitude))]),
+            gap,
+        ]
     for longitude in np.deg2rad(np.arange(0, 180, 30)):
         flat = circle[:, :1] * [np.cos(longitude), np.sin(longitude)]
         rings += [np.column_stack([flat, circle[:, 1]]), gap]
@@ -96,12 +124,16 @@ def sphere_grid() -> dict[str, Any]:
 
 
 def sphere_surface() -> dict[str, Any]:
-    """Return a translucent ball for plotly, just inside the unit sphere: what lies behind it is pale.
+    """Return a translucent ball for plotly, just inside the unit sphere: what lies behind it is
+    pale.
 
-    Plotly draws what is translucent last, so it covers points, lines and text on the far side and none in front.
+    Plotly draws what is translucent last, so it covers points, lines and text on the far side and
+    none in front.
     """
     around, down = np.mgrid[0 : 2 * np.pi : 49j, 0 : np.pi : 25j]
-    ball = 0.985 * np.stack([np.cos(around) * np.sin(down), np.sin(around) * np.sin(down), np.cos(down)])
+    ball = 0.985 * np.stack(
+        [np.cos(around) * np.sin(down), np.sin(around) * np.sin(down), np.cos(down)]
+    )
     return {
         "type": "surface",
         **{axis: values.round(3).tolist() for axis, values in zip("xyz", ball, strict=True)},
@@ -140,7 +172,9 @@ def certificate_rows(certificate: Certificate) -> dict[str, str]:
 
 
 def image_sheet(images: NDArray[np.uint8], columns: int) -> str:
-    """Return images, shape (n, height, width) or with channels last, side by side as one PNG in a data address."""
+    """Return images, shape (n, height, width) or with channels last, side by side as one PNG in a
+    data address.
+    """
     from PIL import Image
 
     count, height, width = images.shape[:3]
@@ -149,7 +183,9 @@ def image_sheet(images: NDArray[np.uint8], columns: int) -> str:
     cells[:count] = images
     sheet = cells.reshape(rows, columns, *images.shape[1:]).swapaxes(1, 2)
     buffer = io.BytesIO()
-    image = Image.fromarray(sheet.reshape(rows * height, columns * width, *images.shape[3:]).squeeze())
+    image = Image.fromarray(
+        sheet.reshape(rows * height, columns * width, *images.shape[3:]).squeeze()
+    )
     image.save(buffer, format="PNG", optimize=True)
     return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()
 

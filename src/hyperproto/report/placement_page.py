@@ -1,4 +1,6 @@
-"""One self-contained page: placed classes to turn, and the neighbors of each in the prior and in the placement."""
+"""One self-contained page: placed classes to turn, and the neighbors of each in the prior and in
+the placement.
+"""
 
 import html
 from collections.abc import Sequence
@@ -9,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hyperproto._core.checks import check_integer, names_or_numbers
+from hyperproto._core.errors import InputError
 from hyperproto.codes.measure import row_blocks
 from hyperproto.priors import Prior
 from hyperproto.prototypes import Prototypes
 from hyperproto.report import pages
 from hyperproto.report.projection import nearest, project
-from hyperproto_runtime.errors import InputError
 
 TEMPLATE = Path(__file__).with_name("placement_page.html")
 NAMED = 400  # classes up to which every name is written; beyond, names come with the pointer
@@ -31,13 +33,14 @@ def write_placement_page(
     prior: Prior | None = None,
     k: int = 5,
 ) -> None:
-    """Write the page. It needs no network, and ``#class=rose`` in its address shows the class "rose".
+    """Write the page. It needs no network, and ``#class=rose`` in its address shows the class
+    "rose".
 
     Parameters
     ----------
     prototypes : Prototypes
-        What was placed, listed with its certificate. More than three dimensions are projected, and the page says
-        with what error.
+        What was placed, listed with its certificate. More than three dimensions are projected, and
+        the page says with what error.
     path : str or Path
         Where to write.
     title : str
@@ -50,7 +53,9 @@ def write_placement_page(
     neighbors = find_neighbors(prototypes, prior, k)
     projection = project(prototypes.vectors.numpy(force=True), min(3, prototypes.dim))
     names = names_or_numbers(prototypes.names, prototypes.num_classes)
-    points = np.pad(projection.points, ((0, 0), (0, 3 - projection.points.shape[1])))  # a circle lies on the sphere
+    points = np.pad(
+        projection.points, ((0, 0), (0, 3 - projection.points.shape[1]))
+    )  # a circle lies on the sphere
     figure = _scene(points, names, sphere=projection.is_exact)
     facts = {"classes": str(prototypes.num_classes), "dimensions": str(prototypes.dim)}
     facts |= pages.certificate_rows(prototypes.certificate)
@@ -60,21 +65,28 @@ def write_placement_page(
         "SENTENCE": html.escape(projection.sentence),
         "FIGURE": pages.plot_html(figure, name="placement", scrollZoom=True),
     }
-    data = {"names": names, "points": points.round(4).tolist(), "hasPrior": any(neighbors["prior"])} | neighbors
+    data = {
+        "names": names,
+        "points": points.round(4).tolist(),
+        "hasPrior": any(neighbors["prior"]),
+    } | neighbors
     pages.write_page(path, TEMPLATE, title, data, parts)
 
 
 def find_neighbors(prototypes: Prototypes, prior: Prior | None, k: int) -> dict[str, list[Any]]:
-    """Return the k nearest classes of each class by the "prior" and by the "placement", the nearest first.
+    """Return the k nearest classes of each class by the "prior" and by the "placement", the nearest
+    first.
 
-    Each is a pair: the class, and the prior's similarity or the cosine of the prototypes. By the prior it is None for
-    a class that the prior does not know. "tied" tells where others are placed as near as the last one listed, to
-    three digits.
+    Each is a pair: the class, and the prior's similarity or the cosine of the prototypes. By the
+    prior it is None for a class that the prior does not know. "tied" tells where others are placed
+    as near as the last one listed, to three digits.
     """
     vectors, count = prototypes.vectors.numpy(force=True), prototypes.num_classes
     k = min(check_integer(k, "k", at_least=1), count - 1)
     if prior is not None and prior.num_classes != count:
-        raise InputError("prior", f"be for the {count} classes that were placed", f"one for {prior.num_classes}")
+        raise InputError(
+            "prior", f"be for the {count} classes that were placed", f"one for {prior.num_classes}"
+        )
     in_prior = 0 if prior is None else min(k, int(prior.known.sum()) - 1)
     neighbors: dict[str, list[Any]] = {"prior": [], "placement": [], "tied": []}
     for block in row_blocks(count, count):
@@ -85,14 +97,20 @@ def find_neighbors(prototypes: Prototypes, prior: Prior | None, k: int) -> dict[
         if prior is None or in_prior < 1:
             neighbors["prior"] += [None] * len(own)
             continue
-        ids, values, _ = nearest(np.where(prior.known, prior.similarity[own], -np.inf), own, in_prior)
+        ids, values, _ = nearest(
+            np.where(prior.known, prior.similarity[own], -np.inf), own, in_prior
+        )
         near = np.stack([ids, values.round(3)], axis=2).tolist()
-        neighbors["prior"] += [pairs if prior.known[i] else None for i, pairs in zip(own, near, strict=True)]
+        neighbors["prior"] += [
+            pairs if prior.known[i] else None for i, pairs in zip(own, near, strict=True)
+        ]
     return neighbors
 
 
 def overlap_sentence(neighbors: dict[str, list[Any]]) -> str:
-    """Return how far the neighbors by the prior and by the placement agree, and how far chance would."""
+    """Return how far the neighbors by the prior and by the placement agree, and how far chance
+    would.
+    """
     shares = [
         len({i for i, _ in near} & {i for i, _ in placed}) / len(near)
         for near, placed in zip(neighbors["prior"], neighbors["placement"], strict=True)
@@ -108,14 +126,23 @@ def overlap_sentence(neighbors: dict[str, list[Any]]) -> str:
 
 
 def _scene(points: Array, names: Sequence[str], *, sphere: bool) -> dict[str, Any]:
-    """Return data and layout for classes at points (K, 3), with the grid of the sphere where they are on it.
+    """Return data and layout for classes at points (K, 3), with the grid of the sphere where they
+    are on it.
 
     The first two traces are the lines that the page's script fills.
     """
     data: list[dict[str, Any]] = [
-        {"type": "scatter3d", "mode": "lines", "line": {"color": color, "width": width, "dash": dash}, "name": name}
+        {
+            "type": "scatter3d",
+            "mode": "lines",
+            "line": {"color": color, "width": width, "dash": dash},
+            "name": name,
+        }
         | {"hoverinfo": "skip", "showlegend": False, "x": [], "y": [], "z": []}
-        for name, color, width, dash in (("prior", PRIOR_LINE, 3, "dot"), ("placement", PLACEMENT_LINE, 4, "solid"))
+        for name, color, width, dash in (
+            ("prior", PRIOR_LINE, 3, "dot"),
+            ("placement", PLACEMENT_LINE, 4, "solid"),
+        )
     ]
     data += [pages.sphere_grid(), pages.sphere_surface()] if sphere else []
     cloud = {
@@ -129,4 +156,7 @@ def _scene(points: Array, names: Sequence[str], *, sphere: bool) -> dict[str, An
         "marker": {"size": 4, "color": PLACEMENT_LINE},
         "customdata": list(range(len(names))),
     }
-    return {"data": [*data, cloud | pages.coordinates(points)], "layout": pages.SCENE | {"showlegend": False}}
+    return {
+        "data": [*data, cloud | pages.coordinates(points)],
+        "layout": pages.SCENE | {"showlegend": False},
+    }

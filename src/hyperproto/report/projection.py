@@ -1,7 +1,8 @@
 """Prototypes of any dimension as points to draw, with what the drawing gets wrong.
 
-On the circle and on S² nothing is lost. Beyond, no picture can be right: many classes about 90° from each other do
-not fit into two or three dimensions. So neighbors are kept rather than angles, and the error is measured.
+On the circle and on S² nothing is lost. Beyond, no picture can be right: many classes about 90°
+from each other do not fit into two or three dimensions. So neighbors are kept rather than angles,
+and the error is measured.
 """
 
 from dataclasses import dataclass
@@ -10,14 +11,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hyperproto._core.errors import InputError
 from hyperproto._core.processes import one_thread
-from hyperproto_runtime.errors import InputError
 
 Array = NDArray[np.float64]
 Ids = NDArray[np.int64]
 
 PERPLEXITY = 8.0  # about how many neighbors count: the ones a reader would look for around a name
-LAID_OUT = 1500  # classes; beyond, every pair in every step takes minutes, and principal axes are drawn
+LAID_OUT = (
+    1500  # classes; beyond, every pair in every step takes minutes, and principal axes are drawn
+)
 MEASURED = 1500  # classes whose pairs the error is measured over; beyond, evenly spaced ones
 NEAREST = 5  # how many neighbors of each class are compared with those in the picture
 DIGITS = 9  # similarities that agree to here are listed in the order of the classes
@@ -33,10 +36,11 @@ class Projection:
     points : array, shape (K, 2) or (K, 3)
         Where to draw each class. Their distances are in radians, to compare with angles.
     error : float
-        Mean absolute difference between the angle of two prototypes and their distance in the picture, in degrees;
-        0 where nothing was projected.
+        Mean absolute difference between the angle of two prototypes and their distance in the
+        picture, in degrees; 0 where nothing was projected.
     neighbors_kept : float
-        Of the five nearest of each class, or fewer where there are few, the share still among its nearest here.
+        Of the five nearest of each class, or fewer where there are few, the share still among its
+        nearest here.
     sentence : str
         The above, to be printed in the picture.
     """
@@ -55,8 +59,8 @@ class Projection:
 def project(vectors: Any, dim: int = 2) -> Projection:
     """Return points of ``dim`` dimensions that stand for prototypes, and how accurate they are.
 
-    The picture keeps the nearest classes of each by t-SNE [1]_, at the cost of the angles; beyond 1500 classes, and
-    of fewer than four, it shows the principal axes.
+    The picture keeps the nearest classes of each by t-SNE [1]_, at the cost of the angles; beyond
+    1500 classes, and of fewer than four, it shows the principal axes.
 
     Parameters
     ----------
@@ -80,18 +84,24 @@ def project(vectors: Any, dim: int = 2) -> Projection:
     if dim not in (2, 3):
         raise InputError("dim", "be 2 or 3, the dimensions of a picture", dim)
     if vectors.ndim != 2 or not np.isfinite(vectors).all():
-        raise InputError("vectors", "be finite, of shape (num_classes, dim)", f"shape {vectors.shape}")
+        raise InputError(
+            "vectors", "be finite, of shape (num_classes, dim)", f"shape {vectors.shape}"
+        )
     if vectors.shape[1] <= dim:
         return Projection(vectors, 0.0, 1.0, f"{vectors.shape[1]} dimensions, drawn as they are.")
     with one_thread():  # the same picture on every machine
         points = _principal_axes(vectors, dim)
         if 4 <= len(vectors) <= LAID_OUT:
-            return _measured(vectors, _keep_neighbors(_angles(vectors), points), how="keeping neighbors")
+            return _measured(
+                vectors, _keep_neighbors(_angles(vectors), points), how="keeping neighbors"
+            )
         return _measured(vectors, points, how="along its principal axes")
 
 
 def _principal_axes(vectors: Array, dim: int) -> Array:
-    """Return coordinates along the ``dim`` directions that vary most, and a little noise for rows that are equal."""
+    """Return coordinates along the ``dim`` directions that vary most, and a little noise for rows
+    that are equal.
+    """
     from sklearn.decomposition import PCA
 
     points = 1e-3 * np.random.default_rng(0).normal(size=(len(vectors), dim))
@@ -107,7 +117,9 @@ def _keep_neighbors(angles: Array, start: Array) -> Array:
 
     perplexity = min(PERPLEXITY, (len(angles) - 1) / 2)
     start = start / start.std() * 1e-4  # small, so that the layout can untangle
-    model = TSNE(start.shape[1], perplexity=perplexity, metric="precomputed", init=start, random_state=0)
+    model = TSNE(
+        start.shape[1], perplexity=perplexity, metric="precomputed", init=start, random_state=0
+    )
     return np.asarray(model.fit_transform(angles), dtype=np.float64)
 
 
@@ -142,10 +154,11 @@ def _measured(vectors: Array, points: Array, *, how: str) -> Projection:
 
 
 def nearest(similarity: Array, own: Ids, k: int) -> tuple[Ids, Array, NDArray[np.bool_]]:
-    """Return the ``k`` largest of each row (n, K) but its own class (n,): ids and values (n, k), the largest first.
+    """Return the ``k`` largest of each row (n, K) but its own class (n,): ids and values (n, k),
+    the largest first.
 
-    Equals are in the order of the classes. The last, of shape (n,), tells where a class that is not listed is as near
-    as the last one that is, to three digits.
+    Equals are in the order of the classes. The last, of shape (n,), tells where a class that is not
+    listed is as near as the last one that is, to three digits.
     """
     values = similarity.astype(np.float64).round(DIGITS)
     values[np.arange(len(own)), own] = -np.inf

@@ -1,4 +1,6 @@
-"""A trained run on one self-contained page: how training went, what it is worth, and where it fails."""
+"""A trained run on one self-contained page: how training went, what it is worth, and where it
+fails.
+"""
 
 import html
 import json
@@ -35,7 +37,8 @@ Ids = NDArray[np.int64]
 
 
 def write_run_page(run: AnyRun, path: str | Path, data: Any = None, **options: Any) -> Evaluation:
-    """Write the page of a stored run, measured on its test data or on other data. It needs no network.
+    """Write the page of a stored run, measured on its test data or on other data. It needs no
+    network.
 
     Parameters
     ----------
@@ -55,7 +58,10 @@ def write_run_page(run: AnyRun, path: str | Path, data: Any = None, **options: A
     assert found is not None
     title, rows = measures.describe_evaluation(evaluation)
     figures = Figures()
-    sections = [_section("Measures", _table(rows)), _section("Training", _curves(found.run.record, figures))]
+    sections = [
+        _section("Measures", _table(rows)),
+        _section("Training", _curves(found.run.record, figures)),
+    ]
     inputs = Inputs(found, evaluation.split)
     for name, predictions in found.predictions.items():
         report = evaluation.tasks[name]
@@ -67,10 +73,16 @@ def write_run_page(run: AnyRun, path: str | Path, data: Any = None, **options: A
     for name, prototypes in found.run.space.prototypes_by_task().items():
         facts = {"classes": str(prototypes.num_classes), "dimensions": str(prototypes.dim)}
         facts |= pages.certificate_rows(prototypes.certificate)
-        sections.append(_section(f"Prototypes of {name}, with their certificate", _table(facts.items())))
-    settings = {key: value for key, value in found.run.record.config.items() if key != "preprocessing"}
+        sections.append(
+            _section(f"Prototypes of {name}, with their certificate", _table(facts.items()))
+        )
+    settings = {
+        key: value for key, value in found.run.record.config.items() if key != "preprocessing"
+    }
     listed = html.escape(json.dumps(settings, indent=2)[:LONGEST_SETTINGS])
-    sections.append(_section("Settings", f"<details><summary>all</summary><pre>{listed}</pre></details>"))
+    sections.append(
+        _section("Settings", f"<details><summary>all</summary><pre>{listed}</pre></details>")
+    )
     pages.write_page(path, TEMPLATE, title, None, {"SECTIONS": "".join(sections)})
     return evaluation
 
@@ -83,8 +95,13 @@ class Figures:
     def draw(self, data: list[dict[str, Any]], **layout: Any) -> str:
         """Return a plot as HTML."""
         self.count += 1
-        figure = {"data": data, "layout": {"margin": MARGIN, "showlegend": False, "height": 380, **layout}}
-        drawn = pages.plot_html(figure, name=f"figure-{self.count}", script=self.count == 1, displayModeBar=False)
+        figure = {
+            "data": data,
+            "layout": {"margin": MARGIN, "showlegend": False, "height": 380, **layout},
+        }
+        drawn = pages.plot_html(
+            figure, name=f"figure-{self.count}", script=self.count == 1, displayModeBar=False
+        )
         return f'<div class="figure">{drawn}</div>'
 
 
@@ -104,8 +121,14 @@ def _curves(record: RunRecord, figures: Figures) -> str:
     for name in names:
         factor = 100 if name.endswith("accuracy") else 1
         values = [line["valid"].get(name) for line in record.history]
-        curves[name + ", %" * (factor == 100)] = [None if value is None else factor * value for value in values]
-    best = "" if record.best is None else f" Best on validation data after epoch {record.best['epoch'] + 1}."
+        curves[name + ", %" * (factor == 100)] = [
+            None if value is None else factor * value for value in values
+        ]
+    best = (
+        ""
+        if record.best is None
+        else f" Best on validation data after epoch {record.best['epoch'] + 1}."
+    )
     drawn = [
         figures.draw(
             [{"x": epochs, "y": values, "mode": "lines+markers", "line": {"color": BLUE}}],
@@ -119,8 +142,12 @@ def _curves(record: RunRecord, figures: Figures) -> str:
     return f'<p>{html.escape(sentence)}</p><div class="row">{"".join(drawn)}</div>'
 
 
-def _class_parts(found: Predicted, name: str, report: ClassReport, figures: Figures) -> Iterator[str]:
-    """Yield the reliability of a class task, what it confuses, and its worst classes with their neighbors."""
+def _class_parts(
+    found: Predicted, name: str, report: ClassReport, figures: Figures
+) -> Iterator[str]:
+    """Yield the reliability of a class task, what it confuses, and its worst classes with their
+    neighbors.
+    """
     from sklearn.calibration import calibration_curve
 
     task, predictions = class_tasks(found.run.space.tasks)[name], found.predictions[name]
@@ -130,32 +157,58 @@ def _class_parts(found: Predicted, name: str, report: ClassReport, figures: Figu
     known, probabilities = labels >= 0, predictions.confidence.probabilities
     drawn = []
     if probabilities is not None and known.any():
-        right, stated = calibration_curve((predicted == labels)[known], probabilities[known, 0], n_bins=BINS)
+        right, stated = calibration_curve(
+            (predicted == labels)[known], probabilities[known, 0], n_bins=BINS
+        )
         title = "Reliability: how often predictions are right, by their probability"
         bars = {"type": "bar", "x": stated.tolist(), "y": right.tolist(), "width": 0.05}
-        diagonal = {"x": [0, 1], "y": [0, 1], "mode": "lines", "line": {"color": GRAY, "dash": "dot"}}
+        diagonal = {
+            "x": [0, 1],
+            "y": [0, 1],
+            "mode": "lines",
+            "line": {"color": GRAY, "dash": "dot"},
+        }
         axes: dict[str, Any] = {
             "xaxis": {"title": {"text": "probability"}, "range": [0, 1]},
             "yaxis": {"range": [0, 1]},
         }
-        drawn.append(figures.draw([bars | {"marker": {"color": BLUE}}, diagonal], title=_small(title), **axes))
+        drawn.append(
+            figures.draw(
+                [bars | {"marker": {"color": BLUE}}, diagonal], title=_small(title), **axes
+            )
+        )
     if task.num_classes <= MATRIX and known.any():
         drawn.append(_matrix(labels[known], predicted[known], names, figures))
     yield f'<div class="row">{"".join(drawn)}</div>'
     if report.pairs:
-        yield "<h3>Most frequent mistakes</h3>" + _table(measures.pair_rows(report), *measures.PAIR_HEADINGS)
+        yield "<h3>Most frequent mistakes</h3>" + _table(
+            measures.pair_rows(report), *measures.PAIR_HEADINGS
+        )
     yield _class_table(found, name, report, labels, probabilities)
 
 
-def _matrix(labels: Ids, predicted: Ids, names: list[str] | tuple[str, ...], figures: Figures) -> str:
+def _matrix(
+    labels: Ids, predicted: Ids, names: list[str] | tuple[str, ...], figures: Figures
+) -> str:
     """Draw a confusion matrix, colored by the share of each true class."""
     from sklearn.metrics import confusion_matrix
 
     counts = confusion_matrix(labels, predicted, labels=range(len(names)))
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     escaped = [html.escape(name) for name in names]
-    heat = {"type": "heatmap", "z": shares.round(4).tolist(), "customdata": counts.tolist(), "colorscale": "Blues"}
-    heat |= {"x": escaped, "y": escaped, "zmin": 0, "zmax": 1, "colorbar": {"title": {"text": "share"}}}
+    heat = {
+        "type": "heatmap",
+        "z": shares.round(4).tolist(),
+        "customdata": counts.tolist(),
+        "colorscale": "Blues",
+    }
+    heat |= {
+        "x": escaped,
+        "y": escaped,
+        "zmin": 0,
+        "zmax": 1,
+        "colorbar": {"title": {"text": "share"}},
+    }
     heat["hovertemplate"] = "%{y} taken for %{x}: %{customdata} (%{z:.1%})<extra></extra>"
     axes: dict[str, Any] = {
         "xaxis": {"title": {"text": "predicted"}, "type": "category"},
@@ -167,9 +220,15 @@ def _matrix(labels: Ids, predicted: Ids, names: list[str] | tuple[str, ...], fig
 
 
 def _class_table(
-    found: Predicted, name: str, report: ClassReport, labels: Ids, probabilities: NDArray[np.float64] | None
+    found: Predicted,
+    name: str,
+    report: ClassReport,
+    labels: Ids,
+    probabilities: NDArray[np.float64] | None,
 ) -> str:
-    """Return the classes with the lowest recall, the mean probability of predictions, and the nearest prototypes."""
+    """Return the classes with the lowest recall, the mean probability of predictions, and the
+    nearest prototypes.
+    """
     listed = np.array(measures.worst_classes(report, CLASSES), dtype=np.int64)
     headings, (title, rows) = list(measures.CLASS_HEADINGS), measures.class_rows(report, CLASSES)
     if probabilities is not None:
@@ -180,10 +239,14 @@ def _class_table(
     if prototypes is not None and len(listed):
         headings.append("nearest prototypes, with their cosine")
         vectors = prototypes.vectors.numpy(force=True)
-        ids, cosines, tied = nearest(vectors[listed] @ vectors.T, listed, min(NEIGHBORS, len(vectors) - 1))
+        ids, cosines, tied = nearest(
+            vectors[listed] @ vectors.T, listed, min(NEIGHBORS, len(vectors) - 1)
+        )
         for row, near, values, more in zip(rows, ids, cosines, tied, strict=True):
             pairs = zip(near, values, strict=True)
-            listing = ", ".join(f"{report.classes[other].name} {value:.3f}" for other, value in pairs)
+            listing = ", ".join(
+                f"{report.classes[other].name} {value:.3f}" for other, value in pairs
+            )
             row.append(f"{listing}, and others as near" if more else listing)
     return f"<h3>{title.capitalize()}</h3>" + _table(rows, *headings)
 
@@ -194,11 +257,18 @@ def _range_parts(predictions: TaskPredictions, figures: Figures) -> Iterator[str
     true, predicted = predictions.targets.double().numpy(), predictions.predicted.double().numpy()
     there = np.flatnonzero(~np.isnan(true))
     some = there[np.linspace(0, len(there) - 1, min(POINTS, len(there))).astype(int)]
-    dots = {"type": "scatter", "mode": "markers", "marker": {"color": BLUE, "size": 5, "opacity": 0.5}}
+    dots = {
+        "type": "scatter",
+        "mode": "markers",
+        "marker": {"color": BLUE, "size": 5, "opacity": 0.5},
+    }
     dots |= {"x": true[some].tolist(), "y": predicted[some].tolist()}
     ends = [float(true[some].min()), float(true[some].max())] if len(some) else []
     line = {"x": ends, "y": ends, "mode": "lines", "line": {"color": GRAY, "dash": "dot"}}
-    axes: dict[str, Any] = {"xaxis": {"title": {"text": "true"}}, "yaxis": {"title": {"text": "predicted"}}}
+    axes: dict[str, Any] = {
+        "xaxis": {"title": {"text": "true"}},
+        "yaxis": {"title": {"text": "predicted"}},
+    }
     yield figures.draw([dots, line], title=_small("Predicted and true"), **axes)
 
 
@@ -221,7 +291,9 @@ class Inputs:
             self.cells = {name: columns[name].cells for name in names[:COLUMNS]}
 
     def gallery(self, name: str, predictions: TaskPredictions) -> str:
-        """Return the worst mistakes of a task, the most confident or the largest, with their inputs."""
+        """Return the worst mistakes of a task, the most confident or the largest, with their
+        inputs.
+        """
         worst = _worst(predictions)
         if not len(worst):
             return ""
@@ -233,8 +305,12 @@ class Inputs:
         )
         for row, true, answer in zip(worst.tolist(), truth, answers, strict=True):
             probabilities = predictions.confidence.probabilities
-            said = _written(answer) + ("" if probabilities is None else f", probability {probabilities[row, 0]:.2f}")
-            words = f"<b>true</b> {html.escape(_written(true))}<br><b>predicted</b> {html.escape(said)}"
+            said = _written(answer) + (
+                "" if probabilities is None else f", probability {probabilities[row, 0]:.2f}"
+            )
+            words = (
+                f"<b>true</b> {html.escape(_written(true))}<br><b>predicted</b> {html.escape(said)}"
+            )
             cards.append(f"<figure>{self.show(row)}<figcaption>{words}</figcaption></figure>")
         return f'<h3>Worst mistakes of {html.escape(name)}</h3><div class="gallery">{"".join(cards)}</div>'
 
@@ -244,7 +320,9 @@ class Inputs:
         if isinstance(data, ImageData):
             pixels = data.pixels(torch.tensor([row]))
             step = max(1, pixels.shape[1] // THUMBNAIL)
-            about = html.escape(str(data.paths[row]) if len(data.paths) else f"example {row + 1}", quote=True)
+            about = html.escape(
+                str(data.paths[row]) if len(data.paths) else f"example {row + 1}", quote=True
+            )
             return f'<img src="{pages.image_sheet(pixels[:, ::step, ::step], 1)}" alt="{about}" title="{about}">'
         if self.rows is None:
             return f"example {row + 1}"

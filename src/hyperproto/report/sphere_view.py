@@ -1,4 +1,6 @@
-"""Outputs on S²: a still picture, and a page to turn with the mouse that shows the image of the point under it."""
+"""Outputs on S²: a still picture, and a page to turn with the mouse that shows the image of the
+point under it.
+"""
 
 import html
 from dataclasses import dataclass
@@ -8,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hyperproto._core.errors import InputError
 from hyperproto.codes.certificate import Certificate
 from hyperproto.report import pages
 from hyperproto.report.projection import nearest
-from hyperproto_runtime.errors import InputError
 
 ELEVATION, AZIMUTH = 22, 35  # degrees: where the viewer stands
 TEMPLATE = Path(__file__).with_name("sphere_page.html")
@@ -26,8 +28,8 @@ class SphereView:
     Attributes
     ----------
     points : array, shape (n, 3) or (epochs, n, 3)
-        Unit outputs, of the end of training or after each of the first epochs; the axis of a range is first, as the
-        space orders them.
+        Unit outputs, of the end of training or after each of the first epochs; the axis of a range
+        is first, as the space orders them.
     labels : array of int, shape (n,)
         True class of each point.
     prototypes : array, shape (num_classes, 2) or (num_classes, 3)
@@ -74,9 +76,13 @@ class SphereView:
 
     @property
     def prototypes_xyz(self) -> NDArray[np.float64]:
-        """The prototypes, on the equator where the pole is that of a range. Shape (num_classes, 3)."""
+        """The prototypes, on the equator where the pole is that of a range.
+        Shape (num_classes, 3).
+        """
         in_plane = self.prototypes.shape[1] == 2
-        return np.pad(self.prototypes, ((0, 0), (0, 1))) if in_plane else self.prototypes[:, [1, 2, 0]]
+        return (
+            np.pad(self.prototypes, ((0, 0), (0, 1))) if in_plane else self.prototypes[:, [1, 2, 0]]
+        )
 
     @property
     def colors(self) -> NDArray[np.str_]:
@@ -85,18 +91,25 @@ class SphereView:
 
 
 def draw_sphere(view: SphereView, path: str | Path, *, title: str = "") -> None:
-    """Draw the points colored by the class and, where they have one, by the number, and write PNG or SVG."""
+    """Draw the points colored by the class and, where they have one, by the number, and write PNG
+    or SVG.
+    """
     colorings = {} if view.values is None else {f"Colored by {view.value_name}": view.values}
     with pages.new_picture(path, 5.5 * (1 + len(colorings)), 5.6) as figure:
         if title:
             figure.suptitle(title)
         in_front = view.xyz @ viewer_from(ELEVATION, AZIMUTH) > 0
-        for place, (about, colors) in enumerate((colorings | {"Colored by class": view.colors}).items(), start=1):
+        for place, (about, colors) in enumerate(
+            (colorings | {"Colored by class": view.colors}).items(), start=1
+        ):
             panel = sphere_panel(figure, 110 + 10 * len(colorings) + place, about)
             limits: dict[str, Any] = {}
             if colors is view.values:
                 limits = {"cmap": "viridis", "vmin": colors.min(), "vmax": colors.max()}
-            for side, alpha in ((~in_front, 0.08), (in_front, 0.95)):  # what lies behind shines through
+            for side, alpha in (
+                (~in_front, 0.08),
+                (in_front, 0.95),
+            ):  # what lies behind shines through
                 style = {"s": 10, "depthshade": False, "alpha": alpha, "linewidths": 0}
                 cloud = panel.scatter(*view.xyz[side].T, c=colors[side], **limits, **style)
             if limits:
@@ -105,7 +118,16 @@ def draw_sphere(view: SphereView, path: str | Path, *, title: str = "") -> None:
                 color = pages.CLASS_COLORS[index % len(pages.CLASS_COLORS)]
                 x, y, z = view.prototypes_xyz[index]
                 panel.plot([0, x], [0, y], [0, z], color=color, linewidth=1)
-                panel.text(1.18 * x, 1.18 * y, 1.18 * z, name, color=color, ha="center", va="center", weight="bold")
+                panel.text(
+                    1.18 * x,
+                    1.18 * y,
+                    1.18 * z,
+                    name,
+                    color=color,
+                    ha="center",
+                    va="center",
+                    weight="bold",
+                )
 
 
 def viewer_from(elevation: float, azimuth: float) -> NDArray[np.float64]:
@@ -128,7 +150,9 @@ def sphere_panel(figure: Any, position: int, title: str) -> Any:
 
 
 def write_sphere_page(view: SphereView, path: str | Path, *, title: str) -> None:
-    """Write the page. It needs no network; ``#point=17&epoch=2`` in its address shows point 17 as after epoch 2."""
+    """Write the page. It needs no network; ``#point=17&epoch=2`` in its address shows point 17 as
+    after epoch 2.
+    """
     frames = view.frames.round(3)
     data: dict[str, Any] = {
         "frames": frames.swapaxes(1, 2).tolist() if len(frames) > 1 else [],
@@ -144,41 +168,76 @@ def write_sphere_page(view: SphereView, path: str | Path, *, title: str) -> None
         sheet = pages.image_sheet(view.images, COLUMNS)
         data |= {"sheet": sheet, "columns": COLUMNS, "width": width, "height": height}
     facts = {} if view.certificate is None else pages.certificate_rows(view.certificate)
-    parts = {"FIGURE": pages.plot_html(_figure(view), name="sphere"), "FACTS": pages.table_html(facts.items())}
+    parts = {
+        "FIGURE": pages.plot_html(_figure(view), name="sphere"),
+        "FACTS": pages.table_html(facts.items()),
+    }
     pages.write_page(path, TEMPLATE, title, data, parts)
 
 
 def _figure(view: SphereView) -> dict[str, Any]:
-    """Describe the plot: one cloud for each class, which the legend switches, the prototypes, and the sphere."""
+    """Describe the plot: one cloud for each class, which the legend switches, the prototypes, and
+    the sphere.
+    """
     # the sphere first: plotly takes what was drawn last for what is under the pointer
     data = [pages.sphere_surface(), pages.sphere_grid()]
     rows = [np.flatnonzero(view.labels == index) for index in range(len(view.names))]
-    colors = [pages.CLASS_COLORS[index % len(pages.CLASS_COLORS)] for index in range(len(view.names))]
+    colors = [
+        pages.CLASS_COLORS[index % len(pages.CLASS_COLORS)] for index in range(len(view.names))
+    ]
     for index, name in enumerate(view.names):
         marker = {"color": colors[index], "size": 4, "coloraxis": "coloraxis"}
-        cloud = {"type": "scatter3d", "mode": "markers", "hoverinfo": "none", "name": html.escape(name)}
+        cloud = {
+            "type": "scatter3d",
+            "mode": "markers",
+            "hoverinfo": "none",
+            "name": html.escape(name),
+        }
         points = {"customdata": rows[index].tolist(), **pages.coordinates(view.xyz[rows[index]])}
         data.append({**cloud, "marker": marker, **points})
-    over = {"x": 0.99, "xanchor": "right", "y": 0.93, "bgcolor": "rgba(255, 255, 255, 0.6)", "itemsizing": "constant"}
+    over = {
+        "x": 0.99,
+        "xanchor": "right",
+        "y": 0.93,
+        "bgcolor": "rgba(255, 255, 255, 0.6)",
+        "itemsizing": "constant",
+    }
     layout = pages.SCENE | {"showlegend": True, "legend": over}
     if view.values is not None:
-        bar = {"title": {"text": html.escape(view.value_name), "side": "right"}, "len": 0.6, "x": 0, "y": 0.4}
+        bar = {
+            "title": {"text": html.escape(view.value_name), "side": "right"},
+            "len": 0.6,
+            "x": 0,
+            "y": 0.4,
+        }
         layout["coloraxis"] = {"colorscale": "Viridis", "colorbar": bar, "showscale": False}
         layout["coloraxis"] |= {"cmin": float(view.values.min()), "cmax": float(view.values.max())}
-        ways = {"by class": colors, f"by {view.value_name}": [view.values[some].tolist() for some in rows]}
+        ways = {
+            "by class": colors,
+            f"by {view.value_name}": [view.values[some].tolist() for some in rows],
+        }
         clouds = list(range(FIRST, len(data)))
         buttons = [
             {"label": html.escape(label), "method": "update"}
             | {"args": [{"marker.color": way}, {"coloraxis.showscale": way is not colors}, clouds]}
             for label, way in ways.items()
         ]
-        menu = {"type": "buttons", "direction": "right", "x": 0.02, "y": 0.98, "xanchor": "left", "buttons": buttons}
+        menu = {
+            "type": "buttons",
+            "direction": "right",
+            "x": 0.02,
+            "y": 0.98,
+            "xanchor": "left",
+            "buttons": buttons,
+        }
         layout["updatemenus"] = [menu]
     return {"data": [*data, _prototypes(view, colors)], "layout": layout}
 
 
 def _prototypes(view: SphereView, colors: list[str]) -> dict[str, Any]:
-    """Describe the prototypes, each with its name outside of the sphere, and how far the nearest other one is."""
+    """Describe the prototypes, each with its name outside of the sphere, and how far the nearest
+    other one is.
+    """
     spots = view.prototypes_xyz
     ids, cosines, _ = nearest(spots @ spots.T, np.arange(len(spots)), 1)
     angles = np.degrees(np.arccos(np.clip(cosines[:, 0], -1, 1)))
@@ -186,7 +245,12 @@ def _prototypes(view: SphereView, colors: list[str]) -> dict[str, Any]:
         "type": "scatter3d",
         "mode": "markers+text",
         "name": "prototypes",
-        "marker": {"symbol": "diamond", "size": 6, "color": colors, "line": {"color": "#222222", "width": 1}},
+        "marker": {
+            "symbol": "diamond",
+            "size": 6,
+            "color": colors,
+            "line": {"color": "#222222", "width": 1},
+        },
         "text": [pages.scene_text(name) for name in view.names],
         "textfont": {"size": 18, "color": "#111111"},
         "hoverinfo": "text",

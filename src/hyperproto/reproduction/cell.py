@@ -1,27 +1,33 @@
-"""One cell of a table: a run with its seed, addressed by its content, at one of five scales; and its record.
+"""One cell of a table: a run with its seed, addressed by its content, at one of five scales; and
+its record.
 
-The scale ``cpu`` must take at most 20 minutes per name on 2 cores: 2,400 seconds of one core. A step (forward and
-backward, batch 128, one thread) takes near 0.07 s with ResNet-8 at 16 pixels and 0.26 s at 32. Table 3 has 28 cells,
-so 56 with two seeds and 42 s for each. 8,000 images are 63 steps per epoch; six epochs are 378 steps, and measuring
-4,000 images after each, at a third of a step's cost, is 63 more: 441 x 0.07 s = 31 s. What differs from the paper:
+The scale ``cpu`` must take at most 20 minutes per name on 2 cores: 2,400 seconds of one core. A
+step (forward and backward, batch 128, one thread) takes near 0.07 s with ResNet-8 at 16 pixels and
+0.26 s at 32. Table 3 has 28 cells, so 56 with two seeds and 42 s for each. 8,000 images are 63
+steps per epoch; six epochs are 378 steps, and measuring 4,000 images after each, at a third of a
+step's cost, is 63 more: 441 x 0.07 s = 31 s. What differs from the paper:
 
-- images are scaled from 32 pixels (64 for ImageNet-200) to 16, and the padding of the random crop with them;
-- ResNet-8 in place of ResNet-32, with ``feature_norm``, without which outputs hardly leave their first direction in
+- images are scaled from 32 pixels (64 for ImageNet-200) to 16, and the padding of the random crop
+  with them;
+- ResNet-8 in place of ResNet-32, with ``feature_norm``, without which outputs hardly leave their
+  first direction in
   so few steps;
 - 80 images of each class of CIFAR-100 to train on, 40 of ImageNet-200;
 - two seeds, and of the dimensions only some.
 
-Rate, momentum, weight decay, batch, loss, reduction and the shape of the schedule (a tenth after 40 % and 80 %) stay.
+Rate, momentum, weight decay, batch, loss, reduction and the shape of the schedule (a tenth after 40
+% and 80 %) stay.
 
-The scale ``medium`` is for conclusions: the same network and pixels, all images of CIFAR-100, 30 epochs (60 of uneven
-data), three seeds or five, each with a placement of its own, and for every loss the best of a few rates on held-out
-images (:mod:`~hyperproto.reproduction.rates`). An epoch takes near 9 s on one core. All paintings at 48 pixels have
-30 epochs, all rotated digits 20.
+The scale ``medium`` is for conclusions: the same network and pixels, all images of CIFAR-100, 30
+epochs (60 of uneven data), three seeds or five, each with a placement of its own, and for every
+loss the best of a few rates on held-out images (:mod:`~hyperproto.reproduction.rates`). An epoch
+takes near 9 s on one core. All paintings at 48 pixels have 30 epochs, all rotated digits 20.
 
-The scale ``head`` separates what the output space contributes from how fast a network learns: features of a
-pretrained EfficientNet-Lite0 are fixed, computed once per data set at 128 pixels without augmentation (20 ms each),
-and two layers are trained on them: batches of 256, one cycle, every loss averaged, rates as at scale medium, five
-seeds, each with a placement of its own. CIFAR-100 takes near 35 s of one core.
+The scale ``head`` separates what the output space contributes from how fast a network learns:
+features of a pretrained EfficientNet-Lite0 are fixed, computed once per data set at 128 pixels
+without augmentation (20 ms each), and two layers are trained on them: batches of 256, one cycle,
+every loss averaged, rates as at scale medium, five seeds, each with a placement of its own.
+CIFAR-100 takes near 35 s of one core.
 """
 
 import hashlib
@@ -33,11 +39,11 @@ from pathlib import Path
 from typing import Any, Self
 
 from hyperproto._core.checks import choose
+from hyperproto._core.errors import InputError
 from hyperproto._core.files import read_json, write_json
+from hyperproto._core.schema import from_plain, read_plain
 from hyperproto.codes.paper import authors_steps
 from hyperproto.spec import DataSpec, NetworkSpec, RunSpec, SpaceSpec, TrainSettings
-from hyperproto_runtime.errors import InputError
-from hyperproto_runtime.schema import from_plain, read_plain
 
 FORMAT = "hyperproto.cell/2"  # of records
 PROTOTYPES = {
@@ -57,13 +63,20 @@ PROTOTYPES = {
 ADDRESS_DIGITS = 16  # 64 bits: among a million cells two agree by chance once in 40 million
 PARTS = {"data": DataSpec, "network": NetworkSpec, "space": SpaceSpec, "train": TrainSettings}
 PART_OF = {field.name: part for part, kind in PARTS.items() for field in fields(kind)}
-# paper: SGD, rate 0.01, momentum 0.9, weight decay 1e-4, batch 128, 250 epochs, rate / 10 after 100 and 200
+# paper: SGD, rate 0.01, momentum 0.9, weight decay 1e-4, batch 128, 250 epochs, rate / 10 after 100
+# and 200
 PAPER = RunSpec(
     data=DataSpec(reader="cifar-100"),
     network=NetworkSpec(backbone="resnet-32"),
     space=SpaceSpec(loss="squared_cosine", margin=0.0),
     train=TrainSettings(
-        epochs=250, batch_size=128, lr=0.01, momentum=0.9, weight_decay=1e-4, schedule="paper", reduction="sum"
+        epochs=250,
+        batch_size=128,
+        lr=0.01,
+        momentum=0.9,
+        weight_decay=1e-4,
+        schedule="paper",
+        reduction="sum",
     ),
 )
 NORMED = {"feature_norm": True}
@@ -75,7 +88,9 @@ FIXED = ("one-hot", "word2vec", "authors", "authors-prior")  # prototypes withou
 
 @dataclass(frozen=True)
 class Reduction:
-    """What a scale makes of a data set: fewer epochs, fewer images, and with fewer pixels a ResNet-8."""
+    """What a scale makes of a data set: fewer epochs, fewer images, and with fewer pixels a
+    ResNet-8.
+    """
 
     epochs: int
     image_size: int | None = None
@@ -89,9 +104,11 @@ REDUCED = {
     ("cpu", "cifar-100-uneven"): Reduction(6, 16, None, 4_000),
     # 200 classes of 40
     ("cpu", "imagenet-200"): Reduction(6, 16, 8_000, 4_000),
-    # batch 64 at 24 pixels: 94 steps of 0.075 s per epoch, 10 epochs: 70 s, measuring 8 s; Table 4 has 10 of these
+    # batch 64 at 24 pixels: 94 steps of 0.075 s per epoch, 10 epochs: 70 s, measuring 8 s; Table 4
+    # has 10 of these
     ("cpu", "cub-200-2011"): Reduction(10, 24, None, 2_000),
-    # 57 steps of 0.075 s per epoch, 8 epochs: 34 s and 3 s of measuring; Table 6 has 26 of these: 8 minutes
+    # 57 steps of 0.075 s per epoch, 8 epochs: 34 s and 3 s of measuring; Table 6 has 26 of these: 8
+    # minutes
     ("cpu", "omniart"): Reduction(8, 24, 3_600, 1_000),
     # 47 steps of 0.4 s per epoch, 8 epochs: 150 s
     ("cpu", "rotated-mnist"): Reduction(8, None, 6_000, 2_000),
@@ -106,7 +123,10 @@ REDUCED = {
 }
 FROZEN = {"backbone": "efficientnet-lite0", "weights": "pretrained", "freeze": True}
 HEAD = {"batch_size": 256, "schedule": "one-cycle", "reduction": "mean"}
-TUNED = ("medium", "head")  # scales whose rates are searched, and whose seeds each have a placement of their own
+TUNED = (
+    "medium",
+    "head",
+)  # scales whose rates are searched, and whose seeds each have a placement of their own
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,17 +140,18 @@ class Cell:
         run's: all seeds see the same images, so that methods are compared in pairs. ``space.prototypes`` is one of
         :data:`PROTOTYPES`.
     job : {"train", "constant", "separation", "idea"}
-        A network to train; the best constant answer on the training data; prototypes to measure; or one output that
-        moves by Equation 2 or 7.
+        A network to train; the best constant answer on the training data; prototypes to measure; or
+        one output that moves by Equation 2 or 7.
     scale : {"full", "medium", "head", "cpu", "smoke"}
         Under which protocol this was asked for.
     placement_steps, placement_seed : int
         Of the paper's descent, and of any placement that uses chance.
     draw : int
-        Version of how images are drawn where not all are used: since 2 those of a run that predicts only some targets
-        are the same as of one that predicts all.
+        Version of how images are drawn where not all are used: since 2 those of a run that predicts
+        only some targets are the same as of one that predicts all.
     head : int
-        Version of the layers on frozen features: since 2 hidden values are normalized before their ReLU.
+        Version of the layers on frozen features: since 2 hidden values are normalized before their
+        ReLU.
     """
 
     run: RunSpec
@@ -154,15 +175,20 @@ class Cell:
 
     @property
     def values(self) -> dict[str, Any]:
-        """Everything about the cell by its name: the fields of all parts of the run are called differently."""
+        """Everything about the cell by its name: the fields of all parts of the run are called
+        differently.
+        """
         parts = asdict(self.run)
-        return {k: v for part in PARTS for k, v in parts[part].items()} | {name: getattr(self, name) for name in OWN}
+        return {k: v for part in PARTS for k, v in parts[part].items()} | {
+            name: getattr(self, name) for name in OWN
+        }
 
     @property
     def address(self) -> str:
         """The content as a short hash: the same for the same cell in any table, on any machine.
 
-        What is as in :data:`PAPER` is left out, so that a new field does not move the cells that exist.
+        What is as in :data:`PAPER` is left out, so that a new field does not move the cells that
+        exist.
         """
         paper = paper_cell(dim=1).values | {"dim": None}
         content = {name: value for name, value in self.values.items() if value != paper[name]}
@@ -175,11 +201,15 @@ class Cell:
         changes: dict[str, dict[str, Any]] = {}
         for name, value in values.items():
             changes.setdefault(choose(name, PART_OF, what="field of a run"), {})[name] = value
-        parts: dict[str, Any] = {part: replace(getattr(self.run, part), **new) for part, new in changes.items()}
+        parts: dict[str, Any] = {
+            part: replace(getattr(self.run, part), **new) for part, new in changes.items()
+        }
         return replace(self, run=replace(self.run, **parts), **own)
 
     def with_seed(self, seed: int) -> Self:
-        """Return the cell of another seed; at scales "medium" and "head" it draws the placement, too."""
+        """Return the cell of another seed; at scales "medium" and "head" it draws the placement,
+        too.
+        """
         placed = self.scale in TUNED and self.run.space.prototypes not in (None, *FIXED)
         return self.but(seed=seed, placement_seed=seed if placed else self.placement_seed)
 
@@ -196,7 +226,8 @@ OWN = tuple(part.name for part in fields(Cell) if part.name != "run")
 
 
 def paper_cell(**values: Any) -> Cell:
-    """Return a cell of the paper's protocol (:data:`PAPER`), with values by the names of their fields.
+    """Return a cell of the paper's protocol (:data:`PAPER`), with values by the names of their
+    fields.
 
     >>> paper_cell(dim=100, prototypes="paper", lr=0.1).run.train.lr
     0.1
@@ -206,7 +237,9 @@ def paper_cell(**values: Any) -> Cell:
 
 
 def at_scale(full: Cell, scale: str) -> Cell:
-    """Return a cell of the paper's protocol at a scale; where rates are searched, its own is still None."""
+    """Return a cell of the paper's protocol at a scale; where rates are searched, its own is still
+    None.
+    """
     if scale == "smoke":
         return _smoke(full)
     data, dim = full.run.data, full.run.space.dim or 0
@@ -219,7 +252,9 @@ def at_scale(full: Cell, scale: str) -> Cell:
         raise InputError("scale", f"be one that has {data.reader}", f'"{scale}"')
     reduction = REDUCED[scale, data.reader]
     thinned = {"train_examples": reduction.train_examples, "test_examples": reduction.test_examples}
-    options = {name: value for name, value in data.options.items() if name != "crops"}  # from middles, decoded once
+    options = {
+        name: value for name, value in data.options.items() if name != "crops"
+    }  # from middles, decoded once
     cell = full.but(**thinned, options=options, scale=scale, draw=2 if data.tasks else 1)
     if full.job == "constant":
         return cell
@@ -227,16 +262,23 @@ def at_scale(full: Cell, scale: str) -> Cell:
     if scale == "head":
         return cell.but(**FROZEN, **HEAD, head=2)
     if reduction.image_size is not None:
-        cell = cell.but(image_size=reduction.image_size, backbone="resnet-8", backbone_options=NORMED)
+        cell = cell.but(
+            image_size=reduction.image_size, backbone="resnet-8", backbone_options=NORMED
+        )
     if str(full.run.network.backbone).startswith("densenet"):
-        # blocks of 3 layers, near 0.25 s a step at 16 pixels: 47 steps per epoch, 4 epochs, measuring 42: 57 s
+        # blocks of 3 layers, near 0.25 s a step at 16 pixels: 47 steps per epoch, 4 epochs,
+        # measuring 42: 57 s
         options = {"blocks": (3, 3, 3), **NORMED}
-        cell = cell.but(backbone="densenet-small", backbone_options=options, train_examples=6_000, epochs=4)
+        cell = cell.but(
+            backbone="densenet-small", backbone_options=options, train_examples=6_000, epochs=4
+        )
     return cell
 
 
 def _smoke(full: Cell) -> Cell:
-    """Return the cell shrunk to a second or less, for tests: 3 classes, 16 pixels, 2 epochs, a small network."""
+    """Return the cell shrunk to a second or less, for tests: 3 classes, 16 pixels, 2 epochs, a
+    small network.
+    """
     data, space = full.run.data, full.run.space
     dim = None if space.dim is None else min(space.dim, 3)
     if full.job in ("separation", "idea"):
@@ -250,7 +292,9 @@ def _smoke(full: Cell) -> Cell:
     if full.run.network.freeze:
         network, options, size = str(full.run.network.backbone), {"hidden": (4,)}, 32
     return full.but(
-        options={"least": 1, "most": 4, "seed": 0} if data.reader == "cifar-100-uneven" else data.options,
+        options={"least": 1, "most": 4, "seed": 0}
+        if data.reader == "cifar-100-uneven"
+        else data.options,
         first_classes=None if data.reader in ("omniart", "rotated-mnist") else 3,
         train_examples=12,
         test_examples=6,
@@ -288,16 +332,25 @@ def write_record(results: Path, name: str, record: dict[str, Any]) -> None:
 
 
 def find_record(results: Path, cell: Cell, name: str = "*") -> dict[str, Any] | None:
-    """Return the record of a cell, of its own table or of another one that has the same cell; None if not done."""
-    paths = sorted((results / "cells").glob(f"*/{cell.address}.json"), key=lambda path: path.parent.name != name)
+    """Return the record of a cell, of its own table or of another one that has the same cell; None
+    if not done.
+    """
+    paths = sorted(
+        (results / "cells").glob(f"*/{cell.address}.json"),
+        key=lambda path: path.parent.name != name,
+    )
     if not paths:
         return None
     record = read_json(paths[0])
     if not isinstance(record, dict) or record.get("format") != FORMAT:
         raise InputError(
-            f'"{paths[0]}"', f"be a record of format {FORMAT}", advice="results/convert_cells.py converts."
+            f'"{paths[0]}"',
+            f"be a record of format {FORMAT}",
+            advice="results/convert_cells.py converts.",
         )
     about = read_plain(Record, record, f'"{paths[0]}"')
     if Cell.from_dict(about.cell).address != cell.address:
-        raise InputError(f'"{paths[0]}"', "be the record of the cell that its name says", advice="Remove it.")
+        raise InputError(
+            f'"{paths[0]}"', "be the record of the cell that its name says", advice="Remove it."
+        )
     return record

@@ -8,21 +8,48 @@ from runpy import run_path
 from typing import Any, Self, TypeAlias
 
 from hyperproto._core.checks import unknown_choice
+from hyperproto._core.errors import InputError
 from hyperproto.reproduction.cell import Cell, at_scale, paper_cell
 from hyperproto.reproduction.rates import trials, with_best_rate
-from hyperproto_runtime.errors import InputError
 
 # mean and spread, by row and column
 PrintedTable: TypeAlias = Mapping[Any, Mapping[Any, Sequence[float | None]]]
 
 # paper: three seeds. On a small machine two, the fewest that have a spread.
-SEEDS = {"full": (0, 1, 2), "medium": (0, 1, 2), "head": (0, 1, 2, 3, 4), "cpu": (0, 1), "smoke": (0, 1)}
+SEEDS = {
+    "full": (0, 1, 2),
+    "medium": (0, 1, 2),
+    "head": (0, 1, 2, 3, 4),
+    "cpu": (0, 1),
+    "smoke": (0, 1),
+}
 PREFIXES = ("table", "figure_")  # of modules that have an EXPERIMENT
 FURTHER = Path("experiments")  # files beyond the paper, in a clone of the repository
-BIRDS, LONG, LOSSES, RATES = (str(FURTHER / f"past_{name}.py") for name in ("birds", "long", "losses", "rates"))
+BIRDS, LONG, LOSSES, RATES = (
+    str(FURTHER / f"past_{name}.py") for name in ("birds", "long", "losses", "rates")
+)
 ALL = {  # that a scale was made for, what is asked first at the front; other scales have everything
-    "medium": ("table1", "table3", "table4", "table5", "table6", LONG, "figure-rotated-mnist", RATES),
-    "head": (LOSSES, "table4", "table5", "table6", "figure-deepncm", "table1", "table3", BIRDS, RATES),
+    "medium": (
+        "table1",
+        "table3",
+        "table4",
+        "table5",
+        "table6",
+        LONG,
+        "figure-rotated-mnist",
+        RATES,
+    ),
+    "head": (
+        LOSSES,
+        "table4",
+        "table5",
+        "table6",
+        "figure-deepncm",
+        "table1",
+        "table3",
+        BIRDS,
+        RATES,
+    ),
 }
 
 
@@ -35,7 +62,9 @@ class Printed:
 
     @classmethod
     def find(cls, table: "PrintedTable", row: Any, column: Any) -> "Printed | None":
-        """Look up a mean, and a spread where there is one, by row and column; None where the paper has nothing."""
+        """Look up a mean, and a spread where there is one, by row and column; None where the paper
+        has nothing.
+        """
         values = table.get(row, {}).get(column)
         return None if values is None else cls(*values)  # type: ignore[arg-type]  # a mean is never None
 
@@ -87,13 +116,19 @@ class Entry:
 def constant_entries(
     reader: str, scale: str, measures: Mapping[str, str], row: str = "Constant answer"
 ) -> list[Entry]:
-    """Return the row that every other has to beat: the training median, or the most frequent class, for all images.
+    """Return the row that every other has to beat: the training median, or the most frequent class,
+    for all images.
 
     ``measures`` has one for each column; they are all of one run.
     """
     options = {"seed": 0} if reader == "rotated-mnist" else {}
-    cell = at_scale(paper_cell(job="constant", reader=reader, options=options, kind="conventional"), scale)
-    return [Entry(row, column, cell, measure, past=True, num_seeds=1) for column, measure in measures.items()]
+    cell = at_scale(
+        paper_cell(job="constant", reader=reader, options=options, kind="conventional"), scale
+    )
+    return [
+        Entry(row, column, cell, measure, past=True, num_seeds=1)
+        for column, measure in measures.items()
+    ]
 
 
 @dataclass(frozen=True)
@@ -113,9 +148,11 @@ class Experiment:
     notes : tuple of str
         Printed below.
     figure : str or callable
-        "" for a table, else what to draw: "curves", "sphere" or "idea", or a function that draws a Grid to a path.
+        "" for a table, else what to draw: "curves", "sphere" or "idea", or a function that draws a
+        Grid to a path.
     compare : tuple of str
-        Rows that every other one of the same measure is tested against, in pairs of equal seeds; empty tests none.
+        Rows that every other one of the same measure is tested against, in pairs of equal seeds;
+        empty tests none.
     num_seeds : int, optional
         How many, where the scale does not decide it: one where nothing is trained.
     """
@@ -136,45 +173,67 @@ class Experiment:
         return SEEDS[scale]
 
     def tuned_entries(self, scale: str, results: Path) -> list[Entry]:
-        """Return the entries of a scale, with learning rates, those that are searched from records in ``results``."""
-        entries = [replace(entry, cell=with_best_rate(entry.cell, results)) for entry in self.entries(scale)]
+        """Return the entries of a scale, with learning rates, those that are searched from records
+        in ``results``.
+        """
+        entries = [
+            replace(entry, cell=with_best_rate(entry.cell, results))
+            for entry in self.entries(scale)
+        ]
         if not entries:
             raise InputError("scale", f"be one that {self.name} has cells of", f'"{scale}"')
         return entries
 
     def searches(self, scale: str) -> Self:
-        """Return the trials that decide its learning rates, recorded with those of other tables; it may have none."""
+        """Return the trials that decide its learning rates, recorded with those of other tables; it
+        may have none.
+        """
 
         def entries(scale: str) -> list[Entry]:
             untuned = [entry for entry in self.entries(scale) if entry.cell.run.train.lr is None]
             trained = (entry for entry in untuned if entry.cell.job == "train")
-            return [replace(entry, cell=trial, num_seeds=1) for entry in trained for trial in trials(entry.cell)]
+            return [
+                replace(entry, cell=trial, num_seeds=1)
+                for entry in trained
+                for trial in trials(entry.cell)
+            ]
 
         return replace(self, name="past-rates", entries=entries, num_seeds=1)
 
     def cells(self, scale: str, results: Path = Path("results")) -> list[Cell]:
-        """Return the cells of a scale, each once: by data set, so that one reading serves many, then by entry.
+        """Return the cells of a scale, each once: by data set, so that one reading serves many,
+        then by entry.
 
-        All seeds of an entry follow each other: a run that is cut off leaves entries that are complete.
+        All seeds of an entry follow each other: a run that is cut off leaves entries that are
+        complete.
         """
         seeds = self.seeds(scale)
-        specs = [cell for entry in self.tuned_entries(scale, results) for cell in entry.cells(seeds).values()]
+        specs = [
+            cell
+            for entry in self.tuned_entries(scale, results)
+            for cell in entry.cells(seeds).values()
+        ]
         every = {cell.address: cell for cell in specs}.values()
         return sorted(every, key=lambda cell: cell.run.data.reader)
 
 
 def experiment_names() -> list[str]:
-    """Return what ``hyperproto reproduce`` takes, found by the names of the files; none is imported.
+    """Return what ``hyperproto reproduce`` takes, found by the names of the files; none is
+    imported.
 
     >>> "table1" in experiment_names()
     True
     """
-    stems = [path.stem for path in Path(__file__).parent.glob("*.py") if path.stem.startswith(PREFIXES)]
+    stems = [
+        path.stem for path in Path(__file__).parent.glob("*.py") if path.stem.startswith(PREFIXES)
+    ]
     return sorted(stem.replace("_", "-") for stem in stems)
 
 
 def find_experiments(name: str, scale: str) -> list[Experiment]:
-    """Return an experiment by its name, or for "all" those of a scale, with those beyond the paper that are here."""
+    """Return an experiment by its name, or for "all" those of a scale, with those beyond the paper
+    that are here.
+    """
     if name != "all":
         return [find_experiment(name)]
     here = [*experiment_names(), *map(str, sorted(FURTHER.glob("*.py")))]
@@ -188,9 +247,16 @@ def find_experiment(name: str) -> Experiment:
             raise unknown_choice(name, experiment_names(), what="table or figure")
         experiment = import_module(f"hyperproto.reproduction.{name.replace('-', '_')}").EXPERIMENT
     elif not Path(name).is_file():
-        raise InputError(f'"{name}"', "be a Python file with an EXPERIMENT", "no file", "Check the path.")
+        raise InputError(
+            f'"{name}"', "be a Python file with an EXPERIMENT", "no file", "Check the path."
+        )
     else:
         experiment = run_path(name).get("EXPERIMENT")
     if not isinstance(experiment, Experiment):
-        raise InputError(f'"{name}"', "have an EXPERIMENT, an Experiment", experiment, "CONTRIBUTING.md shows one.")
+        raise InputError(
+            f'"{name}"',
+            "have an EXPERIMENT, an Experiment",
+            experiment,
+            "CONTRIBUTING.md shows one.",
+        )
     return experiment

@@ -1,4 +1,6 @@
-"""The Deep NCM figure: test accuracy on CIFAR-100 after every epoch, next to class means that are learned."""
+"""The Deep NCM figure: test accuracy on CIFAR-100 after every epoch, next to class means that are
+learned.
+"""
 
 from hyperproto.reproduction.cell import at_scale, paper_cell
 from hyperproto.reproduction.experiment import Entry, Experiment, Printed
@@ -24,7 +26,14 @@ LAST = {"This paper": Printed(65.0, 0.3)}  # Table 1; the figure itself prints n
 def entries(scale: str) -> list[Entry]:
     """Return one curve per row; at scale "cpu", 7 cells of 31 s x 2 seeds on 2 cores: 4 minutes."""
     return [
-        Entry(row, "last epoch", at_scale(cell, scale), "class/accuracy", LAST.get(row), past=row in PAST)
+        Entry(
+            row,
+            "last epoch",
+            at_scale(cell, scale),
+            "class/accuracy",
+            LAST.get(row),
+            past=row in PAST,
+        )
         for row, cell in (ROWS | PAST).items()
     ]
 

@@ -11,7 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hyperproto.report.pages import CLASS_COLORS, new_picture
-from hyperproto.report.sphere_view import SphereView, draw_sphere, sphere_panel, viewer_from, write_sphere_page
+from hyperproto.report.sphere_view import (
+    SphereView,
+    draw_sphere,
+    sphere_panel,
+    viewer_from,
+    write_sphere_page,
+)
 from hyperproto.reproduction.grid import Grid, Summary
 
 BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY = CLASS_COLORS[:6]
@@ -24,7 +30,9 @@ Sphere = dict[str, Any]  # what a record stores of a sphere
 
 
 def draw_figures(grid: Grid, stem: Path) -> list[Path]:
-    """Draw what there is to show: pictures as PNG and SVG, pages with spheres to turn; nothing without records."""
+    """Draw what there is to show: pictures as PNG and SVG, pages with spheres to turn; nothing
+    without records.
+    """
     if not grid.experiment.figure or not any(summary.records for summary in grid.cells.values()):
         return []
     draws: dict[Any, Callable[[Grid, Path], None]] = {"idea": _draw_ideas, "curves": _draw_curves}
@@ -59,7 +67,9 @@ def _stored_spheres(grid: Grid) -> dict[str, Sphere]:
 
 
 def _draw_curves(grid: Grid, path: Path) -> None:
-    """Draw the measure after every epoch: the mean over seeds, and the range of the seeds as a band."""
+    """Draw the measure after every epoch: the mean over seeds, and the range of the seeds as a
+    band.
+    """
     with new_picture(path, 1.5 + 4.5 * len(grid.columns), 5) as figure:
         panels = figure.subplots(1, len(grid.columns), squeeze=False)[0]
         for axes, column in zip(panels, grid.columns, strict=True):
@@ -70,13 +80,26 @@ def _draw_curves(grid: Grid, path: Path) -> None:
             axes.grid(alpha=0.3)
             axes.xaxis.get_major_locator().set_params(integer=True)
         panels[0].set_ylabel("test accuracy, %")
-        title = fill(f"{grid.experiment.title}; scale {grid.scale}", round(figure.get_figwidth() * 10))
+        title = fill(
+            f"{grid.experiment.title}; scale {grid.scale}", round(figure.get_figwidth() * 10)
+        )
         figure.suptitle(title, fontsize=11)
-        lines = {name: line for axes in panels for line, name in zip(*axes.get_legend_handles_labels(), strict=True)}
+        lines = {
+            name: line
+            for axes in panels
+            for line, name in zip(*axes.get_legend_handles_labels(), strict=True)
+        }
         if lines:
-            style = {"ncols": 2 if len(panels) == 1 else 4, "fontsize": 8, "title_fontsize": 8, "frameon": False}
+            style = {
+                "ncols": 2 if len(panels) == 1 else 4,
+                "fontsize": 8,
+                "title_fontsize": 8,
+                "frameon": False,
+            }
             about = "mean of the seeds, and their range as a band; dashed: beyond the paper"
-            figure.legend(list(lines.values()), list(lines), loc="outside lower center", title=about, **style)
+            figure.legend(
+                list(lines.values()), list(lines), loc="outside lower center", title=about, **style
+            )
 
 
 def _draw_curve(axes: Any, summary: Summary, color: str) -> None:
@@ -93,30 +116,48 @@ def _draw_curve(axes: Any, summary: Summary, color: str) -> None:
     style = {"color": color, "label": entry.row, "marker": ".", "markersize": 3}
     axes.plot(epochs, seeds.mean(axis=0), "--" if entry.past else "-", **style)
     if len(seeds) > 1:
-        axes.fill_between(epochs, seeds.min(axis=0), seeds.max(axis=0), color=color, alpha=0.15, linewidth=0)
+        axes.fill_between(
+            epochs, seeds.min(axis=0), seeds.max(axis=0), color=color, alpha=0.15, linewidth=0
+        )
 
 
 def _draw_ideas(grid: Grid, path: Path) -> None:
-    """Draw Figures 1 and 2: the sphere, its marks, and the path of one output, the far side paler."""
+    """Draw Figures 1 and 2: the sphere, its marks, and the path of one output,
+    the far side paler.
+    """
     spheres = _stored_spheres(grid)
     viewer = viewer_from(ELEVATION, AZIMUTH)
     with new_picture(path, 5 * len(spheres), 5) as figure:
         for index, (title, sphere) in enumerate(spheres.items(), start=1):
             axes = sphere_panel(figure, 100 + 10 * len(spheres) + index, title)
             axes.view_init(elev=ELEVATION, azim=AZIMUTH)
-            marks, steps, is_range = _points(sphere["marks"]), _points(sphere["path"]), sphere["target"] == 0
+            marks, steps, is_range = (
+                _points(sphere["marks"]),
+                _points(sphere["path"]),
+                sphere["target"] == 0,
+            )
             dots = {"color": BLUE, "s": 40, "depthshade": False}
             near = marks @ viewer > 0
-            axes.scatter(*marks[near].T, label="poles: the bounds" if is_range else "prototypes", **dots)
+            axes.scatter(
+                *marks[near].T, label="poles: the bounds" if is_range else "prototypes", **dots
+            )
             axes.scatter(*marks[~near].T, alpha=0.35, **dots)
             if is_range:
-                axes.plot(*_equator().T, color=CIRCLE, label="its value: cosine 0 to the upper pole")
+                axes.plot(
+                    *_equator().T, color=CIRCLE, label="its value: cosine 0 to the upper pole"
+                )
             else:
                 ring = {"facecolors": "none", "edgecolors": ORANGE, "linewidths": 2, "s": 110}
-                axes.scatter(*marks[0], label="the prototype of its class", depthshade=False, **ring)
-            axes.plot(*steps.T, color=ORANGE, linewidth=2, label="the output, moved by the gradient")
+                axes.scatter(
+                    *marks[0], label="the prototype of its class", depthshade=False, **ring
+                )
+            axes.plot(
+                *steps.T, color=ORANGE, linewidth=2, label="the output, moved by the gradient"
+            )
             axes.scatter(*steps[-1], color=ORANGE, s=30, depthshade=False)
-            axes.legend(loc="upper center", bbox_to_anchor=(0.5, 0.02), ncols=2, fontsize=8, frameon=False)
+            axes.legend(
+                loc="upper center", bbox_to_anchor=(0.5, 0.02), ncols=2, fontsize=8, frameon=False
+            )
 
 
 def _points(rows: Any) -> NDArray[np.float64]:
@@ -129,7 +170,9 @@ def _equator() -> NDArray[np.float64]:
 
 
 def _sphere_view(sphere: Sphere) -> SphereView:
-    """Return what a cell of the rotated-MNIST figure stored, as the pictures of the sphere take it."""
+    """Return what a cell of the rotated-MNIST figure stored, as the pictures of
+    the sphere take it.
+    """
     side = int(sphere["side"])
     return SphereView(
         points=np.asarray(sphere["points"], dtype=np.float64),
@@ -138,5 +181,7 @@ def _sphere_view(sphere: Sphere) -> SphereView:
         prototypes=np.asarray(sphere["prototypes"], dtype=np.float64),
         names=tuple(sphere["names"]),
         value_name="angle in degrees",
-        images=np.frombuffer(base64.b64decode(sphere["images"]), dtype=np.uint8).reshape(-1, side, side),
+        images=np.frombuffer(base64.b64decode(sphere["images"]), dtype=np.uint8).reshape(
+            -1, side, side
+        ),
     )

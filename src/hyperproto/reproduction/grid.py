@@ -1,4 +1,6 @@
-"""What the records of an experiment say: mean, spread and verdict, laid out as the paper's table."""
+"""What the records of an experiment say: mean, spread and verdict, laid out as
+the paper's table.
+"""
 
 import math
 import statistics
@@ -58,14 +60,18 @@ class Summary:
 
     @property
     def error(self) -> float | None:
-        """What stands behind ±: the spread over seeds, and where the rate was searched over test images too."""
+        """What stands behind ±: the spread over seeds, and where the rate was searched over test
+        images too.
+        """
         if self.std is None or self.entry.cell.scale not in TUNED:
             return self.std
         return math.hypot(self.std, self.image_error or 0.0)
 
     @property
     def image_error(self) -> float | None:
-        """The standard error that comes from the number of test images; None where records do not tell."""
+        """The standard error that comes from the number of test images; None where records do not
+        tell.
+        """
         if self.mean is None:
             return None
         record = self.records[min(self.values)]
@@ -79,7 +85,9 @@ class Summary:
     def beats_constant(self) -> bool:
         """Whether every seed is better than the constant answer, where the table has one."""
         sign, constant = self.entry.sign, self.constant
-        return constant is None or all(sign * (value - constant) > 0 for value in self.values.values())
+        return constant is None or all(
+            sign * (value - constant) > 0 for value in self.values.values()
+        )
 
     @property
     def diverged(self) -> int:
@@ -98,10 +106,10 @@ class Comparison:
     gaps : dict of float
         How much better the entry is, for each seed that both have.
     verdict : str
-        "better" or "worse" where all seeds say so, by more than 1.5 points of accuracy; of heads on frozen features,
-        and of errors, by more than three standard errors, over seeds and test images. Else "cannot be told"; or that
-        neither beats the constant answer. Empty where seeds are lacking, where records do not know how errors vary,
-        and at scales that carry no verdict.
+        "better" or "worse" where all seeds say so, by more than 1.5 points of accuracy; of heads on
+        frozen features, and of errors, by more than three standard errors, over seeds and test
+        images. Else "cannot be told"; or that neither beats the constant answer. Empty where seeds
+        are lacking, where records do not know how errors vary, and at scales that carry no verdict.
     """
 
     against: Summary
@@ -122,8 +130,15 @@ def compare(summary: Summary, other: Summary) -> Comparison:
 
 
 def _verdict(summary: Summary, other: Summary, gaps: Sequence[float]) -> str:
-    by_errors, images = summary.entry.cell.scale == "head" or not summary.entry.percent, summary.image_error
-    if summary.scale not in JUDGED or not len(gaps) == len(summary.seeds) > 1 or (by_errors and images is None):
+    by_errors, images = (
+        summary.entry.cell.scale == "head" or not summary.entry.percent,
+        summary.image_error,
+    )
+    if (
+        summary.scale not in JUDGED
+        or not len(gaps) == len(summary.seeds) > 1
+        or (by_errors and images is None)
+    ):
         return ""
     gap, least = statistics.fmean(gaps), MARGIN
     if not (summary if gap > 0 else other).beats_constant:
@@ -138,14 +153,23 @@ def summarize(experiment: Experiment, scale: str, results: Path) -> list[Summary
     """Read the records of every entry and seed; what is not done is left out."""
     seeds = experiment.seeds(scale)
     summaries = [
-        _read(entry, seeds, results, experiment, scale) for entry in experiment.tuned_entries(scale, results)
+        _read(entry, seeds, results, experiment, scale)
+        for entry in experiment.tuned_entries(scale, results)
     ]
-    constants = {_place(each.entry): each.mean for each in summaries if each.entry.cell.job == "constant"}
+    constants = {
+        _place(each.entry): each.mean for each in summaries if each.entry.cell.job == "constant"
+    }
     summaries = [replace(each, constant=constants.get(_place(each.entry))) for each in summaries]
     rivals = [each for each in summaries if each.entry.row in experiment.compare]
     for index, each in enumerate(summaries):
-        others = [o for o in rivals if o.entry.row != each.entry.row and _place(o.entry) == _place(each.entry)]
-        summaries[index] = replace(each, comparisons=tuple(compare(each, other) for other in others))
+        others = [
+            o
+            for o in rivals
+            if o.entry.row != each.entry.row and _place(o.entry) == _place(each.entry)
+        ]
+        summaries[index] = replace(
+            each, comparisons=tuple(compare(each, other) for other in others)
+        )
     return summaries
 
 
@@ -153,7 +177,9 @@ def _place(entry: Entry) -> tuple[str, str]:
     return entry.column, entry.measure
 
 
-def _read(entry: Entry, seeds: Sequence[int], results: Path, experiment: Experiment, scale: str) -> Summary:
+def _read(
+    entry: Entry, seeds: Sequence[int], results: Path, experiment: Experiment, scale: str
+) -> Summary:
     cells = entry.cells(seeds)
     by_seed = {seed: find_record(results, cell, experiment.name) for seed, cell in cells.items()}
     records = {seed: record for seed, record in by_seed.items() if record is not None}
@@ -174,7 +200,9 @@ def differences(experiment: Experiment, scale: str) -> list[str]:
         paper = full.get((entry.row, entry.column))
         if paper is not None and scale != "full":
             by_data.setdefault(entry.cell.run.data.reader, {}).update(_changes(entry.cell, paper))
-    return [f"{data}: {', '.join(changes.values())}" for data, changes in by_data.items() if changes]
+    return [
+        f"{data}: {', '.join(changes.values())}" for data, changes in by_data.items() if changes
+    ]
 
 
 def _changes(cell: Cell, paper: Cell) -> dict[str, str]:
@@ -229,8 +257,13 @@ class Grid:
     @property
     def caption(self) -> str:
         """What a number is: over how many seeds a mean is, where there are several."""
-        images, seeds = " and test images" if self.scale in TUNED else "", len(self.experiment.seeds(self.scale))
-        return "Ours" + (f", mean ± standard deviation over {seeds} seeds{images}" if seeds > 1 else "")
+        images, seeds = (
+            " and test images" if self.scale in TUNED else "",
+            len(self.experiment.seeds(self.scale)),
+        )
+        return "Ours" + (
+            f", mean ± standard deviation over {seeds} seeds{images}" if seeds > 1 else ""
+        )
 
     def lines(self) -> Iterator[tuple[str, list[Shown]]]:
         """Yield each row with what it shows in every column."""
@@ -245,13 +278,22 @@ class Grid:
             yield row, list(line.values())
 
     def _best_rows(self, column: str) -> set[str]:
-        """Return the rows with the best mean of a column, for each measure; all of them where means are equal."""
+        """Return the rows with the best mean of a column, for each measure; all of them where means
+        are equal.
+        """
         goodness: dict[str, dict[str, float]] = {}  # by measure and row
         for row in self.rows:
             summary = self.cells.get((row, column))
             if summary is not None and summary.mean is not None:
-                goodness.setdefault(summary.entry.measure, {})[row] = summary.entry.sign * summary.mean
-        return {row for rows in goodness.values() for row, good in rows.items() if good == max(rows.values())}
+                goodness.setdefault(summary.entry.measure, {})[row] = (
+                    summary.entry.sign * summary.mean
+                )
+        return {
+            row
+            for rows in goodness.values()
+            for row, good in rows.items()
+            if good == max(rows.values())
+        }
 
 
 def make_grid(experiment: Experiment, scale: str, results: Path) -> Grid:
@@ -260,7 +302,9 @@ def make_grid(experiment: Experiment, scale: str, results: Path) -> Grid:
     cells = {(summary.entry.row, summary.entry.column): summary for summary in summaries}
     rows = tuple(dict.fromkeys(row for row, _ in cells))
     # in the order of the fullest row: one that leaves some out would put its own first
-    by_row = sorted(([column for name, column in cells if name == row] for row in rows), key=len, reverse=True)
+    by_row = sorted(
+        ([column for name, column in cells if name == row] for row in rows), key=len, reverse=True
+    )
     columns = tuple(dict.fromkeys(column for row in by_row for column in row))
     notes = (
         *_unfinished(summaries),
@@ -274,12 +318,16 @@ def make_grid(experiment: Experiment, scale: str, results: Path) -> Grid:
 
 
 def ours(summary: Summary, decimals: int) -> str:
-    """Return our mean, spread, and the number of seeds where it is not all; or that all diverged or none was run."""
+    """Return our mean, spread, and the number of seeds where it is not all; or that all diverged or
+    none was run.
+    """
     if summary.mean is None:
         return f"diverged ({summary.diverged})" if summary.diverged else "not run"
     spread = "" if summary.error is None else f" ± {summary.error:.{decimals}f}"
     done, asked = len(summary.values), len(summary.seeds)
-    return f"{summary.mean:.{decimals}f}{spread}" + ("" if done == asked else f" [{done} of {asked} seeds]")
+    return f"{summary.mean:.{decimals}f}{spread}" + (
+        "" if done == asked else f" [{done} of {asked} seeds]"
+    )
 
 
 def _papers(printed: Printed | None, decimals: int) -> str:
@@ -287,25 +335,39 @@ def _papers(printed: Printed | None, decimals: int) -> str:
     if printed is None:
         return ""
     digits = min(decimals, 2)
-    return f"{printed.mean:.{digits}f}" + ("" if printed.std is None else f" ± {printed.std:.{digits}f}")
+    return f"{printed.mean:.{digits}f}" + (
+        "" if printed.std is None else f" ± {printed.std:.{digits}f}"
+    )
 
 
 def _verdicts(summaries: Sequence[Summary]) -> list[str]:
-    """Say where a row is better or worse than the one it is compared with, or that it cannot be told."""
+    """Say where a row is better or worse than the one it is compared with, or that it cannot be
+    told.
+    """
     lines: dict[tuple[str, str], list[str]] = {}
     for summary in summaries:
         for comparison in summary.comparisons:
             if comparison.verdict:
                 texts = lines.setdefault((summary.entry.row, comparison.against.entry.row), [])
-                texts.append(f"{summary.entry.column}: {comparison.verdict} ({comparison.difference:+.1f})")
-    return [f'"{row}" against "{against}": {"; ".join(texts)}.' for (row, against), texts in lines.items()]
+                texts.append(
+                    f"{summary.entry.column}: {comparison.verdict} ({comparison.difference:+.1f})"
+                )
+    return [
+        f'"{row}" against "{against}": {"; ".join(texts)}.'
+        for (row, against), texts in lines.items()
+    ]
 
 
 def _changed(experiment: Experiment, scale: str) -> list[str]:
     """Say what is not as in the paper: data, network, epochs, and the number of seeds."""
-    lines = [f"Scale {scale}, not the paper's protocol. {line}." for line in differences(experiment, scale)]
+    lines = [
+        f"Scale {scale}, not the paper's protocol. {line}."
+        for line in differences(experiment, scale)
+    ]
     if scale not in JUDGED and experiment.compare:
-        lines.append("Nothing is concluded at this scale: differences between rows are descriptions.")
+        lines.append(
+            "Nothing is concluded at this scale: differences between rows are descriptions."
+        )
     asked, paper = len(experiment.seeds(scale)), len(experiment.seeds("full"))
     return lines + ([f"{asked} seeds (paper: {paper})."] if asked != paper else [])
 
@@ -313,13 +375,19 @@ def _changed(experiment: Experiment, scale: str) -> list[str]:
 def _sizes(summaries: Sequence[Summary]) -> list[str]:
     """Say how many images the records are of."""
     sizes = {
-        (record["cell"]["run"]["data"]["reader"], record["protocol"]["train"], record["protocol"]["test"])
+        (
+            record["cell"]["run"]["data"]["reader"],
+            record["protocol"]["train"],
+            record["protocol"]["test"],
+        )
         for summary in summaries
         for record in summary.records.values()
         if {"train", "test"} <= record.get("protocol", {}).keys()
     }
     texts = [f"{reader} {train:,} and {test:,}" for reader, train, test in sorted(sizes)]
-    return [f"Images that networks were trained and measured on: {'; '.join(texts)}."] if texts else []
+    return (
+        [f"Images that networks were trained and measured on: {'; '.join(texts)}."] if texts else []
+    )
 
 
 def _rates(summaries: Sequence[Summary]) -> list[str]:

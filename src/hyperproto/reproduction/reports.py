@@ -1,4 +1,6 @@
-"""The report of an experiment, from its records alone: in the terminal, as Markdown, CSV and LaTeX."""
+"""The report of an experiment, from its records alone: in the terminal, as
+Markdown, CSV and LaTeX.
+"""
 
 import csv
 import io
@@ -6,22 +8,43 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from hyperproto._core.errors import MissingExtraError
 from hyperproto._core.files import replacing
 from hyperproto.reproduction.experiment import Experiment
 from hyperproto.reproduction.figures import draw_figures
 from hyperproto.reproduction.grid import Grid, Summary, make_grid
-from hyperproto_runtime.errors import MissingExtraError
 
 FIELDS = (
-    *("name", "scale", "row", "column", "measure", "beyond_the_paper", "paper_mean", "paper_std", "mean", "std"),
+    *(
+        "name",
+        "scale",
+        "row",
+        "column",
+        "measure",
+        "beyond_the_paper",
+        "paper_mean",
+        "paper_std",
+        "mean",
+        "std",
+    ),
     *("error", "seeds", "seeds_asked", "diverged", "difference", "against", "verdict", "cells"),
 )
 SPECIAL = str.maketrans(
-    {"%": r"\%", "&": r"\&", "_": r"\_", "#": r"\#", "~": r"\textasciitilde{}", "±": r"$\pm$", "²": "$^2$"}
+    {
+        "%": r"\%",
+        "&": r"\&",
+        "_": r"\_",
+        "#": r"\#",
+        "~": r"\textasciitilde{}",
+        "±": r"$\pm$",
+        "²": "$^2$",
+    }
 )
 
 
-def write_report(experiment: Experiment, scale: str, results: Path, folder: Path) -> tuple[Grid, list[Path]]:
+def write_report(
+    experiment: Experiment, scale: str, results: Path, folder: Path
+) -> tuple[Grid, list[Path]]:
     """Write ``NAME-SCALE`` as .md, .csv and .tex, figures as .png and .svg; nothing is trained.
 
     Without the packages that draw, numbers are reported all the same.
@@ -50,11 +73,20 @@ def write_report(experiment: Experiment, scale: str, results: Path, folder: Path
 
 def to_markdown(grid: Grid) -> str:
     """Return the table with what the paper prints in brackets, and the notes."""
-    lines = [f"# {grid.experiment.title}", "", f"{grid.caption}; what the paper prints in brackets.", ""]
-    lines += [_markdown_line(["", *grid.columns]), _markdown_line(["---"] + ["---:"] * len(grid.columns))]
+    lines = [
+        f"# {grid.experiment.title}",
+        "",
+        f"{grid.caption}; what the paper prints in brackets.",
+        "",
+    ]
+    lines += [
+        _markdown_line(["", *grid.columns]),
+        _markdown_line(["---"] + ["---:"] * len(grid.columns)),
+    ]
     for row, line in grid.lines():
         cells = [
-            (f"**{shown.ours}**" if shown.is_best else shown.ours) + (f" ({shown.paper})" if shown.paper else "")
+            (f"**{shown.ours}**" if shown.is_best else shown.ours)
+            + (f" ({shown.paper})" if shown.paper else "")
             for shown in line
         ]
         lines.append(_markdown_line([row + (" *" if grid.is_past(row) else ""), *cells]))
@@ -76,7 +108,14 @@ def to_csv(grid: Grid) -> str:
         values = (
             *(grid.experiment.name, grid.scale, row, column, entry.measure, entry.past),
             *((None, None) if paper is None else (paper.mean, paper.std)),
-            *(summary.mean, summary.std, summary.error, len(summary.values), len(summary.seeds), summary.diverged),
+            *(
+                summary.mean,
+                summary.std,
+                summary.error,
+                len(summary.values),
+                len(summary.seeds),
+                summary.diverged,
+            ),
             *_compared(summary),
             " ".join(record["address"] for record in summary.records.values()),
         )
@@ -85,7 +124,9 @@ def to_csv(grid: Grid) -> str:
 
 
 def _compared(summary: Summary) -> tuple[str, str, str]:
-    """Return by how much, than what, and whether an entry is better; several comparisons with semicolons."""
+    """Return by how much, than what, and whether an entry is better; several comparisons with
+    semicolons.
+    """
     comparisons = summary.comparisons
     gaps = ("" if one.difference is None else str(one.difference) for one in comparisons)
     return (
@@ -108,9 +149,16 @@ def to_latex(grid: Grid) -> str:
     for row, line in grid.lines():
         lines += [r"\midrule"] if row == first_past else []
         mine = [(shown.ours.translate(SPECIAL), shown.is_best) for shown in line]
-        lines.append(_latex_line([row.translate(SPECIAL), *(rf"\textbf{{{s}}}" if best else s for s, best in mine)]))
+        lines.append(
+            _latex_line(
+                [row.translate(SPECIAL), *(rf"\textbf{{{s}}}" if best else s for s, best in mine)]
+            )
+        )
         if any(shown.paper for shown in line):
-            small = [rf"{{\scriptsize {shown.paper.translate(SPECIAL)}}}" if shown.paper else "" for shown in line]
+            small = [
+                rf"{{\scriptsize {shown.paper.translate(SPECIAL)}}}" if shown.paper else ""
+                for shown in line
+            ]
             lines.append(_latex_line([r"{\scriptsize \quad paper}", *small]))
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
 

@@ -39,8 +39,13 @@ from hyperproto.training.build import (
 from hyperproto.training.features import freeze
 from hyperproto.training.outputs import network_outputs
 
-UNCUT: dict[str, Any] = dict.fromkeys(("first_classes", "train_examples", "test_examples", "valid_examples"))
-SHOWN, SIDE = 200, 14  # points of the rotated-MNIST figure, pixels of their images: a record of near 60 kB
+UNCUT: dict[str, Any] = dict.fromkeys(
+    ("first_classes", "train_examples", "test_examples", "valid_examples")
+)
+SHOWN, SIDE = (
+    200,
+    14,
+)  # points of the rotated-MNIST figure, pixels of their images: a record of near 60 kB
 
 
 def run_cell(cell: Cell, places: Places) -> dict[str, Any]:
@@ -49,10 +54,11 @@ def run_cell(cell: Cell, places: Places) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``cell``, ``address``, ``versions``, ``protocol`` (what the cell came to on these data), ``state`` ("done" or
-        "diverged"), ``epochs`` (every epoch's measures), ``measures`` (the last; of a number also ``mae_std``, how
-        its absolute error varies over the test images), ``sphere`` (what a figure draws), and ``times``, the only
-        part that differs when a cell is run again.
+        ``cell``, ``address``, ``versions``, ``protocol`` (what the cell came to on these data),
+        ``state`` ("done" or "diverged"), ``epochs`` (every epoch's measures), ``measures`` (the
+        last; of a number also ``mae_std``, how its absolute error varies over the test images),
+        ``sphere`` (what a figure draws), and ``times``, the only part that differs when a cell is
+        run again.
     """
     jobs: dict[str, Callable[[Cell, Places], dict[str, Any]]] = {
         "train": _train,
@@ -60,12 +66,19 @@ def run_cell(cell: Cell, places: Places) -> dict[str, Any]:
         "separation": _measure_separation,
         "idea": _trace_output,
     }
-    record = {"format": FORMAT, "address": cell.address, "cell": asdict(cell), "versions": versions("scipy")}
+    record = {
+        "format": FORMAT,
+        "address": cell.address,
+        "cell": asdict(cell),
+        "versions": versions("scipy"),
+    }
     empty: dict[str, Any] = {"state": "done", "epochs": [], "sphere": None, "times": {}}
     return record | empty | jobs[cell.job](cell, places)
 
 
-@lru_cache(maxsize=1)  # cells of one data set follow each other, and reading takes longer than a small cell
+@lru_cache(
+    maxsize=1
+)  # cells of one data set follow each other, and reading takes longer than a small cell
 def _read(description: str) -> Source:
     return build_source(DataSpec(**json.loads(description)))
 
@@ -76,24 +89,34 @@ def read_cell_data(cell: Cell, places: Places) -> Source:
     folder = features_folder(cell, places)
     if folder is None:
         return _read(json.dumps(asdict(spec)))
-    network, whole = (json.dumps(asdict(part)) for part in (cell.run.network, replace(spec, tasks=(), **UNCUT)))
+    network, whole = (
+        json.dumps(asdict(part)) for part in (cell.run.network, replace(spec, tasks=(), **UNCUT))
+    )
     return cut_source(_read_features(network, whole, folder), replace(spec, image_size=None))
 
 
 def features_folder(cell: Cell, places: Places) -> Path | None:
-    """Return where the features of a cell's data set are, which many cells share; None where it is not frozen."""
+    """Return where the features of a cell's data set are, which many cells share; None where it is
+    not frozen.
+    """
     if cell.job != "train" or not cell.run.network.freeze:
         return None
     data = cell.run.data
-    return places.runs / "features" / "-".join(filter(None, (data.reader, str(data.image_size or ""))))
+    return (
+        places.runs / "features" / "-".join(filter(None, (data.reader, str(data.image_size or ""))))
+    )
 
 
 @lru_cache(maxsize=1)
 def _read_features(network: str, data: str, folder: Path) -> Source:
-    """Return all of some data, features in place of images: from the folder, or computed and written there."""
+    """Return all of some data, features in place of images: from the folder, or computed and
+    written there.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     whole = DataSpec(**json.loads(data))
-    spec, source = choose_network(NetworkSpec(**json.loads(network)), build_source(whole), whole.image_size)
+    spec, source = choose_network(
+        NetworkSpec(**json.loads(network)), build_source(whole), whole.image_size
+    )
     backbone = build_network(spec, source.preprocessing.input_shape, "images", 1, seed=0)
     return freeze(backbone, source, replace(whole, workers=0), folder)
 
@@ -115,7 +138,15 @@ def _train(cell: Cell, places: Places) -> dict[str, Any]:
     state, sphere, measures = "diverged", None, {}
     with suppress(FloatingPointError):  # squared error diverges at rates that the sphere bears
         options: Any = {"folder": folder, "resume": True, "spec": cell.run, "progress": False}
-        run = fit(network, space, train, cell.run.train, valid=test, preprocessing=source.preprocessing, **options)
+        run = fit(
+            network,
+            space,
+            train,
+            cell.run.train,
+            valid=test,
+            preprocessing=source.preprocessing,
+            **options,
+        )
         state, sphere = "done", _outputs_on_sphere(run, source, test, cell)
         measures = _error_spreads(run, test)
     epochs = read_json_lines(folder / "epochs.jsonl")
@@ -137,7 +168,9 @@ def _train(cell: Cell, places: Places) -> dict[str, Any]:
 
 
 def _error_spreads(run: Run, test: Arrays | ImageData) -> dict[str, float]:
-    """Return the standard deviation of the absolute error of each number, over the test images that have it."""
+    """Return the standard deviation of the absolute error of each number, over the test images that
+    have it.
+    """
     errors: dict[str, list[Tensor]] = {}
     for z, targets in network_outputs(run.network, test):
         truth = run.space.by_task(targets)
@@ -145,7 +178,10 @@ def _error_spreads(run: Run, test: Arrays | ImageData) -> dict[str, float]:
             if predicted.dtype.is_floating_point:
                 distances = (predicted.cpu().double() - truth[task].cpu().double()).abs()
                 errors.setdefault(task, []).append(distances[~distances.isnan()])
-    return {f"{run.space.prefix(task)}mae_std": float(torch.cat(parts).std()) for task, parts in errors.items()}
+    return {
+        f"{run.space.prefix(task)}mae_std": float(torch.cat(parts).std())
+        for task, parts in errors.items()
+    }
 
 
 def _answer_constant(cell: Cell, places: Places) -> dict[str, Any]:
@@ -161,8 +197,14 @@ def _answer_constant(cell: Cell, places: Places) -> dict[str, Any]:
         else:
             median = train[~train.isnan()].quantile(0.5)
             errors = (test[~test.isnan()] - median).abs()
-            measures |= {f"{name}/mae": float(errors.mean()), f"{name}/mae_std": float(errors.std())}
-    return {"protocol": {"train": len(source.train), "test": len(source.test)}, "measures": measures}
+            measures |= {
+                f"{name}/mae": float(errors.mean()),
+                f"{name}/mae_std": float(errors.std()),
+            }
+    return {
+        "protocol": {"train": len(source.train), "test": len(source.test)},
+        "measures": measures,
+    }
 
 
 def _class_prototypes(cell: Cell, source: Source, places: Places) -> Prototypes | None:
@@ -176,7 +218,9 @@ def _class_prototypes(cell: Cell, source: Source, places: Places) -> Prototypes 
     return cell_prototypes(cell, labels.num_classes, axes, labels.names, places, prior)
 
 
-def _protocol(cell: Cell, network: nn.Module, space: TaskSpace, train: int, test: int) -> dict[str, Any]:
+def _protocol(
+    cell: Cell, network: nn.Module, space: TaskSpace, train: int, test: int
+) -> dict[str, Any]:
     """Return what the cell came to on these data."""
     every = list(space.prototypes_by_task().values())
     batch_size, epochs = cast(int, cell.run.train.batch_size), cast(int, cell.run.train.epochs)
@@ -191,8 +235,12 @@ def _protocol(cell: Cell, network: nn.Module, space: TaskSpace, train: int, test
 
 
 @torch.no_grad()
-def _outputs_on_sphere(run: Run, source: Source, test: Arrays | ImageData, cell: Cell) -> dict[str, Any] | None:
-    """Return where the first test images lie on S², with their digits, angles and pictures; None for other cells."""
+def _outputs_on_sphere(
+    run: Run, source: Source, test: Arrays | ImageData, cell: Cell
+) -> dict[str, Any] | None:
+    """Return where the first test images lie on S², with their digits, angles and pictures; None
+    for other cells.
+    """
     space = run.space
     if cell.run.data.reader != "rotated-mnist" or not isinstance(space, Sphere) or space.dim != 3:
         return None
@@ -230,7 +278,9 @@ def _measure_separation(cell: Cell, places: Places) -> dict[str, Any]:
 
 
 def _trace_output(cell: Cell, places: Places) -> dict[str, Any]:
-    """Descend Equation 1 toward the first prototype, or Equation 7 toward the circle of the middle value."""
+    """Descend Equation 1 toward the first prototype, or Equation 7 toward the circle of the middle
+    value.
+    """
     dim, is_range = cast(int, cell.run.space.dim), cell.run.data.tasks == ("range",)
     steps, lr = cast(int, cell.run.train.epochs), cast(float, cell.run.train.lr)
     prototypes = cell_prototypes(cell, cast(int, cell.run.data.first_classes), dim, None, places)
@@ -246,8 +296,15 @@ def _trace_output(cell: Cell, places: Places) -> dict[str, Any]:
         path.append(normalize(z.detach())[0])
     return {
         "protocol": {"prototypes": describe_prototypes(prototypes)},
-        "measures": {"cosine/first": float(path[0] @ marks[0]), "cosine/last": float(path[-1] @ marks[0])},
-        "sphere": {"path": _rounded(torch.stack(path), 5), "marks": _rounded(marks, 5), "target": target},
+        "measures": {
+            "cosine/first": float(path[0] @ marks[0]),
+            "cosine/last": float(path[-1] @ marks[0]),
+        },
+        "sphere": {
+            "path": _rounded(torch.stack(path), 5),
+            "marks": _rounded(marks, 5),
+            "target": target,
+        },
     }
 
 

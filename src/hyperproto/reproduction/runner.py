@@ -15,17 +15,25 @@ import joblib
 import torch
 
 from hyperproto._core.checks import check_integer
+from hyperproto._core.errors import HyperprotoError, InputError, MissingDataError, require
 from hyperproto._core.processes import Task, run_tasks
 from hyperproto.reproduction.cell import NUM_CLASSES, Cell, find_record, write_record
 from hyperproto.reproduction.experiment import Experiment
-from hyperproto.reproduction.placements import FILES, WITH_WORDS, Places, authors_file, check_available
+from hyperproto.reproduction.placements import (
+    FILES,
+    WITH_WORDS,
+    Places,
+    authors_file,
+    check_available,
+)
 from hyperproto.reproduction.run_cell import features_folder, read_cell_data, run_cell
-from hyperproto_runtime.errors import HyperprotoError, InputError, MissingDataError, require
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What of an experiment is to be run, what is done already, and what cannot be run here and why."""
+    """What of an experiment is to be run, what is done already, and what cannot be run here and
+    why.
+    """
 
     name: str
     todo: tuple[Cell, ...]
@@ -65,7 +73,9 @@ def _check_authors(cell: Cell, places: Places) -> None:
     """Raise where the authors have no file of the size that a cell needs."""
     data, axes = cell.run.data, cell.run.space.dim or 0
     num_classes = data.first_classes or NUM_CLASSES.get(data.reader)
-    if num_classes is None and cell.run.space.prototypes in FILES:  # as many styles as the paintings at hand have
+    if (
+        num_classes is None and cell.run.space.prototypes in FILES
+    ):  # as many styles as the paintings at hand have
         source = read_cell_data(cell, places)
         (num_classes,) = source.class_counts
         axes -= len(source.targets) - 1
@@ -76,7 +86,11 @@ def _check_authors(cell: Cell, places: Places) -> None:
 def _check_words(record: dict[str, Any], cell: Cell, places: Places) -> None:
     """Raise where a record was made with other word vectors than are given now."""
     before = record["protocol"].get("words")
-    if cell.run.space.prototypes in WITH_WORDS and (places.words or places.authors) and before != places.words_name:
+    if (
+        cell.run.space.prototypes in WITH_WORDS
+        and (places.words or places.authors)
+        and before != places.words_name
+    ):
         raise InputError(
             f"The record of cell {cell.address}",
             f'be of the word vectors "{places.words_name}"',
@@ -92,16 +106,17 @@ def run_plan(
     jobs: int | None = None,
     dask: str | None = None,
 ) -> Iterator[Outcome]:
-    """Run every cell that is not done and can be run, and yield each as it ends, its record written.
+    """Run every cell that is not done and can be run, and yield each as it ends, its record
+    written.
 
     Parameters
     ----------
     jobs : int, optional
-        Cells at a time, each on one thread, so that results do not depend on it (default: one per core, or one where
-        there is a GPU).
+        Cells at a time, each on one thread, so that results do not depend on it (default: one per
+        core, or one where there is a GPU).
     dask : str, optional
-        Address of a Dask scheduler, whose workers must see the same folders; or "local": Dask starts workers here
-        (default: processes of this machine, without Dask).
+        Address of a Dask scheduler, whose workers must see the same folders; or "local": Dask
+        starts workers here (default: processes of this machine, without Dask).
 
     Yields
     ------
@@ -128,7 +143,9 @@ def run_plan(
 
 
 def _outcomes(plan: Plan, places: Places, jobs: int, dask: str | None) -> Iterator[Outcome]:
-    """Yield what comes of cells, as they end: first one of each data set whose features others need as well."""
+    """Yield what comes of cells, as they end: first one of each data set whose features others need
+    as well.
+    """
     by_folder = {features_folder(cell, places): cell for cell in reversed(plan.todo)}
     first = [cell for folder, cell in by_folder.items() if folder is not None]
     for cells in (first, [cell for cell in plan.todo if cell not in first]):
@@ -140,10 +157,18 @@ def _run_tasks(tasks: list[Task], jobs: int, dask: str | None) -> Iterator[Outco
     if dask is not None:
         distributed = require("distributed", extra="dask", purpose="Spreading cells with Dask")
         delayed = [joblib.delayed(run)(*arguments) for run, arguments in tasks]
-        with distributed.Client(None if dask == "local" else dask), joblib.parallel_config(backend="dask"):
-            yield from joblib.Parallel(n_jobs=-1, batch_size=1, return_as="generator_unordered")(delayed)
+        with (
+            distributed.Client(None if dask == "local" else dask),
+            joblib.parallel_config(backend="dask"),
+        ):
+            yield from joblib.Parallel(n_jobs=-1, batch_size=1, return_as="generator_unordered")(
+                delayed
+            )
         return
-    with _exit_on_sigterm(), closing(run_tasks(tasks, min(jobs, len(tasks)), in_order=False)) as ended:
+    with (
+        _exit_on_sigterm(),
+        closing(run_tasks(tasks, min(jobs, len(tasks)), in_order=False)) as ended,
+    ):
         yield from ended
 
 

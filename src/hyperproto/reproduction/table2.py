@@ -29,10 +29,14 @@ def entries(scale: str) -> list[Entry]:
     """Return the table, row by row."""
     table = []
     for row, kind in (ROWS | PAST).items():
-        cell = at_scale(paper_cell(job="separation", first_classes=100, dim=100, prototypes=kind), scale)
+        cell = at_scale(
+            paper_cell(job="separation", first_classes=100, dim=100, prototypes=kind), scale
+        )
         for index, column in enumerate(COLUMNS):
             printed = Printed(PAPER[row][index]) if row in PAPER else None
-            table.append(Entry(row, column, cell, f"separation/{column}", printed, past=row in PAST))
+            table.append(
+                Entry(row, column, cell, f"separation/{column}", printed, past=row in PAST)
+            )
     return table
 
 

@@ -38,8 +38,22 @@ HEAD = {
     "Our placement, data-driven prior, its axes kept": ("projected", (25,)),
 }
 PAPER = {
-    WITHOUT: {3: (5.5, 0.3), 5: (28.7, 0.4), 10: (51.1, 0.7), 25: (63.0, 0.1), 100: (65.0, 0.3), 200: (63.7, 0.4)},
-    WITH: {3: (11.5, 0.4), 5: (37.0, 0.8), 10: (57.0, 0.6), 25: (64.0, 0.2), 100: (63.8, 0.1), 200: (64.7, 0.1)},
+    WITHOUT: {
+        3: (5.5, 0.3),
+        5: (28.7, 0.4),
+        10: (51.1, 0.7),
+        25: (63.0, 0.1),
+        100: (65.0, 0.3),
+        200: (63.7, 0.4),
+    },
+    WITH: {
+        3: (11.5, 0.4),
+        5: (37.0, 0.8),
+        10: (57.0, 0.6),
+        25: (64.0, 0.2),
+        100: (63.8, 0.1),
+        200: (64.7, 0.1),
+    },
 }
 # 7 rows, 4 dimensions and 2 seeds on 2 cores: 56 cells of 31 s are 15 minutes
 DIMS = {"full": (3, 5, 10, 25, 100, 200), "cpu": (10, 25, 100, 200), "smoke": (3,)}
@@ -50,14 +64,24 @@ def entries(scale: str) -> list[Entry]:
     tuned = {"medium": MEDIUM, "head": HEAD}
     rows = tuned.get(scale) or {row: (kind, DIMS[scale]) for row, kind in (ROWS | PAST).items()}
     table = [
-        Entry(row, str(dim), cell, "class/accuracy", Printed.find(PAPER, row, dim), past=row not in ROWS)
+        Entry(
+            row,
+            str(dim),
+            cell,
+            "class/accuracy",
+            Printed.find(PAPER, row, dim),
+            past=row not in ROWS,
+        )
         for row, (kind, dims) in rows.items()
         for dim, cell in ((dim, _cell(row, kind, dim, scale)) for dim in dims)
     ]
     if scale not in tuned:
         return table
     softmax, columns = table4.entries(scale)[0], dict.fromkeys(entry.column for entry in table)
-    return [*(replace(softmax, row=SOFTMAX, column=column, paper=None) for column in columns), *table]
+    return [
+        *(replace(softmax, row=SOFTMAX, column=column, paper=None) for column in columns),
+        *table,
+    ]
 
 
 def _cell(row: str, kind: str, dim: int, scale: str) -> Cell:

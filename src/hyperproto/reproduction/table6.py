@@ -28,9 +28,16 @@ PAPER = {
 SHOWN = {"full": tuple(WEIGHTS), "cpu": ("0.01", "0.25", "0.90"), "smoke": ("0.25",)}
 SHOWN["head"] = SHOWN["medium"] = ("0.10", "0.50")
 
-# paper: one pole for the year and 46 prototypes in the other 46 dimensions; rate 1e-3, batch 64 in their script
+# paper: one pole for the year and 46 prototypes in the other 46 dimensions; rate 1e-3, batch 64 in
+# their script
 JOINT = paper_cell(
-    reader="omniart", options=WHOLE, backbone="resnet-3463", dim=47, prototypes="paper", lr=0.001, batch_size=64
+    reader="omniart",
+    options=WHOLE,
+    backbone="resnet-3463",
+    dim=47,
+    prototypes="paper",
+    lr=0.001,
+    batch_size=64,
 )
 CELLS = {
     # paper: squared error on the clamped year, softmax cross-entropy on the style
@@ -56,14 +63,22 @@ def entries(scale: str) -> list[Entry]:
     for group, measure in GROUPS.items():
         table += [
             Entry(
-                f"{group}: {row}", column, at_scale(cell, scale), measure, printed, past=row not in (BASELINE, OURS)
+                f"{group}: {row}",
+                column,
+                at_scale(cell, scale),
+                measure,
+                printed,
+                past=row not in (BASELINE, OURS),
             )
             for row in CELLS
             for column, cell, printed in _places(group, row, scale)
             if scale != "medium" or (row, column == NO_WEIGHT) in ((LATE, False), (OURS, True))
         ]
         if scale in TUNED:
-            one = {OURS: CELLS[OURS].but(**ALONE[group]), LATE: CELLS[LATE].but(tasks=ALONE[group]["tasks"])}
+            one = {
+                OURS: CELLS[OURS].but(**ALONE[group]),
+                LATE: CELLS[LATE].but(tasks=ALONE[group]["tasks"]),
+            }
             more = {BEST: CELLS[LATE], **{f"{row}, {ONE}": cell for row, cell in one.items()}}
             table += [
                 Entry(f"{group}: {row}", NO_WEIGHT, at_scale(cell, scale), measure, past=True)
@@ -84,7 +99,10 @@ def _places(group: str, row: str, scale: str) -> list[tuple[str, Cell, Printed |
             value = printed.get(column)
             cell = CELLS[row].but(task_weight=WEIGHTS[column])
             places.append((column, cell, None if value is None else Printed(value)))
-    if row in UNWEIGHED and (scale, row) != ("head", AUTHORS):  # theirs are for more styles than the paintings have
+    if row in UNWEIGHED and (scale, row) != (
+        "head",
+        AUTHORS,
+    ):  # theirs are for more styles than the paintings have
         places.append((NO_WEIGHT, CELLS[row], None))
     return places
 
@@ -93,7 +111,9 @@ EXPERIMENT = Experiment(
     name="table6",
     title="Table 6: year (mean absolute error) and style (accuracy, %) together, by the weight of the year",
     entries=entries,
-    compare=tuple(f"{group}: {row}" for group in GROUPS for row in (BASELINE, BEST, f"{OURS}, {ONE}")),
+    compare=tuple(
+        f"{group}: {row}" for group in GROUPS for row in (BASELINE, BEST, f"{OURS}, {ONE}")
+    ),
     notes=(
         "The weight w is that of the year, 1 - w that of the style. The sphere needs none: the last column has none.",
     ),

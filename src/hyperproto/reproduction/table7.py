@@ -19,7 +19,9 @@ DIMS: dict[str, dict[str, tuple[int, ...]]] = {
 
 
 def entries(scale: str) -> list[Entry]:
-    """Return the table, row by row; at scale "cpu", 6 cells of 57 s x 2 seeds on 2 cores: 6 minutes."""
+    """Return the table, row by row; at scale "cpu", 6 cells of 57 s x 2 seeds on 2 cores: 6
+    minutes.
+    """
     return prototype_entries(scale, DIMS.get(scale, {}), PAPER, backbone="densenet-121")
 
 

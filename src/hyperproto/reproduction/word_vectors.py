@@ -8,25 +8,30 @@ import torch
 from numpy.typing import NDArray
 
 from hyperproto._core.checks import check_integer, check_names
+from hyperproto._core.errors import InputError, arg
 from hyperproto.priors.prior import class_label
 from hyperproto.priors.vectors import check_rows, find_vectors
 from hyperproto.prototypes.prototypes import Prototypes
-from hyperproto_runtime.errors import InputError, arg
 
-VANISHED = 1e-9  # of the longest row: a class this close to the average of all has no direction left
+VANISHED = (
+    1e-9  # of the longest row: a class this close to the average of all has no direction left
+)
 SAME = 1e-9  # cosines of 1 up to this are two classes with one prototype
 
 
 def word_vector_prototypes(vectors: object, names: Sequence[str] | None, dim: int) -> Prototypes:
-    """Return the directions of the first ``dim`` principal components of the classes' standardized word vectors.
+    """Return the directions of the first ``dim`` principal components of the classes' standardized
+    word vectors.
 
-    Unlike ``hp.place(names, dim, prior=...)``, which separates classes, this uses the vectors unchanged: the
-    baseline of Tables 1 and 2. K vectors have K - 1 components at most; beyond, coordinates are zero.
+    Unlike ``hp.place(names, dim, prior=...)``, which separates classes, this uses the vectors
+    unchanged: the baseline of Tables 1 and 2. K vectors have K - 1 components at most; beyond,
+    coordinates are zero.
 
     Parameters
     ----------
     vectors : path, array of shape (num_classes, any), mapping, or gensim-like object
-        As for a prior (docs/explanation/priors.md); a name of several words is the average of theirs.
+        As for a prior (docs/explanation/priors.md); a name of several words is the average of
+        theirs.
     names : sequence of str, or None
         Class names; None only where vectors are in class order.
     dim : int
@@ -54,19 +59,25 @@ def word_vector_prototypes(vectors: object, names: Sequence[str] | None, dim: in
             advice=f"Raise {arg('dim')}.",
         )
     prototypes = Prototypes.from_tensor(
-        torch.from_numpy(reduced / lengths[:, None]), given, method=f"principal components of {source}"
+        torch.from_numpy(reduced / lengths[:, None]),
+        given,
+        method=f"principal components of {source}",
     )
     shared = int(((prototypes.vectors @ prototypes.vectors.T).triu(diagonal=1) > 1 - SAME).sum())
     if shared:
-        notes = (*notes, f"{shared} pairs of classes share a prototype and cannot be distinguished.")
+        notes = (
+            *notes,
+            f"{shared} pairs of classes share a prototype and cannot be distinguished.",
+        )
     return replace(prototypes, certificate=replace(prototypes.certificate, note=" ".join(notes)))
 
 
 def principal_components(table: NDArray[np.float64], dim: int) -> NDArray[np.float64]:
-    """Return the coordinates of rows along the axes in which they differ most. Shape (num_classes, dim).
+    """Return the coordinates of rows along the axes in which they differ most. Shape (num_classes,
+    dim).
 
-    Columns are scaled to variance 1 first. Of the two directions of an axis the one is taken in which the farthest
-    row lies.
+    Columns are scaled to variance 1 first. Of the two directions of an axis the one is taken in
+    which the farthest row lies.
     """
     from sklearn.decomposition import PCA
     from sklearn.preprocessing import StandardScaler

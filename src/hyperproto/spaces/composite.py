@@ -1,12 +1,13 @@
 r"""A class and a number as one point on the sphere.
 
-Two targets for one output, cos to the pole = r and cos to the prototype = 1 in the directions that are left, get in
-each other's way near the poles: class gradients grow there as 1/sin of the angle to the pole, gradients of the number
-vanish as that sine. One point for both has neither problem:
+Two targets for one output, cos to the pole = r and cos to the prototype = 1 in the directions that
+are left, get in each other's way near the poles: class gradients grow there as 1/sin of the angle
+to the pole, gradients of the number vanish as that sine. One point for both has neither problem:
 
 .. math:: t = \bigl(r,\; \sqrt{1 - r^2}\; p_y\bigr), \qquad \ell = \sqrt{1 + \varepsilon - u \cdot t}
 
-with u the output on the sphere. Axes, decisions and metrics are those of :class:`~hyperproto.spaces.space.Space`.
+with u the output on the sphere. Axes, decisions and metrics are those of
+:class:`~hyperproto.spaces.space.Space`.
 """
 
 from collections.abc import Mapping
@@ -15,12 +16,12 @@ from typing import cast
 import torch
 from torch import Tensor
 
+from hyperproto._core.errors import InputError
 from hyperproto.losses import Reduction
 from hyperproto.spaces.output_space import parse_tasks, reduce_rows
 from hyperproto.spaces.space import PrototypeHead, Sphere
 from hyperproto.spaces.tasks import Task, class_tasks, range_tasks
 from hyperproto.sphere import normalize, working_dtype
-from hyperproto_runtime.errors import InputError
 
 FLOOR = 1e-4  # ε: a root is steep at 0
 
@@ -28,8 +29,9 @@ FLOOR = 1e-4  # ε: a root is steep at 0
 class CompositeSpace(Sphere):
     """One class task and one range, learned as one point; everything else is as in ``hp.Space``.
 
-    differs from paper: Equation 10 is the sum of two squares. The ``margin`` of the range keeps points off the poles,
-    where classes meet; 0.1 serves. A missing label is taken to be what fits the output best. Tasks have no weights.
+    differs from paper: Equation 10 is the sum of two squares. The ``margin`` of the range keeps
+    points off the poles, where classes meet; 0.1 serves. A missing label is taken to be what fits
+    the output best. Tasks have no weights.
 
     Parameters
     ----------
@@ -49,23 +51,35 @@ class CompositeSpace(Sphere):
 
     kind = "composite"
 
-    def __init__(self, dim: int, task: Task | Mapping[str, Task] | None = None, **tasks: Task) -> None:
+    def __init__(
+        self, dim: int, task: Task | Mapping[str, Task] | None = None, **tasks: Task
+    ) -> None:
         super().__init__(dim, parse_tasks(task, tasks)[0])
         classes, ranges = class_tasks(self.tasks), range_tasks(self.tasks)
         if len(classes) != 1 or len(ranges) != 1:
             kinds = ", ".join(sorted(type(asked).__name__ for asked in self.tasks.values()))
-            raise InputError("A CompositeSpace", "have one hp.Classes and one hp.Range", kinds, "Use hp.Space.")
+            raise InputError(
+                "A CompositeSpace", "have one hp.Classes and one hp.Range", kinds, "Use hp.Space."
+            )
         weighted = [name for name, asked in self.tasks.items() if asked.weight != 1]
         if weighted:
-            raise InputError("Tasks of a CompositeSpace", "have no weight", f'one for "{weighted[0]}"')
+            raise InputError(
+                "Tasks of a CompositeSpace", "have no weight", f'one for "{weighted[0]}"'
+            )
         (self._class_name,), ((self._pole_name, self._range),) = classes, ranges.items()
         if classes[self._class_name].label_smoothing:
-            raise InputError("label_smoothing", "be 0 in a CompositeSpace, where each class has one point")
+            raise InputError(
+                "label_smoothing", "be 0 in a CompositeSpace, where each class has one point"
+            )
 
     def points(self, targets: Mapping[str, Tensor]) -> Tensor:
-        """Return the point on the sphere that stands for each pair of a class and a number. Shape (n, dim)."""
+        """Return the point on the sphere that stands for each pair of a class and a number. Shape
+        (n, dim).
+        """
         r = self._range.to_cosine(targets[self._pole_name])
-        rows = self._class_head.prototypes.index_select(0, targets[self._class_name].long()).to(r.dtype)
+        rows = self._class_head.prototypes.index_select(0, targets[self._class_name].long()).to(
+            r.dtype
+        )
         return torch.cat([r.unsqueeze(1), (1 - r * r).sqrt().unsqueeze(1) * rows], dim=1)
 
     def counts_by_task(self, targets: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -83,15 +97,21 @@ class CompositeSpace(Sphere):
         """Return the one loss, half of it to each name."""
         shape = z.shape[:-1]
         z, targets, sample_weight = self._check_batch(z, targets, reduction, sample_weight)
-        targets = {name: task.check_form(targets[name], len(z), name) for name, task in self.tasks.items()}
+        targets = {
+            name: task.check_form(targets[name], len(z), name) for name, task in self.tasks.items()
+        }
         if targets[self._class_name].is_floating_point():
-            raise InputError("Classes of a CompositeSpace", "be ids, as each has one point", "probabilities")
+            raise InputError(
+                "Classes of a CompositeSpace", "be ids, as each has one point", "probabilities"
+            )
         u = normalize(z.to(working_dtype(z.dtype)))
         along, rest = u[:, 0], u[:, 1:]
         labels, values = targets[self._class_name], targets[self._pole_name]
         rows = self._class_head.prototypes.index_select(0, labels.clamp_min(0)).to(u.dtype)
         # a missing class is the one whose prototype the output points at, were there one
-        across = torch.where(labels >= 0, (rest * rows).sum(dim=1), torch.linalg.vector_norm(rest, dim=1))
+        across = torch.where(
+            labels >= 0, (rest * rows).sum(dim=1), torch.linalg.vector_norm(rest, dim=1)
+        )
         known = ~values.isnan()
         r = self._range.to_cosine(values.masked_fill(~known, self._range.low)).to(u.dtype)
         r = torch.where(known, r, self._nearest_cosine(along.detach(), across.detach()))
@@ -103,13 +123,17 @@ class CompositeSpace(Sphere):
         return dict.fromkeys(self.names, reduce_rows(half, weights, reduction, shape))
 
     def _nearest_cosine(self, along: Tensor, across: Tensor) -> Tensor:
-        """Return r of the number that fits an output best: its own height, no nearer to a pole than the margin."""
+        """Return r of the number that fits an output best: its own height, no nearer to a pole than
+        the margin.
+        """
         most = 1 - self._range.margin
         height = along / torch.hypot(along, across).clamp_min(torch.finfo(along.dtype).tiny)
         return torch.where(across > 0, height, torch.sign(along)).clamp(-most, most)
 
     def _weights(self, targets: Mapping[str, Tensor]) -> Tensor:
-        """Return the weight of each row, 0 where both labels are missing, else 1 or its class's. Shape (n,)."""
+        """Return the weight of each row, 0 where both labels are missing, else 1 or its class's.
+        Shape (n,).
+        """
         labels, values = targets[self._class_name], targets[self._pole_name]
         of_class = torch.where(labels >= 0, self._class_head.weights(labels) * 1.0, 1.0)
         return of_class * ((labels >= 0) | ~values.isnan())

@@ -1,4 +1,6 @@
-"""What every output space can do, the sphere and its baselines alike, and what spaces made of tasks share."""
+"""What every output space can do, the sphere and its baselines alike, and what spaces made of tasks
+share.
+"""
 
 import threading
 from abc import ABC, abstractmethod
@@ -9,11 +11,11 @@ import torch
 from torch import Tensor, nn
 
 from hyperproto._core.checks import check_output_width, choose
+from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto.losses import REDUCTIONS, Reduction, can_read
 from hyperproto.prototypes import Prototypes
 from hyperproto.spaces.tasks import BALANCED, Classes, Range, Task, class_tasks
 from hyperproto.sphere import working_dtype
-from hyperproto_runtime.errors import InputError, InputTypeError
 
 MOVING = threading.Lock()
 T = TypeVar("T")
@@ -26,28 +28,35 @@ Targets: TypeAlias = Tensor | Mapping[str, Tensor]
 class OutputSpace(nn.Module, ABC):
     """Where a network's outputs live, how wrong they are, and what they mean.
 
-    A comparison swaps this object and nothing else. A subclass writes :meth:`losses` and :meth:`predict`, on bare
-    tensors or on dicts by task name, as its data come. Training optimizes the parameters of the network *and* of the
-    space (a sphere has none), and calls the two hooks, which do nothing by default. The library itself only ever uses
-    dicts: :meth:`by_task`, :meth:`losses_by_task`, :meth:`predict_by_task` and :meth:`counts_by_task`.
+    A comparison swaps this object and nothing else. A subclass writes :meth:`losses` and
+    :meth:`predict`, on bare tensors or on dicts by task name, as its data come. Training optimizes
+    the parameters of the network *and* of the space (a sphere has none), and calls the two hooks,
+    which do nothing by default. The library itself only ever uses dicts: :meth:`by_task`,
+    :meth:`losses_by_task`, :meth:`predict_by_task` and :meth:`counts_by_task`.
     """
 
     dim: int
     """Width of the network's output."""
 
     bare: bool = True
-    """Whether a task called "target", where it is the only one, is given and returned as a bare tensor."""
+    """Whether a task called "target", where it is the only one, is given and returned as a bare
+    tensor.
+    """
 
     @abstractmethod
     def losses(self, z: Tensor, targets: Targets, *, reduction: Reduction = "mean") -> Targets:
-        """Return the loss of each task, in the form the targets have: one tensor, or one for each name."""
+        """Return the loss of each task, in the form the targets have: one tensor, or one for each
+        name.
+        """
 
     @abstractmethod
     def predict(self, z: Tensor) -> Targets:
         """Return class ids (int64) or numbers (float), in the form the targets have."""
 
     def loss(self, z: Tensor, targets: Targets, **options: Any) -> Tensor:
-        """Return what training minimizes: the sum of the losses of the tasks; options are those of :meth:`losses`."""
+        """Return what training minimizes: the sum of the losses of the tasks; options are those of
+        :meth:`losses`.
+        """
         try:
             terms = list(self.losses_by_task(z, self.by_task(targets), **options).values())
         except IndexError:  # of a class id, which is looked up without being compared first
@@ -60,7 +69,9 @@ class OutputSpace(nn.Module, ABC):
         return self.loss(z, targets, **options)
 
     def check(self, targets: Targets) -> None:
-        """Check the values of all targets of a data set once; raise an error where one cannot be right."""
+        """Check the values of all targets of a data set once; raise an error where one cannot be
+        right.
+        """
 
     def begin_epoch(self, epoch: int) -> None:
         """Prepare for an epoch; for spaces that learn from data."""
@@ -73,11 +84,15 @@ class OutputSpace(nn.Module, ABC):
         return {UNNAMED: values} if isinstance(values, Tensor) else dict(values)
 
     def in_user_form(self, named: Mapping[str, T]) -> T | dict[str, T]:
-        """Return values by task name in the form that users see: the value itself for one unnamed task."""
+        """Return values by task name in the form that users see: the value itself for one unnamed
+        task.
+        """
         return named[UNNAMED] if self.bare and set(named) == {UNNAMED} else dict(named)
 
     def prefix(self, task: str) -> str:
-        """Return what the measures of a task start with: ``"digit/"``, or nothing for one unnamed task."""
+        """Return what the measures of a task start with: ``"digit/"``, or nothing for one unnamed
+        task.
+        """
         return "" if self.bare and task == UNNAMED else f"{task}/"
 
     def losses_by_task(
@@ -99,12 +114,16 @@ class OutputSpace(nn.Module, ABC):
         return None
 
     def counts_by_task(self, targets: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Return how much each task's mean is a mean of: the number of labels, or the sum of their weights."""
+        """Return how much each task's mean is a mean of: the number of labels, or the sum of their
+        weights.
+        """
         return {name: target.new_tensor(len(target)) for name, target in targets.items()}
 
 
 class Head(nn.Module, ABC):
-    """One task's share of the output: which axes it reads, and its mathematics. Rows in, rows out."""
+    """One task's share of the output: which axes it reads, and its mathematics.
+    Rows in, rows out.
+    """
 
     task: Task
     axes: slice
@@ -114,7 +133,9 @@ class Head(nn.Module, ABC):
         super().__init__()
         self.task = task
         weights = (
-            torch.tensor(task.class_weight, dtype=torch.float64) if isinstance(task.class_weight, tuple) else None
+            torch.tensor(task.class_weight, dtype=torch.float64)
+            if isinstance(task.class_weight, tuple)
+            else None
         )
         self.register_buffer("class_weight", weights, persistent=False)
 
@@ -122,18 +143,26 @@ class Head(nn.Module, ABC):
         """Weigh classes by how rare they are in the targets, where the task says "balanced"."""
         if isinstance(self.task, Classes) and self.task.class_weight == BALANCED:
             self.task = self.task.balanced(targets)
-            self.class_weight = torch.tensor(self.task.class_weight, dtype=torch.float64, device=targets.device)
+            self.class_weight = torch.tensor(
+                self.task.class_weight, dtype=torch.float64, device=targets.device
+            )
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> nn.Module:
-        """Move buffers, and leave their dtype alone: ``half()`` must not blur prototypes or weights."""
-        device = fn(torch.empty(0)).device  # raises here, before anything changed, where there is no such device
+        """Move buffers, and leave their dtype alone: ``half()`` must not blur prototypes or
+        weights.
+        """
+        device = fn(
+            torch.empty(0)
+        ).device  # raises here, before anything changed, where there is no such device
         dtype = torch.float32 if device.type == "mps" else None  # MPS has no float64
 
         def move(tensor: Tensor) -> Tensor:
             exact = any(tensor is buffer for buffer in self._buffers.values())
             return tensor.to(device, dtype) if exact else fn(tensor)
 
-        with MOVING:  # buffers are replaced one by one: whoever uses them in another thread has the old or the new
+        # buffers are replaced one by one: whoever uses them in another thread has the old or the
+        # new
+        with MOVING:
             super()._apply(move, recurse)  # type: ignore[no-untyped-call]
         return self
 
@@ -142,7 +171,9 @@ class Head(nn.Module, ABC):
         return self.task.describe()
 
     def part(self, z: Tensor) -> Tensor:
-        """Return the axes it reads; the outputs themselves where those are all: a slice copies their gradient."""
+        """Return the axes it reads; the outputs themselves where those are all: a slice copies
+        their gradient.
+        """
         return z if self.axes == slice(0, z.shape[1]) else z[:, self.axes]
 
     @abstractmethod
@@ -151,25 +182,33 @@ class Head(nn.Module, ABC):
 
     @abstractmethod
     def scores(self, z: Tensor) -> Tensor:
-        """Return what the decision is made on: shape (n, num_classes) for classes, (n,) for a range."""
+        """Return what the decision is made on: shape (n, num_classes) for classes, (n,) for a
+        range.
+        """
 
     @abstractmethod
     def predict(self, z: Tensor) -> Tensor:
         """Return class ids or numbers, shape (n,)."""
 
     def weights(self, target: Tensor) -> Tensor:
-        """Return the weight of each row: 0 where the label is missing, else 1 or its class's weight. Shape (n,)."""
+        """Return the weight of each row: 0 where the label is missing, else 1 or its class's
+        weight. Shape (n,).
+        """
         present = self.task.present(target)
         if self.class_weight is None or isinstance(self.task, Range):
             if self.task.class_weight is not None:
                 advice = "hp.fit counts the classes; elsewhere call space.balance(targets) with all targets first."
-                raise InputError("class_weight", "be numbers before a loss is computed", '"balanced"', advice)
+                raise InputError(
+                    "class_weight", "be numbers before a loss is computed", '"balanced"', advice
+                )
             return present
         return self.task.row_weights(target, self.class_weight) * present
 
 
 class TaskSpace(OutputSpace):
-    """Tasks by name on one output, one head for each. One unnamed task takes and gives bare tensors."""
+    """Tasks by name on one output, one head for each. One unnamed task takes and gives bare
+    tensors.
+    """
 
     heads: nn.ModuleList
 
@@ -177,9 +216,13 @@ class TaskSpace(OutputSpace):
         super().__init__()
         self.dim = int(dim)
         self.names = tuple(heads)
-        self.heads = nn.ModuleList(heads.values())  # not a ModuleDict: a task may have any name, dots included
+        self.heads = nn.ModuleList(
+            heads.values()
+        )  # not a ModuleDict: a task may have any name, dots included
         self.bare = bare
-        self.options = options  # what else the constructor takes, as plain values for a run's config
+        self.options = (
+            options  # what else the constructor takes, as plain values for a run's config
+        )
 
     @property
     @abstractmethod
@@ -191,14 +234,22 @@ class TaskSpace(OutputSpace):
         if not type(self).__module__.startswith("hyperproto."):
             return None
         tasks = [{"name": name, **task.to_dict()} for name, task in self.tasks.items()]
-        return {"kind": self.kind, "dim": self.dim, "bare": self.bare, "tasks": tasks, **self.options}
+        return {
+            "kind": self.kind,
+            "dim": self.dim,
+            "bare": self.bare,
+            "tasks": tasks,
+            **self.options,
+        }
 
     def extra_repr(self) -> str:
         """Describe the sphere or output."""
         return f"dim={self.dim}"
 
     def softmax_scales(self) -> dict[str, float]:
-        """Return, for each class task, what scores are multiplied by for probabilities before any calibration."""
+        """Return, for each class task, what scores are multiplied by for probabilities before any
+        calibration.
+        """
         return dict.fromkeys(class_tasks(self.tasks), 1.0)
 
     @property
@@ -220,14 +271,17 @@ class TaskSpace(OutputSpace):
         ----------
         z : Tensor, shape (n, dim), or (n, ..., dim) with targets of shape (n, ...)
         targets : Tensor of shape (n,), or one for each task's name
-            Class ids, -1 where missing, or probabilities, shape (n, num_classes), a row of NaN where missing;
-            numbers, NaN where missing. Missing labels give no loss and no gradient.
+            Class ids, -1 where missing, or probabilities, shape (n, num_classes), a row of NaN
+            where missing; numbers, NaN where missing. Missing labels give no loss and no gradient.
         reduction : {"mean", "sum", "none"}
-            The mean is over the labels that are there, each task by itself; "none" keeps the rows, shape (n,).
+            The mean is over the labels that are there, each task by itself; "none" keeps the rows,
+            shape (n,).
         sample_weight : Tensor, shape (n,), optional
             Weight of each row; the mean is then the weighted mean.
         """
-        named = self.losses_by_task(z, self.by_task(targets), reduction=reduction, sample_weight=sample_weight)
+        named = self.losses_by_task(
+            z, self.by_task(targets), reduction=reduction, sample_weight=sample_weight
+        )
         return self.in_user_form(named)
 
     def scores(self, z: Tensor) -> Targets:
@@ -235,43 +289,59 @@ class TaskSpace(OutputSpace):
         return self.in_user_form(self.scores_by_task(z))
 
     def predict(self, z: Tensor) -> Targets:
-        """Return class ids and numbers. Raises on rows that are zero or not finite: they point nowhere."""
+        """Return class ids and numbers. Raises on rows that are zero or not finite: they point
+        nowhere.
+        """
         return self.in_user_form(self.predict_by_task(z))
 
     @torch.no_grad()
     def check(self, targets: Targets) -> None:
-        """Check the values of all targets once: ids and numbers within their ranges, missing ones allowed."""
+        """Check the values of all targets once: ids and numbers within their ranges, missing ones
+        allowed.
+        """
         named = self.by_task(targets)
         for name, task in self.tasks.items():
             task.check(named[name], name)
 
     def balance(self, targets: Targets) -> None:
-        """Weigh the classes of tasks with ``class_weight="balanced"`` by how rare they are in all these targets."""
+        """Weigh the classes of tasks with ``class_weight="balanced"`` by how rare they are in all
+        these targets.
+        """
         named = self.by_task(targets)
         for name, head in self.named_heads().items():
             head.balance(named[name])
 
     def encode(self, values: Any) -> Targets:
-        """Return tensors for class names and numbers as people write them; None is a missing one."""
+        """Return tensors for class names and numbers as people write them; None
+        is a missing one.
+        """
         named = {UNNAMED: values} if self.bare else self._check_keys(values)
-        return self.in_user_form({name: task.encode(named[name]) for name, task in self.tasks.items()})
+        return self.in_user_form(
+            {name: task.encode(named[name]) for name, task in self.tasks.items()}
+        )
 
     def decode(self, predictions: Targets) -> Any:
         """Return names and numbers for what :meth:`predict` gave."""
         named = self.by_task(predictions)
-        return self.in_user_form({name: task.decode(named[name]) for name, task in self.tasks.items()})
+        return self.in_user_form(
+            {name: task.decode(named[name]) for name, task in self.tasks.items()}
+        )
 
     def by_task(self, values: Targets) -> dict[str, Tensor]:
         """Return targets or predictions by task name, or say which form is expected."""
         if self.bare:
             if not isinstance(values, Tensor):
                 advice = "Use torch.as_tensor for numbers, space.encode for names."
-                raise InputTypeError("targets", "be one tensor, as the space has one task", _kind(values), advice)
+                raise InputTypeError(
+                    "targets", "be one tensor, as the space has one task", _kind(values), advice
+                )
             return {UNNAMED: values}
         named = self._check_keys(values)
         for name, value in named.items():
             if not isinstance(value, Tensor):
-                raise InputTypeError(name, "be a tensor", _kind(value), "Wrap it in torch.as_tensor.")
+                raise InputTypeError(
+                    name, "be a tensor", _kind(value), "Wrap it in torch.as_tensor."
+                )
         return named
 
     def losses_by_task(
@@ -282,7 +352,9 @@ class TaskSpace(OutputSpace):
         reduction: Reduction = "mean",
         sample_weight: Tensor | None = None,
     ) -> dict[str, Tensor]:
-        """Return the weighted loss of each task by name, for targets by name; see :meth:`losses`."""
+        """Return the weighted loss of each task by name, for targets by name;
+        see :meth:`losses`.
+        """
         shape = z.shape[:-1]
         z, targets, sample_weight = self._check_batch(z, targets, reduction, sample_weight)
         losses = {}
@@ -290,14 +362,19 @@ class TaskSpace(OutputSpace):
         for name, head in zip(self.names, self.heads, strict=True):
             task = head.task
             target = task.check_form(targets[name], z.shape[0], name)
-            # where every weight is seen to be 1 there are none, and nothing is multiplied: the usual batch
-            weights, complete = None, target.shape[0] > 0 and can_read(target) and task.is_complete(target)
+            # where every weight is seen to be 1 there are none, and nothing is multiplied: the
+            # usual batch
+            weights, complete = (
+                None,
+                target.shape[0] > 0 and can_read(target) and task.is_complete(target),
+            )
             if not complete or sample_weight is not None or task.class_weight is not None:
                 weights = head.weights(target)
                 weights = weights if sample_weight is None else weights * sample_weight
             rows = head.row_losses(z, task.ready(target, working_dtype(z.dtype), complete=complete))
             if weights is not None:
-                # a product, not a mask: a row that is not finite shows in the loss even where its label is missing
+                # a product, not a mask: a row that is not finite shows in the loss even where its
+                # label is missing
                 rows = rows * weights.to(rows.dtype)
             rows = rows if task.weight == 1 else rows * task.weight
             losses[name] = reduce_rows(rows, weights, reduction, shape)
@@ -306,17 +383,25 @@ class TaskSpace(OutputSpace):
     def scores_by_task(self, z: Tensor) -> dict[str, Tensor]:
         """Return what each decision is made on, by task name."""
         rows = flatten_rows(z, self.dim)
-        return {name: head.scores(rows).unflatten(0, z.shape[:-1]) for name, head in self.named_heads().items()}
+        return {
+            name: head.scores(rows).unflatten(0, z.shape[:-1])
+            for name, head in self.named_heads().items()
+        }
 
     @torch.no_grad()
     def predict_by_task(self, z: Tensor) -> dict[str, Tensor]:
         """Return class ids and numbers by task name."""
         rows = flatten_rows(z, self.dim)
-        return {name: head.predict(rows).unflatten(0, z.shape[:-1]) for name, head in self.named_heads().items()}
+        return {
+            name: head.predict(rows).unflatten(0, z.shape[:-1])
+            for name, head in self.named_heads().items()
+        }
 
     def counts_by_task(self, targets: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Return the weight each task's mean is taken over."""
-        return {name: head.weights(targets[name]).sum() for name, head in self.named_heads().items()}
+        return {
+            name: head.weights(targets[name]).sum() for name, head in self.named_heads().items()
+        }
 
     def named_heads(self) -> dict[str, Any]:
         """Return the head of each task by name."""
@@ -325,15 +410,21 @@ class TaskSpace(OutputSpace):
     def _check_batch(
         self, z: Tensor, targets: Mapping[str, Tensor], reduction: str, sample_weight: Tensor | None
     ) -> tuple[Tensor, Mapping[str, Tensor], Tensor | None]:
-        """Check outputs and weights, and return all as rows; the form of each target is its task's to check."""
+        """Check outputs and weights, and return all as rows; the form of each target is its task's
+        to check.
+        """
         choose(reduction, REDUCTIONS, what="reduction")
         rows = flatten_rows(z, self.dim)
         if sample_weight is not None and sample_weight.shape != z.shape[:-1]:
-            raise InputError("sample_weight", f"have shape {tuple(z.shape[:-1])}", tuple(sample_weight.shape))
+            raise InputError(
+                "sample_weight", f"have shape {tuple(z.shape[:-1])}", tuple(sample_weight.shape)
+            )
         if z.ndim > 2:
             for name, target in targets.items():
                 if target.shape[: z.ndim - 1] != z.shape[:-1]:
-                    raise InputError(name, f"have shape {tuple(z.shape[:-1])}, as `z`", tuple(target.shape))
+                    raise InputError(
+                        name, f"have shape {tuple(z.shape[:-1])}, as `z`", tuple(target.shape)
+                    )
             targets = {name: target.flatten(0, z.ndim - 2) for name, target in targets.items()}
             sample_weight = None if sample_weight is None else sample_weight.flatten()
         if sample_weight is not None and can_read(sample_weight):
@@ -345,7 +436,9 @@ class TaskSpace(OutputSpace):
 
     def _check_keys(self, values: Any) -> dict[str, Any]:
         if not isinstance(values, Mapping):
-            raise InputTypeError("targets", f"be a dict with keys {list(self.names)}", _kind(values))
+            raise InputTypeError(
+                "targets", f"be a dict with keys {list(self.names)}", _kind(values)
+            )
         if set(values) != set(self.names):
             raise InputError("targets", f"have the keys {list(self.names)}", list(values))
         return dict(values)
@@ -358,8 +451,12 @@ def flatten_rows(z: Tensor, dim: int) -> Tensor:
     return rows
 
 
-def reduce_rows(rows: Tensor, weights: Tensor | None, reduction: str, shape: tuple[int, ...]) -> Tensor:
-    """Return weighted losses in a shape, their sum, or their mean by weight: 0, not NaN, where no label is there."""
+def reduce_rows(
+    rows: Tensor, weights: Tensor | None, reduction: str, shape: tuple[int, ...]
+) -> Tensor:
+    """Return weighted losses in a shape, their sum, or their mean by weight: 0, not NaN, where no
+    label is there.
+    """
     if reduction == "none":
         return rows.reshape(shape)
     if reduction == "sum":
@@ -370,7 +467,9 @@ def reduce_rows(rows: Tensor, weights: Tensor | None, reduction: str, shape: tup
 
 
 def parse_tasks(task: Any, tasks: Mapping[str, Any]) -> tuple[dict[str, Task], bool]:
-    """Return tasks by name, and whether there is one unnamed task; from one task, a mapping, or keywords."""
+    """Return tasks by name, and whether there is one unnamed task; from one task, a mapping, or
+    keywords.
+    """
     if task is not None and tasks:
         raise InputError("task", "be left out where tasks are given by name", sorted(tasks))
     bare = isinstance(task, Task)
@@ -378,12 +477,16 @@ def parse_tasks(task: Any, tasks: Mapping[str, Any]) -> tuple[dict[str, Task], b
     if task is not None and not bare and not isinstance(task, Mapping):
         raise InputTypeError("A task", "be hp.Classes(...) or hp.Range(...)", _kind(task))
     if not named:
-        raise InputError("A space", "have at least one task, such as hp.Classes(10) or hp.Range(0, 1)")
+        raise InputError(
+            "A space", "have at least one task, such as hp.Classes(10) or hp.Range(0, 1)"
+        )
     for name, value in named.items():
         if not isinstance(name, str):
             raise InputTypeError("Task names", "be strings", repr(name))
         if not isinstance(value, Task):
-            raise InputTypeError(f'Task "{name}"', "be hp.Classes(...) or hp.Range(...)", _kind(value))
+            raise InputTypeError(
+                f'Task "{name}"', "be hp.Classes(...) or hp.Range(...)", _kind(value)
+            )
     return named, bare
 
 

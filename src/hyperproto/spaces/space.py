@@ -1,12 +1,12 @@
 """The sphere as an output space: prototypes and poles on it, and targets for the cosines to them.
 
-Axes are assigned in order, ranges first. A range owns one axis and measures its cosine over that axis and all later
-ones, so several ranges are spherical coordinates and every combination of their values can be reached. The axes
-that remain are cut into one block per class task. One range and one class task is exactly the paper: the pole on
-axis 0, the classes on the rest.
+Axes are assigned in order, ranges first. A range owns one axis and measures its cosine over that
+axis and all later ones, so several ranges are spherical coordinates and every combination of their
+values can be reached. The axes that remain are cut into one block per class task. One range and one
+class task is exactly the paper: the pole on axis 0, the classes on the rest.
 
-Separate spheres give every task axes of its own instead, on which the output is normalized by itself. A number then
-says nothing about how much room classes have, and neither needs a margin.
+Separate spheres give every task axes of its own instead, on which the output is normalized by
+itself. A number then says nothing about how much room classes have, and neither needs a margin.
 """
 
 from collections.abc import Mapping
@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from hyperproto._core.checks import check_directions, check_integer, check_output_width
+from hyperproto._core.errors import InputError, InputTypeError, arg
 from hyperproto._core.processes import from_first
 from hyperproto.codes.certificate import Certificate
 from hyperproto.defaults import NUMBER_AXES, UNFITTED_SCALE
@@ -27,19 +28,27 @@ from hyperproto.spaces.output_space import Head, TaskSpace, parse_tasks
 from hyperproto.spaces.tasks import Classes, Range, Task, class_tasks, range_tasks
 from hyperproto.spaces.top_k import LARGEST_BLOCK, TopK, nearest_prototypes
 from hyperproto.sphere import normalize, working_dtype
-from hyperproto_runtime.errors import InputError, InputTypeError, arg
 
 MANY_SCORES = 2**24  # beyond this many cosines are computed in blocks: 64 MB
 
 
 class Sphere(TaskSpace):
-    """One sphere for one task or several, laid out before training; subclasses say what is learned there."""
+    """One sphere for one task or several, laid out before training; subclasses say what is learned
+    there.
+    """
 
     def __init__(
-        self, dim: int, task: Task | Mapping[str, Task] | None = None, *, separate: bool = False, **tasks: Task
+        self,
+        dim: int,
+        task: Task | Mapping[str, Task] | None = None,
+        *,
+        separate: bool = False,
+        **tasks: Task,
     ) -> None:
         if isinstance(dim, Classes | Range):
-            raise InputTypeError("dim", "be a number of dimensions, before the tasks", dim, "Write hp.Space(5, ...).")
+            raise InputTypeError(
+                "dim", "be a number of dimensions, before the tasks", dim, "Write hp.Space(5, ...)."
+            )
         named, bare = parse_tasks(task, tasks)
         axes = assign_axes(dim, named, separate=separate)
         heads: dict[str, Head] = {}
@@ -48,7 +57,9 @@ class Sphere(TaskSpace):
                 heads[name] = PoleHead(asked, axes[name], int(dim))
                 continue
             size, placed = axes[name].stop - axes[name].start, asked.classes
-            if not isinstance(placed, Prototypes):  # among several processes the first places, the others receive
+            if not isinstance(
+                placed, Prototypes
+            ):  # among several processes the first places, the others receive
                 placed = from_first(partial(place, placed, size, effort="fast", every_axis=True))
             heads[name] = PrototypeHead(asked.with_loss_for(size), axes[name], placed)
         self.separate = bool(separate)
@@ -56,7 +67,9 @@ class Sphere(TaskSpace):
         super().__init__(dim, heads, bare=bare, **options)
 
     def project(self, z: Tensor) -> Tensor:
-        """Return the outputs as points on the sphere, shape (n, dim); all of separate ones together have length 1."""
+        """Return the outputs as points on the sphere, shape (n, dim); all of separate ones together
+        have length 1.
+        """
         check_output_width(z, self.dim)
         if not self.separate:
             return normalize(z)
@@ -67,7 +80,8 @@ class Sphere(TaskSpace):
 
     @torch.no_grad()
     def top_k(self, z: Tensor, k: int) -> dict[str, TopK] | TopK:
-        """Return the k nearest classes of each output, exactly, in memory that does not grow with their number.
+        """Return the k nearest classes of each output, exactly, in memory that does not grow with
+        their number.
 
         Parameters
         ----------
@@ -75,23 +89,26 @@ class Sphere(TaskSpace):
         k : int
             How many; all of them where a task has no more classes.
 
-        Returns
-        -------
-        TopK of values (cosines) and ids, both of shape (n, k), best first and equals by their ids; one for each class
-        task by name, or that of the one unnamed task.
+        Returns ------- TopK of values (cosines) and ids, both of shape (n, k), best first and
+        equals by their ids; one for each class task by name, or that of the one unnamed task.
         """
         check_output_width(z, self.dim)
         k = check_integer(k, "k", at_least=1)
         heads = self.named_heads()
         nearest = {name: heads[name].top_k(z, k) for name in class_tasks(self.tasks)}
         if not nearest:
-            raise InputError("A space for top_k", "have classes", "only numbers", "`predict` answers with those.")
+            raise InputError(
+                "A space for top_k", "have classes", "only numbers", "`predict` answers with those."
+            )
         return self.in_user_form(nearest)
 
     def softmax_scales(self) -> dict[str, float]:
         """Return the scale of each class task's loss, or 10 where it has none."""
         tasks = class_tasks(self.tasks)
-        return {n: task.loss.cosine_scale(task.num_classes) or UNFITTED_SCALE for n, task in tasks.items()}
+        return {
+            n: task.loss.cosine_scale(task.num_classes) or UNFITTED_SCALE
+            for n, task in tasks.items()
+        }
 
     @property
     def prototypes(self) -> dict[str, Prototypes] | Prototypes:
@@ -105,9 +122,11 @@ class Sphere(TaskSpace):
 
 
 class Space(Sphere):
-    """One sphere for one task or several, laid out before training; an ``nn.Module`` without parameters.
+    """One sphere for one task or several, laid out before training; an ``nn.Module`` without
+    parameters.
 
-    Called with outputs and targets it returns its loss, so it works wherever a PyTorch criterion does.
+    Called with outputs and targets it returns its loss, so it works wherever a PyTorch criterion
+    does.
 
     Parameters
     ----------
@@ -116,8 +135,8 @@ class Space(Sphere):
     task : Classes, Range, or a mapping from names to those, optional
         One task by itself takes and gives bare tensors. A mapping allows any name.
     separate : bool, default False
-        A sphere of its own for each task, all on one output, in place of one that the tasks share. The paper's is
-        shared; where the library chooses, classes and numbers are separate.
+        A sphere of its own for each task, all on one output, in place of one that the tasks share.
+        The paper's is shared; where the library chooses, classes and numbers are separate.
     **tasks : Classes or Range
         Tasks by name, any but the arguments above; targets, losses and predictions are then always dicts.
         :mod:`hyperproto.spaces.space` says which axes each task reads.
@@ -156,13 +175,23 @@ class PrototypeHead(Head):
     def to_prototypes(self) -> Prototypes:
         """Return the buffer with its names and certificate."""
         if self.certificate is None:
-            self.certificate = Prototypes.from_tensor(self.prototypes, method="a state dict").certificate
+            self.certificate = Prototypes.from_tensor(
+                self.prototypes, method="a state dict"
+            ).certificate
         return Prototypes(self.prototypes, self.certificate, self.task.names)
 
-    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *args: Any, **kwargs: Any) -> None:
-        """Take other prototypes as a new buffer: the old one may be shared with whoever placed it."""
+    def _load_from_state_dict(
+        self, state_dict: dict[str, Any], prefix: str, *args: Any, **kwargs: Any
+    ) -> None:
+        """Take other prototypes as a new buffer: the old one may be shared with
+        whoever placed it.
+        """
         given = state_dict.get(f"{prefix}prototypes")
-        if given is not None and given.shape == self.prototypes.shape and not torch.equal(given, self.prototypes):
+        if (
+            given is not None
+            and given.shape == self.prototypes.shape
+            and not torch.equal(given, self.prototypes)
+        ):
             self.prototypes, self.certificate = self.prototypes.clone(), None
         super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
 
@@ -174,9 +203,19 @@ class PrototypeHead(Head):
         """Return the prototypes, rounded once to ``dtype``, not in every step: 64 MB at most."""
         exact, kept = self.prototypes, self._rounded
         traced = torch.jit.is_tracing()  # type: ignore[attr-defined,no-untyped-call]
-        if exact.dtype == dtype or exact.numel() > EXACT_ENTRIES or traced or torch.compiler.is_compiling():
+        if (
+            exact.dtype == dtype
+            or exact.numel() > EXACT_ENTRIES
+            or traced
+            or torch.compiler.is_compiling()
+        ):
             return exact
-        if kept is None or kept[1] is not exact or kept[0] != exact._version or kept[2].dtype != dtype:
+        if (
+            kept is None
+            or kept[1] is not exact
+            or kept[0] != exact._version
+            or kept[2].dtype != dtype
+        ):
             kept = self._rounded = (exact._version, exact, exact.to(dtype))
         return kept[2]
 
@@ -190,7 +229,9 @@ class PrototypeHead(Head):
         """Return whether the cosines of all pairs are so many that they are computed in blocks."""
         if torch.compiler.is_compiling():  # a graph is for any number of rows
             return False
-        few = MANY_SCORES if len(z) > 1 else LARGEST_BLOCK  # one row by itself takes less time in blocks
+        few = (
+            MANY_SCORES if len(z) > 1 else LARGEST_BLOCK
+        )  # one row by itself takes less time in blocks
         return len(z) * len(self.prototypes) > few
 
     def predict(self, z: Tensor) -> Tensor:
@@ -205,11 +246,15 @@ class PrototypeHead(Head):
         part = self.part(z)
         check_directions(part)
         wide = part.to(working_dtype(z.dtype))
-        return nearest_prototypes(normalize(wide), self._table(wide.dtype), min(k, len(self.prototypes)))
+        return nearest_prototypes(
+            normalize(wide), self._table(wide.dtype), min(k, len(self.prototypes))
+        )
 
 
 class PoleHead(Head):
-    """A range: the cosine between its pole, the first of its axes, and the output on all of them."""
+    """A range: the cosine between its pole, the first of its axes, and the
+    output on all of them.
+    """
 
     task: Range
     upper_pole: Tensor
@@ -224,7 +269,9 @@ class PoleHead(Head):
     def row_losses(self, z: Tensor, target: Tensor) -> Tensor:
         """Return Equation 7, or the absolute difference, row by row."""
         wide = working_dtype(z.dtype)
-        target_cosine = self.task.to_cosine(target.to(torch.promote_types(target.dtype, wide))).to(wide)
+        target_cosine = self.task.to_cosine(target.to(torch.promote_types(target.dtype, wide))).to(
+            wide
+        )
         if self.task.loss == "absolute":
             return (self.scores(z) - target_cosine).abs()
         return cosine_loss(self.part(z), self.upper_pole[self.axes], target_cosine)
@@ -248,7 +295,10 @@ def assign_axes(dim: int, tasks: Mapping[str, Task], *, separate: bool = False) 
     {'year': slice(0, 4, None), 'style': slice(1, 4, None)}
     """
     dim = check_integer(
-        dim, "dim", at_least=2, reason="On one axis there are two directions and no way between them."
+        dim,
+        "dim",
+        at_least=2,
+        reason="On one axis there are two directions and no way between them.",
     )
     ranges = {} if separate else range_tasks(tasks)
     start = len(ranges)
@@ -266,13 +316,22 @@ def assign_axes(dim: int, tasks: Mapping[str, Task], *, separate: bool = False) 
 def _block_sizes(left: int, blocks: Mapping[str, Task]) -> dict[str, int]:
     """Assign the remaining axes to the tasks, one at a time in turn.
 
-    A task is served while it has fewer than K-1 axes, in which its simplex fits, or a number fewer than eight; when
-    all are served, what is left goes round again. Prototypes that were placed already take exactly their dimension.
+    A task is served while it has fewer than K-1 axes, in which its simplex fits, or a number fewer
+    than eight; when all are served, what is left goes round again. Prototypes that were placed
+    already take exactly their dimension.
     """
-    asked = {name: task.classes if isinstance(task, Classes) else None for name, task in blocks.items()}
-    sizes = {name: classes.dim if isinstance(classes, Prototypes) else 2 for name, classes in asked.items()}
+    asked = {
+        name: task.classes if isinstance(task, Classes) else None for name, task in blocks.items()
+    }
+    sizes = {
+        name: classes.dim if isinstance(classes, Prototypes) else 2
+        for name, classes in asked.items()
+    }
     free = [name for name, classes in asked.items() if not isinstance(classes, Prototypes)]
-    enough = {name: t.num_classes - 1 if isinstance(t, Classes) else NUMBER_AXES for name, t in blocks.items()}
+    enough = {
+        name: t.num_classes - 1 if isinstance(t, Classes) else NUMBER_AXES
+        for name, t in blocks.items()
+    }
     spare = left - sum(sizes.values())
     if spare < 0 or min(sizes.values(), default=2) < 2:
         needs = ", ".join(f'"{name}" {max(2, size)}' for name, size in sizes.items())
@@ -286,7 +345,9 @@ def _block_sizes(left: int, blocks: Mapping[str, Task]) -> dict[str, int]:
         )
     if blocks and not free and spare:
         advice = f"Lower {arg('dim')} by {spare}, or place the prototypes in more dimensions."
-        raise InputError("dim", f"leave the given prototypes their {sum(sizes.values())} axes", left, advice)
+        raise InputError(
+            "dim", f"leave the given prototypes their {sum(sizes.values())} axes", left, advice
+        )
     while spare and free:
         unfilled = [name for name in free if sizes[name] < enough[name]] or free
         for name in unfilled[:spare]:

@@ -1,8 +1,9 @@
-"""The k nearest of many prototypes, exactly, block by block: never a score for every pair in memory.
+"""The k nearest of many prototypes, exactly, block by block: never a score for every pair in
+memory.
 
-Of every ``WIDTH`` scores in a row only the largest is compared with the k-th best so far. Only where it is better are
-single scores compared, and they are sorted in among the best only when as many prototypes were seen again as before,
-so that the matrix product is nearly all there is to do.
+Of every ``WIDTH`` scores in a row only the largest is compared with the k-th best so far. Only
+where it is better are single scores compared, and they are sorted in among the best only when as
+many prototypes were seen again as before, so that the matrix product is nearly all there is to do.
 """
 
 from typing import NamedTuple
@@ -13,8 +14,14 @@ from torch import Tensor
 
 ROWS = 256  # outputs at a time
 SCORES = 2**19  # scores at a time: 2 MB in float32
-LARGEST_BLOCK = 2**15  # prototypes at a time, for few outputs; of more numbers torch wakes other threads
-ONE_ROW = 2**20  # for one output, whose product is NumPy's: between two of them torch's threads would be in its way
+LARGEST_BLOCK = (
+    2**15
+)  # prototypes at a time, for few outputs; of more numbers torch wakes other threads
+ONE_ROW = (
+    2**20
+    # for one output, whose product is NumPy's: between two of them torch's threads would be in its
+    # way
+)
 WIDTH = 64
 
 
@@ -73,7 +80,8 @@ def _search(z: Tensor, prototypes: Tensor, k: int) -> TopK:
 
 
 def _cosines(z: Tensor, block: Tensor) -> Tensor:
-    """Return the cosines of all pairs, which rounding may leave a little beyond 1. Shape (len(block), n).
+    """Return the cosines of all pairs, which rounding may leave a little beyond 1. Shape
+    (len(block), n).
 
     The long side comes first: on two threads torch's products then take two thirds of the time.
     """
@@ -85,11 +93,15 @@ def _cosines(z: Tensor, block: Tensor) -> Tensor:
     return torch.from_numpy(block.numpy() @ z.numpy().T)
 
 
-def _better(best: TopK, scores: Tensor, start: int, *, sharpen: bool) -> tuple[Tensor, Tensor, Tensor]:
-    """Return row, value and id of the scores, shape (len(block), n), that may be among the best, by row, then by id.
+def _better(
+    best: TopK, scores: Tensor, start: int, *, sharpen: bool
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return row, value and id of the scores, shape (len(block), n), that may be among the best, by
+    row, then by id.
 
-    They are above the k-th best of their row so far, whose equals come too late; to ``sharpen`` that bar, at no less
-    than the k-th largest of the largest scores of groups, too, as k scores are.
+    They are above the k-th best of their row so far, whose equals come too late; to ``sharpen``
+    that bar, at no less than the k-th largest of the largest scores of groups, too, as k scores
+    are.
     """
     k, bar = best.values.shape[1], best.values[:, -1:]
     if len(scores) % WIDTH:
@@ -106,12 +118,16 @@ def _better(best: TopK, scores: Tensor, start: int, *, sharpen: bool) -> tuple[T
 
 
 def _merge(best: TopK, found: list[tuple[Tensor, Tensor, Tensor]]) -> TopK:
-    """Return the k best of each row among those so far and those found since, whose ids are all higher."""
+    """Return the k best of each row among those so far and those found since, whose ids are all
+    higher.
+    """
     n, k = best.values.shape
     row = torch.arange(n, device=best.ids.device).repeat_interleave(k)
     so_far = row, best.values.flatten(), best.ids.flatten()
     row, values, ids = (torch.cat(parts) for parts in zip(so_far, *found, strict=True))
-    order = values.sort(descending=True, stable=True).indices  # stable: the lowest id first among equals
+    order = values.sort(
+        descending=True, stable=True
+    ).indices  # stable: the lowest id first among equals
     order = order[row[order].sort(stable=True).indices]
     counts = row.bincount(minlength=n)
     chosen = order[(counts.cumsum(0) - counts)[:, None] + torch.arange(k, device=row.device)]

@@ -1,4 +1,6 @@
-"""Between the loop and the machine: devices, precision, processes, signals, and the gradient of a shared batch."""
+"""Between the loop and the machine: devices, precision, processes, signals, and the gradient of a
+shared batch.
+"""
 
 import math
 import signal
@@ -16,6 +18,7 @@ from accelerate.utils import DistributedType, DynamoBackend
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
+from hyperproto._core.errors import NonFiniteLossError
 from hyperproto._core.processes import check_joined, join_process_group
 from hyperproto.data.preprocessing import is_sparse, take_rows
 from hyperproto.models import Backbone
@@ -23,11 +26,12 @@ from hyperproto.spaces import OutputSpace
 from hyperproto.spaces.output_space import Head
 from hyperproto.spec import ResolvedSettings
 from hyperproto.training.optimizer import AnyOptimizer
-from hyperproto_runtime.errors import NonFiniteLossError
 
 Named: TypeAlias = dict[str, Tensor]  # by task
 
-MAKING = threading.Lock()  # Accelerate's state is the whole process's, and no other thread must see half of it
+MAKING = (
+    threading.Lock()
+)  # Accelerate's state is the whole process's, and no other thread must see half of it
 AGREE_EVERY = 50  # steps; processes must pause at the same one, and asking each other takes time
 
 
@@ -42,7 +46,9 @@ def accelerator_for(mixed_precision: str | None) -> Iterator[Accelerator]:
         with MAKING:
             join_process_group()
             before = AcceleratorState().mixed_precision if AcceleratorState._shared_state else None
-            change = before is not None and mixed_precision is not None and before != mixed_precision
+            change = (
+                before is not None and mixed_precision is not None and before != mixed_precision
+            )
             if change:
                 AcceleratorState._reset_state()
             accelerator = Accelerator(mixed_precision=mixed_precision)
@@ -56,7 +62,9 @@ def accelerator_for(mixed_precision: str | None) -> Iterator[Accelerator]:
 
 
 def share_buffers(module: nn.Module, accelerator: Accelerator) -> None:
-    """Give every process the buffers of the first, whose batch statistics are the ones that are stored."""
+    """Give every process the buffers of the first, whose batch statistics are the ones that are
+    stored.
+    """
     if accelerator.num_processes > 1:
         for buffer in module.buffers():
             torch.distributed.broadcast(buffer, src=0)
@@ -65,8 +73,9 @@ def share_buffers(module: nn.Module, accelerator: Accelerator) -> None:
 def seed_draws(seed: int, device: torch.device) -> None:
     """Seed what a network on ``device`` draws from: dropout, augmentation.
 
-    On a CPU only its own generator: ``torch.manual_seed`` also records a call, with the whole stack as text, for
-    every kind of device that is absent, which takes longer than a small step and is never freed.
+    On a CPU only its own generator: ``torch.manual_seed`` also records a call, with the whole stack
+    as text, for every kind of device that is absent, which takes longer than a small step and is
+    never freed.
     """
     if device.type == "cpu":
         torch.default_generator.manual_seed(seed)
@@ -75,12 +84,16 @@ def seed_draws(seed: int, device: torch.device) -> None:
 
 
 def use_channels_last(network: nn.Module) -> bool:
-    """Store the weights of our own convolutional networks channels last, and return whether that was done.
+    """Store the weights of our own convolutional networks channels last, and return whether that
+    was done.
 
-    On a CPU this saves a tenth of training and a third of evaluation. A user's own network stays as it is: a
-    ``view`` of its activations may rely on the usual order. Values, names and files are the same either way.
+    On a CPU this saves a tenth of training and a third of evaluation. A user's own network stays as
+    it is: a ``view`` of its activations may rely on the usual order. Values, names and files are
+    the same either way.
     """
-    if not isinstance(network, Backbone) or not any(isinstance(part, nn.Conv2d) for part in network.modules()):
+    if not isinstance(network, Backbone) or not any(
+        isinstance(part, nn.Conv2d) for part in network.modules()
+    ):
         return False
     if next(network.parameters()).device.type == "mps":
         return False
@@ -91,11 +104,18 @@ def use_channels_last(network: nn.Module) -> bool:
 def move(value: Any, device: torch.device, *, channels_last: bool = False) -> Any:
     """Move a tensor to a device, or each of a dict of them."""
     if not isinstance(value, Tensor):
-        return {name: move(tensor, device, channels_last=channels_last) for name, tensor in value.items()}
+        return {
+            name: move(tensor, device, channels_last=channels_last)
+            for name, tensor in value.items()
+        }
     if device.type == "mps" and value.dtype == torch.float64:
         value = value.float()  # MPS has no float64
     value = value.to(device, non_blocking=True)
-    return value.contiguous(memory_format=torch.channels_last) if channels_last and value.ndim == 4 else value
+    return (
+        value.contiguous(memory_format=torch.channels_last)
+        if channels_last and value.ndim == 4
+        else value
+    )
 
 
 class Objective(nn.Module):
@@ -114,37 +134,57 @@ class Objective(nn.Module):
 class Gradients:
     """The gradient of a whole batch, however many parts and processes share it.
 
-    Network and space are wrapped for the device, the precision and the number of processes at hand; ``parameters``
-    are what an optimizer takes.
+    Network and space are wrapped for the device, the precision and the number of processes at hand;
+    ``parameters`` are what an optimizer takes.
     """
 
     def __init__(
-        self, network: nn.Module, space: OutputSpace, settings: ResolvedSettings, accelerator: Accelerator
+        self,
+        network: nn.Module,
+        space: OutputSpace,
+        settings: ResolvedSettings,
+        accelerator: Accelerator,
     ) -> None:
         objective = Objective(network, space, settings.reduction)
         processes = accelerator.num_processes
         share_buffers(space, accelerator)
         if processes > 1:
-            # prototypes never change: without this they would be sent to every process at every step
+            # prototypes never change: without this they would be sent to every process at every
+            # step
             heads = ((name, head) for name, head in space.named_modules() if isinstance(head, Head))
             fixed = [f"space.{name}.{buffer}" for name, head in heads for buffer in head._buffers]
             ignore = DistributedDataParallel._set_params_and_buffers_to_ignore_for_model
             ignore(objective, fixed)  # type: ignore[no-untyped-call]
         self.space, self.accelerator = space, accelerator
-        self.objective: nn.Module = objective if _is_plain(accelerator) else accelerator.prepare(objective)
+        self.objective: nn.Module = (
+            objective if _is_plain(accelerator) else accelerator.prepare(objective)
+        )
         self.shared = processes > 1
         self.mean = settings.reduction == "mean"
         # the most rows of this process's share of a batch to compute at a time
-        self.part = -(-settings.batch_size // (processes * settings.accumulate)) if settings.accumulate > 1 else None
+        self.part = (
+            -(-settings.batch_size // (processes * settings.accumulate))
+            if settings.accumulate > 1
+            else None
+        )
 
     def __call__(self, inputs: Any, targets: Named) -> tuple[Tensor, Tensor]:
         """Add the gradients of a batch to the parameters'; return its loss and outputs, detached.
 
-        With several processes the loss is this one's part, such that their average is the loss of the whole batch.
+        With several processes the loss is this one's part, such that their average is the loss of
+        the whole batch.
         """
-        parts = 1 if self.part is None else count_parts(len(next(iter(targets.values()))), self.part)
-        whole = self._counts(targets, everywhere=True) if self.mean and (self.shared or parts > 1) else None
-        scaler = self.accelerator.scaler  # only in half precision, whose small gradients would vanish
+        parts = (
+            1 if self.part is None else count_parts(len(next(iter(targets.values()))), self.part)
+        )
+        whole = (
+            self._counts(targets, everywhere=True)
+            if self.mean and (self.shared or parts > 1)
+            else None
+        )
+        scaler = (
+            self.accelerator.scaler
+        )  # only in half precision, whose small gradients would vanish
         done: list[tuple[Tensor, Tensor]] = []
         for x, y in zip(_split(inputs, parts), _split(targets, parts), strict=True):
             quiet = len(done) + 1 < parts and isinstance(self.objective, DistributedDataParallel)
@@ -152,8 +192,12 @@ class Gradients:
                 z, losses = self.objective(x, y)
                 terms = torch.stack(list(losses.values()))
                 if self.shared:
-                    terms = terms * self.accelerator.num_processes  # processes average gradients, this undoes it
-                if whole is not None:  # each task's mean is over the labels that are there, in the whole batch
+                    terms = (
+                        terms * self.accelerator.num_processes
+                    )  # processes average gradients, this undoes it
+                if (
+                    whole is not None
+                ):  # each task's mean is over the labels that are there, in the whole batch
                     counts = self._counts(y, everywhere=False).to(terms.dtype)
                     terms = terms * (counts / whole.to(terms.dtype).clamp_min(1e-30))
                 loss = terms.sum()
@@ -171,13 +215,19 @@ class Gradients:
 
 
 def _is_plain(accelerator: Accelerator) -> bool:
-    """Whether Accelerate has nothing to do, and need not load 2 s and 40 MB of torch to find that out."""
-    alone = accelerator.distributed_type == DistributedType.NO and accelerator.mixed_precision == "no"
+    """Whether Accelerate has nothing to do, and need not load 2 s and 40 MB of torch to find that
+    out.
+    """
+    alone = (
+        accelerator.distributed_type == DistributedType.NO and accelerator.mixed_precision == "no"
+    )
     return alone and bool(accelerator.state.dynamo_plugin.backend == DynamoBackend.NO)
 
 
 def take_step(optimizer: AnyOptimizer, accelerator: Accelerator) -> None:
-    """Go one step downhill. Accelerate's own step searches for optional packages every time, which takes 0.5 ms."""
+    """Go one step downhill. Accelerate's own step searches for optional packages every time, which
+    takes 0.5 ms.
+    """
     scaler = accelerator.scaler
     if scaler is None:
         optimizer.step()
@@ -188,7 +238,8 @@ def take_step(optimizer: AnyOptimizer, accelerator: Accelerator) -> None:
 
 
 def count_parts(rows: int, part: int) -> int:
-    """Return in how many parts to compute: none larger than ``part`` except to spare a single row being alone.
+    """Return in how many parts to compute: none larger than ``part`` except to spare a single row
+    being alone.
 
     Batch normalization needs two rows.
 
@@ -218,7 +269,8 @@ class LossSum:
     Attributes
     ----------
     steps : int
-        How many finite losses there were; after a stop, the index in the epoch of the batch that failed.
+        How many finite losses there were; after a stop, the index in the epoch of the batch that
+        failed.
     total, last : float
         Their sum, and the last of them.
     """
@@ -235,9 +287,13 @@ class LossSum:
             self.read()
 
     def mean(self, accelerator: Accelerator) -> float:
-        """Return the mean loss of a step over the epoch; with several processes, of the whole batch."""
+        """Return the mean loss of a step over the epoch; with several processes, of the whole
+        batch.
+        """
         self.read()
-        total = torch.tensor([self.total, self.steps], dtype=torch.float32, device=accelerator.device)
+        total = torch.tensor(
+            [self.total, self.steps], dtype=torch.float32, device=accelerator.device
+        )
         summed, count = accelerator.reduce(total, reduction="sum").tolist()
         return float(summed / max(count, 1))
 
@@ -256,15 +312,16 @@ class LossSum:
 class GracefulShutdown:
     """Says after each step whether a checkpoint is due.
 
-    While it is entered, the first Ctrl-C or SIGTERM is only a request: the current step is finished and a checkpoint
-    written, since half a step cannot be resumed. The second acts at once.
+    While it is entered, the first Ctrl-C or SIGTERM is only a request: the current step is finished
+    and a checkpoint written, since half a step cannot be resumed. The second acts at once.
 
     Parameters
     ----------
     seconds : float
         How often a checkpoint is due.
     active : bool
-        Whether there is a folder to write to; if not, nothing is ever due and signals are left alone.
+        Whether there is a folder to write to; if not, nothing is ever due and signals are left
+        alone.
     """
 
     def __init__(self, seconds: float, accelerator: Accelerator, *, active: bool) -> None:
@@ -284,12 +341,16 @@ class GracefulShutdown:
         self._restore_handlers()
 
     def due(self, step: int) -> bool:
-        """Return whether to write a checkpoint after the step of this number; every process gets the same answer."""
+        """Return whether to write a checkpoint after the step of this number; every process gets
+        the same answer.
+        """
         if not self.active or (not self._alone and step % AGREE_EVERY):
             return False
         wanted = self.requested is not None or time.monotonic() >= self._next
         if not self._alone:
-            wants = torch.tensor([float(wanted), float(self.requested or 0)], device=self.accelerator.device)
+            wants = torch.tensor(
+                [float(wanted), float(self.requested or 0)], device=self.accelerator.device
+            )
             anyone, requested = self.accelerator.reduce(wants, reduction="sum").tolist()
             wanted = anyone > 0
             if requested and self.requested is None:

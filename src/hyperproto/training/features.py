@@ -1,4 +1,6 @@
-"""Features that do not change: computed once, kept in the run's folder, and trained on in place of images."""
+"""Features that do not change: computed once, kept in the run's folder, and trained on in place of
+images.
+"""
 
 import hashlib
 import json
@@ -11,6 +13,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 
+from hyperproto._core.errors import InputError
 from hyperproto._core.processes import from_first
 from hyperproto._core.progress import progress_bar
 from hyperproto.data import ImageData, Source, Split
@@ -20,7 +23,6 @@ from hyperproto.training.build import build_data
 from hyperproto.training.checkpoint import write_tensors
 from hyperproto.training.folder import FEATURES
 from hyperproto.training.outputs import network_outputs
-from hyperproto_runtime.errors import InputError
 
 FORMAT = "hyperproto.features/1"
 AT_ONCE = 16  # images; what a CPU's cache holds is faster than more
@@ -38,7 +40,8 @@ def freeze(network: nn.Module, source: Source, data: DataSpec, folder: Path | No
     data : DataSpec
         How they are loaded. They are not varied: each image has one row of features.
     folder : path, optional
-        Of the run. Features found there are used where network and images are the same; else they are written.
+        Of the run. Features found there are used where network and images are the same; else they
+        are written.
     """
     if not isinstance(network, FeatureBackbone):
         got = f'"{getattr(network, "name", type(network).__name__)}"'
@@ -53,8 +56,12 @@ def freeze(network: nn.Module, source: Source, data: DataSpec, folder: Path | No
     return replace(source, train=frozen["train"], test=frozen.get("test"))
 
 
-def _stored(network: FeatureBackbone, source: Source, data: DataSpec, folder: Path | None) -> dict[str, Tensor]:
-    """Return features, and the targets of the images that can be read, from the folder or computed."""
+def _stored(
+    network: FeatureBackbone, source: Source, data: DataSpec, folder: Path | None
+) -> dict[str, Tensor]:
+    """Return features, and the targets of the images that can be read, from the
+    folder or computed.
+    """
     origin = {"features": json.dumps({"format": FORMAT, "origin": _origin(network, source, data)})}
     tensors: dict[str, Tensor] = {}
     if folder is not None and (folder / FEATURES).is_file():  # a pipe would be waited for
@@ -64,7 +71,9 @@ def _stored(network: FeatureBackbone, source: Source, data: DataSpec, folder: Pa
         if _fit(tensors, network, source, data):
             return tensors
         tensors.clear()
-    for part, images in zip(("train", "test"), build_data(replace(data, augment=False), source), strict=True):
+    for part, images in zip(
+        ("train", "test"), build_data(replace(data, augment=False), source), strict=True
+    ):
         if images is not None:
             assert isinstance(images, ImageData)
             tensors[part] = _compute(network, images)
@@ -74,14 +83,24 @@ def _stored(network: FeatureBackbone, source: Source, data: DataSpec, folder: Pa
     return tensors
 
 
-def _fit(tensors: dict[str, Tensor], network: FeatureBackbone, source: Source, data: DataSpec) -> bool:
-    """Whether stored tensors have the names, types and shapes of features of the source and of its targets."""
+def _fit(
+    tensors: dict[str, Tensor], network: FeatureBackbone, source: Source, data: DataSpec
+) -> bool:
+    """Whether stored tensors have the names, types and shapes of features of the source and of its
+    targets.
+    """
     form = {}
     for part, split in (("train", source.train), ("test", source.test)):
         if split is not None:
-            rows = tuple(tensors.get(part, torch.empty(0)).shape[:1]) if data.skip_corrupt else (len(split),)
+            rows = (
+                tuple(tensors.get(part, torch.empty(0)).shape[:1])
+                if data.skip_corrupt
+                else (len(split),)
+            )
             form[part] = (torch.float32, (*rows, network.num_features))
-            form |= {f"{part}.{name}": (target.dtype, rows) for name, target in split.targets.items()}
+            form |= {
+                f"{part}.{name}": (target.dtype, rows) for name, target in split.targets.items()
+            }
     return form == {name: (tensor.dtype, tuple(tensor.shape)) for name, tensor in tensors.items()}
 
 
@@ -91,7 +110,9 @@ def _compute(network: FeatureBackbone, images: ImageData) -> Tensor:
     features = torch.empty(len(images), network.num_features)
     done = 0
     with progress_bar("computing features", len(images)) as bar:
-        for rows, _ in network_outputs(network, images, batch_size=AT_ONCE, device=device, call=network.features):
+        for rows, _ in network_outputs(
+            network, images, batch_size=AT_ONCE, device=device, call=network.features
+        ):
             features[done : done + len(rows)] = rows.cpu()
             done += len(rows)
             bar.update(done)
@@ -99,8 +120,12 @@ def _compute(network: FeatureBackbone, images: ImageData) -> Tensor:
 
 
 def _origin(network: FeatureBackbone, source: Source, data: DataSpec) -> str:
-    """Return a hash of all that decides the features: weights, preparation, pixels or files, targets."""
-    made = hashlib.sha256(json.dumps([source.preprocessing.to_dict(), data.skip_corrupt], sort_keys=True).encode())
+    """Return a hash of all that decides the features: weights, preparation, pixels or files,
+    targets.
+    """
+    made = hashlib.sha256(
+        json.dumps([source.preprocessing.to_dict(), data.skip_corrupt], sort_keys=True).encode()
+    )
     for name, weights in network.state_dict().items():
         if not name.startswith(network.output_prefix):
             made.update(name.encode() + _bytes(weights))

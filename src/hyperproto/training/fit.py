@@ -13,7 +13,13 @@ from accelerate import Accelerator
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, default_collate
 
-from hyperproto._core.checks import check_finite_number, check_finite_rows, check_output_width, choose
+from hyperproto._core.checks import (
+    check_finite_number,
+    check_finite_rows,
+    check_output_width,
+    choose,
+)
+from hyperproto._core.errors import InputError, InputTypeError, arg
 from hyperproto._core.files import as_path
 from hyperproto._core.processes import from_first
 from hyperproto._core.progress import progress_bar
@@ -27,10 +33,14 @@ from hyperproto.spec import ResolvedSettings, RunSpec, TrainSettings
 from hyperproto.training.distributed import GracefulShutdown, accelerator_for, move
 from hyperproto.training.folder import RunFolder
 from hyperproto.training.loop import Callback, EpochLog, Loop
-from hyperproto.training.optimizer import MakeOptimizer, build_optimizer, check_optimizer, describe_optimizer
+from hyperproto.training.optimizer import (
+    MakeOptimizer,
+    build_optimizer,
+    check_optimizer,
+    describe_optimizer,
+)
 from hyperproto.training.outputs import measure
 from hyperproto.training.run import Run, describe_run
-from hyperproto_runtime.errors import InputError, InputTypeError, arg
 
 
 def fit(
@@ -60,48 +70,56 @@ def fit(
     space : OutputSpace
         Gives the loss; its parameters, where it has any, are trained too.
     train, valid : pair (inputs, targets), Arrays, torch Dataset or DataLoader
-        Targets in the form the space takes. Their values are checked once: before the first step where they are
-        in memory, else batch by batch in the first epoch. A DataLoader has its own batches and order, in one process;
-        a stored run then goes on from the start of an epoch.
+        Targets in the form the space takes. Their values are checked once: before the first step
+        where they are in memory, else batch by batch in the first epoch. A DataLoader has its own
+        batches and order, in one process; a stored run then goes on from the start of an epoch.
     settings : TrainSettings, optional
         How to train; what is None in it is chosen by :mod:`hyperproto.defaults`.
     folder : path, optional
         Where to store the run; must not exist or be empty. None writes nothing.
     resume : bool, default False
-        Continue the run in ``folder`` from its last checkpoint, to the same bits as if it had never stopped, given
-        the same number of processes and threads. Weights of ``network`` and ``space`` are overwritten; everything
-        else must be as it was. Where the folder has no run yet, one is started.
+        Continue the run in ``folder`` from its last checkpoint, to the same bits as if it had never
+        stopped, given the same number of processes and threads. Weights of ``network`` and
+        ``space`` are overwritten; everything else must be as it was. Where the folder has no run
+        yet, one is started.
     restore_best : bool, default False
         End with the weights of the best epoch on validation data, instead of the last.
     optimizer : callable from a list of parameters to a torch.optim.Optimizer, optional
-        In place of the settings' gradient descent: ``lambda parameters: torch.optim.AdamW(parameters, lr=1e-3)``.
-        The schedule multiplies the rates of its groups. It is resumed to the same bits, too, given the same function
-        again; another is refused, and so is storing one whose state is not in tensors.
+        In place of the settings' gradient descent: ``lambda parameters:
+        torch.optim.AdamW(parameters, lr=1e-3)``. The schedule multiplies the rates of its groups.
+        It is resumed to the same bits, too, given the same function again; another is refused, and
+        so is storing one whose state is not in tensors.
     callbacks : sequence of callables
-        Each called with a copy of an epoch's record (``epoch``, ``loss``, ``lr``, ``valid``) after the epoch is
-        stored, in every process. Resuming does not repeat calls; changes a callback makes to weights are not stored.
+        Each called with a copy of an epoch's record (``epoch``, ``loss``, ``lr``, ``valid``) after
+        the epoch is stored, in every process. Resuming does not repeat calls; changes a callback
+        makes to weights are not stored.
     checkpoint_seconds : float, default 300
-        How often to write a checkpoint within an epoch; there is one at the end of each. Results do not depend on it.
+        How often to write a checkpoint within an epoch; there is one at the end of each. Results do
+        not depend on it.
     preprocessing : Preprocessing or dict, optional
         What is done to each input; stored with the run.
     spec : RunSpec, optional
         The description from which data, network and space were built; stored with the run.
     progress : bool or "lines", optional
-        Whether to show a progress bar; by default where standard error is a terminal. "lines" prints one line per
-        epoch where it is not.
+        Whether to show a progress bar; by default where standard error is a terminal. "lines"
+        prints one line per epoch where it is not.
     **keywords
-        Fields of :class:`~hyperproto.spec.TrainSettings`, in addition to ``settings`` or instead of it:
-        ``fit(network, space, train, epochs=20, lr=0.01)``.
+        Fields of :class:`~hyperproto.spec.TrainSettings`, in addition to ``settings`` or instead of
+        it: ``fit(network, space, train, epochs=20, lr=0.01)``.
 
     Returns
     -------
     Run
     """
-    given = TrainSettings.from_dict({**({} if settings is None else settings.to_dict()), **keywords})
+    given = TrainSettings.from_dict(
+        {**({} if settings is None else settings.to_dict()), **keywords}
+    )
     _check_arguments(network, space, callbacks, checkpoint_seconds)
     check_optimizer(optimizer, given)
     if resume and folder is None:
-        raise InputError("folder", f"be that of the run to continue with {arg('resume', True)}", "none")
+        raise InputError(
+            "folder", f"be that of the run to continue with {arg('resume', True)}", "none"
+        )
     train_data = as_dataset(train, name="train")
     valid_data = None if valid is None else as_dataset(valid, name="valid")
     _check_values(space, train_data)
@@ -110,7 +128,11 @@ def fit(
     path = None if folder is None else as_path(folder)
     given, example = _first_example(train_data, given, stored=path is not None)
     resolved = resolve_settings(given, space, _length(train_data), kind_of(example, preprocessing))
-    with accelerator_for(resolved.mixed_precision) as accelerator, torch.random.fork_rng(), ExitStack() as opened:
+    with (
+        accelerator_for(resolved.mixed_precision) as accelerator,
+        torch.random.fork_rng(),
+        ExitStack() as opened,
+    ):
         main, device = accelerator.is_main_process, accelerator.device
         network.to(device)
         space.to(device)
@@ -150,7 +172,10 @@ def fit(
         total = resolved.epochs * len(loop.batches)
         first = 0 if checkpoint is None else checkpoint.position[0]
         shutdown = GracefulShutdown(checkpoint_seconds, accelerator, active=path is not None)
-        with progress_bar("training", total, show=None if show == "lines" else show) as bar, shutdown:
+        with (
+            progress_bar("training", total, show=None if show == "lines" else show) as bar,
+            shutdown,
+        ):
             epoch_log = EpochLog(bar, resolved.epochs, lines=show == "lines")
             epoch_log.begin(first)
             loop.train(checkpoint, bar, epoch_log, shutdown)
@@ -161,7 +186,9 @@ def _check_arguments(network: Any, space: Any, callbacks: Any, checkpoint_second
     """Say what has the wrong type before anything is read or built."""
     check_finite_number(checkpoint_seconds, "checkpoint_seconds", at_least=0)
     if not isinstance(callbacks, Sequence) or not all(map(callable, callbacks)):
-        raise InputTypeError("callbacks", "be a list of functions of an epoch's record", type(callbacks).__name__)
+        raise InputTypeError(
+            "callbacks", "be a list of functions of an epoch's record", type(callbacks).__name__
+        )
     if not isinstance(space, OutputSpace) or not isinstance(network, nn.Module):
         given = f"{type(network).__name__} and {type(space).__name__}"
         raise InputTypeError(f"`fit` takes a network, then a space; got {given}.")
@@ -180,16 +207,23 @@ def kind_of(inputs: Any, preprocessing: Any = None) -> InputKind:
 def resolve_settings(
     settings: TrainSettings, space: OutputSpace, num_examples: int, inputs: InputKind
 ) -> ResolvedSettings:
-    """Return the settings with everything chosen: what they leave open follows from the space and the data."""
+    """Return the settings with everything chosen: what they leave open follows from the space and
+    the data.
+    """
     tasks = list(space.tasks.values()) if isinstance(space, TaskSpace) else []
-    classes = sorted((task for task in tasks if isinstance(task, Classes)), key=lambda task: task.num_classes)
+    classes = sorted(
+        (task for task in tasks if isinstance(task, Classes)), key=lambda task: task.num_classes
+    )
     absolute = any(task.loss == "absolute" for task in tasks)
     loss = "conventional, absolute" if absolute else "conventional"
     if isinstance(space, CompositeSpace):
         loss = "composite"
     elif isinstance(space, Sphere):
         loss = classes[-1].loss.name if classes else "absolute" if absolute else "squared_cosine"
-    counts: Any = {"num_classes": classes[-1].num_classes if classes else 0, "num_ranges": len(tasks) - len(classes)}
+    counts: Any = {
+        "num_classes": classes[-1].num_classes if classes else 0,
+        "num_ranges": len(tasks) - len(classes),
+    }
     reduction, lr = choose_rate(loss, inputs, settings.reduction, **counts)
     epochs, batch_size = choose_steps(num_examples, inputs)
     # on a CPU bf16 is slower, and emulated on old graphics cards
@@ -206,7 +240,9 @@ def resolve_settings(
 
 
 def _check_values(space: OutputSpace, data: AnyDataset | None, *, scored: bool = False) -> None:
-    """Check all values once, where they are in memory. Numbers that are only scored may be out of bounds."""
+    """Check all values once, where they are in memory. Numbers that are only scored may be out of
+    bounds.
+    """
     if not isinstance(data, Arrays | ImageData):
         return
     if scored and isinstance(space, TaskSpace):
@@ -223,16 +259,24 @@ def _check_values(space: OutputSpace, data: AnyDataset | None, *, scored: bool =
 
 def _balance(space: OutputSpace, data: AnyDataset) -> None:
     """Count the classes of tasks that weigh them by how rare they are."""
-    if not isinstance(space, TaskSpace) or all(task.class_weight != BALANCED for task in space.tasks.values()):
+    if not isinstance(space, TaskSpace) or all(
+        task.class_weight != BALANCED for task in space.tasks.values()
+    ):
         return
     if not isinstance(data, Arrays | ImageData):
         advice = "Call space.balance(targets) with all targets first."
-        raise InputError("class_weight", "be numbers for data that are not in memory", '"balanced"', advice)
+        raise InputError(
+            "class_weight", "be numbers for data that are not in memory", '"balanced"', advice
+        )
     space.balance(data.targets)
 
 
-def _first_example(data: AnyDataset, settings: TrainSettings, *, stored: bool) -> tuple[TrainSettings, Any]:
-    """Return the settings, with the size of the batches that a loader has, and the first inputs. Shape (1, ...)."""
+def _first_example(
+    data: AnyDataset, settings: TrainSettings, *, stored: bool
+) -> tuple[TrainSettings, Any]:
+    """Return the settings, with the size of the batches that a loader has, and the first inputs.
+    Shape (1, ...).
+    """
     with torch.random.fork_rng():  # from which data may draw
         if isinstance(data, DataLoader):
             return _check_loader(data, settings, stored=stored)
@@ -240,10 +284,16 @@ def _first_example(data: AnyDataset, settings: TrainSettings, *, stored: bool) -
         return settings, rows[0]
 
 
-def _check_loader(loader: DataLoader[Any], settings: TrainSettings, *, stored: bool) -> tuple[TrainSettings, Any]:
+def _check_loader(
+    loader: DataLoader[Any], settings: TrainSettings, *, stored: bool
+) -> tuple[TrainSettings, Any]:
     if settings.batch_size is not None:
-        raise InputError("batch_size", "be left out with a DataLoader, which has its own", settings.batch_size)
-    own = [part for part in (loader, loader.sampler) if getattr(part, "generator", None) is not None]
+        raise InputError(
+            "batch_size", "be left out with a DataLoader, which has its own", settings.batch_size
+        )
+    own = [
+        part for part in (loader, loader.sampler) if getattr(part, "generator", None) is not None
+    ]
     if stored and (own or loader.persistent_workers):
         raise InputError(
             "The DataLoader of a run that is stored",
@@ -252,15 +302,23 @@ def _check_loader(loader: DataLoader[Any], settings: TrainSettings, *, stored: b
         )
     batch = next(iter(loader))
     if not isinstance(batch, list | tuple) or len(batch) != 2:
-        raise InputTypeError("The batches of a DataLoader", "be pairs (inputs, targets)", type(batch).__name__)
+        raise InputTypeError(
+            "The batches of a DataLoader", "be pairs (inputs, targets)", type(batch).__name__
+        )
     return replace(settings, batch_size=loader.batch_size or len(batch[0])), batch[0][:1]
 
 
 @torch.no_grad()
-def _check_outputs(network: nn.Module, space: OutputSpace, inputs: Any, device: torch.device) -> Tensor:
+def _check_outputs(
+    network: nn.Module, space: OutputSpace, inputs: Any, device: torch.device
+) -> Tensor:
     """Try the network on one example, before anything is written; return its output."""
     weight = next(network.parameters(), None)
-    if weight is not None and inputs.is_floating_point() and inputs.dtype == torch.float64 != weight.dtype:
+    if (
+        weight is not None
+        and inputs.is_floating_point()
+        and inputs.dtype == torch.float64 != weight.dtype
+    ):
         raise InputTypeError(
             "The inputs",
             f"have the dtype of the network's weights, {weight.dtype}",
@@ -278,12 +336,22 @@ def _check_outputs(network: nn.Module, space: OutputSpace, inputs: Any, device: 
 
 
 def _check_batches(
-    settings: ResolvedSettings, network: nn.Module, example: Any, data: AnyDataset, accelerator: Accelerator
+    settings: ResolvedSettings,
+    network: nn.Module,
+    example: Any,
+    data: AnyDataset,
+    accelerator: Accelerator,
 ) -> int:
-    """Return how many examples each process must get in a step: 2 where the network cannot train on one, else 1."""
+    """Return how many examples each process must get in a step: 2 where the network cannot train on
+    one, else 1.
+    """
     size, processes, n = settings.batch_size, accelerator.num_processes, _length(data)
     fewest, last = min(size, n) // processes, n % size // processes
-    part = min(fewest, -(-size // (processes * settings.accumulate))) if settings.accumulate > 1 else fewest
+    part = (
+        min(fewest, -(-size // (processes * settings.accumulate)))
+        if settings.accumulate > 1
+        else fewest
+    )
     started = f"{processes} process{'es' * (processes > 1)}"
     got = f"batch_size={size}, {started}, accumulate={settings.accumulate}, {n} examples"
     if fewest == 0:
@@ -305,13 +373,17 @@ def _check_batches(
 
 @torch.no_grad()
 def _needs_two(network: nn.Module, example: Any) -> bool:
-    """Whether the network refuses to train on one example alone; asked of a copy, whose statistics may change."""
+    """Whether the network refuses to train on one example alone; asked of a copy, whose statistics
+    may change.
+    """
     with torch.random.fork_rng():
         try:
             copy.deepcopy(network).train()(example)
         except ValueError as error:
             return "more than 1 value per channel" in str(error)
-        except Exception:  # a network that cannot be copied, or has trouble that training will meet and name
+        except (
+            Exception
+        ):  # a network that cannot be copied, or has trouble that training will meet and name
             return False
     return False
 
@@ -327,13 +399,19 @@ def _check_monitor(
         "restore_best": restore_best or None,
     }.items():
         if not has_valid and value is not None:
-            raise InputError(name, "be left out where there is no validation data to compare epochs by", value)
+            raise InputError(
+                name, "be left out where there is no validation data to compare epochs by", value
+            )
     if settings.monitor is not None:
         predicted: dict[str, Tensor] = {}
-        with suppress(InputError):  # an untrained network may point nowhere; the first epoch will tell
+        with suppress(
+            InputError
+        ):  # an untrained network may point nowhere; the first epoch will tell
             predicted = space.predict_by_task(z)
         if predicted:
-            choose(settings.monitor, measure(space, predicted, predicted), what="measure to monitor")
+            choose(
+                settings.monitor, measure(space, predicted, predicted), what="measure to monitor"
+            )
 
 
 def _length(data: AnyDataset) -> int:

@@ -3,21 +3,26 @@
 It has
 
 - ``spec.json``: the description of the run, before data are read, where it is trained from one,
-- ``config.json``: network, space, settings, sizes of the data, preprocessing, versions; once, and first of all,
+- ``config.json``: network, space, settings, sizes of the data, preprocessing, versions; once, and
+  first of all,
 - ``features.safetensors``: of the images, where they are computed once, and from what,
 - ``prototypes.N.safetensors``: once, one for each class task,
-- ``epochs.jsonl``: one line per epoch; ``times.jsonl``: wall-clock seconds, separately, since everything else is the
+- ``epochs.jsonl``: one line per epoch; ``times.jsonl``: wall-clock seconds, separately, since
+  everything else is the
   same when made again,
-- ``last.safetensors``, ``best.safetensors``: weights after the last epoch, and after the best on validation data,
-- ``checkpoint.safetensors``: the one file that resuming needs, replaced at the end of every epoch and from time to
+- ``last.safetensors``, ``best.safetensors``: weights after the last epoch, and after the best on
+  validation data,
+- ``checkpoint.safetensors``: the one file that resuming needs, replaced at the end of every epoch
+  and from time to
   time within one; weights, momentum, random numbers, position and history from the same moment,
 - ``metrics.json``: the last measures, when training is finished,
 - ``calibration.json``: what turns scores into probabilities, where the run was calibrated,
 - ``failed_batch.safetensors``: where a loss was not finite.
 
-Every file is written under a temporary name and renamed, except that lines are appended; resuming writes those again
-from the checkpoint's history. The first checkpoint is written before the first step; a run without one starts again.
-Numbers and text only: loading one never runs or imports anything a file names.
+Every file is written under a temporary name and renamed, except that lines are appended; resuming
+writes those again from the checkpoint's history. The first checkpoint is written before the first
+step; a run without one starts again. Numbers and text only: loading one never runs or imports
+anything a file names.
 """
 
 from collections.abc import Iterator
@@ -31,6 +36,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
+from hyperproto._core.errors import InputError, NonFiniteLossError, StorageError, arg
 from hyperproto._core.files import (
     append_json_line,
     new_folder,
@@ -49,7 +55,6 @@ from hyperproto.spec import RunSpec
 from hyperproto.training.checkpoint import Checkpoint, read_checkpoint, weights_of, write_tensors
 from hyperproto.training.load import read_config, read_run
 from hyperproto.training.run import FORMAT, EpochTime, Run, best_epoch, out_of_patience
-from hyperproto_runtime.errors import InputError, NonFiniteLossError, StorageError, arg
 
 CHECKPOINT = "checkpoint.safetensors"
 SPEC = "spec.json"
@@ -71,7 +76,9 @@ class RunFolder(PathLike[str]):
 
     @contextmanager
     def owned(self) -> Iterator[None]:
-        """Keep other processes and threads from opening the folder while the block lasts; blocks may be nested."""
+        """Keep other processes and threads from opening the folder while the block lasts; blocks
+        may be nested.
+        """
         with nullcontext() if self._is_owned else owning(self.path):
             before, self._is_owned = self._is_owned, True
             try:
@@ -79,8 +86,11 @@ class RunFolder(PathLike[str]):
             finally:
                 self._is_owned = before
 
-    def open(self, config: dict[str, Any], space: OutputSpace, *, resume: bool) -> Checkpoint | None:
-        """Start a run, or return the moment to continue from; None where the first step is still to come.
+    def open(
+        self, config: dict[str, Any], space: OutputSpace, *, resume: bool
+    ) -> Checkpoint | None:
+        """Start a run, or return the moment to continue from; None where the first step is still to
+        come.
 
         Until :meth:`close` no other process can open the folder.
         """
@@ -88,7 +98,10 @@ class RunFolder(PathLike[str]):
             take_folder(self.path)
         self._opened.enter_context(self.owned())
         if resume and (self.path / "config.json").is_file():
-            stored, given = read_config(self.path), plain(config)  # tuples become lists, as on their way to the file
+            stored, given = (
+                read_config(self.path),
+                plain(config),
+            )  # tuples become lists, as on their way to the file
             for part in COMPARED:
                 check_same(self.path, part, stored.get(part), given.get(part))
             if (self.path / CHECKPOINT).is_file():
@@ -114,7 +127,11 @@ class RunFolder(PathLike[str]):
         last = len(run.history) - 1
         for name in ["last", "best"] if best_epoch(run.history, run.monitor) == last else ["last"]:
             with self._explained():
-                write_tensors(self.path / f"{name}.safetensors", weights_of(run.network, run.space), format=FORMAT)
+                write_tensors(
+                    self.path / f"{name}.safetensors",
+                    weights_of(run.network, run.space),
+                    format=FORMAT,
+                )
         with self._explained():
             append_json_line(self.path / "epochs.jsonl", run.history[-1])
             append_json_line(self.path / "times.jsonl", times)
@@ -134,7 +151,11 @@ class RunFolder(PathLike[str]):
         """Forget lines about epochs after a checkpoint, and files that were never finished."""
         epoch, _ = checkpoint.position
         self._remember(checkpoint)
-        times = [line for line in read_records(EpochTime, self.path / "times.jsonl") if line["epoch"] < epoch]
+        times = [
+            line
+            for line in read_records(EpochTime, self.path / "times.jsonl")
+            if line["epoch"] < epoch
+        ]
         with self._explained():
             write_json_lines(self.path / "epochs.jsonl", checkpoint.state["history"])
             write_json_lines(self.path / "times.jsonl", times)
@@ -160,7 +181,10 @@ class RunFolder(PathLike[str]):
 def prototype_files(folder: Path, space: OutputSpace) -> dict[Path, Prototypes]:
     """Return the prototypes of each class task of a space by their files in the folder of a run."""
     placed = space.prototypes_by_task().values()
-    return {folder / f"prototypes.{index}.safetensors": prototypes for index, prototypes in enumerate(placed)}
+    return {
+        folder / f"prototypes.{index}.safetensors": prototypes
+        for index, prototypes in enumerate(placed)
+    }
 
 
 def _check_prototypes(folder: Path, space: OutputSpace) -> None:
@@ -180,28 +204,42 @@ def check_same(folder: Path, name: str, before: Any, now: Any) -> None:
     if found := _first_difference(before, now, name):
         name, before, now = found
         advice = "Choose another folder for another run."
-        raise InputError(f'"{folder}"', f"be resumed as it was started, with {name}={before!r}", repr(now), advice)
+        raise InputError(
+            f'"{folder}"',
+            f"be resumed as it was started, with {name}={before!r}",
+            repr(now),
+            advice,
+        )
 
 
 def _first_difference(before: Any, now: Any, name: str) -> tuple[str, Any, Any] | None:
-    """Return the name of the first value that differs and both values; names lead through dicts and lists."""
+    """Return the name of the first value that differs and both values; names lead through dicts and
+    lists.
+    """
     if isinstance(before, dict) and isinstance(now, dict):
         pairs = [(str(key), before.get(key), now.get(key)) for key in before | now]
     elif isinstance(before, list) and isinstance(now, list) and len(before) == len(now):
         pairs = [(str(index), *pair) for index, pair in enumerate(zip(before, now, strict=True))]
     else:
         return None if before == now else (name, before, now)
-    found = (_first_difference(old, new, key if name == "settings" else f"{name}.{key}") for key, old, new in pairs)
+    found = (
+        _first_difference(old, new, key if name == "settings" else f"{name}.{key}")
+        for key, old, new in pairs
+    )
     return next((difference for difference in found if difference), None)
 
 
 def claim_folder(name: str, root: Path = Path("runs")) -> Path:
-    """Create and return ``root/name-1``, or the first number that is free; two commands never get the same."""
+    """Create and return ``root/name-1``, or the first number that is free; two commands never get
+    the same.
+    """
     try:
         root.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         advice = f"Choose another folder with {arg('folder', 'RUN')}."
-        raise InputError(f'"{root}"', "be a folder that can be created", error.strerror, advice) from None
+        raise InputError(
+            f'"{root}"', "be a folder that can be created", error.strerror, advice
+        ) from None
     number = 1
     while True:
         with suppress(FileExistsError):
@@ -212,10 +250,12 @@ def claim_folder(name: str, root: Path = Path("runs")) -> Path:
 
 @contextmanager
 def run_started(store: RunFolder | None, spec: RunSpec) -> Iterator[None]:
-    """Write the description of a run before anything that takes time; take it back where the block fails early.
+    """Write the description of a run before anything that takes time; take it back where the block
+    fails early.
 
-    A process that is killed leaves a folder that can be resumed; one that meets a mistake leaves none, or what a run
-    that was killed had left before. Until the end of the block no other process can open the folder.
+    A process that is killed leaves a folder that can be resumed; one that meets a mistake leaves
+    none, or what a run that was killed had left before. Until the end of the block no other process
+    can open the folder.
     """
     if store is None or not is_first():
         yield
@@ -249,7 +289,8 @@ def stored_position(folder: Path) -> tuple[int, int] | None:
 
 
 def extend_run(folder: Path, epochs: int) -> None:
-    """Have a run train for more epochs than it has; what was measured at its end is no longer true, and removed.
+    """Have a run train for more epochs than it has; what was measured at its end is no longer true,
+    and removed.
 
     A calibration is recognized as that of other weights by itself.
     """
@@ -275,7 +316,9 @@ def stored_spec(folder: Path) -> RunSpec:
         spec = read_run(folder).spec
         if spec is None:
             advice = "Resume it as it was started: fit(..., resume=True)."
-            raise InputError(f'"{folder}"', "be trained from a description to be resumed", "a run of fit", advice)
+            raise InputError(
+                f'"{folder}"', "be trained from a description to be resumed", "a run of fit", advice
+            )
         return spec
     if not (folder / SPEC).is_file():
         read_config(folder)  # or an error: there is none
@@ -283,9 +326,11 @@ def stored_spec(folder: Path) -> RunSpec:
 
 
 def take_folder(folder: Path) -> None:
-    """Create a folder for a run; one may be there, with the description of a run that was killed before its config.
+    """Create a folder for a run; one may be there, with the description of a run that was killed
+    before its config.
 
-    Checks first: where anything else is in the folder, it is refused and nothing is removed but leftovers in a run.
+    Checks first: where anything else is in the folder, it is refused and nothing is removed but
+    leftovers in a run.
     """
     started = (folder / SPEC).exists()
     if started:
@@ -310,12 +355,17 @@ def _is_features(path: Path) -> bool:
     """Whether a file holds features that a run wrote."""
     if path.is_file():  # a pipe would be waited for
         with suppress(OSError, SafetensorError), safe_open(path, "pt") as file:
-            return any("hyperproto.features/" in value for value in (file.metadata() or {}).values())
+            return any(
+                "hyperproto.features/" in value for value in (file.metadata() or {}).values()
+            )
     return False
 
 
-def explain_failure(error: NonFiniteLossError, ids: Tensor, batch: Any, folder: Path | None) -> NonFiniteLossError:
-    """Save a batch whose loss is not finite where there is a folder, and return the error with what is known added.
+def explain_failure(
+    error: NonFiniteLossError, ids: Tensor, batch: Any, folder: Path | None
+) -> NonFiniteLossError:
+    """Save a batch whose loss is not finite where there is a folder, and return the error with what
+    is known added.
 
     ``ids`` are the rows of the data set that the batch was made of, shape (n,).
     """
@@ -325,8 +375,17 @@ def explain_failure(error: NonFiniteLossError, ids: Tensor, batch: Any, folder: 
         path = folder / "failed_batch.safetensors"
         tensors = {"ids": ids.contiguous()}
         for name, part in zip(("inputs", "targets"), batch, strict=True):
-            named = {name: part} if isinstance(part, Tensor) else {f"{name}.{key}": t for key, t in part.items()}
-            tensors |= {key: tensor.detach().cpu().to_dense().clone().contiguous() for key, tensor in named.items()}
+            named = (
+                {name: part}
+                if isinstance(part, Tensor)
+                else {f"{name}.{key}": t for key, t in part.items()}
+            )
+            tensors |= {
+                key: tensor.detach().cpu().to_dense().clone().contiguous()
+                for key, tensor in named.items()
+            }
         write_tensors(path, tensors)
         known += f', saved in "{path}"'
-    return NonFiniteLossError(error.argument, advice=f"{known}. Lower lr, or search them for NaN and huge values.")
+    return NonFiniteLossError(
+        error.argument, advice=f"{known}. Lower lr, or search them for NaN and huge values."
+    )

@@ -1,7 +1,9 @@
-"""What a run's folder says, and its network and space read back from it; a folder is not to be trusted.
+"""What a run's folder says, and its network and space read back from it; a folder is not to be
+trusted.
 
-A config comes from wherever the folder came from. It can name a network of ours and give it numbers, no more; numbers
-that ask for more memory than the weights next to them account for are refused before any is taken.
+A config comes from wherever the folder came from. It can name a network of ours and give it
+numbers, no more; numbers that ask for more memory than the weights next to them account for are
+refused before any is taken.
 """
 
 from collections.abc import Iterator
@@ -15,18 +17,18 @@ import torch
 from torch import nn
 
 from hyperproto._core.checks import choose
+from hyperproto._core.errors import HyperprotoError, InputError, MissingDataError
 from hyperproto._core.files import as_path, read_json, read_records
+from hyperproto._core.schema import read_plain, typed
 from hyperproto.baselines import space_from_dict
 from hyperproto.models import create_backbone
 from hyperproto.prototypes import Prototypes
+from hyperproto.runtime.model import is_model
 from hyperproto.spaces import OutputSpace
 from hyperproto.spec import RunSpec
 from hyperproto.training.checkpoint import fill_weights, read_tensors
 from hyperproto.training.distributed import use_channels_last
 from hyperproto.training.run import FORMAT, EpochRecord, RunConfig, best_epoch
-from hyperproto_runtime.errors import HyperprotoError, InputError, MissingDataError
-from hyperproto_runtime.model import is_model
-from hyperproto_runtime.schema import read_plain, typed
 
 CALIBRATION = "calibration.json"
 MOST = 2**24  # of any whole number: classes, columns, dimensions
@@ -66,14 +68,18 @@ class RunRecord:
 
     @property
     def spec(self) -> RunSpec | None:
-        """The description from which data and network can be built again; None for a run of ``fit`` alone."""
+        """The description from which data and network can be built again; None for a run of ``fit``
+        alone.
+        """
         stored = self.config.get("spec")
         if stored is None:
             return None
         try:
             return RunSpec.from_dict(stored)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise InputError(f'The description of the run in "{self.folder}"', "be complete", error) from None
+            raise InputError(
+                f'The description of the run in "{self.folder}"', "be complete", error
+            ) from None
 
     @property
     def finished(self) -> bool:
@@ -88,14 +94,18 @@ class RunRecord:
 
 
 def read_run(folder: str | Path) -> RunRecord:
-    """Read what a run's folder says: its config, its epochs so far and, where it is finished, its measures."""
+    """Read what a run's folder says: its config, its epochs so far and, where it is finished, its
+    measures.
+    """
     folder = as_path(folder)
     metrics = folder / "metrics.json"
     return RunRecord(
         folder,
         read_config(folder),
         read_records(EpochRecord, folder / "epochs.jsonl"),
-        typed(read_json(metrics), dict[str, Real | None], f'"{metrics}"') if metrics.is_file() else None,
+        typed(read_json(metrics), dict[str, Real | None], f'"{metrics}"')
+        if metrics.is_file()
+        else None,
     )
 
 
@@ -107,14 +117,22 @@ def read_config(folder: Path) -> dict[str, Any]:
             got = "an exported model"
             advice = "hyperproto predict takes it, and hyperproto.runtime.Predictor in Python."
         elif (folder / "estimator.json").is_file():
-            got, advice = "a saved estimator", "hyperproto export takes it, and hyperproto.load in Python."
+            got, advice = (
+                "a saved estimator",
+                "hyperproto export takes it, and hyperproto.load in Python.",
+            )
         raise MissingDataError(f'"{folder}"', "hold a run", got, advice)
     config = read_json(folder / "config.json")
     found = config.get("format") if isinstance(config, dict) else None
     if found != FORMAT:
         known = str(found) in ("hyperproto.run/1", "hyperproto.run/2")
         advice = f"Convert it: python tools/convert_runs.py {folder}" if known else ""
-        raise InputError(f'"{folder}"', f"be a run of format {FORMAT}", found or "a config without a format", advice)
+        raise InputError(
+            f'"{folder}"',
+            f"be a run of format {FORMAT}",
+            found or "a config without a format",
+            advice,
+        )
     read_plain(RunConfig, config, f'"{folder / "config.json"}"')
     return dict(config)
 
@@ -133,7 +151,8 @@ def load(
     network: nn.Module | None = None,
     space: OutputSpace | None = None,
 ) -> Loaded:
-    """Give back a run's network and space: ``network, space = hp.load("runs/digits")``. Nothing is placed again.
+    """Give back a run's network and space: ``network, space = hp.load("runs/digits")``. Nothing is
+    placed again.
 
     Parameters
     ----------
@@ -142,7 +161,8 @@ def load(
     which : {"last", "best"}
         The weights after the last epoch, or after the best one on validation data.
     network : nn.Module, optional
-        Needed only for a network that is not of this library: build it as for training; its weights are filled in.
+        Needed only for a network that is not of this library: build it as for training; its weights
+        are filled in.
     space : OutputSpace, optional
         Needed only for a space that is not of this library.
     """
@@ -151,24 +171,36 @@ def load(
     read_config(folder)  # where there is no run at all, that is what to say
     path = folder / f"{which}.safetensors"
     if not path.is_file():
-        reason = "stopped before its first epoch ended" if which == "last" else "had no validation data"
-        raise MissingDataError(f'"{path}"', "hold weights", "no such file", f"The run may have {reason}.")
+        reason = (
+            "stopped before its first epoch ended" if which == "last" else "had no validation data"
+        )
+        raise MissingDataError(
+            f'"{path}"', "hold weights", "no such file", f"The run may have {reason}."
+        )
     built = rebuild(folder, network=network, space=space)
     fill_weights(built.network, built.space, read_tensors(path))
     return Loaded(built.network.eval(), built.space)
 
 
-def rebuild(folder: str | Path, *, network: nn.Module | None = None, space: OutputSpace | None = None) -> Loaded:
-    """Build a run's network and space as :func:`load` does, with fresh weights: what resuming a run starts from."""
+def rebuild(
+    folder: str | Path, *, network: nn.Module | None = None, space: OutputSpace | None = None
+) -> Loaded:
+    """Build a run's network and space as :func:`load` does, with fresh weights: what resuming a run
+    starts from.
+    """
     folder = as_path(folder)
     config = read_config(folder)
     if network is None:
         if config["network"] is None:
-            raise InputError("network", f'be given for "{folder}", whose network is not one of hyperproto.models')
+            raise InputError(
+                "network", f'be given for "{folder}", whose network is not one of hyperproto.models'
+            )
         network = stored_network(config["network"], folder)
     if space is None:
         if config["space"] is None:
-            raise InputError("space", f'be given for "{folder}", whose space is not one of hyperproto')
+            raise InputError(
+                "space", f'be given for "{folder}", whose space is not one of hyperproto'
+            )
         space = stored_space(config["space"], folder)
     use_channels_last(network)
     return Loaded(network, space)
@@ -214,16 +246,27 @@ def _check_numbers(value: Any, what: str) -> None:
 
 
 def _check_size(described: dict[str, Any], folder: Path) -> None:
-    """Build the network without memory first, and compare it with the weights that are to be filled in."""
-    stored = max((path.stat().st_size for name in WEIGHTS if (path := folder / name).is_file()), default=None)
+    """Build the network without memory first, and compare it with the weights that are to be filled
+    in.
+    """
+    stored = max(
+        (path.stat().st_size for name in WEIGHTS if (path := folder / name).is_file()), default=None
+    )
     if stored is None:
         return
     skeleton: nn.Module | None = None
-    with torch.device("meta"), suppress(NotImplementedError):  # some of timm's and torchvision's need real numbers
+    with (
+        torch.device("meta"),
+        suppress(NotImplementedError),
+    ):  # some of timm's and torchvision's need real numbers
         skeleton = create_backbone(**described)
     needed = 0 if skeleton is None else sum(weights.numel() for weights in skeleton.parameters())
     if needed > stored:  # a number takes a byte at the very least
-        raise InputError("The network", f"have fewer weights than the {stored:,} bytes of its files", f"{needed:,}")
+        raise InputError(
+            "The network",
+            f"have fewer weights than the {stored:,} bytes of its files",
+            f"{needed:,}",
+        )
 
 
 @contextmanager
@@ -233,7 +276,17 @@ def _explained(folder: Path, what: str) -> Iterator[None]:
         yield
     except (HyperprotoError, OSError) as error:
         raise type(error)(f'The {what} of "{folder}" cannot be built. {error}') from None
-    except (AttributeError, ArithmeticError, LookupError, MemoryError, RuntimeError, TypeError, ValueError) as error:
+    except (
+        AttributeError,
+        ArithmeticError,
+        LookupError,
+        MemoryError,
+        RuntimeError,
+        TypeError,
+        ValueError,
+    ) as error:
         reason = str(error).splitlines()[0] if str(error) else "no reason given"
         got, advice = f"{type(error).__name__}: {reason}", "It may have been edited."
-        raise InputError(f'The {what} of "{folder}"', "be what its config.json can build", got, advice) from None
+        raise InputError(
+            f'The {what} of "{folder}"', "be what its config.json can build", got, advice
+        ) from None

@@ -1,4 +1,6 @@
-"""The training loop, where everything is checked by now, and what people see of it while it runs."""
+"""The training loop, where everything is checked by now, and what people see of
+it while it runs.
+"""
 
 import copy
 import time
@@ -11,12 +13,19 @@ from typing import Any, TypeAlias
 from accelerate import Accelerator
 from torch import Tensor
 
+from hyperproto._core.errors import InputError, NonFiniteLossError, arg
 from hyperproto._core.processes import derive_seed, from_first
 from hyperproto._core.progress import ProgressBar
 from hyperproto.data import Arrays, Batches, ImageData
 from hyperproto.data.batches import AnyDataset, index_targets
 from hyperproto.spec import SCHEDULES, ResolvedSettings
-from hyperproto.training.checkpoint import Checkpoint, TrainState, fill_weights, read_tensors, weights_of
+from hyperproto.training.checkpoint import (
+    Checkpoint,
+    TrainState,
+    fill_weights,
+    read_tensors,
+    weights_of,
+)
 from hyperproto.training.distributed import (
     GracefulShutdown,
     Gradients,
@@ -31,7 +40,6 @@ from hyperproto.training.folder import RunFolder, explain_failure
 from hyperproto.training.optimizer import AnyOptimizer
 from hyperproto.training.outputs import evaluate
 from hyperproto.training.run import Run, best_epoch, describe_measures, out_of_patience
-from hyperproto_runtime.errors import InputError, NonFiniteLossError, arg
 
 Callback: TypeAlias = Callable[[dict[str, Any]], object]
 LINES = 30  # about epochs, where there is no bar
@@ -61,16 +69,20 @@ class EpochLog:
             print(f"{line}  ({time.monotonic() - self.started:.0f} s)", flush=True)
 
     def _is_printed(self, done: int) -> bool:
-        """Return whether an epoch gets a line where there is no bar: of many, LINES at most, evenly and the last."""
+        """Return whether an epoch gets a line where there is no bar: of many, LINES at most, evenly
+        and the last.
+        """
         every = -(-self.epochs // LINES)
         return done in (1, self.epochs) or done % every == 0
 
 
 @dataclass(eq=False)
 class Loop:
-    """Trains one run in place, on a machine, in a folder that only the first process has a ``store`` for.
+    """Trains one run in place, on a machine, in a folder that only the first process has a
+    ``store`` for.
 
-    Each process must get ``min_rows`` examples in a step; ``restore_best`` ends with the weights of the best epoch.
+    Each process must get ``min_rows`` examples in a step; ``restore_best`` ends with the weights of
+    the best epoch.
     """
 
     run: Run
@@ -86,28 +98,51 @@ class Loop:
     restore_best: bool = False
 
     def __post_init__(self) -> None:
-        network, space, settings, machine = self.run.network, self.run.space, self.settings, self.accelerator
+        network, space, settings, machine = (
+            self.run.network,
+            self.run.space,
+            self.settings,
+            self.accelerator,
+        )
         self.channels_last = use_channels_last(network)
         self.gradients = Gradients(network, space, settings, machine)
-        self.rates = [float(group["lr"]) for group in self.optimizer.param_groups]  # the schedule multiplies each
-        share = {"rank": machine.process_index, "world": machine.num_processes, "least": self.min_rows}
-        self.batches = Batches(self.data, settings.batch_size, shuffle=True, seed=settings.seed, **share)
+        self.rates = [
+            float(group["lr"]) for group in self.optimizer.param_groups
+        ]  # the schedule multiplies each
+        share = {
+            "rank": machine.process_index,
+            "world": machine.num_processes,
+            "least": self.min_rows,
+        }
+        self.batches = Batches(
+            self.data, settings.batch_size, shuffle=True, seed=settings.seed, **share
+        )
         self.best: dict[str, Tensor] | None = None
         self._advice = f"Continue with resume=True, or: hyperproto train --resume {self.folder}"
 
     @cached_property
     def state(self) -> TrainState:
         """What a checkpoint stores."""
-        return TrainState(self.run.network, self.run.space, self.optimizer, self.accelerator, self.settings.seed)
+        return TrainState(
+            self.run.network, self.run.space, self.optimizer, self.accelerator, self.settings.seed
+        )
 
     def train(
-        self, checkpoint: Checkpoint | None, bar: ProgressBar, log: EpochLog, shutdown: GracefulShutdown
+        self,
+        checkpoint: Checkpoint | None,
+        bar: ProgressBar,
+        log: EpochLog,
+        shutdown: GracefulShutdown,
     ) -> None:
-        """Train from the start, or from a checkpoint on, to the last epoch or as long as patience lasts."""
+        """Train from the start, or from a checkpoint on, to the last epoch or as long as patience
+        lasts.
+        """
         first, start = (0, 0) if checkpoint is None else checkpoint.position
         note = None
         if checkpoint is None:
-            self._save(None, 0, 0, shutdown)  # from here on the run can be resumed, initial weights included
+            self._save(
+                None, 0, 0, shutdown
+            )  # from here on the run can be resumed, initial weights included
         else:
             self.run.history[:] = checkpoint.state["history"]
             note = _note_on_machine(checkpoint, self.state.machine)
@@ -121,18 +156,25 @@ class Loop:
             if note is not None:
                 record["note"], note = note, None
             self.run.history.append(record)
-            if self.restore_best and best_epoch(self.run.history, self.settings.monitor) == len(self.run.history) - 1:
+            if (
+                self.restore_best
+                and best_epoch(self.run.history, self.settings.monitor) == len(self.run.history) - 1
+            ):
                 self.best = weights_of(self.run.network, self.run.space)
             steps = len(self.batches) - (0 if within is None else start)
             times = {"epoch": epoch, "steps": steps, "seconds": time.perf_counter() - started}
-            if self.store is not None:  # what is written before the checkpoint is written again if that is missing
+            if (
+                self.store is not None
+            ):  # what is written before the checkpoint is written again if that is missing
                 self.store.end_epoch(self.run, times)
             log.add(record)
             self._save(None, epoch + 1, 0, shutdown)
             for callback in self.callbacks:
                 callback(copy.deepcopy(record))
             shutdown.stop_if_requested(f"Stopped after epoch {epoch + 1}. {self._advice}")
-        if self.restore_best and self.best is None and self.folder is not None:  # of an epoch before it was resumed
+        if (
+            self.restore_best and self.best is None and self.folder is not None
+        ):  # of an epoch before it was resumed
             self.best = from_first(partial(read_tensors, self.folder / "best.safetensors"))
         if self.best is not None:
             fill_weights(self.run.network, self.run.space, self.best)
@@ -142,14 +184,20 @@ class Loop:
     def _train_epoch(
         self, epoch: int, within: Checkpoint | None, bar: ProgressBar, shutdown: GracefulShutdown
     ) -> dict[str, Any]:
-        """Train for one epoch, or for what is left of it after a checkpoint within; return its record."""
+        """Train for one epoch, or for what is left of it after a checkpoint within; return its
+        record.
+        """
         network, space, device = self.run.network, self.run.space, self.accelerator.device
-        seed_draws(derive_seed(self.settings.seed, "epoch", epoch, self.accelerator.process_index), device)
+        seed_draws(
+            derive_seed(self.settings.seed, "epoch", epoch, self.accelerator.process_index), device
+        )
         space.begin_epoch(epoch)
         network.train()
         losses = LossSum(epoch, every=1 if device.type == "cpu" else 50)
         if within is not None:
-            self.state.restore(within, losses)  # after the hook above, which was called at the start of the epoch
+            self.state.restore(
+                within, losses
+            )  # after the hook above, which was called at the start of the epoch
         start = 0 if within is None else within.position[1]
         steps, step, batch = len(self.batches), -1, None
         unchecked = epoch == 0 and not isinstance(self.batches.data, Arrays | ImageData)
@@ -167,21 +215,28 @@ class Loop:
                 space.observe(z, targets)
                 done = epoch * steps + step + 1
                 if done == 1 and self.folder is not None:
-                    self.state.optimizer_tensors()  # what cannot be stored is refused now, not after an epoch
+                    # what cannot be stored is refused now, not after an epoch
+                    self.state.optimizer_tensors()
                 if bar.shown:
                     note = f"loss {losses.last:.4f}  {describe_measures(self.run.metrics)}"
-                    bar.update(done, description=f"epoch {epoch + 1}/{self.settings.epochs}", note=note)
+                    bar.update(
+                        done, description=f"epoch {epoch + 1}/{self.settings.epochs}", note=note
+                    )
                 if shutdown.due(done):
                     if not self.batches.own_order:
                         self._save(losses, epoch, step + 1, shutdown)
-                    shutdown.stop_if_requested(f"Stopped in epoch {epoch + 1} after step {step + 1}. {self._advice}")
+                    shutdown.stop_if_requested(
+                        f"Stopped in epoch {epoch + 1} after step {step + 1}. {self._advice}"
+                    )
             mean = losses.mean(self.accelerator)
         except NonFiniteLossError as error:
             if self.batches.own_order:
                 raise
             if losses.steps != step:  # noticed late: the batch is made again
                 batch = next(self.batches.epoch(epoch, start=losses.steps))
-            raise explain_failure(error, self.batches.ids(epoch)[losses.steps], batch, self.folder) from None
+            raise explain_failure(
+                error, self.batches.ids(epoch)[losses.steps], batch, self.folder
+            ) from None
         # the rate is computed, not read off the optimizer: resuming after the last step takes none
         rate = self.rates[0] * self._scale(epoch, steps - 1)
         return {"epoch": epoch, "loss": mean, "lr": rate, "valid": self._validate()}
@@ -213,9 +268,17 @@ class Loop:
             return {}
         share_buffers(self.run.network, self.accelerator)
         size = self.settings.validation_batch_size
-        return evaluate(self.run.network, self.run.space, self.valid, batch_size=size, accelerator=self.accelerator)
+        return evaluate(
+            self.run.network,
+            self.run.space,
+            self.valid,
+            batch_size=size,
+            accelerator=self.accelerator,
+        )
 
-    def _save(self, losses: LossSum | None, epoch: int, step: int, shutdown: GracefulShutdown) -> None:
+    def _save(
+        self, losses: LossSum | None, epoch: int, step: int, shutdown: GracefulShutdown
+    ) -> None:
         """Write a checkpoint where there is a folder; every process takes part."""
         if self.folder is None:
             return
@@ -226,9 +289,17 @@ class Loop:
 
 
 def _note_on_machine(checkpoint: Checkpoint, machine: dict[str, Any]) -> str | None:
-    """Return what a record should say about a run that continues on another machine than it started on."""
+    """Return what a record should say about a run that continues on another machine than it started
+    on.
+    """
     before = checkpoint.state["machine"]
     changed = [
-        f"{name}={now} instead of {before.get(name)}" for name, now in machine.items() if before.get(name) != now
+        f"{name}={now} instead of {before.get(name)}"
+        for name, now in machine.items()
+        if before.get(name) != now
     ]
-    return f"continued with {', '.join(changed)}: equal to an unbroken run only to rounding" if changed else None
+    return (
+        f"continued with {', '.join(changed)}: equal to an unbroken run only to rounding"
+        if changed
+        else None
+    )

@@ -10,16 +10,17 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 from torch.optim.sgd import sgd
 
+from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto.defaults import MOMENTUM
 from hyperproto.spec import ResolvedSettings, TrainSettings
-from hyperproto_runtime.errors import InputError, InputTypeError
 
 
 class GradientDescent:
-    """Stochastic gradient descent with momentum, by the function that takes the steps of ``torch.optim.SGD``.
+    """Stochastic gradient descent with momentum, by the function that takes the steps of
+    ``torch.optim.SGD``.
 
-    Any ``torch.optim.Optimizer`` loads torch's compiler when it is made, which takes longer than a small fit and that
-    nothing here uses (``python -m benchmarks startup``).
+    Any ``torch.optim.Optimizer`` loads torch's compiler when it is made, which takes longer than a
+    small fit and that nothing here uses (``python -m benchmarks startup``).
     """
 
     def __init__(self, parameters: list[nn.Parameter], **options: float) -> None:
@@ -35,7 +36,10 @@ class GradientDescent:
         options = {name: value for name, value in group.items() if name != "params"}
         gradients = [parameter.grad for parameter in moved]
         sgd(moved, gradients, buffers, **options, dampening=0, nesterov=False, maximize=False)
-        self.state |= {parameter: {"momentum_buffer": each} for parameter, each in zip(moved, buffers, strict=True)}
+        self.state |= {
+            parameter: {"momentum_buffer": each}
+            for parameter, each in zip(moved, buffers, strict=True)
+        }
 
     def zero_grad(self) -> None:
         """Forget the gradients."""
@@ -61,42 +65,66 @@ EXAMPLE = "Pass a function of parameters: lambda parameters: torch.optim.AdamW(p
 
 
 def check_optimizer(make: Any, settings: TrainSettings) -> None:
-    """Say before anything is built that an optimizer is none, or that settings would be ignored next to it."""
+    """Say before anything is built that an optimizer is none, or that settings would be ignored
+    next to it.
+    """
     if make is None:
         return
     if not callable(make):
-        raise InputTypeError("optimizer", "be a function that makes one", type(make).__name__, f"{EXAMPLE}.")
+        raise InputTypeError(
+            "optimizer", "be a function that makes one", type(make).__name__, f"{EXAMPLE}."
+        )
     own = {"lr": None, "momentum": MOMENTUM, "weight_decay": None}
     for name, default in own.items():
         if getattr(settings, name) != default:
-            raise InputError(name, "be left out with `optimizer`, which has its own", getattr(settings, name))
+            raise InputError(
+                name, "be left out with `optimizer`, which has its own", getattr(settings, name)
+            )
 
 
 def build_optimizer(
     make: MakeOptimizer | None, network: nn.Module, space: nn.Module, settings: ResolvedSettings
 ) -> AnyOptimizer:
-    """Return the optimizer of all parameters of a network and a space, by default that of the settings."""
+    """Return the optimizer of all parameters of a network and a space, by default that of the
+    settings.
+    """
     parameters = list(nn.ModuleList([network, space]).parameters())
     if make is None:
-        options = {"lr": settings.lr, "momentum": settings.momentum, "weight_decay": settings.weight_decay}
+        options = {
+            "lr": settings.lr,
+            "momentum": settings.momentum,
+            "weight_decay": settings.weight_decay,
+        }
         return GradientDescent(parameters, **options)
     built = make([parameter for parameter in parameters if parameter.requires_grad])
     if not isinstance(built, Optimizer):
-        raise InputTypeError("optimizer", "return a torch.optim.Optimizer", type(built).__name__, f"{EXAMPLE}.")
+        raise InputTypeError(
+            "optimizer", "return a torch.optim.Optimizer", type(built).__name__, f"{EXAMPLE}."
+        )
     closure = inspect.signature(type(built).step).parameters.get("closure")
     if closure is not None and closure.default is inspect.Parameter.empty:
-        raise InputError("optimizer", "take steps without computing the loss again", type(built).__name__)
+        raise InputError(
+            "optimizer", "take steps without computing the loss again", type(built).__name__
+        )
     known = {id(parameter) for parameter in parameters}
-    if any(id(parameter) not in known for group in built.param_groups for parameter in group["params"]):
+    if any(
+        id(parameter) not in known for group in built.param_groups for parameter in group["params"]
+    ):
         raise InputError("optimizer", "have parameters of this network and space alone", "others")
     return built
 
 
 def describe_optimizer(optimizer: AnyOptimizer) -> dict[str, Any]:
-    """Return its class and the options of its groups as plain values, by which it is compared where it goes on."""
+    """Return its class and the options of its groups as plain values, by which it is compared where
+    it goes on.
+    """
     kind, groups = type(optimizer), []
     for group in optimizer.param_groups:
         options = {name: value for name, value in group.items() if name != "params"}
-        options = json.loads(json.dumps(options, default=lambda v: v.tolist() if isinstance(v, Tensor) else repr(v)))
-        groups.append({"parameters": sum(parameter.numel() for parameter in group["params"]), **options})
+        options = json.loads(
+            json.dumps(options, default=lambda v: v.tolist() if isinstance(v, Tensor) else repr(v))
+        )
+        groups.append(
+            {"parameters": sum(parameter.numel() for parameter in group["params"]), **options}
+        )
     return {"name": f"{kind.__module__}.{kind.__qualname__}", "groups": groups}

@@ -1,4 +1,6 @@
-"""Running a network over data, and measuring how good it is: everything outside of training steps."""
+"""Running a network over data, and measuring how good it is: everything outside
+of training steps.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -26,7 +28,8 @@ def network_outputs(
     device: torch.device | None = None,
     call: Callable[[Any], Tensor] | None = None,
 ) -> Iterator[tuple[Tensor, Any]]:
-    """Yield outputs, shape (n, dim), and targets batch by batch: in evaluation mode, without gradients.
+    """Yield outputs, shape (n, dim), and targets batch by batch: in evaluation mode, without
+    gradients.
 
     Parameters
     ----------
@@ -55,12 +58,17 @@ def network_outputs(
     try:
         for inputs, targets in batches.epoch():
             if len(inputs):
-                yield (call or network)(move(inputs, device, channels_last=channels_last)), move(targets, device)
+                yield (
+                    (call or network)(move(inputs, device, channels_last=channels_last)),
+                    move(targets, device),
+                )
     finally:
         network.train(was_training)
 
 
-def stack_outputs(network: nn.Module, inputs: Tensor, *, batch_size: int = INFERENCE_BATCH_SIZE) -> Tensor:
+def stack_outputs(
+    network: nn.Module, inputs: Tensor, *, batch_size: int = INFERENCE_BATCH_SIZE
+) -> Tensor:
     """Return the outputs of inputs of shape (n, ...), where the network is. Shape (n, dim)."""
     return torch.cat([z for z, _ in network_outputs(network, (inputs, {}), batch_size=batch_size)])
 
@@ -81,14 +89,17 @@ def evaluate(
     Returns
     -------
     dict
-        ``{"accuracy": ...}`` or ``{"mae": ...}`` for one unnamed task, else ``{"digit/accuracy": ...}`` and so on.
+        ``{"accuracy": ...}`` or ``{"mae": ...}`` for one unnamed task, else ``{"digit/accuracy":
+        ...}`` and so on.
     """
     if accelerator is None:
         with MAKING:
             join_process_group()
             accelerator = Accelerator()
     rank, world = accelerator.process_index, accelerator.num_processes
-    batches = Batches(as_dataset(data, name="data"), batch_size, shuffle=False, rank=rank, world=world)
+    batches = Batches(
+        as_dataset(data, name="data"), batch_size, shuffle=False, rank=rank, world=world
+    )
     sums: dict[str, tuple[float, int]] = {}
     space.to(accelerator.device)
     for z, targets in network_outputs(network, batches, device=accelerator.device):
@@ -101,7 +112,9 @@ def evaluate(
 
 def mean_terms(totals: dict[str, tuple[float, int]]) -> dict[str, float]:
     """Return each sum by its count; NaN where nothing was counted."""
-    return {name: total / count if count else float("nan") for name, (total, count) in totals.items()}
+    return {
+        name: total / count if count else float("nan") for name, (total, count) in totals.items()
+    }
 
 
 def add_terms(sums: dict[str, tuple[float, int]], terms: dict[str, tuple[float, int]]) -> None:
@@ -114,7 +127,9 @@ def add_terms(sums: dict[str, tuple[float, int]], terms: dict[str, tuple[float, 
 def measure(
     space: OutputSpace, predictions: Mapping[str, Tensor], targets: Mapping[str, Tensor]
 ) -> dict[str, tuple[float, int]]:
-    """Return (sum, count) of each measure: whole numbers are classes, others are measured by distance."""
+    """Return (sum, count) of each measure: whole numbers are classes, others are measured by
+    distance.
+    """
     terms = {}
     for task, predicted in predictions.items():
         if predicted.dtype.is_floating_point:
@@ -125,7 +140,8 @@ def measure(
 
 
 def constant_measures(space: OutputSpace, targets: Mapping[str, Tensor]) -> dict[str, float]:
-    """Return the measures of the best constant answers to targets: the most frequent class, or the median.
+    """Return the measures of the best constant answers to targets: the most frequent class, or the
+    median.
 
     What is no better than these has learned nothing.
     """
@@ -136,12 +152,15 @@ def constant_measures(space: OutputSpace, targets: Mapping[str, Tensor]) -> dict
             answers[name] = target.nanmedian().expand(len(target))
         else:
             present = target[target >= 0].long()
-            answers[name] = (present.mode().values if len(present) else present.new_tensor(0)).expand(len(target))
+            answers[name] = (
+                present.mode().values if len(present) else present.new_tensor(0)
+            ).expand(len(target))
     return mean_terms(measure(space, answers, targets))
 
 
 def not_better(measures: Mapping[str, float], constant: Mapping[str, float]) -> list[str]:
-    """Return the names of the measures that are no better than those of constant answers, unless these are perfect.
+    """Return the names of the measures that are no better than those of constant answers, unless
+    these are perfect.
 
     >>> not_better({"kind/accuracy": 0.4, "size/mae": 2.0}, {"kind/accuracy": 0.5, "size/mae": 3.0})
     ['kind/accuracy']
@@ -149,5 +168,9 @@ def not_better(measures: Mapping[str, float], constant: Mapping[str, float]) -> 
     return [
         name
         for name, value in constant.items()
-        if (measures[name] <= value < 1 if name.endswith("accuracy") else measures[name] >= value > 0)
+        if (
+            measures[name] <= value < 1
+            if name.endswith("accuracy")
+            else measures[name] >= value > 0
+        )
     ]

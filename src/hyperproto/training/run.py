@@ -1,4 +1,6 @@
-"""A run as ``fit`` returns it, and which of its epochs is best: a pure function of the history, nothing to store."""
+"""A run as ``fit`` returns it, and which of its epochs is best: a pure function of the history,
+nothing to store.
+"""
 
 import math
 from collections.abc import Mapping
@@ -66,7 +68,8 @@ class Run:
     monitor : str or None
         The validation measure that decides which epoch is best; None is the first one.
     constant : dict of float
-        The measures of constant answers to the validation data; empty where ``fit`` was called directly.
+        The measures of constant answers to the validation data; empty where ``fit`` was called
+        directly.
     """
 
     network: nn.Module
@@ -84,7 +87,9 @@ class Run:
         """
         epochs = f"{len(self.history)} epoch{'s' * (len(self.history) != 1)}"
         stored = "not stored" if self.folder is None else f'in "{self.folder}"'
-        return f"<Run: {', '.join(filter(None, (epochs, describe_measures(self.metrics), stored)))}>"
+        return (
+            f"<Run: {', '.join(filter(None, (epochs, describe_measures(self.metrics), stored)))}>"
+        )
 
     def export(
         self,
@@ -97,15 +102,16 @@ class Run:
     ) -> Exported:
         """Write a folder by which ``hyperproto.runtime.Predictor`` predicts without torch.
 
-        A stored run that knows its data is exported from its folder by :func:`hyperproto.evaluation.export_run`.
+        A stored run that knows its data is exported from its folder by
+        :func:`hyperproto.evaluation.export_run`.
 
         Parameters
         ----------
         folder : path
             Must be new or empty; with ``overwrite`` it may hold another exported model.
         inputs : array, tensor or ImageFiles
-            Real inputs, on which torch and onnxruntime are compared: as ``fit`` took them, or with ``preprocessing``
-            as the :class:`~hyperproto.data.Source` has them.
+            Real inputs, on which torch and onnxruntime are compared: as ``fit`` took them, or with
+            ``preprocessing`` as the :class:`~hyperproto.data.Source` has them.
         preprocessing : ImagePreprocessing or TablePreprocessing, optional
             That of the source: the model then takes image files, or rows as dicts.
         calibration : Calibration, optional
@@ -117,7 +123,8 @@ class Run:
             self.space,
             inputs,
             preprocessing=preprocessing,
-            calibrations=calibration and {name: task.to_dict() for name, task in calibration.tasks.items()},
+            calibrations=calibration
+            and {name: task.to_dict() for name, task in calibration.tasks.items()},
             measures=self.metrics,
             overwrite=overwrite,
         )
@@ -138,7 +145,9 @@ def describe_run(network: nn.Module, space: OutputSpace, **more: Any) -> dict[st
     """Return a run's config: what is needed to build it again and to continue it."""
     return {
         "format": FORMAT,
-        "network": {"name": network.name, **network.config} if isinstance(network, Backbone) else None,
+        "network": {"name": network.name, **network.config}
+        if isinstance(network, Backbone)
+        else None,
         "space": space.to_dict(),
         **more,
         "versions": versions(),
@@ -146,7 +155,8 @@ def describe_run(network: nn.Module, space: OutputSpace, **more: Any) -> dict[st
 
 
 def monitored(record: dict[str, Any], monitor: str | None) -> float:
-    """Return how good an epoch was, larger is better: an accuracy as it is, an error with its sign reversed.
+    """Return how good an epoch was, larger is better: an accuracy as it is, an error with its sign
+    reversed.
 
     Parameters
     ----------
@@ -182,7 +192,9 @@ def best_epoch(history: list[dict[str, Any]], monitor: str | None = None) -> int
     return where
 
 
-def out_of_patience(history: list[dict[str, Any]], monitor: str | None, patience: int | None) -> bool:
+def out_of_patience(
+    history: list[dict[str, Any]], monitor: str | None, patience: int | None
+) -> bool:
     """Return whether the last ``patience`` epochs brought nothing better."""
     if patience is None or not history:
         return False
@@ -190,7 +202,9 @@ def out_of_patience(history: list[dict[str, Any]], monitor: str | None, patience
     return len(history) - (0 if where is None else where + 1) >= patience
 
 
-def describe_measures(measures: Mapping[str, float], constant: Mapping[str, float] | None = None) -> str:
+def describe_measures(
+    measures: Mapping[str, float], constant: Mapping[str, float] | None = None
+) -> str:
     """Write measures as people read them: accuracies in percent, errors in their own unit.
 
     Next to each may stand what a constant answer reaches.
@@ -198,8 +212,14 @@ def describe_measures(measures: Mapping[str, float], constant: Mapping[str, floa
     >>> describe_measures({"digit/accuracy": 0.951, "angle/mae": 5.5}, {"digit/accuracy": 0.1})
     'digit/accuracy 95.1 % (a constant answer 10.0 %)  angle/mae 5.5'
     """
-    compared = {name: f" (a constant answer {_written(name, value)})" for name, value in (constant or {}).items()}
-    return "  ".join(f"{name} {_written(name, value)}{compared.get(name, '')}" for name, value in measures.items())
+    compared = {
+        name: f" (a constant answer {_written(name, value)})"
+        for name, value in (constant or {}).items()
+    }
+    return "  ".join(
+        f"{name} {_written(name, value)}{compared.get(name, '')}"
+        for name, value in measures.items()
+    )
 
 
 def _written(name: str, value: float) -> str:

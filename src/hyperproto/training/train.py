@@ -1,4 +1,6 @@
-"""Training from a description: data, network and space are built from plain values, and built again to resume."""
+"""Training from a description: data, network and space are built from plain values, and built again
+to resume.
+"""
 
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -72,14 +74,25 @@ def train(
         ``progress`` and ``checkpoint_seconds`` of :func:`~hyperproto.training.fit.fit`.
     """
     store = None if folder is None else RunFolder(as_path(folder))
-    if resume and store is not None and any((store.path / name).is_file() for name in ("config.json", SPEC)):
+    if (
+        resume
+        and store is not None
+        and any((store.path / name).is_file() for name in ("config.json", SPEC))
+    ):
         return resume_run(store.path, say=say, **options)
     with run_started(store, spec):
-        read, before = partial(build_source, spec.data, seed=spec.train.seed), run_before(spec.network)
+        read, before = (
+            partial(build_source, spec.data, seed=spec.train.seed),
+            run_before(spec.network),
+        )
         source = read() if before is None else read_as(before, read)
-        if before is not None and spec.data.image_size is not None:  # in place of that of the run before
+        if (
+            before is not None and spec.data.image_size is not None
+        ):  # in place of that of the run before
             source = resized(source, spec.data.image_size)
-        return _fit(*_build(spec, source, None if store is None else store.path), store, say, options)
+        return _fit(
+            *_build(spec, source, None if store is None else store.path), store, say, options
+        )
 
 
 def resume_run(
@@ -97,8 +110,9 @@ def resume_run(
     folder : path
         The run.
     epochs : int, optional
-        Train longer, to this many epochs altogether. Everything goes on from where it is, momentum included; from the
-        next step on the schedule is that of a run of so many epochs, which stays the run's.
+        Train longer, to this many epochs altogether. Everything goes on from where it is, momentum
+        included; from the next step on the schedule is that of a run of so many epochs, which stays
+        the run's.
     path : path, optional
         Where the data are now, if they were moved.
     say, **options
@@ -106,7 +120,9 @@ def resume_run(
     """
     place = as_path(folder)
     store = RunFolder(place)
-    with store.owned() if is_first() and place.is_dir() else nullcontext():  # from before it is read
+    with (
+        store.owned() if is_first() and place.is_dir() else nullcontext()
+    ):  # from before it is read
         if epochs is not None:
             from_first(lambda: extend_run(place, epochs))
         spec, position = from_first(lambda: (stored_spec(place), stored_position(place)))
@@ -118,7 +134,10 @@ def resume_run(
             spec = replace(spec, train=ResolvedSettings.from_dict(record.settings))
             source = read_as(record, read)
             network, space = cast(tuple[nn.Module, TaskSpace], rebuild(place))
-            stored, now = ({name: _values(t) for name, t in each.items()} for each in (space.tasks, source.targets))
+            stored, now = (
+                {name: _values(t) for name, t in each.items()}
+                for each in (space.tasks, source.targets)
+            )
             check_same(place, "targets", stored, now)
             if spec.network.freeze:
                 fill_weights(network, space, read_checkpoint(place / CHECKPOINT).tensors)
@@ -127,12 +146,18 @@ def resume_run(
         return _fit(spec, source, network, space, store, say, options)
 
 
-def _build(spec: RunSpec, source: Source, folder: Path | None) -> tuple[RunSpec, Source, nn.Module, TaskSpace]:
-    """Choose the network by the data, compute features where it is frozen, then build the space and the network."""
+def _build(
+    spec: RunSpec, source: Source, folder: Path | None
+) -> tuple[RunSpec, Source, nn.Module, TaskSpace]:
+    """Choose the network by the data, compute features where it is frozen, then build the space and
+    the network.
+    """
     seed = spec.train.seed
     chosen, source = choose_network(spec.network, source, spec.data.image_size)
     shape = source.preprocessing.input_shape
-    kind: InputKind = "images" if len(shape) == 3 else kind_of(source.train.inputs, source.preprocessing)
+    kind: InputKind = (
+        "images" if len(shape) == 3 else kind_of(source.train.inputs, source.preprocessing)
+    )
     build = partial(build_network, chosen, shape, kind, seed=derive_seed(seed, "weights"))
     if chosen.freeze:
         source = freeze(build(1), source, spec.data, folder)
@@ -140,7 +165,12 @@ def _build(spec: RunSpec, source: Source, folder: Path | None) -> tuple[RunSpec,
     settings = spec.train
     if chosen.freeze and settings.weight_decay is None:
         settings = replace(settings, weight_decay=HEAD_DECAY)
-    if kind == "images" and chosen.weights not in (None, "none") and not chosen.freeze and settings.lr is None:
+    if (
+        kind == "images"
+        and chosen.weights not in (None, "none")
+        and not chosen.freeze
+        and settings.lr is None
+    ):
         rate = resolve_settings(settings, space, len(source.train), kind).lr
         settings = replace(settings, lr=FINE_TUNING * rate)
     return replace(spec, network=chosen, train=settings), source, build(space.dim), space
@@ -183,10 +213,14 @@ def _fit(
 
 
 def _values(known: Task | Target) -> list[Any]:
-    return list(known.names or ()) if isinstance(known, Classes | Labels) else [known.low, known.high]
+    return (
+        list(known.names or ()) if isinstance(known, Classes | Labels) else [known.low, known.high]
+    )
 
 
-def _headline(source: Source, examples: int, valid: int | None, network: nn.Module, space: OutputSpace) -> str:
+def _headline(
+    source: Source, examples: int, valid: int | None, network: nn.Module, space: OutputSpace
+) -> str:
     """Say what is trained on what; a rule may have chosen much of it."""
     assert isinstance(network, Backbone)
     weights = sum(parameter.numel() for parameter in network.parameters())
@@ -199,12 +233,20 @@ def _headline(source: Source, examples: int, valid: int | None, network: nn.Modu
     line = f"{source.name}: {examples:,} examples to train on{unlabeled}, {measured}; "
     line += f"{network.name} with {weights:,} weights; {kind} in {space.dim} dimensions"
     if type(space) is Space:
-        losses = {task.loss.name.replace("_", " ") for task in space.tasks.values() if isinstance(task, Classes)}
+        losses = {
+            task.loss.name.replace("_", " ")
+            for task in space.tasks.values()
+            if isinstance(task, Classes)
+        }
         line += f", {' and '.join(sorted(losses))} loss" if losses else ""
         for placed in space.prototypes_by_task().values():
             found = placed.certificate.prior_agreement
             line += "" if found is None else f", prototypes placed by {found.prior}"
-            line += f", only {placed.used_axes} of {placed.dim} axes in use" if placed.used_axes < placed.dim else ""
+            line += (
+                f", only {placed.used_axes} of {placed.dim} axes in use"
+                if placed.used_axes < placed.dim
+                else ""
+            )
     return line + "."
 
 

@@ -7,16 +7,22 @@ from algebra_helpers import assert_is_code
 from hyperproto.codes.algebra.chirps import ChirpCode, largest_character_sum
 
 
-@pytest.mark.parametrize(("order", "num_points"), [(5, 150), (9, 450), (11, 528), (13, 728), (25, 2600), (31, 3968)])
+@pytest.mark.parametrize(
+    ("order", "num_points"), [(5, 150), (9, 450), (11, 528), (13, 728), (25, 2600), (31, 3968)]
+)
 def test_quadratic_chirps_have_cosine_one_over_root_q(order, num_points):
     code = ChirpCode(order)
-    assert_is_code(code.rows(np.arange(code.num_points)), num_points, 2 * order, 1 / math.sqrt(order))
+    assert_is_code(
+        code.rows(np.arange(code.num_points)), num_points, 2 * order, 1 / math.sqrt(order)
+    )
 
 
 @pytest.mark.parametrize("order", [5, 7])
 def test_cubic_chirps_attain_the_computed_cosine(order):
     code = ChirpCode(order, 3)
-    assert_is_code(code.rows(np.arange(code.num_points)), code.num_points, 2 * order, code.max_cosine)
+    assert_is_code(
+        code.rows(np.arange(code.num_points)), code.num_points, 2 * order, code.max_cosine
+    )
 
 
 @pytest.mark.parametrize("order", [7, 31, 97, 251])

@@ -1,4 +1,6 @@
-"""Every single code against its spectrum. Counts are from Conway and Sloane, chapters 4, 10 and 14."""
+"""Every single code against its spectrum. Counts are from Conway and Sloane,
+chapters 4, 10 and 14.
+"""
 
 import numpy as np
 import pytest
@@ -86,7 +88,9 @@ def test_equiangular_lines(name, dim, num_points, cosine):
 @pytest.mark.parametrize("order", [5, 7])
 def test_codes_derived_from_unitary_lines_have_one_dimension_less(order):
     name = f"unitary lines {order} derived"
-    entry = next(entry for entry in family_entries(order**3, order**2 - order) if entry.name == name)
+    entry = next(
+        entry for entry in family_entries(order**3, order**2 - order) if entry.name == name
+    )
     assert_is_code(entry.build(), order**3, order**2 - order, 1 / (order + 1))
 
 

@@ -22,7 +22,9 @@ CHIRPS = ChirpCode(11)
         (CHIRPS, 44, 0.0, 12, 6),
     ],
 )
-def test_glued_code_attains_a_cosine_below_that_of_its_parent(code, group, inside, num_groups, outer_dim):
+def test_glued_code_attains_a_cosine_below_that_of_its_parent(
+    code, group, inside, num_groups, outer_dim
+):
     glued = glued_entry(code, "glued", "here", group, inside, num_groups, outer_dim)
     assert_is_code(glued.build(), group * num_groups, code.dim + outer_dim, glued.max_cosine)
     assert inside < glued.max_cosine < code.max_cosine

@@ -6,7 +6,9 @@ from hyperproto.codes.algebra.quadratic import FormSet, SignCode, hadamard
 
 
 def alternating_forms(values, bits):
-    """Return the matrices B(x, y) = Q(x+y) + Q(x) + Q(y) on the unit vectors as one integer per row."""
+    """Return the matrices B(x, y) = Q(x+y) + Q(x) + Q(y) on the unit vectors as one integer per
+    row.
+    """
     units = 1 << np.arange(bits)
     sums = units[:, None] ^ units
     matrix = values[:, sums] ^ values[:, units][:, :, None] ^ values[:, units][:, None, :]
@@ -36,7 +38,9 @@ def min_rank(forms, pairs):
 
 
 def kerdock_pairs(forms):
-    """Return pairs that stand for all: x -> cx scales the Kerdock coefficients, so one is 1 or both are 0."""
+    """Return pairs that stand for all: x -> cx scales the Kerdock coefficients, so one is 1 or both
+    are 0.
+    """
     low, rest = 1 << forms.field_bits, forms.num_forms >> forms.field_bits
     first = np.stack([np.zeros(low * rest, np.int64) + 1, np.arange(low * rest)], axis=1)
     both_zero = np.stack([np.zeros(rest, np.int64), np.arange(rest) * low], axis=1)
@@ -44,18 +48,25 @@ def kerdock_pairs(forms):
     return pairs[pairs[:, 0] != pairs[:, 1]]
 
 
-@pytest.mark.parametrize(("bits", "terms"), [(4, 0), (6, 0), (8, 0), (10, 0), (4, 1), (6, 1), (8, 1), (6, 2)])
-def test_every_difference_of_kerdock_and_delsarte_goethals_forms_has_the_rank_of_the_theorem(bits, terms):
+@pytest.mark.parametrize(
+    ("bits", "terms"), [(4, 0), (6, 0), (8, 0), (10, 0), (4, 1), (6, 1), (8, 1), (6, 2)]
+)
+def test_every_difference_of_kerdock_and_delsarte_goethals_forms_has_the_rank_of_the_theorem(
+    bits, terms
+):
     forms = FormSet(bits, terms, kerdock=True)
     assert min_rank(forms, kerdock_pairs(forms)) == forms.min_rank == bits - 2 * terms
 
 
 @pytest.mark.parametrize(
-    ("bits", "terms"), [(3, 1), (5, 1), (7, 1), (9, 1), (5, 2), (7, 2), (4, 1), (6, 1), (6, 2), (8, 1)]
+    ("bits", "terms"),
+    [(3, 1), (5, 1), (7, 1), (9, 1), (5, 2), (7, 2), (4, 1), (6, 1), (6, 2), (8, 1)],
 )
 def test_every_dual_bch_form_has_the_rank_of_the_theorem(bits, terms):
     forms = FormSet(bits, terms, kerdock=False)  # a linear set: differences are members
-    pairs = np.stack([np.zeros(forms.num_forms - 1, np.int64), np.arange(1, forms.num_forms)], axis=1)
+    pairs = np.stack(
+        [np.zeros(forms.num_forms - 1, np.int64), np.arange(1, forms.num_forms)], axis=1
+    )
     assert min_rank(forms, pairs) == forms.min_rank
 
 
@@ -100,7 +111,9 @@ def test_shortened_kerdock_code_follows_the_law(shortened):
 def test_sampled_rows_of_large_codes_stay_below_the_cosine(code, cosine):
     rng = np.random.default_rng(0)
     starts = rng.integers(0, code.num_points // code.coset, 6) * code.coset
-    index = np.unique(np.concatenate([*(start + np.arange(200) for start in starts), [code.num_points - 1]]))
+    index = np.unique(
+        np.concatenate([*(start + np.arange(200) for start in starts), [code.num_points - 1]])
+    )
     points = code.rows(index)
     assert np.abs(np.linalg.norm(points, axis=1) - 1).max() < 1e-15
     products = points @ points.T

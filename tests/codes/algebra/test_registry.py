@@ -7,7 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hyperproto.codes.algebra.families import family_entries
-from hyperproto.codes.algebra.registry import best_entry, entry_order, parents, section_entries, single_entries
+from hyperproto.codes.algebra.registry import (
+    best_entry,
+    entry_order,
+    parents,
+    section_entries,
+    single_entries,
+)
 
 GOLDEN = (1 + math.sqrt(5)) / 2
 
@@ -74,7 +80,9 @@ def test_targets_are_met_by_the_registry_alone(num_points, dim, at_most):
 
 def candidates(num_points, dim):
     """Return everything the registry holds that fits, best first."""
-    fitting = [entry for entry in single_entries() if entry.num_points >= num_points and entry.dim <= dim]
+    fitting = [
+        entry for entry in single_entries() if entry.num_points >= num_points and entry.dim <= dim
+    ]
     return sorted([*fitting, *family_entries(num_points, dim)], key=entry_order)
 
 
@@ -91,7 +99,9 @@ def test_the_best_entry_holds_the_points_and_no_other_is_better(num_points, dim)
 @settings(max_examples=40, deadline=None)
 @given(st.integers(1, 10**6), st.integers(3, 600))
 def test_more_room_or_fewer_points_never_hurt(extra, dim):
-    num_points = 2 * dim + extra  # up to 2D points closed forms are optimal, and the registry need not be
+    num_points = (
+        2 * dim + extra
+    )  # up to 2D points closed forms are optimal, and the registry need not be
     best = best_entry(num_points, dim)
     if best is None:
         return
@@ -106,10 +116,15 @@ def test_any_entry_keeps_its_promise_on_sampled_rows(seed):
     rng = np.random.default_rng(seed)
     dim = int(rng.integers(3, 150))
     num_points = int(2 * dim + 10 ** rng.uniform(0.5, 6))
-    found = [*family_entries(num_points, dim), *(e for e in single_entries() if e.num_points > 250_000)]
+    found = [
+        *family_entries(num_points, dim),
+        *(e for e in single_entries() if e.num_points > 250_000),
+    ]
     for entry in found[:2]:
         near = rng.integers(entry.num_points) + np.arange(100)
-        index = np.unique(np.concatenate([near % entry.num_points, rng.integers(0, entry.num_points, 100)]))
+        index = np.unique(
+            np.concatenate([near % entry.num_points, rng.integers(0, entry.num_points, 100)])
+        )
         points = entry.take(index)
         assert np.abs(np.linalg.norm(points, axis=1) - 1).max() < 1e-15
         cosines = points @ points.T

@@ -7,12 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import log_softmax, softmax
 
+from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto.evaluation.confidence import ClassCalibration, Rejection, TaskOutputs, Temperature
-from hyperproto_runtime.errors import InputError, InputTypeError
 
 
 def draw(scale: float, n: int = 4000, num_classes: int = 5, seed: int = 0):
-    """Cosines, and labels drawn from the softmax of those times a scale: what a temperature must find again."""
+    """Cosines, and labels drawn from the softmax of those times a scale: what a temperature must
+    find again.
+    """
     rng = np.random.default_rng(seed)
     cosines = rng.uniform(-1, 1, (n, num_classes))
     shares = softmax(scale * cosines, axis=1).cumsum(axis=1)
@@ -32,7 +34,9 @@ def test_no_other_scale_makes_held_out_labels_more_likely():
     def loss(scale: float) -> float:
         return -log_softmax(scale * cosines, axis=1)[np.arange(len(labels)), labels].mean()
 
-    assert all(loss(found) <= loss(factor * found) + 1e-6 for factor in (0.5, 0.9, 0.99, 1.01, 1.1, 2.0))
+    assert all(
+        loss(found) <= loss(factor * found) + 1e-6 for factor in (0.5, 0.9, 0.99, 1.01, 1.1, 2.0)
+    )
 
 
 def test_a_model_that_is_always_right_is_not_certain():
@@ -89,25 +93,42 @@ def test_what_is_written_is_read_back():
 
 
 def test_mistakes_are_named():
-    with pytest.raises(InputError, match=r"`cosines` must have shape \(n, num_classes\) with at least one row; got"):
+    with pytest.raises(
+        InputError, match=r"`cosines` must have shape \(n, num_classes\) with at least one row; got"
+    ):
         Temperature.fit([0.5], [0])
-    with pytest.raises(InputError, match=r"`labels` must have shape \(1,\), one per row; got \(2,\)"):
+    with pytest.raises(
+        InputError, match=r"`labels` must have shape \(1,\), one per row; got \(2,\)"
+    ):
         Temperature.fit([[0.5, 0.1]], [0, 1])
-    with pytest.raises(InputError, match=r"`labels` must lie in \[0, 2\), or be -1 where missing; got 2"):
+    with pytest.raises(
+        InputError, match=r"`labels` must lie in \[0, 2\), or be -1 where missing; got 2"
+    ):
         Temperature.fit([[0.5, 0.1]], [2])
-    with pytest.raises(InputTypeError, match="`labels` must be class ids of an integer dtype; got float64"):
+    with pytest.raises(
+        InputTypeError, match="`labels` must be class ids of an integer dtype; got float64"
+    ):
         Temperature.fit([[0.5, 0.1]], [0.0])
-    with pytest.raises(InputError, match="`labels` must hold at least one that is not missing; got 1 missing"):
+    with pytest.raises(
+        InputError, match="`labels` must hold at least one that is not missing; got 1 missing"
+    ):
         Temperature.fit([[0.5, 0.1]], [-1])
-    with pytest.raises(InputError, match=r"`cosines` must be finite; got NaN or infinity in 1 of 2 rows \(.*row 1\)"):
+    with pytest.raises(
+        InputError,
+        match=r"`cosines` must be finite; got NaN or infinity in 1 of 2 rows \(.*row 1\)",
+    ):
         Temperature(1.0).probabilities([[0.5, 0.1], [np.nan, 0]])
     with pytest.raises(InputTypeError, match="`cosines` must be numbers; got"):
         Temperature(1.0).probabilities([["a", "b"]])
     with pytest.raises(InputError, match="`scale` must be finite and greater than 0; got 0"):
         Temperature(0)
-    with pytest.raises(InputError, match=r"A stored temperature must be complete .*`scale` must be given"):
+    with pytest.raises(
+        InputError, match=r"A stored temperature must be complete .*`scale` must be given"
+    ):
         Temperature.from_dict({})
-    with pytest.raises(InputError, match="A stored rejection must be of a known kind; got .temperature."):
+    with pytest.raises(
+        InputError, match="A stored rejection must be of a known kind; got .temperature."
+    ):
         Rejection.from_dict(Temperature(1.0).to_dict())
 
 
@@ -123,7 +144,9 @@ def test_outputs_of_classes_are_measured_by_a_fit_to_their_other_half():
     outputs = TaskOutputs(cosines, labels, np.ones(400))
 
     def fit(part, coverage=0.8, reject=0.1):
-        return ClassCalibration.fit(part.scores, part.targets, part.norms, coverage=coverage, reject=reject)
+        return ClassCalibration.fit(
+            part.scores, part.targets, part.norms, coverage=coverage, reject=reject
+        )
 
     found = outputs.cross_measure(fit, ClassCalibration(Temperature(1.0)))
     assert set(found) == {"ece_before", "ece", "coverage", "set_size", "rejection"}

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
+from hyperproto._core.errors import InputError
 from hyperproto.evaluation.confidence import (
     OUTLIER_SCORES,
     ClassCalibration,
@@ -15,7 +16,6 @@ from hyperproto.evaluation.confidence import (
     outlier_score,
 )
 from hyperproto.evaluation.confidence.conformal import conformal_quantile
-from hyperproto_runtime.errors import InputError
 
 
 def test_the_quantile_is_the_smallest_score_that_keeps_the_promise():
@@ -37,7 +37,9 @@ def test_sets_hold_the_truth_as_often_as_they_say(coverage):
         within = 1 - probabilities[100:][rows] <= fitted.threshold
         assert fitted.sets(probabilities[100:])[rows][within].all()
         held.append(within.mean())
-    assert np.mean(held) == pytest.approx(math.ceil(101 * coverage) / 101, abs=4 * np.std(held) / 200**0.5)
+    assert np.mean(held) == pytest.approx(
+        math.ceil(101 * coverage) / 101, abs=4 * np.std(held) / 200**0.5
+    )
 
 
 def test_sets_are_never_empty():
@@ -50,7 +52,9 @@ def test_sets_are_never_empty():
 def test_a_larger_coverage_gives_larger_sets():
     rng = np.random.default_rng(0)
     probabilities, labels = softmax(rng.normal(size=(99, 6)), axis=1), rng.integers(6, size=99)
-    small, large = (ConformalSets.fit(probabilities, labels, c).sets(probabilities) for c in (0.5, 0.9))
+    small, large = (
+        ConformalSets.fit(probabilities, labels, c).sets(probabilities) for c in (0.5, 0.9)
+    )
     assert (small <= large).all()
     assert small.sum() < large.sum()
 
@@ -111,7 +115,9 @@ def test_what_is_written_is_read_back(value):
 
 @pytest.mark.parametrize("kind", OUTLIER_SCORES)
 def test_a_point_between_classes_is_stranger_than_one_at_a_prototype(kind):
-    at, between = outlier_score([[1.0, -0.5, -0.5], [0.5, 0.5, -1.0]], [2.0, 2.0], kind=kind, scale=8.0)
+    at, between = outlier_score(
+        [[1.0, -0.5, -0.5], [0.5, 0.5, -1.0]], [2.0, 2.0], kind=kind, scale=8.0
+    )
     assert at < between
 
 
@@ -135,34 +141,48 @@ def test_an_output_longer_than_all_known_ones_is_the_stranger_the_longer_it_is()
     assert scores.argmin() == 4
     assert (np.diff(scores) * np.repeat([-1, 1], 4) > 0).all()
     np.testing.assert_allclose(scores[4:], -0.9 / lengths[4:])
-    np.testing.assert_array_equal(scores[:5], outlier_score(np.tile([0.9, -0.9], (5, 1)), lengths[:5]))
+    np.testing.assert_array_equal(
+        scores[:5], outlier_score(np.tile([0.9, -0.9], (5, 1)), lengths[:5])
+    )
 
 
 def test_a_threshold_stored_without_the_longest_output_is_read():
-    fitted = ClassCalibration.fit(np.eye(3).repeat(20, 0), np.arange(3).repeat(20), np.ones(60), reject=0.05)
+    fitted = ClassCalibration.fit(
+        np.eye(3).repeat(20, 0), np.arange(3).repeat(20), np.ones(60), reject=0.05
+    )
     assert fitted.longest == 1
     stored = {name: value for name, value in fitted.to_dict().items() if name != "longest"}
     assert ClassCalibration.from_dict(stored) == replace(fitted, longest=None)
 
 
 def test_mistakes_are_named():
-    with pytest.raises(InputError, match="`coverage` must be less than 1; got 95. Give a share such as 0.95"):
+    with pytest.raises(
+        InputError, match="`coverage` must be less than 1; got 95. Give a share such as 0.95"
+    ):
         ConformalSets.fit([[1.0, 0.0]], [0], 95)
     with pytest.raises(InputError, match="`rate` must be finite and greater than 0; got 0"):
         Rejection.fit([0.5], 0)
     with pytest.raises(InputError, match="`predictions` must be as many as `truths`; got 1 and 2"):
         ConformalInterval.fit([1.0], [1.0, 2.0])
-    with pytest.raises(InputError, match="`truths` must hold at least one that is not missing; got 1 missing"):
+    with pytest.raises(
+        InputError, match="`truths` must hold at least one that is not missing; got 1 missing"
+    ):
         ConformalInterval.fit([1.0], [np.nan])
     with pytest.raises(InputError, match="`low` must be less than `high`; got 2.0 and 1.0"):
         ConformalInterval(0.5, 0.9, 2, 1)
     with pytest.raises(InputError, match='Unknown outlier score "cosin".*Did you mean "cosine"'):
         outlier_score([[0.5]], kind="cosin")
-    with pytest.raises(InputError, match='`norms` must be the lengths .* for the outlier score "length"; got none'):
+    with pytest.raises(
+        InputError, match='`norms` must be the lengths .* for the outlier score "length"; got none'
+    ):
         outlier_score([[0.5]], kind="length")
-    with pytest.raises(InputError, match="`norms` must be 1 lengths, one per row of `cosines`; got 2, the small"):
+    with pytest.raises(
+        InputError, match="`norms` must be 1 lengths, one per row of `cosines`; got 2, the small"
+    ):
         outlier_score([[0.5]], [1.0, 2.0])
-    with pytest.raises(InputError, match=r"A stored rejection must be complete .*`rate` must be given"):
+    with pytest.raises(
+        InputError, match=r"A stored rejection must be complete .*`rate` must be given"
+    ):
         Rejection.from_dict({"threshold": 1.0})
 
 

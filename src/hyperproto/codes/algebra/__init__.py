@@ -1,1 +1,3 @@
-"""Algebraic spherical codes: exact constructions, and a registry that says which one serves K points in D."""
+"""Algebraic spherical codes: exact constructions, and a registry that says which one serves K
+points in D.
+"""

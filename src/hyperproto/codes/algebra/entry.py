@@ -1,11 +1,13 @@
-"""What the registry lists, a code that can be made without making it, and sections, which make one code of another.
+"""What the registry lists, a code that can be made without making it, and sections, which make one
+code of another.
 
-Let U have as rows k unit anchors with Gram matrix G = U U^T and let t be cosines. The points x with U x =
-t share the component U^T G^-1 t of squared length τ = t^T G^-1 t; without it, and renormalized, they lie in k
-dimensions less, and a cosine c between them becomes (c - τ)/(1 - τ).
+Let U have as rows k unit anchors with Gram matrix G = U U^T and let t be cosines. The points x with
+U x = t share the component U^T G^-1 t of squared length τ = t^T G^-1 t; without it, and
+renormalized, they lie in k dimensions less, and a cosine c between them becomes (c - τ)/(1 - τ).
 
-*Deriving* at a point u is the section at the code's own maximum cosine s, where τ = s^2: the cosine becomes
-(s - s^2)/(1 - s^2) = s/(1 + s). Sections at cosine 0 keep s: they are how lattices lose a dimension.
+*Deriving* at a point u is the section at the code's own maximum cosine s, where τ = s^2: the cosine
+becomes (s - s^2)/(1 - s^2) = s/(1 + s). Sections at cosine 0 keep s: they are how lattices lose a
+dimension.
 
 Delsarte, Goethals, Seidel, "Spherical codes and designs" (1977), section 8.
 """
@@ -25,7 +27,9 @@ from hyperproto.codes.measure import Array, row_blocks
 RowsByIndex = Callable[[Integers, DTypeLike], Array]
 
 CHUNK = 1 << 22  # numbers in one chunk of rows: small next to the result, large enough for numpy
-HUGE = 1 << 18  # points in a code from which subsets are not drawn: whole cosets, the first, are made faster
+HUGE = (
+    1 << 18
+)  # points in a code from which subsets are not drawn: whole cosets, the first, are made faster
 TOLERANCE = 1e-9  # products of the codes here differ by 1e-3 and more
 
 
@@ -44,7 +48,8 @@ class Entry:
     citation : str
         Who found it, or which theorem gives ``max_cosine``; says so where it is only measured.
     rows : callable
-        ``rows(index, dtype)`` makes chosen unit rows, of the dtype where that saves time; no other is made.
+        ``rows(index, dtype)`` makes chosen unit rows, of the dtype where that saves time; no other
+        is made.
     """
 
     name: str
@@ -59,14 +64,22 @@ class Entry:
         return self.take(np.arange(self.num_points))
 
     def draw(self, num_points: int, *, seed: int) -> Integers:
-        """Return the indices of a subset, in increasing order: drawn by the seed, of a huge code the first ones."""
+        """Return the indices of a subset, in increasing order: drawn by the seed, of a huge code
+        the first ones.
+        """
         if num_points == self.num_points or self.num_points > HUGE:
             return np.arange(num_points)
-        drawn = np.random.default_rng(derive_seed(seed, "subset", self.name)).permutation(self.num_points)
+        drawn = np.random.default_rng(derive_seed(seed, "subset", self.name)).permutation(
+            self.num_points
+        )
         return np.sort(drawn[:num_points])
 
-    def take(self, index: Integers, *, dim: int | None = None, dtype: DTypeLike = np.float64) -> Array:
-        """Return chosen points, padded with zeros to ``dim``: filled in chunks, so nothing else is large."""
+    def take(
+        self, index: Integers, *, dim: int | None = None, dtype: DTypeLike = np.float64
+    ) -> Array:
+        """Return chosen points, padded with zeros to ``dim``: filled in chunks, so nothing else is
+        large.
+        """
         points: Array = np.zeros((len(index), dim or self.dim), dtype)
         for part in row_blocks(len(index), self.dim, entries=CHUNK):
             points[part, : self.dim] = self.rows(index[part], dtype)
@@ -84,7 +97,8 @@ def fixed(build: Callable[[], Array]) -> RowsByIndex:
 
 
 def section(points: Array, anchors: Array, cosines: ArrayLike) -> Array:
-    """Return the points at the given cosines from the k anchors, without that component, as unit rows of D - k.
+    """Return the points at the given cosines from the k anchors, without that component, as unit
+    rows of D - k.
 
     Anchors are independent unit rows; they need not be points of the code.
     """
@@ -114,7 +128,8 @@ def derive(points: Array, max_cosine: float, *, steps: int = 1, base: int = 0) -
 def unit_rows(vectors: Array | NDArray[np.int64]) -> Array:
     """Return the rows divided by their lengths, float64.
 
-    Not by `measure.unit_rows`, whose sums end in another bit: the codes would no longer be the same bit for bit.
+    Not by `measure.unit_rows`, whose sums end in another bit: the codes would no longer be the same
+    bit for bit.
     """
     return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 

@@ -1,17 +1,18 @@
 """Families with a member for (almost) every size: the entries that fit K points in D dimensions.
 
-Each function yields the members of one family that have K points in at most D dimensions. Within a family
-larger members are better, so only the largest few that fit are made; making an entry builds no point.
+Each function yields the members of one family that have K points in at most D dimensions. Within a
+family larger members are better, so only the largest few that fit are made; making an entry builds
+no point.
 
-*Gluing* lifts the groups of a code with a second code in further dimensions. Let a code fall into M groups with
-cosines at most s0 inside a group and s1 across, and let y_1, ..., y_M be unit vectors with cosines at most b. The
-points (sqrt(α) x, sqrt(1-α) y_g), for x in group g, have cosines at most α s0 + (1-α) inside a group and
-α s1 + (1-α) b across. Both are the same, and least, at
+*Gluing* lifts the groups of a code with a second code in further dimensions. Let a code fall into M
+groups with cosines at most s0 inside a group and s1 across, and let y_1, ..., y_M be unit vectors
+with cosines at most b. The points (sqrt(α) x, sqrt(1-α) y_g), for x in group g, have cosines at
+most α s0 + (1-α) inside a group and α s1 + (1-α) b across. Both are the same, and least, at
 
     α = (1 - b) / (1 - b + s1 - s0):   s = 1 - α (1 - s0) < s1.
 
-For y the simplex (b = -1/(M-1), M - 1 dimensions) or the cross-polytope (b = 0, M/2 dimensions) serves. It is
-Construction X of coding theory (Sloane, Reddy, Chen 1972) on the sphere.
+For y the simplex (b = -1/(M-1), M - 1 dimensions) or the cross-polytope (b = 0, M/2 dimensions)
+serves. It is Construction X of coding theory (Sloane, Reddy, Chen 1972) on the sphere.
 """
 
 import math
@@ -39,7 +40,9 @@ TAYLOR = "Taylor (1977): unitary two-graphs"
 
 
 def family_entries(num_points: int, dim: int) -> Iterator[Entry]:
-    """Yield the entries of every family that have ``num_points`` points in at most ``dim`` dimensions."""
+    """Yield the entries of every family that have ``num_points`` points in at most ``dim``
+    dimensions.
+    """
     for entries in (_sign_codes, _glued_codes, _chirps, _quadrics, _lines):
         for entry in entries(num_points, dim):
             if entry.num_points >= num_points and entry.dim <= dim:
@@ -71,7 +74,10 @@ def _names(forms: FormSet) -> tuple[str, str]:
         return f"Delsarte-Goethals {dim} ({forms.terms})", theorem
     if forms.terms == 1 and forms.bits % 2:
         return f"Gold {dim}", "Gold (1968): Tr(ax^3) has rank m - 1"
-    return f"dual BCH {dim} ({forms.terms})", "linearized polynomials: the radical has dimension at most 2t"
+    return (
+        f"dual BCH {dim} ({forms.terms})",
+        "linearized polynomials: the radical has dimension at most 2t",
+    )
 
 
 def _form_sets(dim: int) -> Iterator[FormSet]:
@@ -110,33 +116,57 @@ def _glued_codes(num_points: int, dim: int) -> Iterator[Entry]:
 
 
 def _groups(code: SignCode) -> Iterator[tuple[int, float]]:
-    """Yield the size of each kind of group in the order of a sign code, and the largest cosine inside it."""
+    """Yield the size of each kind of group in the order of a sign code, and the largest cosine
+    inside it.
+    """
     yield code.coset, -code.shortened / code.dim  # one form: orthogonal before shortening
     forms = code.forms
     if forms.terms > (0 if forms.kerdock else 1):
-        smaller = SignCode(FormSet(forms.bits, forms.terms - 1, kerdock=forms.kerdock), code.shortened)
+        smaller = SignCode(
+            FormSet(forms.bits, forms.terms - 1, kerdock=forms.kerdock), code.shortened
+        )
         yield smaller.forms.num_forms * code.coset, smaller.max_cosine
 
 
 def _glued(
-    code: SignCode | ChirpCode, name: str, citation: str, group: int, inside: float, num_points: int, dim: int
+    code: SignCode | ChirpCode,
+    name: str,
+    citation: str,
+    group: int,
+    inside: float,
+    num_points: int,
+    dim: int,
 ) -> Iterator[Entry]:
-    """Yield a code of groups of a size and inner cosine glued to a simplex and to a cross-polytope."""
+    """Yield a code of groups of a size and inner cosine glued to a simplex and
+    to a cross-polytope.
+    """
     num_groups = math.ceil(num_points / group)
     if 2 <= num_groups <= code.num_points // group:
         for outer in {num_groups - 1, (num_groups + 1) // 2}:
             if code.dim + outer <= dim:
-                title = f"{num_groups} x {group} of {name} in {code.dim}, glued to {outer} dimensions"
+                title = (
+                    f"{num_groups} x {group} of {name} in {code.dim}, glued to {outer} dimensions"
+                )
                 source = f"{citation}; Construction X (Sloane, Reddy, Chen 1972) on the sphere"
                 yield glued_entry(code, title, source, group, inside, num_groups, outer)
 
 
 def glued_entry(
-    code: SignCode | ChirpCode, name: str, citation: str, group: int, inside: float, num_groups: int, outer_dim: int
+    code: SignCode | ChirpCode,
+    name: str,
+    citation: str,
+    group: int,
+    inside: float,
+    num_groups: int,
+    outer_dim: int,
 ) -> Entry:
-    """Return ``num_groups`` groups of ``group`` consecutive points each, glued to ``outer_dim`` dimensions more."""
+    """Return ``num_groups`` groups of ``group`` consecutive points each, glued to ``outer_dim``
+    dimensions more.
+    """
     outer_cosine = -1 / (num_groups - 1) if outer_dim >= num_groups - 1 else 0.0
-    weight = (1 - outer_cosine) / (1 - outer_cosine + code.max_cosine - inside)  # α, of the inner part
+    weight = (1 - outer_cosine) / (
+        1 - outer_cosine + code.max_cosine - inside
+    )  # α, of the inner part
 
     def rows(index: Integers, dtype: DTypeLike) -> Array:
         form = closed_form(num_groups, outer_dim)
@@ -187,18 +217,29 @@ def _quadrics(num_points: int, dim: int) -> Iterator[Entry]:
 
 
 def _lines(num_points: int, dim: int) -> Iterator[Entry]:
-    """Equiangular lines with both directions: unitary ones and codes derived from them, conference and Steiner."""
+    """Equiangular lines with both directions: unitary ones and codes derived from them, conference
+    and Steiner.
+    """
     for q in range(3, MAX_UNITARY + 1, 2):
         if is_prime_power(q) and q * q - q <= dim:
             lines = unitary_entry(q)
             yield lines
             rows = fixed(lambda lines=lines: derive(lines.build(), lines.max_cosine))  # type: ignore[misc]
             yield Entry(f"{lines.name} derived", q**3, q * q - q, 1 / (q + 1), TAYLOR, rows)
-    q = next((q for q in range(min(2 * dim - 1, MAX_CONFERENCE), 4, -1) if q % 4 == 1 and is_prime_power(q)), 0)
+    q = next(
+        (
+            q
+            for q in range(min(2 * dim - 1, MAX_CONFERENCE), 4, -1)
+            if q % 4 == 1 and is_prime_power(q)
+        ),
+        0,
+    )
     if q and num_points <= 2 * (q + 1):
         rows = fixed(partial(graphs.conference_lines, q))
         citation = "Paley (1933); Lemmens, Seidel (1973): conference matrices"
-        yield Entry(f"conference lines {q}", 2 * (q + 1), (q + 1) // 2, 1 / math.sqrt(q), citation, rows)
+        yield Entry(
+            f"conference lines {q}", 2 * (q + 1), (q + 1) // 2, 1 / math.sqrt(q), citation, rows
+        )
     for m in range(2, 7):
         v, r = (2 << m) - 1, (1 << m) - 1
         rows = fixed(partial(graphs.steiner_lines, m))

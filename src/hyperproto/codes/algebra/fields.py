@@ -1,7 +1,8 @@
 """Finite fields GF(p^k), small enough for tables.
 
-An element is an integer in [0, p^k): its base-p digits are the coefficients of a polynomial in a primitive
-element g. Adding digits modulo p adds; logarithms to the base g multiply. For p = 2 addition is XOR.
+An element is an integer in [0, p^k): its base-p digits are the coefficients of a polynomial in a
+primitive element g. Adding digits modulo p adds; logarithms to the base g multiply. For p = 2
+addition is XOR.
 """
 
 from functools import cache
@@ -9,7 +10,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from hyperproto_runtime.errors import InputError
+from hyperproto._core.errors import InputError
 
 Integers = NDArray[np.int64]
 
@@ -67,7 +68,9 @@ class Field:
         return total
 
     def is_square(self, a: Integers | int) -> NDArray[np.bool_]:
-        """Return where ``a`` is a non-zero square. Odd order only: with even order everything is one."""
+        """Return where ``a`` is a non-zero square. Odd order only: with even order everything is
+        one.
+        """
         a = np.asarray(a)
         return np.asarray((a != 0) & (self._log[a] % 2 == 0))
 
@@ -98,7 +101,9 @@ def is_prime_power(order: int) -> bool:
 
 
 def distinct(values: Integers) -> tuple[Integers, Integers]:
-    """Return the values that occur, or a range if that is no longer, and the place of each given one."""
+    """Return the values that occur, or a range if that is no longer, and the place of each given
+    one.
+    """
     first, last = int(values.min()), int(values.max())
     if last - first < len(values):
         return np.arange(first, last + 1), values - first

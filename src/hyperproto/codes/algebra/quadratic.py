@@ -1,20 +1,25 @@
 """Codes of sign vectors from binary quadratic forms.
 
-Let Q run over a set of quadratic forms on F_2^m and w over all of F_2^m. The D = 2^m dimensional vectors
+Let Q run over a set of quadratic forms on F_2^m and w over all of F_2^m. The D = 2^m dimensional
+vectors
 
     (-1)^(Q(x) + <w, x> + e) / sqrt(D),   x in F_2^m,   e in {0, 1},
 
-have cosine 0 or ±2^(-r/2), where r is the rank of the alternating form B(x, y) = Q(x+y) + Q(x) + Q(y) of the
-difference of two of the Q. So the code is as good as the smallest rank of a difference:
+have cosine 0 or ±2^(-r/2), where r is the rank of the alternating form B(x, y) = Q(x+y) + Q(x) +
+Q(y) of the difference of two of the Q. So the code is as good as the smallest rank of a difference:
 
-- **Kerdock** (1972), m even, on GF(2^(m-1)) x F_2: Q_a(x, e) = sum_{i=1}^{(m-2)/2} Tr((ax)^(2^i+1)) + e
+- **Kerdock** (1972), m even, on GF(2^(m-1)) x F_2: Q_a(x, e) = sum_{i=1}^{(m-2)/2} Tr((ax)^(2^i+1))
+  + e
   Tr(ax). All differences have full rank m: cosine 1/sqrt(D), D/2 forms.
-- **Delsarte-Goethals** (1975), m even: Q_a + sum_{i<=t} Tr(b_i x^(2^i+1)): rank >= m - 2t, (D/2)^(t+1) forms.
-  With δ the difference of two a, the radical has the (x, e) with δ^2 x + u δ + L(x) = 0 for u = e + Tr(ax),
-  where L, of the b, is linearized: at most 2^(2t) solutions x for either u, so its even dimension is <= 2t.
-- **Dual BCH** (Gold 1968 for t = 1), on GF(2^m): sum_{i<=t} Tr(b_i x^(2^i+1)): the radical is the set of
-  roots of a linearized polynomial of degree 2^(2t), so its dimension is at most 2t, and of the parity of m:
-  rank >= m - 2t + (m odd). D^t forms.
+- **Delsarte-Goethals** (1975), m even: Q_a + sum_{i<=t} Tr(b_i x^(2^i+1)): rank >= m - 2t,
+  (D/2)^(t+1) forms.
+  With δ the difference of two a, the radical has the (x, e) with δ^2 x + u δ + L(x) = 0 for u = e +
+  Tr(ax), where L, of the b, is linearized: at most 2^(2t) solutions x for either u, so its even
+  dimension is <= 2t.
+- **Dual BCH** (Gold 1968 for t = 1), on GF(2^m): sum_{i<=t} Tr(b_i x^(2^i+1)): the radical is the
+  set of
+  roots of a linearized polynomial of degree 2^(2t), so its dimension is at most 2t, and of the
+  parity of m: rank >= m - 2t + (m odd). D^t forms.
 
 The basis vectors ±e_x have cosine ±1/sqrt(D) with every one of these and may always join.
 
@@ -32,14 +37,15 @@ from hyperproto.codes.measure import Array
 
 
 class FormSet:
-    """A set of quadratic forms on F_2^bits: ``terms`` free coefficients, and the Kerdock form where ``kerdock``.
+    """A set of quadratic forms on F_2^bits: ``terms`` free coefficients, and the Kerdock form where
+    ``kerdock``.
 
-    With it they are Kerdock's forms for no terms, else those of Delsarte and Goethals; without it those of the dual
-    of the BCH code for ``terms + 1`` errors, Gold's for one term.
+    With it they are Kerdock's forms for no terms, else those of Delsarte and Goethals; without it
+    those of the dual of the BCH code for ``terms + 1`` errors, Gold's for one term.
 
     The number of a form spells its coefficients in base ``2^field_bits``, the last one (the Kerdock
-    coefficient, where there is one) fastest. ``min_rank`` is the smallest rank of a difference, by the theorems
-    above.
+    coefficient, where there is one) fastest. ``min_rank`` is the smallest rank of a difference, by
+    the theorems above.
     """
 
     def __init__(self, bits: int, terms: int, *, kerdock: bool) -> None:
@@ -66,15 +72,18 @@ class FormSet:
 
 
 class SignCode:
-    """The code of a :class:`FormSet`, shortened at ``shortened`` coordinates; its rows are made by index.
+    """The code of a :class:`FormSet`, shortened at ``shortened`` coordinates; its rows are made by
+    index.
 
-    Shortening keeps the points that are positive at x = 0, 1, 2, 4, ... and drops those coordinates: it fixes
-    the sign, and one bit of w for each further coordinate. With k coordinates gone, s D turns into s D - k:
+    Shortening keeps the points that are positive at x = 0, 1, 2, 4, ... and drops those
+    coordinates: it fixes the sign, and one bit of w for each further coordinate. With k coordinates
+    gone, s D turns into s D - k:
 
         K / 2^k points in D - k dimensions, cosine (s D - k) / (D - k).
 
-    For k = 1 this is the derived code at the point e_0. The order is form by form, so that any whole number
-    of forms is a union of cosets; antipodal points are neighbors in the order; the basis comes last.
+    For k = 1 this is the derived code at the point e_0. The order is form by form, so that any
+    whole number of forms is a union of cosets; antipodal points are neighbors in the order; the
+    basis comes last.
     """
 
     def __init__(self, forms: FormSet, shortened: int = 0) -> None:
@@ -102,8 +111,12 @@ class SignCode:
         points *= ((1 - 2 * values[:, keep]) / np.sqrt(self.dim)).astype(dtype)[which]
         return points if sign is None else points * sign[:, None]
 
-    def _walsh_rows(self, values: Integers, which: Integers, rest: Integers) -> tuple[Integers, Array | None]:
-        """Return w and the sign of each point; where shortened, the w that keeps it positive there."""
+    def _walsh_rows(
+        self, values: Integers, which: Integers, rest: Integers
+    ) -> tuple[Integers, Array | None]:
+        """Return w and the sign of each point; where shortened, the w that
+        keeps it positive there.
+        """
         if not self.shortened:
             return rest >> 1, (1 - 2 * (rest & 1)).astype(np.float32)
         walsh = rest << self.shortened - 1
@@ -123,5 +136,7 @@ class SignCode:
 
 @cache
 def hadamard(bits: int) -> Array:
-    """Return the Walsh functions (-1)^<w, x>, w down and x across. Shape (2^bits, 2^bits), float32."""
+    """Return the Walsh functions (-1)^<w, x>, w down and x across. Shape
+    (2^bits, 2^bits), float32.
+    """
     return scipy.linalg.hadamard(1 << bits, np.float32)

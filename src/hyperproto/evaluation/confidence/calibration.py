@@ -1,4 +1,6 @@
-"""Everything that is fitted on data that was not trained on: of one task, and of all tasks of a run."""
+"""Everything that is fitted on data that was not trained on: of one task, and of all tasks of a
+run.
+"""
 
 import math
 from collections.abc import Callable, Mapping
@@ -11,8 +13,10 @@ import numpy.typing as npt
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 
-from hyperproto._core.arrays import labeled_rows, to_labels
+from hyperproto._core.arrays import Numbers, Values, labeled_rows, to_labels, to_numbers
 from hyperproto._core.checks import check_finite_number, check_integer, choose
+from hyperproto._core.errors import InputError
+from hyperproto._core.schema import read_plain
 from hyperproto.defaults import COVERAGE
 from hyperproto.evaluation.confidence.conformal import ConformalSets
 from hyperproto.evaluation.confidence.outliers import OUTLIER_SCORES, Rejection, outlier_score
@@ -25,15 +29,14 @@ from hyperproto.evaluation.confidence.task_calibration import (
 from hyperproto.metrics import calibration_error
 from hyperproto.spaces import Sphere
 from hyperproto.spaces.output_space import TaskSpace
-from hyperproto_runtime.arrays import Numbers, Values, to_numbers
-from hyperproto_runtime.errors import InputError
-from hyperproto_runtime.schema import read_plain
 
 FORMAT = "hyperproto.calibration/1"
 SMALLEST_SCALE, LARGEST_SCALE = 1e-3, 1e5  # that are tried
 FEWEST = 20  # examples of which halves are compared
 FEW = 500  # examples to which a fit may be worse than none
-MEASURES = {"ece": "calibration_error"} | {key: key for key in ("coverage", "set_size", "width", "rejection")}
+MEASURES = {"ece": "calibration_error"} | {
+    key: key for key in ("coverage", "set_size", "width", "rejection")
+}
 
 
 @dataclass(frozen=True)
@@ -62,10 +65,12 @@ class Temperature(StoredValue, kind="temperature"):
 
     @classmethod
     def fit(cls, cosines: Values, labels: Values, before: Self | None = None) -> Self:
-        """Choose the scale that makes the labels most likely; the negative log-likelihood is convex in it.
+        """Choose the scale that makes the labels most likely; the negative log-likelihood is convex
+        in it.
 
-        The labels count n times and a uniform distribution once: where every example is right the likelihood alone
-        would ask for an infinite scale, and so for certainty that n examples cannot give.
+        The labels count n times and a uniform distribution once: where every example is right the
+        likelihood alone would ask for an infinite scale, and so for certainty that n examples
+        cannot give.
 
         Parameters
         ----------
@@ -73,7 +78,8 @@ class Temperature(StoredValue, kind="temperature"):
         labels : array of integers, shape (n,)
             -1 where missing; those rows do not count.
         before : Temperature, optional
-            What is kept where few examples were fitted on, and held-out tenths of them say that it is no worse.
+            What is kept where few examples were fitted on, and held-out tenths of them say that it
+            is no worse.
         """
         scores, ids = labeled_rows(cosines, labels, "cosines")
         n, num_classes = scores.shape
@@ -81,8 +87,12 @@ class Temperature(StoredValue, kind="temperature"):
             if n < 2:
                 return before
             parts = np.array_split(np.random.default_rng(0).permutation(n), 10)[:n]
-            fits = (cls.fit(np.delete(scores, part, axis=0), np.delete(ids, part)) for part in parts)
-            losses = [fit.loss(scores[part], ids[part]) for fit, part in zip(fits, parts, strict=True)]
+            fits = (
+                cls.fit(np.delete(scores, part, axis=0), np.delete(ids, part)) for part in parts
+            )
+            losses = [
+                fit.loss(scores[part], ids[part]) for fit, part in zip(fits, parts, strict=True)
+            ]
             if sum(losses) >= before.loss(scores, ids):
                 return before
         target = np.full(scores.shape, 1 / (num_classes * (n + 1)))
@@ -93,7 +103,15 @@ class Temperature(StoredValue, kind="temperature"):
             return float(-np.sum(target * rows) / n)
 
         bounds = np.log(SMALLEST_SCALE), np.log(LARGEST_SCALE)
-        return cls(float(np.exp(minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 1e-6}).x)))
+        return cls(
+            float(
+                np.exp(
+                    minimize_scalar(
+                        loss, bounds=bounds, method="bounded", options={"xatol": 1e-6}
+                    ).x
+                )
+            )
+        )
 
     def loss(self, scores: Numbers, ids: npt.NDArray[Any]) -> float:
         """Return the negative log-likelihood of all examples."""
@@ -106,7 +124,8 @@ class Temperature(StoredValue, kind="temperature"):
 
 @dataclass(frozen=True)
 class ClassCalibration(TaskCalibration, kind="classes"):
-    """A class task: probabilities and, where they were asked for, sets and a threshold for unknown inputs.
+    """A class task: probabilities and, where they were asked for, sets and a threshold for unknown
+    inputs.
 
     Parameters
     ----------
@@ -114,9 +133,11 @@ class ClassCalibration(TaskCalibration, kind="classes"):
     sets : ConformalSets, optional
     rejection : Rejection, optional
     outlier : str, default "length"
-        Which :func:`~hyperproto.evaluation.confidence.outliers.outlier_score` the threshold is about.
+        Which :func:`~hyperproto.evaluation.confidence.outliers.outlier_score` the threshold is
+        about.
     longest : float, optional
-        The largest length of an output when the threshold was fitted; from there on the score falls off.
+        The largest length of an output when the threshold was fitted; from there on the score falls
+        off.
     """
 
     model: Temperature
@@ -160,7 +181,11 @@ class ClassCalibration(TaskCalibration, kind="classes"):
         """
         scores, ids = labeled_rows(cosines, labels, "cosines")
         model = Temperature.fit(scores, ids, before)
-        sets = None if coverage is None else ConformalSets.fit(model.probabilities(scores), ids, coverage)
+        sets = (
+            None
+            if coverage is None
+            else ConformalSets.fit(model.probabilities(scores), ids, coverage)
+        )
         outlier = outlier or ("cosine" if norms is None else "length")
         if reject is None:
             return cls(model, sets, None, outlier)
@@ -176,17 +201,31 @@ class ClassCalibration(TaskCalibration, kind="classes"):
 
     def outliers(self, cosines: Values, norms: Values | None = None) -> Numbers:
         """Return how unusual each input is, shape (n,)."""
-        return outlier_score(cosines, norms, kind=self.outlier, scale=self.model.scale, longest=self.longest)
+        return outlier_score(
+            cosines, norms, kind=self.outlier, scale=self.model.scale, longest=self.longest
+        )
 
     def accept(self, cosines: Values, norms: Values | None = None) -> npt.NDArray[np.bool_]:
-        """Return which inputs are taken for known, shape (n,); all of them where no threshold was fitted."""
+        """Return which inputs are taken for known, shape (n,); all of them where no threshold was
+        fitted.
+        """
         scores = self.outliers(cosines, norms)
-        return np.ones(len(scores), dtype=bool) if self.rejection is None else self.rejection.accept(scores)
+        return (
+            np.ones(len(scores), dtype=bool)
+            if self.rejection is None
+            else self.rejection.accept(scores)
+        )
 
     def describe(
-        self, predicted: Values, scores: Values | None = None, norms: Values | None = None, top: Values | None = None
+        self,
+        predicted: Values,
+        scores: Values | None = None,
+        norms: Values | None = None,
+        top: Values | None = None,
     ) -> Confidence:
-        """Return probabilities, outlier scores, sets and rejections; see :class:`TaskCalibration`."""
+        """Return probabilities, outlier scores, sets and rejections; see
+        :class:`TaskCalibration`.
+        """
         if scores is None:
             return Confidence()
         probabilities, outliers = self.probabilities(scores), self.outliers(scores, norms)
@@ -198,10 +237,14 @@ class ClassCalibration(TaskCalibration, kind="classes"):
             outliers=outliers,
             accepted=None if self.rejection is None else self.rejection.accept(outliers),
             set_sizes=None if inside is None else inside.sum(axis=1),
-            set_members=None if inside is None else order[np.take_along_axis(inside, order, axis=1)],
+            set_members=None
+            if inside is None
+            else order[np.take_along_axis(inside, order, axis=1)],
         )
 
-    def report(self, confidence: Confidence, predicted: Values, targets: Values) -> ConfidenceReport | None:
+    def report(
+        self, confidence: Confidence, predicted: Values, targets: Values
+    ) -> ConfidenceReport | None:
         """Measure the calibration error, coverage and rejections; None where no label is there."""
         labels = np.asarray(targets)
         present = labels >= 0
@@ -210,12 +253,19 @@ class ClassCalibration(TaskCalibration, kind="classes"):
         coverage = set_size = rejection = math.nan
         if confidence.set_sizes is not None and confidence.set_members is not None:
             rows = np.repeat(np.arange(len(labels)), confidence.set_sizes)
-            covered = np.bincount(rows, weights=confidence.set_members == labels[rows], minlength=len(labels))
-            coverage, set_size = float(covered[present].mean()), float(confidence.set_sizes[present].mean())
+            covered = np.bincount(
+                rows, weights=confidence.set_members == labels[rows], minlength=len(labels)
+            )
+            coverage, set_size = (
+                float(covered[present].mean()),
+                float(confidence.set_sizes[present].mean()),
+            )
         if confidence.accepted is not None:
             rejection = float(1 - confidence.accepted[present].mean())
         return ConfidenceReport(
-            calibration_error(confidence.probabilities[present, 0], (np.asarray(predicted) == labels)[present]),
+            calibration_error(
+                confidence.probabilities[present, 0], (np.asarray(predicted) == labels)[present]
+            ),
             stated_coverage=math.nan if self.sets is None else self.sets.coverage,
             coverage=coverage,
             set_size=set_size,
@@ -225,14 +275,20 @@ class ClassCalibration(TaskCalibration, kind="classes"):
 
 
 def uncalibrated(space: TaskSpace) -> dict[str, ClassCalibration]:
-    """Return the probabilities that class tasks have by themselves: the scale of their loss, or 10; 1 for logits."""
+    """Return the probabilities that class tasks have by themselves: the scale of their loss, or 10;
+    1 for logits.
+    """
     outlier = "length" if isinstance(space, Sphere) else "energy"
-    return {name: ClassCalibration(Temperature(s), outlier=outlier) for name, s in space.softmax_scales().items()}
+    return {
+        name: ClassCalibration(Temperature(s), outlier=outlier)
+        for name, s in space.softmax_scales().items()
+    }
 
 
 @dataclass(frozen=True, eq=False)
 class TaskOutputs:
-    """One task's outputs for examples that were not trained on: what a calibration is fitted to and measured on.
+    """One task's outputs for examples that were not trained on: what a calibration is fitted to and
+    measured on.
 
     Attributes
     ----------
@@ -266,16 +322,17 @@ class TaskOutputs:
     def cross_measure(
         self, fit: Callable[["TaskOutputs"], TaskCalibration], before: TaskCalibration | None = None
     ) -> dict[str, float]:
-        """Measure each half of the examples by a fit to the other half, and average; empty below 20 examples.
+        """Measure each half of the examples by a fit to the other half, and average; empty below 20
+        examples.
 
-        Measured on the examples that it was fitted on, a calibration would seem too good. ``before`` adds the
-        calibration error of another calibration.
+        Measured on the examples that it was fitted on, a calibration would seem too good.
+        ``before`` adds the calibration error of another calibration.
 
         Returns
         -------
         dict of float
-            For classes "ece", and "ece_before", "coverage", "set_size", "rejection" where those were fitted; for
-            numbers "coverage" and "width".
+            For classes "ece", and "ece_before", "coverage", "set_size", "rejection" where those
+            were fitted; for numbers "coverage" and "width".
         """
         if len(self.targets) < FEWEST:
             return {}
@@ -283,7 +340,8 @@ class TaskOutputs:
         first, second = (self.rows(part) for part in np.array_split(order, 2))
         reports = [first.measure(fit(second)), second.measure(fit(first))]
         measures = {
-            name: float(np.mean([getattr(report, key) for report in reports])) for name, key in MEASURES.items()
+            name: float(np.mean([getattr(report, key) for report in reports]))
+            for name, key in MEASURES.items()
         }
         if before is not None:
             errors = [half.measure(before).calibration_error for half in (first, second)]
@@ -303,7 +361,8 @@ class _Stored:
 
 @dataclass(frozen=True)
 class Calibration:
-    """What was fitted for the tasks of a run, and how well it does on data that it was not fitted on.
+    """What was fitted for the tasks of a run, and how well it does on data that it was not fitted
+    on.
 
     Attributes
     ----------
@@ -312,7 +371,8 @@ class Calibration:
     examples : int
         How many were fitted on.
     measures : dict of float
-        What :meth:`TaskOutputs.cross_measure` returns, by "task/measure", or "measure" of an unnamed task.
+        What :meth:`TaskOutputs.cross_measure` returns, by "task/measure", or "measure" of an
+        unnamed task.
     origin : dict of str
         Which data, which split, which weights.
     """
@@ -340,8 +400,15 @@ class Calibration:
         """Return what :meth:`to_dict` described."""
         version = stored.get("format") if isinstance(stored, Mapping) else None
         if version != FORMAT:
-            raise InputError("A stored calibration", f"have the format {FORMAT}", version, "Calibrate the run again.")
+            raise InputError(
+                "A stored calibration",
+                f"have the format {FORMAT}",
+                version,
+                "Calibrate the run again.",
+            )
         about = read_plain(_Stored, stored, "A stored calibration")
         tasks = {name: TaskCalibration.from_dict(task) for name, task in about.tasks.items()}
-        measures = {name: float(value) for name, value in about.measures.items() if value is not None}
+        measures = {
+            name: float(value) for name, value in about.measures.items() if value is not None
+        }
         return cls(tasks, about.examples, measures, about.origin)

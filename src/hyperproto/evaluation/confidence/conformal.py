@@ -1,7 +1,8 @@
-"""Sets and intervals that contain the truth as often as they say, whatever the model: split conformal prediction.
+"""Sets and intervals that contain the truth as often as they say, whatever the model: split
+conformal prediction.
 
-The promise is about new data drawn like the data that was fitted on, on average over both. It does not hold class by
-class, nor for data from elsewhere.
+The promise is about new data drawn like the data that was fitted on, on average over both. It does
+not hold class by class, nor for data from elsewhere.
 """
 
 import math
@@ -10,7 +11,8 @@ from typing import Self
 
 import numpy as np
 
-from hyperproto._core.arrays import labeled_rows
+from hyperproto._core.arrays import Numbers, Values, labeled_rows, to_numbers
+from hyperproto._core.errors import InputError, arg
 from hyperproto.defaults import COVERAGE
 from hyperproto.evaluation.confidence.task_calibration import (
     Confidence,
@@ -18,9 +20,7 @@ from hyperproto.evaluation.confidence.task_calibration import (
     StoredValue,
     TaskCalibration,
 )
-from hyperproto_runtime.arrays import Numbers, Values, to_numbers
-from hyperproto_runtime.conformal import Interval, Sets, check_share
-from hyperproto_runtime.errors import InputError, arg
+from hyperproto.runtime.conformal import Interval, Sets, check_share
 
 
 def conformal_quantile(scores: Numbers, coverage: float) -> float:
@@ -28,8 +28,9 @@ def conformal_quantile(scores: Numbers, coverage: float) -> float:
 
     .. math:: \hat q = s_{(\lceil (n + 1)\, c \rceil)}
 
-    The new score and the n known ones, exchangeable, are equally likely to stand in each of n + 1 places; hence
-    n + 1. Where n is too small for the coverage, infinity: only that keeps the promise.
+    The new score and the n known ones, exchangeable, are equally likely to stand in each of n + 1
+    places; hence n + 1. Where n is too small for the coverage, infinity: only that keeps the
+    promise.
     """
     # a little less, so that 0.9 * 10 = 9.000000000000001 is still the ninth
     rank = math.ceil((len(scores) + 1) * coverage - 1e-9)
@@ -40,14 +41,15 @@ def conformal_quantile(scores: Numbers, coverage: float) -> float:
 class ConformalSets(Sets, StoredValue, kind="conformal_sets"):
     """The classes whose probability is not too small: those with 1 - p at most a threshold.
 
-    Of all sets with a given coverage these are the smallest on average [1]_. Where the model is right more often than
-    the coverage asks for, some sets would have to be empty to miss often enough; the most probable class is always
-    in, and the coverage is then above the stated one.
+    Of all sets with a given coverage these are the smallest on average [1]_. Where the model is
+    right more often than the coverage asks for, some sets would have to be empty to miss often
+    enough; the most probable class is always in, and the coverage is then above the stated one.
 
     Parameters
     ----------
     threshold : float
-        Largest 1 - p of a class in the set; infinity, where too little data was fitted on, puts all classes in.
+        Largest 1 - p of a class in the set; infinity, where too little data was fitted on, puts all
+        classes in.
     coverage : float
         What was asked for.
 
@@ -102,7 +104,8 @@ class ConformalInterval(Interval, TaskCalibration, kind="conformal_interval"):
         Parameters
         ----------
         predictions, truths : array, shape (n,)
-            Rows whose truth is NaN do not count. A truth beyond the bounds counts as missed whatever the radius.
+            Rows whose truth is NaN do not count. A truth beyond the bounds counts as missed
+            whatever the radius.
         coverage : float, default 0.9
             How often the interval must contain the true number, between 0 and 1.
         low, high : float, optional
@@ -111,21 +114,33 @@ class ConformalInterval(Interval, TaskCalibration, kind="conformal_interval"):
         true = to_numbers(truths, "truths", ndim=1, finite=False)
         present = ~np.isnan(true)
         if not present.any():
-            raise InputError("truths", "hold at least one that is not missing", f"{len(true)} missing ones")
+            raise InputError(
+                "truths", "hold at least one that is not missing", f"{len(true)} missing ones"
+            )
         centers = to_numbers(predictions, "predictions", ndim=1)
         if centers.shape != true.shape:
-            raise InputError("predictions", f"be as many as {arg('truths')}", f"{len(centers)} and {len(true)}")
+            raise InputError(
+                "predictions", f"be as many as {arg('truths')}", f"{len(centers)} and {len(true)}"
+            )
         beyond = (true < low) | (true > high)
         misses = np.where(beyond, np.inf, np.abs(centers - true))[present]
-        return cls(conformal_quantile(misses, check_share(coverage, "coverage")), coverage, low, high)
+        return cls(
+            conformal_quantile(misses, check_share(coverage, "coverage")), coverage, low, high
+        )
 
     def describe(
-        self, predicted: Values, scores: Values | None = None, norms: Values | None = None, top: Values | None = None
+        self,
+        predicted: Values,
+        scores: Values | None = None,
+        norms: Values | None = None,
+        top: Values | None = None,
     ) -> Confidence:
         """Return the intervals around numbers; see :class:`TaskCalibration`."""
         return Confidence(intervals=self.intervals(predicted))
 
-    def report(self, confidence: Confidence, predicted: Values, targets: Values) -> ConfidenceReport | None:
+    def report(
+        self, confidence: Confidence, predicted: Values, targets: Values
+    ) -> ConfidenceReport | None:
         """Measure coverage and width; None where no true number is there."""
         truth = to_numbers(targets, "targets", ndim=1, finite=False)
         present = ~np.isnan(truth)
@@ -134,5 +149,7 @@ class ConformalInterval(Interval, TaskCalibration, kind="conformal_interval"):
         low, high = confidence.intervals[present].T
         inside = (low <= truth[present]) & (truth[present] <= high)
         return ConfidenceReport(
-            stated_coverage=self.coverage, coverage=float(inside.mean()), width=float((high - low).mean())
+            stated_coverage=self.coverage,
+            coverage=float(inside.mean()),
+            width=float((high - low).mean()),
         )

@@ -1,4 +1,6 @@
-"""How unusual an input is, from its cosines to all prototypes and the length of its output; and when to reject it."""
+"""How unusual an input is, from its cosines to all prototypes and the length of its output; and
+when to reject it.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,25 +9,31 @@ from typing import Self
 import numpy as np
 from scipy.special import logsumexp, softmax
 
+from hyperproto._core.arrays import Numbers, Values, to_numbers
 from hyperproto._core.checks import check_finite_number, choose
+from hyperproto._core.errors import InputError, arg
 from hyperproto.defaults import LENGTH_POWER, REJECTED
 from hyperproto.evaluation.confidence.conformal import conformal_quantile
 from hyperproto.evaluation.confidence.task_calibration import StoredValue
-from hyperproto_runtime import conformal
-from hyperproto_runtime.arrays import Numbers, Values, to_numbers
-from hyperproto_runtime.conformal import check_share
-from hyperproto_runtime.errors import InputError, arg
+from hyperproto.runtime import conformal
+from hyperproto.runtime.conformal import check_share
 
 
 def _length(scores: Numbers, norms: Numbers | None, scale: float) -> Numbers:
-    """Minus the largest cosine times a root of |z|: the loss leaves |z| free, and it is small for the unfamiliar."""
+    """Minus the largest cosine times a root of |z|: the loss leaves |z| free, and it is small for
+    the unfamiliar.
+    """
     if norms is None:
-        raise InputError("norms", 'be the lengths |z| of the outputs for the outlier score "length"', "none")
+        raise InputError(
+            "norms", 'be the lengths |z| of the outputs for the outlier score "length"', "none"
+        )
     return np.asarray(-np.max(scores, axis=1) * norms**LENGTH_POWER)
 
 
 def _improbability(scores: Numbers, norms: Numbers | None, scale: float) -> Numbers:
-    """1 - the largest probability, as the sum of the others: so it does not round to 0 for whatever is certain."""
+    """1 - the largest probability, as the sum of the others: so it does not round to 0 for whatever
+    is certain.
+    """
     others = np.asarray(softmax(scale * scores, axis=1))
     np.put_along_axis(others, scores.argmax(axis=1)[:, None], 0, axis=1)
     return np.asarray(others.sum(axis=1))
@@ -37,7 +45,9 @@ OUTLIER_SCORES: dict[str, Callable[[Numbers, Numbers | None, float], Numbers]] =
     "probability": _improbability,
     "energy": lambda scores, norms, scale: -np.asarray(logsumexp(scale * scores, axis=1)) / scale,
 }
-"""By name; each takes scores (n, num_classes), norms (n,) or None, and a scale, and returns (n,)."""
+"""By name; each takes scores (n, num_classes), norms (n,) or None, and a scale,
+and returns (n,).
+"""
 
 
 def outlier_score(
@@ -57,13 +67,14 @@ def outlier_score(
     norms : array, shape (n,), optional
         Lengths |z| of the outputs on the axes of the class task.
     kind : {"length", "cosine", "probability", "energy"}, optional
-        Minus the largest cosine times the fifth root of the length; 1 - the largest cosine; 1 - the largest
-        probability; the energy (default: "length" with norms, "cosine" without).
+        Minus the largest cosine times the fifth root of the length; 1 - the largest cosine; 1 - the
+        largest probability; the energy (default: "length" with norms, "cosine" without).
     scale : float, default 1
         Of the softmax behind "probability" and "energy", as :class:`Temperature` has it.
     longest : float, optional
-        The largest |z| of known inputs. Beyond it, "length" falls off as 1 / |z|: a linear path makes |z| huge for
-        inputs far outside of the training data, of which a network knows nothing, either.
+        The largest |z| of known inputs. Beyond it, "length" falls off as 1 / |z|: a linear path
+        makes |z| huge for inputs far outside of the training data, of which a network knows
+        nothing, either.
 
     Examples
     --------
@@ -96,7 +107,8 @@ class Rejection(conformal.Rejection, StoredValue, kind="rejection"):
     Parameters
     ----------
     threshold : float
-        Largest outlier score that is accepted; infinity, where too little data was fitted on, accepts everything.
+        Largest outlier score that is accepted; infinity, where too little data was fitted on,
+        accepts everything.
     rate : float
         Share of known inputs that may be rejected.
     """
@@ -105,8 +117,8 @@ class Rejection(conformal.Rejection, StoredValue, kind="rejection"):
     def fit(cls, scores: Values, rate: float = REJECTED) -> Self:
         """Choose the threshold on data of the known classes that was not trained on.
 
-        A new known input is rejected with a probability of at most ``rate``, and where scores do not tie of at least
-        ``rate - 1 / (n + 1)``.
+        A new known input is rejected with a probability of at most ``rate``, and where scores do
+        not tie of at least ``rate - 1 / (n + 1)``.
 
         Parameters
         ----------
@@ -114,4 +126,7 @@ class Rejection(conformal.Rejection, StoredValue, kind="rejection"):
             Outlier scores, larger for more unusual inputs.
         rate : float, default 0.05
         """
-        return cls(conformal_quantile(to_numbers(scores, "scores", ndim=1), 1 - check_share(rate, "rate")), rate)
+        return cls(
+            conformal_quantile(to_numbers(scores, "scores", ndim=1), 1 - check_share(rate, "rate")),
+            rate,
+        )

@@ -1,4 +1,6 @@
-"""What every calibration can do: describe predictions, report how true that was, and go into a JSON file."""
+"""What every calibration can do: describe predictions, report how true that was, and go into a JSON
+file.
+"""
 
 import math
 from abc import ABC, abstractmethod
@@ -9,16 +11,18 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
+from hyperproto._core.arrays import Numbers, Values
+from hyperproto._core.errors import InputError
 from hyperproto._core.files import plain
-from hyperproto_runtime.arrays import Numbers, Values
-from hyperproto_runtime.errors import InputError
-from hyperproto_runtime.schema import read_plain
+from hyperproto._core.schema import read_plain
 
 NAN = math.nan
 
 
 class StoredValue:
-    """A frozen dataclass that is written as a dict of its fields and its ``kind``; infinity is null."""
+    """A frozen dataclass that is written as a dict of its fields and its ``kind``; infinity is
+    null.
+    """
 
     kind: ClassVar[str] = "calibration"
     kinds: ClassVar[dict[str, type["StoredValue"]]] = {}
@@ -31,7 +35,10 @@ class StoredValue:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
-        nested = {key: v.to_dict() if isinstance(v, StoredValue) else plain(v) for key, v in values.items()}
+        nested = {
+            key: v.to_dict() if isinstance(v, StoredValue) else plain(v)
+            for key, v in values.items()
+        }
         return {"kind": self.kind, **nested}
 
     @classmethod
@@ -41,7 +48,9 @@ class StoredValue:
         chosen = StoredValue.kinds.get(kind)
         if chosen is None or not issubclass(chosen, cls):
             raise InputError(where, "be of a known kind", f'"{kind}"', "Calibrate again.")
-        nested = {name: StoredValue.from_dict(v) for name, v in stored.items() if isinstance(v, Mapping)}
+        nested = {
+            name: StoredValue.from_dict(v) for name, v in stored.items() if isinstance(v, Mapping)
+        }
         return read_plain(chosen, {**stored, **nested}, where)
 
 
@@ -71,8 +80,16 @@ class Confidence:
     @classmethod
     def join(cls, parts: Sequence["Confidence"]) -> "Confidence":
         """Return the confidence of batches one after another."""
-        columns = {field.name: [getattr(part, field.name) for part in parts] for field in fields(cls)}
-        return cls(**{name: np.concatenate(column) for name, column in columns.items() if column[0] is not None})
+        columns = {
+            field.name: [getattr(part, field.name) for part in parts] for field in fields(cls)
+        }
+        return cls(
+            **{
+                name: np.concatenate(column)
+                for name, column in columns.items()
+                if column[0] is not None
+            }
+        )
 
 
 @dataclass(frozen=True)
@@ -105,7 +122,11 @@ class TaskCalibration(StoredValue, ABC):
 
     @abstractmethod
     def describe(
-        self, predicted: Values, scores: Values | None = None, norms: Values | None = None, top: Values | None = None
+        self,
+        predicted: Values,
+        scores: Values | None = None,
+        norms: Values | None = None,
+        top: Values | None = None,
     ) -> Confidence:
         """Return the confidence of predictions.
 
@@ -122,5 +143,7 @@ class TaskCalibration(StoredValue, ABC):
         """
 
     @abstractmethod
-    def report(self, confidence: Confidence, predicted: Values, targets: Values) -> ConfidenceReport | None:
+    def report(
+        self, confidence: Confidence, predicted: Values, targets: Values
+    ) -> ConfidenceReport | None:
         """Compare confidence with the truth; None where no label is there."""

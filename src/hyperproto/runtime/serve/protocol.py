@@ -1,7 +1,8 @@
-"""The Open Inference Protocol, version 2: tensors as JSON, or as bytes behind it, to inputs, and answers back.
+"""The Open Inference Protocol, version 2: tensors as JSON, or as bytes behind it, to inputs, and
+answers back.
 
-https://kserve.github.io/website/docs/concepts/architecture/data-plane/v2-protocol, and Triton's extension
-``binary_tensor_data``, which its clients use unless they are told not to.
+https://kserve.github.io/website/docs/concepts/architecture/data-plane/v2-protocol, and Triton's
+extension ``binary_tensor_data``, which its clients use unless they are told not to.
 """
 
 import base64
@@ -16,15 +17,19 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, Field, ValidationError
 
-from hyperproto_runtime.errors import InputError
-from hyperproto_runtime.model import InputForm, Model, TaskForm
-from hyperproto_runtime.predictor import INPUT, POINT, Predictor
-from hyperproto_runtime.serve.gate import RefusedError, check_json
+from ..._core.errors import InputError
+from ..model import InputForm, Model, TaskForm
+from ..predictor import INPUT, POINT, Predictor
+from .gate import RefusedError, check_json
 
 Array: TypeAlias = NDArray[Any]
 DTYPES = {"BOOL": "?", "FP16": "<f2", "FP32": "<f4", "FP64": "<f8"}
-DTYPES |= {f"{sign}{8 * size}": f"<{sign[0].lower()}{size}" for sign in ("INT", "UINT") for size in (1, 2, 4, 8)}
-Datatype: TypeAlias = Literal["BYTES", "BOOL", "FP16", "FP32", "FP64", "INT8", "INT16", "INT32", "INT64", "UINT8", "UINT16", "UINT32", "UINT64"]  # fmt: skip  # noqa: E501
+DTYPES |= {
+    f"{sign}{8 * size}": f"<{sign[0].lower()}{size}"
+    for sign in ("INT", "UINT")
+    for size in (1, 2, 4, 8)
+}
+Datatype: TypeAlias = Literal["BYTES", "BOOL", "FP16", "FP32", "FP64", "INT8", "INT16", "INT32", "INT64", "UINT8", "UINT16", "UINT32", "UINT64"]  # fmt: skip
 VERSION = "1"  # the only one of a model
 Side: TypeAlias = Annotated[int, Field(ge=0, le=2**31)]
 
@@ -64,12 +69,18 @@ class Output(NamedTuple):
     parts: tuple[str, ...]
 
 
-def read_request(body: bytes, header_length: str | None, most_json: int) -> tuple[InferRequest, bytes]:
+def read_request(
+    body: bytes, header_length: str | None, most_json: int
+) -> tuple[InferRequest, bytes]:
     """Return what the JSON of a request says, and the bytes behind it."""
     split = len(body)
     if header_length is not None:
-        if not (header_length.isascii() and header_length.isdigit()) or int(header_length[:20]) > len(body):
-            raise RefusedError(400, "Inference-Header-Content-Length must be the number of bytes of the JSON.")
+        if not (header_length.isascii() and header_length.isdigit()) or int(
+            header_length[:20]
+        ) > len(body):
+            raise RefusedError(
+                400, "Inference-Header-Content-Length must be the number of bytes of the JSON."
+            )
         split = int(header_length)
     check_json(split, most_json)
     try:
@@ -77,14 +88,19 @@ def read_request(body: bytes, header_length: str | None, most_json: int) -> tupl
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         where = "/".join(map(str, first["loc"])) or "The request"
-        raise RefusedError(400 if first["type"] == "json_invalid" else 422, f"{where}: {first['msg']}.") from None
+        raise RefusedError(
+            400 if first["type"] == "json_invalid" else 422, f"{where}: {first['msg']}."
+        ) from None
 
 
 def describe_inputs(form: InputForm) -> list[dict[str, Any]]:
     """Return the inputs of a model as its metadata list them."""
     if form.encoder is not None:
         types = {"number": "FP64"}
-        return [{"name": c.name, "datatype": types.get(c.kind, "BYTES"), "shape": [-1]} for c in form.encoder.columns]
+        return [
+            {"name": c.name, "datatype": types.get(c.kind, "BYTES"), "shape": [-1]}
+            for c in form.encoder.columns
+        ]
     datatype = {"uint8": "UINT8", "float32": "FP32", "float64": "FP64"}[form.dtype]
     return [{"name": INPUT, "datatype": datatype, "shape": [-1, *form.shape]}]
 
@@ -115,22 +131,36 @@ def read_inputs(request: InferRequest, binary: bytes, form: InputForm, most_rows
     given = [tensor.name for tensor in request.inputs]
     if sorted(given) != sorted(names):
         listed = ", ".join(f'"{name}"' for name in names[:5]) + (", ..." if len(names) > 5 else "")
-        raise InputError("The request", f"have these inputs, each once: {listed}", f"{len(given)} inputs")
+        raise InputError(
+            "The request", f"have these inputs, each once: {listed}", f"{len(given)} inputs"
+        )
     arrays: dict[str, Array] = {}
     start = 0
     for tensor in request.inputs:
         if tensor.shape[0] > most_rows:
-            raise InputError(f'Input "{tensor.name}"', f"have at most {most_rows:,} rows", f"{tensor.shape[0]:,}")
+            raise InputError(
+                f'Input "{tensor.name}"', f"have at most {most_rows:,} rows", f"{tensor.shape[0]:,}"
+            )
         size = tensor.parameters.get("binary_data_size")
         if size is None:
             arrays[tensor.name] = _from_json(tensor)
             continue
-        if isinstance(size, bool) or not isinstance(size, int) or not 0 <= size <= len(binary) - start:
-            raise InputError(f'Input "{tensor.name}"', "have as many bytes behind the JSON as it says", len(binary))
+        if (
+            isinstance(size, bool)
+            or not isinstance(size, int)
+            or not 0 <= size <= len(binary) - start
+        ):
+            raise InputError(
+                f'Input "{tensor.name}"',
+                "have as many bytes behind the JSON as it says",
+                len(binary),
+            )
         arrays[tensor.name] = _from_bytes(tensor, binary[start : start + size])
         start += size
     if start != len(binary):
-        raise InputError("The request", "have only the bytes that its inputs say", f"{len(binary) - start} more")
+        raise InputError(
+            "The request", "have only the bytes that its inputs say", f"{len(binary) - start} more"
+        )
     if form.encoder is None:
         return _images(arrays[INPUT]) if form.kind == "images" else _only_numbers(arrays[INPUT])
     cells = {name: _column(name, arrays[name]) for name in names}
@@ -144,10 +174,15 @@ def _images(array: Array) -> Any:
     """Return pixels as they are, or the bytes of files, which JSON has in base64."""
     if array.dtype.kind != "O":
         if array.dtype != np.uint8:
-            raise InputError(f'Input "{INPUT}"', "be UINT8, pixels, or BYTES, image files in base64", array.dtype)
+            raise InputError(
+                f'Input "{INPUT}"', "be UINT8, pixels, or BYTES, image files in base64", array.dtype
+            )
         return array
     try:
-        return [f if isinstance(f, bytes) else base64.b64decode(f or "", validate=True) for f in array.ravel()]
+        return [
+            f if isinstance(f, bytes) else base64.b64decode(f or "", validate=True)
+            for f in array.ravel()
+        ]
     except (binascii.Error, ValueError):
         raise InputError(f'Input "{INPUT}"', "be image files in base64") from None
 
@@ -163,8 +198,12 @@ def _column(name: str, array: Array) -> list[Any]:
     if array.ndim > 2 or array.shape[1:] not in ((), (1,)):
         raise InputError(f'Input "{name}"', "have shape (n,) or (n, 1)", array.shape)
     try:
-        cells = (cell.decode() if isinstance(cell, bytes) else cell for cell in array.ravel().tolist())
-        return [None if cell is None or cell != cell else cell for cell in cells]  # NaN is not itself
+        cells = (
+            cell.decode() if isinstance(cell, bytes) else cell for cell in array.ravel().tolist()
+        )
+        return [
+            None if cell is None or cell != cell else cell for cell in cells
+        ]  # NaN is not itself
     except UnicodeDecodeError:
         raise InputError(f'Input "{name}"', "be text in UTF-8") from None
 
@@ -180,8 +219,12 @@ def _from_json(tensor: Tensor) -> Array:
 
 
 def to_array(data: list[Any], datatype: str, about: str) -> Array:
-    """Return lists from JSON as an array, texts as one of objects; null is NaN, or None among texts."""
-    plain = np.array(data, dtype=object)  # as a type of numpy, one long text would make every cell as long
+    """Return lists from JSON as an array, texts as one of objects; null is NaN, or None among
+    texts.
+    """
+    plain = np.array(
+        data, dtype=object
+    )  # as a type of numpy, one long text would make every cell as long
     kinds = set(map(type, plain.ravel())) - {type(None)}
     if datatype == "BYTES":
         if kinds - {str}:
@@ -195,7 +238,9 @@ def to_array(data: list[Any], datatype: str, about: str) -> Array:
         if array.dtype.kind != "f" and not (array == plain).all():
             raise OverflowError
     except (OverflowError, TypeError):
-        raise InputError(about, f"be numbers of type {datatype}, in rows of the same length") from None
+        raise InputError(
+            about, f"be numbers of type {datatype}, in rows of the same length"
+        ) from None
     return array
 
 
@@ -204,7 +249,11 @@ def _from_bytes(tensor: Tensor, content: bytes) -> Array:
     if tensor.datatype != "BYTES":
         dtype = np.dtype(DTYPES[tensor.datatype])
         if len(content) != count * dtype.itemsize:
-            raise InputError(about, f"have {count * dtype.itemsize:,} bytes, as its shape says", f"{len(content):,}")
+            raise InputError(
+                about,
+                f"have {count * dtype.itemsize:,} bytes, as its shape says",
+                f"{len(content):,}",
+            )
         return np.frombuffer(content, dtype).reshape(tensor.shape)
     parts: list[bytes] = []
     start = 0
@@ -213,7 +262,9 @@ def _from_bytes(tensor: Tensor, content: bytes) -> Array:
         parts.append(content[start + 4 : start + 4 + length])
         start += 4 + length
     if len(parts) != count or start != len(content):
-        raise InputError(about, f"have {count:,} byte strings, as its shape says, each behind its length")
+        raise InputError(
+            about, f"have {count:,} byte strings, as its shape says, each behind its length"
+        )
     array = np.empty(count, dtype=object)
     array[:] = parts
     return array.reshape(tensor.shape)
@@ -227,7 +278,10 @@ def chosen_outputs(request: InferRequest, known: Mapping[str, Output]) -> dict[s
     for wanted in request.outputs:
         if wanted.name not in known:
             raise InputError("Outputs", f"be among {', '.join(known)}", f'"{wanted.name[:80]}"')
-    return {wanted.name: bool(wanted.parameters.get("binary_data", binary)) for wanted in request.outputs}
+    return {
+        wanted.name: bool(wanted.parameters.get("binary_data", binary))
+        for wanted in request.outputs
+    }
 
 
 def write_answer(
@@ -242,7 +296,11 @@ def write_answer(
     for name, binary in chosen.items():
         output = known[name]
         values = _values(predictor, name, output, found)
-        about: dict[str, Any] = {"name": name, "datatype": output.datatype, "shape": list(values.shape)}
+        about: dict[str, Any] = {
+            "name": name,
+            "datatype": output.datatype,
+            "shape": list(values.shape),
+        }
         if binary:
             behind.append(_to_bytes(values))
             about["parameters"] = {"binary_data_size": len(behind[-1])}

@@ -1,4 +1,6 @@
-"""What every request passes: limits on size, number and time, metrics, and the way out when the server stops."""
+"""What every request passes: limits on size, number and time, metrics, and the way out when the
+server stops.
+"""
 
 import asyncio
 import re
@@ -9,13 +11,15 @@ from typing import Any, TypeAlias
 from fastapi.responses import JSONResponse
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
-from hyperproto_runtime.serve.options import ServeOptions
+from .options import ServeOptions
 
 Message: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
 Send: TypeAlias = Callable[[Message], Awaitable[None]]
 
-KNOWN = frozenset({"infer", "predict", "metrics", "live", "ready", "model", ""})  # what a metric may call a request
+KNOWN = frozenset(
+    {"infer", "predict", "metrics", "live", "ready", "model", ""}
+)  # what a metric may call a request
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 IN_MEMORY = 8  # of the longest requests there may be so much in memory
 SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30)
@@ -32,13 +36,17 @@ class RefusedError(Exception):
     def response(self, *, close: bool = False) -> JSONResponse:
         """Return the answer, as the Open Inference Protocol has it."""
         headers = {"retry-after": "1"} if self.status == 503 else {}
-        return JSONResponse({"error": str(self)}, self.status, headers | ({"connection": "close"} if close else {}))
+        return JSONResponse(
+            {"error": str(self)}, self.status, headers | ({"connection": "close"} if close else {})
+        )
 
 
 def check_json(size: int, most: int) -> None:
     """Refuse JSON that is too long: while it is read no other request is answered."""
     if size > most:
-        raise RefusedError(413, f"The JSON of a request must have at most {most:,} bytes; got {size:,}.")
+        raise RefusedError(
+            413, f"The JSON of a request must have at most {most:,} bytes; got {size:,}."
+        )
 
 
 class Metrics:
@@ -47,21 +55,34 @@ class Metrics:
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         self.requests = Counter(
-            "hyperproto_requests", "Requests that were answered", ["route", "status"], registry=self.registry
+            "hyperproto_requests",
+            "Requests that were answered",
+            ["route", "status"],
+            registry=self.registry,
         )
         self.seconds = Histogram(
-            "hyperproto_request_seconds", "From request to answer", ["route"], buckets=SECONDS, registry=self.registry
+            "hyperproto_request_seconds",
+            "From request to answer",
+            ["route"],
+            buckets=SECONDS,
+            registry=self.registry,
         )
         self.rows = Histogram(
-            "hyperproto_batch_rows", "Inputs per run of the model", buckets=ROWS, registry=self.registry
+            "hyperproto_batch_rows",
+            "Inputs per run of the model",
+            buckets=ROWS,
+            registry=self.registry,
         )
-        self.in_flight = Gauge("hyperproto_requests_in_flight", "Requests not yet answered", registry=self.registry)
+        self.in_flight = Gauge(
+            "hyperproto_requests_in_flight", "Requests not yet answered", registry=self.registry
+        )
 
 
 class Gate:
     """An ASGI application around another: counts, limits, and refuses.
 
-    The body of a POST is read here, so that what is inside gets it whole and never larger than it may be.
+    The body of a POST is read here, so that what is inside gets it whole and never larger than it
+    may be.
 
     Parameters
     ----------
@@ -69,10 +90,13 @@ class Gate:
     limits : ServeOptions
     metrics : Metrics
     hosts : set of str, optional
-        What requests may call this server: a page elsewhere that had its own name point here is refused.
+        What requests may call this server: a page elsewhere that had its own name point here is
+        refused.
     """
 
-    def __init__(self, app: Any, limits: ServeOptions, metrics: Metrics, hosts: frozenset[str] | None = None) -> None:
+    def __init__(
+        self, app: Any, limits: ServeOptions, metrics: Metrics, hosts: frozenset[str] | None = None
+    ) -> None:
         self.app, self.limits, self.metrics, self.hosts = app, limits, metrics, hosts
         self.stopping = False
         self.posts = 0  # that are not answered yet
@@ -99,7 +123,9 @@ class Gate:
             await error.response(close=True)(scope, receive, noted)  # its body may not be read
         except TimeoutError:
             if not status:
-                refused = RefusedError(504, f"The answer took more than {self.limits.timeout:g} seconds.")
+                refused = RefusedError(
+                    504, f"The answer took more than {self.limits.timeout:g} seconds."
+                )
                 await refused.response()(scope, receive, noted)
         finally:
             self.metrics.in_flight.dec()
@@ -107,10 +133,14 @@ class Gate:
             self.metrics.seconds.labels(route).observe(time.perf_counter() - started)
 
     async def _pass(self, scope: Message, receive: Receive, send: Send) -> None:
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        headers = {
+            name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
+        }
         host = re.sub(r":\d+$", "", headers.get("host", "")).strip("[]").lower()
         if self.hosts is not None and host not in self.hosts:
-            raise RefusedError(403, f"This server is called {', '.join(sorted(self.hosts))}; --hosts adds names.")
+            raise RefusedError(
+                403, f"This server is called {', '.join(sorted(self.hosts))}; --hosts adds names."
+            )
         if scope["method"] != "POST":
             async with asyncio.timeout(self.limits.timeout):
                 await self.app(scope, receive, send)

@@ -1,5 +1,5 @@
 """``python -m hyperproto_runtime``."""
 
-from hyperproto_runtime.cli import main
+from .runtime.cli import main
 
 main()

@@ -1,8 +1,10 @@
-"""The folder of an exported model: what it says, read such that a folder from anywhere can do no harm.
+"""The folder of an exported model: what it says, read such that a folder from anywhere can do no
+harm.
 
-``model.json`` describes inputs and tasks, and has the sha256 of the two other files: ``model.onnx``, the network and
-what its output means, and ``prototypes.safetensors``, the prototypes alone. All of it is numbers and text, and
-nothing names code. What the files say is checked before any of it is used.
+``model.json`` describes inputs and tasks, and has the sha256 of the two other files:
+``model.onnx``, the network and what its output means, and ``prototypes.safetensors``, the
+prototypes alone. All of it is numbers and text, and nothing names code. What the files say is
+checked before any of it is used.
 """
 
 import hashlib
@@ -13,11 +15,11 @@ from numbers import Real
 from pathlib import Path
 from typing import Any, Literal
 
-from hyperproto_runtime.conformal import Interval, Rejection, Sets
-from hyperproto_runtime.errors import HyperprotoError, InputError
-from hyperproto_runtime.images import ImagePreprocessing
-from hyperproto_runtime.schema import read_plain
-from hyperproto_runtime.tables import TableEncoder
+from .._core.errors import HyperprotoError, InputError
+from .._core.schema import read_plain
+from .conformal import Interval, Rejection, Sets
+from .images import ImagePreprocessing
+from .tables import TableEncoder
 
 FORMAT = "hyperproto.model/1"
 DESCRIPTION, GRAPH, PROTOTYPES = "model.json", "model.onnx", "prototypes.safetensors"
@@ -41,7 +43,8 @@ class InputForm:
     kind : {"images", "table", "text", "rows"}
         Image files, rows of a table by the names of its columns, texts, or arrays of numbers.
     shape : tuple of int
-        Of one input as ``model.onnx`` takes it: (height, width, channels), (columns,), or that of an array.
+        Of one input as ``model.onnx`` takes it: (height, width, channels), (columns,), or that of
+        an array.
     dtype : {"uint8", "float32", "float64"}
     images : ImagePreprocessing, optional
         How image files are prepared; mean and std are applied by ``model.onnx``.
@@ -68,7 +71,11 @@ class InputForm:
         width: tuple[int, ...] | None = None
         if self.images is not None:
             if self.images.stored_side > LARGEST_SIDE or self.images.channels not in (1, 3):
-                raise InputError("images", f"be of at most {LARGEST_SIDE} pixels, in 1 or 3 channels", self.images)
+                raise InputError(
+                    "images",
+                    f"be of at most {LARGEST_SIDE} pixels, in 1 or 3 channels",
+                    self.images,
+                )
             width = (self.images.size, self.images.size, self.images.channels)
         elif self.encoder is not None:
             if (self.encoder.columns[0].kind == "text") != (self.kind == "text"):
@@ -144,7 +151,11 @@ class TaskForm:
     @property
     def outputs(self) -> tuple[str, ...]:
         """What ``model.onnx`` calls what it says about this task."""
-        parts = ("prediction", "scores", "probabilities", "outlier") if self.kind == "classes" else ("value",)
+        parts = (
+            ("prediction", "scores", "probabilities", "outlier")
+            if self.kind == "classes"
+            else ("value",)
+        )
         return tuple(f"{self.name}/{part}" for part in parts)
 
 
@@ -208,16 +219,20 @@ def is_model(folder: str | Path) -> bool:
 
 
 def read_model(folder: str | Path) -> tuple[Model, bytes]:
-    """Return what the folder of an exported model says, and its graph; an error says which file is wrong.
+    """Return what the folder of an exported model says, and its graph; an error says which file is
+    wrong.
 
-    Files are compared with the sha256 that ``model.json`` has of them: a copy that was cut short is not used.
+    Files are compared with the sha256 that ``model.json`` has of them: a copy that was cut short is
+    not used.
     """
     folder = Path(folder)
     described = _read(folder / DESCRIPTION, LONGEST)
     try:
         stored = json.loads(described)
     except (ValueError, RecursionError) as error:
-        raise ModelError(f'"{folder / DESCRIPTION}"', f"be JSON ({error})", advice="It may be cut short.") from None
+        raise ModelError(
+            f'"{folder / DESCRIPTION}"', f"be JSON ({error})", advice="It may be cut short."
+        ) from None
     found = stored.get("format") if isinstance(stored, dict) else None
     if found != FORMAT:
         advice = "Export the model again, or use the version of hyperproto-runtime that fits it."
@@ -233,7 +248,9 @@ def read_model(folder: str | Path) -> tuple[Model, bytes]:
         content = _read(folder / name, LARGEST)
         if len(content) != form.bytes or hashlib.sha256(content).hexdigest() != form.sha256:
             advice = "Copy the folder again, or export the model again."
-            raise ModelError(f'"{folder / name}"', f"be the file that {DESCRIPTION} describes", "another", advice)
+            raise ModelError(
+                f'"{folder / name}"', f"be the file that {DESCRIPTION} describes", "another", advice
+            )
         graph = content if name == GRAPH else graph
     return model, graph
 
@@ -243,7 +260,9 @@ def _read(path: Path, most: int) -> bytes:
         if not path.is_file():  # a pipe would be waited for
             advice = "hyperproto export RUN -o FOLDER makes one."
             raise ModelError(
-                f'"{path.parent}"', f"be the folder of an exported model, with {path.name}", advice=advice
+                f'"{path.parent}"',
+                f"be the folder of an exported model, with {path.name}",
+                advice=advice,
             )
         size = path.stat().st_size
         if size > most:

@@ -1,8 +1,9 @@
 """Tables with words, dates and gaps as numbers: a small encoder whose state is plain values.
 
-A column of numbers stays one; gaps get the median, and a column of their own that says where they were. Each category
-of a column becomes a column of 0 and 1, or, where there are many, one of 256 that a hash chooses. A date becomes its
-day, its day of the week and its hour, a duration its seconds. A category that training has not seen is all zeros.
+A column of numbers stays one; gaps get the median, and a column of their own that says where they
+were. Each category of a column becomes a column of 0 and 1, or, where there are many, one of 256
+that a hash chooses. A date becomes its day, its day of the week and its hour, a duration its
+seconds. A category that training has not seen is all zeros.
 """
 
 import math
@@ -19,7 +20,7 @@ from typing import Any, Literal, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hyperproto_runtime.errors import InputError
+from .._core.errors import InputError
 
 MOST_CATEGORIES = 256  # columns that one column of categories becomes
 LEAST_SEEN = 2  # rows of a category: of one that is seen once there is nothing to learn
@@ -29,7 +30,9 @@ DATE_PARTS = ("day", "weekday", "hour")
 
 
 class SparseRows(NamedTuple):
-    """Rows of mostly zeros, shape (n, width): entries ``starts[i]`` to ``starts[i + 1]`` are those of row i."""
+    """Rows of mostly zeros, shape (n, width): entries ``starts[i]`` to ``starts[i + 1]`` are those
+    of row i.
+    """
 
     starts: NDArray[np.int32]
     columns: NDArray[np.int32]
@@ -52,7 +55,8 @@ class ColumnCode:
     name : str
     kind : {"number", "date", "categories", "text"}
     fill : tuple of float
-        What stands for a gap in each number of a cell: the median. Of a text, the weight of each word.
+        What stands for a gap in each number of a cell: the median. Of a text, the weight of each
+        word.
     gaps : bool
         Whether training had gaps, so that another column says where they are.
     categories : tuple of str or None
@@ -69,7 +73,12 @@ class ColumnCode:
     buckets: int = 0
 
     def __post_init__(self) -> None:
-        numbers = {"number": 1, "date": len(DATE_PARTS), "categories": 0, "text": len(self.categories)}[self.kind]
+        numbers = {
+            "number": 1,
+            "date": len(DATE_PARTS),
+            "categories": 0,
+            "text": len(self.categories),
+        }[self.kind]
         if len(self.fill) != numbers:
             raise InputError("fill", f"have {numbers} numbers for {self.kind}", len(self.fill))
         if len(set(self.categories)) < len(self.categories):
@@ -79,12 +88,15 @@ class ColumnCode:
 
     @classmethod
     def fit(cls, name: str, cells: Any) -> Self:
-        """Look at the cells of a column: an array of numbers, or a list with None where a cell is empty."""
+        """Look at the cells of a column: an array of numbers, or a list with None where a cell is
+        empty.
+        """
         kind = column_kind(cells)
         if kind == "categories":
             counts = Counter(_word(cell) for cell in cells)
             seen = sorted(
-                (word for word, count in counts.items() if count >= LEAST_SEEN), key=lambda w: (w is None, w)
+                (word for word, count in counts.items() if count >= LEAST_SEEN),
+                key=lambda w: (w is None, w),
             )
             if len(seen) > MOST_CATEGORIES:
                 return cls(name, kind, buckets=MOST_CATEGORIES)
@@ -100,7 +112,11 @@ class ColumnCode:
         if self.kind in ("categories", "text"):
             hashed = tuple(f"{self.name}#{index}" for index in range(self.buckets))
             return hashed or tuple(f"{self.name}={word}" for word in self.categories)
-        parts = (self.name,) if self.kind == "number" else tuple(f"{self.name} {part}" for part in DATE_PARTS)
+        parts = (
+            (self.name,)
+            if self.kind == "number"
+            else tuple(f"{self.name} {part}" for part in DATE_PARTS)
+        )
         return (*parts, f"{self.name} is empty") if self.gaps else parts
 
     def encode(self, cells: Any) -> Any:
@@ -111,7 +127,11 @@ class ColumnCode:
             table = np.zeros((len(cells), len(self.outputs)))
             for row, cell in enumerate(cells):
                 word = _word(cell)
-                place = zlib.crc32(str(word).encode()) % self.buckets if self.buckets else self._places.get(word)
+                place = (
+                    zlib.crc32(str(word).encode()) % self.buckets
+                    if self.buckets
+                    else self._places.get(word)
+                )
                 if place is not None:
                     table[row, place] = 1.0
             return table
@@ -123,7 +143,8 @@ class ColumnCode:
     def _weigh_words(self, cells: Sequence[Any]) -> SparseRows:
         """Return TF-IDF as scikit-learn's ``TfidfVectorizer(sublinear_tf=True)`` has it.
 
-        A word that is in a text c times weighs (1 + log c) times its own weight; each row is then of length 1.
+        A word that is in a text c times weighs (1 + log c) times its own weight; each row is then
+        of length 1.
         """
         starts, columns, values = [0], [], []
         for cell in cells:
@@ -157,9 +178,13 @@ class TableEncoder:
 
     def __post_init__(self) -> None:
         if not self.outputs:
-            raise InputError("The table", "hold numbers, dates, or categories that occur more than once", "none")
+            raise InputError(
+                "The table", "hold numbers, dates, or categories that occur more than once", "none"
+            )
         if len(self.columns) > 1 and any(column.kind == "text" for column in self.columns):
-            raise InputError("A column of free text", "be the only one", f"{len(self.columns)} columns")
+            raise InputError(
+                "A column of free text", "be the only one", f"{len(self.columns)} columns"
+            )
 
     @classmethod
     def fit(cls, columns: Mapping[str, Any]) -> Self:
@@ -177,10 +202,14 @@ class TableEncoder:
         return tuple(name for column in self.columns for name in column.outputs)
 
     def encode(self, columns: Mapping[str, Any]) -> Any:
-        """Return numbers, shape (n, len(outputs)), sparse of a text, without columns that training did not have."""
+        """Return numbers, shape (n, len(outputs)), sparse of a text, without columns that training
+        did not have.
+        """
         for column in self.columns:
             if column.name not in columns:
-                raise InputError("X", f'have a column "{column.name}", as in training', ", ".join(columns))
+                raise InputError(
+                    "X", f'have a column "{column.name}", as in training', ", ".join(columns)
+                )
         if self.columns[0].kind == "text":  # which is the only one
             return self.columns[0].encode(columns[self.columns[0].name])
         return np.column_stack([column.encode(columns[column.name]) for column in self.columns])
@@ -191,19 +220,31 @@ class Words(list[Any]):
 
 
 def is_frame(table: Any) -> bool:
-    """Whether this is a table with named columns: a DataFrame of pandas or polars, or a table of pyarrow."""
-    return hasattr(table, "columns") and hasattr(table, "__getitem__") and not isinstance(table, np.ndarray)
+    """Whether this is a table with named columns: a DataFrame of pandas or polars, or a table of
+    pyarrow.
+    """
+    return (
+        hasattr(table, "columns")
+        and hasattr(table, "__getitem__")
+        and not isinstance(table, np.ndarray)
+    )
 
 
 def needs_encoding(table: Any) -> bool:
     """Whether a table with named columns has one that is not of numbers, or a gap."""
     columns = frame_columns(table).values() if is_frame(table) else ()
-    return any(not isinstance(cells, np.ndarray) or bool(np.isnan(cells).any()) for cells in columns)
+    return any(
+        not isinstance(cells, np.ndarray) or bool(np.isnan(cells).any()) for cells in columns
+    )
 
 
 def frame_columns(table: Any) -> dict[str, Any]:
-    """Return columns by name: numbers as an array, others as a list with None where a cell is empty."""
-    return {str(name): _cells(table[name]) for name in getattr(table, "column_names", table.columns)}
+    """Return columns by name: numbers as an array, others as a list with None where a cell is
+    empty.
+    """
+    return {
+        str(name): _cells(table[name]) for name in getattr(table, "column_names", table.columns)
+    }
 
 
 def _cells(column: Any) -> Any:
@@ -211,7 +252,9 @@ def _cells(column: Any) -> Any:
     if getattr(dtype, "kind", "O") in "biuf":
         with suppress(TypeError, ValueError):  # whole numbers with gaps, as pandas has them
             return np.asarray(column, dtype=np.float64)
-    cells = (column.to_pylist if hasattr(column, "to_pylist") else column.tolist)()  # pyarrow, or pandas
+    cells = (
+        column.to_pylist if hasattr(column, "to_pylist") else column.tolist
+    )()  # pyarrow, or pandas
     kind = Words if hasattr(dtype, "categories") else list
     return kind(None if _is_empty(cell) else cell for cell in cells)
 
@@ -222,7 +265,9 @@ def _is_empty(cell: Any) -> bool:
 
 
 def column_kind(cells: Any) -> Literal["number", "date", "categories"]:
-    """Return what a column holds; words that are all numbers, or all dates as ISO 8601 has them, are such."""
+    """Return what a column holds; words that are all numbers, or all dates as ISO 8601 has them,
+    are such.
+    """
     if isinstance(cells, np.ndarray | Words):
         return "number" if isinstance(cells, np.ndarray) else "categories"
     present = [cell for cell in cells if cell is not None]
@@ -256,7 +301,9 @@ def _time(cell: Any) -> datetime | None:
 
 
 def _numbers(name: str, kind: str, cells: Any) -> NDArray[np.float64]:
-    """Return the numbers of cells, shape (n, 1), or the parts of dates, shape (n, 3); NaN in gaps."""
+    """Return the numbers of cells, shape (n, 1), or the parts of dates, shape
+    (n, 3); NaN in gaps.
+    """
     if isinstance(cells, np.ndarray):
         values = cells[:, None]
     elif kind == "number":
@@ -264,20 +311,29 @@ def _numbers(name: str, kind: str, cells: Any) -> NDArray[np.float64]:
     else:
         times = [None if _is_empty(cell) else _time(cell) for cell in cells]
         gap = (math.nan,) * len(DATE_PARTS)
-        parts = [gap if t is None else ((t - EPOCH).total_seconds() / 86400, t.weekday(), t.hour) for t in times]
+        parts = [
+            gap if t is None else ((t - EPOCH).total_seconds() / 86400, t.weekday(), t.hour)
+            for t in times
+        ]
         values = np.array(parts, dtype=np.float64).reshape(-1, len(DATE_PARTS))
     wrong = np.isinf(values[:, 0])
     if not isinstance(cells, np.ndarray):
-        wrong |= np.isnan(values[:, 0]) & np.array([not _is_empty(cell) for cell in cells], dtype=bool)
+        wrong |= np.isnan(values[:, 0]) & np.array(
+            [not _is_empty(cell) for cell in cells], dtype=bool
+        )
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])
         got = f"{cells[row]!r} in row {row + 1} ({int(wrong.sum())} of {len(values)} rows)"
-        raise InputError(f'Column "{name}"', f"hold finite {kind}s or empty cells, as in training", got)
+        raise InputError(
+            f'Column "{name}"', f"hold finite {kind}s or empty cells, as in training", got
+        )
     return values
 
 
 def _word(cell: Any) -> str | None:
-    """Return a cell as the name of a category; 3.0 is called 3, for gaps make floats of integers."""
+    """Return a cell as the name of a category; 3.0 is called 3, for gaps make
+    floats of integers.
+    """
     if _is_empty(cell):
         return None
     return str(int(cell) if isinstance(cell, float) and cell.is_integer() else cell)

@@ -10,12 +10,23 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, get_args
 
-from hyperproto_runtime._version import __version__
-from hyperproto_runtime.checks import check_no_pipe
-from hyperproto_runtime.errors import HyperprotoError, InputError, require
-from hyperproto_runtime.serve.options import ServeOptions, tell_apart
+from .._core.checks import check_no_pipe
+from .._core.errors import HyperprotoError, InputError, require
+from .._version import __version__
+from .serve.options import ServeOptions, tell_apart
 
-NOT_AVAILABLE = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null")  # what programs write for it
+NOT_AVAILABLE = (
+    "",
+    "NA",
+    "N/A",
+    "n/a",
+    "#N/A",
+    "<NA>",
+    "NaN",
+    "nan",
+    "NULL",
+    "null",
+)  # what programs write for it
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 
 
@@ -24,9 +35,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="hyperproto-runtime", description=__doc__)
     parser.add_argument("--version", action="version", version=f"hyperproto-runtime {__version__}")
     verbs = parser.add_subparsers(dest="verb", required=True)
-    predict = verbs.add_parser("predict", help="predict images, or the rows of tables, and print JSON lines")
+    predict = verbs.add_parser(
+        "predict", help="predict images, or the rows of tables, and print JSON lines"
+    )
     predict.add_argument("model", type=Path, help="the folder of an exported model")
-    predict.add_argument("paths", type=Path, nargs="+", metavar="FILE", help="images and folders of them, or tables")
+    predict.add_argument(
+        "paths", type=Path, nargs="+", metavar="FILE", help="images and folders of them, or tables"
+    )
     predict.add_argument("--top", type=int, default=3, help="how many classes to name (default: 3)")
     served = verbs.add_parser("serve", help="answer requests over HTTP, with a page to try it")
     served.add_argument("model", nargs="?", help="the folder of an exported model")
@@ -41,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if given.verb == "serve":
             given.model, given.hosts = tell_apart(given.model, given.hosts)
             require("fastapi", extra="serve", purpose="Serving a model")
-            from hyperproto_runtime.serve.server import serve
+            from .serve.server import serve
 
             told = {item.name: getattr(given, item.name) for item in fields(ServeOptions)}
             return serve(given.model, ServeOptions(**told))
@@ -59,12 +74,13 @@ def predict_files(
     top: int = 3,
     read: Callable[[Path], list[dict[str, Any]]] | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """Yield for each image, or row of a table, its file and what :meth:`Predictor.answer` says about it.
+    """Yield for each image, or row of a table, its file and what :meth:`Predictor.answer` says
+    about it.
 
     ``read`` returns the rows of a table (default: :func:`read_table`).
     """
-    from hyperproto_runtime.images import EXTENSIONS
-    from hyperproto_runtime.predictor import IMAGES_AT_ONCE, Predictor
+    from .images import EXTENSIONS
+    from .predictor import IMAGES_AT_ONCE, Predictor
 
     predictor = Predictor(folder)
     kind = predictor.model.inputs.kind
@@ -84,28 +100,45 @@ def predict_files(
 
 
 def read_table(path: Path) -> list[dict[str, Any]]:
-    """Return the rows of a CSV or TSV file with a header, None for empty cells; blanks around cells are dropped."""
+    """Return the rows of a CSV or TSV file with a header, None for empty cells; blanks around cells
+    are dropped.
+    """
     delimiter = DELIMITERS.get(path.suffix.lower())
     if delimiter is None:
         raise InputError(f'"{path}"', "be a table, .csv or .tsv", f'"{path.suffix}"')
     check_no_pipe(path)
     try:
         text = path.read_bytes().decode("utf-8-sig")
-        lines = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if row]
+        lines = [
+            row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if row
+        ]
     except (csv.Error, UnicodeDecodeError) as error:
-        raise InputError(f'Table "{path}"', f'be text in UTF-8, separated by "{delimiter}" ({error})') from None
+        raise InputError(
+            f'Table "{path}"', f'be text in UTF-8, separated by "{delimiter}" ({error})'
+        ) from None
     header = [name.strip() for name in lines[0]] if lines else []
-    if len(lines) < 2 or len(set(header)) < len(header) or any(len(row) != len(header) for row in lines):
+    if (
+        len(lines) < 2
+        or len(set(header)) < len(header)
+        or any(len(row) != len(header) for row in lines)
+    ):
         rule = "have a header of different names, and rows below it with as many cells"
         raise InputError(f'Table "{path}"', rule)
-    cells = ([None if cell.strip() in NOT_AVAILABLE else cell.strip() for cell in row] for row in lines[1:])
+    cells = (
+        [None if cell.strip() in NOT_AVAILABLE else cell.strip() for cell in row]
+        for row in lines[1:]
+    )
     return [dict(zip(header, row, strict=True)) for row in cells]
 
 
 def _images_in(path: Path, endings: Any) -> list[Path]:
     if not path.is_dir():
         return [path]
-    found = sorted(p for p in path.rglob("*") if p.suffix.lower() in endings and p.name[0] != "." and p.is_file())
+    found = sorted(
+        p
+        for p in path.rglob("*")
+        if p.suffix.lower() in endings and p.name[0] != "." and p.is_file()
+    )
     if not found:
         raise InputError(f'Folder "{path}"', "hold images", "none")
     return found

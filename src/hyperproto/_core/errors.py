@@ -1,9 +1,9 @@
 """The errors a user can cause, as data: which argument, what must hold, what arrived, what to do.
 
-Each is also the built-in type a caller would expect (`ValueError`, `TypeError`, ...), so ordinary `except` clauses
-and scikit-learn's checks work. `str(error)` is the sentence for Python; under the command line it has the names of
-options, and is printed with exit code 2. Anything that is not a `HyperprotoError` or an `OSError` is a
-defect of ours and keeps its traceback.
+Each is also the built-in type a caller would expect (`ValueError`, `TypeError`, ...), so ordinary
+`except` clauses and scikit-learn's checks work. `str(error)` is the sentence for Python; under the
+command line it has the names of options, and is printed with exit code 2. Anything that is not a
+`HyperprotoError` or an `OSError` is a defect of ours and keeps its traceback.
 """
 
 from collections.abc import Callable
@@ -11,14 +11,19 @@ from contextvars import ContextVar
 from importlib import import_module
 from typing import Any
 
+# This file is in the distribution without torch, too, which then is the one to name.
+DISTRIBUTION = __name__.partition(".")[0].replace("_", "-")
+
 # Enclose the name of an argument within advice until a front end puts it into its own words.
 _OPEN, _VALUE, _CLOSE = "\ue000", "\ue001", "\ue002"
 
 
 def arg(name: str, value: object = None) -> str:
-    """Return a mention of an argument for a rule or advice, which each front end spells in its own way.
+    """Return a mention of an argument for a rule or advice, which each front end spells in its own
+    way.
 
-    In Python it becomes ```name``` or ``name=value``; on the command line ``--name`` or ``--name value``.
+    In Python it becomes ```name``` or ``name=value``; on the command line ``--name`` or ``--name
+    value``.
     """
     return f"{_OPEN}{name}{_VALUE}{'' if value is None else value}{_CLOSE}"
 
@@ -33,7 +38,9 @@ def python_name(name: str, value: str) -> str:
 
 
 SPELLING: ContextVar[Callable[[str, str], str]] = ContextVar("SPELLING", default=python_name)
-"""How sentences mention arguments: a front end sets its own way once, and every error is then in its words."""
+"""How sentences mention arguments: a front end sets its own way once, and every error is then in
+its words.
+"""
 
 
 class HyperprotoError(Exception):
@@ -42,8 +49,8 @@ class HyperprotoError(Exception):
     Parameters
     ----------
     argument : str
-        The name of the argument at fault, or whatever else the rule is about, such as a file in quotes or "Class
-        names". Without a rule, a whole sentence.
+        The name of the argument at fault, or whatever else the rule is about, such as a file in
+        quotes or "Class names". Without a rule, a whole sentence.
     rule : str
         What must hold: what follows "must".
     got : object, optional
@@ -64,7 +71,11 @@ class HyperprotoError(Exception):
         super().__init__(argument, rule, got, advice)
 
     def __str__(self) -> str:
-        subject = SPELLING.get()(self.argument, "") if self.argument.isidentifier() else _fill(self.argument)
+        subject = (
+            SPELLING.get()(self.argument, "")
+            if self.argument.isidentifier()
+            else _fill(self.argument)
+        )
         if not self.rule:
             stated = subject
         else:
@@ -127,9 +138,17 @@ def require(module: str, *, extra: str, purpose: str) -> Any:
         return import_module(module)
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] == package:
-            advice = f'Type: pip install "hyperproto[{extra}]"'
-            raise MissingExtraError(f"{purpose} needs {package}, which is not installed.", advice=advice) from None
+            advice = f'Type: pip install "{DISTRIBUTION}[{extra}]"'
+            raise MissingExtraError(
+                f"{purpose} needs {package}, which is not installed.", advice=advice
+            ) from None
         reason: Exception = error
-    except (ImportError, OSError, RuntimeError) as error:  # as torchvision does where it was built for another torch
+    except (
+        ImportError,
+        OSError,
+        RuntimeError,
+    ) as error:  # as torchvision does where it was built for another torch
         reason = error
-    raise MissingExtraError(f"{purpose} needs {package}, which is installed but does not load: {reason}.") from reason
+    raise MissingExtraError(
+        f"{purpose} needs {package}, which is installed but does not load: {reason}."
+    ) from reason

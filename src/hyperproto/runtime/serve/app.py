@@ -18,14 +18,14 @@ from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 from starlette.formparsers import MultiPartException
 
-from hyperproto_runtime._version import __version__
-from hyperproto_runtime.errors import HyperprotoError, InputError
-from hyperproto_runtime.images import CorruptImageError
-from hyperproto_runtime.predictor import AT_ONCE, Predictor
-from hyperproto_runtime.serve import people, protocol
-from hyperproto_runtime.serve.batching import Batcher
-from hyperproto_runtime.serve.gate import Gate, Metrics, RefusedError
-from hyperproto_runtime.serve.options import ServeOptions
+from ..._core.errors import HyperprotoError, InputError
+from ..._version import __version__
+from ..images import CorruptImageError
+from ..predictor import AT_ONCE, Predictor
+from . import people, protocol
+from .batching import Batcher
+from .gate import Gate, Metrics, RefusedError
+from .options import ServeOptions
 
 T = TypeVar("T")
 PAGE = Path(__file__).with_name("page.html")
@@ -38,7 +38,10 @@ POLICY = (
 
 
 def make_app(
-    predictor: Predictor, name: str = "model", limits: ServeOptions | None = None, hosts: frozenset[str] | None = None
+    predictor: Predictor,
+    name: str = "model",
+    limits: ServeOptions | None = None,
+    hosts: frozenset[str] | None = None,
 ) -> Gate:
     """Return the ASGI application that serves a model.
 
@@ -52,7 +55,9 @@ def make_app(
         What requests may call the server; anything by default.
     """
     limits, metrics = ServeOptions() if limits is None else limits, Metrics()
-    app = FastAPI(title="hyperproto", version=__version__, docs_url=None, redoc_url=None)  # which load from elsewhere
+    app = FastAPI(
+        title="hyperproto", version=__version__, docs_url=None, redoc_url=None
+    )  # which load from elsewhere
     gate = Gate(app, limits, metrics, hosts)
     work = _Work(predictor, limits, metrics)
     _follow_protocol(app, gate, work, name)
@@ -60,7 +65,9 @@ def make_app(
 
     @app.get("/metrics")
     async def measured() -> Response:
-        return Response(generate_latest(metrics.registry), headers={"content-type": CONTENT_TYPE_LATEST})
+        return Response(
+            generate_latest(metrics.registry), headers={"content-type": CONTENT_TYPE_LATEST}
+        )
 
     _explain_mistakes(app)
     return gate
@@ -73,12 +80,16 @@ class _Work:
         self.predictor, self.model = predictor, predictor.model
         self.batcher = Batcher(predictor, metrics.rows.observe)
         self.pool = ThreadPoolExecutor(min(4, os.cpu_count() or 1), thread_name_prefix="requests")
-        widest = max(math.prod(self.model.inputs.shape), sum(len(task.classes) for task in self.model.tasks))
+        widest = max(
+            math.prod(self.model.inputs.shape), sum(len(task.classes) for task in self.model.tasks)
+        )
         self.most_json = limits.most_json
         self.most_rows = max(1, min(limits.most_rows, AT_ONCE // widest))
 
     async def apart(self, size: int, function: Callable[[], T]) -> T:
-        """Call a function in another thread where it may take long, such that others are answered meanwhile."""
+        """Call a function in another thread where it may take long, such that others are answered
+        meanwhile.
+        """
         if size <= SMALL and self.model.inputs.kind != "images":
             return function()
         return await asyncio.get_running_loop().run_in_executor(self.pool, function)
@@ -91,10 +102,16 @@ class _Work:
         self.predictor.check_prepared(prepared)  # here, where it does not fail others of its batch
         return prepared
 
-    async def answer(self, prepared: Any, parts: Sequence[str], write: Callable[[Mapping[str, Any]], T]) -> T:
-        """Run inputs, together with those of others, and return what ``write`` makes of the outputs."""
+    async def answer(
+        self, prepared: Any, parts: Sequence[str], write: Callable[[Mapping[str, Any]], T]
+    ) -> T:
+        """Run inputs, together with those of others, and return what ``write`` makes of the
+        outputs.
+        """
         found = await self.batcher.run(prepared, parts)
-        return await self.apart(sum(values.nbytes for values in found.values()), lambda: write(found))
+        return await self.apart(
+            sum(values.nbytes for values in found.values()), lambda: write(found)
+        )
 
 
 def _follow_protocol(app: FastAPI, gate: Gate, work: _Work, name: str) -> None:
@@ -107,14 +124,18 @@ def _follow_protocol(app: FastAPI, gate: Gate, work: _Work, name: str) -> None:
 
     async def check_version(model_version: str) -> None:
         if model_version != version:
-            raise RefusedError(404, f'There is no version "{model_version[:80]}" here, only "{version}".')
+            raise RefusedError(
+                404, f'There is no version "{model_version[:80]}" here, only "{version}".'
+            )
 
     routes = APIRouter(dependencies=[Depends(check_name)])
     _add_health(app, routes, gate, name)
     _add_inference(routes, work, name)
     app.include_router(routes, prefix="/v2/models/{model_name}")
     checked = [Depends(check_version)]
-    app.include_router(routes, prefix="/v2/models/{model_name}/versions/{model_version}", dependencies=checked)
+    app.include_router(
+        routes, prefix="/v2/models/{model_name}/versions/{model_version}", dependencies=checked
+    )
 
 
 def _add_health(app: FastAPI, routes: APIRouter, gate: Gate, name: str) -> None:
@@ -134,7 +155,9 @@ def _add_health(app: FastAPI, routes: APIRouter, gate: Gate, name: str) -> None:
 
     @routes.get("/ready")
     async def model_ready() -> JSONResponse:
-        return JSONResponse({"name": name, "ready": not gate.stopping}, 503 if gate.stopping else 200)
+        return JSONResponse(
+            {"name": name, "ready": not gate.stopping}, 503 if gate.stopping else 200
+        )
 
 
 def _add_inference(routes: APIRouter, work: _Work, name: str) -> None:
@@ -144,7 +167,10 @@ def _add_inference(routes: APIRouter, work: _Work, name: str) -> None:
 
     @routes.get("")
     async def metadata() -> dict[str, Any]:
-        outputs = [{"name": key, "datatype": o.datatype, "shape": [-1, *o.width]} for key, o in known.items()]
+        outputs = [
+            {"name": key, "datatype": o.datatype, "shape": [-1, *o.width]}
+            for key, o in known.items()
+        ]
         inputs = protocol.describe_inputs(form)
         about = {"name": name, "versions": [protocol.VERSION], "platform": "hyperproto_onnx"}
         return about | {"inputs": inputs, "outputs": outputs}
@@ -156,14 +182,25 @@ def _add_inference(routes: APIRouter, work: _Work, name: str) -> None:
         inference_header_content_length: Annotated[str | None, Header()] = None,
     ) -> Response:
         kind = content_type.partition(";")[0].strip().lower()
-        if kind not in ("", "application/json", "application/octet-stream", "application/x-www-form-urlencoded"):
+        if kind not in (
+            "",
+            "application/json",
+            "application/octet-stream",
+            "application/x-www-form-urlencoded",
+        ):
             raise RefusedError(415, f'A request must be application/json; got "{kind[:80]}".')
         body = await request.body()
 
         def read() -> tuple[protocol.InferRequest, dict[str, bool], Any]:
-            asked, binary = protocol.read_request(body, inference_header_content_length, work.most_json)
+            asked, binary = protocol.read_request(
+                body, inference_header_content_length, work.most_json
+            )
             chosen = protocol.chosen_outputs(asked, known)
-            return asked, chosen, work.prepare(protocol.read_inputs(asked, binary, form, work.most_rows))
+            return (
+                asked,
+                chosen,
+                work.prepare(protocol.read_inputs(asked, binary, form, work.most_rows)),
+            )
 
         asked, chosen, prepared = await work.apart(len(body), read)
         parts = list(dict.fromkeys(part for key in chosen for part in known[key].parts))
@@ -191,7 +228,9 @@ def _answer_people(app: FastAPI, work: _Work, name: str) -> None:
             body, content_type = await _file_of(request), ""
 
         def read() -> tuple[Any, bool]:
-            inputs, single = people.read_inputs(body, content_type, form, work.most_rows, work.most_json)
+            inputs, single = people.read_inputs(
+                body, content_type, form, work.most_rows, work.most_json
+            )
             return work.prepare(inputs), single
 
         prepared, single = await work.apart(len(body), read)
@@ -221,7 +260,9 @@ def _explain_mistakes(app: FastAPI) -> None:
         if isinstance(error, CorruptImageError):  # whose advice is for training
             error = InputError(error.argument, error.rule, error.got)
         sentence = str(error)
-        cut = sentence if len(sentence) <= LONGEST_SENTENCE else f"{sentence[:LONGEST_SENTENCE]} ..."
+        cut = (
+            sentence if len(sentence) <= LONGEST_SENTENCE else f"{sentence[:LONGEST_SENTENCE]} ..."
+        )
         return RefusedError(422, cut).response()
 
     @app.exception_handler(RequestValidationError)

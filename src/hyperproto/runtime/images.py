@@ -1,4 +1,6 @@
-"""What is done to an image before a network sees it, in training and after: decode, turn upright, scale, cut out."""
+"""What is done to an image before a network sees it, in training and after: decode, turn upright,
+scale, cut out.
+"""
 
 import io
 from collections.abc import Callable
@@ -10,15 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import ExifTags, Image, ImageOps, UnidentifiedImageError
 
-from hyperproto_runtime.checks import check_integer, check_no_pipe
-from hyperproto_runtime.errors import InputError, arg
+from .._core.checks import check_integer, check_no_pipe
+from .._core.errors import InputError, arg
 
 Pixels: TypeAlias = NDArray[np.uint8]
-Box: TypeAlias = Callable[[int, int], tuple[int, int, int, int]]  # from width and height: left, top, right, bottom
+Box: TypeAlias = Callable[
+    [int, int], tuple[int, int, int, int]
+]  # from width and height: left, top, right, bottom
 IMAGENET_MEAN, IMAGENET_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
-# Pillow knows some forty formats and picks one by content; some start other programs (an EPS named photo.jpg starts
-# Ghostscript). Only the formats of our own extensions are tried.
+# Pillow knows some forty formats and picks one by content; some start other programs (an EPS named
+# photo.jpg starts Ghostscript). Only the formats of our own extensions are tried.
 EXTENSIONS = {
     ".jpg": "JPEG",
     ".jpeg": "JPEG",
@@ -41,16 +45,19 @@ ADVICE = f"Replace it, or use {arg('skip_corrupt', True)} to leave such images o
 
 @dataclass(frozen=True)
 class ImagePreprocessing:
-    """Scale the shorter side to ``resize``, take the center, subtract ``mean`` and divide by ``std``.
+    """Scale the shorter side to ``resize``, take the center, subtract ``mean`` and divide by
+    ``std``.
 
     Attributes
     ----------
     size : int
         Height and width the network gets.
     mean, std : tuple of float
-        One number per channel, for pixels in [0, 1]; their length is the number of channels (1 or 3).
+        One number per channel, for pixels in [0, 1]; their length is the number of channels (1 or
+        3).
     resize : int or None
-        Length of the shorter side before the center is cut out; None takes images of ``size`` as they are.
+        Length of the shorter side before the center is cut out; None takes images of ``size`` as
+        they are.
     """
 
     size: int
@@ -61,11 +68,19 @@ class ImagePreprocessing:
     def __post_init__(self) -> None:
         check_integer(self.size, "size", at_least=1)
         if len(self.mean) != len(self.std):
-            raise InputError("mean", f"have one number per channel, as {arg('std')}", f"{self.mean} and {self.std}")
+            raise InputError(
+                "mean",
+                f"have one number per channel, as {arg('std')}",
+                f"{self.mean} and {self.std}",
+            )
         if self.resize is not None and self.resize < self.size:
-            raise InputError("resize", f"be at least {arg('size')}", f"{self.resize} and {self.size}")
+            raise InputError(
+                "resize", f"be at least {arg('size')}", f"{self.resize} and {self.size}"
+            )
         if self.stored_side > LARGEST_SIDE:
-            raise InputError("The side of images", f"be at most {LARGEST_SIDE:,} pixels", f"{self.stored_side:,}")
+            raise InputError(
+                "The side of images", f"be at most {LARGEST_SIDE:,} pixels", f"{self.stored_side:,}"
+            )
 
     @property
     def channels(self) -> int:
@@ -74,7 +89,9 @@ class ImagePreprocessing:
 
     @property
     def stored_side(self) -> int:
-        """Height and width of the square that is stored, before the center or a random part is cut out."""
+        """Height and width of the square that is stored, before the center or a random part is cut
+        out.
+        """
         return self.resize or self.size
 
     @property
@@ -92,7 +109,9 @@ class CorruptImageError(InputError):
 
 
 def open_image(source: Path | bytes) -> Image.Image:
-    """Open an image of one of the formats we read, whatever its name says; every image goes through here."""
+    """Open an image of one of the formats we read, whatever its name says; every image goes through
+    here.
+    """
     if isinstance(source, bytes):
         return Image.open(io.BytesIO(source), formats=FORMATS)
     check_no_pipe(source)
@@ -100,12 +119,18 @@ def open_image(source: Path | bytes) -> Image.Image:
 
 
 def decode(
-    source: Path | bytes, preprocessing: ImagePreprocessing, box: Box | None = None, *, most_pixels: int | None = None
+    source: Path | bytes,
+    preprocessing: ImagePreprocessing,
+    box: Box | None = None,
+    *,
+    most_pixels: int | None = None,
 ) -> Pixels:
-    """Read an image, turn it upright, scale its shorter side to ``stored_side`` and keep the middle square.
+    """Read an image, turn it upright, scale its shorter side to ``stored_side`` and keep the middle
+    square.
 
-    Or scale the part that ``box`` chooses to ``size``. Transparent parts become white, 16 bits become 8. Images of
-    more than ``most_pixels`` are refused before they are decoded. Returns uint8, shape (side, side, channels).
+    Or scale the part that ``box`` chooses to ``size``. Transparent parts become white, 16 bits
+    become 8. Images of more than ``most_pixels`` are refused before they are decoded. Returns
+    uint8, shape (side, side, channels).
     """
     about = "The image" if isinstance(source, bytes) else f'"{source}"'
     mode = "L" if preprocessing.channels == 1 else "RGB"
@@ -113,7 +138,9 @@ def decode(
     try:
         with open_image(source) as image:
             if most_pixels is not None and image.width * image.height > most_pixels:
-                raise InputError(about, f"have at most {most_pixels:,} pixels", f"{image.width} x {image.height}")
+                raise InputError(
+                    about, f"have at most {most_pixels:,} pixels", f"{image.width} x {image.height}"
+                )
             if box is None:  # JPEG: decode at 1/2, 1/4 or 1/8 where that is still large enough
                 image.draft(mode, (side, side))
             image.load()
@@ -121,14 +148,22 @@ def decode(
             if box is None:
                 square = _fit_square(upright, side)
             else:
-                square = upright.resize((side, side), Image.Resampling.BILINEAR, box=box(*upright.size))
+                square = upright.resize(
+                    (side, side), Image.Resampling.BILINEAR, box=box(*upright.size)
+                )
             pixels: Pixels = np.asarray(square).reshape(side, side, -1)
     except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
-        raise type(error)(f"{about} must be an image file that can be opened: {error.strerror}.") from None
+        raise type(error)(
+            f"{about} must be an image file that can be opened: {error.strerror}."
+        ) from None
     except (MemoryError, InputError):
         raise
-    except Exception as error:  # Pillow's decoders raise anything from OSError to SyntaxError and struct.error
-        raise CorruptImageError(about, "be an image", describe_file(source, error), ADVICE) from None
+    except (
+        Exception
+    ) as error:  # Pillow's decoders raise anything from OSError to SyntaxError and struct.error
+        raise CorruptImageError(
+            about, "be an image", describe_file(source, error), ADVICE
+        ) from None
     return pixels
 
 
@@ -139,20 +174,26 @@ def _fit_square(image: Image.Image, side: int) -> Image.Image:
         return image
     short = min(width, height)
     left, top = (width - short) / 2, (height - short) / 2
-    return image.resize((side, side), Image.Resampling.BILINEAR, box=(left, top, left + short, top + short))
+    return image.resize(
+        (side, side), Image.Resampling.BILINEAR, box=(left, top, left + short, top + short)
+    )
 
 
 def _upright(image: Image.Image) -> Image.Image:
     """Rotate a photograph as its camera noted."""
     try:
-        turned = image.getexif().get(ExifTags.Base.Orientation) in range(2, 9)  # else exif_transpose makes a copy
+        turned = image.getexif().get(ExifTags.Base.Orientation) in range(
+            2, 9
+        )  # else exif_transpose makes a copy
         return ImageOps.exif_transpose(image) if turned else image
     except Exception:  # a note that cannot be read says nothing about the pixels
         return image
 
 
 def _in_mode(image: Image.Image, mode: str) -> Image.Image:
-    """Return the image in gray or RGB; a large one is converted in strips of rows, to save memory."""
+    """Return the image in gray or RGB; a large one is converted in strips of
+    rows, to save memory.
+    """
     if image.mode == mode:
         return image
     rows = max(1, STRIP // image.width)
@@ -193,7 +234,9 @@ def describe_file(source: Path | bytes, error: Exception) -> str:
 
 
 def center(pixels: Pixels, size: int) -> Pixels:
-    """Cut the middle out of each image, or return it as it is where it has that size; the odd pixel goes first."""
+    """Cut the middle out of each image, or return it as it is where it has that size; the odd pixel
+    goes first.
+    """
     side = pixels.shape[1]
     if side == size:
         return pixels

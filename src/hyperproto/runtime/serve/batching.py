@@ -1,4 +1,6 @@
-"""Requests that arrive while the model runs are run together next: one thread, and no waiting when it is idle."""
+"""Requests that arrive while the model runs are run together next: one thread, and no waiting when
+it is idle.
+"""
 
 import asyncio
 from collections import deque
@@ -9,9 +11,9 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from hyperproto_runtime.errors import HyperprotoError
-from hyperproto_runtime.predictor import Predictor
-from hyperproto_runtime.serve.gate import RefusedError
+from ..._core.errors import HyperprotoError
+from ..predictor import Predictor
+from .gate import RefusedError
 
 Found: TypeAlias = dict[str, NDArray[Any]]
 MOST_WAITING = 2**28  # bytes of prepared inputs
@@ -42,7 +44,9 @@ class Batcher:
         self._work: asyncio.Task[None] | None = None
 
     async def run(self, prepared: NDArray[Any], outputs: Sequence[str]) -> Found:
-        """Return outputs of ``model.onnx`` for inputs as it takes them, together with what else is waiting."""
+        """Return outputs of ``model.onnx`` for inputs as it takes them, together with what else is
+        waiting.
+        """
         if self._bytes + prepared.nbytes > MOST_WAITING and self._waiting:
             raise RefusedError(503, "The server is busy: too many inputs are waiting.")
         job = _Job(prepared, outputs, asyncio.get_running_loop().create_future())
@@ -83,7 +87,9 @@ class Batcher:
         return jobs
 
     def _compute(self, jobs: list[_Job]) -> list[Found | Exception]:
-        """Run the model once; where that fails, once for each request, so that only those at fault fail."""
+        """Run the model once; where that fails, once for each request, so that only those at fault
+        fail.
+        """
         rows = np.concatenate([job.prepared for job in jobs]) if len(jobs) > 1 else jobs[0].prepared
         names = list(dict.fromkeys(name for job in jobs for name in job.outputs))
         try:
@@ -93,7 +99,11 @@ class Batcher:
                 self._observe(len(part))
                 parts.append(self._predictor.run_prepared(part, names))
         except HyperprotoError as error:
-            return [error] if len(jobs) == 1 else [answer for job in jobs for answer in self._compute([job])]
+            return (
+                [error]
+                if len(jobs) == 1
+                else [answer for job in jobs for answer in self._compute([job])]
+            )
         found = {name: np.concatenate([part[name] for part in parts]) for name in names}
         answers: list[Found | Exception] = []
         start = 0

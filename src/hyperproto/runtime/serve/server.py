@@ -8,14 +8,16 @@ from pathlib import Path
 
 import uvicorn
 
-from hyperproto_runtime.checks import check_finite_number, check_integer
-from hyperproto_runtime.errors import InputError, arg
-from hyperproto_runtime.predictor import Predictor
-from hyperproto_runtime.serve.app import make_app
-from hyperproto_runtime.serve.gate import LOOPBACK, Gate
-from hyperproto_runtime.serve.options import ServeOptions
+from ..._core.checks import check_finite_number, check_integer
+from ..._core.errors import InputError, arg
+from ..predictor import Predictor
+from .app import make_app
+from .gate import LOOPBACK, Gate
+from .options import ServeOptions
 
-GRACE = 0.5  # seconds in which requests that were on their way are refused in words, before connections are closed
+# seconds in which requests that were on their way are refused in words, before connections are
+# closed
+GRACE = 0.5
 
 
 class _Server(uvicorn.Server):
@@ -34,15 +36,27 @@ class _Server(uvicorn.Server):
 
 
 def serve(folder: str | Path, options: ServeOptions | None = None) -> None:
-    """Serve an exported model over HTTP until SIGINT (Ctrl-C) or SIGTERM; what was accepted is answered first."""
+    """Serve an exported model over HTTP until SIGINT (Ctrl-C) or SIGTERM; what was accepted is
+    answered first.
+    """
     options = ServeOptions() if options is None else options
     host, name = options.host, options.name
-    for limit, least in {"port": 0, "most_bytes": 1, "most_json": 1, "most_rows": 1, "most_requests": 1}.items():
+    for limit, least in {
+        "port": 0,
+        "most_bytes": 1,
+        "most_json": 1,
+        "most_rows": 1,
+        "most_requests": 1,
+    }.items():
         check_integer(getattr(options, limit), limit, at_least=least)
     check_finite_number(options.timeout, "timeout", above=0)
     if options.port > 65535:
         raise InputError("port", "be at most 65535", options.port)
-    found = name if name is not None else re.sub(r"[^\w.-]", "-", Path(folder).resolve().name) or "model"
+    found = (
+        name
+        if name is not None
+        else re.sub(r"[^\w.-]", "-", Path(folder).resolve().name) or "model"
+    )
     if not re.fullmatch(r"[\w.-]+", found):
         raise InputError("name", "be of letters, digits, and . _ -", repr(found))
     predictor = Predictor(folder, threads=options.threads, most_pixels=options.most_pixels)
@@ -64,7 +78,9 @@ def serve(folder: str | Path, options: ServeOptions | None = None) -> None:
         opened = socket.create_server((host, options.port), family=family, backlog=1024)
     except OSError as error:
         got = f"{host}, {options.port} ({error.strerror or error})"
-        raise InputError("port", "be one that is free", got, f"{arg('port', 0)} takes any.") from None
+        raise InputError(
+            "port", "be one that is free", got, f"{arg('port', 0)} takes any."
+        ) from None
     with opened as listener:
         # without it the body of an answer waits 40 ms for the client to confirm its head
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

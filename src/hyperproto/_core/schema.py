@@ -1,4 +1,6 @@
-"""Plain values, as a file holds them, checked against the annotations of a dataclass: what comes out is typed."""
+"""Plain values, as a file holds them, checked against the annotations of a dataclass: what comes
+out is typed.
+"""
 
 import dataclasses
 import sys
@@ -8,8 +10,8 @@ from numbers import Real
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from hyperproto_runtime.checks import check_finite_number, check_integer, choose, unknown_choice
-from hyperproto_runtime.errors import HyperprotoError, InputError, InputTypeError
+from .checks import check_finite_number, check_integer, choose, unknown_choice
+from .errors import HyperprotoError, InputError, InputTypeError
 
 T = TypeVar("T")
 
@@ -20,13 +22,17 @@ _hints: Callable[[Any], dict[str, Any]] = lru_cache(get_type_hints)
 
 
 def from_plain(kind: type[T], values: Any, *, newer: bool = False) -> T:
-    """Build a dataclass by the names of its fields, nested ones too; an error names the field at fault.
+    """Build a dataclass by the names of its fields, nested ones too; an error names the field at
+    fault.
 
-    Fields may be numbers (``Real`` where NaN is one), text, truths, dicts, tuples of one type, Literals, dataclasses,
-    or any of these or None. ``newer`` leaves out fields that are not known, as another version may have written them.
+    Fields may be numbers (``Real`` where NaN is one), text, truths, dicts, tuples of one type,
+    Literals, dataclasses, or any of these or None. ``newer`` leaves out fields that are not known,
+    as another version may have written them.
     """
     if not isinstance(values, Mapping):
-        raise InputTypeError(f"A {kind.__name__}", "be described by its fields", type(values).__name__)
+        raise InputTypeError(
+            f"A {kind.__name__}", "be described by its fields", type(values).__name__
+        )
     known = {item.name: item for item in dataclasses.fields(kind) if item.init}  # type: ignore[arg-type]
     if newer:
         values = {name: value for name, value in values.items() if name in known}
@@ -37,15 +43,21 @@ def from_plain(kind: type[T], values: Any, *, newer: bool = False) -> T:
         if name not in values and item.default is item.default_factory is dataclasses.MISSING:
             raise InputError(name, f"be given for a {kind.__name__}")
     hints = _hints(kind)
-    return kind(**{name: typed(value, hints[name], name, newer=newer) for name, value in values.items()})
+    return kind(
+        **{name: typed(value, hints[name], name, newer=newer) for name, value in values.items()}
+    )
 
 
 def read_plain(kind: type[T], values: Any, where: str) -> T:
-    """Build a dataclass from what a file holds; an error says which file. Fields not known are left out."""
+    """Build a dataclass from what a file holds; an error says which file. Fields not known are left
+    out.
+    """
     try:
         return from_plain(kind, values, newer=True)
     except HyperprotoError as error:
-        raise InputError(where, f"be complete and unchanged ({error})", advice="It may have been edited.") from None
+        raise InputError(
+            where, f"be complete and unchanged ({error})", advice="It may have been edited."
+        ) from None
 
 
 def check_choices(values: Any) -> None:
@@ -56,7 +68,9 @@ def check_choices(values: Any) -> None:
 
 
 def typed(value: Any, hint: Any, name: str, *, newer: bool = False) -> Any:
-    """Return a value as an annotation has it, or raise an error about ``name``; ``newer`` is as in ``from_plain``."""
+    """Return a value as an annotation has it, or raise an error about ``name``; ``newer`` is as in
+    ``from_plain``.
+    """
     kind, parts = get_origin(hint) or hint, get_args(hint)
     if kind in (Union, UnionType):
         some = next(part for part in parts if part is not NoneType)
@@ -73,7 +87,9 @@ def typed(value: Any, hint: Any, name: str, *, newer: bool = False) -> Any:
     elif kind is Real and (isinstance(value, bool) or not isinstance(value, int | float)):
         raise InputTypeError(name, "be a number", repr(value))
     elif kind is dict and parts and isinstance(value, dict):
-        return {key: typed(part, parts[1], f"{name}/{key}", newer=newer) for key, part in value.items()}
+        return {
+            key: typed(part, parts[1], f"{name}/{key}", newer=newer) for key, part in value.items()
+        }
     elif kind is float:
         return check_finite_number(value, name)
     elif dataclasses.is_dataclass(kind) and isinstance(kind, type):

@@ -7,29 +7,39 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hyperproto_runtime.errors import InputError
-from hyperproto_runtime.model import InputForm, Model
-from hyperproto_runtime.predictor import POINT, Predictor, rank
-from hyperproto_runtime.serve.gate import RefusedError, check_json
-from hyperproto_runtime.serve.protocol import finite, to_array
+from ..._core.errors import InputError
+from ..model import InputForm, Model
+from ..predictor import POINT, Predictor, rank
+from .gate import RefusedError, check_json
+from .protocol import finite, to_array
 
 NEAREST = 3  # classes that are shown on the sphere
 MOST_SHOWN = 256  # categories of a column that the page suggests
 
 
-def read_inputs(body: bytes, content_type: str, form: InputForm, most_rows: int, most_json: int) -> tuple[Any, bool]:
-    """Return the inputs that a body holds, as :class:`Predictor` takes them, and whether it is one by itself."""
+def read_inputs(
+    body: bytes, content_type: str, form: InputForm, most_rows: int, most_json: int
+) -> tuple[Any, bool]:
+    """Return the inputs that a body holds, as :class:`Predictor` takes them, and whether it is one
+    by itself.
+    """
     kind = content_type.partition(";")[0].strip().lower()
     if form.kind == "images":
         if kind == "application/json" or kind.startswith("text/"):
-            raise RefusedError(415, "This model takes images: send the file itself, or a form with it.")
+            raise RefusedError(
+                415, "This model takes images: send the file itself, or a form with it."
+            )
         return [body], True
     if kind == "text/plain" and form.kind == "text":
         try:
             return [body.decode()], True
         except UnicodeDecodeError:
             raise InputError("The text", "be in UTF-8") from None
-    if kind not in ("", "application/json", "application/x-www-form-urlencoded"):  # what curl says of its own accord
+    if kind not in (
+        "",
+        "application/json",
+        "application/x-www-form-urlencoded",
+    ):  # what curl says of its own accord
         raise RefusedError(415, f"This model takes {_wanted(form)} as application/json.")
     check_json(len(body), most_json)
     try:
@@ -37,17 +47,28 @@ def read_inputs(body: bytes, content_type: str, form: InputForm, most_rows: int,
     except (ValueError, RecursionError):
         raise RefusedError(400, f"The request must be JSON: {_wanted(form)}.") from None
     if form.kind == "text" and form.encoder is not None:
-        rows = [_text(row, form.encoder.names[0]) for row in (value if isinstance(value, list) else [value])]
+        rows = [
+            _text(row, form.encoder.names[0])
+            for row in (value if isinstance(value, list) else [value])
+        ]
         value = rows if isinstance(value, list) else rows[0]
     one: Any = str if form.kind == "text" else dict
-    if form.kind == "rows" and isinstance(value, list) and not (value and isinstance(value[0], dict)):
+    if (
+        form.kind == "rows"
+        and isinstance(value, list)
+        and not (value and isinstance(value[0], dict))
+    ):
         array = to_array(value, "FP64", "The row")
         single = array.ndim == len(form.shape)
         value = array[None] if single else array
     else:
         single = isinstance(value, one)
         value = [value] if single else value
-        if not isinstance(value, list) or not value or any(not isinstance(row, one) for row in value):
+        if (
+            not isinstance(value, list)
+            or not value
+            or any(not isinstance(row, one) for row in value)
+        ):
             raise InputError("The request", f"be {_wanted(form)}, or a list of such")
         if form.kind == "rows":
             value = [{name: _number(row, name) for name in form.names or ()} for row in value]
@@ -57,7 +78,9 @@ def read_inputs(body: bytes, content_type: str, form: InputForm, most_rows: int,
 
 
 def _text(row: Any, name: str) -> Any:
-    """Return the text of an object that has nothing but the column of texts; anything else as it is."""
+    """Return the text of an object that has nothing but the column of texts; anything else as it
+    is.
+    """
     return row[name] if isinstance(row, dict) and row.keys() == {name} else row
 
 
@@ -85,16 +108,19 @@ def describe(
             for end in prediction.keys() & {"low", "high", "outlier"}:
                 (prediction[end],) = finite(np.array([prediction[end]]))
         if sphere:
-            answer["sphere"] = sphere_view(predictor, {name: values[row] for name, values in found.items()})
+            answer["sphere"] = sphere_view(
+                predictor, {name: values[row] for name, values in found.items()}
+            )
     return answers
 
 
 def sphere_view(predictor: Predictor, found: Mapping[str, NDArray[Any]]) -> dict[str, Any] | None:
-    """Return where an input and the classes nearest to it lie, in three dimensions; None without a sphere.
+    """Return where an input and the classes nearest to it lie, in three dimensions; None without a
+    sphere.
 
-    On a circle or in three dimensions these are their coordinates. In more, they are seen in the space of the three
-    nearest prototypes, from their middle: prototypes then lie on the sphere, and the input within it, as far as it
-    points elsewhere.
+    On a circle or in three dimensions these are their coordinates. In more, they are seen in the
+    space of the three nearest prototypes, from their middle: prototypes then lie on the sphere, and
+    the input within it, as far as it points elsewhere.
     """
     model = predictor.model
     task = next((task for task in model.tasks if task.classes and task.score == "cosine"), None)
@@ -107,14 +133,18 @@ def sphere_view(predictor: Predictor, found: Mapping[str, NDArray[Any]]) -> dict
         names = [task.classes[index] for index in ids]
         if nearest.shape[1] != model.dim:  # this task has some of the axes to itself
             return None
-    axes = np.eye(3, model.dim) if model.dim <= 3 else _axes([nearest.mean(axis=0), *nearest, point])
+    axes = (
+        np.eye(3, model.dim) if model.dim <= 3 else _axes([nearest.mean(axis=0), *nearest, point])
+    )
     shown = np.round(np.vstack([point, nearest]) @ axes.T, 4).tolist()
     listed = [{"name": name, "at": at} for name, at in zip(names, shown[1:], strict=True)]
     return {"input": shown[0], "classes": listed, "exact": model.dim <= 3}
 
 
 def _axes(vectors: list[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Return three directions at right angles that span the first vectors; the first of them comes last, as z."""
+    """Return three directions at right angles that span the first vectors; the first of them comes
+    last, as z.
+    """
     found: list[NDArray[np.float64]] = []
     for vector in [*vectors, *np.eye(3, len(vectors[0]))]:
         rest = vector - sum((axis * (axis @ vector) for axis in found), np.zeros_like(vector))
@@ -127,12 +157,32 @@ def describe_model(model: Model, name: str) -> dict[str, Any]:
     """Return what the page needs to know about a model."""
     form = model.inputs
     columns = [
-        {"name": c.name, "kind": c.kind, "categories": [w for w in c.categories if w is not None][:MOST_SHOWN]}
+        {
+            "name": c.name,
+            "kind": c.kind,
+            "categories": [w for w in c.categories if w is not None][:MOST_SHOWN],
+        }
         for c in (form.encoder.columns if form.encoder is not None and form.kind == "table" else ())
     ]
     tasks = [
-        {"name": task.name, "kind": task.kind, "classes": len(task.classes), "low": task.low, "high": task.high}
+        {
+            "name": task.name,
+            "kind": task.kind,
+            "classes": len(task.classes),
+            "low": task.low,
+            "high": task.high,
+        }
         for task in model.tasks
     ]
-    inputs = {"kind": form.kind, "shape": form.shape, "columns": columns or [{"name": n} for n in form.names or ()]}
-    return {"name": name, "inputs": inputs, "tasks": tasks, "dim": model.dim, "versions": model.versions}
+    inputs = {
+        "kind": form.kind,
+        "shape": form.shape,
+        "columns": columns or [{"name": n} for n in form.names or ()],
+    }
+    return {
+        "name": name,
+        "inputs": inputs,
+        "tasks": tasks,
+        "dim": model.dim,
+        "versions": model.versions,
+    }

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
-from hyperproto_runtime.checks import check_integer, choose
-from hyperproto_runtime.conformal import Interval, Sets
-from hyperproto_runtime.errors import InputError, InputTypeError, arg, require
-from hyperproto_runtime.images import center, decode
-from hyperproto_runtime.model import GRAPH, PROTOTYPES, InputForm, Model, ModelError, TaskForm, read_model
-from hyperproto_runtime.tables import SparseRows, frame_columns, is_frame
+from .._core.checks import check_integer, choose
+from .._core.errors import InputError, InputTypeError, arg, require
+from .conformal import Interval, Sets
+from .images import center, decode
+from .model import GRAPH, PROTOTYPES, InputForm, Model, ModelError, TaskForm, read_model
+from .tables import SparseRows, frame_columns, is_frame
 
 Array: TypeAlias = NDArray[Any]
 T = TypeVar("T", Sets, Interval)
@@ -25,7 +25,8 @@ IMAGES_AT_ONCE = 16  # what a cache holds is faster than more
 MOST_PIXELS = 2**26  # of an image file
 ROUNDING = 1e-6  # of a score in single precision
 UNIT = 1e-3  # how far the length of a prototype may be from 1
-# The key "location" of a tensor in another file, as protobuf has it: field 1, 8 bytes, in any length of varints.
+# The key "location" of a tensor in another file, as protobuf has it: field 1, 8 bytes, in any
+# length of varints.
 ELSEWHERE = re.compile(rb"(?:\x0a|\x8a\x80*\x00)(?:\x08|\x88\x80*\x00)location")
 
 
@@ -44,11 +45,13 @@ class TopK(NamedTuple):
 
 
 class Predictor:
-    """A model that ``hyperproto export`` wrote, ready to predict. Several threads may use one at the same time.
+    """A model that ``hyperproto export`` wrote, ready to predict. Several threads may use one at
+    the same time.
 
-    Inputs are what the model was trained on, several at a time or one by itself: paths of images or their bytes; rows
-    of a table as dicts, or a DataFrame; texts; or an array, dense or sparse. Answers are arrays with one entry for
-    each input, where the model has several tasks a dict of them by name.
+    Inputs are what the model was trained on, several at a time or one by itself: paths of images or
+    their bytes; rows of a table as dicts, or a DataFrame; texts; or an array, dense or sparse.
+    Answers are arrays with one entry for each input, where the model has several tasks a dict of
+    them by name.
 
     Parameters
     ----------
@@ -70,13 +73,17 @@ class Predictor:
     array(['<=50K', '>50K'], dtype='<U5')
     """
 
-    def __init__(self, folder: str | Path, *, threads: int | None = None, most_pixels: int = MOST_PIXELS) -> None:
+    def __init__(
+        self, folder: str | Path, *, threads: int | None = None, most_pixels: int = MOST_PIXELS
+    ) -> None:
         self.model, graph = read_model(folder)
         self._folder = Path(folder)
         self._session = _open(graph, self._folder, threads)
         self._most_pixels = check_integer(most_pixels, "most_pixels", at_least=1)
         _check_graph(self._session, self.model, self._folder)
-        self._labels = {task.name: _label_array(task.classes) for task in self.model.tasks if task.classes}
+        self._labels = {
+            task.name: _label_array(task.classes) for task in self.model.tasks if task.classes
+        }
         for name in self._placed:
             self.prototypes(name, [0])
 
@@ -90,7 +97,9 @@ class Predictor:
         return f"<Predictor: {self.model.inputs.kind} to {tasks}>"
 
     def predict(self, inputs: Any) -> Any:
-        """Return class names and numbers, shape (n,); what is rejected gets the answer for unknown inputs."""
+        """Return class names and numbers, shape (n,); what is rejected gets the answer for unknown
+        inputs.
+        """
         wanted = [part for task in self.model.tasks for part in self._decision(task)]
         found = self.run(inputs, wanted)
         return self._in_form({task.name: self.decided(task, found) for task in self.model.tasks})
@@ -100,7 +109,9 @@ class Predictor:
         return self._of_classes(inputs, "probabilities")
 
     def scores(self, inputs: Any) -> Any:
-        """Return the cosine to the prototype of each class, or the score of another space. Shape (n, num_classes)."""
+        """Return the cosine to the prototype of each class, or the score of another space. Shape
+        (n, num_classes).
+        """
         return self._of_classes(inputs, "scores")
 
     def outlier_score(self, inputs: Any) -> Any:
@@ -113,54 +124,74 @@ class Predictor:
         tasks = self._class_tasks("top_k")
         found = self.run(inputs, [f"{task.name}/scores" for task in tasks])
         ranked = {task.name: rank(found[f"{task.name}/scores"], k) for task in tasks}
-        return self._in_form({name: TopK(top[0], self._labels[name][top[1]]) for name, top in ranked.items()})
+        return self._in_form(
+            {name: TopK(top[0], self._labels[name][top[1]]) for name, top in ranked.items()}
+        )
 
     def conformal_sets(self, inputs: Any, coverage: float | None = None) -> Any:
-        """Return which classes to expect, shape (n, num_classes): the true one is among them as often as stated.
+        """Return which classes to expect, shape (n, num_classes): the true one is among them as
+        often as stated.
 
-        ``coverage`` is one that was fitted when the model was exported (default: the first of them).
+        ``coverage`` is one that was fitted when the model was exported (default: the first of
+        them).
         """
         tasks = self._class_tasks("conformal_sets")
         fitted = {task.name: _choose(task.sets, coverage, task) for task in tasks}
         found = self.run(inputs, [f"{task.name}/probabilities" for task in tasks])
-        return self._in_form({n: sets.sets(found[f"{n}/probabilities"]) for n, sets in fitted.items()})
+        return self._in_form(
+            {n: sets.sets(found[f"{n}/probabilities"]) for n, sets in fitted.items()}
+        )
 
     def intervals(self, inputs: Any, coverage: float | None = None) -> Any:
-        """Return the ends of intervals, shape (n, 2), that contain the true number as often as stated."""
+        """Return the ends of intervals, shape (n, 2), that contain the true number as often as
+        stated.
+        """
         tasks = [task for task in self.model.tasks if not task.classes]
         if not tasks:
             raise InputError("A model for intervals", "predict numbers", "only classes")
         fitted = {task.name: _choose(task.intervals, coverage, task) for task in tasks}
         found = self.run(inputs, [f"{task.name}/value" for task in tasks])
-        return self._in_form({n: interval.intervals(found[f"{n}/value"]) for n, interval in fitted.items()})
+        return self._in_form(
+            {n: interval.intervals(found[f"{n}/value"]) for n, interval in fitted.items()}
+        )
 
     def transform(self, inputs: Any) -> Array:
         """Return where inputs lie on the sphere, shape (n, dim): unit vectors."""
         if not self.model.point:
-            raise InputError("A model for transform", "have a sphere", str(self.model.space.get("kind")))
+            raise InputError(
+                "A model for transform", "have a sphere", str(self.model.space.get("kind"))
+            )
         return self.run(inputs, [POINT])[POINT]
 
     def answer(self, inputs: Any, *, top: int = 3) -> list[dict[str, Any]]:
         """Return everything about each input as plain values, such as a server sends.
 
-        Each is ``{"predictions": {task: ...}, "point": [...]}``. A class task's prediction has "name", "cosine" (or
-        "score"), "probability", "calibrated", "outlier", the ``top`` best classes in "top", the names in its "set"
-        where one was fitted, and "unknown" where inputs may be rejected; a number's has "value", and "low" and "high"
-        where an interval was fitted. "point" is where the input lies on the sphere, None without one.
+        Each is ``{"predictions": {task: ...}, "point": [...]}``. A class task's prediction has
+        "name", "cosine" (or "score"), "probability", "calibrated", "outlier", the ``top`` best
+        classes in "top", the names in its "set" where one was fitted, and "unknown" where inputs
+        may be rejected; a number's has "value", and "low" and "high" where an interval was fitted.
+        "point" is where the input lies on the sphere, None without one.
         """
         return self.describe(self.run(inputs, self.outputs), top=top)
 
     def describe(self, found: Mapping[str, Array], *, top: int = 3) -> list[dict[str, Any]]:
-        """Return what :meth:`answer` says about inputs, given all :attr:`outputs` of ``model.onnx`` for them."""
+        """Return what :meth:`answer` says about inputs, given all :attr:`outputs` of ``model.onnx``
+        for them.
+        """
         top = check_integer(top, "top", at_least=1)
         columns = {
-            task.name: self._describe_classes(task, found, top) if task.classes else _describe_numbers(task, found)
+            task.name: self._describe_classes(task, found, top)
+            if task.classes
+            else _describe_numbers(task, found)
             for task in self.model.tasks
         }
         count = len(next(iter(columns.values())))
         points = found[POINT].tolist() if self.model.point else [None] * count
         return [
-            {"predictions": {name: column[row] for name, column in columns.items()}, "point": points[row]}
+            {
+                "predictions": {name: column[row] for name, column in columns.items()},
+                "point": points[row],
+            }
             for row in range(count)
         ]
 
@@ -174,7 +205,9 @@ class Predictor:
         for start in range(0, rows.shape[0], self.rows_at_once):
             part = rows[start : start + self.rows_at_once]
             with np.errstate(over="ignore"):  # infinity is refused where it is run
-                yield np.ascontiguousarray(part.toarray() if hasattr(part, "toarray") else part, dtype=form.dtype)
+                yield np.ascontiguousarray(
+                    part.toarray() if hasattr(part, "toarray") else part, dtype=form.dtype
+                )
 
     def run(self, inputs: Any, outputs: Sequence[str]) -> dict[str, Array]:
         """Return some outputs of ``model.onnx`` by name for inputs of any number."""
@@ -193,12 +226,18 @@ class Predictor:
         except Exception as error:  # onnxruntime's, which have no common base
             raise InputError(f"{GRAPH} could not be run ({_first_line(error)}).") from None
         found = dict(zip(checked, values, strict=True))
-        if self.model.point and not (np.linalg.norm(found[POINT], axis=1) > 0.5).all():  # NaN is not
-            raise InputError("inputs", "have a direction on the sphere", "outputs that are zero or not finite")
+        if (
+            self.model.point and not (np.linalg.norm(found[POINT], axis=1) > 0.5).all()
+        ):  # NaN is not
+            raise InputError(
+                "inputs", "have a direction on the sphere", "outputs that are zero or not finite"
+            )
         return {name: found[name] for name in outputs}
 
     def check_prepared(self, prepared: Array) -> None:
-        """Raise where inputs are not of the shape and dtype that ``model.onnx`` takes, or not finite."""
+        """Raise where inputs are not of the shape and dtype that ``model.onnx`` takes, or not
+        finite.
+        """
         form = self.model.inputs
         if prepared.shape[1:] != form.shape or prepared.dtype != form.dtype:
             rule = f"have shape {('n', *form.shape)} of {form.dtype}".replace("'", "")
@@ -210,7 +249,9 @@ class Predictor:
 
     @property
     def outputs(self) -> list[str]:
-        """What ``model.onnx`` gives: all about each task, and the point on the sphere where there is one."""
+        """What ``model.onnx`` gives: all about each task, and the point on the sphere where there
+        is one.
+        """
         named = [name for task in self.model.tasks for name in task.outputs]
         return [*named, POINT] if self.model.point else named
 
@@ -219,12 +260,19 @@ class Predictor:
         """How many inputs are computed at a time."""
         if self.model.inputs.kind == "images":
             return IMAGES_AT_ONCE
-        widest = max(math.prod(self.model.inputs.shape), *(len(task.classes) for task in self.model.tasks))
+        widest = max(
+            math.prod(self.model.inputs.shape), *(len(task.classes) for task in self.model.tasks)
+        )
         return max(1, AT_ONCE // widest)
 
     def prototypes(self, task: str, ids: Sequence[int]) -> Array:
-        """Return the prototypes of some classes of a task, shape (len(ids), dim of the task); no others are read."""
-        count, path = choose(task, self._placed, what="task with prototypes"), self._folder / PROTOTYPES
+        """Return the prototypes of some classes of a task, shape (len(ids), dim of the task); no
+        others are read.
+        """
+        count, path = (
+            choose(task, self._placed, what="task with prototypes"),
+            self._folder / PROTOTYPES,
+        )
         if not len(ids) or any(check_integer(index, "ids", at_least=0) >= count for index in ids):
             raise InputError("ids", f"be from 0 to {count - 1}, at least one", list(ids))
         found: Array = np.zeros(0)
@@ -232,12 +280,21 @@ class Predictor:
             with safe_open(path, "numpy") as file:
                 stored = file.get_slice(task)
                 shape, dtype = stored.get_shape(), stored.get_dtype()
-                if len(shape) == 2 and shape[0] == count and shape[1] <= self.model.dim and dtype in ("F32", "F64"):
+                if (
+                    len(shape) == 2
+                    and shape[0] == count
+                    and shape[1] <= self.model.dim
+                    and dtype in ("F32", "F64")
+                ):
                     found = np.stack([stored[index] for index in ids])
         except (OSError, SafetensorError) as error:
-            raise ModelError(f'"{path}"', f"be readable prototypes ({_first_line(error)})") from None
+            raise ModelError(
+                f'"{path}"', f"be readable prototypes ({_first_line(error)})"
+            ) from None
         with np.errstate(over="ignore"):
-            if found.ndim != 2 or not (abs(np.linalg.norm(found, axis=1) - 1) < UNIT).all():  # NaN is not
+            if (
+                found.ndim != 2 or not (abs(np.linalg.norm(found, axis=1) - 1) < UNIT).all()
+            ):  # NaN is not
                 rule = f'hold a unit vector for each of the {count:,} classes of "{task}"'
                 raise ModelError(f'"{path}"', rule, "something else", "Export the model again.")
         return found
@@ -250,22 +307,29 @@ class Predictor:
                 yield np.ascontiguousarray(inputs[start : start + IMAGES_AT_ONCE])
             return
         items = [inputs] if isinstance(inputs, str | Path | bytes) else inputs
-        if not isinstance(items, Sequence) or any(not isinstance(item, str | Path | bytes) for item in items):
-            rule = (
-                f"be paths or bytes of images, or an array of shape (n, {', '.join(map(str, form.shape))}) of uint8"
-            )
+        if not isinstance(items, Sequence) or any(
+            not isinstance(item, str | Path | bytes) for item in items
+        ):
+            rule = f"be paths or bytes of images, or an array of shape (n, {', '.join(map(str, form.shape))}) of uint8"
             raise InputTypeError("inputs", rule, type(inputs).__name__)
         for start in range(0, len(items), IMAGES_AT_ONCE):
             sources = (
-                item if isinstance(item, bytes) else Path(item) for item in items[start : start + IMAGES_AT_ONCE]
+                item if isinstance(item, bytes) else Path(item)
+                for item in items[start : start + IMAGES_AT_ONCE]
             )
-            stored = np.stack([decode(source, form.images, most_pixels=self._most_pixels) for source in sources])
+            stored = np.stack(
+                [decode(source, form.images, most_pixels=self._most_pixels) for source in sources]
+            )
             yield np.ascontiguousarray(center(stored, form.images.size))
 
     @property
     def _placed(self) -> dict[str, int]:
         """How many classes each task has whose classes have prototypes."""
-        return {task.name: len(task.classes) for task in self.model.tasks if task.classes and task.score == "cosine"}
+        return {
+            task.name: len(task.classes)
+            for task in self.model.tasks
+            if task.classes and task.score == "cosine"
+        }
 
     def _decision(self, task: TaskForm) -> list[str]:
         if not task.classes:
@@ -289,13 +353,20 @@ class Predictor:
     def _class_tasks(self, what: str) -> list[TaskForm]:
         tasks = [task for task in self.model.tasks if task.classes]
         if not tasks:
-            raise InputError(f"A model for {what}", "have classes", "only numbers", "`predict` answers with those.")
+            raise InputError(
+                f"A model for {what}",
+                "have classes",
+                "only numbers",
+                "`predict` answers with those.",
+            )
         return tasks
 
     def _in_form(self, named: dict[str, Any]) -> Any:
         return next(iter(named.values())) if self.model.bare else named
 
-    def _describe_classes(self, task: TaskForm, found: Mapping[str, Array], top: int) -> list[dict[str, Any]]:
+    def _describe_classes(
+        self, task: TaskForm, found: Mapping[str, Array], top: int
+    ) -> list[dict[str, Any]]:
         scores, probabilities = found[f"{task.name}/scores"], found[f"{task.name}/probabilities"]
         values, ids = rank(scores, top)
         outliers, members = found[f"{task.name}/outlier"], None
@@ -323,7 +394,8 @@ def describe_classes(
     accepted: Array | None = None,
     unknown: Any = "unknown",
 ) -> list[dict[str, Any]]:
-    """Return what is said about inputs as plain values: each has its best class, all of its best in "top", and more.
+    """Return what is said about inputs as plain values: each has its best class, all of its best in
+    "top", and more.
 
     Parameters
     ----------
@@ -339,15 +411,21 @@ def describe_classes(
     accepted : array of bool, shape (n,), optional
         Others are "unknown", and so is their name.
     """
-    columns = {"name": names[ids].tolist()} | {key: values.tolist() for key, values in about.items()}
+    columns = {"name": names[ids].tolist()} | {
+        key: values.tolist() for key, values in about.items()
+    }
     rows: list[dict[str, Any]] = []
     for row in range(len(ids)):
         cells = zip(*(values[row] for values in columns.values()), strict=True)
         classes = [dict(zip(columns, cell, strict=True)) for cell in cells]
-        rows.append({**classes[0], **{key: values[row] for key, values in more.items()}, "top": classes})
+        rows.append(
+            {**classes[0], **{key: values[row] for key, values in more.items()}, "top": classes}
+        )
     for answer, members in zip(rows, sets or (), strict=sets is not None):
         answer["set"] = names[members].tolist()
-    for answer, known in zip(rows, () if accepted is None else accepted.tolist(), strict=accepted is not None):
+    for answer, known in zip(
+        rows, () if accepted is None else accepted.tolist(), strict=accepted is not None
+    ):
         answer |= {"unknown": not known, "name": answer["name"] if known else unknown}
     return rows
 
@@ -368,21 +446,29 @@ def _describe_numbers(task: TaskForm, found: Mapping[str, Array]) -> list[dict[s
     values = found[f"{task.name}/value"]
     rows: list[dict[str, Any]] = [{"value": value} for value in values.tolist()]
     if task.intervals:
-        for row, (low, high) in zip(rows, task.intervals[0].intervals(values).tolist(), strict=True):
+        for row, (low, high) in zip(
+            rows, task.intervals[0].intervals(values).tolist(), strict=True
+        ):
             row |= {"low": low, "high": high}
     return rows
 
 
 def _open(graph: bytes, folder: Path, threads: int | None) -> Any:
-    onnxruntime = require("onnxruntime", extra="runtime", purpose="Predicting with an exported model")
+    onnxruntime = require(
+        "onnxruntime", extra="runtime", purpose="Predicting with an exported model"
+    )
     if ELSEWHERE.search(graph):  # unoptimized, onnxruntime reads files from the working directory
-        raise ModelError(f'"{folder / GRAPH}"', "hold all of its numbers itself", "a tensor in another file")
+        raise ModelError(
+            f'"{folder / GRAPH}"', "hold all of its numbers itself", "a tensor in another file"
+        )
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4  # what goes wrong is raised, too
     if threads is not None:
         options.intra_op_num_threads = check_integer(threads, "threads", at_least=1)
     try:
-        return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"], enable_fallback=0)
+        return onnxruntime.InferenceSession(
+            graph, options, providers=["CPUExecutionProvider"], enable_fallback=0
+        )
     except Exception as error:  # which have no common base
         raise ModelError(
             f'"{folder / GRAPH}"', f"be a model that onnxruntime can load ({_first_line(error)})"
@@ -398,7 +484,9 @@ def _check_graph(session: Any, model: Model, folder: Path) -> None:
         wrong = f'take one input called "{INPUT}"'
     elif taken[0].type != types[form.dtype] or tuple(taken[0].shape[1:]) != form.shape:
         wrong = f"take inputs of shape {form.shape} of {form.dtype}"
-    wanted: dict[str, tuple[str, list[int]]] = {POINT: ("float", [model.dim])} if model.point else {}
+    wanted: dict[str, tuple[str, list[int]]] = (
+        {POINT: ("float", [model.dim])} if model.point else {}
+    )
     for task in model.tasks:
         for name in task.outputs:
             part = name.rpartition("/")[2]
@@ -414,13 +502,19 @@ def _check_graph(session: Any, model: Model, folder: Path) -> None:
 
 
 def _prepare_rows(inputs: Any, form: InputForm) -> Any:
-    """Return rows as the graph takes them, shape (n, ...), sparse ones as they are; arrays are taken to be such."""
+    """Return rows as the graph takes them, shape (n, ...), sparse ones as they are; arrays are
+    taken to be such.
+    """
     if form.kind == "text" and isinstance(inputs, str):
         inputs = [inputs]
     if isinstance(inputs, Mapping) and not is_frame(inputs):
         inputs = [inputs]
-    if form.encoder is not None and not isinstance(inputs, np.ndarray):  # an array is encoded already
-        encoded = form.encoder.encode(_columns(inputs, form.encoder.names, texts=form.kind == "text"))
+    if form.encoder is not None and not isinstance(
+        inputs, np.ndarray
+    ):  # an array is encoded already
+        encoded = form.encoder.encode(
+            _columns(inputs, form.encoder.names, texts=form.kind == "text")
+        )
         return _Dense(encoded) if isinstance(encoded, SparseRows) else encoded
     if form.names is not None and (is_frame(inputs) or _are_dicts(inputs)):
         columns = _columns(inputs, form.names, texts=False)
@@ -442,12 +536,19 @@ class _Dense:
         starts = self.rows.starts[part.start : part.stop + 1]
         first, last = starts[0], starts[-1]
         return SparseRows(
-            starts - first, self.rows.columns[first:last], self.rows.values[first:last], self.rows.width
+            starts - first,
+            self.rows.columns[first:last],
+            self.rows.values[first:last],
+            self.rows.width,
         ).to_dense()
 
 
 def _are_dicts(inputs: Any) -> bool:
-    return isinstance(inputs, Sequence) and len(inputs) > 0 and all(isinstance(row, Mapping) for row in inputs)
+    return (
+        isinstance(inputs, Sequence)
+        and len(inputs) > 0
+        and all(isinstance(row, Mapping) for row in inputs)
+    )
 
 
 def _columns(inputs: Any, names: Sequence[str], *, texts: bool) -> dict[str, Any]:
@@ -459,7 +560,11 @@ def _columns(inputs: Any, names: Sequence[str], *, texts: bool) -> dict[str, Any
     if not _are_dicts(inputs):
         if isinstance(inputs, Sequence) and not isinstance(inputs, str) and not inputs:
             raise InputError("inputs", "be at least one", "none")
-        what = "texts" if texts else f"rows as dicts with {', '.join(names[:5])}{', ...' if len(names) > 5 else ''}"
+        what = (
+            "texts"
+            if texts
+            else f"rows as dicts with {', '.join(names[:5])}{', ...' if len(names) > 5 else ''}"
+        )
         raise InputTypeError("inputs", f"be {what}, or a DataFrame", type(inputs).__name__)
     for place, row in enumerate(inputs):
         absent = [name for name in names if name not in row]
@@ -484,7 +589,9 @@ def _label_array(classes: Sequence[Any]) -> Array:
 
 
 def rank(scores: Array, k: int) -> tuple[Array, Array]:
-    """Return the k largest scores of each row and where they are, best first, equals by their ids."""
+    """Return the k largest scores of each row and where they are, best first,
+    equals by their ids.
+    """
     k = min(k, scores.shape[1])
     ids = (
         np.argpartition(-scores, k - 1, axis=1)[:, :k]
@@ -502,7 +609,10 @@ def _choose(fitted: Sequence[T], coverage: float | None, task: TaskForm) -> T:
     if not fitted:
         advice = f"Calibrate before exporting: hyperproto calibrate RUN, or {arg('calibrate', True)} of an estimator."
         raise InputError(
-            f'Task "{task.name}"', "have sets or intervals that were fitted to held-out data", "none", advice
+            f'Task "{task.name}"',
+            "have sets or intervals that were fitted to held-out data",
+            "none",
+            advice,
         )
     for value in fitted:
         if coverage is None or abs(value.coverage - coverage) < 1e-9:
@@ -512,7 +622,9 @@ def _choose(fitted: Sequence[T], coverage: float | None, task: TaskForm) -> T:
 
 
 def _accepted(task: TaskForm, outliers: Array) -> NDArray[np.bool_]:
-    """Return which inputs are accepted. The threshold is the score of an input, which single precision may exceed."""
+    """Return which inputs are accepted. The threshold is the score of an input, which single
+    precision may exceed.
+    """
     assert task.rejection is not None
     return task.rejection.accept(outliers, rounding=ROUNDING)
 

@@ -1,7 +1,8 @@
-"""What a fitted threshold says about new inputs: sets, intervals, and which inputs are taken for known.
+"""What a fitted threshold says about new inputs: sets, intervals, and which inputs are taken for
+known.
 
-``hyperproto.evaluation.confidence`` fits these, stored models carry them. A threshold that a file has as null is
-infinity: too little data was fitted on, and only that keeps the promise.
+``hyperproto.evaluation.confidence`` fits these, stored models carry them. A threshold that a file
+has as null is infinity: too little data was fitted on, and only that keeps the promise.
 """
 
 import math
@@ -11,16 +12,18 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from hyperproto_runtime.arrays import Numbers, Values, to_numbers
-from hyperproto_runtime.checks import check_finite_number
-from hyperproto_runtime.errors import InputError, arg
+from .._core.arrays import Numbers, Values, to_numbers
+from .._core.checks import check_finite_number
+from .._core.errors import InputError, arg
 
 
 def check_share(value: Any, name: str) -> float:
     """Return a share strictly between 0 and 1."""
     share = check_finite_number(value, name, above=0)
     if share >= 1:
-        raise InputError(name, "be less than 1", repr(value), "Give a share such as 0.95, not a percentage.")
+        raise InputError(
+            name, "be less than 1", repr(value), "Give a share such as 0.95, not a percentage."
+        )
     return share
 
 
@@ -64,19 +67,25 @@ class Interval:
         _set_thresholds(self, radius=math.inf, low=-math.inf, high=math.inf)
         check_share(self.coverage, "coverage")
         if not cast(float, self.low) < cast(float, self.high):
-            raise InputError("low", f"be less than {arg('high')}", f"{self.low!r} and {self.high!r}")
+            raise InputError(
+                "low", f"be less than {arg('high')}", f"{self.low!r} and {self.high!r}"
+            )
 
     def intervals(self, predictions: Values) -> Numbers:
         """Return the ends of each interval, shape (n, 2)."""
         centers = to_numbers(predictions, "predictions", ndim=1)
         radius = cast(float, self.radius)
-        within: Numbers = np.clip(np.stack([centers - radius, centers + radius], axis=1), self.low, self.high)
+        within: Numbers = np.clip(
+            np.stack([centers - radius, centers + radius], axis=1), self.low, self.high
+        )
         return within
 
 
 @dataclass(frozen=True)
 class Rejection:
-    """The largest outlier score that is accepted, and the share of known inputs that may be rejected."""
+    """The largest outlier score that is accepted, and the share of known inputs that may be
+    rejected.
+    """
 
     threshold: float | None
     rate: float
@@ -86,5 +95,7 @@ class Rejection:
         check_share(self.rate, "rate")
 
     def accept(self, scores: Values, *, rounding: float = 0.0) -> NDArray[np.bool_]:
-        """Return which inputs are taken for known, shape (n,); scores may be off by ``rounding``."""
+        """Return which inputs are taken for known, shape (n,); scores may be
+        off by ``rounding``.
+        """
         return to_numbers(scores, "scores", ndim=1) <= cast(float, self.threshold) + rounding
