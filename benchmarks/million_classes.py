@@ -1,6 +1,6 @@
 """A million classes: what a training step costs, and exact prediction against faiss.
 
-Labels are fresh in every step, drawn before the clock starts, so that the rows of the prototypes
+Classes are fresh in every step, drawn before the clock starts, so that the rows of the prototypes
 they name are not in the cache. Steps and searches on one thread are timed in seconds of one
 processor, which does not count what else the machine does; searches on two by the clock on the
 wall; the fastest of several rounds of each in turn. Memory is what a step adds to what the process
@@ -26,7 +26,7 @@ from torch.nn import functional
 import hyperproto as hp
 from benchmarks.timing import compare, seconds
 from hyperproto.losses import SampledCosineSoftmax, SquaredCosine
-from hyperproto.spaces.top_k import nearest_prototypes
+from hyperproto.tasks.top_k import nearest_prototypes
 
 BATCH, DIM, MILLION = 128, 128, 1_000_000
 FEATURES, LINEAR_CLASSES = 64, 100_000

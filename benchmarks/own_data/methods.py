@@ -349,17 +349,18 @@ class Head:
         import torch
 
         import hyperproto as hp
-        from hyperproto.data import Bounds, ImagePreprocessing, Labels, Source, Split
+        from hyperproto.data import ImagePreprocessing, Source, Split
         from hyperproto.defaults import HEAD_DECAY, PRETRAINED
         from hyperproto.spec import NetworkSpec, SpaceSpec, TrainSettings
+        from hyperproto.tasks import Classes, Range
         from hyperproto.training.build import build_network, build_space
 
         self.tasks = Tasks(targets)
         known, features = self.tasks.encode(targets), torch.from_numpy(inputs.features)
         described = {
-            name: Labels(tuple(map(str, self.tasks.classes)))
+            name: Classes(tuple(map(str, self.tasks.classes)))
             if name == "class"
-            else Bounds(task.low, task.high)
+            else Range(task.low, task.high, outside="clip")
             for name, task in self.tasks.asked.items()
         }
         prepared = ImagePreprocessing(128)

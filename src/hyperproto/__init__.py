@@ -30,18 +30,21 @@ if TYPE_CHECKING:
         runtime,
         spaces,
         sphere,
+        tasks,
         training,
     )
     from hyperproto.loading import load
     from hyperproto.prototypes import Prototypes, place, separation_bound, suggest_dim
-    from hyperproto.spaces import Classes, CompositeSpace, OutputSpace, Range, Space
+    from hyperproto.spaces import CompositeSpace, OutputSpace, Space
+    from hyperproto.tasks import Classes, Range, Task
     from hyperproto.training import Run, TrainSettings, evaluate
     from hyperproto.training.fit import fit
 
 _HOMES = {
     "loading": ("load",),
     "prototypes": ("Prototypes", "place", "separation_bound", "suggest_dim"),
-    "spaces": ("Classes", "CompositeSpace", "OutputSpace", "Range", "Space"),
+    "spaces": ("CompositeSpace", "OutputSpace", "Space"),
+    "tasks": ("Classes", "Range", "Task"),
     "training": ("Run", "TrainSettings", "evaluate", "fit"),
 }
 
@@ -53,6 +56,7 @@ __all__ = [
     "Range",
     "Run",
     "Space",
+    "Task",
     "TrainSettings",
     "__version__",
     "baselines",
@@ -74,6 +78,7 @@ __all__ = [
     "spaces",
     "sphere",
     "suggest_dim",
+    "tasks",
     "training",
 ]
 

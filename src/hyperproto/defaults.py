@@ -36,9 +36,6 @@ HEAD, HEAD_DECAY = (
     (512,),
     0.003,
 )  # hidden layers between frozen features and the output, and their weight decay
-TWO_CLASS_SCALE = (
-    4.0  # of cosines in the softmax of two classes: probabilities from 0.0003 to 0.9997
-)
 MAX_PER_AXIS = (
     8  # classes on frozen features: with more of them a far class must count for still less
 )
@@ -180,12 +177,6 @@ def choose_loss(
     (``frozen_with_prior``), that is all it takes: 1 - cos, or its root where there are more than 8
     classes for a dimension. Without classes it is Equation 1 too.
 
-    Two prototypes lie on one line, and products with them use one coordinate of an output alone:
-    cosines would be near 1 or -1 however uncertain the class. ``cosine_softmax`` learns
-    probabilities from the angle.
-
-    >>> choose_loss(2, 2)
-    ('cosine_softmax', {'scale': 4.0})
     >>> choose_loss(100, 10), choose_loss(100, 25, frozen_with_prior=True)
     (('free_norm_softmax', {}), ('power_cosine', {'q': 1.0}))
     >>> choose_loss(100, 5, frozen_with_prior=True)
@@ -193,8 +184,6 @@ def choose_loss(
     >>> choose_loss(20_000, 256), choose_loss(20_000, 20_000), choose_loss(0, 8)
     (('power_cosine', {'q': 0.5}), ('squared_cosine', {}), ('squared_cosine', {}))
     """
-    if num_classes == 2:
-        return "cosine_softmax", {"scale": TWO_CLASS_SCALE}
     is_simplex = dim >= num_classes - 1
     if 0 < num_classes <= MAX_CLASSES_OF_SUM and (is_simplex or not frozen_with_prior):
         return "free_norm_softmax", {}

@@ -19,7 +19,6 @@ from hyperproto._core.errors import MissingDataError
 from hyperproto._core.files import as_path, filling
 from hyperproto.data.preprocessing import TablePreprocessing
 from hyperproto.evaluation.run_data import open_run, run_preprocessing
-from hyperproto.spaces import Classes
 from hyperproto.training.run import describe_measures
 
 FILES = (
@@ -156,13 +155,13 @@ class HubModel:
         inputs = "image"
         if isinstance(stored, TablePreprocessing):
             inputs = "text" if stored.encoder.columns[0].kind == "text" else "tabular"
-        name = f"{inputs}-{'classification' if isinstance(task, Classes) else 'regression'}"
+        name = f"{inputs}-{'classification' if task.reads == 'index' else 'regression'}"
         return name if name in PIPELINES else None
 
     def _task(self, name: str) -> str:
         task, placed = self.space.tasks[name], self.space.prototypes_by_task().get(name)
-        if not isinstance(task, Classes):
-            return f"\n## Task `{name}`\n\nA number from {task.low:g} to {task.high:g}.\n"
+        if task.reads != "index":
+            return f"\n## Task `{name}`\n\nA number: {task.describe()}.\n"
         names = [json.dumps(label, ensure_ascii=False) for label in task.names or ()]
         listed = ", ".join(names[:MOST_NAMES] + ["..."] * (len(names) > MOST_NAMES))
         text = f"\n## Task `{name}`\n\n{task.num_classes} classes{listed and ': ' + listed}.\n"

@@ -20,12 +20,10 @@ from torch.nn import functional
 
 from hyperproto._core.checks import check_finite_number, check_integer, check_output_width, choose
 from hyperproto._core.errors import InputError, InputTypeError
-from hyperproto.defaults import choose_loss
 from hyperproto.sphere import normalize, working_dtype
 
 __all__ = [
     "LOSSES",
-    "AutoLoss",
     "CauchySoftmax",
     "ClassLoss",
     "CosineSoftmax",
@@ -258,9 +256,13 @@ class ClassLoss(ABC):
         Of probabilities, shape (n, K), in place of ids it is the expected loss, over all classes.
         """
 
-    def cosine_scale(self, num_classes: int) -> float | None:
-        """Return what the loss multiplies cosines by in its softmax, None for a
-        loss that does not.
+    def __init_subclass__(cls) -> None:
+        if "name" not in vars(cls):
+            cls.name = cls.__name__
+
+    def logits(self, z: Tensor, prototypes: Tensor) -> Tensor | None:
+        """Return what the loss learns as logits, shape (n, num_classes), in one precision; None for
+        a loss that looks at one class alone.
         """
         return None
 
@@ -562,36 +564,19 @@ LOSSES: dict[str, type[ClassLoss]] = {
 }
 
 
-@dataclass(frozen=True)
-class AutoLoss(ClassLoss):
-    """The loss that the library chooses once the number of classes and of axes is known."""
-
-    name = "auto"
-
-    def choose(self, num_classes: int, dim: int) -> ClassLoss:
-        """Return the loss for K classes on D axes, by :func:`hyperproto.defaults.choose_loss`."""
-        name, options = choose_loss(num_classes, dim)
-        return LOSSES[name](**options)
-
-    def __call__(self, z: Tensor, prototypes: Tensor, labels: Tensor) -> Tensor:
-        """Return the loss of each row, shape (n,)."""
-        return self.choose(*prototypes.shape)(z, prototypes, labels)
-
-
 def get_loss(name: str, **options: Any) -> ClassLoss:
     """Build a loss by its name.
 
     Parameters
     ----------
     name : str
-        A key of ``LOSSES``, or "auto": :func:`hyperproto.defaults.choose_loss` chooses once there
-        are prototypes.
+        A key of ``LOSSES``, or "paper" for Equation 1.
     **options
         Arguments of the loss.
 
     Examples
     --------
-    >>> get_loss("cosine_softmax", scale=8), get_loss("auto").choose(num_classes=100, dim=10)
-    (CosineSoftmax(scale=8), FreeNormSoftmax(gain=1.0))
+    >>> get_loss("cosine_softmax", scale=8), get_loss("paper")
+    (CosineSoftmax(scale=8), SquaredCosine())
     """
-    return choose(name, LOSSES | {"auto": AutoLoss}, what="loss")(**options)
+    return choose(name, LOSSES | {"paper": SquaredCosine}, what="loss")(**options)

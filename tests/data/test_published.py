@@ -8,7 +8,6 @@ import torch
 from hyperproto._core.errors import InputError, MissingDataError
 from hyperproto.data import ImageFiles, read_cub200, read_omniart, read_tiny_imagenet
 from hyperproto.data.source import resized
-from hyperproto.spaces import tasks_for
 from tests.data.layouts import write_csv, write_cub200, write_omniart, write_tiny_imagenet
 
 
@@ -115,7 +114,7 @@ def test_omniart_knows_the_named_options(tmp_path):
     late = read_omniart(folder, from_year=1700)
     assert late.train.targets["year"].tolist() == [1700, 1750, 1800, 1850, 1900, 1950]
     assert late.targets["year"].low == 1700
-    script = tasks_for(read_omniart(folder, bounds="script").targets)["year"]
+    script = read_omniart(folder, bounds="script").targets["year"]
     assert (script.low, script.high, script.outside) == (1000, 1932, "clip")
     with pytest.raises(ValueError, match="must hold paintings from 2000 on; got none"):
         read_omniart(folder, from_year=2000)
@@ -141,7 +140,7 @@ def test_a_school_or_year_beyond_the_training_data(tmp_path):
     years = source.test.targets["year"]
     assert years[0] == 1400  # scored as it is, not clipped to 1600
     assert math.isnan(years[1])
-    tasks_for(source.targets)["year"].check(years, "year")
+    source.targets["year"].check(years, "year")
 
 
 def test_omniart_names_a_missing_column_and_image(tmp_path):

@@ -23,7 +23,6 @@ from hyperproto.data import (
     read_uneven_cifar100,
 )
 from hyperproto.data.readers import READERS
-from hyperproto.spaces import tasks_for
 
 FOLDER = os.environ.get("HYPERPROTO_DATA", "")
 pytestmark = [
@@ -42,7 +41,7 @@ def check_files(source, every=50):
     for split in (source.train, source.test):
         assert isinstance(split.inputs, ImageFiles)
         assert find_corrupt(ImageFiles(list(split.inputs)[::every])) == {}
-        for name, task in tasks_for(source.targets).items():
+        for name, task in source.targets.items():
             task.check(split.targets[name], name)
 
 

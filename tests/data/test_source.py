@@ -4,27 +4,27 @@ import pytest
 import torch
 
 from hyperproto._core.processes import derive_seed
-from hyperproto.data import Bounds, Labels
 from hyperproto.data.source import draw_rows, hold_out_rows
+from hyperproto.tasks import Classes, Range
 
 LABELS = torch.tensor([0] * 12 + [1] * 6 + [2] * 4 + [-1] * 2)
 
 
 def test_labels_are_two_different_names_or_more():
-    assert Labels(["a", "b"]).names == ("a", "b")
-    assert Labels("ab").num_classes == 2
+    assert Classes(["a", "b"]).names == ("a", "b")
+    assert Classes("ab").num_classes == 2
     with pytest.raises(ValueError, match="`names` must hold two classes or more; got 1"):
-        Labels(["a"])
+        Classes(["a"])
     with pytest.raises(ValueError, match='"a"'):
-        Labels(["a", "b", "a"])
+        Classes(["a", "b", "a"])
 
 
 def test_bounds_are_two_finite_numbers_in_order():
-    assert (Bounds(1, 2).low, type(Bounds(1, 2).low)) == (1.0, float)
+    assert (Range(1, 2, outside="clip").low, type(Range(1, 2, outside="clip").low)) == (1.0, float)
     with pytest.raises(ValueError, match="`low` must be less than `high`; got 2 and 1"):
-        Bounds(2, 1)
+        Range(2, 1, outside="clip")
     with pytest.raises(ValueError, match="`high` must be finite"):
-        Bounds(0, float("inf"))
+        Range(0, float("inf"))
 
 
 def test_a_draw_keeps_the_share_of_every_class():

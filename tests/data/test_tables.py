@@ -17,7 +17,6 @@ from hyperproto.data.readers import describe_source
 from hyperproto.data.source import hold_out_rows
 from hyperproto.data.table_files import describe_columns, read_columns
 from hyperproto.runtime.images import ImagePreprocessing, decode
-from hyperproto.spaces import tasks_for
 from tests.data.layouts import save_image, write_csv, write_painting_table
 
 PEOPLE = [
@@ -102,7 +101,7 @@ def test_bounds_and_names_come_from_training_and_the_test_table_is_scored_agains
     assert source.test.targets["group"].tolist() == [1, -1]
     assert source.test.targets["age"][0] == 99
     assert (source.targets["age"].low, source.targets["age"].high) == (30, 60)
-    tasks_for(source.targets)["age"].check(source.test.targets["age"], "age")
+    source.targets["age"].check(source.test.targets["age"], "age")
     given = read_table(
         write_people(tmp_path), ranges=["age"], columns=["weight"], bounds={"age": (0, 100)}
     )

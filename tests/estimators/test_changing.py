@@ -99,7 +99,7 @@ def test_a_class_without_examples_comes_by_a_prior(three_first):
 def test_removing_and_renaming_keep_answers_confidence_and_the_order_of_classes(five_kinds):
     X, y = five_kinds
     model = HypersphericalClassifier(calibrate=True, reject=0.1, replay=3, **SETTINGS).fit(X, y)
-    cosines, held = model.cosines(X), len(model.held_out_["target"].norms)
+    cosines, held = model.cosines(X), len(model.held_out_["target"].strengths)
     model.rename_classes({"ant": "zebra"})
     assert model.classes_.tolist() == ["bee", "cat", "dog", "fox", "zebra"]
     np.testing.assert_allclose(model.cosines(X), cosines[:, [1, 2, 3, 4, 0]], atol=1e-12)
@@ -108,8 +108,8 @@ def test_removing_and_renaming_keep_answers_confidence_and_the_order_of_classes(
     assert model.classes_.tolist() == ["bee", "dog", "fox", "zebra"]
     assert report.old_examples == 40
     np.testing.assert_allclose(model.cosines(X), cosines[:, [1, 3, 4, 0]], atol=1e-12)
-    assert model.held_out_["target"].scores.shape == (len(model.held_out_["target"].norms), 4)
-    assert 0 < len(model.held_out_["target"].norms) < held
+    assert model.held_out_["target"].scores.shape == (len(model.held_out_["target"].strengths), 4)
+    assert 0 < len(model.held_out_["target"].strengths) < held
     right = (
         model.classes_[model.held_out_["target"].scores.argmax(axis=1)]
         == model.classes_[model.held_out_["target"].targets]

@@ -124,7 +124,7 @@ def test_confidence_is_fitted_on_rows_that_were_held_out(three_kinds):
     model = HypersphericalClassifier(
         calibrate=True, reject=0.2, validation_fraction=0.3, random_state=0
     ).fit(X, y)
-    assert len(model.held_out_["target"].norms) == 27
+    assert len(model.held_out_["target"].strengths) == 27
     assert (
         model.calibrations_["target"].rejection.rate == 0.2
     )  # of so few rows no scale is better than the usual

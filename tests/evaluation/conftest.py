@@ -59,7 +59,7 @@ def image_run(tmp_path_factory) -> Trained:
     source = read_image_folder(root / "data")
     preprocessing = ImagePreprocessing(SIZE)
     torch.manual_seed(0)
-    space = hp.Space(3, hp.spaces.tasks_for(source.targets))
+    space = hp.Space(3, source.targets)
     valid = training_data(source.test, preprocessing)
     run = hp.fit(
         DigitNet(3, size=SIZE, width=4, channels=3),
@@ -83,7 +83,7 @@ def table_run(tmp_path_factory) -> Trained:
     options = {"classes": ["side"], "ranges": ["height"]}
     source = read_table(path, **options)
     torch.manual_seed(0)
-    space = hp.Space(3, hp.spaces.tasks_for(source.targets))
+    space = hp.Space(3, source.targets)
     valid = training_data(source.test, source.preprocessing)
     run = hp.fit(
         create_backbone("mlp", out_dim=3, in_features=2, hidden=[8], norm="batch"),

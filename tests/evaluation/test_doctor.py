@@ -60,7 +60,7 @@ def train(
     dim = 4 if space is None else space.dim
     hp.fit(
         network or create_backbone("mlp", out_dim=dim, in_features=2, hidden=[16]),
-        space or hp.Space(dim, hp.spaces.tasks_for(source.targets)),
+        space or hp.Space(dim, source.targets),
         training_data(source.train, source.preprocessing),
         valid=training_data(source.test, source.preprocessing),
         epochs=epochs,

@@ -216,7 +216,7 @@ def test_a_run_without_preprocessing_takes_data_that_is_prepared(tmp_path, image
     flat = (inputs.flatten(1)[:, :4], targets)
     run = hp.fit(
         make_network(),
-        hp.Space(3, hp.spaces.tasks_for(image_run.source.targets)),
+        hp.Space(3, image_run.source.targets),
         flat,
         valid=flat,
         epochs=1,

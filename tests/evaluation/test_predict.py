@@ -172,7 +172,7 @@ def test_a_corrupt_image_is_named_or_left_out(image_run, tmp_path):
 
 def test_a_softmax_run_has_scores_that_are_not_cosines(tmp_path, image_run):
     preprocessing = hp.data.ImagePreprocessing(8)
-    space = hp.baselines.ConventionalSpace(hp.spaces.tasks_for(image_run.source.targets))
+    space = hp.baselines.ConventionalSpace(image_run.source.targets)
     run = hp.fit(
         hp.models.DigitNet(3, size=8, width=2, channels=3),
         space,

@@ -86,7 +86,7 @@ def text_run(tmp_path_factory):
     torch.manual_seed(0)
     hp.fit(
         create_backbone("mlp", out_dim=3, in_features=source.train.inputs.shape[1], hidden=[]),
-        hp.Space(3, hp.spaces.tasks_for(source.targets)),
+        hp.Space(3, source.targets),
         training_data(source.train, source.preprocessing),
         valid=training_data(source.test, source.preprocessing),
         epochs=1,

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from hyperproto.data import Bounds, ImagePreprocessing, Labels, Source, Split
+from hyperproto.data import ImagePreprocessing, Source, Split
 from hyperproto.models import create_backbone
 from hyperproto.reproduction import run_cell as module
 from hyperproto.reproduction import runner
@@ -16,6 +16,7 @@ from hyperproto.reproduction.cell import PROTOTYPES, REDUCED, at_scale, paper_ce
 from hyperproto.reproduction.experiment import ALL, SEEDS, find_experiment
 from hyperproto.reproduction.rates import with_softmax
 from hyperproto.reproduction.run_cell import read_cell_data, run_cell
+from hyperproto.tasks import Classes, Range
 from hyperproto.training.build import build_network
 from tests.reproduction.helpers import find
 
@@ -154,7 +155,7 @@ def clusters(monkeypatch, small_places):
         "clusters",
         split(300),
         split(90),
-        {"class": Labels(("a", "b", "c"))},
+        {"class": Classes(("a", "b", "c"))},
         ImagePreprocessing(128),
     )
     monkeypatch.setattr(module, "_read_features", lambda *_: source)
@@ -204,7 +205,11 @@ def test_a_record_of_numbers_knows_how_their_errors_vary(monkeypatch, small_plac
         return Split(torch.randn(count, 1280, generator=generator), {"year": years})
 
     source = Source(
-        "years", split(60), split(40), {"year": Bounds(1_800, 1_900)}, ImagePreprocessing(128)
+        "years",
+        split(60),
+        split(40),
+        {"year": Range(1_800, 1_900, outside="clip")},
+        ImagePreprocessing(128),
     )
     monkeypatch.setattr(module, "_read_features", lambda *_: source)
     monkeypatch.setattr(module, "_read", lambda *_: source)

@@ -6,7 +6,7 @@ from torch.nn import functional
 
 import hyperproto as hp
 from hyperproto.baselines import ConventionalSpace, DeepNCM
-from hyperproto.spaces.tasks import task_from_dict
+from hyperproto.tasks import task_from_dict
 
 K, N = 5, 7
 LOSSES = ["squared_cosine", "power_cosine", "cosine_softmax", "free_norm_softmax", "cauchy_softmax"]

@@ -14,7 +14,7 @@ from hyperproto.baselines import ConventionalSpace, space_from_dict
 from hyperproto.codes.best import known_max_cosine
 from hyperproto.losses import CosineSoftmax, squared_cosine_grad, squared_cosine_loss
 from hyperproto.spaces import Sphere, TaskSpace
-from hyperproto.spaces.output_space import Head
+from hyperproto.tasks.head import Head
 
 NAMES = ["2", "3", "4", "5", "7"]
 

@@ -7,7 +7,7 @@ from sklearn.utils.class_weight import compute_class_weight
 
 from hyperproto import Classes, Prototypes, Range, Space, place
 from hyperproto.losses import CosineSoftmax
-from hyperproto.spaces.tasks import task_from_dict
+from hyperproto.tasks import task_from_dict
 
 
 def test_classes_from_a_count_names_or_prototypes():

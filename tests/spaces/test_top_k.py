@@ -6,8 +6,7 @@ import pytest
 import torch
 
 import hyperproto as hp
-from hyperproto.spaces import space as space_module
-from hyperproto.spaces import top_k
+from hyperproto.tasks import prototype_head, top_k
 from hyperproto.sphere import normalize
 
 
@@ -87,16 +86,16 @@ def test_one_unnamed_task_gives_bare_tensors_in_the_precision_of_the_outputs():
 def test_many_scores_are_predicted_from_in_blocks(monkeypatch, small_blocks):
     space, z = hp.Space(3, hp.Classes(20)), points(9)
     expected = space.predict(z)
-    monkeypatch.setattr(space_module, "MANY_SCORES", 0)
-    monkeypatch.setattr(space_module.PrototypeHead, "scores", None)  # not so much as asked for
+    monkeypatch.setattr(prototype_head.PrototypeHead, "many", lambda head, z: True)
+    monkeypatch.setattr(prototype_head.PrototypeHead, "scores", None)  # not so much as asked for
     assert torch.equal(space.predict(z), expected)
 
 
 def test_one_row_of_many_classes_is_predicted_from_in_blocks_of_rounded_prototypes(monkeypatch):
     space = hp.Space(3, hp.Classes(20))
     expected, z = space.predict(points(1)), points(1).float()
-    monkeypatch.setattr(space_module, "LARGEST_BLOCK", 19)
-    monkeypatch.setattr(space_module.PrototypeHead, "scores", None)
+    monkeypatch.setattr(prototype_head, "LARGEST_BLOCK", 19)
+    monkeypatch.setattr(prototype_head.PrototypeHead, "scores", None)
     assert torch.equal(space.predict(z), expected)
     head = space.heads[0]
     assert (head._rounded[2].dtype, head.prototypes.dtype) == (torch.float32, torch.float64)

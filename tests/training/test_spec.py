@@ -19,12 +19,13 @@ from sklearn.datasets import load_digits
 import hyperproto as hp
 from hyperproto._core.errors import NonFiniteLossError
 from hyperproto.cli.main import main
-from hyperproto.data import Bounds, Labels, Source, Split, Standardizer, TablePreprocessing
+from hyperproto.data import Source, Split, Standardizer, TablePreprocessing
 from hyperproto.data.readers import describe_data, read_data
 from hyperproto.defaults import choose_backbone, choose_dim
 from hyperproto.runtime.tables import ColumnCode, TableEncoder
 from hyperproto.spaces.space import assign_axes
 from hyperproto.spec import DataSpec, NetworkSpec, RunSpec, SpaceSpec, TrainSettings
+from hyperproto.tasks import Classes, Range
 from hyperproto.training import build, read_run, resume_run, train
 from hyperproto.training.build import build_space, resolve_space
 from hyperproto.training.fit import resolve_settings
@@ -74,7 +75,7 @@ NOTHING = DataSpec(reader="digits")
 
 
 def classes(number):
-    return Labels([f"class {index}" for index in range(number)])
+    return Classes([f"class {index}" for index in range(number)])
 
 
 def numbers_table(root, *, rows=24, test_rows=0):
@@ -362,7 +363,7 @@ def test_the_dimension_follows_the_tasks():
 
 
 def test_classes_and_numbers_have_spheres_of_their_own_where_there_is_room():
-    both = {"kind": classes(5), "year": Bounds(0, 1)}
+    both = {"kind": classes(5), "year": Range(0, 1, outside="clip")}
     space = space_of(spec_of(NOTHING), both)
     assert (type(space), space.separate, space.dim) == (hp.Space, True, 12)
     assert (space.tasks["year"].margin, space.tasks["year"].loss) == (0, "absolute")
@@ -370,11 +371,14 @@ def test_classes_and_numbers_have_spheres_of_their_own_where_there_is_room():
         assert not space_of(spec_of(NOTHING, **choice), both).separate
     for alone in (
         {"kind": classes(5)},
-        {"year": Bounds(0, 1)},
-        {"year": Bounds(0, 1), "month": Bounds(1, 12)},
+        {"year": Range(0, 1, outside="clip")},
+        {"year": Range(0, 1, outside="clip"), "month": Range(1, 12, outside="clip")},
     ):
         assert not space_of(spec_of(NOTHING), alone).separate
-    assert space_of(spec_of(NOTHING), {"year": Bounds(0, 1)}).tasks["year"].loss == "absolute"
+    assert (
+        space_of(spec_of(NOTHING), {"year": Range(0, 1, outside="clip")}).tasks["year"].loss
+        == "absolute"
+    )
     assert space_of(spec_of(NOTHING, loss="squared_cosine"), both).tasks["year"].loss == "squared"
 
 
@@ -490,7 +494,7 @@ def test_on_frozen_features_prototypes_keep_the_order_of_the_prior_alone(monkeyp
 
 
 def test_a_composite_space_has_a_margin_of_its_own():
-    targets = {"kind": classes(3), "year": Bounds(0, 1)}
+    targets = {"kind": classes(3), "year": Range(0, 1, outside="clip")}
     space = space_of(spec_of(NOTHING, kind="composite"), targets)
     assert type(space) is hp.spaces.CompositeSpace
     assert space.tasks["year"].margin == 0.1
@@ -520,7 +524,10 @@ def test_a_composite_space_has_a_margin_of_its_own():
     ],
 )
 def test_next_to_numbers_lengths_are_free_and_poles_avoided(choice, chosen):
-    source, spec = source_of({"kind": classes(3), "year": Bounds(0, 1)}), spec_of(NOTHING, **choice)
+    source, spec = (
+        source_of({"kind": classes(3), "year": Range(0, 1, outside="clip")}),
+        spec_of(NOTHING, **choice),
+    )
     found = resolve_space(spec.space, source)
     settings = resolve_settings(spec.train, build_space(spec.space, source, seed=0), 3, "rows")
     assert (found.loss, found.prior, settings.lr, found.margin) == chosen
@@ -529,9 +536,9 @@ def test_next_to_numbers_lengths_are_free_and_poles_avoided(choice, chosen):
 @pytest.mark.parametrize(("counts", "numbers"), [([12_000, 5], 0), ([10, 5], 1), ([7], 0), ([], 1)])
 def test_every_way_in_chooses_the_same_losses_and_rates(counts, numbers):
     targets = {
-        f"c{i}": Labels([f"{i}.{k}" for k in range(count)]) for i, count in enumerate(counts)
+        f"c{i}": Classes([f"{i}.{k}" for k in range(count)]) for i, count in enumerate(counts)
     }
-    targets |= {f"n{i}": Bounds(0.0, 1.0) for i in range(numbers)}
+    targets |= {f"n{i}": Range(0.0, 1.0, outside="clip") for i in range(numbers)}
     rows = {
         name: torch.zeros(4, dtype=torch.int64 if name[0] == "c" else torch.float64)
         for name in targets
@@ -556,7 +563,10 @@ def test_every_way_in_chooses_the_same_losses_and_rates(counts, numbers):
 
 
 def test_numbers_alone_are_the_papers_loss():
-    assert resolve_space(SpaceSpec(), source_of({"year": Bounds(0, 1)})).loss == "squared_cosine"
+    assert (
+        resolve_space(SpaceSpec(), source_of({"year": Range(0, 1, outside="clip")})).loss
+        == "squared_cosine"
+    )
 
 
 def test_few_dimensions_get_a_data_driven_prior(generator):
@@ -647,7 +657,7 @@ def test_examples_that_say_nothing_leave_placement_as_it_is(inputs, labels):
 
 
 def test_prototypes_of_a_file_go_to_the_classes_they_are_named_for(tmp_path):
-    targets = {"animal": Labels(["cat", "dog", "ox"]), "age": Bounds(0, 9)}
+    targets = {"animal": Classes(["cat", "dog", "ox"]), "age": Range(0, 9, outside="clip")}
     hp.place(["ox", "cat", "dog"], 5).save(tmp_path / "p")
     spec = spec_of(NOTHING, prototypes=str(tmp_path / "p"))
     space = space_of(spec, targets)
@@ -666,14 +676,16 @@ def test_prototypes_of_a_file_go_to_the_classes_they_are_named_for(tmp_path):
     ):
         space_of(spec, targets)
     with pytest.raises(ValueError, match="data have one class task; got 0 class tasks"):
-        space_of(spec, {"age": Bounds(0, 9)})
+        space_of(spec, {"age": Range(0, 9, outside="clip")})
 
 
 def test_a_prior_places_like_classes_together(tmp_path):
     vectors = tmp_path / "vectors.txt"
     vectors.write_text("cat 1 0 .1\ndog .9 .1 .1\noak 0 1 .2\npine 0 .9 .3\n", encoding="utf-8")
     spec = spec_of(NOTHING, dim=3, prior=str(vectors), loss="cosine_softmax", margin=0.2)
-    space = space_of(spec, {"kind": Labels(["cat", "oak", "dog", "pine"]), "age": Bounds(0, 9)})
+    space = space_of(
+        spec, {"kind": Classes(["cat", "oak", "dog", "pine"]), "age": Range(0, 9, outside="clip")}
+    )
     cosine = space.prototypes["kind"].vectors @ space.prototypes["kind"].vectors.T
     assert cosine[0, 2] > cosine[0, 1]
     assert space.tasks["age"].margin == 0.2

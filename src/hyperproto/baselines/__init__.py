@@ -10,7 +10,7 @@ from hyperproto.baselines.conventional import ConventionalSpace, weigh_tasks
 from hyperproto.baselines.deep_ncm import DeepNCM
 from hyperproto.prototypes import Prototypes
 from hyperproto.spaces import CompositeSpace, Space, TaskSpace
-from hyperproto.spaces.tasks import task_from_dict
+from hyperproto.tasks import task_from_dict
 
 __all__ = ["SPACES", "ConventionalSpace", "DeepNCM", "space_from_dict", "weigh_tasks"]
 
@@ -33,4 +33,6 @@ def space_from_dict(values: dict[str, Any], prototypes: Mapping[str, Prototypes]
         else ("kind", "bare", "tasks")
     )
     options = {key: value for key, value in values.items() if key not in left_out}
+    if builder is Space:
+        options.setdefault("separate", False)
     return builder(task=given, **options)

@@ -1,7 +1,6 @@
 """What the sphere is compared with: a logit per class, a number per range."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Literal, TypeAlias
 
 import torch
@@ -10,9 +9,10 @@ from torch import Tensor, nn
 from hyperproto._core.checks import check_finite_number, check_finite_rows, check_integer, choose
 from hyperproto._core.errors import InputError
 from hyperproto.losses import cross_entropy
-from hyperproto.spaces.output_space import Head, TaskSpace, parse_tasks
-from hyperproto.spaces.tasks import Classes, Range, Task
+from hyperproto.spaces.output_space import TaskSpace, parse_tasks
 from hyperproto.sphere import working_dtype
+from hyperproto.tasks import Classes, Range, Task
+from hyperproto.tasks.head import Head
 
 Clamp: TypeAlias = Literal["test", "train"]
 
@@ -65,8 +65,11 @@ class ConventionalSpace(TaskSpace):
         for name, asked in named.items():
             if isinstance(asked, Classes):
                 heads[name] = LogitHead(asked, start)
-            else:
+            elif isinstance(asked, Range):
                 heads[name] = NumberHead(asked, start, clamp=clamp, width=width)
+            else:
+                rule = "be classes or a range"
+                raise InputError("Tasks without a sphere", rule, type(asked).__name__)
             start = heads[name].axes.stop
         super().__init__(start, heads, bare=bare, clamp=clamp, width=width)
 
@@ -75,8 +78,7 @@ class LogitHead(Head):
     """One logit per class, softmax cross-entropy."""
 
     def __init__(self, task: Classes, start: int) -> None:
-        super().__init__(task)
-        self.axes = slice(start, start + task.num_classes)
+        super().__init__(task, slice(start, start + task.num_classes))
 
     def row_losses(self, z: Tensor, target: Tensor) -> Tensor:
         """Return the cross-entropy of each row."""
@@ -98,9 +100,8 @@ class NumberHead(Head):
     """
 
     def __init__(self, task: Range, axis: int, *, clamp: Clamp = "test", width: int = 1) -> None:
-        super().__init__(task)
+        super().__init__(task, slice(axis, axis + width))
         self.clamped = choose(clamp, {"test": False, "train": True}, what="clamp")
-        self.axes = slice(axis, axis + width)
         self.layer = nn.Linear(width, 1) if width > 1 else None
         self.bounds, self.absolute = (
             Range(task.low, task.high, outside=task.outside),
@@ -159,6 +160,6 @@ def weigh_tasks(tasks: Mapping[str, Task], weight: float) -> dict[str, Task]:
         )
     named, _ = parse_tasks(tasks, {})
     shares = {
-        name: weight if isinstance(task, Range) else 1 - weight for name, task in named.items()
+        name: weight if task.reads == "number" else 1 - weight for name, task in named.items()
     }
-    return {name: replace(task, weight=shares[name]) for name, task in named.items()}
+    return {name: task.weighed(shares[name]) for name, task in named.items()}

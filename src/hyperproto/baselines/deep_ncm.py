@@ -24,9 +24,10 @@ from torch import Tensor
 from hyperproto._core.checks import check_finite_number, check_finite_rows, check_integer, choose
 from hyperproto._core.errors import InputError
 from hyperproto.losses import cross_entropy
-from hyperproto.spaces.output_space import Head, Targets, TaskSpace, parse_tasks
-from hyperproto.spaces.tasks import Classes, Task
+from hyperproto.spaces.output_space import Targets, TaskSpace, parse_tasks
 from hyperproto.sphere import working_dtype
+from hyperproto.tasks import Classes, Task
+from hyperproto.tasks.head import Head
 
 Mean: TypeAlias = Literal["condensation", "decay", "online"]
 
@@ -47,12 +48,11 @@ class MeanHead(Head):
     def __init__(
         self, task: Classes, dim: int, *, mean: Mean, decay: float, condense_every: int
     ) -> None:
-        super().__init__(task)
+        super().__init__(task, slice(0, dim))
         self.update = choose(mean, UPDATES, what="form of class means")
         self.mean: Mean = mean
         self.decay = check_finite_number(decay, "decay", at_least=0, at_most=1)
         self.condense_every = check_integer(condense_every, "condense_every", at_least=1)
-        self.axes = slice(0, dim)
         self.register_buffer("means", torch.zeros(task.num_classes, dim, dtype=torch.float64))
         self.register_buffer("seen", torch.zeros(task.num_classes, dtype=torch.float64))
         self.register_buffer("batches", torch.zeros((), dtype=torch.int64))

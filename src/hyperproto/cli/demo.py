@@ -84,7 +84,8 @@ def make_space(name: str) -> "OutputSpace":
     """Return one of :data:`SPACES`."""
     from hyperproto.baselines import ConventionalSpace
     from hyperproto.data.digits import ROTATED_DIGITS
-    from hyperproto.spaces import Classes, CompositeSpace, Range, Space
+    from hyperproto.spaces import CompositeSpace, Space
+    from hyperproto.tasks import Classes, Range
 
     digit, angle = Classes(list(ROTATED_DIGITS)), Range(0, 180)
     paper, point, _ = SPACES

@@ -63,7 +63,7 @@ class ReadingOptions:
     """The columns of a table to predict as numbers."""
 
     bounds: Annotated[tuple[str, ...], arg(metavar="COLUMN=LOW:HIGH")] = ()
-    """Bounds of such numbers (default: the extremes of the training data)."""
+    """Range of such numbers (default: the extremes of the training data)."""
 
     test: Annotated[Path | None, arg(metavar="FILE")] = None
     """A table to measure on (default: a share of the rows)."""

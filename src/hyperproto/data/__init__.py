@@ -10,7 +10,7 @@ from hyperproto.data.image_folder import read_image_folder
 from hyperproto.data.preprocessing import Standardizer, TablePreprocessing
 from hyperproto.data.published import read_cub200, read_omniart, read_tiny_imagenet
 from hyperproto.data.readers import READERS, Reader, describe_data, read_source
-from hyperproto.data.source import Bounds, Labels, Source, Split, resized
+from hyperproto.data.source import Source, Split, resized
 from hyperproto.data.tables import read_table
 from hyperproto.runtime.images import ImagePreprocessing
 
@@ -19,11 +19,9 @@ __all__ = [
     "Arrays",
     "Augment",
     "Batches",
-    "Bounds",
     "ImageData",
     "ImageFiles",
     "ImagePreprocessing",
-    "Labels",
     "Reader",
     "Source",
     "Split",

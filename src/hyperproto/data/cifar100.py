@@ -15,8 +15,9 @@ from hyperproto._core.processes import derive_seed
 from hyperproto.data.augment import Augment
 from hyperproto.data.preprocessing import CIFAR_MEAN, CIFAR_STD
 from hyperproto.data.published import DatasetInfo, read_lines
-from hyperproto.data.source import Labels, Source, Split, draw_rows, select
+from hyperproto.data.source import Source, Split, draw_rows, select
 from hyperproto.runtime.images import ImagePreprocessing
+from hyperproto.tasks import Classes
 
 RECORD = 2 + 3 * 32 * 32  # coarse label, fine label, then red, green and blue, row by row
 MOST_RECORDS = 100_000  # the publisher has 50,000
@@ -58,7 +59,7 @@ def read_cifar100(path: str | Path, *, classes: Literal["fine", "coarse"] = "fin
         name="cifar-100" if classes == "fine" else "cifar-100-coarse",
         train=_read_records(folder / "train.bin", column, len(names)),
         test=_read_records(folder / "test.bin", column, len(names)),
-        targets={"class": Labels(names)},
+        targets={"class": Classes(names)},
         preprocessing=ImagePreprocessing(32, CIFAR_MEAN, CIFAR_STD),
         augment=Augment(padding=4, flip=True),
     )

@@ -17,8 +17,9 @@ from hyperproto._core.errors import InputError
 from hyperproto._core.processes import derive_seed
 from hyperproto.data.batches import Arrays
 from hyperproto.data.published import DatasetInfo
-from hyperproto.data.source import Bounds, Labels, Source, Split, select
+from hyperproto.data.source import Source, Split, select
 from hyperproto.runtime.images import ImagePreprocessing
+from hyperproto.tasks import Classes, Range, Task
 
 DIGITS = tuple(str(digit) for digit in range(10))
 ROTATED_DIGITS = ("2", "3", "4", "5", "7")  # paper: the others look alike, or the same, upside down
@@ -112,20 +113,21 @@ def read_digits(*, seed: int = 0) -> Source:
     """Return scikit-learn's 1,797 digits of 8 by 8 pixels, with the target "digit"; the seed fixes
     the split.
     """
-    return _source("digits", load_digits(seed=seed), {"digit": Labels(DIGITS)}, 8)
+    return _source("digits", load_digits(seed=seed), {"digit": Classes(DIGITS)}, 8)
 
 
 def read_rotated_digits(*, seed: int = 0, size: int = 8, copies: int = 8) -> Source:
     """Return :func:`load_rotated_digits` as a source, with the targets "digit" and "angle"."""
     parts = load_rotated_digits(seed=seed, size=size, copies=copies)
     return _source(
-        "rotated-digits", parts, {"digit": Labels(ROTATED_DIGITS), "angle": Bounds(0, 180)}, size
+        "rotated-digits",
+        parts,
+        {"digit": Classes(ROTATED_DIGITS), "angle": Range(0, 180, outside="clip")},
+        size,
     )
 
 
-def _source(
-    name: str, parts: tuple[Arrays, Arrays], targets: dict[str, Labels | Bounds], size: int
-) -> Source:
+def _source(name: str, parts: tuple[Arrays, Arrays], targets: dict[str, Task], size: int) -> Source:
     train, test = (_split(part) for part in parts)
     return Source(name, train, test, targets, ImagePreprocessing(size, mean=(0.0,), std=(1.0,)))
 
@@ -178,7 +180,7 @@ def read_mnist(path: str | Path) -> Source:
         name="mnist",
         train=_read_part(files["train-images"], files["train-labels"]),
         test=_read_part(files["t10k-images"], files["t10k-labels"]),
-        targets={"digit": Labels(DIGITS)},
+        targets={"digit": Classes(DIGITS)},
         preprocessing=ImagePreprocessing(28, MEAN, STD),
     )
 
@@ -265,7 +267,7 @@ def read_rotated_mnist(path: str | Path, *, seed: int = 0) -> Source:
         name="rotated-mnist",
         train=_rotated_part(source.train, derive_seed(seed, "train angles")),
         test=_rotated_part(source.test, derive_seed(seed, "test angles")),
-        targets={"digit": Labels(ROTATED_DIGITS), "angle": Bounds(0, 180)},
+        targets={"digit": Classes(ROTATED_DIGITS), "angle": Range(0, 180, outside="clip")},
         preprocessing=source.preprocessing,
     )
 

@@ -3,20 +3,20 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+import torch
+
 from hyperproto._core.errors import InputError, MissingDataError
 from hyperproto.data.image_files import ImageFiles, choose_preparation, images_in
 from hyperproto.data.source import (
-    Labels,
     Source,
     Split,
-    Target,
     Unseen,
-    class_targets,
-    find_labels,
     hold_out_rows,
     select,
 )
 from hyperproto.defaults import HELD_OUT
+from hyperproto.tasks import Classes, Task
+from hyperproto.tasks.task import to_array
 
 TEST_FOLDERS = ("test", "val", "valid", "validation")
 SYSTEM_FOLDERS = (
@@ -35,7 +35,7 @@ def read_image_folder(
     held_out: float = HELD_OUT,
     seed: int = 0,
     unseen: Unseen = "error",
-    targets: Mapping[str, Target] | None = None,
+    targets: Mapping[str, Task] | None = None,
 ) -> Source:
     """Read a folder with a subfolder of images for each class, or with "train" and "test" that hold
     such subfolders.
@@ -52,7 +52,7 @@ def read_image_folder(
         Fixes what is held out.
     unseen : {"error", "missing"}
         What a class of the test folder is that is not in the training data.
-    targets : mapping of str to Labels or Bounds, optional
+    targets : mapping of str to Classes or Range, optional
         Those of a trained model: class names and bounds are then its own, not those of the data,
         and ``unseen`` goes for the training part too.
 
@@ -75,7 +75,7 @@ def read_image_folder(
             got,
             "Add another.",
         )
-    known = find_labels("class", labels, (targets or {}).get("class"))
+    known = (targets or {}).get("class") or Classes.fit(to_array(labels), "class")
     train = _split(paths, labels, known, train_folder, unseen)
     test_folder = next((path / name for name in TEST_FOLDERS if (path / name).is_dir()), None)
     test: Split | None = None
@@ -89,9 +89,9 @@ def read_image_folder(
 
 
 def _split(
-    paths: list[Path], labels: list[str], known: Labels, folder: Path, unseen: Unseen
+    paths: list[Path], labels: list[str], known: Task, folder: Path, unseen: Unseen
 ) -> Split:
-    ids = class_targets("class", known, labels, where=f'"{folder}"', unseen=unseen)
+    ids = torch.from_numpy(known.encode(labels, f'"class" in "{folder}"', unseen=unseen))
     return Split(ImageFiles(paths), {"class": ids})
 
 

@@ -19,17 +19,15 @@ from hyperproto._core.files import read_text
 from hyperproto.data.augment import PHOTO_AUGMENT, WHOLE_AUGMENT, Augment
 from hyperproto.data.image_files import ImageFiles, check_files_exist, images_in
 from hyperproto.data.source import (
-    Labels,
     Source,
     Split,
     Unseen,
-    class_targets,
-    find_bounds,
-    find_labels,
     select,
 )
 from hyperproto.data.table_files import read_columns
 from hyperproto.runtime.images import ImagePreprocessing
+from hyperproto.tasks import Classes, Range
+from hyperproto.tasks.task import to_array
 
 
 @dataclass(frozen=True)
@@ -176,7 +174,7 @@ def read_tiny_imagenet(path: str | Path, *, names: Literal["words", "wnid"] = "w
         name="imagenet-200",
         train=Split(ImageFiles(paths), {"class": labels}),
         test=_annotated(folder, wnids),
-        targets={"class": Labels(called)},
+        targets={"class": Classes(called)},
         preprocessing=ImagePreprocessing(64),
         augment=Augment(padding=4, flip=True),
     )
@@ -247,7 +245,7 @@ def read_cub200(path: str | Path, *, crops: Crops = "middle") -> Source:
         name="cub-200-2011",
         train=select(every, train.nonzero().flatten()),
         test=select(every, (~train).nonzero().flatten()),
-        targets={"class": Labels(names)},
+        targets={"class": Classes(names)},
         preprocessing=PHOTO_PREPROCESSING,
         augment=choose(crops, CROPS, what="crops"),
     )
@@ -316,15 +314,19 @@ def read_omniart(
     (train, schools), (test, test_schools) = (
         _read_paintings(folder, part, from_year) for part in ("train", "test")
     )
-    known = find_labels("school", schools)
+    known = Classes.fit(to_array(schools), "school")
     for split, names, part in ((train, schools, "train"), (test, test_schools, "test")):
-        where = f'"{part}_complete.csv"'
-        split.targets["school"] = class_targets("school", known, names, where=where, unseen=unseen)
+        about = f'"school" in "{part}_complete.csv"'
+        ids = known.encode(names, about, unseen=unseen)
+        split.targets["school"] = torch.from_numpy(ids)
     return Source(
         name="omniart",
         train=train,
         test=test,
-        targets={"year": find_bounds("year", train.targets["year"], fixed), "school": known},
+        targets={
+            "year": Range.fit(train.targets["year"].numpy(), "year", bounds=fixed),
+            "school": known,
+        },
         preprocessing=PHOTO_PREPROCESSING,
         augment=choose(crops, CROPS, what="crops"),
     )

@@ -15,11 +15,12 @@ from hyperproto.data import cifar100, digits, published
 from hyperproto.data.image_files import ImageFiles, images_in
 from hyperproto.data.image_folder import is_image_folder, read_image_folder
 from hyperproto.data.preprocessing import TablePreprocessing
-from hyperproto.data.source import Source, Target
+from hyperproto.data.source import Source
 from hyperproto.data.table_files import is_table
 from hyperproto.data.tables import describe_encoder, read_table
 from hyperproto.runtime.tables import TableEncoder
 from hyperproto.spec import DataSpec
+from hyperproto.tasks import Task
 
 
 @dataclass(frozen=True)
@@ -152,7 +153,7 @@ def read_data(
     spec: DataSpec,
     path: str | Path | None = None,
     *,
-    targets: Mapping[str, Target] | None = None,
+    targets: Mapping[str, Task] | None = None,
     encoder: TableEncoder | None = None,
 ) -> Source:
     """Read the data that :func:`describe_data` described, all of them.
@@ -163,7 +164,7 @@ def read_data(
         Which data; of it, ``reader``, ``path`` and ``options`` count here.
     path : str or Path, optional
         Where the data are now, if they were moved.
-    targets : mapping of str to Labels or Bounds, optional
+    targets : mapping of str to Classes or Range, optional
         For data of one's own (:data:`OWN`): those of a trained model, instead of what the data
         have.
     encoder : TableEncoder, optional
@@ -224,7 +225,9 @@ def describe_source(source: Source) -> dict[str, Any]:
         "examples": {name: len(split) for name, split in parts.items()},
         "inputs": described,
         "targets": {
-            name: known.describe({part: split.targets[name] for part, split in parts.items()})
+            name: known.describe_values(
+                {part: split.targets[name] for part, split in parts.items()}
+            )
             for name, known in source.targets.items()
         },
         "preprocessing": source.preprocessing.to_dict(),

@@ -2,99 +2,26 @@
 them.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import torch
 from torch import Tensor
 
-from hyperproto._core.checks import check_finite_number, check_names, choose
-from hyperproto._core.errors import InputError, arg
+from hyperproto._core.checks import check_finite_number
+from hyperproto._core.errors import InputError
 from hyperproto._core.processes import derive_seed
 from hyperproto.data.augment import Augment
 from hyperproto.data.image_files import ImageFiles
 from hyperproto.data.preprocessing import Preprocessing, join_rows, take_rows
 from hyperproto.runtime.images import ImagePreprocessing
+from hyperproto.tasks import MISSING, Classes, Task, indexed
 
-MISSING = -1  # the class id of a missing label; a missing number is NaN
 Unseen: TypeAlias = Literal["error", "missing"]
 
 
-@dataclass(frozen=True)
-class Labels:
-    """The classes that a target names.
-
-    Attributes
-    ----------
-    names : sequence of str
-        Two or more, all different; the class with id k is called ``names[k]``.
-    """
-
-    names: Sequence[str]
-
-    def __post_init__(self) -> None:
-        names = check_names(self.names)
-        object.__setattr__(self, "names", names)
-        if len(names) < 2:
-            raise InputError("names", "hold two classes or more", len(names))
-
-    @property
-    def num_classes(self) -> int:
-        """K."""
-        return len(self.names)
-
-    def describe(self, parts: Mapping[str, Tensor]) -> dict[str, Any]:
-        """Return the names, and for each part how many examples a class has and how many labels are
-        missing.
-        """
-        found: dict[str, Any] = {
-            "kind": "classes",
-            "classes": self.num_classes,
-            "names": list(self.names),
-        }
-        for part, ids in parts.items():
-            counts = torch.bincount(ids[ids != MISSING], minlength=self.num_classes)
-            missing = int((ids == MISSING).sum())
-            found[part] = {
-                "least": int(counts.min()),
-                "most": int(counts.max()),
-                "missing": missing,
-            }
-        return found
-
-
-@dataclass(frozen=True)
-class Bounds:
-    """The numbers that a target takes: those from ``low`` to ``high``.
-
-    Other numbers count as the nearer bound in training, and are scored as they are in testing.
-    """
-
-    low: float
-    high: float
-
-    def __post_init__(self) -> None:
-        for name in ("low", "high"):  # plain floats: they are stored with a run
-            object.__setattr__(self, name, check_finite_number(getattr(self, name), name))
-        if not self.low < self.high:
-            raise InputError(
-                "low", f"be less than {arg('high')}", f"{self.low:g} and {self.high:g}"
-            )
-
-    def describe(self, parts: Mapping[str, Tensor]) -> dict[str, Any]:
-        """Return the bounds, and for each part how many numbers are beyond them and how many are
-        missing.
-        """
-        found: dict[str, Any] = {"kind": "range", "low": self.low, "high": self.high}
-        for part, values in parts.items():
-            beyond = int(((values < self.low) | (values > self.high)).sum())
-            found[part] = {"beyond": beyond, "missing": int(values.isnan().sum())}
-        return found
-
-
-Target: TypeAlias = Labels | Bounds
 Inputs: TypeAlias = Tensor | ImageFiles
 
 
@@ -139,9 +66,8 @@ class Source:
         Such as "cifar-100"; for people and for records.
     train, test : Split
         The official split; ``test`` is None where there is none.
-    targets : dict of Labels or Bounds
+    targets : dict of Task
         What can be predicted, by name: class names, or the bounds of a number in the training part.
-        :func:`hyperproto.spaces.tasks_for` makes tasks of them.
     preprocessing : Preprocessing
         What is done to every input; it travels with the model.
     augment : Augment or None
@@ -153,22 +79,22 @@ class Source:
     name: str
     train: Split
     test: Split | None
-    targets: dict[str, Target]
+    targets: dict[str, Task]
     preprocessing: Preprocessing
     augment: Augment | None = None
     note: str = ""
 
     @property
-    def labels(self) -> dict[str, Labels]:
+    def labels(self) -> dict[str, Classes]:
         """The targets that have classes."""
-        return {name: known for name, known in self.targets.items() if isinstance(known, Labels)}
+        return indexed(self.targets)
 
     @property
     def class_counts(self) -> list[int]:
         """The number of classes of each of them."""
         return [known.num_classes for known in self.labels.values()]
 
-    def map_splits(self, change: Callable[[Split], Split], targets: dict[str, Target]) -> "Source":
+    def map_splits(self, change: Callable[[Split], Split], targets: dict[str, Task]) -> "Source":
         """Return the source with both parts changed, and what can be predicted by then."""
         test = None if self.test is None else change(self.test)
         return replace(self, train=change(self.train), test=test, targets=targets)
@@ -210,68 +136,6 @@ def resized(source: Source, size: int) -> Source:
     return replace(
         source, preprocessing=replace(before, size=size, resize=resize), augment=augment, note=""
     )
-
-
-def find_labels(name: str, labels: Sequence[str | None], known: Target | None = None) -> Labels:
-    """Return the classes that training labels name, sorted, or those already known."""
-    if isinstance(known, Labels):
-        return known
-    names = sorted({label for label in labels if label is not None})
-    if len(names) < 2:
-        got = f'only "{names[0]}"' if names else "only empty cells"
-        raise InputError(
-            f'"{name}"', "name two classes or more in the training data", got, "Leave it out."
-        )
-    return Labels(names)
-
-
-def find_bounds(name: str, values: Tensor, known: Target | Sequence[float] | None = None) -> Bounds:
-    """Return the extremes of the training values, or the bounds already known."""
-    if isinstance(known, Bounds):
-        return known
-    if isinstance(known, Sequence):
-        return Bounds(*known)
-    present = values[~values.isnan()]
-    if not len(present):
-        raise InputError(
-            f'"{name}"', "hold numbers in the training data", "empty cells only", "Leave it out."
-        )
-    low, high = float(present.min()), float(present.max())
-    if low == high:
-        advice = "A range needs two different bounds: give your own, or leave it out."
-        raise InputError(
-            f'"{name}"',
-            "vary in the training data",
-            f"{low:g} in all of {len(present)} rows",
-            advice,
-        )
-    return Bounds(low, high)
-
-
-def class_targets(
-    name: str, known: Labels, labels: Sequence[str | None], *, where: str, unseen: Unseen = "error"
-) -> Tensor:
-    """Return class ids, shape (n,) of int64, -1 where a label is missing.
-
-    A label that is not in the training data is an error, or with ``unseen="missing"`` counts as
-    missing: such a row is then not scored for this target.
-    """
-    raises = choose(unseen, {"error": True, "missing": False}, what="rule for unseen labels")
-    ids = {label: k for k, label in enumerate(known.names)}
-    strange = sorted({label for label in labels if label is not None and label not in ids})
-    if strange and raises:
-        listed = ", ".join(f'"{label}"' for label in strange[:5]) + (
-            ", ..." if len(strange) > 5 else ""
-        )
-        rows = sum(label is not None and label not in ids for label in labels)
-        raise InputError(
-            f'"{name}" in {where}',
-            f"be among the {known.num_classes} classes of the training data",
-            f"{listed} ({len(strange)} unseen in {rows} of {len(labels)} rows)",
-            f"Add training examples, or give {arg('unseen', 'missing')} to leave those labels out.",
-        )
-    found = [MISSING if label is None else ids.get(label, MISSING) for label in labels]
-    return torch.tensor(found, dtype=torch.int64)
 
 
 def draw_rows(labels: Tensor, count: int | Tensor, *, seed: int) -> Tensor:

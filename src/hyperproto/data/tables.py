@@ -22,22 +22,17 @@ from hyperproto.data.preprocessing import (
     sparse_rows,
 )
 from hyperproto.data.source import (
-    Bounds,
     Inputs,
-    Labels,
     Source,
     Split,
-    Target,
     Unseen,
-    class_targets,
-    find_bounds,
-    find_labels,
     hold_out_rows,
     select,
 )
 from hyperproto.data.table_files import Column, Table, read_columns
 from hyperproto.defaults import HELD_OUT, choose_scaling
 from hyperproto.runtime.tables import ColumnCode, SparseRows, TableEncoder, column_kind
+from hyperproto.tasks import Task, indexed, task_kind
 
 KINDS = {"number": "numbers", "categories": "categories", "date": "dates", "text": "words"}
 NAMED = 10  # columns of a kind
@@ -62,7 +57,8 @@ def read_table(
     unseen: Unseen = "error",
     text: str | None = None,
     encoder: TableEncoder | None = None,
-    targets: Mapping[str, Target] | None = None,
+    targets: Mapping[str, Task] | None = None,
+    kinds: Mapping[str, str] | None = None,
 ) -> Source:
     """Read a table (.csv, .tsv, .parquet) of images, of text or of other cells, with one target for
     each column.
@@ -89,9 +85,11 @@ def read_table(
         The one column to learn from, of free text: its words, weighted by TF-IDF.
     encoder : TableEncoder, optional
         That of a trained model (default: fitted to the training rows).
-    targets : mapping of str to Labels or Bounds, optional
+    targets : mapping of str to Classes or Range, optional
         Those of a trained model: class names and bounds are then its own, not those of the data,
         and ``unseen`` goes for the training part too.
+    kinds : mapping of str to str, optional
+        Columns to predict as other kinds of tasks, by the names in ``hyperproto.tasks.task.KINDS``.
 
     Returns
     -------
@@ -99,28 +97,27 @@ def read_table(
         Class names are sorted; numbers beyond the bounds are scored as they are in testing.
     """
     table, given, known = read_columns(path), dict(bounds or {}), dict(targets or {})
-    _check_choices(table, image, text, columns, classes, ranges, given)
+    asked = {**dict.fromkeys(classes, "classes"), **dict.fromkeys(ranges, "range"), **(kinds or {})}
+    _check_choices(table, image, text, columns, (*classes, *(kinds or {})), ranges, given)
     alone = image or text
-    names = (
-        [alone]
-        if alone
-        else list(columns or (name for name in table if name not in (*classes, *ranges)))
-    )
+    names = [alone] if alone else list(columns or (name for name in table if name not in asked))
     if not names:
-        raise InputError(
-            f'"{path}"', f"have a column to learn from next to {', '.join((*classes, *ranges))}"
-        )
-    labels = {
-        name: find_labels(name, table[name].class_names(), known.get(name)) for name in classes
+        raise InputError(f'"{path}"', f"have a column to learn from next to {', '.join(asked)}")
+    values = {name: _values(table[name], kind) for name, kind in asked.items()}
+    # the bounds of numbers are those of the training rows; names are the same in all rows
+    tasks = {
+        name: known[name] if name in known else task_kind(kind).fit(values[name], name)
+        for name, kind in asked.items()
+        if task_kind(kind).reads != "number"
     }
     for name in classes if not known else ():
-        _check_classes(name, table[name], labels[name].num_classes)
-    answers = _targets(table, labels, ranges, unseen=unseen if known else "error")
+        _check_classes(name, table[name], tasks[name].num_classes)
+    answers = _targets(table, values, tasks, unseen=unseen if known else "error")
     kept, out = torch.arange(len(table[names[0]])), torch.arange(0)
     if test is None and held_out:
         # every class keeps a row in training, so the names are those of the training part
         kept, out = hold_out_rows(
-            [answers[name] for name in classes], len(kept), share=held_out, seed=seed
+            [answers[name] for name in indexed(tasks)], len(kept), share=held_out, seed=seed
         )
     if image is None:
         encoder = encoder or _fit_encoder(table, names, kept, text=text is not None)
@@ -128,16 +125,16 @@ def read_table(
     train, tested = (select(whole, kept), select(whole, out)) if len(out) else (whole, None)
     if test is not None:
         other = read_columns(test)
-        tested = _whole(other, names[0], encoder, _targets(other, labels, ranges, unseen=unseen))
-    numbers = {
-        name: find_bounds(name, train.targets[name], given.get(name) or known.get(name))
-        for name in ranges
-    }
+        cells = {name: _values(other[name], kind) for name, kind in asked.items()}
+        tested = _whole(other, names[0], encoder, _targets(other, cells, tasks, unseen=unseen))
+    for name, kind in asked.items():
+        if name not in tasks:
+            fit, rows = task_kind(kind).fit, train.targets[name].numpy()
+            options = {"bounds": given[name]} if name in given else {}
+            tasks[name] = known[name] if name in known else fit(rows, name, **options)
     for name in given:
-        _warn_beyond(name, train.targets[name], numbers[name])
-    return Source(
-        Path(path).stem, train, tested, {**labels, **numbers}, *_preparation(train.inputs, encoder)
-    )
+        _warn_beyond(name, train.targets[name], tasks[name])
+    return Source(Path(path).stem, train, tested, tasks, *_preparation(train.inputs, encoder))
 
 
 def _whole(
@@ -194,8 +191,8 @@ def _warn(sentence: str, advice: str) -> None:
     warnings.warn(str(InputError(sentence, advice=advice)), stacklevel=4)
 
 
-def _warn_beyond(name: str, values: Tensor, bounds: Bounds) -> None:
-    beyond = bounds.describe({"train": values})["train"]["beyond"]
+def _warn_beyond(name: str, values: Tensor, bounds: Any) -> None:
+    beyond = bounds.describe_values({"train": values})["train"]["beyond"]
     if beyond:
         present = int((~values.isnan()).sum())
         warnings.warn(
@@ -247,17 +244,22 @@ def _check_choices(
             )
 
 
+def _values(column: Column, kind: str) -> Any:
+    """Return the cells of a column as a kind of task takes them."""
+    is_number = task_kind(kind).reads == "number"
+    return column.numbers().numpy() if is_number else column.class_names()
+
+
 def _targets(
-    table: Table, labels: Mapping[str, Labels], ranges: Sequence[str], *, unseen: Unseen
+    table: Table, values: Mapping[str, Any], tasks: Mapping[str, Task], *, unseen: Unseen
 ) -> dict[str, Tensor]:
-    """Return the targets of all rows of one table."""
-    found = {
-        name: class_targets(
-            name, known, table[name].class_names(), where=f'"{table.path}"', unseen=unseen
-        )
-        for name, known in labels.items()
-    }
-    return found | {name: table[name].numbers() for name in ranges}
+    """Return the targets of all rows of one table; numbers as they are."""
+    found = {}
+    for name, cells in values.items():
+        about = f'"{name}" in "{table.path}"'
+        encoded = tasks[name].encode(cells, about, unseen=unseen) if name in tasks else cells
+        found[name] = torch.from_numpy(encoded)
+    return found
 
 
 def _fit_encoder(table: Table, names: Sequence[str], rows: Tensor, *, text: bool) -> TableEncoder:

@@ -27,11 +27,10 @@ from hyperproto import defaults
 from hyperproto._core.checks import check_finite_number, check_integers, choose
 from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto._core.processes import derive_seed
-from hyperproto.data import Labels, Source, Split, Standardizer
+from hyperproto.data import Split, Standardizer
 from hyperproto.data.preprocessing import Scaling, is_sparse
 from hyperproto.data.source import draw_rows, select
 from hyperproto.data.tables import warn_useless
-from hyperproto.estimators.columns import ClassColumn, Column
 from hyperproto.estimators.store import save_estimator
 from hyperproto.evaluation.confidence import ClassCalibration, TaskOutputs
 from hyperproto.losses import Reduction
@@ -39,10 +38,12 @@ from hyperproto.models import MLP
 from hyperproto.runtime.tables import TableEncoder, frame_columns, is_frame, needs_encoding
 from hyperproto.spaces import OutputSpace, Space, Targets
 from hyperproto.spec import NetworkSpec, SpaceSpec, TrainSettings
+from hyperproto.tasks import Classes, Task, indexed
 from hyperproto.training import fit
-from hyperproto.training.build import build_network, build_space
+from hyperproto.training.build import build_network
 from hyperproto.training.fit import kind_of, resolve_settings
 from hyperproto.training.outputs import stack_outputs
+from hyperproto.training.space import build_space
 
 Rows: TypeAlias = NDArray[np.intp]
 Weight: TypeAlias = NDArray[Any] | None
@@ -77,7 +78,7 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     verbose: bool = False
 
     flat_: bool = field(init=False, default=True)  # whether ``y`` has shape (n,)
-    columns_: dict[str, Column] = field(init=False)
+    targets_: dict[str, Task] = field(init=False)
     encoder_: TableEncoder | None = field(init=False)
     held_out_: dict[str, TaskOutputs] | None = field(init=False)
     calibrations_: dict[str, ClassCalibration] = field(
@@ -149,12 +150,8 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return int(self.space_.dim)
 
     @property
-    def _class_columns(self) -> dict[str, ClassColumn]:
-        return {
-            name: column
-            for name, column in self.columns_.items()
-            if isinstance(column, ClassColumn)
-        }
+    def _class_columns(self) -> dict[str, Classes]:
+        return indexed(self.targets_)
 
     def _check(
         self, X: Any, y: Any, *, reset: bool, **about: Any
@@ -267,7 +264,10 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
     def _to_targets(self, values: dict[str, NDArray[Any]]) -> dict[str, Tensor]:
-        return {name: column.encode(values[name]) for name, column in self.columns_.items()}
+        return {
+            name: torch.from_numpy(task.encode(values[name]))
+            for name, task in self.targets_.items()
+        }
 
     def _split(self, n: int, values: dict[str, NDArray[Any]], seed: int) -> tuple[Rows, Rows, Rows]:
         """Return the rows to train on, to stop by, and to calibrate by; the last two may be empty.
@@ -280,8 +280,8 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             self.validation_fraction, "validation_fraction", above=0, at_most=0.9
         )
         labels = (
-            values[next(iter(self.columns_))]
-            if len(self.columns_) == len(self._class_columns) == 1
+            values[next(iter(self.targets_))]
+            if len(self.targets_) == len(self._class_columns) == 1
             else None
         )
         if self.calibrate or getattr(self, "reject", None) is not None:
@@ -312,12 +312,10 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         inputs = self.inputs_(X)
         data, kind = Split(inputs, targets), kind_of(inputs, self.inputs_)
         train = _select(data, rows)
-        labels = {name: Labels(column.names) for name, column in self._class_columns.items()}
-        prepared: Any = self.inputs_  # already, and a space does not ask
-        source = Source("arrays", train, None, cast(Any, self.columns_ | labels), prepared)
         spec = self._space_spec(None if use_prior else "none")
-        self.space_ = cast(Space, build_space(spec, source, seed=seed))
+        self.space_ = cast(Space, build_space(spec, self.targets_, train, seed=seed))
         self.space_.balance(train.targets)
+        self.targets_ = self.space_.tasks
         open_ones = ("epochs", "batch_size", "lr", "weight_decay")
         given = {name: _none_if_auto(getattr(self, name), name) for name in open_ones}
         self.settings_ = resolve_settings(
@@ -422,6 +420,15 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         size = defaults.INFERENCE_ROWS if inputs.ndim == 2 else defaults.INFERENCE_BATCH_SIZE
         return stack_outputs(self.network_, inputs, batch_size=size)
 
+    def _logits(self, z: Tensor) -> dict[str, NDArray[Any]]:
+        """Return the logits of each column of classes, shape (n, num_classes)."""
+        return {name: found.cpu().numpy() for name, found in self.space_.logits_by_task(z).items()}
+
+    def _strengths(self, z: Tensor, name: str) -> NDArray[Any]:
+        """Return how strongly outputs point at their class, shape (n,)."""
+        found: Tensor = self.space_.named_heads()[name].strength(z)
+        return found.cpu().numpy()
+
     def _scores(self, z: Tensor) -> dict[str, NDArray[Any]]:
         """Return the cosines of outputs by column, shapes (n, num_classes) or (n,)."""
         return {name: score.cpu().numpy() for name, score in self.space_.scores_by_task(z).items()}
@@ -429,8 +436,8 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def _answers(self, z: Tensor) -> dict[str, NDArray[Any]]:
         """Return answers by column, in the dtype of the column."""
         return {
-            name: self.columns_[name].decode(ids)
-            for name, ids in self.space_.predict_by_task(z).items()
+            name: self.targets_[name].decode(found.numpy(force=True))
+            for name, found in self.space_.predict_by_task(z).items()
         }
 
     def __sklearn_tags__(self) -> Any:

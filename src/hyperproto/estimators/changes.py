@@ -14,17 +14,17 @@ import torch
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from hyperproto._core.checks import choose
-from hyperproto._core.errors import InputError
+from hyperproto._core.checks import choose, unknown_choice
+from hyperproto._core.errors import InputError, arg
 from hyperproto.data import Split
 from hyperproto.data.source import select
-from hyperproto.estimators.columns import ClassColumn
 from hyperproto.estimators.confidence import ConfidentEstimator
 from hyperproto.evaluation.class_change import Changed, ClassChange
 from hyperproto.evaluation.class_examples import moved_ids, with_prototypes
 from hyperproto.evaluation.confidence.calibration import TaskOutputs
 from hyperproto.evaluation.new_classes import add_classes, remove_classes, rename_classes
 from hyperproto.spaces import Space
+from hyperproto.tasks import Classes
 
 STALE = "Confidence was fitted before classes were added: fit it again by recalibrate(X, y), with examples of all."
 
@@ -86,25 +86,25 @@ class ClassChanges(ConfidentEstimator):
         """
         check_is_fitted(self)
         name, old = self._find_column(column)
-        new = old.find_new(y if classes is None else classes)
-        both = np.concatenate([old.classes, new])
+        new = _find_new(old, y if classes is None else classes)
+        both = np.concatenate([old.values, new])
         self._check_unknown(both)
         inputs = None if X is None else self._inputs(X)
         if new_valid is not None:
             settings["new_valid"] = (
                 self._inputs(new_valid[0]),
-                ClassColumn(old.check_kind(new_valid[1])).names,
+                _names(_check_kind(old, new_valid[1])),
             )
         replayed = self.replay_ if replay is None else self._examples(replay)
         if how == "train" or (how == "auto" and prior is None and replayed is not None):
             settings = {"progress": False, "weight_decay": self.settings_.weight_decay} | settings
         changed = add_classes(
-            (self.network_, self._named_space(name)),
+            (self.network_, self.space_),
             inputs,
-            None if y is None else ClassColumn(old.check_kind(y)).names,
+            None if y is None else _names(_check_kind(old, y)),
             how=how,
             prior=prior,
-            names=ClassColumn(new).names,
+            names=_names(new),
             replay=replayed,
             old_valid=None if old_valid is None else self._examples(old_valid),
             task=name,
@@ -116,9 +116,7 @@ class ClassChanges(ConfidentEstimator):
         )  # answers of another network, or to fewer classes
         self._accept(name, changed, both, np.arange(len(both)))
         if self.replay_ is not None and inputs is not None:
-            self._keep_examples(
-                Split(inputs, {name: self.columns_[name].encode(old.check_kind(y))})
-            )
+            self._keep_examples(Split(inputs, self._to_targets({name: _check_kind(old, y)})))
         return (
             replace(changed.report, notes=(*changed.report.notes, STALE))
             if stale
@@ -135,14 +133,14 @@ class ClassChanges(ConfidentEstimator):
         """
         check_is_fitted(self)
         name, old = self._find_column(column)
-        ids = old.ids_of(classes)
+        ids = _ids_of(old, classes)
         examples = self.replay_ if old_valid is None else self._examples(old_valid)
-        model = (self.network_, self._named_space(name))
+        model = (self.network_, self.space_)
         changed = remove_classes(
-            model, [old.names[index] for index in ids], old_valid=examples, task=name
+            model, [_names(old.values)[index] for index in ids], old_valid=examples, task=name
         )
-        kept = np.setdiff1d(np.arange(len(old.classes)), ids)
-        self._accept(name, changed, old.classes[kept], kept)
+        kept = np.setdiff1d(np.arange(old.num_classes), ids)
+        self._accept(name, changed, old.values[kept], kept)
         return changed.report
 
     def rename_classes(self, names: Any, *, column: str | None = None) -> ClassChange:
@@ -150,15 +148,14 @@ class ClassChanges(ConfidentEstimator):
         check_is_fitted(self)
         name, old = self._find_column(column)
         given = dict(names)
-        renamed = old.classes.astype(
-            np.result_type(old.classes, old.check_kind(list(given.values())))
-        )
-        renamed[old.ids_of(list(given))] = list(given.values())
+        after = _check_kind(old, list(given.values()))
+        renamed = old.values.astype(np.result_type(old.values, after))
+        renamed[_ids_of(old, list(given))] = list(given.values())
         if len(np.unique(renamed)) < len(renamed):
             raise InputError("The classes", "differ after they are renamed", renamed.tolist())
         self._check_unknown(renamed)
-        pairs = zip(old.names, ClassColumn(renamed).names, strict=True)
-        model = (self.network_, self._named_space(name))
+        pairs = zip(_names(old.values), _names(renamed), strict=True)
+        model = (self.network_, self.space_)
         changed = rename_classes(
             model, {before: after for before, after in pairs if before != after}, task=name
         )
@@ -169,7 +166,7 @@ class ClassChanges(ConfidentEstimator):
     def _set_classes(self) -> None:
         """Set the public attributes that say which classes there are."""
 
-    def _find_column(self, given: str | None) -> tuple[str, ClassColumn]:
+    def _find_column(self, given: str | None) -> tuple[str, Classes]:
         """Return the column of classes that is named, or the only one."""
         columns = self._class_columns
         if given is None and len(columns) != 1:
@@ -181,13 +178,6 @@ class ClassChanges(ConfidentEstimator):
             )
         name = next(iter(columns)) if given is None else str(given)
         return name, choose(name, columns, what="column of classes")
-
-    def _named_space(self, name: str) -> Space:
-        """Return the space with names for its classes, by which a prior knows them."""
-        placed = self.space_.prototypes_by_task()[name]
-        return with_prototypes(
-            self.space_, name, replace(placed, names=self._class_columns[name].names)
-        )
 
     def _examples(self, data: Any) -> Split:
         """Return a pair (X, y) of old classes as the network and the space take it."""
@@ -204,16 +194,19 @@ class ClassChanges(ConfidentEstimator):
         assert isinstance(space, Space)
         ids = moved_ids(
             torch.from_numpy(former[order]),
-            max(len(classes), len(self._class_columns[name].classes)),
+            max(len(classes), self._class_columns[name].num_classes),
         )
         placed = space.prototypes_by_task()[name]
         rows = torch.from_numpy(order).to(placed.vectors.device)
-        sorted_rows = replace(placed, vectors=placed.vectors[rows].contiguous(), names=None)
-        self.space_ = with_prototypes(space, name, sorted_rows)
+        classes = classes[order]
+        vectors = placed.vectors[rows].contiguous()
+        sorted_rows = replace(placed, vectors=vectors, names=_names(classes))
+        labels = None if classes.dtype.kind == "U" else classes
+        self.space_ = with_prototypes(space, name, sorted_rows, labels=labels)
+        self.targets_ = self.space_.tasks
         self.network_ = changed.run.network.eval()
         self.history_ = [*self.history_, *changed.run.history]
         self.n_iter_ = len(self.history_)
-        self.columns_ = {**self.columns_, name: ClassColumn(classes[order])}
         self._set_classes()
         if self.replay_ is not None:
             moved = Split(
@@ -224,7 +217,49 @@ class ClassChanges(ConfidentEstimator):
             now = ids[torch.from_numpy(self.held_out_[name].targets)].numpy()
             kept = {column: outputs.rows(now >= 0) for column, outputs in self.held_out_.items()}
             kept[name] = TaskOutputs(
-                kept[name].scores[:, former[order]], now[now >= 0], kept[name].norms
+                kept[name].scores[:, former[order]], now[now >= 0], kept[name].strengths
             )
             self.held_out_ = kept
             self._fit_confidence()
+
+
+def _names(values: NDArray[Any]) -> tuple[str, ...]:
+    """Return classes as strings, by which a prior knows them."""
+    return tuple(str(value) for value in values.tolist())
+
+
+def _check_kind(old: Classes, given: Any) -> NDArray[Any]:
+    """Return labels as an array, which must be of the kind that the old classes are."""
+    own = old.values
+    values = np.asarray(given) if own.dtype.kind != "O" else np.asarray(given, dtype=object)
+    kinds = "iu" if own.dtype.kind in "iu" else own.dtype.kind
+    if values.ndim != 1 or not len(values) or values.dtype.kind not in kinds:
+        like = f"{own.tolist()[0]!r} ({own.dtype})"
+        rule = f"be a list of the same kind as the old ones, such as {like}"
+        raise InputError("New classes", rule, f"{values.dtype} of shape {values.shape}")
+    return values
+
+
+def _find_new(old: Classes, labels: Any) -> NDArray[Any]:
+    """Return the new classes among labels, each once: in their order where each occurs once, else
+    sorted.
+    """
+    if labels is None:
+        advice = f"Or pass {arg('classes', '[...]')}."
+        raise InputError("y", "hold the classes of the new examples", "none", advice)
+    classes, first = np.unique(_check_kind(old, labels), return_index=True)
+    is_old = np.isin(classes, old.values)
+    if is_old.any():
+        advice = f"Pass examples of old classes as {arg('replay', '(X, y)')}, or to partial_fit."
+        got = repr(classes[is_old].tolist()[0])
+        raise InputError("New classes", "not be known already", got, advice)
+    return classes[np.argsort(first)] if len(first) == len(labels) else classes
+
+
+def _ids_of(old: Classes, classes: Any) -> list[int]:
+    """Return the ids of some of the classes."""
+    own = old.values.tolist()
+    for value in np.asarray(classes, dtype=object).tolist():
+        if value not in own:
+            raise unknown_choice(value, _names(old.values), what="class")
+    return [own.index(value) for value in classes]

@@ -16,11 +16,12 @@ from hyperproto.data.source import join
 from hyperproto.defaults import COVERAGE
 from hyperproto.estimators.base import read_column
 from hyperproto.estimators.changes import ClassChanges
-from hyperproto.estimators.columns import ClassColumn, choose_unknown
+from hyperproto.estimators.confidence import choose_unknown
 from hyperproto.evaluation.class_examples import draw_replay
 from hyperproto.evaluation.confidence import ClassCalibration, uncalibrated
 from hyperproto.runtime.predictor import with_unknown
 from hyperproto.spaces.output_space import UNNAMED
+from hyperproto.tasks import Classes
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -116,45 +117,46 @@ class HypersphericalClassifier(ClassifierMixin, ClassChanges):  # type: ignore[m
         calibration = self._calibration(UNNAMED)
         if calibration.rejection is None:
             return self._answers(z)[UNNAMED]  # of very many classes in bounded memory
-        cosines = self._scores(z)[UNNAMED]
-        labels: NDArray[Any] = self.classes_[cosines.argmax(axis=1)]
+        labels = self._answers(z)[UNNAMED]
         unknown = choose_unknown(self.classes_, self.unknown_label)
-        return with_unknown(labels, calibration.accept(cosines, z.norm(dim=1)), unknown)
+        accepted = calibration.accept(self._logits(z)[UNNAMED], self._strengths(z, UNNAMED))
+        return with_unknown(labels, accepted, unknown)
 
     def predict_proba(self, X: Any) -> NDArray[Any]:
-        """Return the probability of each class, shape (n, num_classes): a softmax of scaled
-        cosines.
+        """Return the probability of each class, shape (n, num_classes): a softmax of the logits of
+        the loss.
         """
-        cosines = self.cosines(X)
-        return self._calibration(UNNAMED).probabilities(cosines)
+        logits = self._logits(self._outputs(X))[UNNAMED]
+        return self._calibration(UNNAMED).probabilities(logits)
 
     def decision_function(self, X: Any) -> NDArray[Any]:
-        """Return the cosine to each prototype, shape (n, num_classes); for two classes the
-        difference, shape (n,).
+        """Return the logit of each class, shape (n, num_classes); for two classes the difference,
+        shape (n,).
         """
-        cosines = self.cosines(X)
-        return cosines if cosines.shape[1] > 2 else cosines[:, 1] - cosines[:, 0]
+        logits = self._logits(self._outputs(X))[UNNAMED]
+        return logits if logits.shape[1] > 2 else logits[:, 1] - logits[:, 0]
 
     def cosines(self, X: Any) -> NDArray[Any]:
         """Return the cosine to each prototype, shape (n, num_classes)."""
         return self._scores(self._outputs(X))[UNNAMED]
 
-    def outlier_score(self, X: Any, kind: str = "length") -> NDArray[Any]:
+    def outlier_score(self, X: Any, kind: str | None = None) -> NDArray[Any]:
         """Return how unusual inputs are, larger for more unusual ones, shape (n,).
 
         ``kind`` is as in :func:`hyperproto.evaluation.confidence.outlier_score`; ``reject`` uses
-        "length".
+        the one that suits the loss, which is the default.
         """
         z = self._outputs(X)
-        fitted = replace(self._calibration(UNNAMED), outlier=kind)
-        return fitted.outliers(self._scores(z)[UNNAMED], z.norm(dim=1))
+        fitted = self._calibration(UNNAMED)
+        fitted = fitted if kind is None else replace(fitted, outlier=kind)
+        return fitted.outliers(self._logits(z)[UNNAMED], self._strengths(z, UNNAMED))
 
     def conformal_sets(self, X: Any, coverage: float = COVERAGE) -> NDArray[np.bool_]:
         """Return which classes to expect, shape (n, num_classes): the true one is among them as
         often as stated.
         """
         self._held_out()
-        return self._sets(UNNAMED, self.cosines(X), coverage)
+        return self._sets(UNNAMED, self._logits(self._outputs(X))[UNNAMED], coverage)
 
     @property
     def calibration_error_(self) -> float | None:
@@ -177,7 +179,9 @@ class HypersphericalClassifier(ClassifierMixin, ClassChanges):  # type: ignore[m
         values, classes = read_column(y), about.get("classes")
         check_classification_targets(values)
         if reset:
-            self.columns_ = {UNNAMED: ClassColumn.fit(values if classes is None else classes)}
+            self.targets_ = {
+                UNNAMED: Classes.fit(np.asarray(values if classes is None else classes))
+            }
             self._set_classes()
             self._check_unknown(self.classes_)
         elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
@@ -195,7 +199,7 @@ class HypersphericalClassifier(ClassifierMixin, ClassChanges):  # type: ignore[m
             choose_unknown(classes, self.unknown_label)
 
     def _set_classes(self) -> None:
-        self.classes_ = self._class_columns[UNNAMED].classes
+        self.classes_ = self._class_columns[UNNAMED].values
 
     def _keep_examples(self, examples: Split) -> None:
         per_class = check_integer(self.replay, "replay", at_least=0)

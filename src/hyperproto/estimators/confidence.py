@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
-from hyperproto._core.errors import InputError, arg
+from hyperproto._core.errors import InputError, InputTypeError, arg
 from hyperproto.data import Split
 from hyperproto.estimators.base import SphereEstimator
-from hyperproto.estimators.columns import ClassColumn, choose_unknown
 from hyperproto.evaluation.confidence import (
     ClassCalibration,
     ConformalInterval,
@@ -48,7 +47,7 @@ class ConfidentEstimator(SphereEstimator, ABC):
         """
         check_is_fitted(self)
         for column in self._class_columns.values():
-            self._check_unknown(column.classes)
+            self._check_unknown(column.values)
         inputs, targets = self._inputs(X), self._encode(y)
         check_consistent_length(inputs, *targets.values())
         return self._calibrate(Split(inputs, targets))
@@ -76,7 +75,7 @@ class ConfidentEstimator(SphereEstimator, ABC):
             calibrations={}
             if self.held_out_ is None
             else {n: c.to_dict() for n, c in self.calibrations_.items()},
-            about={name: self._describe(name) for name in self.columns_},
+            about={name: self._describe(name) for name in self.targets_},
             bare=self.flat_,
             overwrite=overwrite,
         )
@@ -85,16 +84,16 @@ class ConfidentEstimator(SphereEstimator, ABC):
         """Return what an exported model needs to know about a column, its promises for several
         coverages.
         """
-        column, fitted, about = self.columns_[name], self.calibrations_.get(name), {}
-        if isinstance(column, ClassColumn):
-            about["classes"] = column.classes.tolist()
+        fitted, about = self.calibrations_.get(name), {}
+        if name in self._class_columns:
+            about["classes"] = self._class_columns[name].values.tolist()
             if fitted is not None and fitted.rejection is not None:
                 about["unknown"] = choose_unknown(
-                    column.classes, getattr(self, "unknown_label", None)
+                    self._class_columns[name].values, getattr(self, "unknown_label", None)
                 )
         if self.held_out_ is not None:
             promises = [self._conformal(name, coverage).to_dict() for coverage in COVERAGES]
-            about["sets" if isinstance(column, ClassColumn) else "intervals"] = [
+            about["sets" if name in self._class_columns else "intervals"] = [
                 {key: value for key, value in promise.items() if key != "kind"}
                 for promise in promises
             ]
@@ -103,13 +102,11 @@ class ConfidentEstimator(SphereEstimator, ABC):
 
     def _calibrate(self, data: Split) -> Self:
         z = self._run(data.inputs)
-        scores, answers, norms = self._scores(z), self._answers(z), z.norm(dim=1).cpu().numpy()
+        logits, answers = self._logits(z), self._answers(z)
         self.held_out_ = {
-            name: TaskOutputs(
-                scores[name] if name in self._class_columns else answers[name],
-                target.numpy(),
-                norms,
-            )
+            name: TaskOutputs(logits[name], target.numpy(), self._strengths(z, name))
+            if name in logits
+            else TaskOutputs(answers[name], target.numpy(), answers[name])
             for name, target in data.targets.items()
         }
         return self._fit_confidence()
@@ -123,7 +120,7 @@ class ConfidentEstimator(SphereEstimator, ABC):
             name: ClassCalibration.fit(
                 row.scores,
                 row.targets,
-                row.norms,
+                row.strengths,
                 coverage=None,
                 reject=reject,
                 before=before[name].model,
@@ -136,8 +133,8 @@ class ConfidentEstimator(SphereEstimator, ABC):
         return self
 
     def _calibration(self, name: str) -> ClassCalibration:
-        """Return the calibration of a column of classes; where none was fitted, by the scale of the
-        loss.
+        """Return the calibration of a column of classes; where none was fitted, by the logits of
+        the loss.
         """
         return self.calibrations_.get(name) or uncalibrated(self.space_)[name]
 
@@ -183,3 +180,26 @@ def _warn_if_few(rows: TaskOutputs, coverage: float, otherwise: str) -> None:
         warnings.warn(
             f"{few}. Raise validation_fraction, or give recalibrate(X, y) more rows.", stacklevel=4
         )
+
+
+def choose_unknown(classes: NDArray[Any], given: Any = None) -> Any:
+    """Return the answer for what is none of the classes: "unknown" where they are strings, -1 where
+    numbers.
+
+    No class may be called that, since its examples and those of no class would get one answer.
+
+    >>> choose_unknown(np.array(["cat", "dog"]))
+    'unknown'
+    """
+    unknown = given if given is not None else -1 if classes.dtype.kind in "iuf" else "unknown"
+    if np.ndim(unknown):
+        raise InputTypeError("unknown_label", "be one label", repr(unknown))
+    if unknown in classes.tolist():
+        rule = f"be none of the classes for {arg('reject')}, which answers with it"
+        raise InputError(
+            "unknown_label",
+            rule,
+            repr(unknown),
+            f"Pass another, such as {arg('unknown_label', -999)}.",
+        )
+    return unknown

@@ -12,8 +12,8 @@ from hyperproto._core.checks import choose
 from hyperproto._core.errors import InputError
 from hyperproto.defaults import COVERAGE
 from hyperproto.estimators.changes import ClassChanges
-from hyperproto.estimators.columns import ClassColumn, NumberColumn
 from hyperproto.spec import SpaceSpec
+from hyperproto.tasks import Classes, Range
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -75,12 +75,12 @@ class HypersphericalMultiTask(ClassChanges):
     @property
     def names_(self) -> list[str]:
         """The columns, in the order of ``y``."""
-        return list(self.columns_)
+        return list(self.targets_)
 
     @property
     def tasks_(self) -> list[str]:
         """What each column is."""
-        return ["classes" if name in self._class_columns else "number" for name in self.columns_]
+        return ["classes" if name in self._class_columns else "number" for name in self.targets_]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the answers, shape (n, columns): floats where all columns are numbers, else
@@ -101,9 +101,9 @@ class HypersphericalMultiTask(ClassChanges):
 
         Where ``y`` had shape (n,), the probabilities of its one column alone.
         """
-        scores, classes = self._scores(self._outputs(X)), self._class_columns
+        logits, classes = self._logits(self._outputs(X)), self._class_columns
         probabilities = [
-            self._calibration(name).probabilities(scores[name]) if name in classes else None
+            self._calibration(name).probabilities(logits[name]) if name in classes else None
             for name in self.names_
         ]
         return probabilities[0] if self.flat_ else probabilities
@@ -117,8 +117,8 @@ class HypersphericalMultiTask(ClassChanges):
     def conformal_sets(self, X: Any, coverage: float = COVERAGE) -> dict[str, NDArray[np.bool_]]:
         """Return, for each column of classes, which to expect, shape (n, num_classes)."""
         self._held_out()
-        scores = self._scores(self._outputs(X))
-        return {name: self._sets(name, scores[name], coverage) for name in self._class_columns}
+        logits = self._logits(self._outputs(X))
+        return {name: self._sets(name, logits[name], coverage) for name in self._class_columns}
 
     def predict_interval(self, X: Any, coverage: float = COVERAGE) -> dict[str, NDArray[Any]]:
         """Return, for each column of numbers, the ends of its intervals, shape (n, 2)."""
@@ -149,29 +149,27 @@ class HypersphericalMultiTask(ClassChanges):
         if reset:
             self.flat_ = np.ndim(y) == 1
             names = [str(name) for name in getattr(y, "columns", range(len(columns)))]
-            self.columns_ = {
-                name: ClassColumn.fit(column, name)
+            self.targets_ = {
+                name: Classes.fit(column, f'Column "{name}" of `y`')
                 if task == "classes"
-                else NumberColumn.fit(column.astype(np.float64))
+                else Range.fit(column.astype(np.float64), constant="widen")
                 for name, task, column in zip(
                     names, _choose_tasks(self.tasks, columns), columns, strict=True
                 )
             }
             self._set_classes()
-        if len(columns) != len(self.columns_):
+        if len(columns) != len(self.targets_):
             raise InputError(
-                "y", f"have {len(self.columns_)} columns, as in the first fit", len(columns)
+                "y", f"have {len(self.targets_)} columns, as in the first fit", len(columns)
             )
         return {
-            name: values.astype(np.float64)
-            if isinstance(self.columns_[name], NumberColumn)
-            else values
+            name: values.astype(np.float64) if name not in self._class_columns else values
             for name, values in zip(self.names_, columns, strict=True)
         }
 
     def _set_classes(self) -> None:
-        classes = {name: column.classes for name, column in self._class_columns.items()}
-        self.classes_ = [classes.get(name) for name in self.columns_]
+        classes = {name: task.values for name, task in self._class_columns.items()}
+        self.classes_ = [classes.get(name) for name in self.targets_]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

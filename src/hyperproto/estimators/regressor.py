@@ -9,9 +9,9 @@ from sklearn.base import RegressorMixin
 
 from hyperproto.defaults import COVERAGE
 from hyperproto.estimators.base import read_column
-from hyperproto.estimators.columns import NumberColumn
 from hyperproto.estimators.confidence import ConfidentEstimator
 from hyperproto.spaces.output_space import UNNAMED
+from hyperproto.tasks import Range
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -68,12 +68,12 @@ class HypersphericalRegressor(RegressorMixin, ConfidentEstimator):  # type: igno
     @property
     def bounds_(self) -> tuple[float, float]:
         """The numbers at the poles."""
-        column = self.columns_[UNNAMED]
-        assert isinstance(column, NumberColumn)
-        return column.low, column.high
+        task: Any = self.targets_[UNNAMED]
+        return task.low, task.high
 
     def _read_y(self, y: Any, *, reset: bool, **about: Any) -> dict[str, NDArray[Any]]:
         values = read_column(y).astype(np.float64)
         if reset:
-            self.columns_ = {UNNAMED: NumberColumn.fit(values, self.bounds)}
+            task = Range.fit(values, bounds=self.bounds, constant="widen")
+            self.targets_ = {UNNAMED: task}
         return {UNNAMED: values}

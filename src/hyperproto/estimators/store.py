@@ -19,7 +19,6 @@ from hyperproto._core.files import filling, read_json, versions, whole, write_js
 from hyperproto._core.schema import read_plain
 from hyperproto.data import Split, Standardizer
 from hyperproto.data.preprocessing import is_sparse, parts_of, sparse_rows
-from hyperproto.estimators.columns import ClassColumn, Column, column_from_dict
 from hyperproto.evaluation.confidence import ClassCalibration
 from hyperproto.evaluation.confidence.calibration import TaskOutputs
 from hyperproto.losses import LOSSES, get_loss
@@ -27,6 +26,7 @@ from hyperproto.models import Backbone
 from hyperproto.runtime.tables import TableEncoder
 from hyperproto.spaces import Sphere
 from hyperproto.spec import ResolvedSettings
+from hyperproto.tasks import Task, indexed
 from hyperproto.training.checkpoint import fill_weights, read_tensors, weights_of, write_tensors
 from hyperproto.training.folder import prototype_files
 from hyperproto.training.load import stored_network, stored_space
@@ -37,7 +37,7 @@ SPARSE = ("inputs.starts", "inputs.columns", "inputs.values")
 HELD_OUT, REPLAY, OUTPUTS = (
     "held_out.safetensors",
     "replay.safetensors",
-    ("scores", "targets", "norms"),
+    ("scores", "targets", "strengths"),
 )
 CLOSING = "estimator.json"  # makes a folder an estimator
 
@@ -62,7 +62,6 @@ class Description:
     features: Features
     inputs: Standardizer
     encoder: TableEncoder | None
-    columns: tuple[dict[str, Any], ...]
     network: dict[str, Any]
     precision: str
     space: dict[str, Any]
@@ -90,7 +89,7 @@ def _files_of(path: Path) -> list[str]:
     try:
         described = read_json(path)
         if str(described["format"]).startswith("hyperproto.estimator/"):
-            count = sum(column["kind"] == "classes" for column in described["columns"])
+            count = sum("classes" in task for task in described["space"]["tasks"])
             prototypes = [f"prototypes.{index}.safetensors" for index in range(count)]
             return [CLOSING, "last.safetensors", HELD_OUT, REPLAY, *prototypes]
     except (InputError, KeyError, TypeError):
@@ -134,6 +133,8 @@ def _describe(estimator: Any) -> dict[str, Any]:
         raise InputError(
             "The network", "be one of hyperproto.models to be saved", type(network).__name__, advice
         )
+    for task in indexed(estimator.targets_).values():
+        task.check_can_store()
     names = getattr(estimator, "feature_names_in_", None)
     return {
         "format": FORMAT,
@@ -147,9 +148,6 @@ def _describe(estimator: Any) -> dict[str, Any]:
         },
         "inputs": asdict(estimator.inputs_),
         "encoder": None if estimator.encoder_ is None else asdict(estimator.encoder_),
-        "columns": [
-            {"name": name, **column.to_dict()} for name, column in estimator.columns_.items()
-        ],
         "network": {"name": network.name, **network.config},
         "precision": str(next(network.parameters()).dtype).removeprefix("torch."),
         "space": estimator.space_.to_dict(),
@@ -211,11 +209,10 @@ def _refill(estimator: Any, about: Description, folder: Path) -> None:
     width = about.features.count if about.encoder is None else len(about.encoder.outputs)
     estimator.inputs_, estimator.encoder_ = about.inputs.check_width(width), about.encoder
     estimator.flat_ = about.flat
-    estimator.columns_ = {str(column["name"]): column_from_dict(column) for column in about.columns}
     space = stored_space(about.space, folder)
     if not isinstance(space, Sphere):
         raise InputError(f'The space of "{folder}"', "be a sphere", type(space).__name__)
-    _check_columns(estimator.columns_, space)
+    estimator.targets_ = space.tasks
     dtype = choose(
         about.precision, {"float32": torch.float32, "float64": torch.float64}, what="precision"
     )
@@ -224,9 +221,9 @@ def _refill(estimator: Any, about: Description, folder: Path) -> None:
     estimator.network_, estimator.space_ = network.eval(), space
     estimator.settings_ = ResolvedSettings.from_dict(about.settings)
     estimator.n_iter_, estimator.loss_ = len(about.history), about.history[-1].loss
-    estimator.held_out_ = _read_held_out(folder / HELD_OUT, estimator.columns_)
+    estimator.held_out_ = _read_held_out(folder / HELD_OUT, estimator.targets_)
     estimator.replay_ = _read_replay(
-        folder / REPLAY, estimator.columns_, about.inputs.out_width(width)
+        folder / REPLAY, estimator.targets_, about.inputs.out_width(width)
     )
     if estimator._class_columns:
         estimator._set_classes()
@@ -236,7 +233,7 @@ def _refill(estimator: Any, about: Description, folder: Path) -> None:
     )
 
 
-def _read_held_out(path: Path, columns: dict[str, Column]) -> dict[str, TaskOutputs] | None:
+def _read_held_out(path: Path, columns: dict[str, Task]) -> dict[str, TaskOutputs] | None:
     """Return what was said about held-out rows, None where none were held out."""
     if not path.is_file():
         return None
@@ -248,7 +245,7 @@ def _read_held_out(path: Path, columns: dict[str, Column]) -> dict[str, TaskOutp
     return held_out
 
 
-def _read_replay(path: Path, columns: dict[str, Column], width: int) -> Split | None:
+def _read_replay(path: Path, columns: dict[str, Task], width: int) -> Split | None:
     """Return the examples that were kept, None where none were."""
     if not path.is_file():
         return None
@@ -263,24 +260,12 @@ def _read_replay(path: Path, columns: dict[str, Column], width: int) -> Split | 
     return Split(inputs, kept)
 
 
-def _check_columns(columns: dict[str, Column], space: Sphere) -> None:
-    """Raise where a space does not have a task for each column, with as many classes."""
-    tasks = {name: getattr(task, "num_classes", None) for name, task in space.tasks.items()}
-    counts = {
-        name: len(c.classes) if isinstance(c, ClassColumn) else None for name, c in columns.items()
-    }
-    if tasks != counts:
-        raise InputError("The tasks of the space", f"be those of the columns, {counts}", tasks)
-
-
-def _check_targets(targets: torch.Tensor, count: int, column: Column) -> None:
+def _check_targets(targets: torch.Tensor, count: int, task: Task) -> None:
     """Raise where these are not the targets of ``count`` rows."""
     if targets.shape != (count,):
         raise InputError("Stored targets", f"have shape ({count},)", tuple(targets.shape))
-    if isinstance(column, ClassColumn):
-        most = len(column.classes)
-        if targets.is_floating_point() or not ((targets >= -1) & (targets < most)).all():
-            raise InputError("Stored targets", f"be ids of {most} classes, or -1", str(targets))
+    if task.reads == "index":
+        task.check(targets, "Stored targets")
 
 
 def _to_plain(name: str, value: Any) -> Any:

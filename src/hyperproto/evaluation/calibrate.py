@@ -16,10 +16,10 @@ from hyperproto.evaluation.confidence import (
     TaskOutputs,
     uncalibrated,
 )
-from hyperproto.evaluation.predict import UNKNOWN, collect_outputs, output_norms
+from hyperproto.evaluation.predict import UNKNOWN, collect_outputs
 from hyperproto.evaluation.run_data import AnyRun, open_run
 from hyperproto.spaces.output_space import TaskSpace
-from hyperproto.spaces.tasks import class_tasks, range_tasks
+from hyperproto.tasks import indexed, numeric
 from hyperproto.training.load import CALIBRATION
 
 
@@ -91,10 +91,10 @@ def fit_calibration(
     ``coverage`` and ``reject`` are as for :func:`calibrate_run`; ``origin`` is kept with the
     result.
     """
-    before, ranges = uncalibrated(space), range_tasks(space.tasks)
+    before, ranges = uncalibrated(space), numeric(space.tasks)
     if reject is not None and not before:
         raise InputError("reject", "be left out where all tasks are numbers", reject)
-    for name, task in class_tasks(space.tasks).items() if reject is not None else ():
+    for name, task in indexed(space.tasks).items() if reject is not None else ():
         if UNKNOWN in (task.names or ()):
             rule, advice = (
                 f'have no class called "{UNKNOWN}", the answer of {arg("reject")}',
@@ -104,14 +104,20 @@ def fit_calibration(
     z, targets = collect_outputs(network, space, data, batch_size=batch_size)
     if not targets:
         raise InputError("Data to calibrate on", "have targets", "none")
-    predictions, scores = space.predict_by_task(z), space.scores_by_task(z)
+    predictions, logits, heads = (
+        space.predict_by_task(z),
+        space.logits_by_task(z),
+        space.named_heads(),
+    )
     tasks: dict[str, TaskCalibration] = {}
     measures: dict[str, float] = {}
     examples = 0
     for name, target in targets.items():
-        values = scores[name] if name in before else predictions[name]
-        norms = output_norms(space, name, z).numpy()
-        outputs = TaskOutputs(values.float().cpu().numpy(), target.cpu().numpy(), norms).labeled()
+        is_class = name in logits
+        values = (logits[name] if is_class else predictions[name]).double()
+        strengths = heads[name].strength(z).double() if is_class else values
+        columns = (values, target, strengths)
+        outputs = TaskOutputs(*(column.numpy(force=True) for column in columns)).labeled()
         if not len(outputs.targets):
             raise InputError("Data to calibrate on", f'have labels for "{name}"', "none")
 
@@ -121,7 +127,7 @@ def fit_calibration(
                 return ConformalInterval.fit(
                     part.scores, part.targets, coverage, low=low, high=high
                 )
-            known, was = (part.scores, part.targets, part.norms), before[name]
+            known, was = (part.scores, part.targets, part.strengths), before[name]
             return ClassCalibration.fit(
                 *known, coverage=coverage, reject=reject, outlier=was.outlier, before=was.model
             )

@@ -14,12 +14,12 @@ from hyperproto._core.checks import check_integer, check_names, choose
 from hyperproto._core.errors import InputError, InputTypeError, arg
 from hyperproto._core.files import as_path, filling, write_json, write_json_lines
 from hyperproto.data import Arrays, Split, as_dataset
-from hyperproto.data.source import MISSING, draw_rows, select
+from hyperproto.data.source import draw_rows, select
 from hyperproto.evaluation.run_data import open_run
 from hyperproto.models import FeatureBackbone
 from hyperproto.prototypes import Prototypes
-from hyperproto.spaces import OutputSpace, Sphere
-from hyperproto.spaces.tasks import Task, class_tasks
+from hyperproto.spaces import OutputSpace, Space, Sphere
+from hyperproto.tasks import MISSING, Classes, Task, indexed
 from hyperproto.training import Run, load, read_run
 from hyperproto.training.checkpoint import weights_of, write_tensors
 from hyperproto.training.folder import prototype_files
@@ -52,7 +52,7 @@ def open_sphere(run: AnyModel, task: str | None) -> tuple[Run, Sphere, str]:
         raise InputTypeError(
             "The space", "be a sphere with fixed prototypes", type(space).__name__, advice
         )
-    names = {name: name for name in class_tasks(space.tasks)}
+    names = {name: name for name in indexed(space.tasks)}
     if task is None and len(names) != 1:
         listed = ", ".join(f'"{name}"' for name in names) or "none"
         raise InputError("task", "name one of several class tasks", "none", f"There are {listed}.")
@@ -83,14 +83,16 @@ def store_model(run: Run, before: Run, report: dict[str, Any]) -> None:
         write_json(place / "config.json", describe_run(run.network, run.space, **own))
 
 
-def with_prototypes(space: AnySphere, task: str, prototypes: Prototypes) -> AnySphere:
+def with_prototypes(
+    space: AnySphere, task: str, prototypes: Prototypes, *, labels: Any = None
+) -> AnySphere:
     """Return a space like this one whose task ``task`` has other prototypes; the others keep
-    theirs.
+    theirs. ``labels`` are its classes where they are no strings.
 
     A new class gets the mean of the class weights, where there are any.
     """
     placed = space.prototypes_by_task()
-    weights = class_tasks(space.tasks)[task].class_weight
+    weights = indexed(space.tasks)[task].class_weight
     if isinstance(weights, tuple):
         # old rows keep every bit, so they are found by their bits
         rows = placed[task].vectors.numpy(force=True)
@@ -101,12 +103,13 @@ def with_prototypes(space: AnySphere, task: str, prototypes: Prototypes) -> AnyS
         )
     placed = placed | {task: prototypes}
     tasks: dict[str, Task] = dict(space.tasks)
-    for name, value in class_tasks(tasks).items():
-        own = weights if name == task else value.class_weight
-        tasks[name] = replace(value, classes=placed[name], class_weight=own)
-    return type(space)(space.dim, space.in_user_form(tasks), **space.options).to(
-        prototypes.vectors.device
-    )
+    for name, value in indexed(tasks).items():
+        tasks[name] = replace(value, classes=placed[name])
+    changed: Classes = indexed(tasks)[task]
+    tasks[task] = replace(changed, class_weight=weights, labels=labels)
+    given: Any = space.in_user_form(tasks)
+    options: Any = {"separate": space.separate} if type(space) is Space else {}
+    return type(space)(space.dim, given, **options).to(prototypes.vectors.device)
 
 
 def new_classes(
@@ -145,7 +148,7 @@ def new_examples(
         raise InputError("labels", "name the class of each example", "none")
     assert isinstance(model.space, Sphere)
     tasks, listed = model.space.tasks, _as_list(labels)
-    first = class_tasks(tasks)[task].num_classes
+    first = indexed(tasks)[task].num_classes
     new = range(first, first + len(classes))
     id_of = dict(zip((*classes, *new), (*new, *new), strict=True))
     bad = [row for row, label in enumerate(listed) if label not in id_of]

@@ -22,8 +22,7 @@ from hyperproto.metrics import (
     measure_open_set,
     top_accuracy,
 )
-from hyperproto.spaces import Classes, Range
-from hyperproto.spaces.tasks import Task, class_tasks
+from hyperproto.tasks import Task, indexed
 from hyperproto.training.outputs import constant_measures
 
 TOP = 5
@@ -194,7 +193,7 @@ def evaluate_run(
         )[0]
         detection = {
             name: measure_unknown(predictions[name], others[name])
-            for name in class_tasks(run.space.tasks)
+            for name in indexed(run.space.tasks)
         }
     targets = {name: task.targets for name, task in predictions.items() if task.targets is not None}
     fitted_on = (
@@ -222,7 +221,7 @@ def evaluate_run(
 
 def _unknown_data(run: OpenRun, given: Any, skip_corrupt: bool) -> Any:
     """Return inputs of none of the classes as the network takes them."""
-    if not class_tasks(run.space.tasks):
+    if not indexed(run.space.tasks):
         raise InputError(
             "unknown", "be left out where all tasks are numbers: only classes can be unknown"
         )
@@ -248,7 +247,7 @@ def report_task(
         if calibration is None
         else calibration.report(predictions.confidence, predicted, targets)
     )
-    if isinstance(task, Range):
+    if task.reads == "number":
         return _report_range(task, predicted, targets, confidence)
     return _report_classes(task, predictions, targets.long(), pairs, confidence)
 
@@ -283,7 +282,7 @@ def measure_unknown(known: TaskPredictions, unknown: TaskPredictions) -> dict[st
 
 
 def _report_classes(
-    task: Classes,
+    task: Task,
     predictions: TaskPredictions,
     labels: Tensor,
     pairs: int,
@@ -312,7 +311,7 @@ def _report_classes(
 
 
 def _report_range(
-    task: Range, predicted: Tensor, values: Tensor, confidence: ConfidenceReport | None
+    task: Any, predicted: Tensor, values: Tensor, confidence: ConfidenceReport | None
 ) -> RangeReport:
     present = ~values.isnan()
     there = values[present].double()

@@ -10,10 +10,10 @@ import torch
 from torch import Tensor
 
 from hyperproto.prototypes.explore import separation_bound
-from hyperproto.spaces import Classes, OutputSpace, Sphere
+from hyperproto.spaces import OutputSpace, Sphere
 from hyperproto.spaces.output_space import TaskSpace
-from hyperproto.spaces.tasks import Task, class_tasks, range_tasks
 from hyperproto.sphere import normalize
+from hyperproto.tasks import Task, indexed, numeric
 from hyperproto.training import RunRecord
 from hyperproto.training.outputs import constant_measures, mean_terms, measure, not_better
 
@@ -262,7 +262,7 @@ def collapsed_outputs(run: Evidence) -> Iterator[Finding]:
         if len(z) < FEWEST_OUTPUTS or not differ:
             continue
         length = float(normalize(z.double()).mean(dim=0).norm())
-        classes = {name: split.predicted[name] for name in class_tasks(run.tasks)}
+        classes = {name: split.predicted[name] for name in indexed(run.tasks)}
         one = [name for name, ids in classes.items() if len(torch.unique(ids[ids >= 0])) == 1]
         if length >= COLLAPSED or one:
             where = f"; every prediction of {one[0]} is the same class" if one else ""
@@ -280,7 +280,7 @@ def collapsed_outputs(run: Evidence) -> Iterator[Finding]:
 def never_predicted(run: Evidence) -> Iterator[Finding]:
     """Find classes with examples that are never predicted."""
     for split in run.splits[:1]:
-        for name, task in class_tasks(run.tasks).items():
+        for name, task in indexed(run.tasks).items():
             labels, ids = split.targets[name], split.predicted[name]
             support = torch.bincount(labels[labels >= 0].long(), minlength=task.num_classes)
             predicted = torch.bincount(ids[ids >= 0], minlength=task.num_classes)
@@ -305,7 +305,7 @@ def targets_at_bound(run: Evidence) -> Iterator[Finding]:
     """Find numbers many of which are at a bound or beyond it: there they cannot
     be distinguished.
     """
-    for name, task in range_tasks(run.tasks).items() if run.splits else ():
+    for name, task in numeric(run.tasks).items() if run.splits else ():
         values = run.splits[0].targets[name].double()
         values, slack = values[~values.isnan()], 1e-6 * (task.high - task.low)
         low = float((values <= task.low + slack).double().mean()) if len(values) else 0.0
@@ -328,12 +328,14 @@ def train_test_gap(run: Evidence) -> Iterator[Finding]:
         return
     both = [run.measure(split) for split in run.splits]
     for name, task in run.tasks.items():
-        train, test = (measures[f"{run.space.prefix(name)}{task.measure}"] for measures in both)
-        if isinstance(task, Classes):
+        train, test = (measures[f"{run.space.prefix(name)}{task.metric}"] for measures in both)
+        if task.reads == "index":
             large = train - test > ACCURACY_GAP
             message = f"accuracy on train and test data is {100 * train:.1f} and {100 * test:.1f} %"
         else:
-            large = test - train > ERROR_GAP * (task.high - task.low) and test > 2 * train
+            truth = run.splits[-1].targets[name].double()
+            spread = float(truth[~truth.isnan()].max() - truth[~truth.isnan()].min())
+            large = test - train > ERROR_GAP * spread and test > 2 * train
             message = f"mean error on train and test data is {train:.4g} and {test:.4g}"
         if large:
             yield Finding(

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from hyperproto._core.checks import check_directions, check_integer, choose
 from hyperproto._core.errors import InputError
-from hyperproto.data.source import MISSING, Split, join
+from hyperproto.data.source import Split, join
 from hyperproto.defaults import REPLAY_PER_CLASS, choose_new_class_settings
 from hyperproto.evaluation.class_change import Changed, report_change
 from hyperproto.evaluation.class_examples import (
@@ -28,6 +28,7 @@ from hyperproto.evaluation.class_examples import (
 from hyperproto.prototypes.prototypes import class_ids, points_by_similarity
 from hyperproto.spaces import Sphere
 from hyperproto.sphere import normalize
+from hyperproto.tasks import MISSING
 from hyperproto.training import Run, fit, read_run
 from hyperproto.training.fit import kind_of
 from hyperproto.training.outputs import stack_outputs

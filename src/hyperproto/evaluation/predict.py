@@ -18,11 +18,11 @@ from hyperproto.defaults import INFERENCE_BATCH_SIZE
 from hyperproto.evaluation.confidence import Confidence, TaskCalibration
 from hyperproto.evaluation.run_data import AnyRun, open_run
 from hyperproto.runtime.predictor import describe_classes
-from hyperproto.spaces import Classes, OutputSpace, Sphere
+from hyperproto.spaces import OutputSpace, Sphere
 from hyperproto.spaces.output_space import UNNAMED, TaskSpace
-from hyperproto.spaces.space import PrototypeHead
-from hyperproto.spaces.tasks import class_tasks
-from hyperproto.spaces.top_k import TopK
+from hyperproto.tasks import indexed
+from hyperproto.tasks.prototype_head import PrototypeHead
+from hyperproto.tasks.top_k import TopK
 from hyperproto.training.outputs import add_terms, mean_terms, measure, network_outputs
 
 UNKNOWN = "unknown"
@@ -131,21 +131,20 @@ def predict_split(
             )
         for name, predicted in predictions.items():
             fitted = (calibration or {}).get(name)
-            scores, best = _rank(
-                space, name, z[rows], predicted, top, all_scores=fitted is not None
-            )
+            best = _rank(space, name, z[rows], predicted, top)
             columns = {"predicted": predicted} | (
                 {} if best is None else {"top": best.ids, "top_scores": best.values}
             )
             for key, values in columns.items():
                 tensors.setdefault(name, {}).setdefault(key, []).append(values.cpu())
             if fitted is not None:
-                norms, ids = (
-                    output_norms(space, name, z[rows]),
-                    None if best is None else best.ids.cpu(),
-                )
+                ids = None if best is None else best.ids.cpu()
+                logits = strengths = None
+                if best is not None and isinstance(space, TaskSpace):
+                    head = space.named_heads()[name]
+                    logits, strengths = head.logits(z[rows]), head.strength(z[rows])
                 confidence.setdefault(name, []).append(
-                    fitted.describe(predicted.cpu(), scores, norms, ids)
+                    fitted.describe(predicted.cpu(), logits, strengths, ids)
                 )
     return {
         name: TaskPredictions(
@@ -157,36 +156,21 @@ def predict_split(
     }, mean_terms(sums)
 
 
-def output_norms(space: OutputSpace, task: str, z: Tensor) -> Tensor:
-    """Return the lengths of the outputs on the axes that a task reads, shape (n,) of float64 on the
-    CPU.
+def _rank(space: OutputSpace, task: str, z: Tensor, predicted: Tensor, top: int) -> TopK | None:
+    """Return the ``top`` best classes, the predicted one first; None where there are none.
+
+    Where there are many classes, which ``predict`` goes through in blocks, so does this.
     """
-    part: Tensor = z[:, space.named_heads()[task].axes] if isinstance(space, TaskSpace) else z
-    return part.cpu().double().square().sum(dim=1).sqrt()
-
-
-def _rank(
-    space: OutputSpace, task: str, z: Tensor, predicted: Tensor, top: int, *, all_scores: bool
-) -> tuple[Tensor | None, TopK | None]:
-    """Return the scores of all classes and the ``top`` best, the predicted one first; None where
-    there are none.
-
-    Where there are many classes, which ``predict`` goes through in blocks, all scores are only
-    computed on demand.
-    """
-    if not isinstance(space, TaskSpace) or not isinstance(space.tasks[task], Classes):
-        return None, None
+    if not isinstance(space, TaskSpace) or space.tasks[task].reads != "index":
+        return None
     head = space.named_heads()[task]
     if isinstance(head, PrototypeHead) and head.many(z):
-        return head.scores(z) if all_scores else None, head.top_k(z, top)
+        return head.top_k(z, top)
     scores: Tensor = head.scores(z)
     # the predicted class first, whatever order topk gives equals
-    ids = (
-        scores.scatter(1, predicted[:, None], torch.inf)
-        .topk(min(top, scores.shape[1]), dim=1)
-        .indices
-    )
-    return scores, TopK(scores.gather(1, ids), ids)
+    first = scores.scatter(1, predicted[:, None], torch.inf)
+    ids = first.topk(min(top, scores.shape[1]), dim=1).indices
+    return TopK(scores.gather(1, ids), ids)
 
 
 @dataclass(frozen=True)
@@ -257,7 +241,7 @@ def _describe(space: TaskSpace, name: str, predictions: TaskPredictions) -> list
             {"value": value, "low": low, "high": high}
             for value, (low, high) in zip(values, ends, strict=True)
         ]
-    task = class_tasks(space.tasks)[name]
+    task = indexed(space.tasks)[name]
     names = np.array(names_or_numbers(task.names, task.num_classes), dtype=object)
     about = {"cosine" if isinstance(space, Sphere) else "score": predictions.top_scores.numpy()}
     about |= {} if confidence.probabilities is None else {"probability": confidence.probabilities}

@@ -10,21 +10,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
+import torch
 from torch import Tensor, nn
 
 from hyperproto._core.checks import choose
 from hyperproto._core.errors import InputError, InputTypeError, MissingDataError, arg
 from hyperproto._core.files import read_json
-from hyperproto.data import (
-    Arrays,
-    Bounds,
-    ImageData,
-    ImageFiles,
-    Labels,
-    Source,
-    Split,
-    training_data,
-)
+from hyperproto.data import Arrays, ImageData, ImageFiles, Source, Split, training_data
 from hyperproto.data.preprocessing import (
     Preprocessing,
     TablePreprocessing,
@@ -32,16 +24,16 @@ from hyperproto.data.preprocessing import (
     preprocessing_from_dict,
 )
 from hyperproto.data.readers import OWN, READERS, detect, read_data
-from hyperproto.data.source import MISSING, Target, Unseen, class_targets, join
+from hyperproto.data.source import Unseen, join
 from hyperproto.data.table_files import is_table, read_columns
 from hyperproto.data.tables import encode_rows
 from hyperproto.defaults import INFERENCE_BATCH_SIZE
 from hyperproto.evaluation.confidence import Calibration
 from hyperproto.runtime.images import EXTENSIONS
-from hyperproto.spaces import Classes, OutputSpace, Range
+from hyperproto.spaces import OutputSpace
 from hyperproto.spaces.output_space import TaskSpace
-from hyperproto.spaces.tasks import Task, class_tasks, range_tasks
 from hyperproto.spec import DataSpec, ResolvedSettings
+from hyperproto.tasks import Task, indexed, numeric
 from hyperproto.training import RunRecord, load, read_run
 from hyperproto.training.build import cut_source
 from hyperproto.training.load import CALIBRATION
@@ -272,18 +264,11 @@ def run_preprocessing(record: RunRecord, source: Source | None = None) -> Prepro
         ) from None
 
 
-def _known_targets(tasks: Mapping[str, Task], reader: str) -> dict[str, Target]:
+def _known_targets(tasks: Mapping[str, Task], reader: str) -> dict[str, Task]:
     """Return the run's tasks by the names the reader gives them; without class names there is
     nothing to know.
     """
-    targets: dict[str, Target] = {
-        name: Bounds(task.low, task.high) for name, task in range_tasks(tasks).items()
-    }
-    targets |= {
-        name: Labels(task.names)
-        for name, task in class_tasks(tasks).items()
-        if task.names is not None
-    }
+    targets = {name: task for name, task in tasks.items() if task.reads == "number" or task.names}
     if reader == "image-folder" and len(targets) == 1:
         return {"class": next(iter(targets.values()))}  # its only task, whatever the run calls it
     return targets
@@ -300,7 +285,7 @@ def _table_columns(record: RunRecord, tasks: Mapping[str, Task]) -> dict[str, An
             "none",
             advice,
         )
-    columns = {"classes": list(class_tasks(tasks)), "ranges": list(range_tasks(tasks))}
+    columns = {"classes": list(indexed(tasks)), "ranges": list(numeric(tasks))}
     return {**columns, "columns": preprocessing.encoder.names}
 
 
@@ -312,7 +297,7 @@ def _unseen_option(reader: str, unseen: Unseen) -> dict[str, Any]:
 
 def _match_targets(
     targets: Mapping[str, Tensor],
-    found: Mapping[str, Target],
+    found: Mapping[str, Task],
     tasks: Mapping[str, Task],
     unseen: Unseen,
 ) -> dict[str, Tensor]:
@@ -323,10 +308,11 @@ def _match_targets(
     for name, task in tasks.items():
         source = next(iter(found)) if name not in found and len(tasks) == len(found) == 1 else name
         target = found.get(source)
-        if isinstance(task, Classes) and isinstance(target, Labels):
-            matched[name] = _match_classes(name, targets[source], target, task, unseen)
-        elif isinstance(task, Range) and isinstance(target, Bounds):
-            matched[name] = targets[source]
+        if target is not None and task.reads == target.reads:
+            values = targets[source]
+            if task.reads != "number":
+                values = _match_names(name, values, target, task, unseen)
+            matched[name] = values
         else:
             listed = ", ".join(f'"{known}"' for known in found)
             raise InputError(
@@ -335,15 +321,15 @@ def _match_targets(
     return matched
 
 
-def _match_classes(name: str, ids: Tensor, found: Labels, task: Classes, unseen: Unseen) -> Tensor:
-    """Return the run's ids of the data's classes, by their names."""
+def _match_names(name: str, ids: Tensor, found: Task, task: Task, unseen: Unseen) -> Tensor:
+    """Return the run's targets for the data's, by their names."""
     if task.names is None and found.num_classes != task.num_classes:
         rule = f"have {task.num_classes} classes, as the run does, where they have no names"
         raise InputError(f'"{name}"', rule, found.num_classes)
-    if task.names is None or tuple(found.names) == task.names:
+    if task.names is None or found.names == task.names:
         return ids
-    labels = [None if index == MISSING else found.names[index] for index in ids.tolist()]
-    return class_targets(name, Labels(task.names), labels, where="the data", unseen=unseen)
+    values = found.decode(ids.numpy()).tolist()
+    return torch.from_numpy(task.encode(values, f'"{name}" in the data', unseen=unseen))
 
 
 def unlabeled(

@@ -34,7 +34,7 @@ from hyperproto.runtime.model import (
 )
 from hyperproto.runtime.predictor import Predictor
 from hyperproto.runtime.tables import TableEncoder
-from hyperproto.spaces import Classes, OutputSpace, Range, Sphere
+from hyperproto.spaces import OutputSpace, Sphere
 from hyperproto.spaces.output_space import TaskSpace
 
 MOST_ROWS = 256  # that are compared
@@ -214,20 +214,23 @@ def _task(
     """Describe one task for ``model.json``, with what was fitted for it as its
     ``to_dict`` has it.
     """
-    task, score = space.tasks[name], "cosine" if isinstance(space, Sphere) else "score"
-    known: dict[str, Any] = {"name": name, "score": score, "calibrated": fitted is not None}
-    if isinstance(task, Range):
-        known |= {"kind": "range", "low": task.low, "high": task.high, "margin": task.margin}
+    task, head = space.tasks[name], space.named_heads()[name]
+    known: dict[str, Any] = {
+        "name": name,
+        "kind": task.kind,
+        "reads": task.reads,
+        "score": "cosine" if isinstance(space, Sphere) else "score",
+        "calibrated": fitted is not None,
+    }
+    if task.reads == "number":
+        stored = task.to_dict()
+        known |= {key: stored[key] for key in ("low", "high", "margin") if key in stored}
         known |= {"intervals": [_values(fitted)]} if fitted else {}
         return from_plain(TaskForm, known | dict(more))
-    assert isinstance(task, Classes)
-    prototypes = space.prototypes_by_task().get(name)
     known |= {
-        "kind": "classes",
         "classes": task.names if task.names is not None else list(range(task.num_classes)),
-        "scale": space.softmax_scales()[name],
-        "outlier": "length" if score == "cosine" else "energy",
-        "certificate": None if prototypes is None else prototypes.certificate.to_dict(),
+        "outlier": head.outlier,
+        "certificate": None if head.placed is None else head.placed.certificate.to_dict(),
     }
     if fitted:
         known |= {
@@ -264,9 +267,11 @@ def _compare(
     found = predictor.run(rows, list(wanted))
     difference, changed = 0.0, 0
     for task in tasks:
-        if task.kind == "range":
-            apart = np.abs(found[f"{task.name}/value"] - wanted[f"{task.name}/value"]).max()
-            difference = max(difference, float(apart) / ((task.high or 0.0) - (task.low or 0.0)))
+        if not task.classes:
+            value, reference = found[f"{task.name}/value"], wanted[f"{task.name}/value"]
+            width = np.ptp(reference) if task.high is None else task.high - (task.low or 0.0)
+            apart = float(np.abs(value - reference).max())
+            difference = max(difference, apart / max(float(width), 1e-12))
             continue
         parts = (f"{task.name}/{part}" for part in ("probabilities", "scores", "prediction"))
         probabilities, scores, prediction = ((found[part], wanted[part]) for part in parts)
@@ -278,7 +283,7 @@ def _compare(
             else np.zeros(len(best), dtype=bool)
         )
         changed += int(((prediction[0] != prediction[1]) & ~ties).sum())
-    calibrated = all(task.calibrated for task in tasks if task.kind == "classes")
+    calibrated = all(task.calibrated for task in tasks if task.classes)
     return Exported(Path(), len(rows), difference, changed, calibrated)
 
 

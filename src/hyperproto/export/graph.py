@@ -15,12 +15,10 @@ from torch import Tensor, nn
 
 from hyperproto._core.errors import InputError, require
 from hyperproto.data import ImagePreprocessing, Standardizer, TablePreprocessing
-from hyperproto.defaults import LENGTH_POWER
 from hyperproto.runtime.model import TaskForm
 from hyperproto.runtime.predictor import INPUT, POINT
-from hyperproto.spaces import Classes, Sphere
+from hyperproto.spaces import Sphere
 from hyperproto.spaces.output_space import TaskSpace
-from hyperproto.spaces.space import PrototypeHead
 
 
 class Scale(nn.Module):
@@ -122,45 +120,42 @@ class Answers(nn.Module):
         found: list[Tensor] = []
         for task in self.tasks:
             head = self.space.named_heads()[task.name]
-            if task.kind == "range":
+            if not task.classes:
                 found.append(head.predict(z))
                 continue
-            scores = head.scores(z)
-            wide = scores.double()
-            probabilities = torch.softmax(wide * task.scale, dim=1)
-            found += [scores.argmax(dim=1), scores, probabilities.float()]
-            found.append(_outlier(task, wide, probabilities, z[:, head.axes].double()).float())
+            logits = head.logits(z).double() * task.scale
+            probabilities = torch.softmax(logits, dim=1)
+            outlier = _outlier(task, logits, probabilities, head.strength(z).double())
+            found += [head.predict(z), head.scores(z), probabilities.float(), outlier.float()]
         if isinstance(self.space, Sphere):
             found.append(self.space.project(z).float())
         return tuple(found)
 
 
-def _outlier(task: TaskForm, scores: Tensor, probabilities: Tensor, z: Tensor) -> Tensor:
+def _outlier(task: TaskForm, logits: Tensor, probabilities: Tensor, strength: Tensor) -> Tensor:
     """Return how unusual inputs are, as :func:`hyperproto.evaluation.confidence.outlier_score`
     says. Shape (n,).
     """
-    if task.outlier == "length":
-        lengths = z.square().sum(dim=1).sqrt()
-        if task.longest is None:
-            return -scores.amax(dim=1) * lengths.pow(LENGTH_POWER)
-        known = lengths.clamp(max=task.longest).pow(LENGTH_POWER)
-        return -scores.amax(dim=1) * known * task.longest / lengths.clamp(min=task.longest)
-    if task.outlier == "cosine":
-        return 1 - scores.amax(dim=1)
+    if task.longest is not None:
+        shrink = (task.longest / strength.clamp(min=task.longest)).square()
+        logits, strength = logits * shrink.unsqueeze(1), strength * shrink
+        probabilities = torch.softmax(logits, dim=1)
+    if task.outlier == "strength":
+        return -strength
     if task.outlier == "energy":
-        return -torch.logsumexp(task.scale * scores, dim=1) / task.scale
-    best = torch.nn.functional.one_hot(scores.argmax(dim=1), scores.shape[1]).bool()
+        return -torch.logsumexp(logits, dim=1)
+    if task.outlier == "entropy":
+        return -(probabilities * torch.log_softmax(logits, dim=1)).sum(dim=1)
+    best = torch.nn.functional.one_hot(logits.argmax(dim=1), logits.shape[1]).bool()
     return probabilities.masked_fill(best, 0).sum(dim=1)
 
 
 def in_precision(space: TaskSpace, dtype: torch.dtype) -> TaskSpace:
-    """Return a copy of a space whose prototypes are in the precision that
-    cosines are computed in.
-    """
+    """Return a copy of a space whose points are in the precision that cosines are computed in."""
     space = copy.deepcopy(space).cpu()
     for head in space.named_heads().values():
-        if isinstance(head, PrototypeHead):
-            head.prototypes = head.prototypes.to(dtype)
+        for name, points in head.named_buffers():
+            setattr(head, name, points.to(dtype))
     return space
 
 
@@ -216,19 +211,13 @@ def torch_answers(
     compared with.
     """
     device = next((weights.device for weights in network.parameters()), torch.device("cpu"))
+    found: dict[str, Tensor] = {}
     with torch.no_grad():
         z = network.eval()(prepared.to(device))
         decided, scores = space.predict_by_task(z), space.scores_by_task(z)
-    found: dict[str, np.ndarray[Any, Any]] = {}
+        for name, logits in space.logits_by_task(z).items():
+            found[f"{name}/scores"] = scores[name].double()
+            found[f"{name}/probabilities"] = (logits.double() * scales[name]).softmax(dim=1)
     for name, task in space.tasks.items():
-        if isinstance(task, Classes):
-            wide = scores[name].double()
-            parts = {
-                "prediction": decided[name],
-                "scores": wide,
-                "probabilities": (wide * scales[name]).softmax(dim=1),
-            }
-        else:
-            parts = {"value": decided[name]}
-        found |= {f"{name}/{part}": values.cpu().numpy() for part, values in parts.items()}
-    return found
+        found[f"{name}/{'value' if task.reads == 'number' else 'prediction'}"] = decided[name]
+    return {name: values.numpy(force=True) for name, values in found.items()}

@@ -20,7 +20,7 @@ from hyperproto.evaluation.evaluate import Predicted
 from hyperproto.evaluation.run_data import AnyRun, run_preprocessing
 from hyperproto.report import measures, pages
 from hyperproto.report.projection import nearest
-from hyperproto.spaces.tasks import class_tasks
+from hyperproto.tasks import indexed
 from hyperproto.training import RunRecord
 
 TEMPLATE = Path(__file__).with_name("run_page.html")
@@ -150,7 +150,7 @@ def _class_parts(
     """
     from sklearn.calibration import calibration_curve
 
-    task, predictions = class_tasks(found.run.space.tasks)[name], found.predictions[name]
+    task, predictions = indexed(found.run.space.tasks)[name], found.predictions[name]
     assert predictions.targets is not None
     names = names_or_numbers(task.names, task.num_classes)
     labels, predicted = predictions.targets.numpy(), predictions.predicted.numpy()
@@ -300,7 +300,7 @@ class Inputs:
         space, cards = self.found.run.space, []
         assert predictions.targets is not None
         truth, answers = (
-            space.tasks[name].decode(values[torch.from_numpy(worst)])
+            space.tasks[name].decode(values.numpy()[worst]).tolist()
             for values in (predictions.targets, predictions.predicted)
         )
         for row, true, answer in zip(worst.tolist(), truth, answers, strict=True):

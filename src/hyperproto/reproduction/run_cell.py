@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from hyperproto._core.files import read_json_lines, versions
 from hyperproto._core.processes import derive_seed
-from hyperproto.data import Arrays, ImageData, Labels, Source
+from hyperproto.data import Arrays, ImageData, ImagePreprocessing, Source
 from hyperproto.data.source import select
 from hyperproto.losses import cosine_loss
 from hyperproto.models import FeatureBackbone
@@ -31,13 +31,12 @@ from hyperproto.training.build import (
     build_data,
     build_network,
     build_source,
-    build_space,
     choose_network,
     cut_source,
-    prior_from_data,
 )
 from hyperproto.training.features import freeze
 from hyperproto.training.outputs import network_outputs
+from hyperproto.training.space import build_space, prior_from_data
 
 UNCUT: dict[str, Any] = dict.fromkeys(
     ("first_classes", "train_examples", "test_examples", "valid_examples")
@@ -125,7 +124,14 @@ def _train(cell: Cell, places: Places) -> dict[str, Any]:
     """Train, or go on training; a loss that is not finite is a result, too."""
     source = read_cell_data(cell, places)
     prototypes = _class_prototypes(cell, source, places)
-    space = build_space(cell.run.space, source, seed=cell.seed, prototypes=prototypes)
+    space = build_space(
+        cell.run.space,
+        source.targets,
+        source.train,
+        seed=cell.seed,
+        frozen=has_features(source),
+        prototypes=prototypes,
+    )
     shape, seed = source.preprocessing.input_shape, derive_seed(cell.seed, "weights")
     spec = replace(cell.run.network, weights=None)
     network: nn.Module = build_network(spec, shape, "images", space.dim, seed=seed)
@@ -191,7 +197,7 @@ def _answer_constant(cell: Cell, places: Places) -> dict[str, Any]:
     measures = {}
     for name, target in source.targets.items():
         train, test = source.train.targets[name], source.test.targets[name]
-        if isinstance(target, Labels):
+        if target.reads == "index":
             train, test = train[train >= 0], test[test >= 0]
             measures[f"{name}/accuracy"] = float((test == train.mode().values).double().mean())
         else:
@@ -259,7 +265,7 @@ def _outputs_on_sphere(
         "labels": shown.targets["digit"].tolist(),
         "values": [round(value, 2) for value in shown.targets["angle"].tolist()],
         "prototypes": _rounded(prototypes["digit"].vectors, 6),
-        "names": list(source.labels["digit"].names),
+        "names": list(source.labels["digit"].names or ()),
         "side": SIDE,
         "images": base64.b64encode(small.numpy().tobytes()).decode(),
     }
@@ -310,3 +316,9 @@ def _trace_output(cell: Cell, places: Places) -> dict[str, Any]:
 
 def _rounded(values: Tensor, digits: int) -> list[list[float]]:
     return [[round(value, digits) for value in row] for row in values.tolist()]
+
+
+def has_features(source: Source) -> bool:
+    """Whether features have taken the place of images."""
+    inputs, images = source.train.inputs, isinstance(source.preprocessing, ImagePreprocessing)
+    return images and isinstance(inputs, torch.Tensor) and inputs.ndim == 2

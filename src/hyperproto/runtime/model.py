@@ -27,7 +27,7 @@ LONGEST = 2**27  # bytes of model.json: a million names of classes take a fifth 
 LARGEST = 2**31  # bytes of model.onnx, as protobuf has it
 MOST = 2**24  # of any whole number: classes, columns, dimensions
 LARGEST_SIDE = 2**13  # pixels
-OUTLIER_SCORES = ("length", "cosine", "probability", "energy")
+OUTLIER_SCORES = ("entropy", "probability", "energy", "strength")
 
 
 class ModelError(InputError):
@@ -95,7 +95,10 @@ class TaskForm:
     ----------
     name : str
         An unnamed task is called "target".
-    kind : {"classes", "range"}
+    kind : str
+        What the library calls the task; for people.
+    reads : {"index", "mask", "number"}
+        How a prediction is read: an index into ``classes``, a mask over them, or a number.
     classes : tuple of str, int, float or bool
         The names of classes, as predictions have them.
     score : {"cosine", "score"}
@@ -120,11 +123,12 @@ class TaskForm:
     """
 
     name: str
-    kind: Literal["classes", "range"]
+    kind: str
+    reads: Literal["index", "mask", "number"] = "index"
     classes: tuple[Any, ...] = ()
     score: Literal["cosine", "score"] = "cosine"
     scale: float = 1.0
-    outlier: str = "length"
+    outlier: str = "entropy"
     longest: float | None = None
     calibrated: bool = False
     sets: tuple[Sets, ...] = ()
@@ -137,8 +141,8 @@ class TaskForm:
     margin: float = 0.0
 
     def __post_init__(self) -> None:
-        if (self.kind == "classes") == (not self.classes):
-            raise InputError("classes", "be given for classes, and for nothing else")
+        if (self.reads == "number") != (not self.classes):
+            raise InputError("classes", "be the names of an index or a mask, and of nothing else")
         if any(not isinstance(name, str | int | float) for name in (*self.classes, self.unknown)):
             raise InputError("classes", "be text, numbers or truths")
         if len(set(self.classes)) < len(self.classes):
@@ -151,11 +155,7 @@ class TaskForm:
     @property
     def outputs(self) -> tuple[str, ...]:
         """What ``model.onnx`` calls what it says about this task."""
-        parts = (
-            ("prediction", "scores", "probabilities", "outlier")
-            if self.kind == "classes"
-            else ("value",)
-        )
+        parts = ("prediction", "scores", "probabilities", "outlier") if self.classes else ("value",)
         return tuple(f"{self.name}/{part}" for part in parts)
 
 

@@ -91,7 +91,7 @@ class Predictor:
         tasks = ", ".join(
             f"{task.name}: {len(task.classes)} classes"
             if task.classes
-            else f"{task.name}: {task.low:g} to {task.high:g}"
+            else f"{task.name}: a number"
             for task in self.model.tasks
         )
         return f"<Predictor: {self.model.inputs.kind} to {tasks}>"

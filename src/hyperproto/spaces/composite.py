@@ -19,9 +19,10 @@ from torch import Tensor
 from hyperproto._core.errors import InputError
 from hyperproto.losses import Reduction
 from hyperproto.spaces.output_space import parse_tasks, reduce_rows
-from hyperproto.spaces.space import PrototypeHead, Sphere
-from hyperproto.spaces.tasks import Task, class_tasks, range_tasks
+from hyperproto.spaces.space import Sphere
 from hyperproto.sphere import normalize, working_dtype
+from hyperproto.tasks import Task, indexed, numeric
+from hyperproto.tasks.prototype_head import PrototypeHead
 
 FLOOR = 1e-4  # ε: a root is steep at 0
 
@@ -42,7 +43,7 @@ class CompositeSpace(Sphere):
 
     Examples
     --------
-    >>> from hyperproto.spaces import Classes, Range
+    >>> from hyperproto.tasks import Classes, Range
     >>> space = CompositeSpace(3, digit=Classes(5), angle=Range(0, 180, margin=0.1))
     >>> target = space.points({"digit": torch.tensor([0]), "angle": torch.tensor([90.0])})
     >>> space.loss(target, {"digit": torch.tensor([0]), "angle": torch.tensor([90.0])})  # the floor, at the point
@@ -54,8 +55,8 @@ class CompositeSpace(Sphere):
     def __init__(
         self, dim: int, task: Task | Mapping[str, Task] | None = None, **tasks: Task
     ) -> None:
-        super().__init__(dim, parse_tasks(task, tasks)[0])
-        classes, ranges = class_tasks(self.tasks), range_tasks(self.tasks)
+        super().__init__(dim, parse_tasks(task, tasks)[0], bare=False, separate=False)
+        classes, ranges = indexed(self.tasks), numeric(self.tasks)
         if len(classes) != 1 or len(ranges) != 1:
             kinds = ", ".join(sorted(type(asked).__name__ for asked in self.tasks.values()))
             raise InputError(

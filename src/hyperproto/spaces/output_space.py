@@ -2,22 +2,21 @@
 share.
 """
 
-import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias, TypeVar
 
 import torch
 from torch import Tensor, nn
 
-from hyperproto._core.checks import check_output_width, choose
+from hyperproto._core.checks import check_output_width, choose, nearest_name
 from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto.losses import REDUCTIONS, Reduction, can_read
 from hyperproto.prototypes import Prototypes
-from hyperproto.spaces.tasks import BALANCED, Classes, Range, Task, class_tasks
 from hyperproto.sphere import working_dtype
+from hyperproto.tasks import Task, indexed
+from hyperproto.tasks.head import Head
 
-MOVING = threading.Lock()
 T = TypeVar("T")
 UNNAMED = "target"  # what a task without a name is called where everything has one
 
@@ -120,91 +119,6 @@ class OutputSpace(nn.Module, ABC):
         return {name: target.new_tensor(len(target)) for name, target in targets.items()}
 
 
-class Head(nn.Module, ABC):
-    """One task's share of the output: which axes it reads, and its mathematics.
-    Rows in, rows out.
-    """
-
-    task: Task
-    axes: slice
-    class_weight: Tensor | None
-
-    def __init__(self, task: Task) -> None:
-        super().__init__()
-        self.task = task
-        weights = (
-            torch.tensor(task.class_weight, dtype=torch.float64)
-            if isinstance(task.class_weight, tuple)
-            else None
-        )
-        self.register_buffer("class_weight", weights, persistent=False)
-
-    def balance(self, targets: Tensor) -> None:
-        """Weigh classes by how rare they are in the targets, where the task says "balanced"."""
-        if isinstance(self.task, Classes) and self.task.class_weight == BALANCED:
-            self.task = self.task.balanced(targets)
-            self.class_weight = torch.tensor(
-                self.task.class_weight, dtype=torch.float64, device=targets.device
-            )
-
-    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> nn.Module:
-        """Move buffers, and leave their dtype alone: ``half()`` must not blur prototypes or
-        weights.
-        """
-        device = fn(
-            torch.empty(0)
-        ).device  # raises here, before anything changed, where there is no such device
-        dtype = torch.float32 if device.type == "mps" else None  # MPS has no float64
-
-        def move(tensor: Tensor) -> Tensor:
-            exact = any(tensor is buffer for buffer in self._buffers.values())
-            return tensor.to(device, dtype) if exact else fn(tensor)
-
-        # buffers are replaced one by one: whoever uses them in another thread has the old or the
-        # new
-        with MOVING:
-            super()._apply(move, recurse)  # type: ignore[no-untyped-call]
-        return self
-
-    def extra_repr(self) -> str:
-        """Describe the task."""
-        return self.task.describe()
-
-    def part(self, z: Tensor) -> Tensor:
-        """Return the axes it reads; the outputs themselves where those are all: a slice copies
-        their gradient.
-        """
-        return z if self.axes == slice(0, z.shape[1]) else z[:, self.axes]
-
-    @abstractmethod
-    def row_losses(self, z: Tensor, target: Tensor) -> Tensor:
-        """Return the loss of each row; every target is there. Shape (n,)."""
-
-    @abstractmethod
-    def scores(self, z: Tensor) -> Tensor:
-        """Return what the decision is made on: shape (n, num_classes) for classes, (n,) for a
-        range.
-        """
-
-    @abstractmethod
-    def predict(self, z: Tensor) -> Tensor:
-        """Return class ids or numbers, shape (n,)."""
-
-    def weights(self, target: Tensor) -> Tensor:
-        """Return the weight of each row: 0 where the label is missing, else 1 or its class's
-        weight. Shape (n,).
-        """
-        present = self.task.present(target)
-        if self.class_weight is None or isinstance(self.task, Range):
-            if self.task.class_weight is not None:
-                advice = "hp.fit counts the classes; elsewhere call space.balance(targets) with all targets first."
-                raise InputError(
-                    "class_weight", "be numbers before a loss is computed", '"balanced"', advice
-                )
-            return present
-        return self.task.row_weights(target, self.class_weight) * present
-
-
 class TaskSpace(OutputSpace):
     """Tasks by name on one output, one head for each. One unnamed task takes and gives bare
     tensors.
@@ -246,12 +160,6 @@ class TaskSpace(OutputSpace):
         """Describe the sphere or output."""
         return f"dim={self.dim}"
 
-    def softmax_scales(self) -> dict[str, float]:
-        """Return, for each class task, what scores are multiplied by for probabilities before any
-        calibration.
-        """
-        return dict.fromkeys(class_tasks(self.tasks), 1.0)
-
     @property
     def tasks(self) -> dict[str, Task]:
         """The tasks by name; one unnamed task is called "target"."""
@@ -288,6 +196,17 @@ class TaskSpace(OutputSpace):
         """Return what each decision is made on; for a sphere, cosines."""
         return self.in_user_form(self.scores_by_task(z))
 
+    @torch.no_grad()
+    def probabilities(self, z: Tensor) -> Targets:
+        """Return the probability of each class, shape (n, num_classes), by the logits of the loss.
+
+        A loss without logits, such as Equation 1, has its cosines at a scale that was fitted to
+        held-out data, or 10. Of several tasks those with classes are in the dict.
+        """
+        return self.in_user_form(
+            {name: found.softmax(dim=-1) for name, found in self.logits_by_task(z).items()}
+        )
+
     def predict(self, z: Tensor) -> Targets:
         """Return class ids and numbers. Raises on rows that are zero or not finite: they point
         nowhere.
@@ -316,16 +235,22 @@ class TaskSpace(OutputSpace):
         is a missing one.
         """
         named = {UNNAMED: values} if self.bare else self._check_keys(values)
+        tasks = self.tasks.items()
         return self.in_user_form(
-            {name: task.encode(named[name]) for name, task in self.tasks.items()}
+            {name: torch.from_numpy(task.encode(named[name], name)) for name, task in tasks}
         )
 
     def decode(self, predictions: Targets) -> Any:
         """Return names and numbers for what :meth:`predict` gave."""
         named = self.by_task(predictions)
-        return self.in_user_form(
-            {name: task.decode(named[name]) for name, task in self.tasks.items()}
-        )
+        for name, task in self.tasks.items():
+            task.check_scored(named[name], name)
+        values = {
+            name: task.decode(named[name].numpy(force=True)).tolist()
+            for name, task in self.tasks.items()
+        }
+        missing = {name: [None if v != v else v for v in row] for name, row in values.items()}
+        return self.in_user_form(missing)
 
     def by_task(self, values: Targets) -> dict[str, Tensor]:
         """Return targets or predictions by task name, or say which form is expected."""
@@ -364,11 +289,9 @@ class TaskSpace(OutputSpace):
             target = task.check_form(targets[name], z.shape[0], name)
             # where every weight is seen to be 1 there are none, and nothing is multiplied: the
             # usual batch
-            weights, complete = (
-                None,
-                target.shape[0] > 0 and can_read(target) and task.is_complete(target),
-            )
-            if not complete or sample_weight is not None or task.class_weight is not None:
+            weights = None
+            complete = len(target) > 0 and can_read(target) and task.checks_values(target)
+            if not complete or sample_weight is not None or head.weighted:
                 weights = head.weights(target)
                 weights = weights if sample_weight is None else weights * sample_weight
             rows = head.row_losses(z, task.ready(target, working_dtype(z.dtype), complete=complete))
@@ -386,6 +309,14 @@ class TaskSpace(OutputSpace):
         return {
             name: head.scores(rows).unflatten(0, z.shape[:-1])
             for name, head in self.named_heads().items()
+        }
+
+    def logits_by_task(self, z: Tensor) -> dict[str, Tensor]:
+        """Return the logits of each task that has classes."""
+        rows, heads = flatten_rows(z, self.dim), self.named_heads()
+        return {
+            name: heads[name].logits(rows).unflatten(0, z.shape[:-1])
+            for name in indexed(self.tasks)
         }
 
     @torch.no_grad()
@@ -466,27 +397,30 @@ def reduce_rows(
     return rows.sum() / weights.sum(dtype=rows.dtype).clamp_min(torch.finfo(rows.dtype).tiny)
 
 
-def parse_tasks(task: Any, tasks: Mapping[str, Any]) -> tuple[dict[str, Task], bool]:
+def parse_tasks(
+    task: Any, tasks: Mapping[str, Any], options: Iterable[str] = ()
+) -> tuple[dict[str, Task], bool]:
     """Return tasks by name, and whether there is one unnamed task; from one task, a mapping, or
-    keywords.
+    keywords, of which one that is no task is taken for a misspelled option.
     """
+    rule = "be a task such as hp.Classes(10) or hp.Range(0, 1)"
+    for name, value in tasks.items():
+        if not isinstance(value, Task):
+            advice = nearest_name(name, options) or f"As a task it would {rule}."
+            raise InputTypeError(f'Unknown option "{name}".', advice=advice)
     if task is not None and tasks:
         raise InputError("task", "be left out where tasks are given by name", sorted(tasks))
     bare = isinstance(task, Task)
     named = {UNNAMED: task} if bare else dict(task if isinstance(task, Mapping) else tasks)
     if task is not None and not bare and not isinstance(task, Mapping):
-        raise InputTypeError("A task", "be hp.Classes(...) or hp.Range(...)", _kind(task))
+        raise InputTypeError("A task", rule, _kind(task))
     if not named:
-        raise InputError(
-            "A space", "have at least one task, such as hp.Classes(10) or hp.Range(0, 1)"
-        )
+        raise InputError("A space", f"have at least one task: {rule}")
     for name, value in named.items():
         if not isinstance(name, str):
             raise InputTypeError("Task names", "be strings", repr(name))
         if not isinstance(value, Task):
-            raise InputTypeError(
-                f'Task "{name}"', "be hp.Classes(...) or hp.Range(...)", _kind(value)
-            )
+            raise InputTypeError(f'Task "{name}"', rule, _kind(value))
     return named, bare
 
 

@@ -23,8 +23,8 @@ from hyperproto._core.processes import check_joined, join_process_group
 from hyperproto.data.preprocessing import is_sparse, take_rows
 from hyperproto.models import Backbone
 from hyperproto.spaces import OutputSpace
-from hyperproto.spaces.output_space import Head
 from hyperproto.spec import ResolvedSettings
+from hyperproto.tasks.head import Head
 from hyperproto.training.optimizer import AnyOptimizer
 
 Named: TypeAlias = dict[str, Tensor]  # by task

@@ -27,9 +27,9 @@ from hyperproto.data import Arrays, ImageData, as_dataset
 from hyperproto.data.batches import AnyDataset
 from hyperproto.data.preprocessing import Standardizer, is_sparse
 from hyperproto.defaults import SCHEDULE, InputKind, choose_rate, choose_steps, choose_weight_decay
-from hyperproto.spaces import Classes, CompositeSpace, OutputSpace, Range, Sphere, TaskSpace
-from hyperproto.spaces.tasks import BALANCED
+from hyperproto.spaces import CompositeSpace, OutputSpace, Sphere, TaskSpace
 from hyperproto.spec import ResolvedSettings, RunSpec, TrainSettings
+from hyperproto.tasks.classes import BALANCED
 from hyperproto.training.distributed import GracefulShutdown, accelerator_for, move
 from hyperproto.training.folder import RunFolder
 from hyperproto.training.loop import Callback, EpochLog, Loop
@@ -212,7 +212,7 @@ def resolve_settings(
     """
     tasks = list(space.tasks.values()) if isinstance(space, TaskSpace) else []
     classes = sorted(
-        (task for task in tasks if isinstance(task, Classes)), key=lambda task: task.num_classes
+        (task for task in tasks if task.reads == "index"), key=lambda task: task.num_classes
     )
     absolute = any(task.loss == "absolute" for task in tasks)
     loss = "conventional, absolute" if absolute else "conventional"
@@ -247,8 +247,7 @@ def _check_values(space: OutputSpace, data: AnyDataset | None, *, scored: bool =
         return
     if scored and isinstance(space, TaskSpace):
         for name, target in space.by_task(data.targets).items():
-            task = space.tasks[name]
-            (replace(task, outside="clip") if isinstance(task, Range) else task).check(target, name)
+            space.tasks[name].check_scored(target, name)
     else:
         space.check(data.targets)
     if isinstance(data, Arrays) and data.inputs.is_floating_point():

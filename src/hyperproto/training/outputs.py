@@ -13,8 +13,8 @@ from torch import Tensor, nn
 from hyperproto._core.processes import join_process_group
 from hyperproto.data import Batches, as_dataset
 from hyperproto.defaults import INFERENCE_BATCH_SIZE
-from hyperproto.metrics import absolute_error_terms, accuracy_terms, most_likely
-from hyperproto.spaces import OutputSpace
+from hyperproto.metrics import absolute_error_terms, accuracy_terms
+from hyperproto.spaces import OutputSpace, TaskSpace
 from hyperproto.training.distributed import MAKING, move, use_channels_last
 
 
@@ -127,15 +127,19 @@ def add_terms(sums: dict[str, tuple[float, int]], terms: dict[str, tuple[float, 
 def measure(
     space: OutputSpace, predictions: Mapping[str, Tensor], targets: Mapping[str, Tensor]
 ) -> dict[str, tuple[float, int]]:
-    """Return (sum, count) of each measure: whole numbers are classes, others are measured by
-    distance.
+    """Return (sum, count) of each metric, as the tasks have them; in a space without tasks whole
+    numbers are classes, others are measured by distance.
     """
-    terms = {}
-    for task, predicted in predictions.items():
-        if predicted.dtype.is_floating_point:
-            terms[f"{space.prefix(task)}mae"] = absolute_error_terms(predicted, targets[task])
+    terms: dict[str, tuple[float, int]] = {}
+    tasks = space.tasks if isinstance(space, TaskSpace) else {}
+    for name, predicted in predictions.items():
+        if name in tasks:
+            found = tasks[name].terms(predicted, targets[name])
+        elif predicted.dtype.is_floating_point:
+            found = {"mae": absolute_error_terms(predicted, targets[name])}
         else:
-            terms[f"{space.prefix(task)}accuracy"] = accuracy_terms(predicted, targets[task])
+            found = {"accuracy": accuracy_terms(predicted, targets[name])}
+        terms |= {f"{space.prefix(name)}{metric}": term for metric, term in found.items()}
     return terms
 
 
@@ -145,16 +149,10 @@ def constant_measures(space: OutputSpace, targets: Mapping[str, Tensor]) -> dict
 
     What is no better than these has learned nothing.
     """
-    answers = {}
-    for name, given in targets.items():
-        target = most_likely(given) if given.ndim > 1 else given
-        if target.dtype.is_floating_point:
-            answers[name] = target.nanmedian().expand(len(target))
-        else:
-            present = target[target >= 0].long()
-            answers[name] = (
-                present.mode().values if len(present) else present.new_tensor(0)
-            ).expand(len(target))
+    if not isinstance(space, TaskSpace):
+        return {}
+    tasks = space.tasks
+    answers = {name: tasks[name].baseline(target) for name, target in targets.items()}
     return mean_terms(measure(space, answers, targets))
 
 

@@ -14,18 +14,16 @@ from torch import nn
 
 from hyperproto._core.files import as_path
 from hyperproto._core.processes import derive_seed, from_first, is_first
-from hyperproto.data import Labels, Source
-from hyperproto.data.source import Target, resized
+from hyperproto.data import Source
+from hyperproto.data.source import resized
 from hyperproto.defaults import FINE_TUNING, HEAD_DECAY, InputKind
 from hyperproto.models import Backbone, FeatureBackbone
-from hyperproto.spaces import Classes, OutputSpace, Space, Sphere, TaskSpace
-from hyperproto.spaces.tasks import Task
+from hyperproto.spaces import OutputSpace, Space, Sphere, TaskSpace
 from hyperproto.spec import ResolvedSettings, RunSpec
 from hyperproto.training.build import (
     build_data,
     build_network,
     build_source,
-    build_space,
     choose_network,
     read_as,
     run_before,
@@ -46,6 +44,7 @@ from hyperproto.training.folder import (
 from hyperproto.training.load import read_run, rebuild
 from hyperproto.training.outputs import constant_measures
 from hyperproto.training.run import Run
+from hyperproto.training.space import build_space
 
 Say = Callable[[str], None]
 
@@ -135,7 +134,7 @@ def resume_run(
             source = read_as(record, read)
             network, space = cast(tuple[nn.Module, TaskSpace], rebuild(place))
             stored, now = (
-                {name: _values(t) for name, t in each.items()}
+                {name: task.known_values for name, task in each.items()}
                 for each in (space.tasks, source.targets)
             )
             check_same(place, "targets", stored, now)
@@ -161,7 +160,7 @@ def _build(
     build = partial(build_network, chosen, shape, kind, seed=derive_seed(seed, "weights"))
     if chosen.freeze:
         source = freeze(build(1), source, spec.data, folder)
-    space = build_space(spec.space, source, seed=seed)
+    space = build_space(spec.space, source.targets, source.train, seed=seed, frozen=chosen.freeze)
     settings = spec.train
     if chosen.freeze and settings.weight_decay is None:
         settings = replace(settings, weight_decay=HEAD_DECAY)
@@ -212,12 +211,6 @@ def _fit(
     return run
 
 
-def _values(known: Task | Target) -> list[Any]:
-    return (
-        list(known.names or ()) if isinstance(known, Classes | Labels) else [known.low, known.high]
-    )
-
-
 def _headline(
     source: Source, examples: int, valid: int | None, network: nn.Module, space: OutputSpace
 ) -> str:
@@ -236,7 +229,7 @@ def _headline(
         losses = {
             task.loss.name.replace("_", " ")
             for task in space.tasks.values()
-            if isinstance(task, Classes)
+            if task.reads == "index"
         }
         line += f", {' and '.join(sorted(losses))} loss" if losses else ""
         for placed in space.prototypes_by_task().values():

@@ -145,7 +145,7 @@ def test_outputs_of_classes_are_measured_by_a_fit_to_their_other_half():
 
     def fit(part, coverage=0.8, reject=0.1):
         return ClassCalibration.fit(
-            part.scores, part.targets, part.norms, coverage=coverage, reject=reject
+            part.scores, part.targets, part.strengths, coverage=coverage, reject=reject
         )
 
     found = outputs.cross_measure(fit, ClassCalibration(Temperature(1.0)))

@@ -27,8 +27,8 @@ from hyperproto.evaluation.confidence.task_calibration import (
     TaskCalibration,
 )
 from hyperproto.metrics import calibration_error
-from hyperproto.spaces import Sphere
 from hyperproto.spaces.output_space import TaskSpace
+from hyperproto.tasks import indexed
 
 FORMAT = "hyperproto.calibration/1"
 SMALLEST_SCALE, LARGEST_SCALE = 1e-3, 1e5  # that are tried
@@ -41,11 +41,12 @@ MEASURES = {"ece": "calibration_error"} | {
 
 @dataclass(frozen=True)
 class Temperature(StoredValue, kind="temperature"):
-    r"""A softmax over scaled cosines, its scale fitted on data that was not trained on.
+    r"""A softmax over scaled logits, its scale fitted on data that was not trained on.
 
-    .. math:: p(k \mid z) = \frac{\exp(s \cos\theta_{z, p_k})}{\sum_j \exp(s \cos\theta_{z, p_j})}
+    .. math:: p(k \mid z) = \frac{\exp(s \, l_k)}{\sum_j \exp(s \, l_j)}
 
-    The class with the largest cosine stays the most probable one. Logits of other spaces work too.
+    The class with the largest logit stays the most probable one. A scale of 1 takes the logits as
+    the loss learned them.
 
     Parameters
     ----------
@@ -64,7 +65,7 @@ class Temperature(StoredValue, kind="temperature"):
         check_finite_number(self.scale, "scale", above=0)
 
     @classmethod
-    def fit(cls, cosines: Values, labels: Values, before: Self | None = None) -> Self:
+    def fit(cls, logits: Values, labels: Values, before: Self | None = None) -> Self:
         """Choose the scale that makes the labels most likely; the negative log-likelihood is convex
         in it.
 
@@ -74,14 +75,14 @@ class Temperature(StoredValue, kind="temperature"):
 
         Parameters
         ----------
-        cosines : array, shape (n, num_classes)
+        logits : array, shape (n, num_classes)
         labels : array of integers, shape (n,)
             -1 where missing; those rows do not count.
         before : Temperature, optional
             What is kept where few examples were fitted on, and held-out tenths of them say that it
             is no worse.
         """
-        scores, ids = labeled_rows(cosines, labels, "cosines")
+        scores, ids = labeled_rows(logits, labels, "logits")
         n, num_classes = scores.shape
         if before is not None and n < FEW:
             if n < 2:
@@ -117,9 +118,9 @@ class Temperature(StoredValue, kind="temperature"):
         """Return the negative log-likelihood of all examples."""
         return float(-log_softmax(self.scale * scores, axis=1)[np.arange(len(ids)), ids].sum())
 
-    def probabilities(self, cosines: Values) -> Numbers:
+    def probabilities(self, logits: Values) -> Numbers:
         """Return one probability per class, rows summing to 1. Shape (n, num_classes)."""
-        return np.asarray(softmax(self.scale * to_numbers(cosines, "cosines", ndim=2), axis=1))
+        return np.asarray(softmax(self.scale * to_numbers(logits, "logits", ndim=2), axis=1))
 
 
 @dataclass(frozen=True)
@@ -132,44 +133,44 @@ class ClassCalibration(TaskCalibration, kind="classes"):
     model : Temperature
     sets : ConformalSets, optional
     rejection : Rejection, optional
-    outlier : str, default "length"
+    outlier : str, default "entropy"
         Which :func:`~hyperproto.evaluation.confidence.outliers.outlier_score` the threshold is
         about.
     longest : float, optional
-        The largest length of an output when the threshold was fitted; from there on the score falls
-        off.
+        The largest strength when the threshold was fitted; beyond it the score falls off.
     """
 
     model: Temperature
     sets: ConformalSets | None = None
     rejection: Rejection | None = None
-    outlier: str = "length"
+    outlier: str = "entropy"
     longest: float | None = None
 
     def __post_init__(self) -> None:
-        choose(self.outlier, OUTLIER_SCORES, what="outlier score")
+        choose(self.outlier, {**OUTLIER_SCORES, "strength": 0}, what="outlier score")
 
     @classmethod
     def fit(
         cls,
-        cosines: Values,
+        logits: Values,
         labels: Values,
-        norms: Values | None = None,
+        strengths: Values | None = None,
         *,
         coverage: float | None = COVERAGE,
         reject: float | None = None,
-        outlier: str | None = None,
+        outlier: str = "entropy",
         before: Temperature | None = None,
     ) -> Self:
         """Fit everything on the same examples, none of which was trained on.
 
         Parameters
         ----------
-        cosines : array, shape (n, num_classes)
+        logits : array, shape (n, num_classes)
         labels : array of integers, shape (n,)
             -1 where missing; those rows do not count.
-        norms : array, shape (n,), optional
-            Lengths of the outputs.
+        strengths : array, shape (n,), optional
+            How strongly outputs point at their class, as for
+            :func:`~hyperproto.evaluation.confidence.outliers.outlier_score`.
         coverage : float, optional
             Of prediction sets; None fits none.
         reject : float, optional
@@ -179,37 +180,35 @@ class ClassCalibration(TaskCalibration, kind="classes"):
         before : Temperature, optional
             As for :meth:`Temperature.fit`.
         """
-        scores, ids = labeled_rows(cosines, labels, "cosines")
+        scores, ids = labeled_rows(logits, labels, "logits")
         model = Temperature.fit(scores, ids, before)
         sets = (
             None
             if coverage is None
             else ConformalSets.fit(model.probabilities(scores), ids, coverage)
         )
-        outlier = outlier or ("cosine" if norms is None else "length")
         if reject is None:
             return cls(model, sets, None, outlier)
         present = to_labels(labels, len(np.asarray(labels)), scores.shape[1]) >= 0
-        lengths = None if norms is None else to_numbers(norms, "norms", ndim=1)[present]
-        unusual = outlier_score(scores, lengths, kind=outlier, scale=model.scale)
-        longest = None if lengths is None else float(lengths.max()) or None
+        found = None if strengths is None else to_numbers(strengths, "strengths", ndim=1)[present]
+        longest = float(found.max()) if found is not None and found.max() > 0 else None
+        unusual = outlier_score(model.scale * scores, found, kind=outlier, longest=longest)
         return cls(model, sets, Rejection.fit(unusual, reject), outlier, longest)
 
-    def probabilities(self, cosines: Values) -> Numbers:
+    def probabilities(self, logits: Values) -> Numbers:
         """Return one probability per class, shape (n, num_classes)."""
-        return self.model.probabilities(cosines)
+        return self.model.probabilities(logits)
 
-    def outliers(self, cosines: Values, norms: Values | None = None) -> Numbers:
+    def outliers(self, logits: Values, strengths: Values | None = None) -> Numbers:
         """Return how unusual each input is, shape (n,)."""
-        return outlier_score(
-            cosines, norms, kind=self.outlier, scale=self.model.scale, longest=self.longest
-        )
+        scaled = self.model.scale * to_numbers(logits, "logits", ndim=2)
+        return outlier_score(scaled, strengths, kind=self.outlier, longest=self.longest)
 
-    def accept(self, cosines: Values, norms: Values | None = None) -> npt.NDArray[np.bool_]:
+    def accept(self, logits: Values, strengths: Values | None = None) -> npt.NDArray[np.bool_]:
         """Return which inputs are taken for known, shape (n,); all of them where no threshold was
         fitted.
         """
-        scores = self.outliers(cosines, norms)
+        scores = self.outliers(logits, strengths)
         return (
             np.ones(len(scores), dtype=bool)
             if self.rejection is None
@@ -220,7 +219,7 @@ class ClassCalibration(TaskCalibration, kind="classes"):
         self,
         predicted: Values,
         scores: Values | None = None,
-        norms: Values | None = None,
+        strengths: Values | None = None,
         top: Values | None = None,
     ) -> Confidence:
         """Return probabilities, outlier scores, sets and rejections; see
@@ -228,7 +227,7 @@ class ClassCalibration(TaskCalibration, kind="classes"):
         """
         if scores is None:
             return Confidence()
-        probabilities, outliers = self.probabilities(scores), self.outliers(scores, norms)
+        probabilities, outliers = self.probabilities(scores), self.outliers(scores, strengths)
         order = np.argsort(-probabilities, axis=1, kind="stable")
         inside = None if self.sets is None else self.sets.sets(probabilities)
         first = np.asarray(predicted)[:, None] if top is None else np.asarray(top)
@@ -275,13 +274,12 @@ class ClassCalibration(TaskCalibration, kind="classes"):
 
 
 def uncalibrated(space: TaskSpace) -> dict[str, ClassCalibration]:
-    """Return the probabilities that class tasks have by themselves: the scale of their loss, or 10;
-    1 for logits.
+    """Return the probabilities that tasks with classes have by themselves, by the logits of the
+    loss.
     """
-    outlier = "length" if isinstance(space, Sphere) else "energy"
+    heads, model = space.named_heads(), Temperature(1.0)
     return {
-        name: ClassCalibration(Temperature(s), outlier=outlier)
-        for name, s in space.softmax_scales().items()
+        name: ClassCalibration(model, outlier=heads[name].outlier) for name in indexed(space.tasks)
     }
 
 
@@ -296,17 +294,17 @@ class TaskOutputs:
         Cosines or logits of all classes, or the predicted numbers.
     targets : array, shape (n,)
         Class ids, or the true numbers.
-    norms : array, shape (n,)
-        Lengths of the outputs.
+    strengths : array, shape (n,)
+        How strongly outputs point at their class.
     """
 
     scores: npt.NDArray[Any]
     targets: npt.NDArray[Any]
-    norms: npt.NDArray[Any]
+    strengths: npt.NDArray[Any]
 
     def rows(self, index: npt.NDArray[Any]) -> "TaskOutputs":
         """Return some of the examples."""
-        return TaskOutputs(self.scores[index], self.targets[index], self.norms[index])
+        return TaskOutputs(self.scores[index], self.targets[index], self.strengths[index])
 
     def labeled(self) -> "TaskOutputs":
         """Return the examples whose label is there."""
@@ -316,7 +314,7 @@ class TaskOutputs:
     def measure(self, calibration: TaskCalibration) -> ConfidenceReport:
         """Report whether what a calibration says about these examples is true."""
         predicted = self.scores if self.scores.ndim == 1 else self.scores.argmax(axis=1)
-        confidence = calibration.describe(predicted, self.scores, self.norms)
+        confidence = calibration.describe(predicted, self.scores, self.strengths)
         return calibration.report(confidence, predicted, self.targets) or ConfidenceReport()
 
     def cross_measure(

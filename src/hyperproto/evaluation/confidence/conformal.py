@@ -86,7 +86,7 @@ class ConformalInterval(Interval, TaskCalibration, kind="conformal_interval"):
     coverage : float
         What was asked for.
     low, high : float, optional
-        Bounds at which intervals are cut off (default: none).
+        Range at which intervals are cut off (default: none).
     """
 
     @classmethod
@@ -109,7 +109,7 @@ class ConformalInterval(Interval, TaskCalibration, kind="conformal_interval"):
         coverage : float, default 0.9
             How often the interval must contain the true number, between 0 and 1.
         low, high : float, optional
-            Bounds of the range.
+            Range of the range.
         """
         true = to_numbers(truths, "truths", ndim=1, finite=False)
         present = ~np.isnan(true)
@@ -132,7 +132,7 @@ class ConformalInterval(Interval, TaskCalibration, kind="conformal_interval"):
         self,
         predicted: Values,
         scores: Values | None = None,
-        norms: Values | None = None,
+        strengths: Values | None = None,
         top: Values | None = None,
     ) -> Confidence:
         """Return the intervals around numbers; see :class:`TaskCalibration`."""

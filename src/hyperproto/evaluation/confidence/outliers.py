@@ -1,103 +1,90 @@
-"""How unusual an input is, from its cosines to all prototypes and the length of its output; and
-when to reject it.
-"""
+"""How unusual an input is, by what the loss learned to say of known ones; and when to reject it."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from scipy.special import logsumexp, softmax
+from scipy.special import log_softmax, logsumexp, softmax
 
 from hyperproto._core.arrays import Numbers, Values, to_numbers
 from hyperproto._core.checks import check_finite_number, choose
 from hyperproto._core.errors import InputError, arg
-from hyperproto.defaults import LENGTH_POWER, REJECTED
+from hyperproto.defaults import REJECTED
 from hyperproto.evaluation.confidence.conformal import conformal_quantile
 from hyperproto.evaluation.confidence.task_calibration import StoredValue
 from hyperproto.runtime import conformal
 from hyperproto.runtime.conformal import check_share
 
 
-def _length(scores: Numbers, norms: Numbers | None, scale: float) -> Numbers:
-    """Minus the largest cosine times a root of |z|: the loss leaves |z| free, and it is small for
-    the unfamiliar.
-    """
-    if norms is None:
-        raise InputError(
-            "norms", 'be the lengths |z| of the outputs for the outlier score "length"', "none"
-        )
-    return np.asarray(-np.max(scores, axis=1) * norms**LENGTH_POWER)
-
-
-def _improbability(scores: Numbers, norms: Numbers | None, scale: float) -> Numbers:
+def _improbability(logits: Numbers) -> Numbers:
     """1 - the largest probability, as the sum of the others: so it does not round to 0 for whatever
     is certain.
     """
-    others = np.asarray(softmax(scale * scores, axis=1))
-    np.put_along_axis(others, scores.argmax(axis=1)[:, None], 0, axis=1)
+    others = np.asarray(softmax(logits, axis=1))
+    np.put_along_axis(others, logits.argmax(axis=1)[:, None], 0, axis=1)
     return np.asarray(others.sum(axis=1))
 
 
-OUTLIER_SCORES: dict[str, Callable[[Numbers, Numbers | None, float], Numbers]] = {
-    "length": _length,
-    "cosine": lambda scores, norms, scale: 1 - np.max(scores, axis=1),
+def _entropy(logits: Numbers) -> Numbers:
+    logarithms = log_softmax(logits, axis=1)
+    return -np.asarray((np.exp(logarithms) * logarithms).sum(axis=1))
+
+
+def _energy(logits: Numbers) -> Numbers:
+    return -np.asarray(logsumexp(logits, axis=1))
+
+
+OUTLIER_SCORES = {
+    "entropy": _entropy,
     "probability": _improbability,
-    "energy": lambda scores, norms, scale: -np.asarray(logsumexp(scale * scores, axis=1)) / scale,
+    "energy": _energy,
 }
-"""By name; each takes scores (n, num_classes), norms (n,) or None, and a scale,
-and returns (n,).
-"""
+"""By name; each takes logits (n, num_classes) and returns (n,). "strength" is one more."""
 
 
 def outlier_score(
-    cosines: Values,
-    norms: Values | None = None,
+    logits: Values,
+    strengths: Values | None = None,
     *,
-    kind: str | None = None,
-    scale: float = 1.0,
+    kind: str = "entropy",
     longest: float | None = None,
 ) -> Numbers:
     """Return how unusual each input is, larger for more unusual ones. Shape (n,).
 
     Parameters
     ----------
-    cosines : array, shape (n, num_classes)
-        Cosines to all prototypes; logits of other spaces work too.
-    norms : array, shape (n,), optional
-        Lengths |z| of the outputs on the axes of the class task.
-    kind : {"length", "cosine", "probability", "energy"}, optional
-        Minus the largest cosine times the fifth root of the length; 1 - the largest cosine; 1 - the
-        largest probability; the energy (default: "length" with norms, "cosine" without).
-    scale : float, default 1
-        Of the softmax behind "probability" and "energy", as :class:`Temperature` has it.
+    logits : array, shape (n, num_classes)
+        Of the loss, at their scale.
+    strengths : array, shape (n,), optional
+        How strongly each output points at its class: its largest logit (default), or for a loss of
+        angles alone its largest cosine by a root of its length
+        (:meth:`hyperproto.tasks.Head.strength`).
+    kind : {"entropy", "probability", "energy", "strength"}
+        The entropy of the probabilities; 1 - the largest of them; the energy; minus the strength,
+        for losses of angles alone.
     longest : float, optional
-        The largest |z| of known inputs. Beyond it, "length" falls off as 1 / |z|: a linear path
-        makes |z| huge for inputs far outside of the training data, of which a network knows
-        nothing, either.
+        The largest strength of known inputs. Beyond it all logits shrink, so that the largest falls
+        off as its inverse: a linear path makes outputs huge for inputs far outside of the training
+        data, of which a network knows nothing, either.
 
     Examples
     --------
-    >>> outlier_score([[1.0, -0.5, -0.5], [0.5, 0.5, -1.0]])
-    array([0. , 0.5])
-    >>> outlier_score([[0.5, -0.5], [0.5, -0.5]], norms=[32.0, 1.0])
-    array([-1. , -0.5])
-    >>> outlier_score([[1.0, -1.0], [1.0, -1.0]], norms=[32.0, 320.0], longest=32.0).round(2)
-    array([-2. , -0.2])
+    >>> outlier_score([[4.0, 0.0, 0.0], [0.5, 0.5, 0.5]]).round(2)
+    array([0.18, 1.1 ])
+    >>> outlier_score([[3.2, 0.0], [32.0, 0.0]], kind="strength", longest=3.2).round(2)
+    array([-3.2 , -0.32])
     """
-    if kind is None:
-        kind = "cosine" if norms is None else "length"
-    chosen = choose(kind, OUTLIER_SCORES, what="outlier score")
-    check_finite_number(scale, "scale", above=0)
-    scores = to_numbers(cosines, "cosines", ndim=2)
-    lengths = None if norms is None else to_numbers(norms, "norms", ndim=1)
-    if lengths is not None and (len(lengths) != len(scores) or lengths.min() < 0):
-        got = f"{len(lengths)}, the smallest {lengths.min()}"
-        raise InputError("norms", f"be {len(scores)} lengths, one per row of {arg('cosines')}", got)
-    if lengths is not None and longest is not None:
-        ratio = longest / np.maximum(lengths, check_finite_number(longest, "longest", above=0))
-        lengths = np.minimum(lengths, longest) * ratio ** (1 / LENGTH_POWER)
-    return chosen(scores, lengths, scale)
+    score = choose(kind, OUTLIER_SCORES | {"strength": _entropy}, what="outlier score")
+    found = to_numbers(logits, "logits", ndim=2)
+    best = found.max(axis=1) if strengths is None else to_numbers(strengths, "strengths", ndim=1)
+    if len(best) != len(found):
+        rule = f"be {len(found)} numbers, one per row of {arg('logits')}"
+        raise InputError("strengths", rule, len(best))
+    shrink = np.ones(len(best))
+    if longest is not None:
+        check_finite_number(longest, "longest", above=0)
+        shrink = (longest / np.maximum(best, longest)) ** 2
+    return -best * shrink if kind == "strength" else score(found * shrink[:, None])
 
 
 @dataclass(frozen=True)

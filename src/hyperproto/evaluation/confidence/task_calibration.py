@@ -125,7 +125,7 @@ class TaskCalibration(StoredValue, ABC):
         self,
         predicted: Values,
         scores: Values | None = None,
-        norms: Values | None = None,
+        strengths: Values | None = None,
         top: Values | None = None,
     ) -> Confidence:
         """Return the confidence of predictions.
@@ -135,9 +135,9 @@ class TaskCalibration(StoredValue, ABC):
         predicted : array, shape (n,)
             Class ids or numbers.
         scores : array, shape (n, num_classes), optional
-            Cosines or logits, for classes.
-        norms : array, shape (n,), optional
-            Lengths of the outputs.
+            Logits, for classes.
+        strengths : array, shape (n,), optional
+            How strongly outputs point at their class.
         top : array of int64, shape (n, k), optional
             The classes to give probabilities of (default: the predicted one).
         """

@@ -1,0 +1,233 @@
+"""What can be asked of an output: the one description of a target that everything else uses.
+
+A task finds itself in raw values, encodes and decodes them, says how many axes of the sphere it
+wants and how its predictions are read and measured, and describes itself by plain values. Its
+:class:`~hyperproto.tasks.head.Head` holds the mathematics on its block of the output. What a task
+is in values imports no torch: reading data stays light.
+
+A new kind of target is one file with a task and its head, and one entry in :data:`KINDS`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hyperproto._core.checks import choose
+from hyperproto._core.errors import InputError
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+
+    from hyperproto.tasks.head import Head
+
+Terms = dict[str, tuple[float, int]]
+"""Of each metric its sum and its count, so that parts of a data set can be added up."""
+
+KINDS = {
+    "classes": "hyperproto.tasks.classes:Classes",
+    "range": "hyperproto.tasks.range:Range",
+}
+"""Where each kind of task is; an entry also gives its option of the command line."""
+
+
+@dataclass(frozen=True)
+class Axes:
+    """How much of an output a task wants.
+
+    Attributes
+    ----------
+    least, enough : int
+        It cannot do with fewer axes; more than enough gain little.
+    fixed : bool
+        It takes exactly so many, as prototypes do that are placed already.
+    """
+
+    least: int
+    enough: int
+    fixed: bool = False
+
+
+class Task(ABC):
+    """One target. Subclasses are frozen dataclasses of plain values.
+
+    Attributes
+    ----------
+    kind : str
+        What stored files and :data:`KINDS` call it.
+    reads : {"index", "mask", "number"}
+        How a prediction is read: as an index into :attr:`names`, as a mask over them, or as a
+        number. This is all that the runtime knows of a task.
+    metric : str
+        How it is scored.
+    higher_is_better : bool
+        Whether a larger value of the metric is better.
+    missing : int or float
+        The target of an example without a label.
+    takes_pole : bool
+        Whether it owns one axis of a sphere that it shares, and reads all later ones.
+    """
+
+    kind: ClassVar[str]
+    reads: ClassVar[Literal["index", "mask", "number"]]
+    metric: ClassVar[str]
+    higher_is_better: ClassVar[bool]
+    missing: ClassVar[float]
+    takes_pole: ClassVar[bool] = False
+
+    weight: float = 1.0
+    loss: Any = "auto"
+    class_weight: Any = None
+
+    # -- values, as people have them ----------------------------------------------------------
+
+    @classmethod
+    @abstractmethod
+    def fit(cls, values: NDArray[Any], name: str = "y", **options: Any) -> Self:
+        """Return the task that raw values ask for, or say why they cannot be predicted."""
+
+    @abstractmethod
+    def encode(self, values: Any, about: str = "y", *, unseen: str = "error") -> NDArray[Any]:
+        """Return targets for values, shape (n, ...); None is a missing one.
+
+        What the task has never seen is an error, or with ``unseen="missing"`` a missing target.
+        """
+
+    @abstractmethod
+    def decode(self, targets: NDArray[Any]) -> NDArray[Any]:
+        """Return values for targets or predictions, in the dtype the user gave."""
+
+    @property
+    @abstractmethod
+    def known_values(self) -> list[Any]:
+        """What it found in the values of training: a run that goes on must find the same."""
+
+    def describe_values(self, parts: Mapping[str, Tensor]) -> dict[str, Any]:
+        """Return what ``hyperproto data check`` says about targets, for each part of the data."""
+        missing = {name: {"missing": int((~self.present(t)).sum())} for name, t in parts.items()}
+        return {"kind": self.kind, **missing}
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """What an index or a mask is about; None where there are no names, or nothing to name."""
+        return None
+
+    @property
+    def num_classes(self) -> int:
+        """K, how many prototypes it has; 0 where it has none."""
+        return 0
+
+    # -- targets, as tensors -------------------------------------------------------------------
+
+    @abstractmethod
+    def check(self, targets: Tensor, name: str) -> None:
+        """Check the values of all targets; missing ones are allowed."""
+
+    def check_scored(self, targets: Tensor, name: str) -> None:
+        """Check targets that are only scored, which may be out of bounds."""
+        self.check(targets, name)
+
+    @abstractmethod
+    def check_form(self, targets: Tensor, n: int, name: str) -> Tensor:
+        """Check shape and dtype, and return targets as losses take them."""
+
+    @abstractmethod
+    def present(self, targets: Tensor) -> Tensor:
+        """Return which targets are there. Shape (n,), bool."""
+
+    def ready(self, targets: Tensor, dtype: torch.dtype, *, complete: bool = False) -> Tensor:
+        """Return what row losses take: something harmless where a target is missing."""
+        return targets
+
+    def checks_values(self, targets: Tensor) -> bool:
+        """Return whether every target is there, and raise where one cannot be. Reads values."""
+        return bool(self.present(targets).all())
+
+    @abstractmethod
+    def terms(self, predicted: Tensor, targets: Tensor) -> Terms:
+        """Return the sum and count of each metric, :attr:`metric` first."""
+
+    @abstractmethod
+    def baseline(self, targets: Tensor) -> Tensor:
+        """Return the best prediction that is the same for every example, shape (n, ...)."""
+
+    # -- the sphere ----------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def axes(self) -> Axes:
+        """How many axes of the sphere it wants for itself."""
+
+    @abstractmethod
+    def head(self, axes: slice, dim: int) -> Head:
+        """Return its share of an output of ``dim`` axes, laid out on some of them."""
+
+    def resolved(self, **chosen: Any) -> Self:
+        """Return the task with what it leaves open chosen, by :mod:`hyperproto.defaults`."""
+        return self
+
+    def weighed(self, weight: float) -> Self:
+        """Return the task with another weight in the sum."""
+        return replace(cast(Any, self), weight=weight)
+
+    # -- stored --------------------------------------------------------------------------------
+
+    @abstractmethod
+    def describe(self) -> str:
+        """Return what it is in a few words, for a ``repr``."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for a run's config, "task" with its kind among them."""
+
+    @classmethod
+    @abstractmethod
+    def from_dict(cls, values: dict[str, Any], prototypes: Any = None) -> Self:
+        """Rebuild what :meth:`to_dict` described, with its prototypes where it has any."""
+
+
+def task_kind(kind: str) -> type[Task]:
+    """Return the task of a kind, by :data:`KINDS`."""
+    home, name = choose(kind, KINDS, what="task").split(":")
+    found: type[Task] = getattr(import_module(home), name)
+    return found
+
+
+def task_from_dict(values: dict[str, Any], prototypes: Any = None) -> Task:
+    """Rebuild a task from its ``to_dict``, with its prototypes where it has any."""
+    values = dict(values)
+    return task_kind(values.pop("task")).from_dict(values, prototypes)
+
+
+def indexed(tasks: Mapping[str, Task]) -> dict[str, Any]:
+    """Return those of some tasks whose prediction is one of several names."""
+    return {name: task for name, task in tasks.items() if task.reads == "index"}
+
+
+def numeric(tasks: Mapping[str, Task]) -> dict[str, Any]:
+    """Return those of some tasks whose prediction is a number."""
+    return {name: task for name, task in tasks.items() if task.reads == "number"}
+
+
+def to_array(values: Any) -> NDArray[Any]:
+    """Return values as an array of their own dtype, of objects where they differ or are missing."""
+    if isinstance(values, np.ndarray):
+        return values
+    values = list(values)
+    kinds = {type(value) for value in values}
+    return np.array(values, dtype=None if len(kinds) == 1 else object)
+
+
+def check_varied(name: str, names: list[Any]) -> None:
+    """Raise where there are fewer than two different values to tell apart."""
+    if len(names) < 2:
+        got = f'only "{names[0]}"' if names else "only empty cells"
+        rule = "name two classes or more in the training data"
+        raise InputError(f'"{name}"', rule, got, "Leave it out.")
