@@ -14,6 +14,7 @@ from PIL import ExifTags, Image, ImageOps, UnidentifiedImageError
 
 from .._core.checks import check_integer, check_no_pipe
 from .._core.errors import InputError, arg
+from .image_bounds import check_content, check_opened
 
 Pixels: TypeAlias = NDArray[np.uint8]
 Box: TypeAlias = Callable[
@@ -110,12 +111,15 @@ class CorruptImageError(InputError):
 
 def open_image(source: Path | bytes) -> Image.Image:
     """Open an image of one of the formats we read, whatever its name says; every image goes through
-    here.
+    here. One that would take minutes to decode raises ValueError.
     """
-    if isinstance(source, bytes):
-        return Image.open(io.BytesIO(source), formats=FORMATS)
-    check_no_pipe(source)
-    return Image.open(source, formats=FORMATS)
+    if isinstance(source, Path):
+        check_no_pipe(source)
+        source = source.read_bytes()
+    check_content(source)
+    image = Image.open(io.BytesIO(source), formats=FORMATS)
+    check_opened(image)
+    return image
 
 
 def decode(
