@@ -1,6 +1,7 @@
 import io
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from hyperproto.data import ImagePreprocessing
 from hyperproto.data.image_files import ImageFiles, find_corrupt
 from hyperproto.runtime.images import EXTENSIONS, CorruptImageError
 from hyperproto.runtime.images import decode as decode_channels_last
+from tests.attack import images as hostile
 
 RGB = ImagePreprocessing(size=16)
 GREY = ImagePreprocessing(size=16, mean=(0.5,), std=(0.5,))
@@ -212,6 +214,37 @@ def test_an_image_is_read_by_its_content_among_the_formats_of_our_extensions(tmp
     ramp().save(tmp_path / "a.jpg", format="TGA")
     with pytest.raises(CorruptImageError, match="a file of no known format"):
         decode(tmp_path / "a.jpg", RGB)
+
+
+@pytest.mark.parametrize("trick", hostile.HOSTILE)
+def test_a_file_that_takes_minutes_to_decode_is_refused_at_once(tmp_path, trick):
+    (tmp_path / "a.png").write_bytes(hostile.HOSTILE[trick]())
+    started = time.process_time()
+    with pytest.raises(CorruptImageError, match="a file that cannot be decoded"):
+        decode(tmp_path / "a.png", RGB)
+    assert list(find_corrupt(ImageFiles([tmp_path / "a.png"]))) == [0]
+    assert time.process_time() - started < 2
+
+
+ALMOST = {
+    "scans": lambda: hostile.jpeg_of_scans(90, side=64),
+    "comments": lambda: hostile.ppm_of_comments(32_000),
+    "strips": lambda: hostile.tiff_of_strips(64),
+    "chunks": lambda: hostile.png_of_chunks(9_990),
+}
+
+
+@pytest.mark.parametrize("trick", ALMOST)
+def test_a_file_with_almost_as_many_parts_as_are_refused_is_decoded(tmp_path, trick):
+    (tmp_path / "a.png").write_bytes(ALMOST[trick]())
+    assert decode(tmp_path / "a.png", RGB).shape == (3, 16, 16)
+
+
+def test_bytes_behind_a_photograph_are_not_taken_for_scans(tmp_path):
+    video = np.random.default_rng(0).bytes(2**23)  # 128 times the two bytes of a marker
+    assert video.count(b"\xff\xda") > 100
+    (tmp_path / "a.jpg").write_bytes(encoded("jpeg") + video)
+    assert decode(tmp_path / "a.jpg", RGB).shape == (3, 16, 16)
 
 
 def test_images_are_opened_in_one_place_only():

@@ -25,8 +25,8 @@ INFER = "/v2/models/pets/infer"
 
 
 def client_of(folder, **options):
-    predictor = Predictor(folder, threads=1, most_pixels=options.pop("most_pixels", 2**20))
-    limits = ServeOptions(**{"most_bytes": 2**18, "timeout": 10.0} | options)
+    predictor = Predictor(folder, threads=1)
+    limits = ServeOptions(**{"most_bytes": 2**18, "most_pixels": 2**20, "timeout": 10.0} | options)
     client = TestClient(make_app(predictor, "pets", limits), raise_server_exceptions=False)
     client.predictor = predictor
     return client

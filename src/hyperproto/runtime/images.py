@@ -3,6 +3,7 @@ scale, cut out.
 """
 
 import io
+import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from PIL import ExifTags, Image, ImageOps, UnidentifiedImageError
 
 from .._core.checks import check_integer, check_no_pipe
 from .._core.errors import InputError, arg
+from .image_bounds import check_content, check_opened
 
 Pixels: TypeAlias = NDArray[np.uint8]
 Box: TypeAlias = Callable[
@@ -108,14 +110,33 @@ class CorruptImageError(InputError):
     """A file that should be an image and cannot be decoded; ``got`` says what it is."""
 
 
+@dataclass
+class Allowance:
+    """How many pixels an image may have, and those of a request that are still to come."""
+
+    each: int
+    together: float = math.inf
+
+    def take(self, about: str, width: int, height: int) -> None:
+        """Count an image, or refuse it."""
+        if width * height > self.each:
+            raise InputError(about, f"have at most {self.each:,} pixels", f"{width} x {height}")
+        self.together -= width * height
+        if self.together < 0:
+            raise InputError("The images of a request", "have fewer pixels together", "more")
+
+
 def open_image(source: Path | bytes) -> Image.Image:
     """Open an image of one of the formats we read, whatever its name says; every image goes through
-    here.
+    here. One that would take minutes to decode raises ValueError.
     """
-    if isinstance(source, bytes):
-        return Image.open(io.BytesIO(source), formats=FORMATS)
-    check_no_pipe(source)
-    return Image.open(source, formats=FORMATS)
+    if isinstance(source, Path):
+        check_no_pipe(source)
+        source = source.read_bytes()
+    check_content(source)
+    image = Image.open(io.BytesIO(source), formats=FORMATS)
+    check_opened(image)
+    return image
 
 
 def decode(
@@ -123,24 +144,22 @@ def decode(
     preprocessing: ImagePreprocessing,
     box: Box | None = None,
     *,
-    most_pixels: int | None = None,
+    allowed: Allowance | None = None,
 ) -> Pixels:
     """Read an image, turn it upright, scale its shorter side to ``stored_side`` and keep the middle
     square.
 
     Or scale the part that ``box`` chooses to ``size``. Transparent parts become white, 16 bits
-    become 8. Images of more than ``most_pixels`` are refused before they are decoded. Returns
-    uint8, shape (side, side, channels).
+    become 8. Images of more pixels than are ``allowed`` are refused before they are decoded.
+    Returns uint8, shape (side, side, channels).
     """
     about = "The image" if isinstance(source, bytes) else f'"{source}"'
     mode = "L" if preprocessing.channels == 1 else "RGB"
     side = preprocessing.stored_side if box is None else preprocessing.size
     try:
         with open_image(source) as image:
-            if most_pixels is not None and image.width * image.height > most_pixels:
-                raise InputError(
-                    about, f"have at most {most_pixels:,} pixels", f"{image.width} x {image.height}"
-                )
+            if allowed is not None:
+                allowed.take(about, image.width, image.height)
             if box is None:  # JPEG: decode at 1/2, 1/4 or 1/8 where that is still large enough
                 image.draft(mode, (side, side))
             image.load()

@@ -13,7 +13,7 @@ from safetensors import SafetensorError, safe_open
 from .._core.checks import check_integer, choose
 from .._core.errors import InputError, InputTypeError, arg, require
 from .conformal import Interval, Sets
-from .images import center, decode
+from .images import Allowance, center, decode
 from .model import GRAPH, PROTOTYPES, InputForm, Model, ModelError, TaskForm, read_model
 from .tables import SparseRows, frame_columns, is_frame
 
@@ -79,7 +79,7 @@ class Predictor:
         self.model, graph = read_model(folder)
         self._folder = Path(folder)
         self._session = _open(graph, self._folder, threads)
-        self._most_pixels = check_integer(most_pixels, "most_pixels", at_least=1)
+        self._allowed = Allowance(check_integer(most_pixels, "most_pixels", at_least=1))
         _check_graph(self._session, self.model, self._folder)
         self._labels = {
             task.name: _label_array(task.classes) for task in self.model.tasks if task.classes
@@ -318,7 +318,7 @@ class Predictor:
                 for item in items[start : start + IMAGES_AT_ONCE]
             )
             stored = np.stack(
-                [decode(source, form.images, most_pixels=self._most_pixels) for source in sources]
+                [decode(source, form.images, allowed=self._allowed) for source in sources]
             )
             yield np.ascontiguousarray(center(stored, form.images.size))
 

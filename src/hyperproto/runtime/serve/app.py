@@ -3,6 +3,7 @@
 import asyncio
 import math
 import os
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -20,10 +21,10 @@ from starlette.formparsers import MultiPartException
 
 from ..._core.errors import HyperprotoError, InputError
 from ..._version import __version__
-from ..images import CorruptImageError
 from ..predictor import AT_ONCE, Predictor
 from . import people, protocol
 from .batching import Batcher
+from .decoding import Decoders
 from .gate import Gate, Metrics, RefusedError
 from .options import ServeOptions
 
@@ -79,25 +80,34 @@ class _Work:
     def __init__(self, predictor: Predictor, limits: ServeOptions, metrics: Metrics) -> None:
         self.predictor, self.model = predictor, predictor.model
         self.batcher = Batcher(predictor, metrics.rows.observe)
-        self.pool = ThreadPoolExecutor(min(4, os.cpu_count() or 1), thread_name_prefix="requests")
+        threads = min(4, os.cpu_count() or 1)
+        self.pool = ThreadPoolExecutor(threads, thread_name_prefix="requests")
+        form = self.model.inputs.images
+        self.decoders = None if form is None else Decoders(form, limits.most_pixels, threads)
         widest = max(
             math.prod(self.model.inputs.shape), sum(len(task.classes) for task in self.model.tasks)
         )
         self.most_json = limits.most_json
         self.most_rows = max(1, min(limits.most_rows, AT_ONCE // widest))
 
-    async def apart(self, size: int, function: Callable[[], T]) -> T:
+    async def apart(self, size: int, function: Callable[[threading.Event], T]) -> T:
         """Call a function in another thread where it may take long, such that others are answered
-        meanwhile.
+        meanwhile. The event it is given is set when its answer is not waited for any more.
         """
-        if size <= SMALL and self.model.inputs.kind != "images":
-            return function()
-        return await asyncio.get_running_loop().run_in_executor(self.pool, function)
+        given_up = threading.Event()
+        if size <= SMALL and self.decoders is None:
+            return function(given_up)
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self.pool, function, given_up)
+        finally:
+            given_up.set()
 
-    def prepare(self, inputs: Any) -> Any:
+    def prepare(self, inputs: Any, given_up: threading.Event) -> Any:
         """Return inputs as ``model.onnx`` takes them."""
         if not len(inputs):
             raise InputError("The request", "have at least one input", "none")
+        if self.decoders is not None and isinstance(inputs, list):
+            inputs = self.decoders.decode(inputs, given_up)
         prepared = np.concatenate(list(self.predictor.prepare(inputs)))
         self.predictor.check_prepared(prepared)  # here, where it does not fail others of its batch
         return prepared
@@ -110,7 +120,7 @@ class _Work:
         """
         found = await self.batcher.run(prepared, parts)
         return await self.apart(
-            sum(values.nbytes for values in found.values()), lambda: write(found)
+            sum(values.nbytes for values in found.values()), lambda _: write(found)
         )
 
 
@@ -129,7 +139,7 @@ def _follow_protocol(app: FastAPI, gate: Gate, work: _Work, name: str) -> None:
             )
 
     routes = APIRouter(dependencies=[Depends(check_name)])
-    _add_health(app, routes, gate, name)
+    _add_health(app, routes, gate, work, name)
     _add_inference(routes, work, name)
     app.include_router(routes, prefix="/v2/models/{model_name}")
     checked = [Depends(check_version)]
@@ -138,8 +148,13 @@ def _follow_protocol(app: FastAPI, gate: Gate, work: _Work, name: str) -> None:
     )
 
 
-def _add_health(app: FastAPI, routes: APIRouter, gate: Gate, name: str) -> None:
+def _add_health(app: FastAPI, routes: APIRouter, gate: Gate, work: _Work, name: str) -> None:
     """Say what serves, whether it lives, and whether it and the model are ready."""
+
+    def readiness(**about: Any) -> JSONResponse:
+        late = work.decoders is not None and work.decoders.are_late
+        is_ready = not gate.stopping and not late
+        return JSONResponse({**about, "ready": is_ready}, 200 if is_ready else 503)
 
     @app.get("/v2")
     async def server() -> dict[str, Any]:
@@ -151,13 +166,11 @@ def _add_health(app: FastAPI, routes: APIRouter, gate: Gate, name: str) -> None:
 
     @app.get("/v2/health/ready")
     async def ready() -> JSONResponse:
-        return JSONResponse({"ready": not gate.stopping}, 503 if gate.stopping else 200)
+        return readiness()
 
     @routes.get("/ready")
     async def model_ready() -> JSONResponse:
-        return JSONResponse(
-            {"name": name, "ready": not gate.stopping}, 503 if gate.stopping else 200
-        )
+        return readiness(name=name)
 
 
 def _add_inference(routes: APIRouter, work: _Work, name: str) -> None:
@@ -191,16 +204,15 @@ def _add_inference(routes: APIRouter, work: _Work, name: str) -> None:
             raise RefusedError(415, f'A request must be application/json; got "{kind[:80]}".')
         body = await request.body()
 
-        def read() -> tuple[protocol.InferRequest, dict[str, bool], Any]:
+        def read(
+            given_up: threading.Event,
+        ) -> tuple[protocol.InferRequest, dict[str, bool], Any]:
             asked, binary = protocol.read_request(
                 body, inference_header_content_length, work.most_json
             )
             chosen = protocol.chosen_outputs(asked, known)
-            return (
-                asked,
-                chosen,
-                work.prepare(protocol.read_inputs(asked, binary, form, work.most_rows)),
-            )
+            inputs = protocol.read_inputs(asked, binary, form, work.most_rows)
+            return asked, chosen, work.prepare(inputs, given_up)
 
         asked, chosen, prepared = await work.apart(len(body), read)
         parts = list(dict.fromkeys(part for key in chosen for part in known[key].parts))
@@ -227,11 +239,11 @@ def _answer_people(app: FastAPI, work: _Work, name: str) -> None:
         if content_type.startswith("multipart/form-data") and form.kind == "images":
             body, content_type = await _file_of(request), ""
 
-        def read() -> tuple[Any, bool]:
+        def read(given_up: threading.Event) -> tuple[Any, bool]:
             inputs, single = people.read_inputs(
                 body, content_type, form, work.most_rows, work.most_json
             )
-            return work.prepare(inputs), single
+            return work.prepare(inputs, given_up), single
 
         prepared, single = await work.apart(len(body), read)
         write = partial(people.describe, work.predictor, top=top, sphere=sphere)
@@ -257,8 +269,6 @@ def _explain_mistakes(app: FastAPI) -> None:
 
     @app.exception_handler(HyperprotoError)
     async def mistaken(request: Request, error: HyperprotoError) -> Response:
-        if isinstance(error, CorruptImageError):  # whose advice is for training
-            error = InputError(error.argument, error.rule, error.got)
         sentence = str(error)
         cut = (
             sentence if len(sentence) <= LONGEST_SENTENCE else f"{sentence[:LONGEST_SENTENCE]} ..."

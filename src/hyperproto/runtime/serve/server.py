@@ -59,7 +59,7 @@ def serve(folder: str | Path, options: ServeOptions | None = None) -> None:
     )
     if not re.fullmatch(r"[\w.-]+", found):
         raise InputError("name", "be of letters, digits, and . _ -", repr(found))
-    predictor = Predictor(folder, threads=options.threads, most_pixels=options.most_pixels)
+    predictor = Predictor(folder, threads=options.threads)
     known = LOOPBACK | {other.lower() for other in options.hosts} if host in LOOPBACK else None
     gate = make_app(predictor, found, options, known)
     config = uvicorn.Config(
