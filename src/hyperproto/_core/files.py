@@ -7,7 +7,6 @@ next to it removes it.
 """
 
 import errno
-import filecmp
 import json
 import os
 import platform
@@ -307,10 +306,11 @@ def new_folder(
     path = as_path(path)
     if path.is_dir() and names_in(path) - {*except_for}:
         raise InputError(f'Folder "{path}"', "be new or empty", "one with files", advice)
-    return _make_folder(path)
+    return make_folder(path)
 
 
-def _make_folder(path: Path) -> Path:
+def make_folder(path: Path) -> Path:
+    """Create a folder that may be there; raise where it cannot be written to."""
     if path.exists() and not path.is_dir():
         raise InputError(f'"{path}"', "be a folder", "a file", "Choose another name.")
     try:
@@ -356,8 +356,7 @@ def filling(
     Parameters
     ----------
     folder : path
-        Must be new or empty, or hold only what may be replaced; after a kill also exactly what the
-        block writes.
+        Must be new or empty, or hold only what may be replaced.
     closing : str
         The file that makes a folder whole for readers that know nothing of this: it goes first and
         comes last.
@@ -367,24 +366,19 @@ def filling(
     """
     folder = as_path(folder)
     made = not folder.exists()
-    _make_folder(folder)
+    make_folder(folder)
     with owning(folder), explaining(folder):
-        was_killed = _install(folder, closing)
-        present = names_in(folder)
-        known = {*names_of(folder / closing)} if (folder / closing).is_file() else set()
-        may_replace = present <= known
-        if not (may_replace or was_killed):
-            new_folder(folder)
+        _finish_filling(folder, closing)
+        former = {*names_of(folder / closing)} if (folder / closing).is_file() else set()
+        new_folder(folder, except_for=former)
         place = folder / UNFINISHED
         try:
             place.mkdir()
             yield place
-            if not may_replace and not _same_files(place, folder, present):
-                new_folder(folder, except_for=[UNFINISHED])
             for path in [*place.iterdir(), place]:
                 _sync(path)
             (place / FORMER).mkdir()
-            for name in present:
+            for name in former & names_in(folder):
                 (place / FORMER / name).touch()
         except BaseException:
             shutil.rmtree(place, ignore_errors=True)
@@ -393,7 +387,7 @@ def filling(
                     folder.rmdir()
             raise
         place.rename(folder / WHOLE)
-        _install(folder, closing)
+        _finish_filling(folder, closing)
 
 
 def whole(folder: str | Path) -> Path:
@@ -402,11 +396,9 @@ def whole(folder: str | Path) -> Path:
     return folder / WHOLE if (folder / WHOLE).is_dir() else folder
 
 
-def _install(folder: Path, closing: str) -> bool:
-    """Let new files take the places of the former; return whether there was anything to do."""
+def _finish_filling(folder: Path, closing: str) -> None:
+    """Let files that are whole take the places of the former ones; drop those that are not."""
     place, waiting = folder / UNFINISHED, folder / WHOLE
-    if not (place.exists() or waiting.exists()):
-        return False
     if waiting.is_dir():
         _sync(folder)
         former = os.listdir(waiting / FORMER)
@@ -417,12 +409,6 @@ def _install(folder: Path, closing: str) -> bool:
             with replacing(folder / name) as temporary:
                 shutil.copyfile(waiting / name, temporary)
         waiting.rename(place)
-    remove_leftovers(folder)
-    shutil.rmtree(place)
-    return True
-
-
-def _same_files(first: Path, second: Path, names: set[str]) -> bool:
-    return names_in(first) == names and not any(
-        filecmp.cmpfiles(first, second, names, shallow=False)[1:]
-    )
+    if place.is_dir():
+        remove_leftovers(folder)
+        shutil.rmtree(place)

@@ -6,6 +6,7 @@ epoch so far, and the history.
 """
 
 import json
+import zlib
 from dataclasses import dataclass
 from numbers import Real
 from pathlib import Path
@@ -114,7 +115,8 @@ class Checkpoint:
 
     def save(self, path: Path) -> None:
         """Write it."""
-        write_tensors(path, self.tensors, state=json.dumps(self.state))
+        state = {"checksum": _checksum(self.tensors, self.state), **self.state}
+        write_tensors(path, self.tensors, state=json.dumps(state))
 
 
 @dataclass(frozen=True)
@@ -273,5 +275,17 @@ def read_checkpoint(path: Path) -> Checkpoint:
         raise InputError(
             f'"{path}"', f"be a checkpoint of format {FORMAT}", found or "a file without a format"
         )
+    if state.pop("checksum", None) != _checksum(tensors, state):
+        advice = "Its disk or a copy may have damaged it."
+        raise InputError(f'"{path}"', "have the bytes it was written with", "others", advice)
     read_plain(Header, state, f'"{path}"')
     return Checkpoint(tensors, state)
+
+
+def _checksum(tensors: dict[str, Tensor], state: dict[str, Any]) -> int:
+    """Return a number that changes with any byte; it is to find damage, not to stop a forger."""
+    number = zlib.crc32(json.dumps(state, sort_keys=True).encode())
+    for name in sorted(tensors):
+        data = tensors[name].contiguous().reshape(-1).view(torch.uint8).numpy()
+        number = zlib.crc32(data, zlib.crc32(name.encode(), number))
+    return number

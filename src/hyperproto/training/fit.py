@@ -29,9 +29,9 @@ from hyperproto.data.preprocessing import Standardizer, is_sparse
 from hyperproto.defaults import SCHEDULE, InputKind, choose_rate, choose_steps, choose_weight_decay
 from hyperproto.spaces import Classes, CompositeSpace, OutputSpace, Range, Sphere, TaskSpace
 from hyperproto.spaces.tasks import BALANCED
-from hyperproto.spec import ResolvedSettings, RunSpec, TrainSettings
+from hyperproto.spec import ResolvedSettings, TrainSettings
 from hyperproto.training.distributed import GracefulShutdown, accelerator_for, move
-from hyperproto.training.folder import RunFolder
+from hyperproto.training.folder import RunFolder, saying_what_is_safe
 from hyperproto.training.loop import Callback, EpochLog, Loop
 from hyperproto.training.optimizer import (
     MakeOptimizer,
@@ -57,7 +57,6 @@ def fit(
     callbacks: Sequence[Callback] = (),
     checkpoint_seconds: float = 300.0,
     preprocessing: Any = None,
-    spec: RunSpec | None = None,
     progress: bool | Literal["lines"] | None = None,
     **keywords: Any,
 ) -> Run:
@@ -98,8 +97,6 @@ def fit(
         not depend on it.
     preprocessing : Preprocessing or dict, optional
         What is done to each input; stored with the run.
-    spec : RunSpec, optional
-        The description from which data, network and space were built; stored with the run.
     progress : bool or "lines", optional
         Whether to show a progress bar; by default where standard error is a terminal. "lines"
         prints one line per epoch where it is not.
@@ -131,6 +128,7 @@ def fit(
     with (
         accelerator_for(resolved.mixed_precision) as accelerator,
         torch.random.fork_rng(),
+        saying_what_is_safe(path),
         ExitStack() as opened,
     ):
         main, device = accelerator.is_main_process, accelerator.device
@@ -149,7 +147,7 @@ def fit(
             sizes = [None if data is None else _length(data) for data in (train_data, valid_data)]
             made["data"] = dict(zip(("train", "valid"), sizes, strict=True))
             made["preprocessing"] = getattr(preprocessing, "to_dict", lambda: preprocessing)()
-            made["spec"] = spec and spec.to_dict()
+            made["spec"] = None  # whoever writes the folder knows
             config = describe_run(network, space, settings=resolved.to_dict(), **made)
             store = folder if isinstance(folder, RunFolder) else RunFolder(path)
             opened.callback(store.close)
