@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 import torch
-from accelerate import Accelerator
 
 import hyperproto as hp
 import hyperproto.spaces as spaces
@@ -76,9 +75,8 @@ def main(path: str, reduction: str) -> None:
         2 if torch.distributed.is_torchelastic_launched() else 1
     )  # each process in parts, against one whole batch
     run = hp.fit(network, space, data, valid=data, accumulate=parts, **settings)
-    assert Accelerator().num_processes == int(
-        os.environ.get("WORLD_SIZE", "1")
-    )  # they did work together
+    # they did work together
+    assert distributed.Machine.here().processes == int(os.environ.get("WORLD_SIZE", "1"))
     few = hp.evaluate(
         network, space, (data.inputs[:1], {k: v[:1] for k, v in data.targets.items()})
     )

@@ -9,7 +9,6 @@ from os import PathLike
 from typing import Any, Literal
 
 import torch
-from accelerate import Accelerator
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, default_collate
 
@@ -30,7 +29,7 @@ from hyperproto.defaults import SCHEDULE, InputKind, choose_rate, choose_steps, 
 from hyperproto.spaces import Classes, CompositeSpace, OutputSpace, Range, Sphere, TaskSpace
 from hyperproto.spaces.tasks import BALANCED
 from hyperproto.spec import ResolvedSettings, TrainSettings
-from hyperproto.training.distributed import GracefulShutdown, accelerator_for, move
+from hyperproto.training.distributed import GracefulShutdown, Machine, move
 from hyperproto.training.folder import RunFolder, saying_what_is_safe
 from hyperproto.training.loop import Callback, EpochLog, Loop
 from hyperproto.training.optimizer import (
@@ -125,18 +124,18 @@ def fit(
     path = None if folder is None else as_path(folder)
     given, example = _first_example(train_data, given, stored=path is not None)
     resolved = resolve_settings(given, space, _length(train_data), kind_of(example, preprocessing))
+    machine = Machine.here(resolved.mixed_precision)
+    main, device = machine.is_first, machine.device
     with (
-        accelerator_for(resolved.mixed_precision) as accelerator,
         torch.random.fork_rng(),
         saying_what_is_safe(path),
         ExitStack() as opened,
     ):
-        main, device = accelerator.is_main_process, accelerator.device
         network.to(device)
         space.to(device)
         z = _check_outputs(network, space, example, device)
         _check_monitor(resolved, space, z, restore_best=restore_best, has_valid=valid is not None)
-        min_rows = _check_batches(resolved, network, example, train_data, accelerator)
+        min_rows = _check_batches(resolved, network, example, train_data, machine)
         built = build_optimizer(optimizer, network, space, resolved)
         if optimizer is not None:
             resolved = replace(resolved, lr=float(built.param_groups[0]["lr"]))
@@ -156,7 +155,7 @@ def fit(
         loop = Loop(
             run,
             resolved,
-            accelerator,
+            machine,
             train_data,
             valid_data,
             built,
@@ -169,7 +168,7 @@ def fit(
         show = progress if main else False
         total = resolved.epochs * len(loop.batches)
         first = 0 if checkpoint is None else checkpoint.position[0]
-        shutdown = GracefulShutdown(checkpoint_seconds, accelerator, active=path is not None)
+        shutdown = GracefulShutdown(checkpoint_seconds, machine, active=path is not None)
         with (
             progress_bar("training", total, show=None if show == "lines" else show) as bar,
             shutdown,
@@ -338,12 +337,12 @@ def _check_batches(
     network: nn.Module,
     example: Any,
     data: AnyDataset,
-    accelerator: Accelerator,
+    machine: Machine,
 ) -> int:
     """Return how many examples each process must get in a step: 2 where the network cannot train on
     one, else 1.
     """
-    size, processes, n = settings.batch_size, accelerator.num_processes, _length(data)
+    size, processes, n = settings.batch_size, machine.processes, _length(data)
     fewest, last = min(size, n) // processes, n % size // processes
     part = (
         min(fewest, -(-size // (processes * settings.accumulate)))
@@ -354,7 +353,7 @@ def _check_batches(
     got = f"batch_size={size}, {started}, accumulate={settings.accumulate}, {n} examples"
     if fewest == 0:
         raise InputError("Each process", "get an example per step", got, "Start fewer processes.")
-    if (part > 1 and last != 1) or not _needs_two(network, move(example, accelerator.device)):
+    if (part > 1 and last != 1) or not _needs_two(network, move(example, machine.device)):
         return 1
     if part == 1:
         raise InputError(
