@@ -10,7 +10,6 @@ itself. A number then says nothing about how much room classes have, and neither
 """
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 import torch
@@ -18,7 +17,6 @@ from torch import Tensor
 
 from hyperproto._core.checks import check_directions, check_integer, check_output_width
 from hyperproto._core.errors import InputError, InputTypeError, arg
-from hyperproto._core.processes import from_first
 from hyperproto.codes.certificate import Certificate
 from hyperproto.defaults import NUMBER_AXES, UNFITTED_SCALE
 from hyperproto.losses import cosine_loss
@@ -57,10 +55,8 @@ class Sphere(TaskSpace):
                 heads[name] = PoleHead(asked, axes[name], int(dim))
                 continue
             size, placed = axes[name].stop - axes[name].start, asked.classes
-            if not isinstance(
-                placed, Prototypes
-            ):  # among several processes the first places, the others receive
-                placed = from_first(partial(place, placed, size, effort="fast", every_axis=True))
+            if not isinstance(placed, Prototypes):
+                placed = place(placed, size, effort="fast", every_axis=True)
             heads[name] = PrototypeHead(asked.with_loss_for(size), axes[name], placed)
         self.separate = bool(separate)
         options = {"separate": True} if separate else {}  # a CompositeSpace has no choice
