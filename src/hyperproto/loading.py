@@ -38,4 +38,4 @@ def load(folder: str | Path, **options: Any) -> Any:
 
 def is_estimator(folder: str | Path) -> bool:
     """Whether a folder holds an estimator that was saved."""
-    return (whole(folder, "estimator.json") / "estimator.json").is_file()
+    return (whole(folder) / "estimator.json").is_file()

@@ -4,13 +4,11 @@ them.
 
 import sys
 import threading
-import time
 
 import pytest
 import torch
 
 import hyperproto as hp
-from hyperproto.training import distributed, outputs
 
 
 @pytest.fixture
@@ -64,27 +62,3 @@ def test_threads_train_with_one_space(quick_switches):
     for thread in threads:
         thread.join()
     assert not failed, failed
-
-
-def test_threads_make_one_accelerator_at_a_time(monkeypatch):
-    inside, most = [], []
-
-    class Slow(distributed.Accelerator):
-        def __init__(self, **options):
-            inside.append(1)
-            most.append(len(inside))
-            time.sleep(0.05)
-            super().__init__(**options)
-            inside.pop()
-
-    monkeypatch.setattr(distributed, "Accelerator", Slow)
-    monkeypatch.setattr(outputs, "Accelerator", Slow)
-    data = torch.randn(30, 4), torch.arange(30) % 3
-    calls = [lambda: hp.fit(torch.nn.Linear(4, 2), hp.Space(2, hp.Classes(3)), data, epochs=1)] * 2
-    calls += [lambda: hp.evaluate(torch.nn.Linear(4, 2), hp.Space(2, hp.Classes(3)), data)] * 2
-    threads = [threading.Thread(target=call) for call in calls]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert most == [1] * 4

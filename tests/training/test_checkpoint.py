@@ -1,24 +1,19 @@
 """A moment of training as one file."""
 
-from types import SimpleNamespace
-
+import pytest
 import torch
 
+from hyperproto._core.errors import InputError
 from hyperproto.training.checkpoint import Checkpoint, TrainState, read_checkpoint
-from hyperproto.training.distributed import LossSum
+from hyperproto.training.distributed import LossSum, Machine
 from tests.training.conftest import make_network
 
 
 def make_parts(space, *, scaler=None, rank=0, seed=0):
     network = make_network(seed=seed)
     optimizer = torch.optim.SGD(network.parameters(), lr=0.1, momentum=0.9)
-    alone = {
-        "num_processes": 1,
-        "process_index": rank,
-        "is_main_process": True,
-        "device": torch.device("cpu"),
-    }
-    return TrainState(network, space, optimizer, SimpleNamespace(scaler=scaler, **alone), 0)
+    machine = Machine(torch.device("cpu"), rank, scaler=scaler)
+    return TrainState(network, space, optimizer, machine, 0)
 
 
 def step(parts):
@@ -48,6 +43,18 @@ def test_a_moment_comes_back_from_its_file(tmp_path, blob_space):
     assert moment.state["history"][0]["valid"]["mae"] != moment.state["history"][0]["valid"]["mae"]
 
 
+def test_a_checkpoint_with_one_other_byte_is_refused(tmp_path, blob_space):
+    path = tmp_path / "moment"
+    make_parts(blob_space).take(None, epoch=1, step=7, history=[]).save(path)
+    whole = path.read_bytes()
+    read_checkpoint(path)
+    for place in (len(whole) - 1, len(whole) - 100, whole.index(b'\\"step\\": 7') + 10):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+        with pytest.raises(InputError) as caught:
+            read_checkpoint(path)
+        assert caught.value.rule == "have the bytes it was written with"
+
+
 def test_momentum_lies_in_memory_as_its_parameter_does(blob_space):
     parts = make_parts(blob_space)
     parts.network[0] = torch.nn.Conv2d(3, 4, 3).to(memory_format=torch.channels_last)
@@ -65,7 +72,7 @@ def test_the_scale_of_half_precision_comes_back(blob_space):
         moment = parts.take(None, epoch=0, step=0, history=[])
         other = make_parts(blob_space, scaler=torch.amp.GradScaler("cpu", init_scale=2.0))
         other.restore(moment)
-    assert other.accelerator.scaler.state_dict()["scale"] == 1024.0
+    assert other.machine.scaler.state_dict()["scale"] == 1024.0
 
 
 def test_another_number_of_processes_shares_the_losses_and_gets_streams_of_its_own(blob_space):

@@ -9,9 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-import hyperproto as hp
 from tests.training import two_processes
-from tests.training.conftest import make_network
 
 ROOT = Path(__file__).parents[2]
 
@@ -44,14 +42,3 @@ def test_two_processes_learn_what_one_learns(tmp_path, reduction):
     for alone, together in zip(one["history"], two["history"], strict=True):
         assert together["valid"] == pytest.approx(alone["valid"], abs=1e-4)
         assert together["loss"] == pytest.approx(alone["loss"], rel=1e-4)
-
-
-def test_processes_that_accelerate_does_not_see_get_a_sentence(blobs, blob_space, monkeypatch):
-    from accelerate import Accelerator
-
-    Accelerator()  # somebody's own, of one process
-    monkeypatch.setenv("WORLD_SIZE", "4")
-    with pytest.raises(
-        ValueError, match="see all 4 processes that were started; got 1, so each would train alone"
-    ):
-        hp.fit(make_network(), blob_space, blobs, epochs=1)

@@ -29,7 +29,7 @@ from hyperproto.tasks import Classes, Range
 from hyperproto.training import build, read_run, resume_run, train
 from hyperproto.training.build import build_space, resolve_space
 from hyperproto.training.fit import resolve_settings
-from hyperproto.training.folder import RunFolder, run_started
+from hyperproto.training.folder import RunFolder
 from tests.data import layouts
 from tests.training.test_survival import contents
 
@@ -192,7 +192,7 @@ def test_a_run_cut_off_at_its_beginning_ends_in_the_same_bits(unbroken, tmp_path
     folder.mkdir()
     for name in BEGINNINGS[moment]:
         shutil.copy(unbroken[1] / name, folder)
-    (folder / ".hyperproto-x.part").write_text("{")
+    (folder / ".hyperproto-x.part").mkdir()
     torch.manual_seed(8)  # of no consequence
     resume_run(folder)
     assert contents(folder) == contents(unbroken[1])
@@ -305,7 +305,7 @@ def test_two_that_start_the_same_run_do_not_meet(tmp_path, resume):
             train(recipe, folder, resume=resume)
         refused.append(True)
 
-    with run_started(RunFolder(folder), recipe):  # its data are being read
+    with RunFolder(folder, recipe).started():  # its data are being read
         before = contents(folder)
         other = threading.Thread(target=start)
         other.start()

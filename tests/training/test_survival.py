@@ -15,6 +15,7 @@ from safetensors.torch import load_file
 
 import hyperproto as hp
 from hyperproto.training import DataSpec, RunSpec, read_run, rebuild
+from hyperproto.training.folder import RunFolder
 from tests.training.conftest import make_blobs, make_network
 from tests.training.lives import KINDS
 
@@ -169,7 +170,7 @@ def test_a_run_killed_at_its_start_is_started_again(tmp_path, monkeypatch):
         fit(tmp_path / "run")
     assert [path.name for path in (tmp_path / "run").iterdir()] == ["config.json"]
     monkeypatch.undo()
-    (tmp_path / "run" / ".hyperproto-abc.part").write_text("")
+    (tmp_path / "run" / ".hyperproto-abc.part").mkdir()
     (tmp_path / "run" / "prototypes.0.safetensors").write_text("cut short")
     with pytest.raises(ValueError, match="must be resumed as it was started"):
         fit(tmp_path / "run", resume=True, epochs=7)
@@ -180,7 +181,7 @@ def test_a_run_killed_at_its_start_is_started_again(tmp_path, monkeypatch):
 
 def test_a_run_killed_before_its_config_leaves_no_trouble(tmp_path):
     (tmp_path / "run").mkdir()
-    (tmp_path / "run" / ".hyperproto-abc.part").write_text("{")
+    (tmp_path / "run" / ".hyperproto-abc.part").mkdir()
     fit(tmp_path / "run", resume=True)
     fit(tmp_path / "whole")
     assert contents(tmp_path / "run") == contents(tmp_path / "whole")
@@ -313,7 +314,7 @@ def test_settings_space_and_network_of_a_run_are_what_resuming_needs(tmp_path, b
     """What ``hyperproto train --resume RUN`` does."""
     folder = tmp_path / "run"
     spec = RunSpec(data=DataSpec(reader="table", path="blobs.csv"))
-    fit(folder, spec=spec, preprocessing={"kind": "table", "mean": (1.0, 2.0)})
+    fit(RunFolder(folder, spec), preprocessing={"kind": "table", "mean": (1.0, 2.0)})
     record = read_run(folder)
     assert record.spec == spec
     assert record.preprocessing == {"kind": "table", "mean": [1.0, 2.0]}
@@ -327,10 +328,9 @@ def test_settings_space_and_network_of_a_run_are_what_resuming_needs(tmp_path, b
         space,
         blobs,
         valid=make_blobs(40, seed=1),
-        folder=folder,
+        folder=RunFolder(folder, record.spec),
         resume=True,
         preprocessing=record.preprocessing,
-        spec=record.spec,
         **record.settings,
     )
     assert contents(folder) == before

@@ -37,7 +37,7 @@ def fork(path: str, port: str) -> None:
         "WORLD_SIZE": "2",
         "MASTER_ADDR": "127.0.0.1",
         "MASTER_PORT": port,
-        "ACCELERATE_USE_CPU": "true",
+        "CUDA_VISIBLE_DEVICES": "",
     }
     assert hp.fit  # imports what training needs
     children = []

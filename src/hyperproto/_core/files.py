@@ -1,13 +1,12 @@
-"""Files written so that nothing already there is lost: in a temporary folder first, then renamed.
+"""Files written so that nothing already there is lost, whenever a process is killed.
 
-This module alone knows how files and folders are written, replaced, recognized as leftovers, and
-locked. A temporary folder is locked as long as it is in use, so one that can be locked is a
-leftover of a process that was killed; it is removed, with what a library may have put next to the
-file, when the next file is written to the folder it is in.
+A file is written beside its place, in a temporary folder, and renamed. A folder is written in a
+folder inside it, renamed, and copied from there. Temporary folders are locked while they are in
+use: one that can be locked was left by a process that was killed, and the next file that is written
+next to it removes it.
 """
 
 import errno
-import filecmp
 import json
 import os
 import platform
@@ -15,7 +14,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from importlib import metadata
 from pathlib import Path
 from typing import Any, TypeVar
@@ -26,14 +25,13 @@ from hyperproto._core.schema import read_plain
 from hyperproto._version import __version__
 
 PREFIX, SUFFIX = ".hyperproto-", ".part"  # of temporary folders
-LOCK, NEW = "lock", "new"  # files in them: flock on a folder would not reach other machines
-WAITING, FORMER = (
-    ".hyperproto-new",
-    "former",
-)  # folder of new files, and in it the closing file of the old ones
+NEW = "new"  # the file in them
+UNFINISHED, WHOLE = ".hyperproto-new", ".hyperproto-whole"  # folders of the files of a folder
+FORMER = "former"  # folder in them with the names of what they replace
 SHOWN = 60  # characters of a path that cannot be
 T = TypeVar("T")
 NamesOf = Callable[[Path], Collection[str]]
+NO_LOCKS = -1  # in place of a handle
 _locked: set[int] = set()  # handles by which this process holds locks
 
 
@@ -86,32 +84,29 @@ def _not_writable(what: str, error: OSError) -> InputError:
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[Path]:
-    """Give a temporary path in a folder next to ``path``; rename it to ``path`` once the block has
-    succeeded.
+    """Give a path to write a file to; rename it to ``path`` once the block has succeeded.
 
     A reader sees the old file or the new one, never half of either, and a failure leaves the old
-    one alone. Contents reach the disk before the new name does, and the name before this returns,
-    so a power cut is no exception. What a killed process left in the folder is removed on the way.
+    one alone.
     """
     path = Path(path)
     check_can_write(path)
     with explaining(path):
         remove_leftovers(path.parent)
-        temporary, handle = _new_temporary(path.parent)
+        # a folder, since safetensors leaves files of its own beside one that it is killed writing
+        place, handle = _new_temporary(path.parent)
+        temporary = place / NEW
         try:
+            temporary.touch()
+            mode = temporary.stat().st_mode  # safetensors makes private files; these are ordinary
             yield temporary
-            with temporary.open("rb") as written:
-                os.fsync(written.fileno())
-            mask = os.umask(0)
-            os.umask(mask)
-            temporary.chmod(
-                0o666 & ~mask
-            )  # safetensors makes private files; these are ordinary ones
+            temporary.chmod(mode)
+            _sync(temporary)  # or the new name could outlive a power cut that its contents do not
             temporary.replace(path)
-            _sync_folder(path.parent)
+            _sync(path.parent)
         finally:
+            shutil.rmtree(place, ignore_errors=True)
             _release(handle)
-            shutil.rmtree(temporary.parent, ignore_errors=True)
 
 
 @contextmanager
@@ -139,74 +134,59 @@ def explaining(path: Path) -> Iterator[None]:
 
 
 def _new_temporary(folder: Path) -> tuple[Path, int]:
-    """Return the path of a file to write in a new folder that is locked, so that nobody takes it
-    for a leftover.
-    """
+    """Return a new folder, and a handle that locks it."""
     while True:
         place = Path(tempfile.mkdtemp(prefix=PREFIX, suffix=SUFFIX, dir=folder))
-        with suppress(FileNotFoundError):
-            handle = os.open(place / LOCK, os.O_RDWR | os.O_CREAT)
-            if _lock(handle) is not False and (place / LOCK).exists():
-                return place / NEW, handle
-            _release(handle)  # another process was faster, and has removed it
+        with suppress(BlockingIOError, FileNotFoundError):  # taken for a leftover, and removed
+            return place, _lock(place)
 
 
 def remove_leftovers(folder: Path) -> None:
     """Remove the temporary folders whose process is gone."""
-    for path in _temporary(folder):
+    for path in filter(_is_temporary, folder.glob(f"{PREFIX}*{SUFFIX}")):
         with suppress(OSError):
-            handle = os.open(path / LOCK if path.is_dir() else path, os.O_RDWR | os.O_CREAT)
-            try:
-                if _lock(handle):
-                    shutil.rmtree(path) if path.is_dir() else path.unlink()
-            finally:
-                _release(handle)
+            handle = _lock(path)
+            if handle != NO_LOCKS:
+                shutil.rmtree(path, ignore_errors=True)
+            _release(handle)
 
 
-def _temporary(folder: Path) -> list[Path]:
-    """Return our temporary folders, and temporary files of versions that had none."""
-    named = [path for path in folder.glob(f"{PREFIX}*{SUFFIX}") if not path.is_symlink()]
-    return [path for path in named if path.is_file() or (path.is_dir() and _is_ours(path))]
-
-
-def _is_ours(place: Path) -> bool:
-    """Whether a folder has nothing but what is written to temporary ones, and what safetensors
-    leaves there.
-    """
-    with suppress(FileNotFoundError):  # another process may remove it
-        return all(
-            path.name in (LOCK, NEW) or path.name.startswith(".tmp") for path in place.iterdir()
-        )
-    return True
-
-
-def _open_folder(path: Path) -> int:
-    """Return a handle of a folder, or -1 on Windows, which has none."""
+def _is_temporary(path: Path) -> bool:
+    """Whether a path is a temporary folder of ours; one of somebody else holds other files."""
+    if path.is_symlink() or not (path.name.startswith(PREFIX) and path.name.endswith(SUFFIX)):
+        return False
     try:
-        return os.open(path, os.O_RDONLY)
-    except PermissionError:
-        return -1
+        return all(name == NEW or name.startswith(".tmp") for name in os.listdir(path))
+    except OSError as error:
+        return error.errno == errno.ENOENT  # removed at this moment
 
 
-def _lock(handle: int) -> bool | None:
-    """Whether what a handle is open on is now locked by it, until :func:`_release`; None where
-    there are no locks.
+def _lock(folder: Path) -> int:
+    """Return a handle that locks a folder until it is released, or the process is gone.
+
+    Raise BlockingIOError where another handle does.
     """
     try:
         import fcntl  # which Windows has not
-
+    except ImportError:
+        return NO_LOCKS
+    handle = os.open(folder, os.O_RDONLY)
+    try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except (ImportError, OSError, ValueError):
-        return None
+        if not os.path.samefile(folder, handle):  # removed before it was locked, and made again
+            raise BlockingIOError
+    except OSError as error:
+        os.close(handle)
+        if isinstance(error, BlockingIOError | FileNotFoundError):
+            raise
+        return NO_LOCKS  # of a network drive
     _locked.add(handle)
-    return True
+    return handle
 
 
 def _release(handle: int) -> None:
-    _locked.discard(handle)
-    with suppress(OSError):
+    if handle in _locked:
+        _locked.discard(handle)
         os.close(handle)
 
 
@@ -219,12 +199,15 @@ if hasattr(os, "register_at_fork"):  # a child must not keep others out when its
     os.register_at_fork(after_in_child=_release_all)
 
 
-def _sync_folder(path: Path) -> None:
-    """Write a new name to disk; some systems cannot open a folder, and need not."""
-    handle = _open_folder(path)
-    with suppress(OSError):
-        os.fsync(handle)
-    _release(handle)
+def _sync(path: Path) -> None:
+    """Have the contents of a file, or the names in a folder, reach the disk."""
+    # some systems cannot open a folder, or not sync it
+    with suppress(OSError) if path.is_dir() else nullcontext():
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 def write_json(path: str | Path, value: Any) -> None:
@@ -321,10 +304,15 @@ def new_folder(
     leftovers of ours.
     """
     path = as_path(path)
-    if path.exists() and not path.is_dir():
-        raise InputError(f'"{path}"', "be a folder", "a file", "Choose another name.")
     if path.is_dir() and names_in(path) - {*except_for}:
         raise InputError(f'Folder "{path}"', "be new or empty", "one with files", advice)
+    return make_folder(path)
+
+
+def make_folder(path: Path) -> Path:
+    """Create a folder that may be there; raise where it cannot be written to."""
+    if path.exists() and not path.is_dir():
+        raise InputError(f'"{path}"', "be a folder", "a file", "Choose another name.")
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -335,7 +323,7 @@ def new_folder(
 
 def names_in(folder: Path) -> set[str]:
     """Return the names of what is in a folder, without leftovers of ours."""
-    return {path.name for path in folder.iterdir()} - {path.name for path in _temporary(folder)}
+    return {path.name for path in folder.iterdir() if not _is_temporary(path)}
 
 
 @contextmanager
@@ -343,17 +331,13 @@ def owning(folder: Path) -> Iterator[None]:
     """Keep other processes and threads from writing to a folder while the block lasts, where the
     system has locks.
     """
-    handle = _open_folder(folder)
     try:
-        # one that another process removed after it was opened here can be locked, too
-        if _lock(handle) is False or (
-            handle >= 0 and not (folder.exists() and os.path.samefile(folder, handle))
-        ):
-            rule, advice = (
-                "be used by one process at a time",
-                "Wait until the other has ended, or choose another.",
-            )
-            raise InputError(f'Folder "{folder}"', rule, "one that another is writing to", advice)
+        handle = _lock(folder)
+    except (BlockingIOError, FileNotFoundError):
+        rule, got = "be used by one process at a time", "one that another is writing to"
+        advice = "Wait until the other has ended, or choose another."
+        raise InputError(f'Folder "{folder}"', rule, got, advice) from None
+    try:
         yield
     finally:
         _release(handle)
@@ -363,81 +347,68 @@ def owning(folder: Path) -> Iterator[None]:
 def filling(
     folder: str | Path, closing: str, names_of: NamesOf = lambda path: ()
 ) -> Iterator[Path]:
-    """Give an empty folder to write files into; all of them appear in ``folder`` once the block has
-    succeeded.
+    """Give a folder to write files into; all of them are in ``folder`` once the block has succeeded.
 
-    The file ``closing`` makes a folder whole. New files wait in a folder inside this one; then the
-    old closing file goes, the other old files go, the new ones come, and the new closing file comes
-    last: at any moment either the old files or the new ones are whole, and :func:`whole` tells
-    where. A call that was killed is completed, or undone, by the next one.
+    The new files are written in a temporary folder inside this one, which is then renamed: by that
+    step they replace the old ones, and :func:`whole` tells readers where they are. Copying them to
+    their places can be repeated, and is by the next call if this one is killed.
 
     Parameters
     ----------
     folder : path
-        Must be new or empty, or hold only what may be replaced, or exactly what the block writes,
-        after a kill.
+        Must be new or empty, or hold only what may be replaced.
     closing : str
+        The file that makes a folder whole for readers that know nothing of this: it goes first and
+        comes last.
     names_of : callable, optional
         Given the path of a closing file, the names of all files that came with it and may be
         replaced.
     """
     folder = as_path(folder)
     made = not folder.exists()
-    new_folder(folder, except_for=names_in(folder) if folder.is_dir() else ())
-    waiting = folder / WAITING
+    make_folder(folder)
     with owning(folder), explaining(folder):
-        was_killed = waiting.is_dir()
-        if was_killed:
-            _install(waiting, closing, names_of)
-        present = names_in(folder)
-        allowed = (
-            present <= {*names_of(folder / closing)}
-            if (folder / closing).is_file()
-            else not present
-        )
-        if not allowed and not was_killed:
-            new_folder(folder)
+        _finish_filling(folder, closing)
+        former = {*names_of(folder / closing)} if (folder / closing).is_file() else set()
+        new_folder(folder, except_for=former)
+        place = folder / UNFINISHED
         try:
-            waiting.mkdir()
-            yield waiting
-            if not allowed and not _same_files(waiting, folder, present):
-                new_folder(folder, except_for=[WAITING])
+            place.mkdir()
+            yield place
+            for path in [*place.iterdir(), place]:
+                _sync(path)
+            (place / FORMER).mkdir()
+            for name in former & names_in(folder):
+                (place / FORMER / name).touch()
         except BaseException:
-            shutil.rmtree(waiting, ignore_errors=True)
+            shutil.rmtree(place, ignore_errors=True)
             if made:
                 with suppress(OSError):
                     folder.rmdir()
             raise
-        if allowed and present:
-            (folder / closing).replace(waiting / FORMER)
-        _install(waiting, closing, names_of)
+        place.rename(folder / WHOLE)
+        _finish_filling(folder, closing)
 
 
-def whole(folder: str | Path, closing: str) -> Path:
-    """Return where the files of a folder are that :func:`filling` wrote, and may have been killed
-    before its end.
-    """
+def whole(folder: str | Path) -> Path:
+    """Return where the files of a folder are that :func:`filling` wrote, and may not have finished."""
     folder = as_path(folder)
-    waits = (folder / WAITING / closing).is_file() and not (folder / closing).exists()
-    return folder / WAITING if waits else folder
+    return folder / WHOLE if (folder / WHOLE).is_dir() else folder
 
 
-def _install(waiting: Path, closing: str, names_of: NamesOf) -> None:
-    """Let new files take their places where they are whole and nothing else is; then remove the
-    folder of them.
-    """
-    folder = waiting.parent
-    if whole(folder, closing) == waiting:
-        for name in names_of(waiting / FORMER) if (waiting / FORMER).is_file() else ():
+def _finish_filling(folder: Path, closing: str) -> None:
+    """Let files that are whole take the places of the former ones; drop those that are not."""
+    place, waiting = folder / UNFINISHED, folder / WHOLE
+    if waiting.is_dir():
+        _sync(folder)
+        former = os.listdir(waiting / FORMER)
+        for name in sorted(former, key=lambda name: name != closing):
             (folder / name).unlink(missing_ok=True)
-        for name in sorted(names_in(waiting) - {FORMER}, key=lambda name: name == closing):
+        new = names_in(waiting) - {FORMER}
+        for name in sorted(new, key=lambda name: name == closing):
             with replacing(folder / name) as temporary:
                 shutil.copyfile(waiting / name, temporary)
-    remove_leftovers(folder)
-    shutil.rmtree(waiting)
-
-
-def _same_files(first: Path, second: Path, names: set[str]) -> bool:
-    return names_in(first) == names and not any(
-        filecmp.cmpfiles(first, second, names, shallow=False)[1:]
-    )
+        waiting.rename(place)
+    if place.is_dir():
+        remove_leftovers(folder)
+        shutil.rmtree(place)

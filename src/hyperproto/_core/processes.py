@@ -10,9 +10,10 @@ import signal
 import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from hyperproto._core.errors import InputError
+if TYPE_CHECKING:
+    import torch
 
 T = TypeVar("T")
 Task: TypeAlias = tuple[Callable[..., Any], tuple[Any, ...]]  # a function and its arguments
@@ -32,22 +33,33 @@ def derive_seed(seed: int, *keys: int | str) -> int:
 
 
 def join_process_group() -> None:
-    """Join the group of processes, where there are several and it has not happened yet.
-
-    By default, Accelerate treats each process without a graphics card as the only one.
-    """
-    if _started() == 1:
+    """Join the group of processes, where there are several and it has not happened yet."""
+    if started_processes() == 1:
         return
     import torch
 
     # its defaults keep the group that is there when it is imported: before there is one
     import torch.distributed.nn
-    from accelerate import PartialState
-    from accelerate.utils import is_xpu_available
 
-    if not PartialState._shared_state:
-        PartialState(cpu=not (torch.cuda.is_available() or is_xpu_available()))
+    if not torch.distributed.is_initialized():
+        device = own_device()
+        if device.index is not None:
+            torch.accelerator.set_device_index(device.index)
+        torch.distributed.init_process_group()
         atexit.register(_leave)
+
+
+def own_device() -> "torch.device":
+    """Return where this process computes: a device that torch finds, each process on one of its
+    own, or the CPU.
+    """
+    import torch
+
+    found = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else None
+    alone = started_processes() == 1
+    if found is None or (found.type == "mps" and not alone):  # on which processes cannot meet
+        return torch.device("cpu")
+    return found if alone else torch.device(found.type, int(os.environ.get("LOCAL_RANK", "0")))
 
 
 def is_first() -> bool:
@@ -132,19 +144,6 @@ def _blocked_interrupts() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def check_joined(processes: int) -> None:
-    """Raise where Accelerate was set up, by somebody else, to see fewer processes than were
-    started.
-    """
-    if processes != _started():
-        raise InputError(
-            "Accelerate",
-            f"see all {_started()} processes that were started",
-            f"{processes}, so each would train alone",
-            "Without a graphics card, create your Accelerator with cpu=True.",
-        )
-
-
 def _leave() -> None:
     """Leave the group; a process that just ends may abort, and torchrun then
     counts it as failed.
@@ -156,5 +155,6 @@ def _leave() -> None:
         torch.distributed.destroy_process_group()
 
 
-def _started() -> int:
+def started_processes() -> int:
+    """Return how many processes were started to work together, by ``torchrun`` and its like."""
     return int(os.environ.get("WORLD_SIZE", "1"))

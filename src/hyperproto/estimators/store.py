@@ -169,7 +169,7 @@ def load_estimator(folder: str | Path) -> Any:
     )
 
     kinds = HypersphericalClassifier, HypersphericalRegressor, HypersphericalMultiTask
-    folder = whole(folder, CLOSING)
+    folder = whole(folder)
     stored = read_json(folder / CLOSING)
     version = stored.get("format") if isinstance(stored, dict) else None
     if version != FORMAT:

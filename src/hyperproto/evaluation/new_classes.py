@@ -31,6 +31,7 @@ from hyperproto.sphere import normalize
 from hyperproto.tasks import MISSING
 from hyperproto.training import Run, fit, read_run
 from hyperproto.training.fit import kind_of
+from hyperproto.training.folder import RunFolder
 from hyperproto.training.outputs import stack_outputs
 
 MOST_COSINE, PUSH_STEPS = (
@@ -237,14 +238,15 @@ def _train(model: Run, changed: Run, data: Split, settings: dict[str, Any]) -> R
     is resumed.
     """
     options = choose_new_class_settings(len(data), kind_of(data.inputs)) | settings
+    spec = None
     if model.folder is not None:
         record = read_run(model.folder)
-        options |= {"preprocessing": record.preprocessing, "spec": record.spec}
-    folder, pair = changed.folder, (data.inputs, changed.space.in_user_form(data.targets))
-    cut_off = folder is not None and not (folder / NEW_CLASSES).is_file()  # or not started
-    return fit(
-        copy.deepcopy(model.network), changed.space, pair, folder=folder, resume=cut_off, **options
-    )
+        options["preprocessing"], spec = record.preprocessing, record.spec
+    pair = (data.inputs, changed.space.in_user_form(data.targets))
+    if changed.folder is not None:
+        cut_off = not (changed.folder / NEW_CLASSES).is_file()  # or not started
+        options |= {"folder": RunFolder(changed.folder, spec), "resume": cut_off}
+    return fit(copy.deepcopy(model.network), changed.space, pair, **options)
 
 
 @torch.no_grad()

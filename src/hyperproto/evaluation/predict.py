@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import torch
-from accelerate import Accelerator
 from torch import Tensor, nn
 
 from hyperproto._core.checks import check_integer, names_or_numbers
 from hyperproto._core.errors import InputError
 from hyperproto._core.files import as_path
+from hyperproto._core.processes import own_device
 from hyperproto.data import ImageData
 from hyperproto.defaults import INFERENCE_BATCH_SIZE
 from hyperproto.evaluation.confidence import Confidence, TaskCalibration
@@ -66,7 +66,7 @@ def collect_outputs(
 
     Arguments are those of :func:`~hyperproto.training.outputs.network_outputs`.
     """
-    device = Accelerator().device
+    device = own_device()
     space.to(device)
     outputs: list[Tensor] = []
     targets: dict[str, list[Tensor]] = {}

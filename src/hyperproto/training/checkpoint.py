@@ -6,14 +6,13 @@ epoch so far, and the history.
 """
 
 import json
+import zlib
 from dataclasses import dataclass
 from numbers import Real
 from pathlib import Path
 from typing import Any
 
 import torch
-from accelerate import Accelerator
-from accelerate.utils import gather_object
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
@@ -24,7 +23,7 @@ from hyperproto._core.files import replacing
 from hyperproto._core.processes import derive_seed
 from hyperproto._core.schema import read_plain
 from hyperproto.spaces import OutputSpace, Sphere
-from hyperproto.training.distributed import LossSum
+from hyperproto.training.distributed import LossSum, Machine
 from hyperproto.training.optimizer import AnyOptimizer
 from hyperproto.training.run import EpochRecord
 
@@ -114,7 +113,8 @@ class Checkpoint:
 
     def save(self, path: Path) -> None:
         """Write it."""
-        write_tensors(path, self.tensors, state=json.dumps(self.state))
+        state = {"checksum": _checksum(self.tensors, self.state), **self.state}
+        write_tensors(path, self.tensors, state=json.dumps(state))
 
 
 @dataclass(frozen=True)
@@ -124,16 +124,16 @@ class TrainState:
     network: nn.Module
     space: OutputSpace
     optimizer: AnyOptimizer
-    accelerator: Accelerator
+    machine: Machine
     seed: int
 
     @property
-    def machine(self) -> dict[str, Any]:
+    def conditions(self) -> dict[str, Any]:
         """What must be the same for two runs to agree in every bit."""
         return {
-            "processes": self.accelerator.num_processes,
+            "processes": self.machine.processes,
             "threads": torch.get_num_threads(),
-            "device": self.accelerator.device.type,
+            "device": self.machine.device.type,
             "torch": torch.__version__,
         }
 
@@ -143,15 +143,15 @@ class TrainState:
         """Return the present moment, on the first process; all must call, as each has its own
         random numbers.
         """
-        device, scaler = self.accelerator.device, self.accelerator.scaler
+        device, scaler = self.machine.device, self.machine.scaler
         own: dict[str, Any] = {"cpu": torch.get_rng_state(), "watch": (0.0, 0)}
         if hasattr(module := getattr(torch, device.type), "get_rng_state"):
             own["device"] = module.get_rng_state()
         if losses is not None:
             losses.read()
             own["watch"] = losses.total, losses.steps
-        processes = gather_object([own])
-        if not self.accelerator.is_main_process:
+        processes = self.machine.gather(own)
+        if not self.machine.is_first:
             return None
         tensors = weights_of(self.network, self.space) | self.optimizer_tensors()
         for name in ("cpu", "device"):
@@ -165,7 +165,7 @@ class TrainState:
             "step": step,
             "watch": [process["watch"] for process in processes],
             "scaler": None if scaler is None else scaler.state_dict(),
-            "machine": self.machine,
+            "machine": self.conditions,
             "history": history,
         }
         return Checkpoint(tensors, header)
@@ -175,7 +175,7 @@ class TrainState:
         far.
         """
         fill_weights(self.network, self.space, checkpoint.tensors)
-        scaler, rank = self.accelerator.scaler, self.accelerator.process_index
+        scaler, rank = self.machine.scaler, self.machine.rank
         try:
             self._restore_optimizer(checkpoint)
             if scaler is not None and checkpoint.state["scaler"] is not None:
@@ -188,7 +188,7 @@ class TrainState:
             ) from None
         if losses is not None:
             sums = checkpoint.state["watch"]
-            same = len(sums) == self.accelerator.num_processes
+            same = len(sums) == self.machine.processes
             total, steps = (
                 sums[rank]
                 if same
@@ -234,7 +234,7 @@ class TrainState:
         self.optimizer.load_state_dict(stored)  # which knows what belongs on which device
 
     def _restore_random(self, checkpoint: Checkpoint, rank: int) -> None:
-        device, states = self.accelerator.device.type, checkpoint.tensors["random.cpu"]
+        device, states = self.machine.device.type, checkpoint.tensors["random.cpu"]
         if rank >= len(
             states
         ):  # more processes than before: the new ones get a stream of their own
@@ -273,5 +273,17 @@ def read_checkpoint(path: Path) -> Checkpoint:
         raise InputError(
             f'"{path}"', f"be a checkpoint of format {FORMAT}", found or "a file without a format"
         )
+    if state.pop("checksum", None) != _checksum(tensors, state):
+        advice = "Its disk or a copy may have damaged it."
+        raise InputError(f'"{path}"', "have the bytes it was written with", "others", advice)
     read_plain(Header, state, f'"{path}"')
     return Checkpoint(tensors, state)
+
+
+def _checksum(tensors: dict[str, Tensor], state: dict[str, Any]) -> int:
+    """Return a number that changes with any byte; it is to find damage, not to stop a forger."""
+    number = zlib.crc32(json.dumps(state, sort_keys=True).encode())
+    for name in sorted(tensors):
+        content = tensors[name].reshape(-1).view(torch.uint8).numpy()
+        number = zlib.crc32(content.data, zlib.crc32(name.encode(), number))
+    return number

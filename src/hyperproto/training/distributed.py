@@ -7,67 +7,82 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
+from dataclasses import dataclass
 from types import FrameType
-from typing import Any, Self, TypeAlias
+from typing import Any, Self, TypeAlias, TypeVar
 
 import torch
-from accelerate import Accelerator
-from accelerate.state import AcceleratorState
-from accelerate.utils import DistributedType, DynamoBackend
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from hyperproto._core.errors import NonFiniteLossError
-from hyperproto._core.processes import check_joined, join_process_group
+from hyperproto._core.processes import join_process_group, own_device
 from hyperproto.data.preprocessing import is_sparse, take_rows
 from hyperproto.models import Backbone
 from hyperproto.spaces import OutputSpace
 from hyperproto.spec import ResolvedSettings
-from hyperproto.tasks.head import Head
 from hyperproto.training.optimizer import AnyOptimizer
 
+T = TypeVar("T")
 Named: TypeAlias = dict[str, Tensor]  # by task
 
-MAKING = (
-    threading.Lock()
-)  # Accelerate's state is the whole process's, and no other thread must see half of it
 AGREE_EVERY = 50  # steps; processes must pause at the same one, and asking each other takes time
 
 
-@contextmanager
-def accelerator_for(mixed_precision: str | None) -> Iterator[Accelerator]:
-    """Give an accelerator of a precision, and leave the user's own as it was.
+@dataclass(frozen=True)
+class Machine:
+    """Where this process computes, which of how many it is, and in what precision.
 
-    Accelerate has one precision for the whole process, so another one is set for the time being.
+    ``scaler`` is there in half precision alone, whose small gradients would vanish.
     """
-    before, change = None, False
-    try:
-        with MAKING:
-            join_process_group()
-            before = AcceleratorState().mixed_precision if AcceleratorState._shared_state else None
-            change = (
-                before is not None and mixed_precision is not None and before != mixed_precision
-            )
-            if change:
-                AcceleratorState._reset_state()
-            accelerator = Accelerator(mixed_precision=mixed_precision)
-        check_joined(accelerator.num_processes)
-        yield accelerator
-    finally:
-        if change:
-            with MAKING:
-                AcceleratorState._reset_state()
-                Accelerator(mixed_precision=before)
 
+    device: torch.device
+    rank: int = 0
+    processes: int = 1
+    precision: torch.dtype | None = None
+    scaler: torch.amp.GradScaler | None = None
 
-def share_buffers(module: nn.Module, accelerator: Accelerator) -> None:
-    """Give every process the buffers of the first, whose batch statistics are the ones that are
-    stored.
-    """
-    if accelerator.num_processes > 1:
-        for buffer in module.buffers():
-            torch.distributed.broadcast(buffer, src=0)
+    @classmethod
+    def here(cls, mixed_precision: str | None = None) -> Self:
+        """Return this process's, and join the others."""
+        join_process_group()
+        device, distributed = own_device(), torch.distributed
+        precision = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(mixed_precision or "no")
+        scaler = torch.amp.GradScaler(device.type) if mixed_precision == "fp16" else None
+        if not (distributed.is_available() and distributed.is_initialized()):
+            return cls(device, precision=precision, scaler=scaler)
+        rank, processes = distributed.get_rank(), distributed.get_world_size()
+        return cls(device, rank, processes, precision, scaler)
+
+    @property
+    def is_first(self) -> bool:
+        """Whether this process is the one that writes."""
+        return self.rank == 0
+
+    def sum(self, values: Tensor) -> Tensor:
+        """Return the sum over all processes."""
+        if self.processes == 1:
+            return values
+        total = values.clone()
+        torch.distributed.all_reduce(total)
+        return total
+
+    def gather(self, value: T) -> list[T]:
+        """Return the value of each process."""
+        if self.processes == 1:
+            return [value]
+        values: list[T] = [value] * self.processes
+        torch.distributed.all_gather_object(values, value)
+        return values
+
+    def share_buffers(self, module: nn.Module) -> None:
+        """Give every process the buffers of the first, whose batch statistics are the ones that are
+        stored.
+        """
+        if self.processes > 1:
+            for buffer in module.buffers():
+                torch.distributed.broadcast(buffer, src=0)
 
 
 def seed_draws(seed: int, device: torch.device) -> None:
@@ -119,22 +134,34 @@ def move(value: Any, device: torch.device, *, channels_last: bool = False) -> An
 
 
 class Objective(nn.Module):
-    """Network and space as one module, so that processes average the gradients of both."""
+    """Network and loss as one module, so that processes average the gradients of all parameters.
 
-    def __init__(self, network: nn.Module, space: OutputSpace, reduction: Any) -> None:
+    Buffers of the network are sent to every process at every step. Those of a space are not: its
+    prototypes never change, and what else there is must be the same everywhere by itself.
+    """
+
+    def __init__(
+        self, network: nn.Module, space: OutputSpace, reduction: Any, machine: Machine
+    ) -> None:
         super().__init__()
-        self.network, self.space, self.reduction = network, space, reduction
+        self.network, self.of_space = network, nn.ParameterList(space.parameters())
+        self.losses, self.reduction, self.machine = space.losses_by_task, reduction, machine
 
     def forward(self, inputs: Any, targets: Named) -> tuple[Tensor, Named]:
         """Return the outputs of a batch and the loss of each task."""
-        z = self.network(inputs)
-        return z, self.space.losses_by_task(z, targets, reduction=self.reduction)
+        precision = self.machine.precision
+        if precision is None:
+            z = self.network(inputs)
+            return z, self.losses(z, targets, reduction=self.reduction)
+        with torch.autocast(self.machine.device.type, precision):
+            z = self.network(inputs)
+            losses = self.losses(z, targets, reduction=self.reduction)
+        return z.float(), {name: loss.float() for name, loss in losses.items()}
 
 
 class Gradients:
     """The gradient of a whole batch, however many parts and processes share it.
 
-    Network and space are wrapped for the device, the precision and the number of processes at hand;
     ``parameters`` are what an optimizer takes.
     """
 
@@ -143,27 +170,19 @@ class Gradients:
         network: nn.Module,
         space: OutputSpace,
         settings: ResolvedSettings,
-        accelerator: Accelerator,
+        machine: Machine,
     ) -> None:
-        objective = Objective(network, space, settings.reduction)
-        processes = accelerator.num_processes
-        share_buffers(space, accelerator)
-        if processes > 1:
-            # prototypes never change: without this they would be sent to every process at every
-            # step
-            heads = ((name, head) for name, head in space.named_modules() if isinstance(head, Head))
-            fixed = [f"space.{name}.{buffer}" for name, head in heads for buffer in head._buffers]
-            ignore = DistributedDataParallel._set_params_and_buffers_to_ignore_for_model
-            ignore(objective, fixed)  # type: ignore[no-untyped-call]
-        self.space, self.accelerator = space, accelerator
-        self.objective: nn.Module = (
-            objective if _is_plain(accelerator) else accelerator.prepare(objective)
-        )
-        self.shared = processes > 1
+        machine.share_buffers(space)
+        self.space, self.machine = space, machine
+        self.shared = machine.processes > 1
+        self.objective: nn.Module = Objective(network, space, settings.reduction, machine)
+        if self.shared:
+            own = None if machine.device.type == "cpu" else [machine.device]
+            self.objective = DistributedDataParallel(self.objective, device_ids=own)
         self.mean = settings.reduction == "mean"
         # the most rows of this process's share of a batch to compute at a time
         self.part = (
-            -(-settings.batch_size // (processes * settings.accumulate))
+            -(-settings.batch_size // (machine.processes * settings.accumulate))
             if settings.accumulate > 1
             else None
         )
@@ -182,9 +201,7 @@ class Gradients:
             if self.mean and (self.shared or parts > 1)
             else None
         )
-        scaler = (
-            self.accelerator.scaler
-        )  # only in half precision, whose small gradients would vanish
+        scaler = self.machine.scaler
         done: list[tuple[Tensor, Tensor]] = []
         for x, y in zip(_split(inputs, parts), _split(targets, parts), strict=True):
             quiet = len(done) + 1 < parts and isinstance(self.objective, DistributedDataParallel)
@@ -192,16 +209,16 @@ class Gradients:
                 z, losses = self.objective(x, y)
                 terms = torch.stack(list(losses.values()))
                 if self.shared:
-                    terms = (
-                        terms * self.accelerator.num_processes
-                    )  # processes average gradients, this undoes it
+                    # processes average gradients, this undoes it
+                    terms = terms * self.machine.processes
                 if (
                     whole is not None
                 ):  # each task's mean is over the labels that are there, in the whole batch
                     counts = self._counts(y, everywhere=False).to(terms.dtype)
                     terms = terms * (counts / whole.to(terms.dtype).clamp_min(1e-30))
                 loss = terms.sum()
-                (loss if scaler is None else scaler.scale(loss)).backward()
+                scaled = loss if scaler is None else scaler.scale(loss)
+                scaled.backward()  # type: ignore[no-untyped-call]
             done.append((loss.detach(), z.detach()))
         if parts == 1:
             return done[0]
@@ -209,30 +226,16 @@ class Gradients:
 
     def _counts(self, targets: Named, *, everywhere: bool) -> Tensor:
         counts = torch.stack(list(self.space.counts_by_task(targets).values()))
-        if everywhere and self.shared:
-            counts = self.accelerator.reduce(counts, reduction="sum")
-        return counts
+        return self.machine.sum(counts) if everywhere else counts
 
 
-def _is_plain(accelerator: Accelerator) -> bool:
-    """Whether Accelerate has nothing to do, and need not load 2 s and 40 MB of torch to find that
-    out.
-    """
-    alone = (
-        accelerator.distributed_type == DistributedType.NO and accelerator.mixed_precision == "no"
-    )
-    return alone and bool(accelerator.state.dynamo_plugin.backend == DynamoBackend.NO)
-
-
-def take_step(optimizer: AnyOptimizer, accelerator: Accelerator) -> None:
-    """Go one step downhill. Accelerate's own step searches for optional packages every time, which
-    takes 0.5 ms.
-    """
-    scaler = accelerator.scaler
+def take_step(optimizer: AnyOptimizer, machine: Machine) -> None:
+    """Go one step downhill."""
+    scaler = machine.scaler
     if scaler is None:
         optimizer.step()
     else:
-        scaler.step(optimizer)
+        scaler.step(optimizer)  # type: ignore[arg-type]  # any with groups will do
         scaler.update()
     optimizer.zero_grad()
 
@@ -286,15 +289,13 @@ class LossSum:
         if len(self._pending) >= self.every:
             self.read()
 
-    def mean(self, accelerator: Accelerator) -> float:
+    def mean(self, machine: Machine) -> float:
         """Return the mean loss of a step over the epoch; with several processes, of the whole
         batch.
         """
         self.read()
-        total = torch.tensor(
-            [self.total, self.steps], dtype=torch.float32, device=accelerator.device
-        )
-        summed, count = accelerator.reduce(total, reduction="sum").tolist()
+        total = torch.tensor([self.total, self.steps], dtype=torch.float32, device=machine.device)
+        summed, count = machine.sum(total).tolist()
         return float(summed / max(count, 1))
 
     def read(self) -> None:
@@ -324,10 +325,10 @@ class GracefulShutdown:
         alone.
     """
 
-    def __init__(self, seconds: float, accelerator: Accelerator, *, active: bool) -> None:
-        self.seconds, self.accelerator, self.active = seconds, accelerator, active
+    def __init__(self, seconds: float, machine: Machine, *, active: bool) -> None:
+        self.seconds, self.machine, self.active = seconds, machine, active
         self.requested: int | None = None
-        self._alone = accelerator.num_processes == 1
+        self._alone = machine.processes == 1
         self._next = time.monotonic() + seconds
         self._handlers: dict[int, Any] = {}
 
@@ -349,9 +350,9 @@ class GracefulShutdown:
         wanted = self.requested is not None or time.monotonic() >= self._next
         if not self._alone:
             wants = torch.tensor(
-                [float(wanted), float(self.requested or 0)], device=self.accelerator.device
+                [float(wanted), float(self.requested or 0)], device=self.machine.device
             )
-            anyone, requested = self.accelerator.reduce(wants, reduction="sum").tolist()
+            anyone, requested = self.machine.sum(wants).tolist()
             wanted = anyone > 0
             if requested and self.requested is None:
                 self.requested = int(signal.SIGTERM)  # another process got the request

@@ -14,7 +14,7 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 
 from hyperproto._core.errors import InputError
-from hyperproto._core.processes import from_first
+from hyperproto._core.processes import from_first, own_device
 from hyperproto._core.progress import progress_bar
 from hyperproto.data import ImageData, Source, Split
 from hyperproto.models import FeatureBackbone
@@ -106,7 +106,7 @@ def _fit(
 
 def _compute(network: FeatureBackbone, images: ImageData) -> Tensor:
     """Return the features of images, shape (n, num_features)."""
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    device = own_device()
     features = torch.empty(len(images), network.num_features)
     done = 0
     with progress_bar("computing features", len(images)) as bar:

@@ -9,7 +9,6 @@ from os import PathLike
 from typing import Any, Literal
 
 import torch
-from accelerate import Accelerator
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, default_collate
 
@@ -28,10 +27,10 @@ from hyperproto.data.batches import AnyDataset
 from hyperproto.data.preprocessing import Standardizer, is_sparse
 from hyperproto.defaults import SCHEDULE, InputKind, choose_rate, choose_steps, choose_weight_decay
 from hyperproto.spaces import CompositeSpace, OutputSpace, Sphere, TaskSpace
-from hyperproto.spec import ResolvedSettings, RunSpec, TrainSettings
+from hyperproto.spec import ResolvedSettings, TrainSettings
 from hyperproto.tasks.classes import BALANCED
-from hyperproto.training.distributed import GracefulShutdown, accelerator_for, move
-from hyperproto.training.folder import RunFolder
+from hyperproto.training.distributed import GracefulShutdown, Machine, move
+from hyperproto.training.folder import RunFolder, saying_what_is_safe
 from hyperproto.training.loop import Callback, EpochLog, Loop
 from hyperproto.training.optimizer import (
     MakeOptimizer,
@@ -57,7 +56,6 @@ def fit(
     callbacks: Sequence[Callback] = (),
     checkpoint_seconds: float = 300.0,
     preprocessing: Any = None,
-    spec: RunSpec | None = None,
     progress: bool | Literal["lines"] | None = None,
     **keywords: Any,
 ) -> Run:
@@ -98,8 +96,6 @@ def fit(
         not depend on it.
     preprocessing : Preprocessing or dict, optional
         What is done to each input; stored with the run.
-    spec : RunSpec, optional
-        The description from which data, network and space were built; stored with the run.
     progress : bool or "lines", optional
         Whether to show a progress bar; by default where standard error is a terminal. "lines"
         prints one line per epoch where it is not.
@@ -128,17 +124,18 @@ def fit(
     path = None if folder is None else as_path(folder)
     given, example = _first_example(train_data, given, stored=path is not None)
     resolved = resolve_settings(given, space, _length(train_data), kind_of(example, preprocessing))
+    machine = Machine.here(resolved.mixed_precision)
+    main, device = machine.is_first, machine.device
     with (
-        accelerator_for(resolved.mixed_precision) as accelerator,
         torch.random.fork_rng(),
+        saying_what_is_safe(path),
         ExitStack() as opened,
     ):
-        main, device = accelerator.is_main_process, accelerator.device
         network.to(device)
         space.to(device)
         z = _check_outputs(network, space, example, device)
         _check_monitor(resolved, space, z, restore_best=restore_best, has_valid=valid is not None)
-        min_rows = _check_batches(resolved, network, example, train_data, accelerator)
+        min_rows = _check_batches(resolved, network, example, train_data, machine)
         built = build_optimizer(optimizer, network, space, resolved)
         if optimizer is not None:
             resolved = replace(resolved, lr=float(built.param_groups[0]["lr"]))
@@ -149,7 +146,7 @@ def fit(
             sizes = [None if data is None else _length(data) for data in (train_data, valid_data)]
             made["data"] = dict(zip(("train", "valid"), sizes, strict=True))
             made["preprocessing"] = getattr(preprocessing, "to_dict", lambda: preprocessing)()
-            made["spec"] = spec and spec.to_dict()
+            made["spec"] = None  # whoever writes the folder knows
             config = describe_run(network, space, settings=resolved.to_dict(), **made)
             store = folder if isinstance(folder, RunFolder) else RunFolder(path)
             opened.callback(store.close)
@@ -158,7 +155,7 @@ def fit(
         loop = Loop(
             run,
             resolved,
-            accelerator,
+            machine,
             train_data,
             valid_data,
             built,
@@ -171,7 +168,7 @@ def fit(
         show = progress if main else False
         total = resolved.epochs * len(loop.batches)
         first = 0 if checkpoint is None else checkpoint.position[0]
-        shutdown = GracefulShutdown(checkpoint_seconds, accelerator, active=path is not None)
+        shutdown = GracefulShutdown(checkpoint_seconds, machine, active=path is not None)
         with (
             progress_bar("training", total, show=None if show == "lines" else show) as bar,
             shutdown,
@@ -339,12 +336,12 @@ def _check_batches(
     network: nn.Module,
     example: Any,
     data: AnyDataset,
-    accelerator: Accelerator,
+    machine: Machine,
 ) -> int:
     """Return how many examples each process must get in a step: 2 where the network cannot train on
     one, else 1.
     """
-    size, processes, n = settings.batch_size, accelerator.num_processes, _length(data)
+    size, processes, n = settings.batch_size, machine.processes, _length(data)
     fewest, last = min(size, n) // processes, n % size // processes
     part = (
         min(fewest, -(-size // (processes * settings.accumulate)))
@@ -355,7 +352,7 @@ def _check_batches(
     got = f"batch_size={size}, {started}, accumulate={settings.accumulate}, {n} examples"
     if fewest == 0:
         raise InputError("Each process", "get an example per step", got, "Start fewer processes.")
-    if (part > 1 and last != 1) or not _needs_two(network, move(example, accelerator.device)):
+    if (part > 1 and last != 1) or not _needs_two(network, move(example, machine.device)):
         return 1
     if part == 1:
         raise InputError(

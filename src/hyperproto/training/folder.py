@@ -39,6 +39,7 @@ from torch import Tensor
 from hyperproto._core.errors import InputError, NonFiniteLossError, StorageError, arg
 from hyperproto._core.files import (
     append_json_line,
+    make_folder,
     new_folder,
     owning,
     plain,
@@ -48,7 +49,6 @@ from hyperproto._core.files import (
     write_json,
     write_json_lines,
 )
-from hyperproto._core.processes import is_first
 from hyperproto.prototypes import Prototypes
 from hyperproto.spaces import OutputSpace
 from hyperproto.spec import RunSpec
@@ -64,11 +64,13 @@ COMPARED = ("optimizer", "settings", "network", "space", "data", "preprocessing"
 
 
 class RunFolder(PathLike[str]):
-    """Writes a run."""
+    """Writes a run.
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._safe = "Nothing can be resumed yet"
+    ``spec`` is the description that it is trained from, where there is one; it is stored with it.
+    """
+
+    def __init__(self, path: Path, spec: RunSpec | None = None) -> None:
+        self.path, self.spec = path, spec
         self._opened, self._is_owned = ExitStack(), False
 
     def __fspath__(self) -> str:
@@ -79,12 +81,41 @@ class RunFolder(PathLike[str]):
         """Keep other processes and threads from opening the folder while the block lasts; blocks
         may be nested.
         """
-        with nullcontext() if self._is_owned else owning(self.path):
+        with nullcontext() if self._is_owned else owning(make_folder(self.path)):
             before, self._is_owned = self._is_owned, True
             try:
                 yield
             finally:
                 self._is_owned = before
+
+    @contextmanager
+    def started(self) -> Iterator[None]:
+        """Write the description before anything that takes time; take it back where the block fails
+        early.
+
+        A process that is killed leaves a folder that can be resumed; one that meets a mistake
+        leaves none, or what a run that was killed had left before.
+        """
+        assert self.spec is not None
+        path, features = self.path / SPEC, self.path / FEATURES
+        with self.owned():
+            take_folder(self.path)
+            killed = read_json(path) if path.is_file() else None
+            had_features = features.is_file()
+            write_json(path, self.spec.to_dict())
+            try:
+                yield
+            except BaseException:
+                if not (self.path / "config.json").is_file():
+                    with suppress(OSError):
+                        if not had_features:
+                            features.unlink(missing_ok=True)
+                        if killed is not None:
+                            write_json(path, killed)
+                        else:
+                            path.unlink()
+                            self.path.rmdir()  # where nothing else is in it
+                raise
 
     def open(
         self, config: dict[str, Any], space: OutputSpace, *, resume: bool
@@ -94,14 +125,11 @@ class RunFolder(PathLike[str]):
 
         Until :meth:`close` no other process can open the folder.
         """
-        if not resume or not self.path.is_dir():
-            take_folder(self.path)
         self._opened.enter_context(self.owned())
+        config["spec"] = self.spec and self.spec.to_dict()
         if resume and (self.path / "config.json").is_file():
-            stored, given = (
-                read_config(self.path),
-                plain(config),
-            )  # tuples become lists, as on their way to the file
+            stored = read_config(self.path)
+            given = plain(config)  # tuples become lists, as on their way to the file
             for part in COMPARED:
                 check_same(self.path, part, stored.get(part), given.get(part))
             if (self.path / CHECKPOINT).is_file():
@@ -110,12 +138,10 @@ class RunFolder(PathLike[str]):
                 self._go_back(checkpoint)
                 return checkpoint
         else:
-            take_folder(self.path)  # by now another process may have been here
-            with self._explained():
-                write_json(self.path / "config.json", config)
-        with self._explained():
-            for path, prototypes in prototype_files(self.path, space).items():
-                prototypes.save(path)
+            take_folder(self.path)
+            write_json(self.path / "config.json", config)
+        for path, prototypes in prototype_files(self.path, space).items():
+            prototypes.save(path)
         return None
 
     def close(self) -> None:
@@ -126,56 +152,45 @@ class RunFolder(PathLike[str]):
         """Write an epoch and its weights; the checkpoint that makes it final comes after."""
         last = len(run.history) - 1
         for name in ["last", "best"] if best_epoch(run.history, run.monitor) == last else ["last"]:
-            with self._explained():
-                write_tensors(
-                    self.path / f"{name}.safetensors",
-                    weights_of(run.network, run.space),
-                    format=FORMAT,
-                )
-        with self._explained():
-            append_json_line(self.path / "epochs.jsonl", run.history[-1])
-            append_json_line(self.path / "times.jsonl", times)
+            weights = weights_of(run.network, run.space)
+            write_tensors(self.path / f"{name}.safetensors", weights, format=FORMAT)
+        append_json_line(self.path / "epochs.jsonl", run.history[-1])
+        append_json_line(self.path / "times.jsonl", times)
 
     def write_checkpoint(self, checkpoint: Checkpoint) -> None:
         """Replace the last checkpoint."""
-        with self._explained():
-            checkpoint.save(self.path / CHECKPOINT)
-        self._remember(checkpoint)
+        checkpoint.save(self.path / CHECKPOINT)
 
     def finish(self, run: Run) -> None:
         """Write the final measures."""
-        with self._explained():
-            write_json(self.path / "metrics.json", run.metrics)
+        write_json(self.path / "metrics.json", run.metrics)
 
     def _go_back(self, checkpoint: Checkpoint) -> None:
         """Forget lines about epochs after a checkpoint, and files that were never finished."""
         epoch, _ = checkpoint.position
-        self._remember(checkpoint)
-        times = [
-            line
-            for line in read_records(EpochTime, self.path / "times.jsonl")
-            if line["epoch"] < epoch
-        ]
-        with self._explained():
-            write_json_lines(self.path / "epochs.jsonl", checkpoint.state["history"])
-            write_json_lines(self.path / "times.jsonl", times)
+        times = read_records(EpochTime, self.path / "times.jsonl")
+        write_json_lines(self.path / "epochs.jsonl", checkpoint.state["history"])
+        write_json_lines(
+            self.path / "times.jsonl", (line for line in times if line["epoch"] < epoch)
+        )
 
-    def _remember(self, checkpoint: Checkpoint) -> None:
-        epoch, step = checkpoint.position
-        self._safe = f"The last checkpoint (epoch {epoch + 1}, {step} steps done) is intact"
 
-    @contextmanager
-    def _explained(self) -> Iterator[None]:
-        """Add to a failure to write what is safe."""
-        try:
-            yield
-        except StorageError as error:
-            advice = f"{self._safe}."
-            if error.got is not None:
-                advice = f"{self._safe}: make room, then resume the run."
-            elif not self.path.is_dir():
-                advice = "The folder of the run was removed."
-            raise StorageError(error.argument, error.rule, error.got, advice) from error
+@contextmanager
+def saying_what_is_safe(folder: Path | None) -> Iterator[None]:
+    """Add to a failure to write what a run can be resumed from."""
+    try:
+        yield
+    except StorageError as error:
+        if folder is None:
+            raise
+        advice = "Nothing can be resumed yet."
+        if not folder.is_dir():
+            advice = "The folder of the run was removed."
+        elif position := stored_position(folder):
+            epoch, step = position
+            advice = f"The last checkpoint (epoch {epoch + 1}, {step} steps done) is intact"
+            advice += "." if error.got is None else ": make room, then resume the run."
+        raise StorageError(error.argument, error.rule, error.got, advice) from error
 
 
 def prototype_files(folder: Path, space: OutputSpace) -> dict[Path, Prototypes]:
@@ -246,40 +261,6 @@ def claim_folder(name: str, root: Path = Path("runs")) -> Path:
             (root / f"{name}-{number}").mkdir()
             return root / f"{name}-{number}"
         number += 1
-
-
-@contextmanager
-def run_started(store: RunFolder | None, spec: RunSpec) -> Iterator[None]:
-    """Write the description of a run before anything that takes time; take it back where the block
-    fails early.
-
-    A process that is killed leaves a folder that can be resumed; one that meets a mistake leaves
-    none, or what a run that was killed had left before. Until the end of the block no other process
-    can open the folder.
-    """
-    if store is None or not is_first():
-        yield
-        return
-    folder = store.path
-    take_folder(folder)
-    with store.owned():
-        take_folder(folder)  # by now another process may have been here
-        before = {name: (folder / name).is_file() for name in (SPEC, FEATURES)}
-        killed = read_json(folder / SPEC) if before[SPEC] else None
-        write_json(folder / SPEC, spec.to_dict())
-        try:
-            yield
-        except BaseException:
-            if not (folder / "config.json").is_file():
-                with suppress(OSError):
-                    if not before[FEATURES]:
-                        (folder / FEATURES).unlink(missing_ok=True)
-                    if before[SPEC]:
-                        write_json(folder / SPEC, killed)
-                    else:
-                        (folder / SPEC).unlink()
-                        folder.rmdir()  # where nothing else is in it
-            raise
 
 
 def stored_position(folder: Path) -> tuple[int, int] | None:

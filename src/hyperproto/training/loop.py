@@ -10,7 +10,6 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from accelerate import Accelerator
 from torch import Tensor
 
 from hyperproto._core.errors import InputError, NonFiniteLossError, arg
@@ -30,9 +29,9 @@ from hyperproto.training.distributed import (
     GracefulShutdown,
     Gradients,
     LossSum,
+    Machine,
     move,
     seed_draws,
-    share_buffers,
     take_step,
     use_channels_last,
 )
@@ -87,7 +86,7 @@ class Loop:
 
     run: Run
     settings: ResolvedSettings
-    accelerator: Accelerator
+    machine: Machine
     data: AnyDataset
     valid: AnyDataset | None
     optimizer: AnyOptimizer
@@ -98,24 +97,21 @@ class Loop:
     restore_best: bool = False
 
     def __post_init__(self) -> None:
-        network, space, settings, machine = (
-            self.run.network,
-            self.run.space,
-            self.settings,
-            self.accelerator,
-        )
+        network, space, settings = self.run.network, self.run.space, self.settings
+        machine = self.machine
         self.channels_last = use_channels_last(network)
         self.gradients = Gradients(network, space, settings, machine)
         self.rates = [
             float(group["lr"]) for group in self.optimizer.param_groups
         ]  # the schedule multiplies each
-        share = {
-            "rank": machine.process_index,
-            "world": machine.num_processes,
-            "least": self.min_rows,
-        }
         self.batches = Batches(
-            self.data, settings.batch_size, shuffle=True, seed=settings.seed, **share
+            self.data,
+            settings.batch_size,
+            shuffle=True,
+            seed=settings.seed,
+            rank=machine.rank,
+            world=machine.processes,
+            least=self.min_rows,
         )
         self.best: dict[str, Tensor] | None = None
         self._advice = f"Continue with resume=True, or: hyperproto train --resume {self.folder}"
@@ -124,7 +120,7 @@ class Loop:
     def state(self) -> TrainState:
         """What a checkpoint stores."""
         return TrainState(
-            self.run.network, self.run.space, self.optimizer, self.accelerator, self.settings.seed
+            self.run.network, self.run.space, self.optimizer, self.machine, self.settings.seed
         )
 
     def train(
@@ -145,7 +141,7 @@ class Loop:
             )  # from here on the run can be resumed, initial weights included
         else:
             self.run.history[:] = checkpoint.state["history"]
-            note = _note_on_machine(checkpoint, self.state.machine)
+            note = _note_on_machine(checkpoint, self.state.conditions)
             self.state.restore(checkpoint)
         for epoch in range(first, self.settings.epochs):
             if out_of_patience(self.run.history, self.settings.monitor, self.settings.patience):
@@ -187,10 +183,8 @@ class Loop:
         """Train for one epoch, or for what is left of it after a checkpoint within; return its
         record.
         """
-        network, space, device = self.run.network, self.run.space, self.accelerator.device
-        seed_draws(
-            derive_seed(self.settings.seed, "epoch", epoch, self.accelerator.process_index), device
-        )
+        network, space, device = self.run.network, self.run.space, self.machine.device
+        seed_draws(derive_seed(self.settings.seed, "epoch", epoch, self.machine.rank), device)
         space.begin_epoch(epoch)
         network.train()
         losses = LossSum(epoch, every=1 if device.type == "cpu" else 50)
@@ -211,7 +205,7 @@ class Loop:
                 targets = move(batch[1], device)
                 loss, z = self.gradients(inputs, space.by_task(targets))
                 losses.add(loss)
-                take_step(self.optimizer, self.accelerator)
+                take_step(self.optimizer, self.machine)
                 space.observe(z, targets)
                 done = epoch * steps + step + 1
                 if done == 1 and self.folder is not None:
@@ -228,7 +222,7 @@ class Loop:
                     shutdown.stop_if_requested(
                         f"Stopped in epoch {epoch + 1} after step {step + 1}. {self._advice}"
                     )
-            mean = losses.mean(self.accelerator)
+            mean = losses.mean(self.machine)
         except NonFiniteLossError as error:
             if self.batches.own_order:
                 raise
@@ -266,14 +260,14 @@ class Loop:
         """Measure on validation data, in larger batches than there is memory for gradients of."""
         if self.valid is None:
             return {}
-        share_buffers(self.run.network, self.accelerator)
+        self.machine.share_buffers(self.run.network)
         size = self.settings.validation_batch_size
         return evaluate(
             self.run.network,
             self.run.space,
             self.valid,
             batch_size=size,
-            accelerator=self.accelerator,
+            machine=self.machine,
         )
 
     def _save(

@@ -6,16 +6,13 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import torch
-from accelerate import Accelerator
-from accelerate.utils import gather_object
 from torch import Tensor, nn
 
-from hyperproto._core.processes import join_process_group
 from hyperproto.data import Batches, as_dataset
 from hyperproto.defaults import INFERENCE_BATCH_SIZE
 from hyperproto.metrics import absolute_error_terms, accuracy_terms
 from hyperproto.spaces import OutputSpace, TaskSpace
-from hyperproto.training.distributed import MAKING, move, use_channels_last
+from hyperproto.training.distributed import Machine, move, use_channels_last
 
 
 @torch.no_grad()
@@ -80,7 +77,7 @@ def evaluate(
     data: Any,
     *,
     batch_size: int = INFERENCE_BATCH_SIZE,
-    accelerator: Accelerator | None = None,
+    machine: Machine | None = None,
 ) -> dict[str, float]:
     """Return accuracy for class tasks and mean absolute error for ranges.
 
@@ -92,20 +89,15 @@ def evaluate(
         ``{"accuracy": ...}`` or ``{"mae": ...}`` for one unnamed task, else ``{"digit/accuracy":
         ...}`` and so on.
     """
-    if accelerator is None:
-        with MAKING:
-            join_process_group()
-            accelerator = Accelerator()
-    rank, world = accelerator.process_index, accelerator.num_processes
-    batches = Batches(
-        as_dataset(data, name="data"), batch_size, shuffle=False, rank=rank, world=world
-    )
+    machine = machine or Machine.here()
+    data, rank, world = as_dataset(data, name="data"), machine.rank, machine.processes
+    batches = Batches(data, batch_size, shuffle=False, rank=rank, world=world)
     sums: dict[str, tuple[float, int]] = {}
-    space.to(accelerator.device)
-    for z, targets in network_outputs(network, batches, device=accelerator.device):
+    space.to(machine.device)
+    for z, targets in network_outputs(network, batches, device=machine.device):
         add_terms(sums, measure(space, space.predict_by_task(z), space.by_task(targets)))
     totals: dict[str, tuple[float, int]] = {}
-    for part in gather_object([sums]):  # a process may have had no example, and so no measure
+    for part in machine.gather(sums):  # a process may have had no example, and so no measure
         add_terms(totals, part)
     return mean_terms(totals)
 

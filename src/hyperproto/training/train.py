@@ -37,7 +37,6 @@ from hyperproto.training.folder import (
     RunFolder,
     check_same,
     extend_run,
-    run_started,
     stored_position,
     stored_spec,
 )
@@ -72,14 +71,14 @@ def train(
     **options
         ``progress`` and ``checkpoint_seconds`` of :func:`~hyperproto.training.fit.fit`.
     """
-    store = None if folder is None else RunFolder(as_path(folder))
+    store = None if folder is None else RunFolder(as_path(folder), spec)
     if (
         resume
         and store is not None
         and any((store.path / name).is_file() for name in ("config.json", SPEC))
     ):
         return resume_run(store.path, say=say, **options)
-    with run_started(store, spec):
+    with store.started() if store is not None and is_first() else nullcontext():
         read, before = (
             partial(build_source, spec.data, seed=spec.train.seed),
             run_before(spec.network),
@@ -185,6 +184,8 @@ def _fit(
     options: dict[str, Any],
 ) -> Run:
     """Prepare the data, and train."""
+    if folder is not None:
+        folder.spec = spec
     if isinstance(network, FeatureBackbone):
         network.keep_norms = spec.network.weights not in (None, "none")
     if spec.network.freeze:
@@ -203,7 +204,6 @@ def _fit(
         valid=valid,
         folder=folder,
         resume=folder is not None,  # where only the description is there yet, a run is started
-        spec=spec,
         preprocessing=source.preprocessing,
         **options,
     )
