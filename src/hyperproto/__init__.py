@@ -33,14 +33,16 @@ if TYPE_CHECKING:
         training,
     )
     from hyperproto.loading import load
-    from hyperproto.prototypes import Prototypes, place, separation_bound, suggest_dim
+    from hyperproto.prototypes import Prototypes, place
+    from hyperproto.prototypes.explore import separation_bound, suggest_dim
     from hyperproto.spaces import Classes, CompositeSpace, OutputSpace, Range, Space
     from hyperproto.training import Run, TrainSettings, evaluate
     from hyperproto.training.fit import fit
 
 _HOMES = {
     "loading": ("load",),
-    "prototypes": ("Prototypes", "place", "separation_bound", "suggest_dim"),
+    "prototypes": ("Prototypes", "place"),
+    "prototypes.explore": ("separation_bound", "suggest_dim"),
     "spaces": ("Classes", "CompositeSpace", "OutputSpace", "Range", "Space"),
     "training": ("Run", "TrainSettings", "evaluate", "fit"),
 }

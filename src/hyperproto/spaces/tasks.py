@@ -20,7 +20,6 @@ from hyperproto.losses import (
     check_labels,
     get_loss,
 )
-from hyperproto.priors.taxonomy import leaves
 from hyperproto.prototypes import Prototypes
 from hyperproto.prototypes.prototypes import parse_classes
 
@@ -90,6 +89,8 @@ class Classes:
                 f"{label_smoothing:g}",
             )
         if isinstance(classes, Mapping):
+            from hyperproto.priors.taxonomy import leaves
+
             parse_classes(leaves(classes) or classes)
         elif not isinstance(classes, Prototypes):
             num_classes, names = parse_classes(classes)
@@ -125,6 +126,8 @@ class Classes:
         if isinstance(self.classes, Prototypes):
             return self.classes.names
         if isinstance(self.classes, Mapping):
+            from hyperproto.priors.taxonomy import leaves
+
             return leaves(self.classes)
         return None if isinstance(self.classes, int) else self.classes
 
