@@ -34,7 +34,8 @@ if TYPE_CHECKING:
         training,
     )
     from hyperproto.loading import load
-    from hyperproto.prototypes import Prototypes, place, separation_bound, suggest_dim
+    from hyperproto.prototypes import Prototypes, place
+    from hyperproto.prototypes.explore import separation_bound, suggest_dim
     from hyperproto.spaces import CompositeSpace, OutputSpace, Space
     from hyperproto.tasks import Classes, Range, Task
     from hyperproto.training import Run, TrainSettings, evaluate
@@ -42,7 +43,8 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "loading": ("load",),
-    "prototypes": ("Prototypes", "place", "separation_bound", "suggest_dim"),
+    "prototypes": ("Prototypes", "place"),
+    "prototypes.explore": ("separation_bound", "suggest_dim"),
     "spaces": ("CompositeSpace", "OutputSpace", "Space"),
     "tasks": ("Classes", "Range", "Task"),
     "training": ("Run", "TrainSettings", "evaluate", "fit"),

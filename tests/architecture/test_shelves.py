@@ -14,7 +14,7 @@ from hyperproto.cli.main import VERBS
 ROOT = Path(hyperproto.__file__).parent
 SHELVES = {
     "_core": 0,
-    "_version": 0,
+    "_version": -1,
     "defaults": 0,
     "runtime": 0.5,
     "spec": 1,
@@ -119,6 +119,20 @@ def test_training_a_space_loads_no_plotting_and_no_sklearn():
     loaded = modules_after("import hyperproto as hp; hp.Space(2, hp.Classes(3)); hp.fit")
     assert "torch" in loaded
     assert not loaded & {"matplotlib", "plotly", "sklearn"}
+
+
+def test_a_space_with_a_closed_form_loads_no_other_codes_and_no_priors():
+    loaded = modules_after("import hyperproto as hp; hp.Space(5, hp.Classes(10))")
+    unused = "codes.algebra codes.search codes.large codes.ranking priors prototypes.methods"
+    assert not loaded & {f"hyperproto.{name}" for name in unused.split()}
+    assert not loaded & {"scipy.stats", "scipy.optimize", "accelerate", "sklearn"}
+
+
+def test_a_prior_given_as_a_matrix_loads_neither_readers_of_examples_nor_of_files():
+    loaded = modules_after(
+        "from hyperproto.priors import as_prior; as_prior([[1, 0], [0, 1]], None, 2)"
+    )
+    assert not loaded & {"torch", "hyperproto.data", "hyperproto.priors.word_vector_files"}
 
 
 def test_the_first_fit_loads_no_compiler():

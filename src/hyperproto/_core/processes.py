@@ -5,6 +5,7 @@ for them.
 import atexit
 import gc
 import hashlib
+import math
 import os
 import signal
 import warnings
@@ -83,6 +84,15 @@ def from_first(make: Callable[[], T]) -> T:
     distributed.broadcast_object_list(box, src=0)
     made: T = box[0]  # type: ignore[assignment]  # received by now
     return made
+
+
+def free_memory() -> float:
+    """Return how many bytes of memory are free, as psutil knows; infinitely many without it."""
+    try:
+        import psutil
+    except ModuleNotFoundError:
+        return math.inf
+    return float(psutil.virtual_memory().available)
 
 
 def one_thread() -> AbstractContextManager[object]:

@@ -2,7 +2,8 @@
 the better.
 
 ``zoo`` has codes of long searches; ``tools/make_zoo.py`` makes the files again, or continues where
-it was stopped.
+it was stopped. The registry, the zoo's format and the search are imported where they are first
+needed: most spaces have few classes, whose code has a closed form.
 """
 
 import os
@@ -10,22 +11,19 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-from safetensors.numpy import load_file
 
 from hyperproto._core.checks import choose
-from hyperproto.codes.algebra.registry import best_entry, single_entries
 from hyperproto.codes.certificate import (
     MEETS,
     Code,
     best_possible,
     certify,
-    closed_form,
+    closed_code,
     separation_bound,
 )
-from hyperproto.codes.large import tiled_descent
 from hyperproto.codes.measure import Array, random_points
-from hyperproto.codes.search import WORK, Effort, optimize, seconds_per_start
 
+WORK = {"fast": 0.8, "balanced": 8.0, "thorough": 50.0}  # seconds on one core, turned into counts
 ZOO = Path(__file__).with_name("zoo")
 MATRIX_POINTS = 4000  # up to here the search may keep K x K; beyond, only the pairs that are near
 # where a code is known, no search is made whose single start takes longer than this many efforts
@@ -57,6 +55,8 @@ def best_code(
         )  # by a thorough search: a lesser one has no chance
         if known.certificate.proved or (stored and effort != "thorough"):
             return known
+    from hyperproto.codes.search import Effort, optimize, seconds_per_start
+
     if num_points > MATRIX_POINTS:
         # how many passes over all pairs fit the effort, at some 2e10 multiply-adds a second
         rounds = min(60, int(work / (num_points**2 * dim / 2 / 2e10 + 1e-5 * num_points)))
@@ -88,9 +88,10 @@ def known_code(num_points: int, dim: int, *, seed: int = 0) -> Code | None:
 
     Of a code of the registry a subset is padded with zeros.
     """
-    if (exact := closed_form(num_points, dim)) is not None:
-        points, method, proof = exact
-        return certify(points, method=method, proof=proof)
+    if (exact := closed_code(num_points, dim)) is not None:
+        return exact
+    from hyperproto.codes.algebra.registry import best_entry
+
     entry, stored = best_entry(num_points, dim), from_zoo(num_points, dim)
     if entry is None or (
         stored is not None and stored.certificate.max_cosine < entry.max_cosine - MEETS
@@ -115,6 +116,8 @@ def known_max_cosine(num_points: int, dim: int) -> float:
     """
     if num_points <= 2 * dim or dim == 2:  # closed forms, which meet the bound
         return separation_bound(num_points, dim)
+    from hyperproto.codes.algebra.registry import best_entry
+
     entry, stored = best_entry(num_points, dim), from_zoo(num_points, dim)
     return min(entry.max_cosine if entry else 1.0, stored.certificate.max_cosine if stored else 1.0)
 
@@ -127,6 +130,8 @@ def from_zoo(num_points: int, dim: int) -> Code | None:
     path = ZOO / f"{num_points}x{dim}.safetensors"
     if not path.is_file():
         return None
+    from safetensors.numpy import load_file
+
     points: Array = load_file(path)["points"].astype(np.float64)
     points /= np.linalg.norm(points, axis=1, keepdims=True)
     return certify(points, method="zoo: smooth-max search, stored with the package")
@@ -145,12 +150,16 @@ def _search_large(num_points: int, dim: int, rounds: int, seed: int) -> Code:
     if rounds == 0:
         method = "random: too many for a search of this effort, and no code is known"
         return certify(random_points(num_points, dim, seed), method=method, seed=seed)
+    from hyperproto.codes.large import tiled_descent
+
     points = tiled_descent(num_points, dim, rounds=rounds, seed=seed)
     return certify(points, method=f"tiled descent, {rounds} passes", seed=seed)
 
 
 def _near_codes(num_points: int, dim: int) -> list[Array]:
     """Return registry codes of nearly K points in nearly D dimensions, the nearest first."""
+    from hyperproto.codes.algebra.registry import single_entries
+
     near = [
         entry
         for entry in single_entries()

@@ -15,12 +15,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.linalg import eigvalsh_tridiagonal
-from scipy.optimize import brentq
-from scipy.special import betaincinv
 
 from hyperproto._core.checks import check_integer
-from hyperproto._core.schema import from_plain
 from hyperproto._version import __version__
 from hyperproto.codes.measure import Array, can_measure, max_cosine, sampled_max_cosine
 
@@ -86,6 +82,8 @@ def random_max_cosine(num_points: int, dim: int) -> float:
     0.89
     """
     check_integer(num_points, "num_points", at_least=2, reason="A cosine is between two points.")
+    from scipy.special import betaincinv
+
     check_integer(dim, "dim", at_least=2)
     cap = 2 * math.log(2) / (num_points * (num_points - 1))
     sine_squared = float(betaincinv((dim - 1) / 2, 0.5, 2 * min(cap, 1 - cap)))
@@ -148,6 +146,14 @@ def closed_form(num_points: int, dim: int) -> tuple[Array, str, str] | None:
     return None
 
 
+def closed_code(num_points: int, dim: int) -> "Code | None":
+    """Return the code that has a closed form and meets the bound, certified, or None."""
+    if (form := closed_form(num_points, dim)) is None:
+        return None
+    points, method, proof = form
+    return certify(points, method=method, proof=proof)
+
+
 def _fejes_toth(num_points: int) -> float:
     """Return c / (1 - c) with c = cos(πK / (3K - 6)): equilateral triangles cannot be larger than
     this.
@@ -177,6 +183,8 @@ def _levenshtein(num_points: int, dim: int) -> float:
         return low
     if excess(high) <= 0:
         return high
+    from scipy.optimize import brentq
+
     return float(brentq(excess, low, high, xtol=1e-16, rtol=1e-15))
 
 
@@ -215,6 +223,8 @@ def _largest_jacobi_zero(k: int, dim: int, *, beta: int) -> float:
     """
     if k == 0:
         return -1.0
+    from scipy.linalg import eigvalsh_tridiagonal
+
     a, b = (dim - 1) / 2, (dim - 3) / 2 + beta
     total = 2 * np.arange(k) + a + b
     diagonal = (b * b - a * a) / (total * (total + 2))
@@ -308,6 +318,8 @@ class Certificate:
         """Rebuild a certificate from :meth:`to_dict`; what other versions have in addition is left
         out.
         """
+        from hyperproto._core.schema import from_plain
+
         return from_plain(cls, values, newer=True)
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import KDTree
 
 from hyperproto._core.processes import one_thread
 
@@ -67,6 +66,8 @@ def max_cosine(points: Array) -> float:
     rows.
     """
     if len(points) > TILE and points.shape[1] <= FEW_DIMS:
+        from scipy.spatial import KDTree
+
         distances, _ = KDTree(points).query(points, k=2)
         return float(1 - np.square(distances[:, 1]).min() / 2)
     blocks, largest = list(row_blocks(len(points))), -1.0

@@ -24,8 +24,6 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import quadratic_assignment
-from scipy.stats import rankdata, spearmanr
 
 from hyperproto._core.processes import derive_seed, one_thread
 from hyperproto._core.progress import report_progress
@@ -88,6 +86,8 @@ def order_weights(similarity: Array, anchors: NDArray[np.intp]) -> Array:
     >>> order_weights(np.array([[1.0, 0.2, 0.7, 0.2]]), np.array([0]))
     array([[ 0., -1.,  2., -1.]])
     """
+    from scipy.stats import rankdata
+
     others = np.array(similarity, dtype=np.float64)
     itself = np.arange(len(anchors)), anchors
     others[itself] = -np.inf  # below all others, which leaves them the ranks 2 to K
@@ -106,6 +106,8 @@ def assign(points: Array, weights: Array, *, starts: int, seed: int) -> NDArray[
     "faq"), the first from the middle of all assignments, the others from random ones; then, of up
     to 400 points, swaps of two while they help ("2opt").
     """
+    from scipy.optimize import quadratic_assignment
+
     weights, cosines = (weights + weights.T) / 2, points @ points.T
     np.fill_diagonal(cosines, 0)
     rng = np.random.default_rng(derive_seed(seed, "assignment"))
@@ -251,4 +253,6 @@ def _correlation(asked: Array, cosines: Array) -> float:
     spread = np.ptp(cosines) if len(cosines) else 0.0
     if not len(asked) or np.ptp(asked) == 0 or spread < 1e-12:
         return 0.0
+    from scipy.stats import spearmanr
+
     return float(spearmanr(asked, cosines).statistic)

@@ -18,7 +18,6 @@ from hyperproto.priors.vectors import (
     is_vocabulary,
     row_labels,
 )
-from hyperproto.priors.word_vector_files import read_array_file
 
 
 def as_prior(
@@ -102,6 +101,8 @@ def _from_path(
     if path.suffix.lower() in (".csv", ".tsv"):
         return from_taxonomy(path, names, missing=missing)
     if path.is_file() and path.suffix == ".npy":
+        from hyperproto.priors.word_vector_files import read_array_file
+
         table, words = read_array_file(path)
         if words is None and table.shape[0] == table.shape[1]:
             return from_similarity(

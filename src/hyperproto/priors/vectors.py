@@ -29,7 +29,6 @@ from hyperproto.priors.prior import (
     quoted,
     require_names,
 )
-from hyperproto.priors.word_vector_files import read_array_file, read_words
 
 SEPARATORS = re.compile(r"[\s_\-/]+")
 NUMBERED = re.compile(
@@ -140,6 +139,8 @@ def find_vectors(
     source, from_file = "vectors", isinstance(vectors, str | Path)
     notes: tuple[str, ...] = ()
     if from_file:
+        from hyperproto.priors.word_vector_files import read_array_file, read_words
+
         path = as_path(vectors)
         if path.suffix == ".npy":
             vectors, words = read_array_file(path)

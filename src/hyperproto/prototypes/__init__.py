@@ -1,7 +1,6 @@
 """Shelf 4: a code, the names of the classes it stands for, and where it came from."""
 
-from hyperproto.prototypes.explore import Suggestion, separation_bound, suggest_dim
 from hyperproto.prototypes.place import place
 from hyperproto.prototypes.prototypes import Prototypes
 
-__all__ = ["Prototypes", "Suggestion", "place", "separation_bound", "suggest_dim"]
+__all__ = ["Prototypes", "place"]

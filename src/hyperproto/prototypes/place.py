@@ -4,24 +4,12 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-import psutil
-
 from hyperproto._core.checks import check_integer, choose
 from hyperproto._core.errors import InputError, arg
-from hyperproto._core.progress import progress_bar
-from hyperproto.codes.search import WORK
-from hyperproto.priors import Missing, as_prior
-from hyperproto.priors.taxonomy import leaves
-from hyperproto.prototypes.methods import (
-    METHODS,
-    Request,
-    certify_agreement,
-    check_prior_weight,
-    separate,
-)
+from hyperproto._core.processes import free_memory
+from hyperproto.codes.best import WORK
+from hyperproto.codes.certificate import closed_code
 from hyperproto.prototypes.prototypes import Prototypes, check_dim, parse_classes
-
-COPIES, PER_CLASS = 2, 12  # numbers in memory for each coordinate, and in addition for each class
 
 
 def place(
@@ -30,7 +18,7 @@ def place(
     *,
     prior: object | None = None,
     prior_weight: float | Literal["auto"] = "auto",
-    missing: Missing = "error",
+    missing: Literal["error", "free"] = "error",
     method: str = "auto",
     effort: str = "balanced",
     seed: int = 0,
@@ -90,16 +78,31 @@ def place(
     -0.5
     """
     if isinstance(classes, Mapping):
+        from hyperproto.priors.taxonomy import leaves
+
         classes, prior = leaves(classes) or classes, classes if prior is None else prior
     num_classes, names = parse_classes(classes)
     dim, seed = check_dim(dim), check_integer(seed, "seed", at_least=0)
     _check_options(method, effort, workers, prior, prior_weight, steps)
-    known = (
-        None
-        if prior is None
-        else as_prior(prior, names, num_classes, missing=missing, progress=progress)
-    )
+    known = None
+    if prior is not None:
+        from hyperproto.priors import as_prior
+
+        known = as_prior(prior, names, num_classes, missing=missing, progress=progress)
     _check_memory(num_classes, dim)
+    if known is None and method == "auto":
+        exact = closed_code(num_classes, dim)
+        if exact is not None:
+            return Prototypes.from_code(exact, names)
+    from hyperproto._core.progress import progress_bar
+    from hyperproto.prototypes.methods import (
+        METHODS,
+        Request,
+        certify_agreement,
+        check_prior_weight,
+        separate,
+    )
+
     with progress_bar(f"placing {num_classes} in {dim} dimensions", show=progress):
         weight = 1.0 if method == "paper" and prior_weight == "auto" else prior_weight
         request = Request(
@@ -114,10 +117,8 @@ def place(
             steps=steps,
         )
         if method in ("auto", "optimize") and (known is None or request.weight == 0):
-            code, used_weight = (
-                separate(request, search_only=method == "optimize" and known is None),
-                0.0,
-            )
+            code = separate(request, search_only=method == "optimize" and known is None)
+            used_weight = 0.0
         else:
             code, used_weight = METHODS[method](request)
     if known is not None:
@@ -127,7 +128,8 @@ def place(
 
 def _check_memory(num_classes: int, dim: int) -> None:
     """Say what the points would take before any of it is allocated."""
-    needed, free = 8 * num_classes * (COPIES * dim + PER_CLASS), psutil.virtual_memory().available
+    # two numbers in memory for each coordinate, and twelve in addition for each class
+    needed, free = 8 * num_classes * (2 * dim + 12), free_memory()
     if needed > free:
         got = f"{num_classes:.6g} x {dim:.6g}, which takes {needed / 1e9:,.3g} GB"
         raise InputError(
@@ -144,7 +146,10 @@ def _check_options(
     steps: int | None,
 ) -> None:
     """Check the options before anything is read or searched."""
-    choose(method, METHODS, what="placement method")
+    if method != "auto":
+        from hyperproto.prototypes.methods import METHODS
+
+        choose(method, METHODS, what="placement method")
     choose(effort, WORK, what="effort")
     if workers is not None:
         check_integer(workers, "workers", at_least=1)

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -12,7 +12,6 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from hyperproto._core.arrays import read_npy
 from hyperproto._core.checks import check_integer, check_names, check_unit_rows, choose
 from hyperproto._core.errors import (
     HyperprotoError,
@@ -21,15 +20,9 @@ from hyperproto._core.errors import (
     MissingDataError,
     arg,
 )
-from hyperproto._core.files import as_path, replacing
-from hyperproto._core.schema import read_plain
-from hyperproto.codes.best import known_max_cosine
+from hyperproto.codes.best import WORK, known_max_cosine
 from hyperproto.codes.certificate import PROVED, Certificate, Code, certify
-from hyperproto.codes.extend import extend_code, extend_ranked
 from hyperproto.codes.measure import Array, Separation, max_cosine, separation
-from hyperproto.codes.search import WORK
-from hyperproto.priors import Missing, as_prior
-from hyperproto.prototypes.methods import Request, check_prior_weight
 from hyperproto.sphere import normalize
 
 # one standard deviation of similarity makes an old class e times as heavy. Sharper weights reach
@@ -71,7 +64,7 @@ class Prototypes:
 
     vectors: Tensor
     certificate: Certificate
-    names: tuple[str, ...] | None = field(default=None)
+    names: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         check_unit_rows(self.vectors)
@@ -152,6 +145,9 @@ class Prototypes:
         """Read a ``.npy`` matrix of shape (num_classes, dim), such as the authors' files; rows are
         normalized.
         """
+        from hyperproto._core.arrays import read_npy
+        from hyperproto._core.files import as_path
+
         matrix = read_npy(as_path(path))
         if not np.isfinite(matrix).all() or not matrix.any(axis=1).all():
             raise InputError(
@@ -165,6 +161,8 @@ class Prototypes:
 
         Equal prototypes give equal bytes.
         """
+        from hyperproto._core.files import replacing
+
         about = {"format": FORMAT, "certificate": self.certificate.to_dict(), "names": self.names}
         with replacing(path) as temporary:
             save_file(
@@ -180,6 +178,9 @@ class Prototypes:
         """Read what :meth:`save` wrote, bit for bit; points that version 0.1 reserved for later are
         ignored.
         """
+        from hyperproto._core.files import as_path
+        from hyperproto._core.schema import read_plain
+
         path = as_path(path)
         if not path.is_file():
             raise MissingDataError(
@@ -209,7 +210,7 @@ class Prototypes:
         *,
         prior: object | None = None,
         prior_weight: float | Literal["auto"] = "auto",
-        missing: Missing = "error",
+        missing: Literal["error", "free"] = "error",
         effort: str = "balanced",
         seed: int = 0,
     ) -> "Prototypes":
@@ -248,11 +249,16 @@ class Prototypes:
             )
         count, names = _all_names(self, classes)
         old = _exact(self.vectors)
+        from hyperproto.codes.extend import extend_code, extend_ranked
+
         if prior is None:
             added = extend_code(old, count, effort=effort, seed=seed)
             return self._joined(
                 added, names, how=f"by a search next to the others ({effort})", seed=seed
             )
+        from hyperproto.priors import as_prior
+        from hyperproto.prototypes.methods import Request, check_prior_weight
+
         total = self.num_classes + count
         by_class = as_prior(prior, names, total, missing=missing)
         weight = check_prior_weight(prior_weight, total, self.dim)
@@ -381,6 +387,8 @@ def points_by_similarity(
     ``names`` are those of the old classes and then of the ``count`` new ones; the prior is about both, as
     :func:`hyperproto.place` accepts it. Returns unit rows (count, dim), float64.
     """
+    from hyperproto.priors import as_prior
+
     by_class = as_prior(prior, names, old.num_classes + count)
     similarity = torch.from_numpy(by_class.similarity[old.num_classes :, : old.num_classes])
     spread = similarity.std(dim=1, correction=0, keepdim=True)
