@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from tyro.conf import OmitArgPrefixes, arg
 
+from hyperproto._core import errors
 from hyperproto._core.errors import InputError
 from hyperproto._core.files import plain
 from hyperproto._core.processes import from_first, is_first
-from hyperproto.runtime import errors
 from hyperproto.spec import (
     DataSpec,
     LoadingSpec,
