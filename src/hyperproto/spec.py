@@ -94,7 +94,7 @@ class TrainSettings:
     """Stop after this many epochs without improvement on validation data (default: never)."""
 
     monitor: str | None = None
-    """The validation measure that compares epochs, such as style/accuracy (default: the first)."""
+    """The validation measure that compares epochs, such as style/accuracy (default: all of them)."""
 
     mixed_precision: Literal["no", "bf16", "fp16"] | None = None
     """Precision of the network's computations (default: bf16 on a GPU that has it, else full

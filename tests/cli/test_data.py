@@ -1,4 +1,5 @@
 import json
+import warnings
 
 import pytest
 
@@ -35,6 +36,27 @@ def test_check_reads_a_table_with_and_without_its_targets(capsys, tmp_path):
     assert code == 0
     assert "2 classes: baroque, cubism" in out
     assert "a number from" in out
+
+
+def test_check_suggests_to_learn_from_words_and_names_what_gives_the_answer_away(capsys, tmp_path):
+    rows = [[f"where is my card number {n}", "ab"[n % 2], "yx"[n % 2]] for n in range(60)]
+    path = str(
+        layouts.write_csv(tmp_path / "asked.csv", ["what they said", "intent", "code"], rows)
+    )
+    code, out, _ = run(capsys, "data", "check", path)
+    assert code == 0
+    assert "--text 'what they said'" in out
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        code, out, err = run(capsys, "data", "check", path, "--classes", "intent")
+    assert code == 0
+    assert "learns from its words" in err
+    assert '"code" alone predicts 100.0 %' in out
+    code, out, err = run(
+        capsys, "data", "check", path, "--classes", "intent", "--text", "what they said"
+    )
+    assert (code, err) == (0, "")
+    assert "words in what they said" in out
 
 
 def test_check_names_an_image_that_is_a_web_page(capsys, tmp_path):

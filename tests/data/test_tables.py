@@ -516,3 +516,27 @@ def test_words_of_a_text_stay_sparse_and_are_weighted_as_scikit_learn_does(tmp_p
     found = again.encoder.encode({"text": ["an unheard of apple"]}).to_dense()
     assert found.sum() == pytest.approx(1)
     assert again.input_shape == (wanted.shape[1],)
+
+
+def write_questions(root, rows=60):
+    cells = [
+        [n, f"where is my card number {n}", f"a note as long as this {n}"] for n in range(rows)
+    ]
+    answers = ["ab"[n % 2] for n in range(rows)]
+    lines = [
+        [str(cell) for cell in [*row, answer]] for row, answer in zip(cells, answers, strict=True)
+    ]
+    return write_csv(root / "questions.csv", ["id", "question", "note", "intent"], lines)
+
+
+def test_sentences_are_learned_from_by_their_words_where_there_is_nothing_else(tmp_path):
+    path = write_questions(tmp_path)
+    source = read_table(path, classes=["intent"], columns=["id", "question"])
+    (column,) = source.preprocessing.encoder.columns
+    assert (column.name, column.kind) == ("question", "text")
+    assert is_sparse(source.train.inputs)
+    with pytest.raises(InputError) as raised:
+        read_table(path, classes=["intent"])
+    assert raised.value.argument == "text"
+    again = read_table(path, classes=["intent"], encoder=source.preprocessing.encoder)
+    assert torch.equal(again.test.inputs.to_dense(), source.test.inputs.to_dense())

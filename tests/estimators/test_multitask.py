@@ -38,6 +38,15 @@ def test_classes_and_numbers_are_learned_together(mixed):
     assert second is None
 
 
+@pytest.mark.parametrize("kind", [float, np.float64, np.float32])
+def test_a_column_of_objects_is_one_of_numbers_whatever_their_type(mixed, kind):
+    X, y = mixed
+    y[:, 1] = [kind(value) for value in y[:, 1]]
+    y[3, 1] = 2  # as JSON and spreadsheets write it
+    model = HypersphericalMultiTask(epochs=1, random_state=0).fit(X, y)
+    assert model.tasks_ == ["classes", "number", "classes"]
+
+
 def test_numbers_alone_come_back_as_floats(mixed):
     X, _ = mixed
     model = HypersphericalMultiTask(random_state=0).fit(X, X[:, :2])

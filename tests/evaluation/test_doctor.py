@@ -23,7 +23,9 @@ NAMES = ["left", "middle", "right"]
 
 
 def write_table(path, *, n=90, clip=None, noise=0.0, seed=0):
-    """Write two columns to learn from, a class and a number; the class of noisy rows is drawn."""
+    """Write two columns to learn from, and a class and a number that follow from both together; the
+    class of noisy rows is drawn.
+    """
     rng = np.random.default_rng(seed)
     kinds = np.arange(n) % 3
     a, b = (kinds - 1) * 3 + rng.normal(size=n) * 0.3, rng.uniform(-1, 1, size=n)
@@ -31,7 +33,7 @@ def write_table(path, *, n=90, clip=None, noise=0.0, seed=0):
     heights = b if clip is None else b.clip(-clip, clip)
     lines = [
         f"{x:.4f},{y:.4f},{NAMES[k]},{h:.4f}"
-        for x, y, k, h in zip(a, b, labels, heights, strict=True)
+        for x, y, k, h in zip(a + 2 * b, a - 2 * b, labels, heights, strict=True)
     ]
     path.write_text("\n".join(["a,b,side,height", *lines]) + "\n")
     return path
@@ -97,7 +99,7 @@ def altered(healthy, losses):
 def test_a_healthy_run_has_no_finding_and_everything_was_checked(healthy):
     found = examine_run(healthy)
     assert found.findings == ()
-    assert len(found.checked) == 10
+    assert len(found.checked) == 11
     assert (found.unchecked, found.problem) == ((), None)
 
 
@@ -215,7 +217,7 @@ def test_targets_piling_up_at_a_bound_are_found(tmp_path):
 def test_a_gap_between_train_and_test_is_found(tmp_path):
     network = create_backbone("mlp", out_dim=4, in_features=2, hidden=[128])
     path = write_table(tmp_path / "data.csv", noise=1.0, n=40)
-    folder = train(tmp_path / "run", path, network=network, ranges=False, epochs=15, lr=0.3)
+    folder = train(tmp_path / "run", path, network=network, ranges=False, epochs=60, lr=0.3)
     finding = next(
         finding for finding in examine_run(folder).findings if finding.name == "train/test gap"
     )

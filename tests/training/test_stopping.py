@@ -28,6 +28,18 @@ def test_the_first_of_the_best_epochs_is_the_best():
         best_epoch(history(0.1), "acuracy")
 
 
+def test_the_best_epoch_of_several_tasks_is_chosen_over_all_of_them():
+    measured = [(0.80, 24.7), (0.79, 8.7), (0.60, 8.6)]
+    several = [{"valid": {"sex/accuracy": a, "fare/mae": error}} for a, error in measured]
+    assert best_epoch(several) == 1
+    assert best_epoch(several, "sex/accuracy") == 0
+    # the unit of a number does not count, nor a task without labels
+    scaled = [
+        {"valid": {"sex/accuracy": a, "fare/mae": e / 1e6, "x/mae": None}} for a, e in measured
+    ]
+    assert best_epoch(scaled) == 1
+
+
 def test_patience_counts_epochs_since_the_best():
     assert not out_of_patience(history(0.5, 0.4), None, 2)
     assert out_of_patience(history(0.5, 0.4, 0.4), None, 2)

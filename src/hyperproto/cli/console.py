@@ -1,7 +1,10 @@
-"""Where tables are printed."""
+"""Where tables and warnings are printed."""
 
-from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING
+import sys
+import warnings
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -40,3 +43,15 @@ def print_table(
         table.add_row(*map(escape, row))
     if table.row_count:
         table_console().print(table)
+
+
+@contextmanager
+def plain_warnings() -> Iterator[None]:
+    """Print warnings as sentences, without the line of code they come from."""
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        print(f"hyperproto: {message}", file=sys.stderr)
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield

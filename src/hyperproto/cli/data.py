@@ -1,6 +1,7 @@
 """``hyperproto data check``: describe data before training on it."""
 
 import json
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from tyro.conf import Positional, arg
 
-from hyperproto.cli.console import print_table
+from hyperproto.cli.console import plain_warnings, print_table
 
 if TYPE_CHECKING:
     from hyperproto.data import Source
@@ -36,6 +37,9 @@ class Data:
     image: Annotated[str | None, arg(metavar="COLUMN")] = None
     """Of a table: the column that names the images."""
 
+    text: Annotated[str | None, arg(metavar="COLUMN")] = None
+    """Of a table: the column of free text to learn from."""
+
     classes: Annotated[tuple[str, ...], arg(metavar="COLUMN")] = ()
     """Of a table: the columns to predict as classes."""
 
@@ -59,7 +63,7 @@ class Data:
             columns = describe_columns(read_columns(self.path))
             print(json.dumps(columns)) if self.json else _show_columns(self.path, columns)
             return
-        for option in ("image", "classes", "range"):
+        for option in ("image", "text", "classes", "range"):
             if name != "table" and getattr(self, option):
                 raise InputError(
                     option, "name columns of a table", f'"{self.path}", which is {name}'
@@ -68,13 +72,19 @@ class Data:
 
     def _check_source(self, name: str) -> None:
         from hyperproto._core.errors import InputError
+        from hyperproto.data.giveaway import find_giveaways
         from hyperproto.data.readers import READERS, describe_source, read_source
 
-        options = {"image": self.image, "classes": self.classes, "ranges": self.range}
-        source = read_source(self.path, name, **(options if name == "table" else {}))
+        options: dict[str, object] = {"image": self.image, "text": self.text}
+        options |= {"classes": self.classes, "ranges": self.range}
+        with plain_warnings():
+            source = read_source(self.path, name, **(options if name == "table" else {}))
         info = READERS[name].info
         report = describe_source(source) | {"published": list(info.counts) if info else [0, 0]}
         report["unreadable"] = _unreadable(source) if self.verify else None
+        report["giveaways"] = [
+            f"{giveaway.message} {giveaway.advice}" for giveaway in find_giveaways(source)
+        ]
         print(json.dumps(report)) if self.json else _show_source(self.path, report)
         if report["unreadable"]:
             (faulty, reason), *others = report["unreadable"]
@@ -112,6 +122,8 @@ def _show_source(path: Path, report: dict[str, Any]) -> None:
         faulty = len(report["unreadable"])
         rows.append(("images", f"{faulty} cannot be read" if faulty else "every one can be read"))
     print_table(rows, title=f"{report['name']} in {path}")
+    for sentence in report["giveaways"]:
+        print(sentence)
 
 
 def _describe_target(target: dict[str, Any]) -> Iterator[str]:
@@ -131,4 +143,8 @@ def _describe_target(target: dict[str, Any]) -> Iterator[str]:
 def _show_columns(path: Path, report: dict[str, Any]) -> None:
     rows = ((name, *map(str, facts.values())) for name, facts in report.items())
     print_table(rows, "column", "rows", "empty", "different", "seems to be", title=str(path))
-    print("Say what to predict: --classes COLUMN, --range COLUMN; and --image COLUMN for images.")
+    texts = [name for name, facts in report.items() if facts["seems"] == "sentences"]
+    words = "".join(f", --text {shlex.quote(name)} to learn from its words" for name in texts)
+    print(
+        f"Say what to predict: --classes COLUMN, --range COLUMN; --image COLUMN for images{words}."
+    )

@@ -1,10 +1,6 @@
 """``hyperproto train``: train on the paper's data, on your own, or on the digits."""
 
 import json
-import sys
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -15,6 +11,7 @@ from hyperproto._core import errors
 from hyperproto._core.errors import InputError
 from hyperproto._core.files import plain
 from hyperproto._core.processes import from_first, is_first
+from hyperproto.cli.console import plain_warnings
 from hyperproto.spec import (
     DataSpec,
     LoadingSpec,
@@ -176,7 +173,7 @@ class Train:
 
         folder = self.output.resume
         options: Any = {"say": _say, "progress": "lines"}
-        with _plain_warnings():
+        with plain_warnings():
             if folder is not None:
                 self._check_alone()
                 run = resume_run(
@@ -282,18 +279,6 @@ def _say(sentence: str) -> None:
     """Print a line, in the first process only."""
     if is_first():
         print(sentence, flush=True)
-
-
-@contextmanager
-def _plain_warnings() -> Iterator[None]:
-    """Print warnings as sentences, without the line of code they come from."""
-
-    def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        print(f"hyperproto: {message}", file=sys.stderr)
-
-    with warnings.catch_warnings():
-        warnings.showwarning = show
-        yield
 
 
 def _report(run: "Run", folder: Path | None) -> None:

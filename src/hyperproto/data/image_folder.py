@@ -7,13 +7,7 @@ import torch
 
 from hyperproto._core.errors import InputError, MissingDataError
 from hyperproto.data.image_files import ImageFiles, choose_preparation, images_in
-from hyperproto.data.source import (
-    Source,
-    Split,
-    Unseen,
-    hold_out_rows,
-    select,
-)
+from hyperproto.data.source import Source, Split, Unseen, hold_out_rows, select
 from hyperproto.defaults import HELD_OUT
 from hyperproto.tasks import Classes, Task
 from hyperproto.tasks.task import to_array

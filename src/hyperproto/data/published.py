@@ -18,12 +18,7 @@ from hyperproto._core.errors import InputError, MissingDataError, arg
 from hyperproto._core.files import read_text
 from hyperproto.data.augment import PHOTO_AUGMENT, WHOLE_AUGMENT, Augment
 from hyperproto.data.image_files import ImageFiles, check_files_exist, images_in
-from hyperproto.data.source import (
-    Source,
-    Split,
-    Unseen,
-    select,
-)
+from hyperproto.data.source import Source, Split, Unseen, select
 from hyperproto.data.table_files import read_columns
 from hyperproto.runtime.images import ImagePreprocessing
 from hyperproto.tasks import Classes, Range

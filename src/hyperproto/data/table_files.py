@@ -16,6 +16,7 @@ from torch import Tensor
 from hyperproto._core.checks import nearest_name
 from hyperproto._core.errors import InputError, MissingDataError
 from hyperproto._core.files import as_path
+from hyperproto.runtime.tables import column_kind
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 OTHER_DELIMITERS = (
@@ -44,6 +45,9 @@ DECODED, DECODED_PER_BYTE = (
     2**26,
     32,
 )  # bytes of a Parquet file when read: so many, and for each byte of the file
+
+FEW = 20  # rows of which nothing can be said; classes that need no warning, however few the rows
+SENTENCE = 4  # words in a cell that seems to be free text
 
 
 class Column:
@@ -330,8 +334,31 @@ def describe_columns(columns: Mapping[str, Column]) -> dict[str, dict[str, Any]]
             if not present
             else "numbers"
             if isinstance(values.values, np.ndarray)
+            else "sentences"
+            if is_sentences(values.values)
             else "text"
         )
         rows, empty = len(values), len(values) - len(present)
         found[name] = {"rows": rows, "empty": empty, "different": different, "seems": seems}
     return found
+
+
+def counts_rows(values: Any) -> bool:
+    """Return whether a column counts the rows one by one."""
+    return (
+        isinstance(values, np.ndarray)
+        and len(values) > FEW
+        and bool((np.diff(np.sort(values)) == 1).all())
+    )
+
+
+def is_sentences(values: Any) -> bool:
+    """Return whether the cells of a column are free text, another one in most rows."""
+    present = [] if isinstance(values, np.ndarray) else [str(c) for c in values if c is not None]
+    long = sum(len(cell.split()) for cell in present) >= SENTENCE * len(present)
+    return (
+        len(present) > FEW
+        and long
+        and len(set(present)) > len(present) / 2
+        and column_kind(values) == "categories"
+    )

@@ -21,26 +21,22 @@ from hyperproto.data.preprocessing import (
     is_sparse,
     sparse_rows,
 )
-from hyperproto.data.source import (
-    Inputs,
-    Source,
-    Split,
-    Unseen,
-    hold_out_rows,
-    select,
+from hyperproto.data.source import Inputs, Source, Split, Unseen, hold_out_rows, select
+from hyperproto.data.table_files import (
+    FEW,
+    Column,
+    Table,
+    counts_rows,
+    is_sentences,
+    read_columns,
 )
-from hyperproto.data.table_files import Column, Table, read_columns
 from hyperproto.defaults import HELD_OUT, choose_scaling
 from hyperproto.runtime.tables import ColumnCode, SparseRows, TableEncoder, column_kind
 from hyperproto.tasks import Task, indexed, task_kind
 
 KINDS = {"number": "numbers", "categories": "categories", "date": "dates", "text": "words"}
 NAMED = 10  # columns of a kind
-FEW, SCARCE = (
-    20,
-    0.2,
-)  # classes, however few the rows, and their share of the rows, that need no warning
-SENTENCE = 4  # words in a cell that seems to be free text
+SCARCE = 0.2  # classes by rows, up to which they need no warning
 
 
 def read_table(
@@ -82,7 +78,8 @@ def read_table(
     unseen : {"error", "missing"}
         What a class in the test table is that is not in the training data.
     text : str, optional
-        The one column to learn from, of free text: its words, weighted by TF-IDF.
+        The one column to learn from, of free text: its words, weighted by TF-IDF (default: a column
+        of sentences, where there is nothing else to learn from).
     encoder : TableEncoder, optional
         That of a trained model (default: fitted to the training rows).
     targets : mapping of str to Classes or Range, optional
@@ -119,6 +116,9 @@ def read_table(
         kept, out = hold_out_rows(
             [answers[name] for name in indexed(tasks)], len(kept), share=held_out, seed=seed
         )
+    if image is None and text is None and encoder is None:
+        text = _only_text(table, names)
+        names = [text] if text else names
     if image is None:
         encoder = encoder or _fit_encoder(table, names, kept, text=text is not None)
     whole = _whole(table, names[0], encoder, answers)
@@ -282,22 +282,31 @@ def _fit_encoder(table: Table, names: Sequence[str], rows: Tensor, *, text: bool
     return _fit_text(names[0], kept[names[0]]) if text else TableEncoder.fit(kept)
 
 
+def _only_text(table: Table, names: Sequence[str]) -> str | None:
+    """Return the column of sentences, where it is the only one that teaches anything."""
+    useful = [name for name in names if not counts_rows(table[name].values)]
+    sentences = [name for name in useful if is_sentences(table[name].values)]
+    if not sentences or len(sentences) < len(useful):
+        return None
+    if len(sentences) > 1:
+        listed = ", ".join(f'"{name}"' for name in sentences)
+        rule = "name the column of sentences to learn from"
+        raise InputError("text", rule, f"none, of {listed}", "Join them in one for all.")
+    return sentences[0]
+
+
 def warn_useless(name: str, values: Any, *, leave_out: str, words: str) -> None:
     """Warn of a column that counts the rows, or that has other words in nearly each; the rest is
     advice.
     """
+    if counts_rows(values):
+        _warn(f'"{name}" counts the rows one by one.', leave_out)
     if isinstance(values, np.ndarray):
-        if len(values) > FEW and (np.diff(np.sort(values)) == 1).all():
-            _warn(f'"{name}" counts the rows one by one.', leave_out)
         return
     present = [str(cell) for cell in values if cell is not None]
-    is_text = sum(len(cell.split()) for cell in present) >= SENTENCE * len(present)
-    different = len(set(present)) / max(1, len(present))
-    if (
-        len(present) > FEW
-        and different > (0.5 if is_text else 0.9)
-        and column_kind(values) == "categories"
-    ):
+    is_text = is_sentences(values)
+    is_other = len(present) > FEW and len(set(present)) > 0.9 * len(present)
+    if is_text or (is_other and column_kind(values) == "categories"):
         sentence = (
             f'"{name}" says something else in nearly every row, and as a category teaches nothing.'
         )

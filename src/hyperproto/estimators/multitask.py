@@ -29,7 +29,7 @@ class HypersphericalMultiTask(ClassChanges):
     tasks : "auto", or sequence of {"classes", "number"}
         What each column of ``y`` is. By "auto" floating-point columns are numbers, all others
         classes; in a table of objects, a column is one of numbers where all of its values are
-        floats.
+        numbers and not all of them integers.
     dim : int or "auto"
         Axes of all of the output; "auto" is :func:`hyperproto.defaults.choose_dim`.
     loss : {"auto", "free_norm_softmax", "cosine_softmax", "squared_cosine", ...}, or a loss
@@ -42,8 +42,8 @@ class HypersphericalMultiTask(ClassChanges):
         Weigh the classes of each column by how rare they are.
     backbone, hidden, standardize, epochs, batch_size, lr, weight_decay
     early_stopping, validation_fraction, patience, random_state, verbose
-        As in :class:`~hyperproto.estimators.HypersphericalClassifier`. Early stopping goes by the
-        first column.
+        As in :class:`~hyperproto.estimators.HypersphericalClassifier`. Early stopping goes by all
+        columns.
     calibrate : bool, default False
         Hold out a part: for temperatures, ``conformal_sets`` and ``predict_interval``.
 
@@ -194,12 +194,9 @@ def _own_dtype(column: NDArray[Any]) -> NDArray[Any]:
     """Return a column of a table of objects in the dtype its values have together."""
     if column.dtype.kind != "O":
         return column
-    kinds = {type(value) for value in column.tolist()}
-    return (
-        np.array(column.tolist())
-        if len(kinds) == 1 and kinds <= {str, int, float, bool}
-        else column
-    )
+    kinds = {np.asarray(value).dtype.kind for value in column.tolist()}
+    alike = kinds in ({"U"}, {"b"}) or kinds <= {"i", "u", "f"}
+    return np.array(column.tolist()) if alike else column
 
 
 def _choose_tasks(tasks: Any, columns: list[NDArray[Any]]) -> list[str]:

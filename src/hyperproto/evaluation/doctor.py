@@ -10,6 +10,7 @@ from torch import nn
 from hyperproto._core.errors import HyperprotoError
 from hyperproto._core.files import plain
 from hyperproto.data import Arrays, ImageData, Source
+from hyperproto.data.giveaway import find_giveaways
 from hyperproto.evaluation.findings import (
     FROM_DATA,
     FROM_FILES,
@@ -94,7 +95,7 @@ def _gather(run: OpenRun, data: Any) -> Evidence:
     names = ["train", "test"] if source.test is not None else ["train"]
     parts = {name: run.read(source, split=name, unseen="missing").data for name in names}
     outputs = (split_outputs(name, run.network, run.space, part) for name, part in parts.items())
-    return Evidence(run.record, run.space, tuple(outputs))
+    return Evidence(run.record, run.space, tuple(outputs), tuple(find_giveaways(source)))
 
 
 def split_outputs(

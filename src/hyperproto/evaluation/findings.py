@@ -9,6 +9,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from hyperproto.data.giveaway import Giveaway
 from hyperproto.prototypes.explore import separation_bound
 from hyperproto.spaces import OutputSpace, Sphere
 from hyperproto.spaces.output_space import TaskSpace
@@ -87,6 +88,7 @@ class Evidence:
     record: RunRecord
     space: OutputSpace
     splits: tuple[SplitOutputs, ...] = ()
+    giveaways: tuple[Giveaway, ...] = ()
 
     @property
     def losses(self) -> list[float]:
@@ -363,6 +365,18 @@ def constant_answer(run: Evidence) -> Iterator[Finding]:
             )
 
 
+def given_away(run: Evidence) -> Iterator[Finding]:
+    """Find columns that alone predict an answer nearly without error."""
+    for found in run.giveaways:
+        yield Finding(
+            "a column gives the answer away",
+            "warning",
+            found.message,
+            found.advice,
+            {"share": found.share},
+        )
+
+
 FROM_FILES = {
     "a loss that is not finite": loss_not_finite,
     "a loss that rises, stays flat or still falls at the end": loss_course,
@@ -376,4 +390,5 @@ FROM_DATA = {
     "targets at a bound": targets_at_bound,
     "a gap between train and test": train_test_gap,
     "answers no better than a constant": constant_answer,
+    "columns that give the answer away": given_away,
 }

@@ -18,6 +18,8 @@ from hyperproto.models import Backbone
 from hyperproto.spaces import OutputSpace
 
 FORMAT = "hyperproto.run/3"
+# errors of classes and of numbers that are told from none, where epochs are compared by several
+LEAST_ERROR, TINY = 1e-3, 1e-300
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ class Run:
     folder : Path or None
         Where it is stored; None writes nothing.
     monitor : str or None
-        The validation measure that decides which epoch is best; None is the first one.
+        The validation measure that decides which epoch is best; None is all of them.
     constant : dict of float
         The measures of constant answers to the validation data; empty where ``fit`` was called
         directly.
@@ -163,7 +165,10 @@ def monitored(record: dict[str, Any], monitor: str | None) -> float:
     record : dict
         One epoch of a run's history.
     monitor : str, optional
-        The name of a validation measure (default: the first). NaN where nothing was measured.
+        The name of a validation measure (default: all of them). NaN where nothing was measured.
+
+    Of several measures it is the mean of the logarithms of their errors, with its sign reversed:
+    whatever a constant answer reaches, the order of epochs is the same relative to it.
 
     >>> monitored({"valid": {"kind/accuracy": 0.9, "size/mae": 0.25}}, "size/mae")
     -0.25
@@ -171,6 +176,14 @@ def monitored(record: dict[str, Any], monitor: str | None) -> float:
     measures = record["valid"]
     if not measures:
         return math.nan
+    if monitor is None and len(measures) > 1:
+        each = [monitored({"valid": {name: value}}, name) for name, value in measures.items()]
+        errors = [
+            max(1 - value, LEAST_ERROR) if name.endswith("accuracy") else max(-value, TINY)
+            for name, value in zip(measures, each, strict=True)
+            if not math.isnan(value)
+        ]
+        return -math.fsum(map(math.log, errors)) / len(errors) if errors else math.nan
     name = next(iter(measures)) if monitor is None else monitor
     value = choose(name, measures, what="measure to monitor")
     if value is None:  # how files write NaN

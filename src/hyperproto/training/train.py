@@ -15,7 +15,9 @@ from torch import nn
 from hyperproto._core.files import as_path
 from hyperproto._core.processes import derive_seed, from_first, is_first
 from hyperproto.data import Source
+from hyperproto.data.giveaway import find_giveaways
 from hyperproto.data.source import resized
+from hyperproto.data.table_files import FEW
 from hyperproto.defaults import FINE_TUNING, HEAD_DECAY, InputKind
 from hyperproto.models import Backbone, FeatureBackbone
 from hyperproto.spaces import OutputSpace, Space, Sphere, TaskSpace
@@ -88,6 +90,10 @@ def train(
             before is not None and spec.data.image_size is not None
         ):  # in place of that of the run before
             source = resized(source, spec.data.image_size)
+        for giveaway in find_giveaways(source):
+            say(f"{giveaway.message} {giveaway.advice}")
+        if len(source.train) < FEW:
+            say(f"{source.name} has {len(source.train)} examples to train on: too few to rely on.")
         return _fit(
             *_build(spec, source, None if store is None else store.path), store, say, options
         )
