@@ -14,7 +14,7 @@ from torch import Tensor
 from hyperproto import defaults, models
 from hyperproto._core.errors import InputError, arg
 from hyperproto._core.processes import derive_seed, from_first
-from hyperproto.baselines import ConventionalSpace, DeepNCM, weigh_tasks
+from hyperproto.baselines import ConventionalSpace, weigh_tasks
 from hyperproto.data import (
     Arrays,
     ImageData,
@@ -180,8 +180,6 @@ def build_space(
         )  # numbers off several axes have a layer of their own
         if spec.kind == "conventional":
             return ConventionalSpace(tasks, clamp=cast(Any, spec.clamp), width=spec.width)
-        if spec.kind == "deep-ncm":
-            return DeepNCM(dim, tasks, mean=cast(Any, spec.mean))
         if spec.kind == "composite":
             return CompositeSpace(dim, tasks)
         return Space(dim, tasks, separate=spec.kind == "spheres")
