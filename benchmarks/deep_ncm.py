@@ -14,6 +14,7 @@ from torch import Tensor, nn
 import hyperproto as hp
 from benchmarks.timing import compare
 from hyperproto.models import create_backbone
+from reproduction.deep_ncm import DeepNCM
 
 DIM, BATCH = 100, 128
 CLASSES = (100, 1000)
@@ -44,7 +45,7 @@ def measure_step(name: str, num_classes: int) -> dict[str, object]:
     inputs = torch.randn(BATCH, *shape, generator=generator).requires_grad_(name.startswith("none"))
     labels = torch.randint(num_classes, (BATCH,), generator=generator)
     sphere = hp.Space(DIM, hp.Classes(hp.place(num_classes, DIM, method="random")))
-    means = hp.baselines.DeepNCM(DIM, hp.Classes(num_classes))
+    means = DeepNCM(DIM, hp.Classes(num_classes))
     ours, theirs, ratio = compare(
         step_of(build(), sphere, inputs, labels),
         step_of(build(), means, inputs, labels),

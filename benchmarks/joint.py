@@ -6,7 +6,7 @@ paper, at the best of three weights of the number and three rates, for the class
 chosen on the very rows that are reported: no search can do better. The sphere has its defaults
 alone. A weight and rate at which a seed diverges is left out. Tables from ``--data`` are split by
 the seed as ``hyperproto train`` does, ten times, diamonds after drawing 10,000 of their rows;
-paintings have their publisher's test part and the features of ``hyperproto reproduce --scale
+paintings have their publisher's test part and the features of ``python -m reproduction --scale
 head``, from ``runs/features`` or computed there; of rotated MNIST 2,000 images are trained on,
 once. The constant answer is the most frequent class and the median.
 """
@@ -26,14 +26,14 @@ from hyperproto._core.errors import NonFiniteLossError
 from hyperproto.data import describe_data
 from hyperproto.defaults import HEAD
 from hyperproto.models import create_backbone
-from hyperproto.reproduction.cell import at_scale, paper_cell
-from hyperproto.reproduction.placements import Places
-from hyperproto.reproduction.run_cell import read_cell_data
 from hyperproto.spec import DataSpec, RunSpec, SpaceSpec, TrainSettings
 from hyperproto.training import fit, train
 from hyperproto.training.build import build_space
 from hyperproto.training.fit import resolve_settings
 from hyperproto.training.outputs import constant_measures
+from reproduction.cell import at_scale, paper_cell
+from reproduction.placements import Places
+from reproduction.run_cell import read_cell_data
 
 TABLES = {
     "mpg": ("origin", "mpg"),

@@ -12,7 +12,7 @@ Then rows of tables and texts with classes held out, three seeds, the perceptron
 by default: Banking77 without 17 of its intents and penguins without one species (where ``--data``
 has them), wine without one cultivar, digits as rows without three. And photographs as ``hyperproto
 train`` learns a folder of few of them: features of a frozen network, of 40 of CIFAR-100's classes
-50 to 99, 100 training images each, the other ten unknown. They are those of ``hyperproto reproduce
+50 to 99, 100 training images each, the other ten unknown. They are those of ``python -m reproduction
 --scale head``, from ``runs/features`` or computed there in half an hour.
 """
 
@@ -39,10 +39,10 @@ from hyperproto.defaults import HEAD, choose_dim, choose_rate, choose_steps
 from hyperproto.evaluation.confidence import Rejection, outlier_score
 from hyperproto.metrics import measure_open_set
 from hyperproto.models import create_backbone, default_backbone
-from hyperproto.reproduction.cell import at_scale, paper_cell
-from hyperproto.reproduction.placements import Places
-from hyperproto.reproduction.run_cell import read_cell_data
 from hyperproto.training.fit import kind_of
+from reproduction.cell import at_scale, paper_cell
+from reproduction.placements import Places
+from reproduction.run_cell import read_cell_data
 
 EPOCHS, SEEDS, HALVES, RATE = 10, range(5), 20, 0.05
 KNOWN, FEATURES = 7, 1280

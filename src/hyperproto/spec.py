@@ -252,10 +252,10 @@ class NetworkSpec:
 class SphereSpec:
     """The kind of space, and axes, loss and prototypes of a sphere."""
 
-    kind: Literal["sphere", "spheres", "composite", "conventional", "deep-ncm"] | None = None
-    """One sphere; one for each task; one point for a class and a number together; softmax and
-    squared error; or class means (default: one sphere, or one for each task where there are classes
-    and numbers).
+    kind: Literal["sphere", "spheres", "composite", "conventional"] | None = None
+    """One sphere; one for each task; one point for a class and a number together; or softmax
+    and squared error (default: one sphere, or one for each task where there are classes and
+    numbers).
     """
 
     dim: int | None = None
@@ -265,8 +265,8 @@ class SphereSpec:
 
     loss: str = "auto"
     """Loss of classes on the sphere: squared_cosine (the paper's), cosine_softmax,
-    free_norm_softmax, cauchy_softmax, power_cosine, sampled_cosine_softmax, or auto, by the numbers
-    of classes and dimensions.
+    free_norm_softmax, power_cosine, sampled_cosine_softmax, or auto, by the numbers of classes and
+    dimensions.
     """
 
     margin: float | None = None
@@ -299,9 +299,6 @@ class SpaceSpec(SphereSpec):
 
     loss_options: dict[str, Any] = field(default_factory=dict)
     """Arguments of the loss."""
-
-    mean: Literal["condensation", "decay", "online"] | None = None
-    """How Deep NCM updates its class means."""
 
     clamp: Literal["train", "test"] = "test"
     """When the conventional space clamps numbers to their bounds."""

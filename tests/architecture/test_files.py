@@ -19,10 +19,10 @@ from hyperproto.estimators import HypersphericalClassifier
 from hyperproto.estimators.store import Description, Features
 from hyperproto.evaluation import ClassChange, add_classes, confidence
 from hyperproto.hub import HubModel
-from hyperproto.reproduction.cell import Record
 from hyperproto.runtime import model, tables
 from hyperproto.runtime.images import ImagePreprocessing
 from hyperproto.training import run
+from reproduction.records import Record
 from tests.evaluation.conftest import write_numbers
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "files.md").read_text(encoding="utf-8")

@@ -31,15 +31,16 @@ from hyperproto.evaluation import calibrate_run, export_run, list_runs, predict_
 from hyperproto.hub import HubModel
 from hyperproto.models import create_backbone, load_weights
 from hyperproto.priors.accept import as_prior
-from hyperproto.reproduction.cell import FORMAT, paper_cell, write_record
-from hyperproto.reproduction.experiment import Entry, Experiment
-from hyperproto.reproduction.grid import make_grid
-from hyperproto.reproduction.reports import to_markdown
 from hyperproto.runtime import Predictor
 from hyperproto.runtime.cli import predict_files as predict_exported
 from hyperproto.runtime.cli import read_table
 from hyperproto.training import NetworkSpec, RunSpec, SpaceSpec, TrainSettings, resume_run, train
 from hyperproto.training.folder import stored_spec
+from reproduction.cell import paper_cell
+from reproduction.experiment import Entry, Experiment
+from reproduction.grid import make_grid
+from reproduction.records import FORMAT, records_file, write_record
+from reproduction.reports import to_markdown
 from tests.data import layouts
 
 NAMES = ("cat", "dog", "bird")
@@ -410,7 +411,7 @@ def _record(folder: Path) -> Path:
         "table",
         record | {"measures": measures, "protocol": {"test": 10}, "times": {"epochs": []}},
     )
-    return folder / "cells" / "table" / f"{CELL.address}.json"
+    return records_file(folder, "table", CELL)
 
 
 def _report(folder: Path, path: Path) -> None:
@@ -484,15 +485,6 @@ KINDS: dict[str, Kind] = {
         f"run-{kind}": Kind(_run("config.json", space=SpaceSpec(kind=kind)), _use_run)
         for kind in ("spheres", "composite", "conventional")
     },
-    "run-deep-ncm": Kind(
-        _run(
-            "config.json",
-            space=SpaceSpec(kind="deep-ncm", dim=3, mean="online"),
-            ranges=[],
-            columns=["a", "b"],
-        ),
-        _use_run,
-    ),
     "run-image": Kind(_image_run, _use_image_run),
     "run-text": Kind(_run("config.json", text="word"), _use_run),
     "run-features.safetensors": Kind(_frozen_run, _resume_frozen_run),

@@ -29,7 +29,6 @@ def test_spheres_are_read_and_written_as_they_were():
         (classes("cosine_softmax", scale=16.0), hp.losses.CosineSoftmax(16.0)),
         (classes("free_norm_softmax", gain=1.0), hp.losses.FreeNormSoftmax()),
         (classes("power_cosine", q=0.5, floor=1e-4), hp.losses.PowerCosine()),
-        (classes("cauchy_softmax", power=4.0, width=0.2), hp.losses.CauchySoftmax()),
         (
             classes("sampled_cosine_softmax", scale=16.0, negatives=0),
             hp.losses.SampledCosineSoftmax(16.0),
@@ -48,10 +47,6 @@ def test_other_spaces_are_read_and_written_as_they_were():
         (stored("composite", 3, *both), hp.CompositeSpace),
         (stored("conventional", 4, *both, clamp="test", width=1), hp.baselines.ConventionalSpace),
         (stored("conventional", 5, *both, clamp="train", width=2), hp.baselines.ConventionalSpace),
-        (
-            stored("deep-ncm", 3, both[0], mean="decay", decay=0.7, condense_every=100),
-            hp.baselines.DeepNCM,
-        ),
     ]:
         space = space_from_dict(before, {})
         assert type(space) is kind

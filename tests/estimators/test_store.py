@@ -83,7 +83,6 @@ def test_regressors_and_several_tasks_come_back(a_slope, tmp_path):
     "loss",
     [
         hp.losses.FreeNormSoftmax(gain=2.0),
-        hp.losses.CauchySoftmax(width=0.3),
         hp.losses.SampledCosineSoftmax(scale=8.0),
         hp.losses.PowerCosine(),
     ],

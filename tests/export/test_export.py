@@ -10,7 +10,7 @@ from scipy import sparse
 
 import hyperproto as hp
 from hyperproto._core.errors import InputError, StorageError
-from hyperproto.baselines import ConventionalSpace, DeepNCM
+from hyperproto.baselines import ConventionalSpace
 from hyperproto.cli.main import main
 from hyperproto.data import ImagePreprocessing, Standardizer
 from hyperproto.data.readers import describe_data
@@ -213,7 +213,6 @@ def test_texts_and_image_files(tmp_path):
     [
         hp.CompositeSpace(6, kind=hp.Classes(4), size=hp.Range(0, 9, margin=0.1)),
         ConventionalSpace(kind=hp.Classes(4), size=hp.Range(0, 9), width=3),
-        DeepNCM(5, {"kind": hp.Classes(4)}),
     ],
     ids=lambda space: space.kind,
 )
@@ -235,9 +234,7 @@ def test_a_run_of_fit_in_any_space(tmp_path, space):
     if "size" in space.tasks:
         close(found["size"], wanted["size"], 1e-4)
     close(predictor.scores(x.numpy())["kind"], scores)
-    assert (predictor.answer(x[:1].numpy())[0]["point"] is None) == (
-        space.kind in ("conventional", "deep-ncm")
-    )
+    assert (predictor.answer(x[:1].numpy())[0]["point"] is None) == (space.kind == "conventional")
 
 
 def test_a_model_that_disagrees_is_not_written(tmp_path, monkeypatch):

@@ -5,7 +5,7 @@ records and runs.
 import numpy as np
 import pytest
 
-from hyperproto.reproduction.placements import Places
+from reproduction.placements import Places
 from tests.data import layouts
 
 

@@ -1,21 +1,10 @@
 """Every experiment by name; running all cells of one, and comparing records."""
 
-from pathlib import Path
+from reproduction.experiment import experiment_names, find_experiment
+from reproduction.runner import make_plan, run_plan
 
-from hyperproto.reproduction.experiment import experiment_names, find_experiment
-from hyperproto.reproduction.runner import make_plan, run_plan
-
-FURTHER = Path(__file__).parents[2] / "experiments"
-NAMES = sorted(
-    [*experiment_names(), *(path.stem.replace("_", "-") for path in FURTHER.glob("*.py"))]
-)
-
-
-def find(name):
-    """Return a table or figure of the paper, or what goes beyond it: "past-..."."""
-    return find_experiment(
-        str(FURTHER / f"{name.replace('-', '_')}.py") if name.startswith("past-") else name
-    )
+NAMES = experiment_names()
+find = find_experiment
 
 
 def run_experiment(experiment, scale, places, **options):

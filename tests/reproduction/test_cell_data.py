@@ -5,11 +5,11 @@ import torch
 
 from hyperproto._core.errors import InputError
 from hyperproto.data import Source, Split
-from hyperproto.reproduction.cell import paper_cell
-from hyperproto.reproduction.experiment import constant_entries
-from hyperproto.reproduction.run_cell import read_cell_data, run_cell
 from hyperproto.tasks import Classes, Range
 from hyperproto.training.build import draw_in_proportion
+from reproduction.cell import paper_cell
+from reproduction.experiment import constant_entries
+from reproduction.run_cell import read_cell_data, run_cell
 
 
 def make_split(labels):

@@ -4,12 +4,16 @@ row and column.
 
 import csv
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
 
+from reproduction.grid import make_grid
+from tests.reproduction.helpers import find
+
 ROOT = Path(__file__).parents[2]
-REPORTS = ROOT / "results" / "reports"
+RESULTS = ROOT / "reproduction"
 # what explanation/reproduction.md says, after its report: <row | column> is a mean, <row | column>±
 # with its error
 QUOTES = [
@@ -20,16 +24,20 @@ ROOT_LOSS, RANK = "Root of 1 - cos", "Softmax CE behind D learned dimensions"
 YEAR, STYLE = "Creation year (MAE): ", "Art style (accuracy): "
 
 
+@cache
 def cells():
     """Return mean and error of every place of every report, by name, row and column."""
-    found = {}
-    for path in sorted(REPORTS.glob("*.csv")):
-        with path.open(encoding="utf-8") as file:
-            for line in csv.DictReader(file):
-                if line["mean"]:
-                    error = float(line["error"]) if line["error"] else None
-                    found[path.stem, line["row"], line["column"]] = (float(line["mean"]), error)
-    return found
+    stems = [path.stem for path in (RESULTS / "reports").glob("*.md")]
+    grids = {
+        stem: make_grid(find(stem.rsplit("-", 1)[0]), stem.rsplit("-", 1)[1], RESULTS)
+        for stem in stems
+    }
+    return {
+        (stem, *place): (summary.mean, summary.error)
+        for stem, grid in grids.items()
+        for place, summary in grid.cells.items()
+        if summary.mean is not None
+    }
 
 
 def rendered(report, template, found):
@@ -73,7 +81,7 @@ def test_the_default_on_frozen_features_keeps_its_share_and_is_near_the_best():
         means = {
             key[1]: mean
             for key, (mean, _) in found.items()
-            if key[0] == "past-losses-head" and key[2] == dim
+            if key[0] == "beyond-losses-head" and key[2] == dim
         }
         softmax, learned = means.pop(SOFTMAX), means.pop(RANK, None)
         assert means[row] >= least * softmax
@@ -118,7 +126,7 @@ def readme(start):
     return row_of("README.md", start)
 
 
-SHORT, FIRST, THIRD, SIXTH = ("past-short-runs-cpu", "table1-head", "table3-head", "table6-head")
+SHORT, FIRST, THIRD, SIXTH = ("beyond-short-runs-cpu", "table1-head", "table3-head", "table6-head")
 TABLE4, WITHOUT = "Softmax CE (Table 4)", "Hyperspherical prototypes"
 HEADS = "MTL baseline, clamped only at test, weight and rate searched"
 FREE, SOFTMAX = "Sphere, free norm", "Softmax CE, 100 outputs"

@@ -10,14 +10,14 @@ from torch import nn
 
 from hyperproto.data import ImagePreprocessing, Source, Split
 from hyperproto.models import create_backbone
-from hyperproto.reproduction import run_cell as module
-from hyperproto.reproduction import runner
-from hyperproto.reproduction.cell import PROTOTYPES, REDUCED, at_scale, paper_cell
-from hyperproto.reproduction.experiment import ALL, SEEDS, find_experiment
-from hyperproto.reproduction.rates import with_softmax
-from hyperproto.reproduction.run_cell import read_cell_data, run_cell
 from hyperproto.tasks import Classes, Range
 from hyperproto.training.build import build_network
+from reproduction import run_cell as module
+from reproduction import runner
+from reproduction.cell import PROTOTYPES, REDUCED, at_scale, paper_cell
+from reproduction.experiment import ALL, SEEDS, find_experiment
+from reproduction.rates import with_softmax
+from reproduction.run_cell import read_cell_data, run_cell
 from tests.reproduction.helpers import find
 
 FULL = paper_cell(reader="cifar-100", backbone="resnet-32", dim=100, prototypes="paper")
@@ -92,7 +92,9 @@ def test_scarce_data_have_ten_images_of_a_class():
 
 
 def test_a_cut_off_run_leaves_complete_entries():
-    cells = find("past-losses").searches("head").cells("head") + find("past-losses").cells("head")
+    cells = find("beyond-losses").searches("head").cells("head") + find("beyond-losses").cells(
+        "head"
+    )
     assert [cell.seed for cell in cells[-10:]] == [0, 1, 2, 3, 4] * 2
     assert len({cell.but(seed=0, placement_seed=0).address for cell in cells[-10:]}) == 2
 
@@ -100,7 +102,7 @@ def test_a_cut_off_run_leaves_complete_entries():
 def test_free_norm_is_tried_on_both_data_driven_placements():
     asked = {
         (entry.row, entry.column): entry.cell.run.space
-        for entry in find("past-losses").entries("head")
+        for entry in find("beyond-losses").entries("head")
     }
     for dim in (25, 10, 5):
         spaces = [

@@ -12,16 +12,17 @@ from pathlib import Path
 
 import pytest
 
-from hyperproto.reproduction import placements as module
-from hyperproto.reproduction.cell import find_record, paper_cell
-from hyperproto.reproduction.experiment import find_experiment
-from hyperproto.reproduction.placements import Places, cell_prototypes
+from reproduction import placements as module
+from reproduction.cell import paper_cell
+from reproduction.experiment import find_experiment
+from reproduction.placements import Places, cell_prototypes
+from reproduction.records import find_record
 from tests.reproduction.helpers import comparable, run_experiment
 
 OWN = '''"""Three cells that take a moment."""
 
-from hyperproto.reproduction.cell import at_scale, paper_cell
-from hyperproto.reproduction.experiment import Entry, Experiment
+from reproduction.cell import at_scale, paper_cell
+from reproduction.experiment import Entry, Experiment
 
 SMALL = at_scale(paper_cell(dim=3, prototypes="one-hot"), "smoke")
 CELLS = [SMALL.but(epochs=12, lr=lr) for lr in (0.01, 0.02, 0.03)]
@@ -31,7 +32,7 @@ EXPERIMENT = Experiment("own", "Own", lambda scale: ENTRIES, num_seeds=1)
 
 
 def start(arguments):
-    command = [sys.executable, "-m", "hyperproto", "reproduce", *map(str, arguments)]
+    command = [sys.executable, "-m", "reproduction", *map(str, arguments)]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     return subprocess.Popen(command, start_new_session=True, **pipes)
 
@@ -75,9 +76,7 @@ def test_ctrl_c_ends_all_processes_at_checkpoints_and_the_same_command_goes_on(
     _, told = running.communicate(timeout=100)
     assert running.returncode == 130
     assert "Traceback" not in told
-    sentence = (
-        r"hyperproto: Interrupted with [012] of 3 cells ended; run the same command again to go on"
-    )
+    sentence = r"reproduction: Interrupted with [012] of 3 cells ended; run the same command again to go on"
     assert re.match(sentence, told.splitlines()[-1])
     wait_until(lambda: not alive_in(running.pid), 10)
     assert list(cells.glob("*/checkpoint.safetensors"))

@@ -7,11 +7,13 @@ from dataclasses import asdict, replace
 import pytest
 
 from hyperproto._core.errors import InputError
-from hyperproto.reproduction.cell import FORMAT, at_scale, write_record
-from hyperproto.reproduction.experiment import find_experiment
-from hyperproto.reproduction.grid import make_grid
-from hyperproto.reproduction.rates import SEARCHED, loss_of, score, trials, with_best_rate
-from hyperproto.reproduction.runner import make_plan
+from hyperproto._core.files import read_json_lines, write_json_lines
+from reproduction.cell import at_scale
+from reproduction.experiment import find_experiment
+from reproduction.grid import make_grid
+from reproduction.rates import SEARCHED, loss_of, score, trials, with_best_rate
+from reproduction.records import FORMAT, records_file, write_record
+from reproduction.runner import make_plan
 from tests.reproduction.helpers import find
 
 LATE = ", clamped only at test"
@@ -42,7 +44,7 @@ def results(tmp_path):
                 "cell": asdict(cell),
                 "state": "done",
             }
-            write_record(tmp_path, "past-rates", known | {"measures": score, "protocol": {}})
+            write_record(tmp_path, "beyond-rates", known | {"measures": score, "protocol": {}})
     return tmp_path
 
 
@@ -53,7 +55,7 @@ def test_every_loss_has_trials_on_the_same_held_out_images():
         (cell.run.data.valid_examples, cell.run.train.epochs, cell.scale) for cell in every
     } == {(5_000, 10, "medium")}
     assert all(loss_of(cell) == loss for loss in SEARCHED for cell in search(loss))
-    cells = find("past-rates").cells("medium")
+    cells = find("beyond-rates").cells("medium")
     assert {cell.address for cell in every} == {
         cell.address for cell in cells if cell.run.data.reader.startswith("cifar")
     }
@@ -71,7 +73,8 @@ def test_the_best_trial_decides(results):
 
 def test_without_the_search_a_cell_waits_for_it(results, small_places):
     lacking = search("Equation 1")[2]
-    (results / "cells" / "past-rates" / f"{lacking.address}.json").unlink()
+    path = records_file(results, "beyond-rates", lacking)
+    write_json_lines(path, [r for r in read_json_lines(path) if r["address"] != lacking.address])
     places = replace(small_places, results=results)
     plan = make_plan(find_experiment("table3"), "medium", places)
     assert {loss_of(cell) for cell in plan.todo} == {"Softmax CE", "Free norm"}
@@ -84,7 +87,7 @@ def test_without_the_search_a_cell_waits_for_it(results, small_places):
 
 
 def test_heads_are_searched_for_every_loss_data_set_and_number_of_dimensions():
-    cells = find("past-rates").cells("head")
+    cells = find("beyond-rates").cells("head")
     assert {cell.scale for cell in cells} == {"head"}
     assert {
         cell.run.data.valid_examples for cell in cells if cell.run.data.reader == "cifar-100"
@@ -130,7 +133,7 @@ def test_a_trial_is_judged_by_accuracy_and_a_year_counts_as_a_point():
 
 @pytest.mark.parametrize(
     ("name", "count"),
-    [("table1", 6 * 3), ("table3", 12 * 3), ("table4", 4 * 3 + 2 * 5), ("past-long", 4)],
+    [("table1", 6 * 3), ("table3", 12 * 3), ("table4", 4 * 3 + 2 * 5), ("beyond-long", 4)],
 )
 def test_cells_have_the_rate_of_their_loss(name, count, results):
     cells = find(name).cells("medium", results)
@@ -162,7 +165,7 @@ def test_a_trial_that_diverged_is_not_chosen(results):
         "state": "diverged",
         "measures": {},
     }
-    write_record(results, "past-rates", known | {"protocol": {}})
+    write_record(results, "beyond-rates", known | {"protocol": {}})
     cell = at_scale(SEARCHED["Softmax CE"][0], "medium")
     assert with_best_rate(cell, results).run.train.lr != SEARCHED["Softmax CE"][1][0]
 
@@ -189,7 +192,7 @@ def test_two_heads_without_a_weight_take_the_best_on_held_out_images(tmp_path):
             "protocol": {},
         }
         measures = {"school/accuracy": 0.5 if good else 0.4, "year/mae": 40.0}
-        write_record(tmp_path, "past-rates", known | {"measures": measures})
+        write_record(tmp_path, "beyond-rates", known | {"measures": measures})
     best = with_best_rate(cell, tmp_path)
     assert (best.run.train.lr, best.run.space.task_weight) == (0.03, 0.5)
     weighed = {
@@ -230,7 +233,7 @@ def test_medium_asks_for_the_paintings_longer_runs_and_rotated_digits():
         "Constant answer",
         "Creation year (MAE): This paper",
     } <= set(paintings)
-    longer = find("past-long")
+    longer = find("beyond-long")
     assert [
         (entry.cell.run.space.dim, entry.cell.run.train.epochs)
         for entry in longer.entries("medium")

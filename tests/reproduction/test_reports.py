@@ -10,10 +10,11 @@ import pytest
 from rich.console import Console
 from rich.markdown import Markdown
 
-from hyperproto.reproduction.cell import FORMAT, paper_cell, write_record
-from hyperproto.reproduction.experiment import Entry, Experiment, Printed, find_experiment
-from hyperproto.reproduction.grid import make_grid
-from hyperproto.reproduction.reports import to_csv, to_latex, to_markdown, write_report
+from reproduction.cell import paper_cell
+from reproduction.experiment import Entry, Experiment, Printed, find_experiment
+from reproduction.grid import make_grid
+from reproduction.records import FORMAT, write_record
+from reproduction.reports import to_csv, to_latex, to_markdown, write_report
 from tests.reproduction.helpers import find
 
 OURS, THEIRS = paper_cell(dim=3, prototypes="ours"), paper_cell(dim=3, prototypes="one-hot")
@@ -23,8 +24,8 @@ VALUES = {("ours", 0): 0.5, ("ours", 1): 0.54, ("one-hot", 0): 0.45, ("one-hot",
 def make_experiment(figure=""):
     entries = [
         Entry("One-hot | & <b>", "3 %", THEIRS, "class/accuracy", Printed(62.1, 0.1)),
-        Entry("Ours", "3 %", OURS, "class/accuracy", past=True),
-        Entry("Ours", "never", paper_cell(dim=4, prototypes="ours"), "class/accuracy", past=True),
+        Entry("Ours", "3 %", OURS, "class/accuracy", beyond=True),
+        Entry("Ours", "never", paper_cell(dim=4, prototypes="ours"), "class/accuracy", beyond=True),
     ]
     return Experiment(
         "own",
@@ -168,7 +169,7 @@ def test_nothing_is_drawn_without_records(figure, tmp_path):
 
 
 def test_shares_of_softmax_are_drawn_and_what_was_not_run_is_said(tmp_path):
-    experiment = find("past-dimensions")
+    experiment = find("beyond-dimensions")
     entries = {(entry.row, entry.column): entry for entry in experiment.entries("head")}
     for row, value in (
         ("Softmax CE", 0.5),
@@ -202,9 +203,9 @@ def test_shares_of_softmax_are_drawn_and_what_was_not_run_is_said(tmp_path):
 
 def test_the_picture_of_dimensions_asks_for_nothing_that_other_tables_do_not():
     places = {
-        "head": ("past-losses", "table1"),
-        "medium": ("table3", "past-long"),
-        "cpu": ("past-short-runs",),
+        "head": ("beyond-losses", "table1"),
+        "medium": ("table3", "beyond-long"),
+        "cpu": ("beyond-short-runs",),
     }
     known = {
         e.cell.address
@@ -212,4 +213,4 @@ def test_the_picture_of_dimensions_asks_for_nothing_that_other_tables_do_not():
         for name in places[scale]
         for e in find(name).entries(scale)
     }
-    assert {entry.cell.address for entry in find("past-dimensions").entries("head")} <= known
+    assert {entry.cell.address for entry in find("beyond-dimensions").entries("head")} <= known

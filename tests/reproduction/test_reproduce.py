@@ -2,16 +2,15 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+import reproduction
 from hyperproto._core.errors import InputError
-from hyperproto._version import __version__
-from hyperproto.cli.main import main
-from hyperproto.cli.reproduce import Reproduce
-from hyperproto.reproduction import runner
+from reproduction import runner
+from reproduction.__main__ import Reproduce, main
 from tests.data import layouts
-from tests.reproduction.helpers import FURTHER
 
 
 def test_the_idea_is_drawn_from_nothing(tmp_path, capsys):
@@ -23,7 +22,7 @@ def test_the_idea_is_drawn_from_nothing(tmp_path, capsys):
         "--jobs",
         "1",
     ]
-    main(["reproduce", "figure-idea", *folders])
+    main(["figure-idea", *folders])
     out = capsys.readouterr().out
     assert "[2/2]" in out
     assert "cosine after" in out
@@ -31,7 +30,7 @@ def test_the_idea_is_drawn_from_nothing(tmp_path, capsys):
     for name in ("figure-idea-cpu.png", "figure-idea-cpu.svg"):
         assert (reports / name).stat().st_size > 1000
     before = (reports / "figure-idea-cpu.csv").read_text()
-    main(["reproduce", "figure-idea", "--report-only", "--results", str(tmp_path / "results")])
+    main(["figure-idea", "--report-only", "--results", str(tmp_path / "results")])
     assert (reports / "figure-idea-cpu.csv").read_text() == before
 
 
@@ -47,7 +46,6 @@ def test_rotated_mnist_shows_the_sphere(tmp_path, capsys):
     ]
     main(
         [
-            "reproduce",
             "figure-rotated-mnist",
             "--scale",
             "smoke",
@@ -82,7 +80,7 @@ def test_a_dry_run_prints_cells_and_runs_nothing(tmp_path, capsys):
         "2",
     ]
     arguments = ["--scale", "smoke", "--data", str(tmp_path / "data"), "--dry-run"]
-    main(["reproduce", "figure-rotated-mnist", *arguments, *folders])
+    main(["figure-rotated-mnist", *arguments, *folders])
     out = capsys.readouterr().out
     assert out.count("to do  ") == 5
     assert "epochs 2 (paper: 250)" in out
@@ -110,27 +108,23 @@ def test_what_is_done_is_reported_and_what_failed_is_named(failing, tmp_path, ca
         "1",
     ]
     with pytest.raises(SystemExit, match="1"):
-        main(["reproduce", "table2", "--scale", "smoke", *folders])
+        main(["table2", "--scale", "smoke", *folders])
     told = capsys.readouterr()
-    assert f"hyperproto: {len(failing)} cell" in told.err
+    assert f"reproduction: {len(failing)} cell" in told.err
     for kind in failing:
         assert f"{kind}, D = 3, seed 0: {kind} must not be." in told.err
     assert (tmp_path / "results" / "reports" / "table2-smoke.md").is_file() == (len(failing) == 1)
     assert ("Our placement" in told.out) == (len(failing) == 1)
 
 
-def test_the_module_is_the_command():
-    told = subprocess.run(
-        [sys.executable, "-m", "hyperproto", "--version"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert told.stdout == f"hyperproto {__version__}\n"
+def test_the_package_is_the_command():
+    command = [sys.executable, "-m", "reproduction", "table2", "--scale", "smoke", "--dry-run"]
+    told = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "cells to do, " in told.stdout
 
 
 def test_cells_left_out_are_counted(tmp_path, capsys):
-    main(["reproduce", "table2", "--scale", "smoke", "--dry-run", "--results", str(tmp_path)])
+    main(["table2", "--scale", "smoke", "--dry-run", "--results", str(tmp_path)])
     out = capsys.readouterr().out
     assert "1 cell left out: --authors must be the authors' folder of prototypes." in out
     assert "3 cells to do, 0 done, 2 left out" in out
@@ -139,17 +133,17 @@ def test_cells_left_out_are_counted(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["reproduce", "tabel1"], 'Unknown table or figure "tabel1"'),
+        (["tabel1"], 'Unknown table or figure "tabel1"'),
         (
-            ["reproduce", "table1", "--report-only", "--results", "nowhere"],
-            'cells" must hold records of table1 at scale cpu; got none. Give --results the folder of records',
+            ["table1", "--report-only", "--results", "nowhere"],
+            'records" must hold records of table1 at scale cpu; got none. Give --results the folder of records',
         ),
         (
-            ["reproduce", "table1", "--report-only", "--results", "nowhere"],
-            "or run hyperproto reproduce table1 --scale cpu --data DIR first.",
+            ["table1", "--report-only", "--results", "nowhere"],
+            "or run python -m reproduction table1 --scale cpu --data DIR first.",
         ),
         (
-            ["reproduce", "table1", "--data", "nowhere"],
+            ["table1", "--data", "nowhere"],
             '--data must exist; got "nowhere". Check the path.',
         ),
     ],
@@ -161,8 +155,7 @@ def test_mistakes_are_answered_by_a_sentence(arguments, sentence, capsys):
 
 
 def test_an_experiment_without_records_is_run_by_its_path(tmp_path):
-    path = str(FURTHER / "past_losses.py")
-    with pytest.raises(
-        InputError, match=f"or run hyperproto reproduce {path} --scale head --data DIR first"
-    ):
+    path = str(Path(reproduction.__file__).with_name("beyond_losses.py"))
+    with pytest.raises(InputError) as caught:
         Reproduce(path, scale="head", results=tmp_path, report_only=True).run()
+    assert f"python -m reproduction {path} --scale head --data DIR" in caught.value.advice

@@ -1,16 +1,19 @@
 """Cells are planned, spread, left out and answered for."""
 
 import importlib.util
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
 
 from hyperproto._core.errors import InputError, MissingExtraError
-from hyperproto.reproduction.cell import find_record, paper_cell
-from hyperproto.reproduction.experiment import Entry, Experiment, find_experiment
-from hyperproto.reproduction.placements import Places
-from hyperproto.reproduction.runner import make_plan
+from hyperproto._core.files import read_json_lines, write_json_lines
+from hyperproto._core.processes import run_tasks
+from reproduction.cell import paper_cell
+from reproduction.experiment import Entry, Experiment, find_experiment
+from reproduction.placements import Places
+from reproduction.records import FORMAT, find_record, records_file, write_record
+from reproduction.runner import make_plan
 from tests.reproduction.helpers import comparable, run_experiment
 
 
@@ -77,7 +80,7 @@ def test_processes_give_the_records_of_one(places, tmp_path):
 
 
 def test_a_failing_cell_does_not_stop_the_others(places, monkeypatch):
-    from hyperproto.reproduction import runner
+    from reproduction import runner
 
     run = runner.run_cell
 
@@ -123,12 +126,29 @@ def test_prototypes_that_do_not_fit_the_data_leave_a_cell_out(small_places, tmp_
 def test_a_record_of_something_else_is_refused(places):
     first, second = two_placements().cells("smoke")
     run_experiment(two_placements(), "smoke", places, jobs=1)
-    folder = places.results / "cells" / "own"
-    (folder / f"{first.address}.json").write_text((folder / f"{second.address}.json").read_text())
-    with pytest.raises(
-        InputError, match="must be the record of the cell that its name says. Remove it"
-    ):
-        make_plan(two_placements(), "smoke", places)
+    path = records_file(places.results, "own", first)
+    records = {record["address"]: record for record in read_json_lines(path)}
+    assert set(records) == {first.address, second.address}
+    other = records[second.address] | {"address": first.address}
+    for lines in ([other], [records[first.address]] * 2, [{"format": "hyperproto.cell/1"}]):
+        write_json_lines(path, lines)
+        with pytest.raises(InputError) as caught:
+            make_plan(two_placements(), "smoke", places)
+        assert caught.value.argument == f'Line {len(lines)} of "{path}"'
+
+
+def _write_one(results, cell):
+    record = {"format": FORMAT, "address": cell.address, "cell": asdict(cell)}
+    write_record(results, "own", record | {"state": "done", "measures": {}})
+
+
+def test_many_processes_write_their_records_to_one_file(tmp_path):
+    cells = [paper_cell(dim=3, seed=seed) for seed in range(24)]
+    tasks = [(_write_one, (tmp_path, cell)) for cell in cells]
+    list(run_tasks(tasks, 4, in_order=False))
+    path = records_file(tmp_path, "own", cells[0])
+    written = [record["address"] for record in read_json_lines(path)]
+    assert written == sorted(cell.address for cell in cells)
 
 
 def test_other_word_vectors_do_not_pass_for_those_of_a_record(small_places, tmp_path):

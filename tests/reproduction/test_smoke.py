@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from hyperproto.reproduction.cell import find_record
-from hyperproto.reproduction.experiment import find_experiment
-from hyperproto.reproduction.reports import write_report
-from hyperproto.reproduction.run_cell import run_cell
-from hyperproto.reproduction.runner import make_plan
 from hyperproto.training.folder import RunFolder
+from reproduction.experiment import find_experiment
+from reproduction.records import find_record
+from reproduction.reports import write_report
+from reproduction.run_cell import run_cell
+from reproduction.runner import make_plan
 from tests.reproduction.helpers import NAMES, comparable, find, run_experiment
 
 WITHOUT_TRAINING = {"table2", "figure-idea"}
@@ -20,7 +20,7 @@ SMALL = [name for name in NAMES if find(name).entries("smoke")]
 
 def with_weights(name, request):
     """Have the pretrained weights where a name needs them; skip it where they are not installed."""
-    if name in ("past-losses", "past-birds"):
+    if name in ("beyond-losses", "beyond-birds"):
         request.getfixturevalue("pretrained_weights")
 
 
@@ -42,7 +42,7 @@ class Interrupted:
 def test_every_name_of_the_paper_is_there():
     tables = {f"table{number}" for number in range(1, 8)}
     figures = {"figure-deepncm", "figure-rotated-mnist", "figure-epochs", "figure-idea"}
-    assert {name for name in NAMES if not name.startswith("past-")} == tables | figures
+    assert {name for name in NAMES if not name.startswith("beyond-")} == tables | figures
     assert all(find(name).name == name for name in NAMES)
 
 
@@ -80,7 +80,7 @@ def test_a_name_is_reported_from_its_records(name, small_places, tmp_path, monke
     experiment = find(name)
     run_experiment(experiment, "smoke", small_places, jobs=1)
     monkeypatch.setattr(
-        "hyperproto.reproduction.run_cell.fit", lambda *_, **__: pytest.fail("trained to redraw")
+        "reproduction.run_cell.fit", lambda *_, **__: pytest.fail("trained to redraw")
     )
     grid, written = write_report(experiment, "smoke", small_places.results, tmp_path)
     pictures = {"": set(), "sphere": {".png", ".svg", ".html"}}.get(
@@ -107,9 +107,7 @@ def test_an_interrupted_cell_ends_as_if_it_had_never_been(small_places, tmp_path
 def test_a_finished_cell_is_not_run_again(small_places, monkeypatch):
     experiment = find_experiment("figure-rotated-mnist")
     run_experiment(experiment, "smoke", small_places, jobs=1)
-    monkeypatch.setattr(
-        "hyperproto.reproduction.runner.run_cell", lambda *_: pytest.fail("ran again")
-    )
+    monkeypatch.setattr("reproduction.runner.run_cell", lambda *_: pytest.fail("ran again"))
     assert run_experiment(experiment, "smoke", small_places, jobs=1) == []
     assert len(make_plan(experiment, "smoke", small_places).done) == 5
 

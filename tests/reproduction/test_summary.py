@@ -5,10 +5,11 @@ from dataclasses import asdict
 
 import pytest
 
-from hyperproto.reproduction.cell import FORMAT, paper_cell, write_record
-from hyperproto.reproduction.experiment import Entry, Experiment, find_experiment
-from hyperproto.reproduction.grid import differences, make_grid, summarize
-from hyperproto.reproduction.reports import to_csv
+from reproduction.cell import paper_cell
+from reproduction.experiment import Entry, Experiment, find_experiment
+from reproduction.grid import differences, make_grid, summarize
+from reproduction.records import FORMAT, write_record
+from reproduction.reports import to_csv
 
 OURS, THEIRS = paper_cell(dim=3, prototypes="ours"), paper_cell(dim=3, prototypes="one-hot")
 ROWS = {"ours": OURS, "theirs": THEIRS}

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from hyperproto import Classes, Space
-from hyperproto.reproduction.word_vectors import principal_components, word_vector_prototypes
+from reproduction.word_vectors import principal_components, word_vector_prototypes
 from tests.reference.baselines import principal_axes
 
 NAMES = ("cat", "dog", "oak", "elm", "fox", "ivy")

@@ -8,7 +8,7 @@ from safetensors.torch import load_file
 import hyperproto as hp
 from hyperproto.data import load_digits
 from hyperproto.models import DigitNet
-from tests.training.conftest import make_network
+from tests.training.conftest import make_blobs, make_network
 
 
 @pytest.fixture
@@ -147,3 +147,17 @@ def test_folders_that_hold_no_run_get_a_sentence(tmp_path, blobs, blob_space):
     config.write_text('{"format": "other/7"}')
     with pytest.raises(ValueError, match="must be a run of format hyperproto.run/3; got other/7"):
         hp.load(tmp_path / "run", network=make_network())
+
+
+def test_the_wider_regression_is_trained_with_the_network_and_comes_back(tmp_path):
+    torch.manual_seed(0)
+    space = hp.baselines.ConventionalSpace(hp.Range(-1, 1), width=3, clamp="train")
+    before = space.heads[0].layer.weight.clone()
+    blobs = make_blobs()
+    data = blobs.inputs, blobs.targets["size"]
+    run = hp.fit(
+        make_network(3), space, data, valid=data, epochs=2, lr=0.003, folder=tmp_path / "run"
+    )
+    assert not torch.equal(before, space.heads[0].layer.weight)
+    network, loaded = hp.load(tmp_path / "run", network=make_network(3, seed=4))
+    assert hp.evaluate(network, loaded, data) == run.metrics

@@ -32,7 +32,6 @@ from hyperproto.cli.extend import Extend
 from hyperproto.cli.place import Place
 from hyperproto.cli.predict import Predict
 from hyperproto.cli.report import Report
-from hyperproto.cli.reproduce import Reproduce
 from hyperproto.cli.runs import Runs
 from hyperproto.cli.serve import Serve
 from hyperproto.cli.train import Train
@@ -44,7 +43,7 @@ VERBS: dict[str, type[Any]] = {
     verb.__name__.lower(): verb
     for verb in (
         *(Calibrate, Compare, Data, Demo, Doctor, Evaluate, Export, Extend),
-        *(Place, Predict, Report, Reproduce, Runs, Serve, Sweep, Train),
+        *(Place, Predict, Report, Runs, Serve, Sweep, Train),
     )
 }
 POSITIONAL, HIDDEN, FLAG = (

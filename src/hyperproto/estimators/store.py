@@ -173,10 +173,7 @@ def load_estimator(folder: str | Path) -> Any:
     stored = read_json(folder / CLOSING)
     version = stored.get("format") if isinstance(stored, dict) else None
     if version != FORMAT:
-        advice = "Fit it again and save it, or use the version of hyperproto that saved it."
-        if version == "hyperproto.estimator/2":
-            advice = f"Convert it: python tools/convert_runs.py {folder}"
-        raise InputError(f'"{folder}"', f"be an estimator of format {FORMAT}", version, advice)
+        raise InputError(f'"{folder}"', f"be an estimator of format {FORMAT}", version)
     about = read_plain(Description, stored, f'"{folder / CLOSING}"')
     try:
         params = {name: _from_plain(value) for name, value in about.params.items()}

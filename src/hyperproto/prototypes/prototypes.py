@@ -175,9 +175,7 @@ class Prototypes:
 
     @classmethod
     def load(cls, path: str | Path) -> "Prototypes":
-        """Read what :meth:`save` wrote, bit for bit; points that version 0.1 reserved for later are
-        ignored.
-        """
+        """Read what :meth:`save` wrote, bit for bit."""
         from hyperproto._core.files import as_path
         from hyperproto._core.schema import read_plain
 
@@ -195,7 +193,7 @@ class Prototypes:
             raise InputError(f'"{path}"', rule, advice="It may be cut short.") from None
         found = stored.get("format", "no format") if isinstance(stored, dict) else "no format"
         if found != FORMAT or vectors is None:
-            advice = "Prototypes.from_npy reads the authors' files, tools/convert_runs.py those of version 0.1."
+            advice = "Prototypes.from_npy reads the authors' files."
             raise InputError(f'"{path}"', f"be a prototype file of format {FORMAT}", found, advice)
         about = read_plain(_About, stored, f'"{path}"')
         try:

@@ -21,6 +21,7 @@ from hyperproto._core.errors import HyperprotoError, InputError, MissingDataErro
 from hyperproto._core.files import as_path, read_json, read_records
 from hyperproto._core.schema import read_plain, typed
 from hyperproto.baselines import space_from_dict
+from hyperproto.losses import LOSSES
 from hyperproto.models import create_backbone
 from hyperproto.prototypes import Prototypes
 from hyperproto.runtime.model import is_model
@@ -125,14 +126,8 @@ def read_config(folder: Path) -> dict[str, Any]:
     config = read_json(folder / "config.json")
     found = config.get("format") if isinstance(config, dict) else None
     if found != FORMAT:
-        known = str(found) in ("hyperproto.run/1", "hyperproto.run/2")
-        advice = f"Convert it: python tools/convert_runs.py {folder}" if known else ""
-        raise InputError(
-            f'"{folder}"',
-            f"be a run of format {FORMAT}",
-            found or "a config without a format",
-            advice,
-        )
+        got = found or "a config without a format"
+        raise InputError(f'"{folder}"', f"be a run of format {FORMAT}", got)
     read_plain(RunConfig, config, f'"{folder / "config.json"}"')
     return dict(config)
 
@@ -201,6 +196,7 @@ def rebuild(
             raise InputError(
                 "space", f'be given for "{folder}", whose space is not one of hyperproto'
             )
+        _check_losses(config["space"], folder)
         space = stored_space(config["space"], folder)
     use_channels_last(network)
     return Loaded(network, space)
@@ -222,6 +218,17 @@ def stored_space(described: Any, folder: Path) -> OutputSpace:
     with _explained(folder, "space"):
         _check_numbers(described, "space")
         return space_from_dict(described, stored_prototypes(folder, described))
+
+
+def _check_losses(described: Any, folder: Path) -> None:
+    """Raise where the loss of a task is a user's own."""
+    with _explained(folder, "space"):
+        names = [task["loss"]["name"] for task in described["tasks"] if task["task"] == "classes"]
+    for name in names:
+        if name not in LOSSES:
+            raise InputError(
+                "space", f'be given for "{folder}", whose loss "{name}" is not one of hyperproto'
+            )
 
 
 def stored_prototypes(folder: Path, space: dict[str, Any]) -> dict[str, Prototypes]:

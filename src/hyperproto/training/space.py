@@ -10,7 +10,7 @@ from torch import Tensor
 from hyperproto import defaults
 from hyperproto._core.errors import InputError, arg
 from hyperproto._core.processes import derive_seed
-from hyperproto.baselines import ConventionalSpace, DeepNCM, weigh_tasks
+from hyperproto.baselines import ConventionalSpace, weigh_tasks
 from hyperproto.data import ImagePreprocessing, Split
 from hyperproto.data.image_files import ImageFiles, decode_rows, find_corrupt
 from hyperproto.losses import get_loss
@@ -60,9 +60,6 @@ def build_space(
         torch.manual_seed(derive_seed(seed, "space"))  # some baselines have layers
         if spec.kind == "conventional":
             return ConventionalSpace(tasks, clamp=cast(Any, spec.clamp), width=spec.width)
-        if spec.kind == "deep-ncm":
-            dim = spec.dim or choose_dim(tasks, separate=False)
-            return DeepNCM(dim, tasks, mean=cast(Any, spec.mean))
         return _build_sphere(spec, tasks, train, frozen, prototypes)
 
 

@@ -1,0 +1,419 @@
+"""What the records of an experiment say: mean, spread and verdict, laid out as
+the paper's table.
+"""
+
+import math
+import statistics
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from reproduction.cell import TUNED, Cell
+from reproduction.experiment import Entry, Experiment, Printed
+from reproduction.rates import loss_of, trials
+from reproduction.records import find_record
+
+# what does not count as a difference from the paper
+SAME = ("scale", "seed", "options", "lr", "placement_seed", "draw", "head")
+MARGIN = 1.5  # points of accuracy that a verdict needs, trained from scratch
+ERRORS = 3  # standard errors that it needs of heads, and of errors
+JUDGED = ("full", *TUNED)  # scales: two seeds of a few thousand images carry no verdict
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What the records say about one entry, in the units in which it is printed.
+
+    Attributes
+    ----------
+    values : dict of float
+        The measure by seed; shares times 100. Seeds that diverged are not among them.
+    records : dict
+        The record by seed.
+    seeds : tuple of int
+        Those asked for.
+    scale : str
+        Of the table; a cell may have been made for another.
+    constant : float, optional
+        What the constant answer has in the same column.
+    comparisons : tuple of Comparison
+        With each row that its table compares with.
+    """
+
+    entry: Entry
+    values: dict[int, float]
+    records: dict[int, dict[str, Any]]
+    seeds: tuple[int, ...]
+    scale: str
+    constant: float | None = None
+    comparisons: tuple["Comparison", ...] = ()
+
+    @property
+    def mean(self) -> float | None:
+        """The mean over seeds; None where none is done."""
+        return statistics.fmean(self.values.values()) if self.values else None
+
+    @property
+    def std(self) -> float | None:
+        """The sample standard deviation; None with fewer than two seeds."""
+        return statistics.stdev(self.values.values()) if len(self.values) > 1 else None
+
+    @property
+    def error(self) -> float | None:
+        """What stands behind ±: the spread over seeds, and where the rate was searched over test
+        images too.
+        """
+        if self.std is None or self.entry.cell.scale not in TUNED:
+            return self.std
+        return math.hypot(self.std, self.image_error or 0.0)
+
+    @property
+    def image_error(self) -> float | None:
+        """The standard error that comes from the number of test images; None where records do not
+        tell.
+        """
+        if self.mean is None:
+            return None
+        record = self.records[min(self.values)]
+        spread = record["measures"].get(f"{self.entry.measure}_std")
+        if self.entry.percent:
+            spread = math.sqrt(self.mean * (100 - self.mean))
+        images = record["protocol"].get("test")
+        return None if spread is None or images is None else float(spread) / math.sqrt(images)
+
+    @property
+    def beats_constant(self) -> bool:
+        """Whether every seed is better than the constant answer, where the table has one."""
+        sign, constant = self.entry.sign, self.constant
+        return constant is None or all(
+            sign * (value - constant) > 0 for value in self.values.values()
+        )
+
+    @property
+    def diverged(self) -> int:
+        """How many seeds ended in a loss that is not finite."""
+        return sum(record["state"] == "diverged" for record in self.records.values())
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """An entry next to another one of its column and measure.
+
+    Attributes
+    ----------
+    against : Summary
+        The other one.
+    gaps : dict of float
+        How much better the entry is, for each seed that both have.
+    verdict : str
+        "better" or "worse" where all seeds say so, by more than 1.5 points of accuracy; of heads on
+        frozen features, and of errors, by more than three standard errors, over seeds and test
+        images. Else "cannot be told"; or that neither beats the constant answer. Empty where seeds
+        are lacking, where records do not know how errors vary, and at scales that carry no verdict.
+    """
+
+    against: Summary
+    gaps: dict[int, float]
+    verdict: str
+
+    @property
+    def difference(self) -> float | None:
+        """How much better it is on average."""
+        return statistics.fmean(self.gaps.values()) if self.gaps else None
+
+
+def compare(summary: Summary, other: Summary) -> Comparison:
+    """Compare two entries, seed by seed."""
+    both = sorted(summary.values.keys() & other.values.keys())
+    gaps = {seed: summary.entry.sign * (summary.values[seed] - other.values[seed]) for seed in both}
+    return Comparison(other, gaps, _verdict(summary, other, list(gaps.values())))
+
+
+def _verdict(summary: Summary, other: Summary, gaps: Sequence[float]) -> str:
+    by_errors, images = (
+        summary.entry.cell.scale == "head" or not summary.entry.percent,
+        summary.image_error,
+    )
+    if (
+        summary.scale not in JUDGED
+        or not len(gaps) == len(summary.seeds) > 1
+        or (by_errors and images is None)
+    ):
+        return ""
+    gap, least = statistics.fmean(gaps), MARGIN
+    if not (summary if gap > 0 else other).beats_constant:
+        return "neither beats the constant answer"
+    if by_errors:
+        least = ERRORS * math.hypot(statistics.stdev(gaps) / math.sqrt(len(gaps)), images or 0.0)
+    agree = len({value > 0 for value in gaps}) == 1
+    return ("better" if gap > 0 else "worse") if agree and abs(gap) > least else "cannot be told"
+
+
+def summarize(experiment: Experiment, scale: str, results: Path) -> list[Summary]:
+    """Read the records of every entry and seed; what is not done is left out."""
+    seeds = experiment.seeds(scale)
+    summaries = [
+        _read(entry, seeds, results, experiment, scale)
+        for entry in experiment.tuned_entries(scale, results)
+    ]
+    constants = {
+        _place(each.entry): each.mean for each in summaries if each.entry.cell.job == "constant"
+    }
+    summaries = [replace(each, constant=constants.get(_place(each.entry))) for each in summaries]
+    rivals = [each for each in summaries if each.entry.row in experiment.compare]
+    for index, each in enumerate(summaries):
+        others = [
+            o
+            for o in rivals
+            if o.entry.row != each.entry.row and _place(o.entry) == _place(each.entry)
+        ]
+        summaries[index] = replace(
+            each, comparisons=tuple(compare(each, other) for other in others)
+        )
+    return summaries
+
+
+def _place(entry: Entry) -> tuple[str, str]:
+    return entry.column, entry.measure
+
+
+def _read(
+    entry: Entry, seeds: Sequence[int], results: Path, experiment: Experiment, scale: str
+) -> Summary:
+    cells = entry.cells(seeds)
+    by_seed = {seed: find_record(results, cell, experiment.name) for seed, cell in cells.items()}
+    records = {seed: record for seed, record in by_seed.items() if record is not None}
+    factor = 100 if entry.percent else 1
+    values = {
+        seed: factor * float(record["measures"][entry.measure])
+        for seed, record in records.items()
+        if record["state"] == "done" and record["measures"].get(entry.measure) is not None
+    }
+    return Summary(entry, values, records, tuple(cells), scale)
+
+
+def differences(experiment: Experiment, scale: str) -> list[str]:
+    """Say for each data set what a scale changes of the paper's protocol."""
+    full = {(entry.row, entry.column): entry.cell for entry in experiment.entries("full")}
+    by_data: dict[str, dict[str, str]] = {}
+    for entry in experiment.entries(scale):
+        paper = full.get((entry.row, entry.column))
+        if paper is not None and scale != "full":
+            by_data.setdefault(entry.cell.run.data.reader, {}).update(_changes(entry.cell, paper))
+    return [
+        f"{data}: {', '.join(changes.values())}" for data, changes in by_data.items() if changes
+    ]
+
+
+def _changes(cell: Cell, paper: Cell) -> dict[str, str]:
+    changes = {}
+    for (name, ours), theirs in zip(cell.values.items(), paper.values.values(), strict=True):
+        if ours != theirs and name not in SAME:
+            printed = "" if theirs in (None, (), {}) else f" (paper: {theirs})"
+            most = "at most " if name.endswith("_examples") and ours is not None else ""
+            changes[name] = f"{name.replace('_', ' ')} {most}{_text(ours)}{printed}"
+    return changes
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, dict):
+        return " ".join(f"{name}={option}" for name, option in value.items()) or "none"
+    return "all" if value is None else str(value)
+
+
+class Shown(NamedTuple):
+    """One place of the table as text; empty where it has no entry."""
+
+    ours: str = ""
+    paper: str = ""
+    is_best: bool = False
+
+
+@dataclass(frozen=True)
+class Grid:
+    """What every form of a report prints.
+
+    Attributes
+    ----------
+    columns, rows : tuple of str
+        In the order of the entries.
+    cells : dict
+        The summary of a row and column; a place may be empty.
+    notes : tuple of str
+        What differs from the paper, what is not done, tests, and the experiment's own.
+    """
+
+    experiment: Experiment
+    scale: str
+    columns: tuple[str, ...]
+    rows: tuple[str, ...]
+    cells: dict[tuple[str, str], Summary]
+    notes: tuple[str, ...]
+
+    def is_beyond(self, row: str) -> bool:
+        """Whether a row goes beyond the paper."""
+        return any(summary.entry.beyond for (name, _), summary in self.cells.items() if name == row)
+
+    @property
+    def caption(self) -> str:
+        """What a number is: over how many seeds a mean is, where there are several."""
+        images, seeds = (
+            " and test images" if self.scale in TUNED else "",
+            len(self.experiment.seeds(self.scale)),
+        )
+        return "Ours" + (
+            f", mean ± standard deviation over {seeds} seeds{images}" if seeds > 1 else ""
+        )
+
+    def lines(self) -> Iterator[tuple[str, list[Shown]]]:
+        """Yield each row with what it shows in every column."""
+        best = {column: self._best_rows(column) for column in self.columns}
+        decimals = self.experiment.decimals
+        for row in self.rows:
+            line = dict.fromkeys(self.columns, Shown())
+            for column in self.columns:
+                if (summary := self.cells.get((row, column))) is not None:
+                    paper = _papers(summary.entry.paper, decimals)
+                    line[column] = Shown(ours(summary, decimals), paper, row in best[column])
+            yield row, list(line.values())
+
+    def _best_rows(self, column: str) -> set[str]:
+        """Return the rows with the best mean of a column, for each measure; all of them where means
+        are equal.
+        """
+        goodness: dict[str, dict[str, float]] = {}  # by measure and row
+        for row in self.rows:
+            summary = self.cells.get((row, column))
+            if summary is not None and summary.mean is not None:
+                goodness.setdefault(summary.entry.measure, {})[row] = (
+                    summary.entry.sign * summary.mean
+                )
+        return {
+            row
+            for rows in goodness.values()
+            for row, good in rows.items()
+            if good == max(rows.values())
+        }
+
+
+def make_grid(experiment: Experiment, scale: str, results: Path) -> Grid:
+    """Read the records of an experiment and lay out what they say."""
+    summaries = summarize(experiment, scale, results)
+    cells = {(summary.entry.row, summary.entry.column): summary for summary in summaries}
+    rows = tuple(dict.fromkeys(row for row, _ in cells))
+    # in the order of the fullest row: one that leaves some out would put its own first
+    by_row = sorted(
+        ([column for name, column in cells if name == row] for row in rows), key=len, reverse=True
+    )
+    columns = tuple(dict.fromkeys(column for row in by_row for column in row))
+    notes = (
+        *_unfinished(summaries),
+        *_changed(experiment, scale),
+        *_sizes(summaries),
+        *_rates(summaries),
+        *_verdicts(summaries),
+        *experiment.notes,
+    )
+    return Grid(experiment, scale, columns, rows, cells, notes)
+
+
+def ours(summary: Summary, decimals: int) -> str:
+    """Return our mean, spread, and the number of seeds where it is not all; or that all diverged or
+    none was run.
+    """
+    if summary.mean is None:
+        return f"diverged ({summary.diverged})" if summary.diverged else "not run"
+    spread = "" if summary.error is None else f" ± {summary.error:.{decimals}f}"
+    done, asked = len(summary.values), len(summary.seeds)
+    return f"{summary.mean:.{decimals}f}{spread}" + (
+        "" if done == asked else f" [{done} of {asked} seeds]"
+    )
+
+
+def _papers(printed: Printed | None, decimals: int) -> str:
+    """Return what the paper prints, with as many decimals as it has: never more than two."""
+    if printed is None:
+        return ""
+    digits = min(decimals, 2)
+    return f"{printed.mean:.{digits}f}" + (
+        "" if printed.std is None else f" ± {printed.std:.{digits}f}"
+    )
+
+
+def _verdicts(summaries: Sequence[Summary]) -> list[str]:
+    """Say where a row is better or worse than the one it is compared with, or that it cannot be
+    told.
+    """
+    lines: dict[tuple[str, str], list[str]] = {}
+    for summary in summaries:
+        for comparison in summary.comparisons:
+            if comparison.verdict:
+                texts = lines.setdefault((summary.entry.row, comparison.against.entry.row), [])
+                texts.append(
+                    f"{summary.entry.column}: {comparison.verdict} ({comparison.difference:+.1f})"
+                )
+    return [
+        f'"{row}" against "{against}": {"; ".join(texts)}.'
+        for (row, against), texts in lines.items()
+    ]
+
+
+def _changed(experiment: Experiment, scale: str) -> list[str]:
+    """Say what is not as in the paper: data, network, epochs, and the number of seeds."""
+    lines = [
+        f"Scale {scale}, not the paper's protocol. {line}."
+        for line in differences(experiment, scale)
+    ]
+    if scale not in JUDGED and experiment.compare:
+        lines.append(
+            "Nothing is concluded at this scale: differences between rows are descriptions."
+        )
+    asked, paper = len(experiment.seeds(scale)), len(experiment.seeds("full"))
+    return lines + ([f"{asked} seeds (paper: {paper})."] if asked != paper else [])
+
+
+def _sizes(summaries: Sequence[Summary]) -> list[str]:
+    """Say how many images the records are of."""
+    sizes = {
+        (
+            record["cell"]["run"]["data"]["reader"],
+            record["protocol"]["train"],
+            record["protocol"]["test"],
+        )
+        for summary in summaries
+        for record in summary.records.values()
+        if {"train", "test"} <= record.get("protocol", {}).keys()
+    }
+    texts = [f"{reader} {train:,} and {test:,}" for reader, train, test in sorted(sizes)]
+    return (
+        [f"Images that networks were trained and measured on: {'; '.join(texts)}."] if texts else []
+    )
+
+
+def _rates(summaries: Sequence[Summary]) -> list[str]:
+    """Say which learning rates were found by the search."""
+    cells = [summary.entry.cell for summary in summaries if summary.entry.cell.scale in TUNED]
+    tuned = [cell for cell in cells if cell.job == "train" and cell.run.data.valid_examples is None]
+    texts = sorted({_rate(cell) for cell in tuned if cell.run.train.lr is not None})
+    about = "Learning rates, the best on held-out images (beyond-rates); with a star, the largest or smallest tried"
+    return [f"{about}: {', '.join(texts)}."] if texts else []
+
+
+def _rate(cell: Cell) -> str:
+    """Return loss, rate and dimensions; of a head these decide."""
+    lr, tried = cell.run.train.lr, [trial.run.train.lr or 0.0 for trial in trials(cell)]
+    star = "*" if lr in (min(tried), max(tried)) else ""
+    dim = f" (D = {cell.run.space.dim})" if cell.scale == "head" and cell.run.space.dim else ""
+    return f"{loss_of(cell)} {lr:g}{star}{dim}"
+
+
+def _unfinished(summaries: Sequence[Summary]) -> list[str]:
+    """Count runs, each once: several places may show one."""
+    asked = {
+        summary.entry.cell.with_seed(seed).address: seed in summary.records
+        for summary in summaries
+        for seed in summary.seeds
+    }
+    lacking = list(asked.values()).count(False)
+    return [f"{lacking} of {len(asked)} runs behind these numbers are not done."] if lacking else []
