@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo test test-slow test-data test-integrations attack docs lint format bench clean
+.PHONY: help demo test test-slow test-data test-oldest test-integrations attack docs lint format bench clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -30,6 +30,12 @@ test-slow: $(STAMP)  ## the tests that take minutes
 test-data: $(STAMP)  ## the readers on the publishers' own files, below $HYPERPROTO_DATA
 	@test -n "$$HYPERPROTO_DATA" || { echo "Set HYPERPROTO_DATA to the folder that holds the data sets."; exit 2; }
 	$(BIN)/python -m pytest -m real_data
+
+test-oldest:  ## the core with the lower bounds of all but torch, in an environment of its own (.venv-oldest)
+	test -x .venv-oldest/bin/python || $(PYTHON) -m venv .venv-oldest
+	$(PYTHON) tools/oldest.py > .venv-oldest/bounds.txt
+	PIP_CONSTRAINT=$(CURDIR)/.venv-oldest/bounds.txt .venv-oldest/bin/python -m pip install --quiet --editable '.[export,serve]' pytest hypothesis httpx2
+	.venv-oldest/bin/python -m pytest -m "not slow" $(addprefix tests/,codes core data losses metrics prototypes runtime serve spaces sphere)
 
 test-integrations:  ## Lightning, Trainer, skorch and others, in an environment of their own (.venv-integrations)
 	test -x .venv-integrations/bin/python || $(PYTHON) -m venv .venv-integrations
@@ -57,4 +63,4 @@ bench: $(STAMP)  ## measure speed and accuracy against named peers
 	$(BIN)/python -m benchmarks
 
 clean:  ## remove what the targets made
-	rm -rf $(VENV) .venv-integrations site build dist demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-integrations .venv-oldest site build dist demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
