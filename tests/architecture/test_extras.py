@@ -17,6 +17,7 @@ hp.place(["cat", "dog", "bird"], 2, prior={"cat": [1, 0], "dog": [1, 1], "bird":
 hp.place({"pet": ["cat", "dog"], "wild": ["fox"]}, 2, effort="fast", workers=2)
 hp.Space(5, size=hp.Range(0, 10), kind=hp.Classes(4))
 learn(hp.Space(5, hp.Classes(10)))
+hp.fit(torch.nn.Linear(4, 3), space, (torch.rand(20, 4), torch.arange(20) % 4), epochs=2)
 hp.models.create_backbone("resnet-8", out_dim=3)(torch.rand(2, 3, 32, 32))
 hp.data.Arrays(torch.rand(3, 2), torch.arange(3))
 hp.Prototypes.one_hot(3).extend(2)
@@ -26,6 +27,8 @@ NAMES_ITS_EXTRA = {
     "hp.data.load_digits()": "sklearn",
     "hp.estimators": "sklearn",
     "hp.metrics.measure_open_set([0.1], [0.2], [True])": "sklearn",
+    "hyperproto.hub.HubModel.from_pretrained('you/run')": "hub",
+    "hyperproto.report.pages.plot_html({}, name='a')": "plots",
     "hp.priors.from_wordnet(('cat', 'dog'))": "wordnet",
     "hp.models.create_backbone('timm:resnet18', out_dim=3)": "vision",
     "hp.models.create_backbone('efficientnet-lite0', out_dim=3).load_pretrained()": "pretrained",
@@ -37,7 +40,7 @@ import sys
 sys.modules |= dict.fromkeys({EXTRAS.split()})
 import json, torch
 import hyperproto, hyperproto as hp
-import hyperproto.export, hyperproto.runtime.images
+import hyperproto.export, hyperproto.hub, hyperproto.report, hyperproto.runtime.images
 space = hp.Space(3, hp.Classes(4))
 def learn(space):
     network = torch.nn.Linear(4, 5)
