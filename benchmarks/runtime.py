@@ -67,7 +67,7 @@ def answer():
         space.decode(space.predict(network(batch)))
 """
 RUNTIME = """
-from hyperproto.runtime import Predictor
+from hyperproto_runtime import Predictor
 predictor = Predictor({model!r}, threads=1)
 def answer():
     predictor.predict({item})

@@ -13,9 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from huggingface_hub import HfApi, ModelCardData, snapshot_download
-
-from hyperproto._core.errors import MissingDataError
+from hyperproto._core.errors import MissingDataError, require
 from hyperproto._core.files import as_path, filling
 from hyperproto.data.preprocessing import TablePreprocessing
 from hyperproto.evaluation.run_data import open_run, run_preprocessing
@@ -87,7 +85,9 @@ class HubModel:
         if not folder.is_dir():
             try:
                 folder = Path(
-                    snapshot_download(str(name), allow_patterns=[*FILES, *WEIGHTS], **fetching)
+                    _hub().snapshot_download(
+                        str(name), allow_patterns=[*FILES, *WEIGHTS], **fetching
+                    )
                 )
             except (OSError, ValueError) as error:
                 rule = "be a folder, or a repository of the Hub that can be read"
@@ -114,7 +114,7 @@ class HubModel:
         """Upload what :meth:`save_pretrained` writes, to a repository that is made if need be;
         return its address.
         """
-        api = HfApi(token=token)
+        api = _hub().HfApi(token=token)
         with TemporaryDirectory() as place:
             self.save_pretrained(Path(place) / "model")
             address = api.create_repo(repo_id, private=private, exist_ok=True)
@@ -142,7 +142,9 @@ class HubModel:
             network=network, dim=self.space.dim, measures=written or "nothing", calibration=told
         )
         tag, tags = self._pipeline(), ["hyperspherical-prototypes"]
-        data = ModelCardData(library_name="hyperproto", pipeline_tag=tag, tags=tags).to_yaml()
+        data = (
+            _hub().ModelCardData(library_name="hyperproto", pipeline_tag=tag, tags=tags).to_yaml()
+        )
         return f"---\n{data}\n---\n\n{text}" + "".join(map(self._task, self.space.tasks))
 
     def _pipeline(self) -> str | None:
@@ -169,3 +171,7 @@ class HubModel:
         return text + (
             f"\nCertificate of the prototypes:\n\n```json\n{certificate}\n```\n" if placed else ""
         )
+
+
+def _hub() -> Any:
+    return require("huggingface_hub", extra="hub", purpose="Publishing and downloading runs")

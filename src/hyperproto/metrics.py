@@ -14,7 +14,7 @@ from torch import Tensor
 
 from hyperproto._core.arrays import Numbers, Values, to_numbers
 from hyperproto._core.checks import check_finite_number, check_integer
-from hyperproto._core.errors import InputError, arg
+from hyperproto._core.errors import InputError, arg, require
 
 
 def accuracy_terms(predicted: Tensor, labels: Tensor) -> tuple[float, int]:
@@ -177,13 +177,12 @@ def measure_open_set(known: Values, unknown: Values, right: Values) -> dict[str,
         :func:`false_positive_rate_at`; "aupr", the average precision of finding unknown inputs, which depends on how
         many there are; "oscr", see :func:`open_set_classification_rate`.
     """
-    from sklearn.metrics import average_precision_score, roc_auc_score
-
+    metrics = require("sklearn.metrics", extra="sklearn", purpose="Measuring unknown classes")
     truth, scores = _detection(known, unknown)
     return {
-        "auroc": float(roc_auc_score(truth, scores)),
+        "auroc": float(metrics.roc_auc_score(truth, scores)),
         "fpr_at_95": false_positive_rate_at(known, unknown),
-        "aupr": float(average_precision_score(truth, scores)),
+        "aupr": float(metrics.average_precision_score(truth, scores)),
         "oscr": open_set_classification_rate(known, unknown, right),
     }
 
@@ -216,8 +215,7 @@ def open_set_classification_rate(known: Values, unknown: Values, right: Values) 
     >>> open_set_classification_rate([0.1, 0.4], [0.3, 0.9], [True, True])
     0.75
     """
-    from sklearn.metrics import roc_auc_score
-
+    metrics = require("sklearn.metrics", extra="sklearn", purpose="Measuring unknown classes")
     inside, hits = (
         to_numbers(known, "known", ndim=1),
         to_numbers(right, "right", ndim=1).astype(bool),
@@ -225,7 +223,7 @@ def open_set_classification_rate(known: Values, unknown: Values, right: Values) 
     if hits.shape != inside.shape:
         raise InputError("right", f"be as many as {arg('known')}", f"{len(hits)} and {len(inside)}")
     return (
-        float(roc_auc_score(*_detection(inside[hits], unknown)) * hits.mean())
+        float(metrics.roc_auc_score(*_detection(inside[hits], unknown)) * hits.mean())
         if hits.any()
         else 0.0
     )

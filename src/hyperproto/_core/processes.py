@@ -11,6 +11,7 @@ import signal
 import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
@@ -86,6 +87,15 @@ def from_first(make: Callable[[], T]) -> T:
     return made
 
 
+def cpu_count() -> int:
+    """Return how many cores may be used; joblib knows the limits of a container, too."""
+    try:
+        from joblib import cpu_count as usable
+    except ModuleNotFoundError:
+        return os.cpu_count() or 1
+    return int(usable())
+
+
 def free_memory() -> float:
     """Return how many bytes of memory are free, as psutil knows; infinitely many without it."""
     try:
@@ -110,10 +120,11 @@ def run_tasks(
     """Yield what comes of each task, in the order of the tasks or as they end, from one or several
     processes.
 
-    One worker is this very process. Closing the generator ends what the processes are doing. Linear
-    algebra runs on one thread there, and an interrupt (Ctrl-C) is left to this process.
+    One worker is this very process, and so are several where joblib is not installed. Closing the
+    generator ends what the processes are doing. Linear algebra runs on one thread there, and an
+    interrupt (Ctrl-C) is left to this process.
     """
-    if workers == 1:
+    if workers == 1 or find_spec("joblib") is None:
         yield from (function(*arguments) for function, arguments in tasks)
         return
     from joblib import Parallel, delayed

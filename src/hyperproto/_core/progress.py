@@ -1,5 +1,5 @@
 """One progress bar for all long work: on standard error where it is a terminal, and silent
-elsewhere.
+elsewhere, or where rich is not installed.
 """
 
 import time
@@ -82,8 +82,11 @@ def progress_bar(
     in_bytes : bool
         The numbers are bytes of a file.
     """
-    from rich.console import Console
-
+    try:
+        from rich.console import Console
+    except ModuleNotFoundError:
+        yield ProgressBar()
+        return
     console = Console(stderr=True, force_terminal=show)
     if not console.is_terminal:
         yield ProgressBar()

@@ -2,7 +2,9 @@
 torch.
 """
 
-from hyperproto.codes.best import best_code, known_max_cosine
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from hyperproto.codes.certificate import (
     Certificate,
     Code,
@@ -13,6 +15,9 @@ from hyperproto.codes.certificate import (
     simplex,
 )
 from hyperproto.codes.measure import Separation, max_cosine, separation
+
+if TYPE_CHECKING:
+    from hyperproto.codes.best import best_code, known_max_cosine
 
 __all__ = [
     "Certificate",
@@ -28,3 +33,9 @@ __all__ = [
     "separation",
     "simplex",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in ("best_code", "known_max_cosine"):
+        raise AttributeError(f"module 'hyperproto.codes' has no attribute {name!r}")
+    return getattr(import_module("hyperproto.codes.best"), name)

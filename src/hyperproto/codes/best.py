@@ -23,7 +23,6 @@ from hyperproto.codes.certificate import (
 )
 from hyperproto.codes.measure import Array, random_points
 
-WORK = {"fast": 0.8, "balanced": 8.0, "thorough": 50.0}  # seconds on one core, turned into counts
 ZOO = Path(__file__).with_name("zoo")
 MATRIX_POINTS = 4000  # up to here the search may keep K x K; beyond, only the pairs that are near
 # where a code is known, no search is made whose single start takes longer than this many efforts
@@ -47,6 +46,8 @@ def best_code(
     starting from nothing and from known codes of nearly K points, unless one start alone would take
     far longer than the effort allows; the smaller maximum cosine wins.
     """
+    from hyperproto.codes.search import WORK, Effort, optimize, seconds_per_start
+
     work = choose(effort, WORK, what="effort")
     known = None if search_only else known_code(num_points, dim, seed=seed)
     if known is not None:
@@ -55,8 +56,6 @@ def best_code(
         )  # by a thorough search: a lesser one has no chance
         if known.certificate.proved or (stored and effort != "thorough"):
             return known
-    from hyperproto.codes.search import Effort, optimize, seconds_per_start
-
     if num_points > MATRIX_POINTS:
         # how many passes over all pairs fit the effort, at some 2e10 multiply-adds a second
         rounds = min(60, int(work / (num_points**2 * dim / 2 / 2e10 + 1e-5 * num_points)))

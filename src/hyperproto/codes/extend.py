@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 
 from hyperproto._core.checks import choose
 from hyperproto._core.processes import derive_seed, one_thread
-from hyperproto.codes.best import WORK
 from hyperproto.codes.joint import ranked_points
 from hyperproto.codes.measure import Array, random_points, row_blocks, unit_rows
 from hyperproto.codes.ranking import Ranking
-from hyperproto.codes.search import insert_points
+from hyperproto.codes.search import WORK, insert_points
 from hyperproto.codes.smooth_max import SmoothMaxWithFixedPoints, minimize
 
 FIRST = (4, 16, 64, 256)  # all starts together

@@ -16,11 +16,11 @@ import numpy as np
 from hyperproto._core.checks import choose
 from hyperproto._core.processes import Task, derive_seed, one_thread, run_tasks
 from hyperproto._core.progress import report_progress
-from hyperproto.codes.best import WORK
 from hyperproto.codes.certificate import separation_bound
 from hyperproto.codes.measure import Array, unit_rows
 from hyperproto.codes.smooth_max import SmoothMax, descend, largest_cosine, polish
 
+WORK = {"fast": 0.8, "balanced": 8.0, "thorough": 50.0}  # seconds on one core, turned into counts
 # from here on minima differ little, and how slowly the exponent rises matters more than starts
 MANY_DIMS = 13
 CLOSE = 1e-7  # within this of the bound a search has nothing left to gain

@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from hyperproto._core.checks import choose
-from hyperproto._core.errors import InputError
+from hyperproto._core.errors import InputError, require
 from hyperproto._core.processes import derive_seed
 from hyperproto.data.batches import Arrays
 from hyperproto.data.published import DatasetInfo
@@ -33,8 +33,7 @@ def load_digits(*, seed: int = 0, part: Literal["test", "valid"] = "test") -> tu
     ``part="valid"`` is for choosing settings: the test quarter is left out, and a quarter of the
     rest held out.
     """
-    from sklearn import datasets
-
+    datasets = require("sklearn.datasets", extra="sklearn", purpose="scikit-learn's digits")
     digits = datasets.load_digits()
     images = torch.from_numpy(digits.images).float().unsqueeze(1) / 16
     labels = torch.from_numpy(digits.target).long()

@@ -8,15 +8,14 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-import psutil
 import torch
-from joblib import cpu_count
 from torch import Tensor
 from torch.nn import functional
 from torch.utils.data import Dataset
 
 from hyperproto._core.checks import check_integer, choose
 from hyperproto._core.errors import InputError, InputTypeError, arg
+from hyperproto._core.processes import cpu_count, free_memory
 from hyperproto.data.augment import (
     MIRROR,
     Augment,
@@ -238,7 +237,7 @@ def _choose_keep(split: Split, preprocessing: ImagePreprocessing) -> str:
     here = int(
         os.environ.get("LOCAL_WORLD_SIZE", "1")
     )  # processes on this machine, each with a copy
-    fits = needed <= min(MAX_IN_MEMORY, psutil.virtual_memory().available // 4) // here
+    fits = needed <= min(MAX_IN_MEMORY, free_memory() // 4) // here
     return "memory" if fits or isinstance(split.inputs, Tensor) else "stream"
 
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 import torch
-from joblib import cpu_count
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
 from hyperproto._core.errors import HyperprotoError, MissingDataError
+from hyperproto._core.processes import cpu_count
 from hyperproto._core.progress import progress_bar
 from hyperproto.data.augment import Augment
 from hyperproto.defaults import IMAGE_SIZE, choose_augment, choose_image_size

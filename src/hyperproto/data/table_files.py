@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from hyperproto._core.checks import nearest_name
-from hyperproto._core.errors import InputError, MissingDataError
+from hyperproto._core.errors import InputError, MissingDataError, require
 from hyperproto._core.files import as_path
 from hyperproto.runtime.tables import column_kind
 
@@ -161,6 +161,7 @@ def read_columns(path: str | Path) -> Table:
     Surrounding blanks are dropped. A cell is empty, None, where nothing is in it, or one of
     :data:`NOT_AVAILABLE`.
     """
+    require("pyarrow", extra="tables", purpose="Reading a table")
     path = as_path(path)
     if not path.is_file():
         got = "a folder" if path.is_dir() else None

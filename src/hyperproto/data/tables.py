@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from hyperproto._core.errors import InputError, InputTypeError, arg
+from hyperproto._core.errors import InputError, InputTypeError, arg, require
 from hyperproto.data.augment import Augment
 from hyperproto.data.image_files import ImageFiles, check_files_exist, choose_preparation
 from hyperproto.data.preprocessing import (
@@ -315,9 +315,8 @@ def warn_useless(name: str, values: Any, *, leave_out: str, words: str) -> None:
 
 def _fit_text(name: str, cells: Sequence[Any]) -> TableEncoder:
     """Look at one column of free text: scikit-learn's TF-IDF of its words."""
-    from sklearn.feature_extraction.text import TfidfVectorizer
-
-    fitted = TfidfVectorizer(sublinear_tf=True).fit(
+    text = require("sklearn.feature_extraction.text", extra="sklearn", purpose="A column of text")
+    fitted = text.TfidfVectorizer(sublinear_tf=True).fit(
         "" if cell is None else str(cell) for cell in cells
     )
     words, weights = tuple(fitted.get_feature_names_out().tolist()), tuple(fitted.idf_.tolist())

@@ -15,13 +15,13 @@ from hyperproto._core.checks import check_finite_number
 from hyperproto._core.errors import InputError, InputTypeError, arg
 from hyperproto._core.processes import derive_seed, one_thread
 from hyperproto.codes import joint
-from hyperproto.codes.best import MATRIX_POINTS, WORK, best_code, known_code
+from hyperproto.codes.best import MATRIX_POINTS, best_code, known_code
 from hyperproto.codes.certificate import Code, PriorAgreement, certify
 from hyperproto.codes.large import many_ranked_points
 from hyperproto.codes.measure import Array, random_points
 from hyperproto.codes.paper import authors_steps, paper_descent
 from hyperproto.codes.ranking import Ranking, agreement, assign
-from hyperproto.codes.search import Effort, optimize
+from hyperproto.codes.search import WORK, Effort, optimize
 from hyperproto.codes.smooth_max import SmoothMax, descend, largest_cosine
 from hyperproto.priors import Prior
 from hyperproto.sphere import normalize, sample_uniform

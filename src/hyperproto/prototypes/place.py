@@ -7,7 +7,6 @@ from typing import Any, Literal
 from hyperproto._core.checks import check_integer, choose
 from hyperproto._core.errors import InputError, arg
 from hyperproto._core.processes import free_memory
-from hyperproto.codes.best import WORK
 from hyperproto.codes.certificate import closed_code
 from hyperproto.prototypes.prototypes import Prototypes, check_dim, parse_classes
 
@@ -150,7 +149,7 @@ def _check_options(
         from hyperproto.prototypes.methods import METHODS
 
         choose(method, METHODS, what="placement method")
-    choose(effort, WORK, what="effort")
+    choose(effort, dict.fromkeys(("fast", "balanced", "thorough")), what="effort")
     if workers is not None:
         check_integer(workers, "workers", at_least=1)
     if steps is not None and method != "paper":

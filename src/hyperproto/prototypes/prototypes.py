@@ -20,7 +20,6 @@ from hyperproto._core.errors import (
     MissingDataError,
     arg,
 )
-from hyperproto.codes.best import WORK, known_max_cosine
 from hyperproto.codes.certificate import PROVED, Certificate, Code, certify
 from hyperproto.codes.measure import Array, Separation, max_cosine, separation
 from hyperproto.sphere import normalize
@@ -239,6 +238,9 @@ class Prototypes:
         >>> three.names, three.vectors[2].tolist()  # opposite the middle of the old ones
         (('east', 'north', 'new'), [-0.7071067811865476, -0.7071067811865475])
         """
+        from hyperproto.codes.extend import extend_code, extend_ranked
+        from hyperproto.codes.search import WORK
+
         choose(effort, WORK, what="effort")
         seed = check_integer(seed, "seed", at_least=0)
         if prior is None and prior_weight != "auto":
@@ -247,8 +249,6 @@ class Prototypes:
             )
         count, names = _all_names(self, classes)
         old = _exact(self.vectors)
-        from hyperproto.codes.extend import extend_code, extend_ranked
-
         if prior is None:
             added = extend_code(old, count, effort=effort, seed=seed)
             return self._joined(
@@ -325,6 +325,8 @@ class Prototypes:
         """Put new points behind the old rows; the certificate says ``how``, and what separation is
         left.
         """
+        from hyperproto.codes.best import known_max_cosine
+
         points = torch.from_numpy(np.ascontiguousarray(added)).to(self.vectors)
         old, new, before = _exact(self.vectors), _exact(points), self.certificate
         total, method = len(old) + len(new), f"{before.method}; {len(new)} {how}"

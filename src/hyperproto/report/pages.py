@@ -175,15 +175,14 @@ def image_sheet(images: NDArray[np.uint8], columns: int) -> str:
     """Return images, shape (n, height, width) or with channels last, side by side as one PNG in a
     data address.
     """
-    from PIL import Image
-
+    pillow = require("PIL.Image", extra="images", purpose="Showing images in a report")
     count, height, width = images.shape[:3]
     rows = -(-count // columns)
     cells = np.zeros((rows * columns, *images.shape[1:]), dtype=np.uint8)
     cells[:count] = images
     sheet = cells.reshape(rows, columns, *images.shape[1:]).swapaxes(1, 2)
     buffer = io.BytesIO()
-    image = Image.fromarray(
+    image = pillow.fromarray(
         sheet.reshape(rows * height, columns * width, *images.shape[3:]).squeeze()
     )
     image.save(buffer, format="PNG", optimize=True)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hyperproto._core.errors import InputError
+from hyperproto._core.errors import InputError, require
 from hyperproto._core.processes import one_thread
 
 Array = NDArray[np.float64]
@@ -102,22 +102,22 @@ def _principal_axes(vectors: Array, dim: int) -> Array:
     """Return coordinates along the ``dim`` directions that vary most, and a little noise for rows
     that are equal.
     """
-    from sklearn.decomposition import PCA
-
+    decomposition = require(
+        "sklearn.decomposition", extra="sklearn", purpose="A picture of a sphere"
+    )
     points = 1e-3 * np.random.default_rng(0).normal(size=(len(vectors), dim))
     with np.errstate(invalid="ignore"):  # of rows that are all equal, PCA divides 0 by 0
-        along = PCA(min(dim, *vectors.shape)).fit_transform(vectors)
+        along = decomposition.PCA(min(dim, *vectors.shape)).fit_transform(vectors)
     points[:, : along.shape[1]] += along
     return points
 
 
 def _keep_neighbors(angles: Array, start: Array) -> Array:
     """Return points whose neighbors are those by the angles (K, K)."""
-    from sklearn.manifold import TSNE
-
+    manifold = require("sklearn.manifold", extra="sklearn", purpose="A picture of a sphere")
     perplexity = min(PERPLEXITY, (len(angles) - 1) / 2)
     start = start / start.std() * 1e-4  # small, so that the layout can untangle
-    model = TSNE(
+    model = manifold.TSNE(
         start.shape[1], perplexity=perplexity, metric="precomputed", init=start, random_state=0
     )
     return np.asarray(model.fit_transform(angles), dtype=np.float64)

@@ -13,6 +13,7 @@ import torch
 from numpy.typing import NDArray
 
 from hyperproto._core.checks import names_or_numbers
+from hyperproto._core.errors import require
 from hyperproto.data import ImageData
 from hyperproto.data.table_files import read_columns
 from hyperproto.evaluation import ClassReport, Evaluation, TaskPredictions, evaluate_run
@@ -148,8 +149,7 @@ def _class_parts(
     """Yield the reliability of a class task, what it confuses, and its worst classes with their
     neighbors.
     """
-    from sklearn.calibration import calibration_curve
-
+    calibration = require("sklearn.calibration", extra="sklearn", purpose="The report of a run")
     task, predictions = indexed(found.run.space.tasks)[name], found.predictions[name]
     assert predictions.targets is not None
     names = names_or_numbers(task.names, task.num_classes)
@@ -157,7 +157,7 @@ def _class_parts(
     known, probabilities = labels >= 0, predictions.confidence.probabilities
     drawn = []
     if probabilities is not None and known.any():
-        right, stated = calibration_curve(
+        right, stated = calibration.calibration_curve(
             (predicted == labels)[known], probabilities[known, 0], n_bins=BINS
         )
         title = "Reliability: how often predictions are right, by their probability"
@@ -191,9 +191,8 @@ def _matrix(
     labels: Ids, predicted: Ids, names: list[str] | tuple[str, ...], figures: Figures
 ) -> str:
     """Draw a confusion matrix, colored by the share of each true class."""
-    from sklearn.metrics import confusion_matrix
-
-    counts = confusion_matrix(labels, predicted, labels=range(len(names)))
+    metrics = require("sklearn.metrics", extra="sklearn", purpose="The report of a run")
+    counts = metrics.confusion_matrix(labels, predicted, labels=range(len(names)))
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     escaped = [html.escape(name) for name in names]
     heat = {

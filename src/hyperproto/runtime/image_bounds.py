@@ -5,8 +5,10 @@ Each bound is far above what programs write, and counts what costs time for no b
 
 import re
 import struct
+from typing import TYPE_CHECKING
 
-from PIL.ImageFile import ImageFile
+if TYPE_CHECKING:
+    from PIL.ImageFile import ImageFile
 
 SCANS = 100  # of a JPEG; a progressive one has about ten
 PPM_HEADER = 2**16  # bytes; Pillow takes quadratic time for its comments
@@ -33,7 +35,7 @@ def check_content(content: bytes) -> None:
                 raise ValueError(f"not P5 or P6, or over {PPM_HEADER:,} bytes before its pixels")
 
 
-def check_opened(image: ImageFile) -> None:
+def check_opened(image: "ImageFile") -> None:
     """Raise ValueError where an image is one of those, by what its header says."""
     if image.format == "BMP" and image.tile and image.tile[0][0] == "bmp_rle":
         raise ValueError("a BMP compressed by run lengths")

@@ -2,20 +2,24 @@
 scale, cut out.
 """
 
+from __future__ import annotations
+
 import io
 import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import ExifTags, Image, ImageOps, UnidentifiedImageError
 
 from .._core.checks import check_integer, check_no_pipe
-from .._core.errors import InputError, arg
+from .._core.errors import InputError, arg, require
 from .image_bounds import check_content, check_opened
+
+if TYPE_CHECKING:  # Pillow is loaded by the first image
+    from PIL import Image
 
 Pixels: TypeAlias = NDArray[np.uint8]
 Box: TypeAlias = Callable[
@@ -130,11 +134,12 @@ def open_image(source: Path | bytes) -> Image.Image:
     """Open an image of one of the formats we read, whatever its name says; every image goes through
     here. One that would take minutes to decode raises ValueError.
     """
+    pillow = require("PIL.Image", extra="images", purpose="Reading an image")
     if isinstance(source, Path):
         check_no_pipe(source)
         source = source.read_bytes()
     check_content(source)
-    image = Image.open(io.BytesIO(source), formats=FORMATS)
+    image = pillow.open(io.BytesIO(source), formats=FORMATS)
     check_opened(image)
     return image
 
@@ -167,15 +172,13 @@ def decode(
             if box is None:
                 square = _fit_square(upright, side)
             else:
-                square = upright.resize(
-                    (side, side), Image.Resampling.BILINEAR, box=box(*upright.size)
-                )
+                square = _scaled(upright, side, box(*upright.size))
             pixels: Pixels = np.asarray(square).reshape(side, side, -1)
     except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
         raise type(error)(
             f"{about} must be an image file that can be opened: {error.strerror}."
         ) from None
-    except (MemoryError, InputError):
+    except (MemoryError, InputError, ImportError):
         raise
     except (
         Exception
@@ -193,13 +196,19 @@ def _fit_square(image: Image.Image, side: int) -> Image.Image:
         return image
     short = min(width, height)
     left, top = (width - short) / 2, (height - short) / 2
-    return image.resize(
-        (side, side), Image.Resampling.BILINEAR, box=(left, top, left + short, top + short)
-    )
+    return _scaled(image, side, (left, top, left + short, top + short))
+
+
+def _scaled(image: Image.Image, side: int, box: tuple[float, float, float, float]) -> Image.Image:
+    from PIL.Image import Resampling
+
+    return image.resize((side, side), Resampling.BILINEAR, box=box)
 
 
 def _upright(image: Image.Image) -> Image.Image:
     """Rotate a photograph as its camera noted."""
+    from PIL import ExifTags, ImageOps
+
     try:
         turned = image.getexif().get(ExifTags.Base.Orientation) in range(
             2, 9
@@ -218,6 +227,8 @@ def _in_mode(image: Image.Image, mode: str) -> Image.Image:
     rows = max(1, STRIP // image.width)
     if image.height <= rows:
         return _converted(image, mode)
+    from PIL import Image
+
     whole = Image.new(mode, image.size)
     for top in range(0, image.height, rows):
         strip = image.crop((0, top, image.width, min(top + rows, image.height)))
@@ -226,6 +237,8 @@ def _in_mode(image: Image.Image, mode: str) -> Image.Image:
 
 
 def _converted(image: Image.Image, mode: str) -> Image.Image:
+    from PIL import Image
+
     if image.mode.startswith("I"):  # 16 bits of gray, which convert() would cut off at 255
         levels = np.asarray(image).astype(np.int64) >> 8
         return Image.fromarray(levels.clip(0, 255).astype(np.uint8)).convert(mode)
@@ -247,6 +260,8 @@ def describe_file(source: Path | bytes, error: Exception) -> str:
         return "an empty file"
     if "truncated" in str(error):
         return "a file that is cut short"
+    from PIL import UnidentifiedImageError
+
     if isinstance(error, UnidentifiedImageError):
         return f"a file of no known format (it starts with {start!r})"
     return f"a file that cannot be decoded ({str(error).rstrip('.') or type(error).__name__})"
