@@ -6,8 +6,8 @@ import pytest
 import torch
 
 import hyperproto as hp
-from hyperproto.tasks import prototype_head, top_k
 from hyperproto.sphere import normalize
+from hyperproto.tasks import prototype_head, top_k
 
 
 @pytest.fixture(params=[1, 2])
