@@ -8,6 +8,7 @@ from safetensors.torch import load_file
 from torch.utils.data import Dataset, TensorDataset
 
 import hyperproto as hp
+from hyperproto._core.errors import InputError
 from hyperproto.data import Arrays, Batches
 from hyperproto.training import loop
 from hyperproto.training.distributed import LossSum
@@ -475,3 +476,37 @@ def test_fit_counts_the_classes_of_balanced_tasks(tmp_path):
         ValueError, match="`class_weight` must be numbers for data that are not in memory"
     ):
         hp.fit(make_network(), fresh, TensorDataset(inputs, labels), epochs=1, progress=False)
+
+
+@pytest.mark.parametrize("more", [{}, {"accumulate": 3}])
+@pytest.mark.parametrize("reduction", ["sum", "mean"])
+def test_a_weight_is_as_many_copies_of_an_example(reduction, more):
+    """In one batch of all, up to what the mean is over."""
+    x, y = torch.randn(12, 4), torch.arange(12) % 3
+    y[5] = -1
+    count = torch.arange(12) % 2 + 1
+    space = hp.Space(3, hp.Classes(3, class_weight=(1.0, 2.0, 0.5)))
+
+    def learn(data, lr=0.01, **options):
+        network = make_network()
+        settings = {"reduction": reduction, "lr": lr, "weight_decay": 0.0, "epochs": 2, **more}
+        hp.fit(network, space, data, batch_size=len(data[0]), **settings, **options)
+        return torch.cat([p.detach().flatten() for p in network.parameters()])
+
+    copied = x.repeat_interleave(count, 0), y.repeat_interleave(count)
+    share = 1.0
+    if reduction == "mean":
+        weights = torch.tensor([1.0, 2.0, 0.5, 0.0])
+        share = float(weights[copied[1]].sum() / weights[y].sum())
+    weighed = learn((x, y), sample_weight=count)
+    torch.testing.assert_close(weighed, learn(copied, lr=0.01 * share), atol=1e-6, rtol=1e-5)
+    assert not torch.allclose(weighed, learn((x, y)), atol=1e-6)
+    assert torch.equal(learn((x, y), sample_weight=[1] * 12), learn((x, y))) or more
+
+
+@pytest.mark.parametrize("weight", [[1.0] * 11, [-1.0] * 12, [0.0] * 12, [float("nan")] * 12])
+def test_weights_that_cannot_be_are_refused(weight):
+    data = torch.randn(12, 4), torch.arange(12) % 3
+    with pytest.raises(InputError) as caught:
+        hp.fit(make_network(), hp.Space(3, hp.Classes(3)), data, sample_weight=weight)
+    assert caught.value.argument == "sample_weight"

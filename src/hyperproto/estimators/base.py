@@ -4,7 +4,6 @@ off.
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from numbers import Integral
 from typing import Any, Self, TypeAlias, cast, get_args
@@ -33,10 +32,9 @@ from hyperproto.data.source import draw_rows, select
 from hyperproto.data.tables import warn_useless
 from hyperproto.estimators.store import save_estimator
 from hyperproto.evaluation.confidence import ClassCalibration, TaskOutputs
-from hyperproto.losses import Reduction
 from hyperproto.models import MLP
 from hyperproto.runtime.tables import TableEncoder, frame_columns, is_frame, needs_encoding
-from hyperproto.spaces import OutputSpace, Space, Targets
+from hyperproto.spaces import Space
 from hyperproto.spec import NetworkSpec, SpaceSpec, TrainSettings
 from hyperproto.tasks import Classes, Task, indexed
 from hyperproto.training import fit
@@ -49,8 +47,6 @@ Rows: TypeAlias = NDArray[np.intp]
 Weight: TypeAlias = NDArray[Any] | None
 TEXT = "A pipeline learns from words: make_pipeline(TfidfVectorizer(sublinear_tf=True), ...)."
 WORDS = "Words may be in tables with named columns, such as data frames, where those of training have them."
-# of a row, among the targets: the training loop has no other way; no column has this name
-WEIGHT = "\0weight"
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -373,21 +369,15 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self, data: Split, valid: Split | None, weight: Weight, settings: TrainSettings
     ) -> None:
         """Train in place by the one loop, and leave the network ready to predict."""
-        space: OutputSpace = self.space_
-        targets = data.targets
-        if weight is not None:
-            space, targets = (
-                WeightedSpace(self.space_),
-                {**targets, WEIGHT: torch.from_numpy(weight / weight.mean())},
-            )
         best: Any = (
             {} if valid is None else {"valid": (valid.inputs, valid.targets), "restore_best": True}
         )
         run = fit(
             self.network_,
-            space,
-            (data.inputs, targets),
+            self.space_,
+            (data.inputs, data.targets),
             settings,
+            sample_weight=None if weight is None else weight / weight.mean(),
             **best,
             progress=self.verbose and "lines",
         )
@@ -447,36 +437,6 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         tags.target_tags.required = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-class WeightedSpace(OutputSpace):
-    """A sphere whose targets come with a weight for every row.
-
-    The mean is over rows, not over weights: a batch of heavy rows takes a longer step, as if rows
-    were repeated.
-    """
-
-    def __init__(self, space: Space) -> None:
-        super().__init__()
-        self.space, self.dim = space, space.dim
-
-    def losses(self, z: Tensor, targets: Targets, *, reduction: Reduction = "mean") -> Targets:
-        """Return the loss of each task, rows by their weights."""
-        assert isinstance(targets, Mapping)
-        weight = targets[WEIGHT].to(z.dtype)
-        own = {name: target for name, target in targets.items() if name != WEIGHT}
-        losses = self.space.losses_by_task(
-            z, own, reduction="sum" if reduction == "mean" else reduction, sample_weight=weight
-        )
-        return (
-            {name: loss / len(z) for name, loss in losses.items()}
-            if reduction == "mean"
-            else losses
-        )
-
-    def predict(self, z: Tensor) -> Targets:
-        """Return what the sphere predicts."""
-        return self.space.predict(z)
 
 
 def read_column(y: Any) -> NDArray[Any]:

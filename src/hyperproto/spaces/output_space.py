@@ -95,10 +95,17 @@ class OutputSpace(nn.Module, ABC):
         return "" if self.bare and task == UNNAMED else f"{task}/"
 
     def losses_by_task(
-        self, z: Tensor, targets: Mapping[str, Tensor], *, reduction: Reduction = "mean"
+        self,
+        z: Tensor,
+        targets: Mapping[str, Tensor],
+        *,
+        reduction: Reduction = "mean",
+        sample_weight: Tensor | None = None,
     ) -> dict[str, Tensor]:
         """Return the loss of each task by name, for targets by name."""
-        return self.by_task(self.losses(z, self.in_user_form(targets), reduction=reduction))
+        options: Any = {} if sample_weight is None else {"sample_weight": sample_weight}
+        given = self.in_user_form(targets)
+        return self.by_task(self.losses(z, given, reduction=reduction, **options))
 
     def predict_by_task(self, z: Tensor) -> dict[str, Tensor]:
         """Return class ids or numbers by task name."""

@@ -27,6 +27,7 @@ from hyperproto.training.optimizer import AnyOptimizer
 T = TypeVar("T")
 Named: TypeAlias = dict[str, Tensor]  # by task
 
+TINY = 1e-30  # in place of 0 labels
 AGREE_EVERY = 50  # steps; processes must pause at the same one, and asking each other takes time
 
 
@@ -145,18 +146,32 @@ class Objective(nn.Module):
     ) -> None:
         super().__init__()
         self.network, self.of_space = network, nn.ParameterList(space.parameters())
-        self.losses, self.reduction, self.machine = space.losses_by_task, reduction, machine
+        self.losses, self.counts = space.losses_by_task, space.counts_by_task
+        self.reduction, self.machine = reduction, machine
 
-    def forward(self, inputs: Any, targets: Named) -> tuple[Tensor, Named]:
+    def forward(
+        self, inputs: Any, targets: Named, weight: Tensor | None = None
+    ) -> tuple[Tensor, Named]:
         """Return the outputs of a batch and the loss of each task."""
         precision = self.machine.precision
         if precision is None:
-            z = self.network(inputs)
-            return z, self.losses(z, targets, reduction=self.reduction)
+            return self._compute(inputs, targets, weight)
         with torch.autocast(self.machine.device.type, precision):
-            z = self.network(inputs)
-            losses = self.losses(z, targets, reduction=self.reduction)
+            z, losses = self._compute(inputs, targets, weight)
         return z.float(), {name: loss.float() for name, loss in losses.items()}
+
+    def _compute(self, inputs: Any, targets: Named, weight: Tensor | None) -> tuple[Tensor, Named]:
+        z = self.network(inputs)
+        if weight is None:
+            return z, self.losses(z, targets, reduction=self.reduction)
+        sums = self.losses(z, targets, reduction="sum", sample_weight=weight.to(z.dtype))
+        if self.reduction == "sum":
+            return z, sums
+        # not over the weights: a batch of heavy rows takes a longer step, as if they were repeated
+        counts = self.counts(targets)
+        return z, {
+            name: loss / counts[name].to(loss.dtype).clamp_min(TINY) for name, loss in sums.items()
+        }
 
 
 class Gradients:
@@ -187,7 +202,9 @@ class Gradients:
             else None
         )
 
-    def __call__(self, inputs: Any, targets: Named) -> tuple[Tensor, Tensor]:
+    def __call__(
+        self, inputs: Any, targets: Named, weight: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
         """Add the gradients of a batch to the parameters'; return its loss and outputs, detached.
 
         With several processes the loss is this one's part, such that their average is the loss of
@@ -203,10 +220,11 @@ class Gradients:
         )
         scaler = self.machine.scaler
         done: list[tuple[Tensor, Tensor]] = []
-        for x, y in zip(_split(inputs, parts), _split(targets, parts), strict=True):
+        split = (_split(values, parts) for values in (inputs, targets, weight))
+        for x, y, w in zip(*split, strict=True):
             quiet = len(done) + 1 < parts and isinstance(self.objective, DistributedDataParallel)
             with self.objective.no_sync() if quiet else nullcontext():  # type: ignore[operator]
-                z, losses = self.objective(x, y)
+                z, losses = self.objective(x, y, w)
                 terms = torch.stack(list(losses.values()))
                 if self.shared:
                     # processes average gradients, this undoes it
@@ -215,7 +233,7 @@ class Gradients:
                     whole is not None
                 ):  # each task's mean is over the labels that are there, in the whole batch
                     counts = self._counts(y, everywhere=False).to(terms.dtype)
-                    terms = terms * (counts / whole.to(terms.dtype).clamp_min(1e-30))
+                    terms = terms * (counts / whole.to(terms.dtype).clamp_min(TINY))
                 loss = terms.sum()
                 scaled = loss if scaler is None else scaler.scale(loss)
                 scaled.backward()  # type: ignore[no-untyped-call]
@@ -254,7 +272,9 @@ def count_parts(rows: int, part: int) -> int:
 
 def _split(values: Any, parts: int) -> Iterator[Any]:
     """Yield even parts of a tensor, or of each of a dict of them."""
-    if isinstance(values, Tensor) and is_sparse(values):
+    if values is None:
+        yield from [None] * parts
+    elif isinstance(values, Tensor) and is_sparse(values):
         yield from (take_rows(values, ids) for ids in torch.arange(len(values)).tensor_split(parts))
     elif isinstance(values, Tensor):
         yield from values.tensor_split(parts)

@@ -49,6 +49,7 @@ def fit(
     settings: TrainSettings | None = None,
     *,
     valid: Any = None,
+    sample_weight: Any = None,
     folder: str | PathLike[str] | None = None,
     resume: bool = False,
     restore_best: bool = False,
@@ -71,6 +72,9 @@ def fit(
         Targets in the form the space takes. Their values are checked once: before the first step
         where they are in memory, else batch by batch in the first epoch. A DataLoader has its own
         batches and order, in one process; a stored run then goes on from the start of an epoch.
+    sample_weight : array, shape (n,), optional
+        Weight of each example of ``train``, as if it were there so many times; weights whose mean
+        is 1 leave the length of steps as it is.
     settings : TrainSettings, optional
         How to train; what is None in it is chosen by :mod:`hyperproto.defaults`.
     folder : path, optional
@@ -121,6 +125,7 @@ def fit(
     _check_values(space, train_data)
     _check_values(space, valid_data, scored=True)
     _balance(space, train_data)
+    weight = None if sample_weight is None else _check_weight(sample_weight, train_data)
     path = None if folder is None else as_path(folder)
     given, example = _first_example(train_data, given, stored=path is not None)
     resolved = resolve_settings(given, space, _length(train_data), kind_of(example, preprocessing))
@@ -159,6 +164,7 @@ def fit(
             train_data,
             valid_data,
             built,
+            sample_weight=weight,
             callbacks=callbacks,
             min_rows=min_rows,
             folder=path,
@@ -251,6 +257,19 @@ def _check_values(space: OutputSpace, data: AnyDataset | None, *, scored: bool =
         values = data.inputs.values()[:, None] if is_sparse(data.inputs) else data.inputs
         advice = "Remove those rows, or fill in the missing values."
         check_finite_rows(values, "The inputs", advice=advice, error=InputError)
+
+
+def _check_weight(given: Any, data: AnyDataset) -> Tensor:
+    if isinstance(data, DataLoader):
+        rule = "be left out with a DataLoader, whose order nobody else knows"
+        raise InputError("sample_weight", rule, advice="Pass its Dataset.")
+    weight = torch.as_tensor(given)
+    if weight.shape != (_length(data),):
+        raise InputError("sample_weight", f"have shape ({_length(data)},)", tuple(weight.shape))
+    if not (weight.isfinite().all() and weight.min() >= 0 and weight.max() > 0):
+        spread = f"{weight.min():g} to {weight.max():g}"
+        raise InputError("sample_weight", "be at least 0, and one of them greater", spread)
+    return weight
 
 
 def _balance(space: OutputSpace, data: AnyDataset) -> None:

@@ -90,6 +90,7 @@ class Loop:
     data: AnyDataset
     valid: AnyDataset | None
     optimizer: AnyOptimizer
+    sample_weight: Tensor | None = None
     callbacks: Sequence[Callback] = ()
     min_rows: int = 1
     folder: Path | None = None
@@ -194,6 +195,7 @@ class Loop:
             )  # after the hook above, which was called at the start of the epoch
         start = 0 if within is None else within.position[1]
         steps, step, batch = len(self.batches), -1, None
+        ids = [] if self.sample_weight is None else self.batches.ids(epoch)
         unchecked = epoch == 0 and not isinstance(self.batches.data, Arrays | ImageData)
         try:
             for step, batch in enumerate(self.batches.epoch(epoch, start=start), start):
@@ -203,7 +205,10 @@ class Loop:
                     self._check_targets(epoch, step, batch[1])
                 inputs = move(batch[0], device, channels_last=self.channels_last)
                 targets = move(batch[1], device)
-                loss, z = self.gradients(inputs, space.by_task(targets))
+                weight = None
+                if self.sample_weight is not None:
+                    weight = move(self.sample_weight[ids[step]], device)
+                loss, z = self.gradients(inputs, space.by_task(targets), weight)
                 losses.add(loss)
                 take_step(self.optimizer, self.machine)
                 space.observe(z, targets)
