@@ -100,7 +100,7 @@ ROW_LOSSES = (
 )  # that have those rates
 # of the squared error of a plain number, which no sphere bounds (at 0.1 it diverges), and of its
 # absolute error
-PLAIN_NUMBER_RATES = {"conventional": 0.01, "conventional, absolute": 0.03}
+PLAIN_NUMBER_RATES = {"squared": 0.01, "absolute": 0.03}
 
 
 def choose_dim(class_counts: Sequence[int], num_ranges: int = 0, *, separate: bool = False) -> int:
@@ -147,14 +147,6 @@ def choose_number_loss(class_loss: str) -> Literal["squared", "absolute"]:
     ('absolute', 'squared')
     """
     return "absolute" if class_loss == "auto" else "squared"
-
-
-def class_axes(class_counts: Sequence[int], num_ranges: int, dim: int) -> int:
-    """Return the axes that are left for the largest class task; each of the others gets its simplex
-    first.
-    """
-    others = sorted(class_counts)[:-1]
-    return max(1, dim - num_ranges - sum(max(2, count - 1) for count in others))
 
 
 def choose_loss(
@@ -250,20 +242,23 @@ def choose_rate(
     *,
     num_classes: int = 1,
     num_ranges: int = 0,
+    on_sphere: bool = True,
 ) -> tuple[Literal["sum", "mean"], float]:
     """Return how the losses of a batch become one, and the learning rate.
 
     Parameters
     ----------
     loss : str
-        The name of a class loss, "absolute" for numbers alone, or "composite", "conventional" or
-        "conventional, absolute" for those spaces.
+        The name of a class loss; of numbers alone "squared_cosine" or "absolute"; "composite" for
+        that space; and off the sphere "squared" or "absolute".
     inputs : {"rows", "binned rows", "sparse rows", "images"}
         What the network gets; rows are binned where :func:`choose_bins` says so.
     reduction : {"sum", "mean"}, optional
         Where it is not for this function to choose.
     num_classes, num_ranges : int
         Of the largest class task, 0 where there is none; and how many numbers are predicted.
+    on_sphere : bool, default True
+        A plain number, whose squared error no sphere bounds, diverges at the rate of one that is.
 
     >>> choose_rate("squared_cosine", "images"), choose_rate("free_norm_softmax", "images", num_ranges=1)
     (('sum', 0.01), ('mean', 0.1))
@@ -274,7 +269,7 @@ def choose_rate(
         return "sum", SUM_RATE
     if loss == "composite":
         return "mean", COMPOSITE_RATE
-    if loss in PLAIN_NUMBER_RATES and num_ranges:
+    if num_ranges and not on_sphere:
         return "mean", PLAIN_NUMBER_RATES[loss]
     if inputs in ("sparse rows", "binned rows") and loss in ROW_LOSSES:
         return "mean", SPARSE_RATE if inputs == "sparse rows" else BINNED_RATE

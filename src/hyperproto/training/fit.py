@@ -217,13 +217,13 @@ def resolve_settings(
     classes = sorted(
         (task for task in tasks if task.reads == "index"), key=lambda task: task.num_classes
     )
-    absolute = any(task.loss == "absolute" for task in tasks)
-    loss = "conventional, absolute" if absolute else "conventional"
+    loss = "absolute" if any(task.loss == "absolute" for task in tasks) else "squared"
     if isinstance(space, CompositeSpace):
         loss = "composite"
-    elif isinstance(space, Sphere):
-        loss = classes[-1].loss.name if classes else "absolute" if absolute else "squared_cosine"
+    elif isinstance(space, Sphere) and (classes or loss == "squared"):
+        loss = classes[-1].loss.name if classes else "squared_cosine"
     counts: Any = {
+        "on_sphere": isinstance(space, Sphere),
         "num_classes": classes[-1].num_classes if classes else 0,
         "num_ranges": len(tasks) - len(classes),
     }
