@@ -87,7 +87,7 @@ def make_space(name: str) -> "OutputSpace":
     from hyperproto.spaces import CompositeSpace, Space
     from hyperproto.tasks import Classes, Range
 
-    digit, angle = Classes(list(ROTATED_DIGITS)), Range(0, 180)
+    digit, angle = Classes(list(ROTATED_DIGITS), loss="paper"), Range(0, 180)
     paper, point, _ = SPACES
     if name == paper:
         return Space(3, digit=digit, angle=angle)

@@ -128,8 +128,7 @@ def choose_network(
         )
     if spec.weights is None:
         return spec, source
-    untrained = build_network(replace(spec, weights=None), images.input_shape, "images", 1, seed=0)
-    pixels = getattr(untrained, "pixels", {})
+    pixels = _pixels(spec, images.input_shape)
     if pixels:
         source = resized(source, image_size or pixels["size"])
         size = cast(ImagePreprocessing, source.preprocessing).size
@@ -142,6 +141,16 @@ def choose_network(
         else ""
     )
     return spec, replace(source, note=f"{note}{because}.")
+
+
+def _pixels(spec: NetworkSpec, shape: tuple[int, ...]) -> Mapping[str, Any]:
+    """Return which images a network's pretrained weights were made for; another library's network
+    says so once it is built.
+    """
+    known: Any = models.BACKBONES.get(spec.backbone or "")
+    if known is None:
+        known = build_network(replace(spec, weights=None), shape, "images", 1, seed=0)
+    return getattr(known, "pixels", {})
 
 
 def build_network(

@@ -74,6 +74,29 @@ def choose_dim(tasks: Mapping[str, Task], *, separate: bool) -> int:
     return defaults.choose_dim(others, poles, separate=separate)
 
 
+def choose_layout(
+    spec: SpaceSpec, tasks: Mapping[str, Task], given: Prototypes | None = None
+) -> tuple[int, bool]:
+    """Return the width of the output, which a network needs to know before the classes are placed,
+    and whether tasks have spheres of their own.
+    """
+    if spec.kind == "conventional":
+        return ConventionalSpace(tasks, width=spec.width).dim, False
+    separate = spec.kind == "spheres" or (
+        spec.kind is None
+        and spec.loss not in ("paper", "squared_cosine")
+        and defaults.choose_space(*_counts(tasks), spec.dim) == "spheres"
+    )
+    if spec.dim is not None:
+        return check_dim(spec.dim), separate
+    if given is None and spec.prototypes:
+        given = Prototypes.load(spec.prototypes)
+    if given is None:
+        return choose_dim(tasks, separate=separate), separate
+    others = (len(tasks) - 1) * (defaults.NUMBER_AXES if separate else 1)
+    return given.dim + others, separate
+
+
 def _with_losses(spec: SpaceSpec, tasks: Mapping[str, Task]) -> dict[str, Task]:
     """Return tasks with the losses and the margin that a description names."""
     loss = "auto" if spec.loss == "auto" else get_loss(spec.loss, **spec.loss_options)
@@ -95,19 +118,10 @@ def _build_sphere(
     given: Prototypes | None,
 ) -> TaskSpace:
     """Build a sphere, its classes placed by what is known about them."""
-    separate = spec.kind == "spheres" or (
-        spec.kind is None
-        and spec.loss != "squared_cosine"
-        and defaults.choose_space(*_counts(tasks), spec.dim) == "spheres"
-    )
-    dim = check_dim(spec.dim) if spec.dim is not None else None
+    dim, separate = choose_layout(spec, tasks, given)
     placing = spec.prototypes or spec.prior not in (None, "none", "data")
     if given is None and spec.prototypes:
         given = _load_prototypes(spec.prototypes, *only_classes(tasks, "prototypes"))
-    if given is not None and dim is None:
-        others = len(tasks) - 1
-        dim = given.dim + others * (defaults.NUMBER_AXES if separate else 1)
-    dim = dim or choose_dim(tasks, separate=separate)
     by_data = (
         spec.prior in (None, "data")
         and not placing

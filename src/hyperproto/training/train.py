@@ -45,7 +45,7 @@ from hyperproto.training.folder import (
 from hyperproto.training.load import read_run, rebuild
 from hyperproto.training.outputs import constant_measures
 from hyperproto.training.run import Run
-from hyperproto.training.space import build_space
+from hyperproto.training.space import build_space, choose_layout
 
 Say = Callable[[str], None]
 
@@ -162,9 +162,10 @@ def _build(
     kind: InputKind = (
         "images" if len(shape) == 3 else kind_of(source.train.inputs, source.preprocessing)
     )
-    build = partial(build_network, chosen, shape, kind, seed=derive_seed(seed, "weights"))
+    dim, _ = choose_layout(spec.space, source.targets)
+    network = build_network(chosen, shape, kind, dim, seed=derive_seed(seed, "weights"))
     if chosen.freeze:
-        source = freeze(build(1), source, spec.data, folder)
+        source = freeze(network, source, spec.data, folder)
     space = build_space(spec.space, source.targets, source.train, seed=seed, frozen=chosen.freeze)
     settings = spec.train
     if chosen.freeze and settings.weight_decay is None:
@@ -177,7 +178,7 @@ def _build(
     ):
         rate = resolve_settings(settings, space, len(source.train), kind).lr
         settings = replace(settings, lr=FINE_TUNING * rate)
-    return replace(spec, network=chosen, train=settings), source, build(space.dim), space
+    return replace(spec, network=chosen, train=settings), source, network, space
 
 
 def _fit(
