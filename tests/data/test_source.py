@@ -5,18 +5,9 @@ import torch
 
 from hyperproto._core.processes import derive_seed
 from hyperproto.data.source import draw_rows, hold_out_rows
-from hyperproto.tasks import Classes, Range
+from hyperproto.tasks import Range
 
 LABELS = torch.tensor([0] * 12 + [1] * 6 + [2] * 4 + [-1] * 2)
-
-
-def test_labels_are_two_different_names_or_more():
-    assert Classes(["a", "b"]).names == ("a", "b")
-    assert Classes("ab").num_classes == 2
-    with pytest.raises(ValueError, match="`names` must hold two classes or more; got 1"):
-        Classes(["a"])
-    with pytest.raises(ValueError, match='"a"'):
-        Classes(["a", "b", "a"])
 
 
 def test_bounds_are_two_finite_numbers_in_order():

@@ -6,7 +6,7 @@ from torch.nn import functional
 
 import hyperproto as hp
 from hyperproto._core.errors import InputError
-from hyperproto.losses import get_loss
+from hyperproto.defaults import choose_loss
 from hyperproto.sphere import normalize
 
 
@@ -72,7 +72,7 @@ def test_half_precision_is_summed_in_single(dtype, generator):
 @pytest.mark.parametrize(
     ("num_classes", "dim", "loss"),
     [
-        (2, 2, hp.losses.CosineSoftmax(4.0)),
+        (2, 2, hp.losses.FreeNormSoftmax()),
         (3, 2, hp.losses.FreeNormSoftmax()),
         (10_000, 5, hp.losses.FreeNormSoftmax()),
         (10_001, 5, hp.losses.PowerCosine()),
@@ -81,20 +81,15 @@ def test_half_precision_is_summed_in_single(dtype, generator):
     ],
 )
 def test_one_rule_chooses_where_nobody_does(num_classes, dim, loss):
-    assert get_loss("auto").choose(num_classes, dim) == loss
-    z, prototypes, labels = torch.randn(3, 4), torch.eye(4), torch.arange(3)
-    assert torch.equal(
-        get_loss("auto")(z, prototypes, labels), hp.losses.FreeNormSoftmax()(z, prototypes, labels)
-    )
+    name, options = choose_loss(num_classes, dim)
+    assert hp.losses.get_loss(name, **options) == loss
 
 
 def test_classes_take_a_loss_by_name_or_let_the_library_choose():
-    assert hp.Classes(5).loss == hp.losses.SquaredCosine()
+    assert hp.Classes(5, loss="paper").loss == hp.losses.SquaredCosine()
     assert hp.Classes(5, loss="power_cosine").loss == hp.losses.PowerCosine()
-    assert (
-        hp.Space(3, hp.Classes(5, loss="auto")).tasks["target"].loss == hp.losses.FreeNormSoftmax()
-    )
-    with pytest.raises(ValueError, match='Unknown loss "power". Choose from'):
+    assert hp.Space(3, hp.Classes(5)).tasks["target"].loss == hp.losses.FreeNormSoftmax()
+    with pytest.raises(InputError, match="power_cosine"):
         hp.Classes(5, loss="power")
 
 

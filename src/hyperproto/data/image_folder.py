@@ -10,7 +10,6 @@ from hyperproto.data.image_files import ImageFiles, choose_preparation, images_i
 from hyperproto.data.source import Source, Split, Unseen, hold_out_rows, select
 from hyperproto.defaults import HELD_OUT
 from hyperproto.tasks import Classes, Task
-from hyperproto.tasks.task import to_array
 
 TEST_FOLDERS = ("test", "val", "valid", "validation")
 SYSTEM_FOLDERS = (
@@ -69,7 +68,7 @@ def read_image_folder(
             got,
             "Add another.",
         )
-    known = (targets or {}).get("class") or Classes.fit(to_array(labels), "class")
+    known = (targets or {}).get("class") or Classes.fit(labels, '"class"')
     train = _split(paths, labels, known, train_folder, unseen)
     test_folder = next((path / name for name in TEST_FOLDERS if (path / name).is_dir()), None)
     test: Split | None = None

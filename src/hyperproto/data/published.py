@@ -22,7 +22,6 @@ from hyperproto.data.source import Source, Split, Unseen, select
 from hyperproto.data.table_files import read_columns
 from hyperproto.runtime.images import ImagePreprocessing
 from hyperproto.tasks import Classes, Range
-from hyperproto.tasks.task import to_array
 
 
 @dataclass(frozen=True)
@@ -309,7 +308,7 @@ def read_omniart(
     (train, schools), (test, test_schools) = (
         _read_paintings(folder, part, from_year) for part in ("train", "test")
     )
-    known = Classes.fit(to_array(schools), "school")
+    known = Classes.fit(schools, '"school"')
     for split, names, part in ((train, schools, "train"), (test, test_schools, "test")):
         about = f'"school" in "{part}_complete.csv"'
         ids = known.encode(names, about, unseen=unseen)
@@ -319,7 +318,7 @@ def read_omniart(
         train=train,
         test=test,
         targets={
-            "year": Range.fit(train.targets["year"].numpy(), "year", bounds=fixed),
+            "year": Range.fit(train.targets["year"].numpy(), '"year"', bounds=fixed),
             "school": known,
         },
         preprocessing=PHOTO_PREPROCESSING,

@@ -94,8 +94,8 @@ def read_table(
         Class names are sorted; numbers beyond the bounds are scored as they are in testing.
     """
     table, given, known = read_columns(path), dict(bounds or {}), dict(targets or {})
-    asked = {**dict.fromkeys(classes, "classes"), **dict.fromkeys(ranges, "range"), **(kinds or {})}
     _check_choices(table, image, text, columns, (*classes, *(kinds or {})), ranges, given)
+    asked = {**dict.fromkeys(classes, "classes"), **dict.fromkeys(ranges, "range"), **(kinds or {})}
     alone = image or text
     names = [alone] if alone else list(columns or (name for name in table if name not in asked))
     if not names:
@@ -103,7 +103,7 @@ def read_table(
     values = {name: _values(table[name], kind) for name, kind in asked.items()}
     # the bounds of numbers are those of the training rows; names are the same in all rows
     tasks = {
-        name: known[name] if name in known else task_kind(kind).fit(values[name], name)
+        name: known[name] if name in known else task_kind(kind).fit(values[name], f'"{name}"')
         for name, kind in asked.items()
         if task_kind(kind).reads != "number"
     }
@@ -131,7 +131,7 @@ def read_table(
         if name not in tasks:
             fit, rows = task_kind(kind).fit, train.targets[name].numpy()
             options = {"bounds": given[name]} if name in given else {}
-            tasks[name] = known[name] if name in known else fit(rows, name, **options)
+            tasks[name] = known[name] if name in known else fit(rows, f'"{name}"', **options)
     for name in given:
         _warn_beyond(name, train.targets[name], tasks[name])
     return Source(Path(path).stem, train, tested, tasks, *_preparation(train.inputs, encoder))

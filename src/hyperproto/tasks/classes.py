@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -18,7 +19,7 @@ from hyperproto._core.checks import (
 )
 from hyperproto._core.errors import InputError, InputTypeError, arg
 from hyperproto.defaults import UNFITTED_SCALE
-from hyperproto.tasks.task import Axes, Task, Terms, check_varied, to_array
+from hyperproto.tasks.task import Axes, Task, Terms, to_array
 
 if TYPE_CHECKING:
     import torch
@@ -106,13 +107,22 @@ class Classes(Task):
     # -- values --------------------------------------------------------------------------------
 
     @classmethod
-    def fit(cls, values: NDArray[Any], name: str = "y", **options: Any) -> Self:
-        """Return the classes among some values, sorted."""
-        values = to_array(values)
-        if values.dtype.kind == "O":
-            values = to_array([value for value in values.tolist() if value is not None])
-        labels = np.unique(values)
-        check_varied(name, labels.tolist())
+    def fit(cls, values: Any, about: str = "y", **options: Any) -> Self:
+        """Return the classes among some values, sorted; of an array in its own dtype."""
+        given = to_array(values)
+        if given.dtype.kind == "O":
+            there = [value for value in given.tolist() if value is not None]
+            given = np.array(there, dtype=object) if values is given else to_array(there)
+        try:
+            labels = np.unique(given)
+        except TypeError:  # of values that cannot be sorted
+            kinds = sorted({type(value).__name__ for value in given.tolist()})
+            advice = "Turn them into strings."
+            raise InputTypeError(about, "hold classes of one type", kinds, advice) from None
+        if len(labels) < 2:
+            got = f"one class, {labels.tolist()[0]!r}" if len(labels) else "none"
+            rule = "hold at least two classes in the training data"
+            raise InputError(about, rule, got, "Leave it out.")
         return cls.of(labels, **options)
 
     @classmethod
@@ -153,7 +163,8 @@ class Classes(Task):
     def _refuse(self, strange: list[Any], rows: int, n: int, about: str) -> None:
         """Raise the error for values that are none of the classes."""
         different = list(dict.fromkeys(strange))
-        listed = ", ".join(f"{value!r}" for value in different[:5])
+        # strings in double quotes, as elsewhere; numbers bare
+        listed = ", ".join(json.dumps(v, ensure_ascii=False, default=repr) for v in different[:5])
         more = ", ..." if len(different) > 5 else ""
         nearest = unknown_choice(different[0], self.names or (), what="class").advice
         raise InputError(

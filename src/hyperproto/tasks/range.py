@@ -86,8 +86,8 @@ class Range(Task):
     @classmethod
     def fit(
         cls,
-        values: NDArray[Any],
-        name: str = "y",
+        values: Any,
+        about: str = "y",
         *,
         bounds: Any = None,
         constant: Literal["error", "widen"] = "error",
@@ -106,7 +106,7 @@ class Range(Task):
         present = numbers[~np.isnan(numbers)]
         if not len(present):
             rule = "hold numbers in the training data"
-            raise InputError(f'"{name}"', rule, "empty cells only", "Leave it out.")
+            raise InputError(about, rule, "empty cells only", "Leave it out.")
         low, high = float(present.min()), float(present.max())
         if low == high and constant == "widen":
             half = max(abs(low), 1.0) / 2
@@ -114,7 +114,7 @@ class Range(Task):
         if low == high:
             advice = "A range needs two different bounds: give your own, or leave it out."
             got = f"{low:g} in all of {len(present)} rows"
-            raise InputError(f'"{name}"', "vary in the training data", got, advice)
+            raise InputError(about, "vary in the training data", got, advice)
         return cls(low, high, **options)
 
     @property

@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hyperproto._core.checks import choose
-from hyperproto._core.errors import InputError
 
 if TYPE_CHECKING:
     import torch
@@ -90,8 +89,11 @@ class Task(ABC):
 
     @classmethod
     @abstractmethod
-    def fit(cls, values: NDArray[Any], name: str = "y", **options: Any) -> Self:
-        """Return the task that raw values ask for, or say why they cannot be predicted."""
+    def fit(cls, values: Any, about: str = "y", **options: Any) -> Self:
+        """Return the task that raw values ask for, or say why they cannot be predicted.
+
+        ``about`` is what errors call the values.
+        """
 
     @abstractmethod
     def encode(self, values: Any, about: str = "y", *, unseen: str = "error") -> NDArray[Any]:
@@ -223,11 +225,3 @@ def to_array(values: Any) -> NDArray[Any]:
     values = list(values)
     kinds = {type(value) for value in values}
     return np.array(values, dtype=None if len(kinds) == 1 else object)
-
-
-def check_varied(name: str, names: list[Any]) -> None:
-    """Raise where there are fewer than two different values to tell apart."""
-    if len(names) < 2:
-        got = f'only "{names[0]}"' if names else "only empty cells"
-        rule = "name two classes or more in the training data"
-        raise InputError(f'"{name}"', rule, got, "Leave it out.")
