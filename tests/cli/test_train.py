@@ -401,8 +401,8 @@ def test_a_run_is_trained_longer_and_that_to_the_same_bits(capsys, tmp_path, mon
     end_epoch = Loop._save
     calls = []
 
-    def cut(self, losses, epoch, step, shutdown):
-        end_epoch(self, losses, epoch, step, shutdown)
+    def cut(self, losses, epoch, step):
+        end_epoch(self, losses, epoch, step)
         calls.append(epoch)
         if epoch == 4:
             raise KeyboardInterrupt

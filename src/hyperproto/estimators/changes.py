@@ -202,7 +202,7 @@ class ClassChanges(ConfidentEstimator):
         vectors = placed.vectors[rows].contiguous()
         sorted_rows = replace(placed, vectors=vectors, names=_names(classes))
         labels = None if classes.dtype.kind == "U" else classes
-        self.space_ = with_prototypes(space, name, sorted_rows, labels=labels)
+        self.space_ = with_prototypes(space, name, sorted_rows, order.tolist(), labels=labels)
         self.targets_ = self.space_.tasks
         self.network_ = changed.run.network.eval()
         self.history_ = [*self.history_, *changed.run.history]

@@ -119,9 +119,8 @@ def add_classes(
     _check_arguments(how, examples, prior, replayed, settings)
     points, method = _new_points(how, model, task, added, examples, prior)
     placed = old.append(len(added) if isinstance(added[0], int) else added, points, method=method)
-    changed = replace(
-        model, space=with_prototypes(space, task, placed), folder=Path(folder) if folder else None
-    )
+    space = with_prototypes(space, task, placed, range(old.num_classes))
+    changed = replace(model, space=space, folder=Path(folder) if folder else None)
     if examples is not None and replayed is not None and how == "train":
         per_class = check_integer(replay_per_class, "replay_per_class", at_least=1)
         data = join(draw_replay(replayed, task, per_class=per_class, seed=seed), examples)
@@ -166,17 +165,17 @@ def remove_classes(
     old = space.prototypes_by_task()[task]
     removed = class_ids(old.names, old.num_classes, classes)
     before = after = in_memory(old_valid, "old_valid", model)
+    kept = [index for index in range(old.num_classes) if index not in removed]
     if before is not None:
-        kept = torch.tensor([index for index in range(old.num_classes) if index not in removed])
-        ids = moved_ids(kept, old.num_classes)[before.targets[task].long()]
+        former = torch.tensor(kept)
+        ids = moved_ids(former, old.num_classes)[before.targets[task].long()]
         after = Split(before.inputs, before.targets | {task: ids})
         before = Split(
-            before.inputs, before.targets | {task: kept[ids].masked_fill(ids < 0, MISSING)}
+            before.inputs, before.targets | {task: former[ids].masked_fill(ids < 0, MISSING)}
         )
     placed = old.remove(classes)
-    changed = replace(
-        model, space=with_prototypes(space, task, placed), folder=Path(folder) if folder else None
-    )
+    space = with_prototypes(space, task, placed, kept)
+    changed = replace(model, space=space, folder=Path(folder) if folder else None)
     names = tuple(index if old.names is None else old.names[index] for index in removed)
     return report_change("remove", names, model, changed, task, (before, after))
 
@@ -195,9 +194,8 @@ def rename_classes(
     """
     model, space, task = open_sphere(run, task)
     placed = space.prototypes_by_task()[task].rename(names)
-    changed = replace(
-        model, space=with_prototypes(space, task, placed), folder=Path(folder) if folder else None
-    )
+    space = with_prototypes(space, task, placed, range(placed.num_classes))
+    changed = replace(model, space=space, folder=Path(folder) if folder else None)
     return report_change("rename", tuple(names.values()), model, changed, task)
 
 

@@ -7,7 +7,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any, Self, TypeAlias, TypeVar
@@ -147,31 +147,33 @@ class Objective(nn.Module):
         super().__init__()
         self.network, self.of_space = network, nn.ParameterList(space.parameters())
         self.losses, self.counts = space.losses_by_task, space.counts_by_task
-        self.reduction, self.machine = reduction, machine
+        self.reduction = reduction
+        self.precision: AbstractContextManager[object] = nullcontext()
+        if machine.precision is not None:
+            self.precision = torch.autocast(machine.device.type, machine.precision)
 
     def forward(
         self, inputs: Any, targets: Named, weight: Tensor | None = None
     ) -> tuple[Tensor, Named]:
         """Return the outputs of a batch and the loss of each task."""
-        precision = self.machine.precision
-        if precision is None:
-            return self._compute(inputs, targets, weight)
-        with torch.autocast(self.machine.device.type, precision):
-            z, losses = self._compute(inputs, targets, weight)
-        return z.float(), {name: loss.float() for name, loss in losses.items()}
-
-    def _compute(self, inputs: Any, targets: Named, weight: Tensor | None) -> tuple[Tensor, Named]:
-        z = self.network(inputs)
-        if weight is None:
-            return z, self.losses(z, targets, reduction=self.reduction)
-        sums = self.losses(z, targets, reduction="sum", sample_weight=weight.to(z.dtype))
-        if self.reduction == "sum":
-            return z, sums
-        # not over the weights: a batch of heavy rows takes a longer step, as if they were repeated
-        counts = self.counts(targets)
-        return z, {
-            name: loss / counts[name].to(loss.dtype).clamp_min(TINY) for name, loss in sums.items()
-        }
+        with self.precision:
+            z = self.network(inputs)
+            if weight is None:
+                losses = self.losses(z, targets, reduction=self.reduction)
+            else:
+                weight = weight.to(z.dtype)
+                losses = self.losses(z, targets, reduction="sum", sample_weight=weight)
+            if weight is not None and self.reduction == "mean":
+                # not over the weights: a batch of heavy rows takes a longer step, as if they were
+                # repeated
+                counts = self.counts(targets)
+                losses = {
+                    name: loss / counts[name].to(loss.dtype).clamp_min(TINY)
+                    for name, loss in losses.items()
+                }
+        if isinstance(self.precision, torch.autocast):
+            z, losses = z.float(), {name: loss.float() for name, loss in losses.items()}
+        return z, losses
 
 
 class Gradients:
@@ -220,8 +222,9 @@ class Gradients:
         )
         scaler = self.machine.scaler
         done: list[tuple[Tensor, Tensor]] = []
-        split = (_split(values, parts) for values in (inputs, targets, weight))
-        for x, y, w in zip(*split, strict=True):
+        whole_batch = (inputs, targets, weight)
+        split = zip(*(_split(values, parts) for values in whole_batch), strict=True)
+        for x, y, w in [whole_batch] if parts == 1 else split:
             quiet = len(done) + 1 < parts and isinstance(self.objective, DistributedDataParallel)
             with self.objective.no_sync() if quiet else nullcontext():  # type: ignore[operator]
                 z, losses = self.objective(x, y, w)
@@ -340,20 +343,17 @@ class GracefulShutdown:
     ----------
     seconds : float
         How often a checkpoint is due.
-    active : bool
-        Whether there is a folder to write to; if not, nothing is ever due and signals are left
-        alone.
     """
 
-    def __init__(self, seconds: float, machine: Machine, *, active: bool) -> None:
-        self.seconds, self.machine, self.active = seconds, machine, active
+    def __init__(self, seconds: float, machine: Machine) -> None:
+        self.seconds, self.machine = seconds, machine
         self.requested: int | None = None
         self._alone = machine.processes == 1
         self._next = time.monotonic() + seconds
         self._handlers: dict[int, Any] = {}
 
     def __enter__(self) -> Self:
-        if self.active and threading.current_thread() is threading.main_thread():
+        if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM):
                 self._handlers[number] = signal.signal(number, self._request)
         return self
@@ -365,7 +365,7 @@ class GracefulShutdown:
         """Return whether to write a checkpoint after the step of this number; every process gets
         the same answer.
         """
-        if not self.active or (not self._alone and step % AGREE_EVERY):
+        if not self._alone and step % AGREE_EVERY:
             return False
         wanted = self.requested is not None or time.monotonic() >= self._next
         if not self._alone:
@@ -382,10 +382,9 @@ class GracefulShutdown:
         """Start counting the seconds again."""
         self._next = time.monotonic() + self.seconds
 
-    def stop_if_requested(self, sentence: str) -> None:
+    def stop(self, sentence: str) -> None:
         """End as whoever sent the signal expects, now that the checkpoint is there."""
-        if self.requested is None:
-            return
+        assert self.requested is not None
         self._restore_handlers()
         if self.requested == signal.SIGINT:
             raise KeyboardInterrupt(sentence)

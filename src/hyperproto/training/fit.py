@@ -111,9 +111,9 @@ def fit(
     -------
     Run
     """
-    given = TrainSettings.from_dict(
-        {**({} if settings is None else settings.to_dict()), **keywords}
-    )
+    given = settings or TrainSettings()
+    if keywords:
+        given = TrainSettings.from_dict({**given.to_dict(), **keywords})
     _check_arguments(network, space, callbacks, checkpoint_seconds)
     check_optimizer(optimizer, given)
     if resume and folder is None:
@@ -123,8 +123,8 @@ def fit(
     train_data = as_dataset(train, name="train")
     valid_data = None if valid is None else as_dataset(valid, name="valid")
     _check_values(space, train_data)
-    _check_values(space, valid_data, scored=True)
-    _balance(space, train_data)
+    if valid_data is not None:
+        _check_values(space, valid_data, scored=True)
     weight = None if sample_weight is None else _check_weight(sample_weight, train_data)
     path = None if folder is None else as_path(folder)
     given, example = _first_example(train_data, given, stored=path is not None)
@@ -174,14 +174,13 @@ def fit(
         show = progress if main else False
         total = resolved.epochs * len(loop.batches)
         first = 0 if checkpoint is None else checkpoint.position[0]
-        shutdown = GracefulShutdown(checkpoint_seconds, machine, active=path is not None)
-        with (
-            progress_bar("training", total, show=None if show == "lines" else show) as bar,
-            shutdown,
-        ):
+        with progress_bar("training", total, show=None if show == "lines" else show) as bar:
+            if path is not None:
+                shutdown = GracefulShutdown(checkpoint_seconds, machine)
+                loop.shutdown = opened.enter_context(shutdown)
             epoch_log = EpochLog(bar, resolved.epochs, lines=show == "lines")
             epoch_log.begin(first)
-            loop.train(checkpoint, bar, epoch_log, shutdown)
+            loop.train(checkpoint, bar, epoch_log)
     return run
 
 
@@ -242,11 +241,19 @@ def resolve_settings(
     )
 
 
-def _check_values(space: OutputSpace, data: AnyDataset | None, *, scored: bool = False) -> None:
-    """Check all values once, where they are in memory. Numbers that are only scored may be out of
-    bounds.
+def _check_values(space: OutputSpace, data: AnyDataset, *, scored: bool = False) -> None:
+    """Check all values once, where they are in memory; count the classes of tasks that weigh them
+    by how rare they are. Numbers that are only scored may be out of bounds.
     """
+    tasks = space.tasks.values() if isinstance(space, TaskSpace) else ()
+    balances = not scored and any(task.class_weight == BALANCED for task in tasks)
     if not isinstance(data, Arrays | ImageData):
+        if balances:
+            rule, advice = (
+                "be numbers for data that are not in memory",
+                "Call space.balance(targets) with all targets first.",
+            )
+            raise InputError("class_weight", rule, '"balanced"', advice)
         return
     if scored and isinstance(space, TaskSpace):
         for name, target in space.by_task(data.targets).items():
@@ -257,6 +264,8 @@ def _check_values(space: OutputSpace, data: AnyDataset | None, *, scored: bool =
         values = data.inputs.values()[:, None] if is_sparse(data.inputs) else data.inputs
         advice = "Remove those rows, or fill in the missing values."
         check_finite_rows(values, "The inputs", advice=advice, error=InputError)
+    if balances and isinstance(space, TaskSpace):
+        space.balance(data.targets)
 
 
 def _check_weight(given: Any, data: AnyDataset) -> Tensor:
@@ -270,20 +279,6 @@ def _check_weight(given: Any, data: AnyDataset) -> Tensor:
         spread = f"{weight.min():g} to {weight.max():g}"
         raise InputError("sample_weight", "be at least 0, and one of them greater", spread)
     return weight
-
-
-def _balance(space: OutputSpace, data: AnyDataset) -> None:
-    """Count the classes of tasks that weigh them by how rare they are."""
-    if not isinstance(space, TaskSpace) or all(
-        task.class_weight != BALANCED for task in space.tasks.values()
-    ):
-        return
-    if not isinstance(data, Arrays | ImageData):
-        advice = "Call space.balance(targets) with all targets first."
-        raise InputError(
-            "class_weight", "be numbers for data that are not in memory", '"balanced"', advice
-        )
-    space.balance(data.targets)
 
 
 def _first_example(

@@ -60,11 +60,13 @@ class EpochLog:
 
     def add(self, record: dict[str, Any]) -> None:
         """Report one epoch of the history."""
+        if not (self.bar.shown or self.lines):
+            return
         described = describe_measures(record["valid"])
         line = f"epoch {record['epoch'] + 1}/{self.epochs}  loss {record['loss']:.4f}  {described}".rstrip()
         if self.bar.shown:
             self.bar.print(line)
-        elif self.lines and self._is_printed(record["epoch"] + 1):
+        elif self._is_printed(record["epoch"] + 1):
             print(f"{line}  ({time.monotonic() - self.started:.0f} s)", flush=True)
 
     def _is_printed(self, done: int) -> bool:
@@ -95,6 +97,7 @@ class Loop:
     min_rows: int = 1
     folder: Path | None = None
     store: RunFolder | None = None
+    shutdown: GracefulShutdown | None = None
     restore_best: bool = False
 
     def __post_init__(self) -> None:
@@ -115,7 +118,6 @@ class Loop:
             least=self.min_rows,
         )
         self.best: dict[str, Tensor] | None = None
-        self._advice = f"Continue with resume=True, or: hyperproto train --resume {self.folder}"
 
     @cached_property
     def state(self) -> TrainState:
@@ -124,22 +126,14 @@ class Loop:
             self.run.network, self.run.space, self.optimizer, self.machine, self.settings.seed
         )
 
-    def train(
-        self,
-        checkpoint: Checkpoint | None,
-        bar: ProgressBar,
-        log: EpochLog,
-        shutdown: GracefulShutdown,
-    ) -> None:
+    def train(self, checkpoint: Checkpoint | None, bar: ProgressBar, log: EpochLog) -> None:
         """Train from the start, or from a checkpoint on, to the last epoch or as long as patience
         lasts.
         """
         first, start = (0, 0) if checkpoint is None else checkpoint.position
         note = None
         if checkpoint is None:
-            self._save(
-                None, 0, 0, shutdown
-            )  # from here on the run can be resumed, initial weights included
+            self._save(None, 0, 0)  # from here on the run can be resumed, initial weights included
         else:
             self.run.history[:] = checkpoint.state["history"]
             note = _note_on_machine(checkpoint, self.state.conditions)
@@ -149,7 +143,7 @@ class Loop:
                 break
             within = checkpoint if epoch == first and start > 0 else None
             started = time.perf_counter()
-            record = self._train_epoch(epoch, within, bar, shutdown)
+            record = self._train_epoch(epoch, within, bar)
             if note is not None:
                 record["note"], note = note, None
             self.run.history.append(record)
@@ -165,10 +159,10 @@ class Loop:
             ):  # what is written before the checkpoint is written again if that is missing
                 self.store.end_epoch(self.run, times)
             log.add(record)
-            self._save(None, epoch + 1, 0, shutdown)
+            self._save(None, epoch + 1, 0)
             for callback in self.callbacks:
                 callback(copy.deepcopy(record))
-            shutdown.stop_if_requested(f"Stopped after epoch {epoch + 1}. {self._advice}")
+            self._stop_if_requested(f"after epoch {epoch + 1}")
         if (
             self.restore_best and self.best is None and self.folder is not None
         ):  # of an epoch before it was resumed
@@ -179,7 +173,7 @@ class Loop:
             self.store.finish(self.run)
 
     def _train_epoch(
-        self, epoch: int, within: Checkpoint | None, bar: ProgressBar, shutdown: GracefulShutdown
+        self, epoch: int, within: Checkpoint | None, bar: ProgressBar
     ) -> dict[str, Any]:
         """Train for one epoch, or for what is left of it after a checkpoint within; return its
         record.
@@ -221,12 +215,10 @@ class Loop:
                     bar.update(
                         done, description=f"epoch {epoch + 1}/{self.settings.epochs}", note=note
                     )
-                if shutdown.due(done):
+                if self.shutdown is not None and self.shutdown.due(done):
                     if not self.batches.own_order:
-                        self._save(losses, epoch, step + 1, shutdown)
-                    shutdown.stop_if_requested(
-                        f"Stopped in epoch {epoch + 1} after step {step + 1}. {self._advice}"
-                    )
+                        self._save(losses, epoch, step + 1)
+                    self._stop_if_requested(f"in epoch {epoch + 1} after step {step + 1}")
             mean = losses.mean(self.machine)
         except NonFiniteLossError as error:
             if self.batches.own_order:
@@ -275,16 +267,19 @@ class Loop:
             machine=self.machine,
         )
 
-    def _save(
-        self, losses: LossSum | None, epoch: int, step: int, shutdown: GracefulShutdown
-    ) -> None:
+    def _save(self, losses: LossSum | None, epoch: int, step: int) -> None:
         """Write a checkpoint where there is a folder; every process takes part."""
-        if self.folder is None:
+        if self.shutdown is None:
             return
         checkpoint = self.state.take(losses, epoch=epoch, step=step, history=self.run.history)
         if self.store is not None and checkpoint is not None:
             self.store.write_checkpoint(checkpoint)
-        shutdown.checkpoint_written()
+        self.shutdown.checkpoint_written()
+
+    def _stop_if_requested(self, where: str) -> None:
+        if self.shutdown is not None and self.shutdown.requested is not None:
+            advice = f"Continue with resume=True, or: hyperproto train --resume {self.folder}"
+            self.shutdown.stop(f"Stopped {where}. {advice}")
 
 
 def _note_on_machine(checkpoint: Checkpoint, machine: dict[str, Any]) -> str | None:
