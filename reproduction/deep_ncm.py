@@ -183,7 +183,7 @@ class DeepNCM(TaskSpace):
     ) -> None:
         named, bare = parse_tasks(task, {})
         (name, classes), *others = named.items()
-        if others or not classes.reads == "index":
+        if others or not isinstance(classes, Classes):
             raise InputError(
                 "A DeepNCM",
                 "have one class task and no other",
