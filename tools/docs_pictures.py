@@ -77,10 +77,6 @@ def losses():
             f"r = {r}": lambda z, table, labels, r=r: hp.losses.cosine_loss(z, own.expand_as(z), r)
             for r in (1, 0)
         },
-        "cauchy_softmax": {
-            "power 4": hp.losses.CauchySoftmax(),
-            "power 2": hp.losses.CauchySoftmax(power=2),
-        },
     }
     for name, curves in cards.items():
         figure, (left, right) = plt.subplots(1, 2, figsize=(5.2, 1.9), layout="constrained")

@@ -2,8 +2,8 @@
 
 The command line, the estimators, ``hp.fit`` and ``loss="auto"`` all ask here, so the same data get
 the same sphere, the same loss and the same schedule whichever way they come in. The values for
-images did best in recorded runs (``past_tuning``, ``past_short_runs`` and ``past_joint`` in
-``experiments``). Those for tables and texts, and for a class and a number together, rest on five
+images did best in recorded runs (``beyond_tuning``, ``beyond_short_runs`` and ``beyond_joint``
+in ``reproduction``). Those for tables and texts, and for a class and a number together, rest on five
 folds of ``python -m benchmarks own_data --group choose``, those for tables of 4,000 rows or more on
 other public ones (``docs/explanation/results.md``); its other rows say how good they are. Imports
 nothing, so that anything can ask.

@@ -1,6 +1,7 @@
 """Imports point down the shelves only, and the front door stays light."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -89,6 +90,12 @@ def test_a_module_imports_from_its_own_shelf_or_a_lower_one(path):
     source = path.read_text(encoding="utf-8")
     assert shelf in ("runtime", "_core") or "from ." not in source, "imports are absolute"
     assert not upward(shelf, source, len(parts) - 1)
+
+
+def test_nothing_in_the_library_imports_what_only_the_repository_has():
+    for path in ROOT.rglob("*.py"):
+        source = path.read_text(encoding="utf-8")
+        assert not re.search(r"^\s*(from|import) (reproduction|tests|benchmarks)\b", source, re.M)
 
 
 def test_the_rule_can_fail():
