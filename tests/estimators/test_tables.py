@@ -10,7 +10,7 @@ import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 import hyperproto as hp
-from hyperproto._core.errors import InputError
+from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto._core.schema import from_plain
 from hyperproto.data.preprocessing import Standardizer, TablePreprocessing
 from hyperproto.data.readers import describe_data
@@ -278,3 +278,47 @@ def test_free_text_as_a_column_warns_and_alone_gets_a_sentence():
             ValueError, match="must be a table of numbers.* got texts.*TfidfVectorizer"
         ):
             HypersphericalClassifier().fit(given, y)
+
+
+class Column(list):
+    """A column as polars has it: a type that is a number or not, and ``to_list``."""
+
+    dtype = property(lambda self: self)
+
+    def is_numeric(self):
+        return all(isinstance(cell, float) for cell in self)
+
+    def to_list(self):
+        return list(self)
+
+
+class EagerFrame(dict):
+    columns = property(lambda self: list(self))
+
+
+class LazyFrame(EagerFrame):
+    columns = property(lambda self: pytest.fail("its columns were computed"))
+
+    def collect(self):
+        return EagerFrame(self)
+
+
+def test_a_frame_of_polars_is_read_once_it_is_in_memory(frame):
+    cells = frame.drop(columns="size").astype(object)
+    kinds = {name: Column(cells[name].tolist()) for name in cells}
+    kinds["numbers"] = Column([0.5] * len(frame))
+    found = frame_columns(EagerFrame(kinds))
+    assert isinstance(found["numbers"], np.ndarray)
+    expected = TableEncoder.fit(frame_columns(frame.drop(columns="size").assign(numbers=0.5)))
+    assert TableEncoder.fit(found) == expected
+    with pytest.raises(InputTypeError, match="in memory") as wrong:
+        HypersphericalClassifier().fit(LazyFrame(kinds), np.arange(len(frame)) % 2)
+    assert "collect" in wrong.value.advice
+
+
+@pytest.mark.parametrize("names", [["a", "a", "b"], [1, "b", "1"]])
+def test_two_columns_of_one_name_get_a_sentence(names):
+    table = pd.DataFrame(np.random.default_rng(0).normal(size=(20, 3)), columns=names)
+    with pytest.raises(InputError, match="different names") as wrong:
+        HypersphericalClassifier().fit(table, np.arange(20) % 2)
+    assert wrong.value.got == f'"{names[0]}" 2 times'

@@ -19,6 +19,7 @@ from hyperproto.runtime import InputError, ModelError, Predictor
 from hyperproto.runtime.cli import main, read_table
 from hyperproto.runtime.predictor import ELSEWHERE, rank
 from hyperproto.runtime.tables import ColumnCode
+from tests.serve.models import NAMES, write_model
 
 ROWS = np.random.default_rng(1).normal(size=(50, 3)).astype(np.float32)
 
@@ -251,3 +252,35 @@ def test_the_best_classes_come_first_and_equals_by_their_ids():
     values, ids = rank(scores, 3)
     assert ids.tolist() == [[1, 3, 0], [3, 0, 1]]
     assert values[0].tolist() == [0.9, 0.9, 0.5]
+
+
+class Session:
+    """A graph that gives what it is told."""
+
+    def __init__(self, **outputs):
+        self.outputs = outputs
+
+    def run(self, names, inputs):
+        return [self.outputs[name.partition("/")[2] or name] for name in names]
+
+
+def test_a_graph_that_gives_other_than_it_says_is_refused(tmp_path):
+    predictor = Predictor(write_model(tmp_path / "model"))
+    good = {
+        "prediction": np.array([0, 3]),
+        "point": np.eye(3, dtype=np.float32)[:2],
+        "value": np.zeros(2, dtype=np.float32),
+    }
+    rows = np.zeros((2, 5), dtype=np.float32)
+    predictor._session = Session(**good)
+    assert predictor.predict(rows)["kind"].tolist() == [NAMES[0], NAMES[3]]
+    bad = {
+        "prediction": [np.array([0, 99]), np.array([0, -1]), np.array([0])],
+        "value": [np.zeros(1, dtype=np.float32), np.zeros((2, 2), dtype=np.float32)],
+        "point": [np.eye(3, dtype=np.float32)],
+    }
+    for name, values in bad.items():
+        for value in values:
+            predictor._session = Session(**{**good, name: value})
+            with pytest.raises(ModelError, match="model.onnx"):
+                predictor.predict(rows)

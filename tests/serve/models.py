@@ -102,13 +102,13 @@ def write_model(folder, kind="rows", *, names=NAMES, dim=3, reject=None, seed=0)
         TaskForm(
             "kind",
             "classes",
-            tuple(names),
+            classes=tuple(names),
             scale=10.0,
-            outlier="cosine",
+            outlier="strength",
             sets=(Sets(0.9, 0.9),),
             **rejection,
         ),
-        TaskForm("size", "range", low=-1.0, high=1.0, intervals=(Interval(None, 0.9),)),
+        TaskForm("size", "range", "number", low=-1.0, high=1.0, intervals=(Interval(None, 0.9),)),
     )
     files = {name: FileForm(0, "") for name in (GRAPH, PROTOTYPES)}
     for name in files:

@@ -166,7 +166,7 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def _check_inputs(self, X: Any, *, reset: bool) -> Any:
         """Return floats of shape (n, features), sparse or not, or (n, channels, height, width)."""
         if reset:
-            columns = frame_columns(X) if hasattr(X, "columns") and needs_encoding(X) else None
+            columns = frame_columns(X) if needs_encoding(X) else None
             for name, cells in (columns or {}).items():
                 warn_useless(
                     name, cells, leave_out="Leave it out where it only names the row.", words=TEXT

@@ -226,6 +226,7 @@ class Predictor:
         except Exception as error:  # onnxruntime's, which have no common base
             raise InputError(f"{GRAPH} could not be run ({_first_line(error)}).") from None
         found = dict(zip(checked, values, strict=True))
+        self._check_found(found, len(prepared))
         if (
             self.model.point and not (np.linalg.norm(found[POINT], axis=1) > 0.5).all()
         ):  # NaN is not
@@ -233,6 +234,19 @@ class Predictor:
                 "inputs", "have a direction on the sphere", "outputs that are zero or not finite"
             )
         return {name: found[name] for name in outputs}
+
+    def _check_found(self, found: Mapping[str, Array], count: int) -> None:
+        """Raise where the graph did not give one answer for each input, or a class there is not."""
+        wanted = _wanted(self.model)
+        for name, values in found.items():
+            if values.shape != (count, *wanted[name][1]):
+                rule = f'give "{name}" of shape {(count, *wanted[name][1])}'
+                raise ModelError(GRAPH, rule, values.shape)
+        for task in self.model.tasks:
+            ids = found.get(f"{task.name}/prediction", np.zeros(0))
+            wrong = ids[(ids < 0) | (ids >= len(task.classes))]
+            if len(wrong):
+                raise ModelError(GRAPH, f"predict classes below {len(task.classes)}", wrong[0])
 
     def check_prepared(self, prepared: Array) -> None:
         """Raise where inputs are not of the shape and dtype that ``model.onnx`` takes, or not
@@ -475,6 +489,19 @@ def _open(graph: bytes, folder: Path, threads: int | None) -> Any:
         ) from None
 
 
+def _wanted(model: Model) -> dict[str, tuple[str, tuple[int, ...]]]:
+    """Return the type and the width of each output that a graph must give."""
+    wanted: dict[str, tuple[str, tuple[int, ...]]] = {}
+    if model.point:
+        wanted[POINT] = ("float", (model.dim,))
+    for task in model.tasks:
+        for name in task.outputs:
+            part = name.rpartition("/")[2]
+            width = (len(task.classes),) if part in ("scores", "probabilities") else ()
+            wanted[name] = ("tensor(int64)" if part == "prediction" else "float", width)
+    return wanted
+
+
 def _check_graph(session: Any, model: Model, folder: Path) -> None:
     """Raise where a graph does not take and give what ``model.json`` says."""
     types = {"uint8": "tensor(uint8)", "float32": "tensor(float)", "float64": "tensor(double)"}
@@ -484,18 +511,10 @@ def _check_graph(session: Any, model: Model, folder: Path) -> None:
         wrong = f'take one input called "{INPUT}"'
     elif taken[0].type != types[form.dtype] or tuple(taken[0].shape[1:]) != form.shape:
         wrong = f"take inputs of shape {form.shape} of {form.dtype}"
-    wanted: dict[str, tuple[str, list[int]]] = (
-        {POINT: ("float", [model.dim])} if model.point else {}
-    )
-    for task in model.tasks:
-        for name in task.outputs:
-            part = name.rpartition("/")[2]
-            width = [len(task.classes)] if part in ("scores", "probabilities") else []
-            wanted[name] = ("tensor(int64)" if part == "prediction" else "float", width)
-    for name, (kind, width) in wanted.items():
+    for name, (kind, width) in _wanted(model).items():
         node = given.get(name)
         floats = ("tensor(float)", "tensor(double)") if kind == "float" else (kind,)
-        if node is None or node.type not in floats or list(node.shape[1:]) != width:
+        if node is None or node.type not in floats or tuple(node.shape[1:]) != width:
             wrong = wrong or f'give "{name}" of shape {("n", *width)}'.replace("'", "")
     if wrong:
         raise ModelError(f'"{folder / GRAPH}"', wrong, "something else", "Export the model again.")

@@ -20,7 +20,7 @@ from typing import Any, Literal, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .._core.errors import InputError
+from .._core.errors import InputError, InputTypeError
 
 MOST_CATEGORIES = 256  # columns that one column of categories becomes
 LEAST_SEEN = 2  # rows of a category: of one that is seen once there is nothing to learn
@@ -223,6 +223,9 @@ def is_frame(table: Any) -> bool:
     """Whether this is a table with named columns: a DataFrame of pandas or polars, or a table of
     pyarrow.
     """
+    if hasattr(type(table), "collect"):  # asking a lazy one for its columns may take long
+        kind = f"{type(table).__name__}, which is lazy"
+        raise InputTypeError("X", "be a table in memory", kind, "Call its collect() first.")
     return (
         hasattr(table, "columns")
         and hasattr(table, "__getitem__")
@@ -242,19 +245,21 @@ def frame_columns(table: Any) -> dict[str, Any]:
     """Return columns by name: numbers as an array, others as a list with None where a cell is
     empty.
     """
-    return {
-        str(name): _cells(table[name]) for name in getattr(table, "column_names", table.columns)
-    }
+    names = list(getattr(table, "column_names", table.columns))
+    name, times = Counter(map(str, names)).most_common(1)[0] if names else ("", 0)
+    if times > 1:
+        raise InputError("X", "have columns of different names", f'"{name}" {times} times')
+    return {str(name): _cells(table[name]) for name in names}
 
 
 def _cells(column: Any) -> Any:
     dtype = getattr(column, "dtype", None)
-    if getattr(dtype, "kind", "O") in "biuf":
+    is_number = getattr(dtype, "is_numeric", None)  # of polars
+    if is_number() if is_number else getattr(dtype, "kind", "O") in "biuf":
         with suppress(TypeError, ValueError):  # whole numbers with gaps, as pandas has them
             return np.asarray(column, dtype=np.float64)
-    cells = (
-        column.to_pylist if hasattr(column, "to_pylist") else column.tolist
-    )()  # pyarrow, or pandas
+    ways = ("to_pylist", "to_list")  # of pyarrow, and of pandas and polars
+    cells = next(getattr(column, way) for way in ways if hasattr(column, way))()
     kind = Words if hasattr(dtype, "categories") else list
     return kind(None if _is_empty(cell) else cell for cell in cells)
 

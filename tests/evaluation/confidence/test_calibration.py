@@ -9,6 +9,7 @@ from scipy.special import log_softmax, softmax
 
 from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto.evaluation.confidence import ClassCalibration, Rejection, TaskOutputs, Temperature
+from hyperproto.evaluation.confidence.task_calibration import TaskCalibration
 
 
 def draw(scale: float, n: int = 4000, num_classes: int = 5, seed: int = 0):
@@ -154,3 +155,9 @@ def test_outputs_of_classes_are_measured_by_a_fit_to_their_other_half():
     assert found["coverage"] == pytest.approx(0.8, abs=0.1)
     assert set(outputs.cross_measure(lambda part: fit(part, None, None))) == {"ece"}
     assert outputs.rows(np.arange(19)).cross_measure(fit) == {}
+
+
+@pytest.mark.parametrize("kind", [["sets"], {}, None, 3])
+def test_a_stored_kind_that_is_no_name_gets_a_sentence(kind):
+    with pytest.raises(InputError, match="known kind"):
+        TaskCalibration.from_dict({"kind": kind})

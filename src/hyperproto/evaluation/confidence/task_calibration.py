@@ -45,7 +45,7 @@ class StoredValue:
     def from_dict(cls, stored: Mapping[str, Any]) -> Self:
         """Return what :meth:`to_dict` described."""
         kind, where = stored.get("kind", cls.kind), f"A stored {cls.kind}"
-        chosen = StoredValue.kinds.get(kind)
+        chosen = StoredValue.kinds.get(kind) if isinstance(kind, str) else None
         if chosen is None or not issubclass(chosen, cls):
             raise InputError(where, "be of a known kind", f'"{kind}"', "Calibrate again.")
         nested = {

@@ -21,6 +21,7 @@ from starlette.formparsers import MultiPartException
 
 from ..._core.errors import HyperprotoError, InputError
 from ..._version import __version__
+from ..model import ModelError
 from ..predictor import AT_ONCE, Predictor
 from . import people, protocol
 from .batching import Batcher
@@ -273,7 +274,8 @@ def _explain_mistakes(app: FastAPI) -> None:
         cut = (
             sentence if len(sentence) <= LONGEST_SENTENCE else f"{sentence[:LONGEST_SENTENCE]} ..."
         )
-        return RefusedError(422, cut).response()
+        status = 500 if isinstance(error, ModelError) else 422
+        return RefusedError(status, cut).response()
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> Response:
